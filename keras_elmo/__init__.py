@@ -1,0 +1,33 @@
+"""ELMo as Keras layers."""
+
+from keras_elmo.bilm_variables import load_bilm_weights
+from keras_elmo.bilm_variables import save_bilm_weights
+from keras_elmo.fast_paths import set_fast_paths
+from keras_elmo.formats import PRESETS
+from keras_elmo.layers import BiLMEncoder
+from keras_elmo.layers import CharCNNEmbedding
+from keras_elmo.layers import ElmoLayer
+from keras_elmo.layers import Highway
+from keras_elmo.layers import MixWeights
+from keras_elmo.layers import ProjectedLSTMCell
+from keras_elmo.layers import ScalarMix
+from keras_elmo.text import batch_to_ids
+from keras_elmo.text import find_cropped_words
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PRESETS",
+    "BiLMEncoder",
+    "CharCNNEmbedding",
+    "ElmoLayer",
+    "Highway",
+    "MixWeights",
+    "ProjectedLSTMCell",
+    "ScalarMix",
+    "batch_to_ids",
+    "find_cropped_words",
+    "load_bilm_weights",
+    "save_bilm_weights",
+    "set_fast_paths",
+]

@@ -1,0 +1,130 @@
+"""Which variables of an `ElmoLayer` are which arrays of a biLM weight file."""
+
+import json
+import os
+
+import numpy as np
+from keras import ops
+
+from keras_elmo import formats
+from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.formats.bilm_files import WeightSource
+
+
+def save_bilm_weights(elmo, options_path, weights_path):
+    """Writes the biLM of a layer as files for bilm-tf and AllenNLP.
+
+    The mix is not in the files, as it belongs to the task. Each file is
+    written whole or not at all.
+
+    Args:
+        elmo: A built `ElmoLayer` with a `CharCNNEmbedding`.
+        options_path: Path of the options file (JSON) to write.
+        weights_path: Path of the weight file (HDF5) to write.
+
+    Raises:
+        ValueError: If the layer is not built.
+
+    Example:
+
+    >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+    >>> save_bilm_weights(elmo, "new_options.json", "new_weights.hdf5")
+    """
+    if not elmo.built:
+        raise ValueError(
+            f"Layer '{elmo.name}' has no weights yet: call or build it first."
+        )
+    options = formats.make_options(
+        elmo.token_encoder.get_config(), elmo.encoder.get_config()
+    )
+    arrays = {
+        key: np.concatenate([ops.convert_to_numpy(v) for v in parts]).reshape(
+            shape
+        )
+        for key, shape, parts in _table(elmo)
+    }
+    formats.write_arrays(weights_path, arrays)
+
+    def write(temporary):
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(options, file, indent=2)
+
+    write_atomically(options_path, write)
+
+
+def load_bilm_weights(elmo, weights_path):
+    """Reads a weight file into the biLM of a built layer of the same shapes.
+
+    Args:
+        elmo: A built `ElmoLayer` with a `CharCNNEmbedding`.
+        weights_path: Path of the weight file (HDF5).
+
+    Raises:
+        ValueError: If the file does not fit; the layer is then as it was.
+
+    Example:
+
+    >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+    >>> load_bilm_weights(elmo, "weights.hdf5")
+    """
+    assign_bilm_weights(
+        elmo, WeightSource(weights_path, os.fspath(weights_path))
+    )
+
+
+def assign_bilm_weights(elmo, source):
+    """Reads the whole `WeightSource`, then sets the variables."""
+    table = _table(elmo)
+    shapes = {key: shape for key, shape, _ in table}
+    arrays = formats.read_arrays(source.file, shapes, source.label)
+    for key, _, parts in table:
+        rows = [part.shape[0] for part in parts]
+        array = arrays[key].reshape(sum(rows), *parts[0].shape[1:])
+        for part, value in zip(parts, np.split(array, np.cumsum(rows)[:-1])):
+            part.assign(value)
+
+
+def _table(elmo):
+    """Lists (key, shape in the file, variables laid end to end)."""
+    return [
+        *_token_encoder_table(elmo.token_encoder),
+        *_lstm_table(elmo.encoder),
+    ]
+
+
+def _token_encoder_table(encoder):
+    yield "char_embed", encoder.embeddings.shape, [encoder.embeddings]
+    for i, (kernel, bias) in enumerate(
+        zip(encoder.conv_kernels, encoder.conv_biases)
+    ):
+        # The file's convolutions are two-dimensional, of height one.
+        yield f"CNN/W_cnn_{i}", (1, *kernel.shape), [kernel]
+        yield f"CNN/b_cnn_{i}", bias.shape, [bias]
+    for i, highway in enumerate(encoder.highways):
+        for key, variable in (
+            ("W_carry", highway.carry_kernel),
+            ("b_carry", highway.carry_bias),
+            ("W_transform", highway.transform_kernel),
+            ("b_transform", highway.transform_bias),
+        ):
+            yield f"CNN_high_{i}/{key}", variable.shape, [variable]
+    if encoder.has_projection:
+        kernel, bias = encoder.projection_kernel, encoder.projection_bias
+        yield "CNN_proj/W_proj", kernel.shape, [kernel]
+        yield "CNN_proj/b_proj", bias.shape, [bias]
+
+
+def _lstm_table(encoder):
+    for direction, cells in enumerate(
+        (encoder.forward_cells, encoder.backward_cells)
+    ):
+        for layer, cell in enumerate(cells):
+            root = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+            # One matrix in the file: the input's rows, then the state's.
+            kernels = [cell.kernel, cell.recurrent_kernel]
+            rows = sum(kernel.shape[0] for kernel in kernels)
+            yield f"{root}/W_0", (rows, cell.kernel.shape[1]), kernels
+            yield f"{root}/B", cell.bias.shape, [cell.bias]
+            if cell.has_projection:
+                kernel = cell.projection_kernel
+                yield f"{root}/W_P_0", kernel.shape, [kernel]

@@ -1,0 +1,19 @@
+"""ELMo, layer by layer: the paper from the characters up."""
+
+from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.highway import Highway
+from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
+from keras_elmo.layers.scalar_mix import MixWeights
+from keras_elmo.layers.scalar_mix import ScalarMix
+
+__all__ = [
+    "BiLMEncoder",
+    "CharCNNEmbedding",
+    "ElmoLayer",
+    "Highway",
+    "MixWeights",
+    "ProjectedLSTMCell",
+    "ScalarMix",
+]

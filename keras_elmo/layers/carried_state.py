@@ -1,0 +1,56 @@
+import sys
+
+import keras
+from keras import ops
+
+
+class CarriedState:
+    """The states that a stateful `BiLMEncoder` keeps between calls.
+
+    They are no weights: they are not tracked, saved or exported.
+    """
+
+    def __init__(self):
+        self.variables = None
+
+    def of(self, encoder, batch_size):
+        """Returns the states to start from, or `None` if none are carried."""
+        if not encoder.stateful or _is_exporting():
+            return None
+        if batch_size is None:
+            raise ValueError(
+                f"Layer '{encoder.name}' is stateful, so it needs a static "
+                "batch size: use `keras.Input(..., batch_size=...)`. "
+                "Received: an unknown batch size"
+            )
+        if self.variables is None:
+            self.variables = [
+                keras.Variable(state, trainable=False, name="carried_state")
+                for state in encoder.get_initial_state(batch_size)
+            ]
+        expected = self.variables[0].shape[0]
+        if batch_size != expected:
+            raise ValueError(
+                f"Layer '{encoder.name}' is stateful and was first called with "
+                f"a batch of {expected}; every later batch must have that "
+                f"size. Received: a batch of {batch_size}"
+            )
+        return [ops.convert_to_tensor(variable) for variable in self.variables]
+
+    def assign(self, states):
+        for variable, state in zip(self.variables, states):
+            variable.assign(state)
+
+    def reset(self):
+        for variable in self.variables or ():
+            variable.assign(ops.zeros_like(variable))
+
+
+def _is_exporting():
+    """Whether Keras is tracing the layer for export, which it tells nobody."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("keras.src.export."):
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,231 @@
+import keras
+from keras import ops
+
+from keras_elmo.fast_paths import fast_paths_enabled
+from keras_elmo.fast_paths import map_distinct_rows
+from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.highway import Highway
+from keras_elmo.layers.highway import fan_in_normal
+from keras_elmo.layers.ids import check_ids
+from keras_elmo.text import character_ids
+
+PAPER_FILTERS = (
+    (1, 32),
+    (2, 32),
+    (3, 64),
+    (4, 128),
+    (5, 256),
+    (6, 512),
+    (7, 1024),
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class CharCNNEmbedding(FreezableLayer):
+    """Embeds words by their characters, whatever their neighbours.
+
+    ```
+    e = embeddings[ids]                                (chars, embedding_dim)
+    f_w = activation(max over positions(conv_w(e)) + bias_w)     for each width
+    x = highways(concatenate(f_1, f_2, ...))                       (filters,)
+    y = x @ projection_kernel + projection_bias              (projection_dim,)
+    ```
+
+    The convolutions are unpadded. There is no projection when `projection_dim`
+    is `None` or equals the total number of filters.
+
+    Args:
+        projection_dim: Integer, size of a word's vector, or `None`.
+        filters: Pairs `(width, number)`, one a convolution.
+        num_highways: Integer, number of `Highway` layers; may be 0.
+        embedding_dim: Integer, size of a character's vector.
+        activation: Activation of the convolutions; `"relu"` or `"tanh"` in
+            published models. Must not decrease anywhere, as it is applied
+            after the maximum.
+        max_characters_per_token: Integer, number of ids a word.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: Integer tensor of shape `(..., max_characters_per_token)`, as
+            `batch_to_ids` makes it, with ids from 0 to 261.
+
+    Input shape:
+        `(..., max_characters_per_token)`.
+
+    Output shape:
+        `(..., projection_dim)`.
+
+    Masking:
+        A word whose ids are all zero is padding: it is masked in the output,
+        where it holds some constant vector.
+
+    Raises:
+        ValueError: If the ids are not integers, have another width, or lie
+            outside 0..261. In a compiled function, where values cannot be
+            looked at, the backend's own lookup reports ids out of range.
+
+    Example:
+
+    >>> layer = CharCNNEmbedding(projection_dim=8, filters=[(1, 4), (2, 12)])
+    >>> layer(batch_to_ids([["Hello", "world"]])).shape
+    TensorShape([1, 2, 8])
+
+    Reference:
+
+    - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
+    - [Kim et al., 2016](https://arxiv.org/abs/1508.06615)
+    """
+
+    def __init__(
+        self,
+        projection_dim=512,
+        filters=PAPER_FILTERS,
+        num_highways=2,
+        embedding_dim=16,
+        activation="relu",
+        max_characters_per_token=50,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.filters = [(int(width), int(number)) for width, number in filters]
+        widest = max((width for width, _ in self.filters), default=0)
+        if not 0 < widest <= max_characters_per_token:
+            raise ValueError(
+                "`filters` must be pairs (width, number) with widths from 1 to "
+                f"`max_characters_per_token`={max_characters_per_token}. "
+                f"Received: filters={filters}"
+            )
+        self.projection_dim = projection_dim
+        self.num_highways = num_highways
+        self.embedding_dim = embedding_dim
+        self.activation = keras.activations.get(activation)
+        self.max_characters_per_token = max_characters_per_token
+        self.highways = [
+            Highway(dtype=self.dtype_policy, name=f"highway_{i}")
+            for i in range(num_highways)
+        ]
+        self._pass_on_trainable()
+        if fast_paths_enabled():
+            self.supports_jit = False
+
+    @property
+    def token_shape(self):
+        """Shape of one token's ids."""
+        return (self.max_characters_per_token,)
+
+    @property
+    def boundary_ids(self):
+        """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
+        return character_ids.boundary_ids(self.max_characters_per_token)
+
+    @property
+    def num_filters(self):
+        """Total number of convolution filters."""
+        return sum(number for _, number in self.filters)
+
+    @property
+    def has_projection(self):
+        """Whether a linear projection follows the highways."""
+        return self.projection_dim not in (None, self.num_filters)
+
+    def build(self, input_shape):
+        # Row i is for id i + 1; id 0, padding, has no weights of its own.
+        self.embeddings = self.add_weight(
+            shape=(character_ids.NUM_IDS - 1, self.embedding_dim),
+            initializer=keras.initializers.RandomUniform(-1.0, 1.0),
+            name="embeddings",
+        )
+        self.conv_kernels = []
+        self.conv_biases = []
+        for i, (width, number) in enumerate(self.filters):
+            kernel = self.add_weight(
+                shape=(width, self.embedding_dim, number),
+                initializer=self._conv_initializer(width),
+                name=f"conv_{i}_kernel",
+            )
+            bias = self.add_weight(
+                shape=(number,), initializer="zeros", name=f"conv_{i}_bias"
+            )
+            self.conv_kernels.append(kernel)
+            self.conv_biases.append(bias)
+        for highway in self.highways:
+            highway.build((None, self.num_filters))
+        if self.has_projection:
+            self.projection_kernel = self.add_weight(
+                shape=(self.num_filters, self.projection_dim),
+                initializer=fan_in_normal(),
+                name="projection_kernel",
+            )
+            self.projection_bias = self.add_weight(
+                shape=(self.projection_dim,),
+                initializer="zeros",
+                name="projection_bias",
+            )
+
+    def _conv_initializer(self, width):
+        if self.activation is keras.activations.relu:
+            return keras.initializers.RandomUniform(-0.05, 0.05)
+        deviation = (width * self.embedding_dim) ** -0.5
+        return keras.initializers.RandomNormal(stddev=deviation)
+
+    def call(self, inputs):
+        check_ids(inputs, self.token_shape, character_ids.NUM_IDS, self.name)
+        words = ops.reshape(inputs, (-1, self.max_characters_per_token))
+        vectors = map_distinct_rows(self._embed, words)  # (words, projection)
+        shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
+        return ops.reshape(vectors, shape)  # (..., projection)
+
+    def _embed(self, words):
+        x = embed_characters(words, self.embeddings)  # (words, chars, dim)
+        x = ops.concatenate(
+            [
+                self.activation(convolve_and_pool(x, kernel) + bias)
+                for kernel, bias in zip(self.conv_kernels, self.conv_biases)
+            ],
+            axis=-1,
+        )  # (words, filters)
+        for highway in self.highways:
+            x = highway(x)
+        if self.has_projection:
+            x = ops.matmul(x, self.projection_kernel) + self.projection_bias
+        return x  # (words, projection)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is not None:
+            return previous_mask
+        return ops.any(inputs, axis=-1)  # any id that is not 0
+
+    def compute_output_shape(self, input_shape):
+        dim = self.projection_dim if self.has_projection else self.num_filters
+        return (*input_shape[:-1], dim)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "projection_dim": self.projection_dim,
+            "filters": [list(pair) for pair in self.filters],
+            "num_highways": self.num_highways,
+            "embedding_dim": self.embedding_dim,
+            "activation": keras.activations.serialize(self.activation),
+            "max_characters_per_token": self.max_characters_per_token,
+        }
+
+
+def embed_characters(words, embeddings):
+    """Looks up `words` (words, chars) -> (words, chars, embedding_dim).
+
+    Id 0 gives zeros, id i the row i - 1 of `embeddings`.
+    """
+    embeddings = ops.convert_to_tensor(embeddings)
+    table = ops.pad(embeddings, ((1, 0), (0, 0)))
+    # Keras counts a negative index from the end: send it out of range instead.
+    words = ops.where(words < 0, table.shape[0], words)
+    return ops.take(table, words, axis=0)
+
+
+def convolve_and_pool(x, kernel):
+    """Unpadded convolution of `x` (words, chars, dim), maximum over positions.
+
+    `kernel` is (width, dim, number); the result (words, number).
+    """
+    return ops.max(ops.conv(x, kernel, padding="valid"), axis=1)

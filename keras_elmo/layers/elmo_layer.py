@@ -1,0 +1,450 @@
+import keras
+from keras import ops
+
+from keras_elmo import formats
+from keras_elmo.bilm_variables import assign_bilm_weights
+from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.sentence_boundaries import lay_out
+from keras_elmo.layers.sentence_boundaries import output_mask
+from keras_elmo.layers.sequences import gather_slots
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class ElmoLayer(FreezableLayer):
+    """ELMo: a vector for each token that depends on its whole sentence.
+
+    ```
+    x = token_encoder(<S> tokens </S>)
+    h_0 = concatenate(x, x)
+    h_1, ..., h_L = encoder(x)
+    y = gamma * sum_j softmax(scalars)_j * h_j                 (the ScalarMix)
+    ```
+
+    Without arguments it is the model of the paper, untrained. To load a trained
+    one, use `from_bilm` or `from_preset`.
+
+    A call keeps no state: the same sentence always gives the same vectors,
+    whatever else is in the batch or was seen before.
+
+    Args:
+        token_encoder: Layer from one token's ids to its vector, `(...,
+            *token_shape)` to `(..., projection)`. Defaults to the paper's
+            `CharCNNEmbedding`. To add boundaries it must have `boundary_ids`,
+            the ids of `<S>` and `</S>`; its `compute_mask` tells padding.
+        encoder: The `BiLMEncoder`. Defaults to the paper's.
+        scalar_mix: The `ScalarMix`, or a list of one for each representation.
+            A single one is copied, untrained, for further representations.
+        num_representations: Integer, number of mixes over one run of the
+            biLM. They start equal and differ once trained.
+        keep_sentence_boundaries: Boolean, whether the vectors of `<S>` and
+            `</S>` stay in the output.
+        add_sentence_boundaries: Boolean, whether `<S>` and `</S>` are put
+            around each sentence. If `False`, the ids must hold them already.
+        return_all_layers: Boolean, whether to return `h_0`, ..., `h_L` in
+            place of their mixes; the layer then has no `ScalarMix`.
+        dropout: Float between 0 and 1, the fraction of each representation's
+            entries to drop in training.
+        stateful: Boolean, whether the encoder carries its state from call to
+            call; see `BiLMEncoder`.
+        seed: Integer, for the dropout.
+        **kwargs: Base layer keyword arguments, such as `name`, `dtype` and
+            `trainable`.
+
+    Call arguments:
+        inputs: Integer tensor of ids, of shape `(batch, time, chars)` or, for
+            documents of sentences, `(batch, sentences, time, chars)`.
+        mask: Boolean tensor of shape `(batch, time)` or `(batch, sentences,
+            time)`, `False` at padding. Overrules the token encoder's own, by
+            which an all-zero row of ids is padding.
+        training: Boolean, whether to apply dropout.
+
+    Returns:
+        - `(batch, time, 2 * projection)` for documents `(batch, sentences,
+          time, 2 * projection)`;
+        - with `num_representations > 1`, a list of as many;
+        - with `return_all_layers`, one tensor `(batch, num_layers + 1, time, 2
+          * projection)`.
+
+        `time` is longer by two with `keep_sentence_boundaries`, and shorter by
+        two when boundaries in the ids are taken off.
+
+    Masking:
+        Vectors are zero at padding, and the mask goes on to the layers after
+        with every output. Padding may lie anywhere: the vectors are those of
+        the tokens alone. The output follows the input's places, except where
+        boundaries are kept, or taken from the ids: there it is packed to the
+        left. A sentence without tokens is `<S> </S>`.
+
+    Raises:
+        ValueError: If the ids have another rank, width or dtype than the token
+            encoder takes, or lie outside its range.
+
+    Example:
+
+    >>> elmo = ElmoLayer(
+    ...     CharCNNEmbedding(8, filters=[(1, 4), (2, 12)]),
+    ...     BiLMEncoder(units=16, projection_dim=8),
+    ... )
+    >>> ids = batch_to_ids([["First", "sentence", "."], ["Another", "."]])
+    >>> elmo(ids).shape
+    TensorShape([2, 3, 16])
+
+    Reference:
+
+    - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
+    """
+
+    def __init__(
+        self,
+        token_encoder=None,
+        encoder=None,
+        scalar_mix=None,
+        num_representations=1,
+        keep_sentence_boundaries=False,
+        add_sentence_boundaries=True,
+        return_all_layers=False,
+        dropout=0.0,
+        stateful=False,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        dtype = self.dtype_policy
+        self.token_encoder = token_encoder or CharCNNEmbedding(
+            dtype=dtype, name="token_encoder"
+        )
+        self.encoder = encoder or BiLMEncoder(dtype=dtype, name="encoder")
+        if stateful:
+            self.encoder.stateful = True
+        self.num_representations = num_representations
+        self.return_all_layers = return_all_layers
+        self.scalar_mixes = self._make_mixes(scalar_mix)
+        self.keep_sentence_boundaries = keep_sentence_boundaries
+        self.add_sentence_boundaries = add_sentence_boundaries
+        self.dropout = dropout
+        self.seed = seed
+        self._dropout = keras.layers.Dropout(
+            dropout, seed=seed, dtype=dtype, name="dropout"
+        )
+        self._pass_on_trainable()
+        if add_sentence_boundaries and not hasattr(
+            self.token_encoder, "boundary_ids"
+        ):
+            raise ValueError(
+                "To add sentence boundaries, `token_encoder` must have an "
+                "attribute `boundary_ids`, the ids of <S> and </S>; without, "
+                "pass `add_sentence_boundaries=False`. "
+                f"Received: token_encoder={self.token_encoder}"
+            )
+
+    def _make_mixes(self, scalar_mix):
+        number = self.num_representations
+        if number < 1:
+            raise ValueError(
+                f"`num_representations` must be at least 1. Received: {number}"
+            )
+        if self.return_all_layers:
+            if number > 1 or scalar_mix:
+                raise ValueError(
+                    "With `return_all_layers=True` nothing is mixed: leave out "
+                    "`num_representations` and `scalar_mix`. Received: "
+                    f"num_representations={number}, scalar_mix={scalar_mix}"
+                )
+            return []
+        if isinstance(scalar_mix, (list, tuple)):
+            if len(scalar_mix) != number:
+                raise ValueError(
+                    "`scalar_mix` must be one layer, or as many as "
+                    f"`num_representations`={number}. "
+                    f"Received: {len(scalar_mix)}"
+                )
+            return list(scalar_mix)
+        first = scalar_mix or ScalarMix(
+            dtype=self.dtype_policy, name="scalar_mix_0"
+        )
+        return [first] + [
+            type(first).from_config(
+                {**first.get_config(), "name": f"scalar_mix_{i}"}
+            )
+            for i in range(1, number)
+        ]
+
+    @classmethod
+    def from_bilm(
+        cls, options, weights_file=None, *, trainable=False, **kwargs
+    ):
+        """Makes the layer from the files of a trained biLM, as bilm-tf's.
+
+        Args:
+            options: Path or http(s) URL of the options file (JSON); or of a
+                `.zip`, or the path of a directory, that holds `options.json`
+                and one `.hdf5` file.
+            weights_file: Path or URL of the weight file (HDF5). Left out for a
+                directory or `.zip`.
+            trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
+                the mix is trained. Sets the flags of `token_encoder` and
+                `encoder`, which can be changed one by one later.
+            **kwargs: Arguments of `ElmoLayer` and of a Keras layer, such as
+                `num_representations`, `dropout`, `name` and
+                `dtype="mixed_bfloat16"`.
+
+        Returns:
+            An `ElmoLayer` with the file's weights.
+
+        Raises:
+            ValueError: If a file is not what it should be; the message names
+                the file, the key, what was expected and what was found.
+            FileNotFoundError: If a file is missing.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        """
+        dtype = kwargs.get("dtype")
+        with formats.open_bilm(options, weights_file) as files:
+            token_encoder, encoder = formats.parse_options(files.read_options())
+            layer = cls(
+                CharCNNEmbedding(
+                    dtype=dtype, name="token_encoder", **token_encoder
+                ),
+                BiLMEncoder(dtype=dtype, name="encoder", **encoder),
+                **kwargs,
+            )
+            layer.build((None, None, *layer.token_encoder.token_shape))
+            assign_bilm_weights(layer, files.weights)
+        layer.token_encoder.trainable = trainable
+        layer.encoder.trainable = trainable
+        return layer
+
+    @classmethod
+    def from_preset(cls, name, **kwargs):
+        """Makes the layer from a published model, downloaded once.
+
+        Args:
+            name: One of `keras_elmo.PRESETS`: `"original"`, `"5.5B"`,
+                `"medium"`, `"small"`, `"portuguese"` or `"pubmed"`.
+            **kwargs: As for `from_bilm`.
+
+        Returns:
+            An `ElmoLayer` with the model's weights.
+
+        Raises:
+            ValueError: If there is no such name.
+            OSError: If the download fails; the message names the URL, and
+                where to put the files by hand.
+        """
+        return cls.from_bilm(*formats.download_preset(name), **kwargs)
+
+    @property
+    def stateful(self):
+        """Whether the encoder carries its state from call to call."""
+        return self.encoder.stateful
+
+    @stateful.setter
+    def stateful(self, value):
+        self.encoder.stateful = value
+
+    def reset_state(self):
+        """Makes a stateful layer start from zero again."""
+        self.encoder.reset_state()
+
+    @property
+    def normalized_weights(self):
+        """The learned layer weights and gamma, as NumPy arrays.
+
+        A `MixWeights(weights, gamma)`, or a list of them with
+        `num_representations > 1`.
+        """
+        return self._one_or_list(
+            [m.normalized_weights for m in self.scalar_mixes]
+        )
+
+    def build(self, input_shape):
+        token_shape = self._token_shape(input_shape)
+        _build_once(self.token_encoder, (None, *token_shape))
+        dim = self._projection_dim(token_shape)
+        _build_once(self.encoder, (None, None, dim))
+        width = 2 * self.encoder.output_dim
+        for mix in self.scalar_mixes:
+            layers = [(None, None, width)] * (self.encoder.num_layers + 1)
+            _build_once(mix, layers)
+
+    def call(self, inputs, mask=None, training=None):
+        layers, layout, leading = self._run_bilm(inputs, mask)
+        if self.return_all_layers:
+            return self._stack(layers, layout, leading)
+        return self._one_or_list(
+            [
+                self._dropout(
+                    _unpack(
+                        mix(layers, mask=layout.token_mask), layout, leading
+                    ),
+                    training=training,
+                )
+                for mix in self.scalar_mixes
+            ]
+        )
+
+    def all_layers(self, inputs, mask=None):
+        """Returns every layer of the biLM, unmixed.
+
+        Args:
+            inputs: Array or tensor of ids, as for a call.
+            mask: As for a call.
+
+        Returns:
+            Tensor `(batch, num_layers + 1, time, 2 * projection)`, for
+            documents `(batch, sentences, num_layers + 1, time, 2 *
+            projection)`: layer 0 is the token encoder's vector, twice. Zero at
+            padding. Gradients flow through it.
+
+        Raises:
+            ValueError: On a `keras.Input`.
+        """
+        if isinstance(inputs, keras.KerasTensor):
+            raise ValueError(
+                "`all_layers` takes values, not a symbolic `keras.Input`. In a "
+                "Functional model, use `ElmoLayer(..., "
+                "return_all_layers=True)(inputs)`. "
+                f"Received: inputs={inputs}"
+            )
+        inputs = ops.convert_to_tensor(inputs)
+        if not self.built:
+            self.build(tuple(inputs.shape))
+        return self._stack(*self._run_bilm(inputs, mask))
+
+    def _run_bilm(self, ids, mask):
+        """Returns `h_0`..`h_L` (each (sentences, bounded time, width)), their
+        `Layout`, and the shape of the input before its time axis."""
+        token_shape = self._token_shape(ids.shape)
+        if mask is None:
+            mask = self.token_encoder.compute_mask(ids, None)
+        shape = ops.shape(ids)
+        *leading, time = shape[: len(shape) - len(token_shape)]
+        if mask is None:
+            mask = ops.ones((*leading, time), dtype="bool")
+        # Documents become batches of sentences.
+        mask = ops.reshape(ops.cast(mask, "bool"), (-1, time))
+        tokens = ops.reshape(ids, (-1, *token_shape))  # (tokens, chars)
+        if self.add_sentence_boundaries:
+            boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)
+            tokens = ops.concatenate(
+                [tokens, boundaries]
+            )  # (tokens + 2, chars)
+        layout = lay_out(
+            mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
+        )
+        vectors = self.token_encoder(tokens)  # (tokens + 2, projection)
+        x = ops.take(vectors, layout.rows, axis=0)
+        layers = self.encoder(x, mask=layout.mask, return_state=False)
+        return [ops.concatenate([x, x], axis=-1), *layers], layout, leading
+
+    def _stack(self, layers, layout, leading):
+        layers = [_unpack(layer, layout, leading) for layer in layers]
+        return ops.stack(layers, axis=-3)
+
+    def _one_or_list(self, outputs):
+        return outputs[0] if self.num_representations == 1 else outputs
+
+    def _token_shape(self, input_shape):
+        token_shape = getattr(self.token_encoder, "token_shape", None)
+        if token_shape is None:
+            return tuple(input_shape[2:])
+        if len(input_shape) - len(token_shape) not in (2, 3):
+            dims = "".join(f", {n}" for n in token_shape)
+            raise ValueError(
+                f"Layer '{self.name}' takes ids of shape (batch, time{dims}) "
+                f"or (batch, sentences, time{dims}). "
+                f"Received: shape={tuple(input_shape)}"
+            )
+        return tuple(token_shape)
+
+    def _projection_dim(self, token_shape):
+        shape = self.token_encoder.compute_output_shape((None, *token_shape))
+        return shape[-1]
+
+    def compute_mask(self, inputs, mask=None):
+        if mask is None:
+            mask = self.token_encoder.compute_mask(inputs, None)
+        if mask is None:
+            return None
+        mask = output_mask(
+            mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
+        )
+        if self.return_all_layers:
+            layers = [mask] * (self.encoder.num_layers + 1)
+            return ops.stack(layers, axis=-2)
+        return self._one_or_list([mask] * self.num_representations)
+
+    def compute_output_shape(self, input_shape):
+        token_shape = self._token_shape(input_shape)
+        *leading, time = input_shape[: len(input_shape) - len(token_shape)]
+        if time is not None:
+            time += 2 * self.add_sentence_boundaries
+            time -= 2 * (not self.keep_sentence_boundaries)
+        width = 2 * self.encoder.output_dim
+        if self.return_all_layers:
+            return (*leading, self.encoder.num_layers + 1, time, width)
+        return self._one_or_list(
+            [(*leading, time, width)] * self.num_representations
+        )
+
+    def compute_output_spec(self, inputs, mask=None, training=None):
+        if self.stateful:  # Tells at once when the batch size is not static.
+            self.encoder.compute_output_spec(
+                keras.KerasTensor((self._num_sentences(inputs.shape), None, 1))
+            )
+        return keras.tree.map_shape_structure(
+            lambda shape: keras.KerasTensor(shape, dtype=self.compute_dtype),
+            self.compute_output_shape(inputs.shape),
+        )
+
+    def _num_sentences(self, shape):
+        leading = shape[: len(shape) - len(self._token_shape(shape)) - 1]
+        product = 1
+        for size in leading:
+            product = None if None in (product, size) else product * size
+        return product
+
+    def get_config(self):
+        serialize = keras.saving.serialize_keras_object
+        return {
+            **super().get_config(),
+            "token_encoder": serialize(self.token_encoder),
+            "encoder": serialize(self.encoder),
+            "scalar_mix": [serialize(mix) for mix in self.scalar_mixes],
+            "num_representations": self.num_representations,
+            "keep_sentence_boundaries": self.keep_sentence_boundaries,
+            "add_sentence_boundaries": self.add_sentence_boundaries,
+            "return_all_layers": self.return_all_layers,
+            "dropout": self.dropout,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        for key in ("token_encoder", "encoder", "scalar_mix"):
+            if config.get(key):
+                config[key] = keras.saving.deserialize_keras_object(config[key])
+        return super().from_config(config)
+
+
+def _unpack(x, layout, leading):
+    """Takes `x` (sentences, bounded time, width) to the output's places.
+
+    Returns (*leading, output time, width), zero at padding.
+    """
+    x = gather_slots(x, layout.output_slots)
+    x = ops.where(layout.output_mask[..., None], x, 0)
+    _, time, width = ops.shape(x)
+    return ops.reshape(x, (*leading, time, width))
+
+
+def _build_once(layer, input_shape):
+    # A layer from a saved file, or from another model, is built already.
+    if not layer.built:
+        layer.build(input_shape)

@@ -1,0 +1,44 @@
+import keras
+
+
+class FreezableLayer(keras.layers.Layer):
+    """A layer whose frozen parts stay frozen when it is copied.
+
+    Keras stores one `trainable` flag a layer and does not pass it to the
+    sublayers of a layer it recreates. Here the config also holds the flag of
+    every sublayer that differs, so that `.keras` files, `clone_model`,
+    `from_config` and `deepcopy` all give back what was frozen.
+
+    Subclasses create their sublayers in `__init__` and then call
+    `self._pass_on_trainable()`.
+    """
+
+    def _pass_on_trainable(self):
+        if not self.trainable:
+            self.trainable = False  # Keras' setter reaches the sublayers.
+
+    def get_config(self):
+        config = super().get_config()
+        flags = {path: part.trainable for path, part in _parts(self)}
+        if any(flag != self.trainable for flag in flags.values()):
+            config["trainable_parts"] = flags
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        flags = config.pop("trainable_parts", {})
+        layer = super().from_config(config)
+        # Outer parts come first, as setting a flag also sets those inside.
+        for path, part in _parts(layer):
+            if path in flags:
+                part.trainable = flags[path]
+        return layer
+
+
+def _parts(layer, prefix=""):
+    """Yields (path, sublayer), a layer before the layers inside it."""
+    for part in layer._flatten_layers(include_self=False, recursive=False):
+        path = f"{prefix}{part.name}"
+        yield path, part
+        yield from _parts(part, f"{path}/")

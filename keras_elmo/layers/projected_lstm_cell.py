@@ -1,0 +1,177 @@
+import keras
+import numpy as np
+from keras import ops
+
+from keras_elmo.layers.highway import fan_in_normal
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class ProjectedLSTMCell(keras.layers.Layer):
+    """One step of an LSTM whose output is projected to a smaller size.
+
+    ```
+    i, j, f, o = split(x @ kernel + h @ recurrent_kernel + bias)
+    c' = clip(sigmoid(f + 1) * c + sigmoid(i) * tanh(j), cell_clip)
+    h' = clip((sigmoid(o) * tanh(c')) @ projection_kernel, proj_clip)
+    ```
+
+    The projected `h'` is both the output and the recurrent state. Without
+    projection (`projection_dim` is `None` or equals `units`), neither the
+    matrix nor its clip is there.
+
+    It is a cell for `keras.layers.RNN`; `BiLMEncoder` is made of such cells.
+
+    Args:
+        units: Integer, size of the cell state.
+        projection_dim: Integer, size of the output, or `None`.
+        cell_clip: Float, limit of the cell state's absolute value, or `None`.
+        proj_clip: Float, limit of the projected output's, or `None`.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: Tensor of shape `(batch, features)`.
+        states: List of `h`, of shape `(batch, projection_dim)`, and `c`, of
+            shape `(batch, units)`.
+
+    Returns:
+        The output, of shape `(batch, projection_dim)`, and the list of the new
+        `h` and `c`.
+
+    Masking:
+        A cell sees one step; the loop around it applies masks.
+
+    Example:
+
+    >>> cell = ProjectedLSTMCell(32, projection_dim=8)
+    >>> rnn = keras.layers.RNN(cell, return_sequences=True)
+    >>> rnn(np.zeros((2, 5, 4), "float32")).shape
+    TensorShape([2, 5, 8])
+
+    Reference:
+
+    - [Sak et al., 2014](https://arxiv.org/abs/1402.1128)
+    """
+
+    def __init__(
+        self,
+        units,
+        projection_dim=None,
+        cell_clip=None,
+        proj_clip=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.units = units
+        self.projection_dim = projection_dim
+        self.cell_clip = cell_clip
+        self.proj_clip = proj_clip
+
+    @property
+    def has_projection(self):
+        """Whether the output is projected."""
+        return self.projection_dim not in (None, self.units)
+
+    @property
+    def output_size(self):
+        """Integer, size of the output and of the recurrent state."""
+        return self.projection_dim if self.has_projection else self.units
+
+    @property
+    def state_size(self):
+        """List of the sizes of `h` and `c`."""
+        return [self.output_size, self.units]
+
+    def build(self, input_shape):
+        # Gates lie in the order input, new input, forget, output, as in
+        # TensorFlow's own cells and in biLM weight files (Keras' LSTM has
+        # input, forget, new input, output).
+        gates = 4 * self.units
+        self.kernel = self.add_weight(
+            shape=(input_shape[-1], gates),
+            initializer=fan_in_normal(),
+            name="kernel",
+        )
+        self.recurrent_kernel = self.add_weight(
+            shape=(self.output_size, gates),
+            initializer=fan_in_normal(),
+            name="recurrent_kernel",
+        )
+        self.bias = self.add_weight(
+            shape=(gates,), initializer="zeros", name="bias"
+        )
+        if self.has_projection:
+            self.projection_kernel = self.add_weight(
+                shape=(self.units, self.projection_dim),
+                initializer=fan_in_normal(),
+                name="projection_kernel",
+            )
+
+    def call(self, inputs, states):
+        states = self.step(self.project_inputs(inputs), states)
+        return states[0], states
+
+    def project_inputs(self, inputs):
+        """The inputs' share of the gates, for any number of steps at once.
+
+        Args:
+            inputs: Tensor `(..., features)`.
+
+        Returns:
+            Tensor `(..., 4 * units)`, for `step`.
+        """
+        # The forget gate's +1 is part of the cell, not of the weights.
+        forget_bias = np.repeat([0.0, 0.0, 1.0, 0.0], self.units)
+        forget_bias = ops.convert_to_tensor(forget_bias, self.compute_dtype)
+        return ops.matmul(inputs, self.kernel) + (self.bias + forget_bias)
+
+    def step(self, projected_inputs, states):
+        """Goes from `states` to the next, given what `project_inputs` made."""
+        h, c = states
+        gates = projected_inputs + ops.matmul(h, self.recurrent_kernel)
+        h, c = lstm_gates(gates, c, self.cell_clip)
+        if self.has_projection:
+            h = clip(ops.matmul(h, self.projection_kernel), self.proj_clip)
+        return [h, c]
+
+    def get_initial_state(self, batch_size=None):
+        return [
+            ops.zeros((batch_size, size), dtype=self.compute_dtype)
+            for size in self.state_size
+        ]
+
+    def compute_output_shape(self, input_shape, states_shape=None):
+        batch = input_shape[0]
+        states = [(batch, size) for size in self.state_size]
+        return states[0], states
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "projection_dim": self.projection_dim,
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+        }
+
+
+def lstm_gates(gates, c, cell_clip):
+    """The pointwise part of an LSTM step.
+
+    Args:
+        gates: Tensor `(batch, 4 * units)`, sums before their activations,
+            the forget gate's with its +1.
+        c: Tensor `(batch, units)`, the cell state.
+        cell_clip: Float or `None`.
+
+    Returns:
+        The unprojected output and the new cell state, each `(batch, units)`.
+    """
+    i, j, f, o = ops.split(gates, 4, axis=-1)  # each (batch, units)
+    c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(j)
+    c = clip(c, cell_clip)
+    return ops.sigmoid(o) * ops.tanh(c), c
+
+
+def clip(x, limit):
+    """Clips to +-`limit`, or not at all when that is `None`."""
+    return x if limit is None else ops.clip(x, -limit, limit)

@@ -1,0 +1,181 @@
+from typing import NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+
+class MixWeights(NamedTuple):
+    """What a `ScalarMix` has learned."""
+
+    weights: np.ndarray
+    """float32 array `(num_layers,)`, the weight of each layer; sums to 1."""
+    gamma: np.ndarray
+    """float32 array `()`, the factor of the whole."""
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class ScalarMix(keras.layers.Layer):
+    """A learned weighted mean of layers, times a learned factor.
+
+    ```
+    y = gamma * sum_j softmax(scalars)_j * layer_j
+    ```
+
+    Args:
+        layer_norm: Boolean, whether each layer is first normalised by one mean
+            and one variance over all its unmasked entries, batch and time
+            included. It is the one option with which a sentence's result
+            depends on the rest of the batch.
+        l2: Float, factor of the regularisation term
+            `l2 * sum(scalars ** 2)`, which pulls the weights together.
+        fixed_weights: Numbers to use in place of `softmax(scalars)`, one a
+            layer; they are not trained, `gamma` is. `[0, 0, 1]` is the top one
+            of three layers, `[1/3, 1/3, 1/3]` their average. AllenNLP's
+            `scalar_mix_parameters` are logits: pass their softmax.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: List of tensors, all of one shape `(..., dim)`.
+        mask: Boolean tensor `(...)`, or a list of such of which the first that
+            is not `None` counts.
+
+    Output shape:
+        That of one input.
+
+    Masking:
+        Masked entries are left out of the normalisation's mean and variance,
+        and change nothing else. Where every entry is masked, `layer_norm`
+        gives zeros. The mask passes through.
+
+    Raises:
+        ValueError: If the input is not a list of tensors of one shape, or has
+            another length than `fixed_weights`.
+
+    Example:
+
+    >>> layers = [np.random.rand(2, 5, 16).astype("float32") for _ in range(3)]
+    >>> mix = ScalarMix()
+    >>> mix(layers).shape
+    TensorShape([2, 5, 16])
+    >>> mix.normalized_weights.weights.round(2)
+    array([0.33, 0.33, 0.33], dtype=float32)
+
+    Reference:
+
+    - [Peters et al., 2018](https://arxiv.org/abs/1802.05365), equation 1
+    """
+
+    def __init__(self, layer_norm=False, l2=0.0, fixed_weights=None, **kwargs):
+        super().__init__(**kwargs)
+        self.layer_norm = layer_norm
+        self.l2 = l2
+        self.fixed_weights = (
+            None if fixed_weights is None else [float(w) for w in fixed_weights]
+        )
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if not input_shape or isinstance(input_shape[0], (int, type(None))):
+            raise ValueError(
+                f"Layer '{self.name}' takes a list of tensors, one a layer. "
+                f"Received: a tensor of shape {tuple(input_shape)}"
+            )
+        if len({tuple(shape) for shape in input_shape}) > 1:
+            raise ValueError(
+                f"Layer '{self.name}' takes tensors of one shape. "
+                f"Received: shapes={[tuple(shape) for shape in input_shape]}"
+            )
+        num_layers = len(input_shape)
+        if self.fixed_weights is None:
+            self.scalars = self.add_weight(
+                shape=(num_layers,),
+                initializer="zeros",
+                regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
+                name="scalars",
+            )
+        elif len(self.fixed_weights) != num_layers:
+            raise ValueError(
+                "`fixed_weights` must hold one number a layer, here "
+                f"{num_layers}. Received: fixed_weights={self.fixed_weights}"
+            )
+        self.gamma = self.add_weight(shape=(), initializer="ones", name="gamma")
+
+    def _weights(self):
+        if self.fixed_weights is None:
+            return ops.softmax(self.scalars)
+        return ops.convert_to_tensor(self.fixed_weights, self.compute_dtype)
+
+    def call(self, inputs, mask=None):
+        if self.layer_norm:
+            mask = first_mask(mask)
+            inputs = [normalize_layer(x, mask) for x in inputs]
+        return mix_layers(inputs, self._weights(), self.gamma)
+
+    @property
+    def normalized_weights(self):
+        """The layers' weights and gamma, as a `MixWeights` of NumPy arrays."""
+        if not self.built:
+            raise ValueError(
+                f"Layer '{self.name}' has no weights yet: call it or build it "
+                "first."
+            )
+        return MixWeights(
+            ops.convert_to_numpy(ops.cast(self._weights(), "float32")),
+            ops.convert_to_numpy(ops.cast(self.gamma, "float32")),
+        )
+
+    def compute_mask(self, inputs, mask=None):
+        return first_mask(mask)
+
+    def compute_output_shape(self, input_shape):
+        return tuple(input_shape[0])
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "layer_norm": self.layer_norm,
+            "l2": self.l2,
+            "fixed_weights": self.fixed_weights,
+        }
+
+
+def mix_layers(layers, weights, gamma):
+    """`gamma * sum_j weights_j * layers_j`; each layer (..., dim)."""
+    weights = ops.unstack(gamma * weights, num=len(layers))
+    mix = weights[0] * layers[0]
+    for weight, layer in zip(weights[1:], layers[1:]):
+        mix = mix + weight * layer
+    return mix  # (..., dim)
+
+
+def normalize_layer(x, mask, epsilon=1e-12):
+    """Subtracts the mean of all unmasked entries, divides by their deviation.
+
+    Args:
+        x: Tensor `(..., dim)`.
+        mask: Boolean tensor `(...)`, or `None`.
+        epsilon: Float, added to the variance.
+
+    Returns:
+        Tensor `(..., dim)`; zeros where no entry at all is unmasked.
+    """
+    dtype = x.dtype
+    x = ops.cast(x, "float32")
+    if mask is None:
+        counted = ops.ones_like(x)
+    else:
+        counted = ops.cast(mask, "float32")[..., None] * ops.ones_like(x)
+    number = ops.sum(counted)
+    mean = ops.sum(x * counted) / ops.maximum(number, 1.0)
+    variance = ops.sum(ops.square(x - mean) * counted)
+    variance = variance / ops.maximum(number, 1.0)
+    x = (x - mean) * ops.rsqrt(variance + epsilon)
+    return ops.cast(ops.where(number > 0, x, 0.0), dtype)
+
+
+def first_mask(mask):
+    """The first mask of a list that is there, or the one mask itself."""
+    if isinstance(mask, (list, tuple)):
+        return next((m for m in mask if m is not None), None)
+    return mask
