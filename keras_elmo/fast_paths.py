@@ -1,13 +1,16 @@
 """What runs differently on TensorFlow, for speed only.
 
-Everything else in the layers is written in `keras.ops`. The functions here
-give the same numbers as the portable code, which `set_fast_paths(False)`, or
-the environment variable `KERAS_ELMO_FAST_PATHS=0`, selects everywhere.
+All else in the layers is written in `keras.ops`. Each function here has a
+portable form too, which gives the same numbers: other backends use it, and so
+does TensorFlow after `set_fast_paths(False)` or with the environment variable
+`KERAS_ELMO_FAST_PATHS=0`.
 """
 
+import itertools
 import os
 
 import keras
+from keras import ops
 
 _enabled = os.environ.get("KERAS_ELMO_FAST_PATHS", "1") != "0"
 
@@ -52,3 +55,57 @@ def map_distinct_rows(function, rows):
 
     distinct, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
     return tf.gather(function(distinct), index)  # (n, dim)
+
+
+def scan_time(step, state, inputs, emitted):
+    """Runs `step` along the first axis of `inputs`.
+
+    Args:
+        step: From a list of states and a list of one step's inputs to the list
+            of the next states.
+        state: List of tensors, the states to start from.
+        inputs: List of tensors `(time, batch, dim_i)` of one dtype.
+        emitted: Indices of the states to return for every step.
+
+    Returns:
+        The list of the emitted states, each `(time, ...)`, and the list of the
+        last states.
+    """
+    if fast_paths_enabled():
+        return _scan_time_in_tensorflow(step, state, inputs, emitted)
+    # Of several inputs, `ops.scan` wants to know the time axis beforehand.
+    packed = ops.concatenate(inputs, axis=-1)
+    ends = list(itertools.accumulate(x.shape[-1] for x in inputs))
+
+    def packed_step(state, packed):
+        state = step(state, ops.split(packed, ends[:-1], axis=-1))
+        return state, state
+
+    last, states = ops.scan(packed_step, state, packed)
+    return [states[i] for i in emitted], last
+
+
+def _scan_time_in_tensorflow(step, state, inputs, emitted):
+    import tensorflow as tf
+
+    time = tf.shape(inputs[0])[0]
+    reads = [
+        tf.TensorArray(x.dtype, time, element_shape=x.shape[1:]).unstack(x)
+        for x in inputs
+    ]
+    writes = [
+        tf.TensorArray(state[i].dtype, time, element_shape=state[i].shape)
+        for i in emitted
+    ]
+
+    def body(t, state, writes):
+        new = step(state, [read.read(t) for read in reads])
+        for tensor, old in zip(new, state):
+            tensor.set_shape(old.shape)
+        writes = [w.write(t, new[i]) for w, i in zip(writes, emitted)]
+        return t + 1, new, writes
+
+    _, state, writes = tf.while_loop(
+        lambda t, *_: t < time, body, (0, state, writes)
+    )
+    return [w.stack() for w in writes], state

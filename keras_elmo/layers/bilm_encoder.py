@@ -1,6 +1,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.fast_paths import scan_time
 from keras_elmo.layers import sequences
 from keras_elmo.layers.carried_state import CarriedState
 from keras_elmo.layers.freezable_layer import FreezableLayer
@@ -281,7 +282,8 @@ def scan_both_directions(cells, inputs, state, is_real):
             leaves the state as it was.
 
     Returns:
-        The pair of outputs `(time, batch, projection)`, and the last state.
+        The outputs, two tensors `(time, batch, projection)`, and the last
+        state.
     """
 
     def step(state, inputs):
@@ -291,10 +293,10 @@ def scan_both_directions(cells, inputs, state, is_real):
             for d, cell in enumerate(cells)
             for s in cell.step(projected[d], state[2 * d : 2 * d + 2])
         ]
-        new = [ops.where(is_real, n, s) for n, s in zip(new, state)]
-        return new, new
+        is_real = ops.cast(is_real, "bool")
+        return [ops.where(is_real, n, s) for n, s in zip(new, state)]
 
     # The inputs' share of the gates needs no loop: one product for all steps.
     projected = [cell.project_inputs(x) for cell, x in zip(cells, inputs)]
-    last, states = ops.scan(step, state, [*projected, is_real])
-    return [states[0], states[2]], last
+    is_real = ops.cast(is_real, projected[0].dtype)
+    return scan_time(step, state, [*projected, is_real], emitted=(0, 2))

@@ -13,9 +13,17 @@ class FreezableLayer(keras.layers.Layer):
     `self._pass_on_trainable()`.
     """
 
+    def __setattr__(self, name, value):
+        if name == "trainable":
+            # On TensorFlow, setting an attribute to what it is already does
+            # nothing: `elmo.trainable = True` would not reach frozen parts.
+            keras.layers.Layer.trainable.fset(self, value)
+        else:
+            super().__setattr__(name, value)
+
     def _pass_on_trainable(self):
         if not self.trainable:
-            self.trainable = False  # Keras' setter reaches the sublayers.
+            self.trainable = False
 
     def get_config(self):
         config = super().get_config()
