@@ -23,25 +23,25 @@ def save_bilm_weights(elmo, options_path, weights_path):
         weights_path: Path of the weight file (HDF5) to write.
 
     Raises:
-        ValueError: If the layer is not built.
+        ValueError: If the layer is not built, or has what the files cannot
+            say, such as another activation than `"relu"` and `"tanh"`.
 
     Example:
 
     >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
     >>> save_bilm_weights(elmo, "new_options.json", "new_weights.hdf5")
     """
-    if not elmo.built:
-        raise ValueError(
-            f"Layer '{elmo.name}' has no weights yet: call or build it first."
-        )
+    table = bilm_table(elmo)
     options = formats.make_options(
         elmo.token_encoder.get_config(), elmo.encoder.get_config()
     )
+    formats.parse_options(options)
     arrays = {
-        key: np.concatenate([ops.convert_to_numpy(v) for v in parts]).reshape(
-            shape
-        )
-        for key, shape, parts in _table(elmo)
+        # float32 as in every such file, and as bfloat16 is unknown to HDF5.
+        key: np.concatenate([ops.convert_to_numpy(v) for v in parts])
+        .reshape(shape)
+        .astype("float32")
+        for key, shape, parts in table
     }
     formats.write_arrays(weights_path, arrays)
 
@@ -60,7 +60,8 @@ def load_bilm_weights(elmo, weights_path):
         weights_path: Path of the weight file (HDF5).
 
     Raises:
-        ValueError: If the file does not fit; the layer is then as it was.
+        ValueError: If the layer is not built, or the file does not fit; the
+            layer is then as it was.
 
     Example:
 
@@ -74,7 +75,7 @@ def load_bilm_weights(elmo, weights_path):
 
 def assign_bilm_weights(elmo, source):
     """Reads the whole `WeightSource`, then sets the variables."""
-    table = _table(elmo)
+    table = bilm_table(elmo)
     shapes = {key: shape for key, shape, _ in table}
     arrays = formats.read_arrays(source.file, shapes, source.label)
     for key, _, parts in table:
@@ -84,8 +85,12 @@ def assign_bilm_weights(elmo, source):
             part.assign(value)
 
 
-def _table(elmo):
+def bilm_table(elmo):
     """Lists (key, shape in the file, variables laid end to end)."""
+    if not elmo.built:
+        raise ValueError(
+            f"Layer '{elmo.name}' has no weights yet: call or build it first."
+        )
     return [
         *_token_encoder_table(elmo.token_encoder),
         *_lstm_table(elmo.encoder),

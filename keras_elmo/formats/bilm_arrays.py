@@ -8,6 +8,16 @@ import numpy as np
 
 from keras_elmo.formats.atomic import write_atomically
 
+# What h5py raises on files of another kind, cut or damaged.
+_HDF5_ERRORS = (
+    OSError,
+    RuntimeError,
+    KeyError,
+    TypeError,
+    OverflowError,
+    UnicodeDecodeError,
+)
+
 
 def read_arrays(file, shapes, label=None):
     """Reads a weight file, which must hold just the arrays expected.
@@ -36,7 +46,7 @@ def read_arrays(file, shapes, label=None):
                 key: _read(datasets[key], key, shape, label)
                 for key, shape in shapes.items()
             }
-    except (OSError, RuntimeError, KeyError) as error:
+    except _HDF5_ERRORS as error:
         raise ValueError(
             f"The weight file '{label}' cannot be read as HDF5; it may be "
             f"truncated or of another kind. h5py says: {error}"

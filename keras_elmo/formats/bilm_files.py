@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
 
-import keras
+from keras_elmo.formats.downloads import download
 
 
 class WeightSource(NamedTuple):
@@ -44,7 +44,8 @@ def open_bilm(options, weights=None):
     Raises:
         FileNotFoundError: If a file is missing.
         ValueError: If a directory or zip does not hold just one `options.json`
-            and one `.hdf5`, or the options are not JSON.
+            and one `.hdf5`, a zip is damaged, or the options are not JSON.
+        OSError: If a download fails.
     """
     options = fetch(options, "options")
     if weights is not None:
@@ -57,7 +58,7 @@ def open_bilm(options, weights=None):
     elif not os.path.isfile(options):
         raise FileNotFoundError(f"There is no file or directory '{options}'.")
     elif zipfile.is_zipfile(options):
-        with zipfile.ZipFile(options) as archive:
+        with _open_zip(options) as archive:
             yield _from_zip(archive, options)
     else:
         raise ValueError(
@@ -78,11 +79,8 @@ def fetch(path_or_url, argument):
         return path_or_url
     # Each URL has a folder of its own, as many models' files share a name.
     digest = hashlib.sha256(path_or_url.encode()).hexdigest()[:16]
-    return keras.utils.get_file(
-        posixpath.basename(path_or_url.split("?")[0]) or "file",
-        origin=path_or_url,
-        cache_subdir=os.path.join("keras_elmo", digest),
-    )
+    name = posixpath.basename(path_or_url.split("?")[0]) or "file"
+    return download(path_or_url, digest, name)
 
 
 def _from_paths(options, weights):
@@ -93,6 +91,15 @@ def _from_paths(options, weights):
             return _parse_json(file.read(), options)
 
     return BilmFiles(read_options, WeightSource(weights, weights))
+
+
+def _open_zip(path):
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise ValueError(
+            f"The archive '{path}' cannot be read: {error}"
+        ) from error
 
 
 def _from_zip(archive, path):
@@ -120,16 +127,11 @@ def _from_zip(archive, path):
 def _member(archive, name, path):
     try:
         return archive.read(name)
-    except (
-        zipfile.BadZipFile,
-        RuntimeError,
-        EOFError,
-        OSError,
-        ValueError,
-    ) as e:
+    except Exception as error:
+        # Each way of compressing has errors of its own.
         raise ValueError(
-            f"'{name}' cannot be read from the archive '{path}': {e}"
-        ) from e
+            f"'{name}' cannot be read from the archive '{path}': {error}"
+        ) from error
 
 
 def _find(names, where):

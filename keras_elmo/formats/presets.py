@@ -1,9 +1,8 @@
 """Published biLMs, by name."""
 
-import os
 from typing import NamedTuple
 
-import keras
+from keras_elmo.formats.downloads import download
 
 _BASE = "https://s3-us-west-2.amazonaws.com/allennlp/models/elmo"
 
@@ -101,20 +100,7 @@ def download_preset(name):
             f"{sorted(PRESETS)}. Received: {name!r}"
         )
     preset = PRESETS[name]
-    folder = os.path.join("keras_elmo", name)
     return (
-        _download(preset.options_url, "options.json", folder),
-        _download(preset.weights_url, "weights.hdf5", folder),
+        download(preset.options_url, name, "options.json"),
+        download(preset.weights_url, name, "weights.hdf5"),
     )
-
-
-def _download(url, filename, folder):
-    try:
-        return keras.utils.get_file(filename, origin=url, cache_subdir=folder)
-    except Exception as error:
-        # get_file raises plain `Exception` for every kind of failure.
-        path = os.path.join(keras.config.keras_home(), folder, filename)
-        raise OSError(
-            f"The download of {url} failed. If you can get the file another "
-            f"way, put it at {path} and call again. The error was: {error}"
-        ) from error

@@ -72,8 +72,8 @@ class BiLMEncoder(FreezableLayer):
 
     >>> encoder = BiLMEncoder(units=32, projection_dim=8, num_layers=2)
     >>> first, second = encoder(np.zeros((2, 5, 8), "float32"))
-    >>> second.shape
-    TensorShape([2, 5, 16])
+    >>> tuple(second.shape)
+    (2, 5, 16)
 
     Reference:
 

@@ -67,8 +67,8 @@ class CharCNNEmbedding(FreezableLayer):
     Example:
 
     >>> layer = CharCNNEmbedding(projection_dim=8, filters=[(1, 4), (2, 12)])
-    >>> layer(batch_to_ids([["Hello", "world"]])).shape
-    TensorShape([1, 2, 8])
+    >>> tuple(layer(batch_to_ids([["Hello", "world"]])).shape)
+    (1, 2, 8)
 
     Reference:
 

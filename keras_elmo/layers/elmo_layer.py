@@ -89,8 +89,8 @@ class ElmoLayer(FreezableLayer):
     ...     BiLMEncoder(units=16, projection_dim=8),
     ... )
     >>> ids = batch_to_ids([["First", "sentence", "."], ["Another", "."]])
-    >>> elmo(ids).shape
-    TensorShape([2, 3, 16])
+    >>> tuple(elmo(ids).shape)
+    (2, 3, 16)
 
     Reference:
 
@@ -353,7 +353,12 @@ class ElmoLayer(FreezableLayer):
         token_shape = getattr(self.token_encoder, "token_shape", None)
         if token_shape is None:
             return tuple(input_shape[2:])
-        if len(input_shape) - len(token_shape) not in (2, 3):
+        rank = len(input_shape) - len(token_shape)
+        fits = rank in (2, 3) and all(
+            size in (None, expected)
+            for size, expected in zip(input_shape[rank:], token_shape)
+        )
+        if not fits:
             dims = "".join(f", {n}" for n in token_shape)
             raise ValueError(
                 f"Layer '{self.name}' takes ids of shape (batch, time{dims}) "

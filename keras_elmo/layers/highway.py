@@ -35,7 +35,7 @@ class Highway(keras.layers.Layer):
     Example:
 
     >>> x = np.random.rand(2, 3, 16).astype("float32")
-    >>> Highway()(x).shape
+    >>> tuple(Highway()(x).shape)
     (2, 3, 16)
 
     Reference:

@@ -44,8 +44,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
 
     >>> cell = ProjectedLSTMCell(32, projection_dim=8)
     >>> rnn = keras.layers.RNN(cell, return_sequences=True)
-    >>> rnn(np.zeros((2, 5, 4), "float32")).shape
-    TensorShape([2, 5, 8])
+    >>> tuple(rnn(np.zeros((2, 5, 4), "float32")).shape)
+    (2, 5, 8)
 
     Reference:
 

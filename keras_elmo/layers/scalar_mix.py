@@ -56,8 +56,8 @@ class ScalarMix(keras.layers.Layer):
 
     >>> layers = [np.random.rand(2, 5, 16).astype("float32") for _ in range(3)]
     >>> mix = ScalarMix()
-    >>> mix(layers).shape
-    TensorShape([2, 5, 16])
+    >>> tuple(mix(layers).shape)
+    (2, 5, 16)
     >>> mix.normalized_weights.weights.round(2)
     array([0.33, 0.33, 0.33], dtype=float32)
 

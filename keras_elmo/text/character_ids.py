@@ -125,21 +125,24 @@ def _checked_width(width):
 
 
 def _as_list(sentences):
-    if isinstance(sentences, (str, bytes)) or not hasattr(
-        sentences, "__iter__"
-    ):
+    listed = _listed(sentences)
+    if not isinstance(listed, list):
         raise ValueError(
             "`sentences` must be a list of sentences, each a list of words, "
             'such as [["A", "sentence", "."]]. '
             f"Received: {sentences!r}"
         )
-    return [
-        sentence
-        if isinstance(sentence, (str, bytes))
-        or not hasattr(sentence, "__iter__")
-        else list(sentence)
-        for sentence in sentences
-    ]
+    return [_listed(sentence) for sentence in listed]
+
+
+def _listed(items):
+    """Returns a list; or, if `items` are none or a string, `items`."""
+    if isinstance(items, (str, bytes)):
+        return items
+    try:
+        return list(items)
+    except TypeError:
+        return items
 
 
 def _word_bytes(sentence, i):

@@ -1,0 +1,44 @@
+"""What all tests share."""
+
+import os
+import pathlib
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import pytest
+
+import keras_elmo
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder of reference outputs and corpora."""
+    path = pathlib.Path(os.environ.get("KERAS_ELMO_SHARED", ROOT / "../shared"))
+    if not path.is_dir():
+        reason = (
+            f"The reference data are not at {path}; set KERAS_ELMO_SHARED to "
+            "their folder."
+        )
+        if os.environ.get("KERAS_ELMO_REQUIRE_SHARED"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return path.resolve()
+
+
+@pytest.fixture(autouse=True)
+def fixed_seed():
+    keras.utils.set_random_seed(0)
+
+
+@pytest.fixture(params=["fast", "portable"])
+def path_taken(request):
+    """Runs a test on TensorFlow's fast paths and on the portable code."""
+    fast = request.param == "fast"
+    if fast and keras.backend.backend() != "tensorflow":
+        pytest.skip("Only TensorFlow has fast paths.")
+    keras_elmo.set_fast_paths(fast)
+    yield request.param
+    keras_elmo.set_fast_paths(True)

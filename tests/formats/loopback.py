@@ -1,0 +1,65 @@
+"""A web server on this machine, for the tests of downloads."""
+
+import contextlib
+import functools
+import http.server
+import socket
+import threading
+
+
+class Server:
+    """What `serve` yields: where the files are, and what was asked for."""
+
+    def __init__(self, port):
+        self.root = f"http://127.0.0.1:{port}"
+        self.requests = []
+
+    def url(self, path):
+        return f"{self.root}/{path}"
+
+
+@contextlib.contextmanager
+def serve(folder):
+    """Serves the files of a folder."""
+    requests = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def do_GET(self):
+            requests.append(self.path)
+            super().do_GET()
+
+        def copyfile(self, source, outputfile):
+            content = source.read()
+            # A file of this name breaks off halfway.
+            if self.path.endswith("cut.hdf5"):
+                content = content[: len(content) // 2]
+            outputfile.write(content)
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=folder)
+    ) as httpd:
+        thread = threading.Thread(target=httpd.serve_forever)
+        thread.start()
+        server = Server(httpd.server_port)
+        server.requests = requests
+        try:
+            yield server
+        finally:
+            httpd.shutdown()
+            thread.join()
+
+
+def closed_port():
+    """Returns a URL at which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def use_cache(monkeypatch, folder):
+    """Lets downloads go to `folder`, and to this machine without a proxy."""
+    monkeypatch.setenv("KERAS_HOME", str(folder))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")

@@ -1,0 +1,329 @@
+import json
+import pathlib
+import zipfile
+
+import numpy as np
+import pytest
+from formats.loopback import closed_port
+from formats.loopback import serve
+from formats.loopback import use_cache
+from small_models import make_elmo
+
+from keras_elmo import ElmoLayer
+from keras_elmo import save_bilm_weights
+from keras_elmo.formats import open_bilm
+
+OPTIONS = {"lstm": {"dim": 16}}
+WEIGHTS = b"some weights"
+FILES = {"options.json": json.dumps(OPTIONS), "weights.hdf5": WEIGHTS}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A folder for downloads, in place of the user's own."""
+    use_cache(monkeypatch, tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def server(tmp_path, cache):
+    (tmp_path / "web").mkdir()
+    with serve(tmp_path / "web") as server:
+        yield server
+
+
+def write_files(folder, files=FILES):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        if isinstance(content, str):
+            content = content.encode()
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def write_zip(path, files=FILES, compression=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def read_both(*args):
+    """The options, the weight file's bytes and its label."""
+    with open_bilm(*args) as files:
+        file, label = files.weights
+        if isinstance(file, str):
+            content = pathlib.Path(file).read_bytes()
+        else:
+            content = file.read()
+        return files.read_options(), content, label
+
+
+@pytest.mark.parametrize("kind", [str, pathlib.Path])
+def test_two_paths(tmp_path, kind):
+    write_files(tmp_path)
+    weights = kind(tmp_path / "weights.hdf5")
+    options, content, label = read_both(
+        kind(tmp_path / "options.json"), weights
+    )
+    assert options == OPTIONS
+    assert content == WEIGHTS
+    assert label == str(weights)
+
+
+@pytest.mark.parametrize("kind", [str, pathlib.Path])
+def test_directory(tmp_path, kind):
+    write_files(tmp_path, {**FILES, "vocab.txt": "", "model_options.json": "?"})
+    assert read_both(kind(tmp_path))[:2] == (OPTIONS, WEIGHTS)
+
+
+@pytest.mark.parametrize("kind", [str, pathlib.Path])
+@pytest.mark.parametrize("folder", ["", "model/", "a/b/"])
+@pytest.mark.parametrize(
+    "compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]
+)
+def test_zip(tmp_path, kind, folder, compression):
+    files = {folder + name: content for name, content in FILES.items()}
+    path = write_zip(tmp_path / "model.zip", files, compression)
+    options, content, label = read_both(kind(path))
+    assert options == OPTIONS
+    assert content == WEIGHTS
+    assert label == f"{path}/{folder}weights.hdf5"
+
+
+def test_zip_of_a_mac(tmp_path):
+    files = {f"model/{name}": content for name, content in FILES.items()}
+    extra = {f"__MACOSX/{name}": b"\0\5\x16\7" for name in files}
+    path = write_zip(tmp_path / "model.zip", {"model/": "", **extra, **files})
+    assert read_both(path)[:2] == (OPTIONS, WEIGHTS)
+
+
+def test_zip_of_any_name(tmp_path):
+    assert read_both(write_zip(tmp_path / "model"))[0] == OPTIONS
+
+
+def test_options_may_start_with_a_byte_order_mark(tmp_path):
+    write_files(
+        tmp_path, {**FILES, "options.json": b"\xef\xbb\xbf" + b'{"a": 1}'}
+    )
+    assert read_both(tmp_path)[0] == {"a": 1}
+
+
+def test_urls_are_downloaded_once(tmp_path, server, cache):
+    write_files(tmp_path / "web")
+    urls = server.url("options.json"), server.url("weights.hdf5?version=2")
+    for _ in range(2):
+        options, content, label = read_both(*urls)
+        assert options == OPTIONS
+        assert content == WEIGHTS
+    assert sorted(server.requests) == [
+        "/options.json",
+        "/weights.hdf5?version=2",
+    ]
+    assert pathlib.Path(label).name == "weights.hdf5"
+    assert cache in pathlib.Path(label).parents
+
+
+def test_url_of_a_zip(tmp_path, server):
+    write_zip(tmp_path / "web/model.zip")
+    for _ in range(2):
+        assert read_both(server.url("model.zip"))[:2] == (OPTIONS, WEIGHTS)
+    assert server.requests == ["/model.zip"]
+
+
+def test_urls_of_one_name_do_not_collide(tmp_path, server):
+    for i in range(3):
+        write_files(
+            tmp_path / f"web/{i}",
+            {"options.json": f'{{"model": {i}}}', "weights.hdf5": f"of {i}"},
+        )
+    for i in (0, 1, 2, 0):
+        options, content, _ = read_both(
+            server.url(f"{i}/options.json"), server.url(f"{i}/weights.hdf5")
+        )
+        assert options == {"model": i}
+        assert content == f"of {i}".encode()
+
+
+def test_failing_download(tmp_path, server, cache):
+    write_files(tmp_path / "web")
+    for url in (server.url("model.zip"), f"{closed_port()}/model.zip"):
+        with pytest.raises(OSError, match="The download of") as info:
+            read_both(url)
+        assert url in str(info.value)
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+
+
+def test_missing_files(tmp_path):
+    write_files(tmp_path)
+    nowhere = str(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="no file or directory") as info:
+        read_both(nowhere)
+    assert f"'{nowhere}'" in str(info.value)
+    with pytest.raises(FileNotFoundError, match="no options file") as info:
+        read_both(nowhere, tmp_path / "weights.hdf5")
+    assert f"'{nowhere}'" in str(info.value)
+
+
+@pytest.mark.parametrize("kind", ["directory", "zip"])
+@pytest.mark.parametrize(
+    "files, what, received",
+    [
+        ({}, "'options.json'", "[]"),
+        ({"weights.hdf5": ""}, "'options.json'", "['weights.hdf5']"),
+        ({"options.json": "{}"}, "'.hdf5'", "['options.json']"),
+        (
+            {**FILES, "other.hdf5": ""},
+            "'.hdf5'",
+            "['other.hdf5', 'weights.hdf5']",
+        ),
+    ],
+)
+def test_one_of_each_is_needed(tmp_path, kind, files, what, received):
+    if kind == "zip":
+        path = write_zip(tmp_path / "model.zip", files)
+    else:
+        path = write_files(tmp_path / "model", files)
+    with pytest.raises(ValueError, match="and only one") as info:
+        read_both(path)
+    message = str(info.value)
+    assert message.startswith(f"'{path}' must hold")
+    assert what in message
+    assert f"Received: {received}" in message
+
+
+def test_two_models_in_a_zip(tmp_path):
+    files = {
+        f"{model}/{name}": content
+        for model in "ab"
+        for name, content in FILES.items()
+    }
+    path = write_zip(tmp_path / "model.zip", files)
+    with pytest.raises(ValueError, match="and only one") as info:
+        read_both(path)
+    assert "['a/options.json', 'b/options.json']" in str(info.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil.hdf5",
+        "model/../../evil.hdf5",
+        "/evil.hdf5",
+        "\\evil.hdf5",
+        "..\\evil.hdf5",
+        "C:\\evil.hdf5",
+        "C:/evil.hdf5",
+    ],
+)
+def test_zip_that_leads_out_of_itself(tmp_path, name):
+    path = write_zip(
+        tmp_path / "model.zip", {"options.json": "{}", name: WEIGHTS}
+    )
+    with pytest.raises(ValueError, match="leads out of it") as info:
+        read_both(path)
+    assert str(path) in str(info.value)
+    assert f"Received: {name!r}" in str(info.value)
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.3, 0.6, 0.99])
+def test_truncated_zip(tmp_path, rest):
+    whole = write_zip(tmp_path / "whole.zip").read_bytes()
+    path = tmp_path / "model.zip"
+    path.write_bytes(whole[: int(rest * len(whole))])
+    with pytest.raises(ValueError, match="must be a directory or a .zip") as e:
+        read_both(path)
+    assert f"Received: options='{path}'" in str(e.value)
+
+
+@pytest.mark.parametrize("where", ["start", "contents", "end"])
+def test_damaged_zip(tmp_path, where):
+    content = {"options.json": "{}", "weights.hdf5": b"weights" * 1000}
+    path = write_zip(tmp_path / "model.zip", content, zipfile.ZIP_DEFLATED)
+    damaged = bytearray(path.read_bytes())
+    if where == "start":
+        damaged = damaged[10:]
+    elif where == "contents":
+        place = damaged.index(b"weights.hdf5") + len("weights.hdf5")
+        damaged[place : place + 8] = b"\xff" * 8
+    else:
+        place = damaged.index(b"PK\1\2")
+        damaged[place : place + 4] = b"\0" * 4
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match="cannot be read") as info:
+        read_both(path)
+    assert str(path) in str(info.value)
+
+
+def test_neither_directory_nor_zip(tmp_path):
+    write_files(tmp_path)
+    path = tmp_path / "options.json"
+    with pytest.raises(ValueError, match="Without `weights_file`") as info:
+        read_both(path)
+    assert f"Received: options='{path}'" in str(info.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "<html>", b"\xff\xfe\xff"])
+def test_options_must_be_json(tmp_path, text):
+    files = {**FILES, "options.json": text}
+    folder = write_files(tmp_path / "model", files)
+    archive = write_zip(tmp_path / "model.zip", files)
+    for path in (folder, archive):
+        with pytest.raises(ValueError, match="is not JSON") as info:
+            read_both(path)
+        assert f"'{path}/options.json'" in str(info.value)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"options.json", ["options.json"]])
+def test_arguments_must_be_paths(tmp_path, wrong):
+    with pytest.raises(ValueError, match="`options` must be a path") as info:
+        read_both(wrong)
+    assert f"Received: {wrong!r}" in str(info.value)
+    if wrong is not None:
+        with pytest.raises(ValueError, match="`weights_file` must be") as info:
+            read_both("options.json", wrong)
+        assert f"Received: {wrong!r}" in str(info.value)
+
+
+def test_all_ways_give_the_same_layer(tmp_path, server):
+    elmo = make_elmo()
+    web = tmp_path / "web"
+    options, weights = web / "options.json", web / "weights.hdf5"
+    save_bilm_weights(elmo, options, weights)
+    archive = web / "model.zip"
+    write_zip(
+        archive,
+        {
+            f"model/{path.name}": path.read_bytes()
+            for path in (options, weights)
+        },
+    )
+    (tmp_path / "model").mkdir()
+    for path in (options, weights):
+        (tmp_path / "model" / path.name).write_bytes(path.read_bytes())
+    for arguments in (
+        (options, weights),
+        (tmp_path / "model",),
+        (archive,),
+        (server.url("options.json"), server.url("weights.hdf5")),
+        (server.url("options.json"), weights),
+        (server.url("model.zip"),),
+    ):
+        loaded = ElmoLayer.from_bilm(*arguments)
+        for name in ("token_encoder", "encoder"):
+            expected = getattr(elmo, name)
+            found = getattr(loaded, name)
+            assert found.name == name
+            for a, b in zip(expected.get_weights(), found.get_weights()):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_bad_weights_in_a_zip_are_named(tmp_path):
+    save_bilm_weights(
+        make_elmo(), tmp_path / "options.json", tmp_path / "weights.hdf5"
+    )
+    files = {**FILES, "options.json": (tmp_path / "options.json").read_bytes()}
+    path = write_zip(tmp_path / "model.zip", files)
+    with pytest.raises(ValueError, match="cannot be read as HDF5") as info:
+        ElmoLayer.from_bilm(path)
+    assert f"'{path}/weights.hdf5'" in str(info.value)

@@ -1,0 +1,158 @@
+"""What every public layer must do, whatever it computes."""
+
+import json
+import os
+
+import keras
+import numpy as np
+from keras import ops
+
+
+def flat(x):
+    return [ops.convert_to_numpy(t) for t in keras.tree.flatten(x)]
+
+
+def symbolic_input(x, unknown=()):
+    """A `keras.Input` like array `x`, with unknown sizes at axes `unknown`."""
+
+    def one(x):
+        shape = [None if i in unknown else n for i, n in enumerate(x.shape)]
+        return keras.Input(batch_shape=shape, dtype=str(x.dtype))
+
+    return keras.tree.map_structure(one, x)
+
+
+def model_of(layer, x, unknown=()):
+    inputs = symbolic_input(x, unknown)
+    return keras.Model(inputs, layer(inputs))
+
+
+def build_shape(x):
+    return keras.tree.map_structure(lambda x: x.shape, x)
+
+
+def check_config_round_trip(make, x):
+    layer = make()
+    config = layer.get_config()
+    assert type(layer).from_config(config).get_config() == config
+    serialized = json.loads(
+        json.dumps(keras.saving.serialize_keras_object(layer))
+    )
+    assert serialized["registered_name"] == f"keras_elmo>{type(layer).__name__}"
+    copy = keras.saving.deserialize_keras_object(serialized)
+    assert type(copy) is type(layer)
+    assert copy.get_config() == config
+
+
+def check_build_from_shape_alone(make, x):
+    built, called = make(), make()
+    built.build(build_shape(x))
+    called(x)
+    names = [[v.name for v in layer.weights] for layer in (built, called)]
+    shapes = [[v.shape for v in layer.weights] for layer in (built, called)]
+    assert names[0] == names[1] and shapes[0] == shapes[1]
+    assert all(layer.built for layer in built._flatten_layers())
+
+
+def check_weight_count(make, x, number):
+    layer = make()
+    layer(x)
+    assert len(layer.trainable_weights) == number
+    assert len({v.path for v in layer.weights}) == len(layer.weights)
+
+
+def check_symbolic_call(make, x):
+    layer = make()
+    outputs = flat(layer(x))
+    symbolic = keras.tree.flatten(layer(symbolic_input(x)))
+    assert len(outputs) == len(symbolic)
+    for output, expected in zip(outputs, symbolic):
+        assert output.shape == tuple(expected.shape)
+        assert str(output.dtype) == expected.dtype == layer.compute_dtype
+    shapes = layer.compute_output_shape(build_shape(x))
+    is_shape = isinstance(shapes, tuple) and isinstance(shapes[0], int)
+    shapes = [shapes] if is_shape else list(shapes)
+    assert [tuple(s) for s in shapes] == [o.shape for o in outputs]
+
+
+def check_mask(make, x, carries_mask):
+    layer = make()
+    assert layer.supports_masking == carries_mask
+
+
+def check_training_step(make, x):
+    layer = make()
+    model = model_of(layer, x)
+    targets = [np.zeros_like(output) for output in flat(layer(x))]
+    targets = targets[0] if len(targets) == 1 else targets
+    before = [ops.convert_to_numpy(v) for v in layer.trainable_weights]
+    loss = "mse" if not isinstance(targets, list) else ["mse"] * len(targets)
+    model.compile("adam", loss)
+    size = len(keras.tree.flatten(x)[0])
+    history = model.fit(x, targets, epochs=2, batch_size=size, verbose=0)
+    assert np.all(np.isfinite(history.history["loss"]))
+    assert history.history["loss"][1] < history.history["loss"][0]
+    after = [ops.convert_to_numpy(v) for v in layer.trainable_weights]
+    assert any(not np.array_equal(a, b) for a, b in zip(before, after))
+
+
+def check_mixed_precision(make, x, policy):
+    layer = make(dtype=policy)
+    exact = make()
+    exact(x)
+    layer.build(build_shape(x))
+    layer.set_weights(exact.get_weights())
+    outputs = layer(x)
+    compute_dtype = keras.DTypePolicy(policy).compute_dtype
+    for output, expected in zip(keras.tree.flatten(outputs), flat(exact(x))):
+        assert keras.backend.standardize_dtype(output.dtype) == compute_dtype
+        output = ops.convert_to_numpy(ops.cast(output, "float32"))
+        assert np.all(np.isfinite(output))
+        scale = np.abs(expected).max()
+        assert np.abs(output - expected).max() <= 3e-2 * scale
+    assert all(v.dtype == "float32" for v in layer.weights)
+
+
+def check_keras_file_round_trip(make, x, folder):
+    layer = make()
+    model = model_of(layer, x)
+    expected = flat(model(x))
+    path = os.path.join(folder, "model.keras")
+    model.save(path)
+    loaded = keras.saving.load_model(path)
+    for a, b in zip(flat(loaded(x)), expected):
+        np.testing.assert_array_equal(a, b)
+    path = os.path.join(folder, "model.weights.h5")
+    model.save_weights(path)
+    other = model_of(type(layer).from_config(layer.get_config()), x)
+    other.load_weights(path)
+    for a, b in zip(flat(other(x)), expected):
+        np.testing.assert_array_equal(a, b)
+
+
+def check_export(make, x, folder):
+    """The SavedModel as a graph, the way a server runs it."""
+    model = model_of(make(), x, unknown=(0, 1))
+    path = os.path.join(folder, "exported")
+    model.export(path, verbose=False)
+    for batch, time in ((2, 3), (1, 3), (2, 2)):
+        part = keras.tree.map_structure(
+            lambda x, batch=batch, time=time: x[:batch, :time], x
+        )
+        outputs = run_saved_model(path, keras.tree.flatten(part))
+        for output, value in zip(outputs, flat(model(part)), strict=True):
+            np.testing.assert_allclose(output, value, rtol=1e-5, atol=1e-5)
+
+
+def run_saved_model(path, feeds):
+    """Loads a SavedModel into a session, without Python's own reload."""
+    import tensorflow as tf
+
+    with tf.compat.v1.Session(graph=tf.Graph()) as session:
+        loaded = tf.compat.v1.saved_model.loader.load(session, ["serve"], path)
+        signature = loaded.signature_def["serving_default"]
+        inputs, outputs = (
+            [tensors[key].name for key in sorted(tensors)]
+            for tensors in (signature.inputs, signature.outputs)
+        )
+        return session.run(outputs, dict(zip(inputs, feeds)))

@@ -1,0 +1,224 @@
+import keras
+import numpy as np
+import numpy_reference
+import pytest
+from backend_gradients import input_gradient
+from keras import ops
+from small_models import make_elmo
+from small_models import oracle_arguments
+
+from keras_elmo import BiLMEncoder
+
+LENGTHS = [5, 1, 0, 3]
+RIGHT = np.arange(5) < np.array(LENGTHS)[:, None]
+
+
+def random_batch(shape=(4, 5, 6)):
+    return np.random.default_rng(0).normal(size=shape).astype("float32")
+
+
+def oracle(elmo, x, mask):
+    """What the tokens alone give, put at their places: (layers, *x.shape)."""
+    arguments = oracle_arguments(elmo)
+    arrays, lstm = arguments["arrays"], arguments["lstm"]
+    width = 2 * elmo.encoder.output_dim
+    expected = np.zeros((lstm["num_layers"], *x.shape[:2], width))
+    for i in range(len(x)):
+        if mask[i].any():
+            expected[:, i, mask[i]] = numpy_reference.bilm(
+                x[i, mask[i]].astype("float64"), arrays, lstm
+            )
+    return expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"num_layers": 1},
+        {"num_layers": 4},
+        {"use_skip_connections": False},
+        {"projection_dim": None},
+        {"projection_dim": 7},  # as many as units
+        {"cell_clip": None, "proj_clip": None},
+        {"cell_clip": 0.1, "proj_clip": 0.05},
+    ],
+    ids=str,
+)
+def test_equals_the_oracle(options, path_taken):
+    cnn = {"projection_dim": 6}
+    elmo = make_elmo(cnn, options)
+    x = random_batch()
+    layers = elmo.encoder(x, mask=RIGHT)
+    assert len(layers) == elmo.encoder.num_layers
+    np.testing.assert_allclose(
+        [ops.convert_to_numpy(layer) for layer in layers],
+        oracle(elmo, x, RIGHT),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("where", ["left", "holes", "none"])
+def test_padding_anywhere_is_skipped(where, path_taken):
+    elmo = make_elmo()
+    mask = {
+        "left": RIGHT[:, ::-1],
+        "holes": np.array(
+            [
+                [True, False, True, True, False],
+                [False, False, True, False, True],
+                [False] * 5,
+                [True] * 5,
+            ]
+        ),
+        "none": np.ones((4, 5), bool),
+    }[where]
+    x = random_batch()
+    layers = elmo.encoder(x, mask=None if where == "none" else mask)
+    np.testing.assert_allclose(
+        [ops.convert_to_numpy(layer) for layer in layers],
+        oracle(elmo, x, mask),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+
+
+def test_what_stands_at_padding_changes_nothing():
+    encoder = make_elmo().encoder
+    x = random_batch()
+    other = np.where(RIGHT[..., None], x, 1e3).astype("float32")
+    for a, b in zip(encoder(x, mask=RIGHT), encoder(other, mask=RIGHT)):
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(a), ops.convert_to_numpy(b)
+        )
+
+
+def test_the_mask_of_the_input_is_used_and_passed_on():
+    encoder = make_elmo().encoder
+    x = random_batch()
+    masked = keras.layers.Masking()(np.where(RIGHT[..., None], x, 0))
+    layers = encoder(masked)
+    expected = encoder(x, mask=RIGHT)
+    for layer, by_hand in zip(layers, expected):
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(layer), ops.convert_to_numpy(by_hand)
+        )
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(layer._keras_mask), RIGHT
+        )
+    state = encoder.get_initial_state(4)
+    layers, _ = encoder(masked, initial_state=state, return_state=True)
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(layers[1]), ops.convert_to_numpy(expected[1])
+    )
+
+
+def test_no_direction_sees_the_tokens_ahead_of_it():
+    encoder = make_elmo().encoder
+    x = random_batch((1, 5, 6))
+    for layer in range(encoder.num_layers):
+        for k in range(5):
+            for half, hidden in (
+                (slice(0, 6), slice(k + 1, None)),
+                (slice(6, None), slice(0, k)),
+            ):
+                gradient = input_gradient(
+                    lambda x, layer=layer, k=k, half=half: ops.sum(
+                        encoder(x)[layer][0, k, half]
+                    ),
+                    x,
+                )
+                assert np.any(gradient[0, k] != 0)
+                assert np.all(gradient[0, hidden] == 0)
+
+
+def test_the_last_state_is_that_after_the_last_token(path_taken):
+    elmo = make_elmo()
+    x = random_batch()
+    _, state = elmo.encoder(x, mask=RIGHT, return_state=True)
+    assert len(state) == 8
+    arguments = oracle_arguments(elmo)
+    for i, length in enumerate(LENGTHS):
+        for direction in range(2):
+            _, last = numpy_reference.lstm_stack(
+                x[i, :length], arguments["arrays"], direction, arguments["lstm"]
+            )
+            for layer, pair in enumerate(last):
+                for j, expected in enumerate(pair):
+                    got = state[4 * layer + 2 * direction + j][i]
+                    np.testing.assert_allclose(
+                        ops.convert_to_numpy(got),
+                        expected,
+                        rtol=1e-5,
+                        atol=1e-5,
+                    )
+
+
+def test_the_state_is_a_value_that_goes_in_again():
+    elmo = make_elmo()
+    encoder = elmo.encoder
+    x = random_batch((2, 6, 6))
+    whole = ops.convert_to_numpy(encoder(x)[1])
+    _, state = encoder(x[:, :4], return_state=True)
+    rest = ops.convert_to_numpy(encoder(x[:, 4:], initial_state=state)[1])
+    # The forward half goes on; the backward one has begun at another end.
+    np.testing.assert_allclose(
+        rest[..., :6], whole[:, 4:, :6], rtol=1e-5, atol=1e-6
+    )
+    again = encoder(x[:, 4:])
+    assert not np.allclose(rest, ops.convert_to_numpy(again[1]))
+
+
+def test_return_state_as_constructor_argument_and_in_a_model():
+    encoder = BiLMEncoder(7, 6, return_state=True)
+    inputs = keras.Input((None, 6))
+    layers, state = encoder(inputs)
+    assert [tuple(s.shape) for s in state] == [(None, 6), (None, 7)] * 4
+    model = keras.Model(inputs, [*layers, *state])
+    outputs = model.predict(random_batch(), verbose=0)
+    assert [o.shape for o in outputs[:2]] == [(4, 5, 12)] * 2
+    assert len(encoder(inputs, return_state=False)) == 2
+
+
+def test_stateful_carries_the_state_until_reset():
+    elmo = make_elmo()
+    encoder = elmo.encoder
+    config = {**encoder.get_config(), "stateful": True}
+    stateful = BiLMEncoder.from_config(config)
+    stateful.build((None, None, 6))
+    stateful.set_weights(encoder.get_weights())
+    x = random_batch((2, 3, 6))
+    first, state = encoder(x, return_state=True)
+    second = encoder(x, initial_state=state)
+    for expected in (first, second):
+        np.testing.assert_allclose(
+            ops.convert_to_numpy(stateful(x)[1]),
+            ops.convert_to_numpy(expected[1]),
+            rtol=1e-6,
+            atol=1e-6,
+        )
+    stateful.reset_state()
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(stateful(x)[1]), ops.convert_to_numpy(first[1])
+    )
+    assert len(stateful.weights) == len(encoder.weights)
+    with pytest.raises(
+        ValueError, match=r"a batch of 2.*Received: a batch of 1"
+    ):
+        stateful(x[:1])
+
+
+def test_stateful_needs_a_static_batch():
+    with pytest.raises(ValueError, match="batch_size"):
+        BiLMEncoder(7, 6, stateful=True)(keras.Input((None, 6)))
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="num_layers"):
+        BiLMEncoder(7, 6, num_layers=0)
+    encoder = BiLMEncoder(7, 6)
+    with pytest.raises(ValueError, match=r"\(batch, time, features\)"):
+        encoder(np.zeros((2, 6), "float32"))
+    with pytest.raises(ValueError, match=r"must hold 8 tensors.*Received: 1"):
+        encoder(random_batch(), initial_state=[np.zeros((4, 6), "float32")])

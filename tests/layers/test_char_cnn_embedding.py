@@ -1,0 +1,118 @@
+import keras
+import numpy as np
+import numpy_reference
+import pytest
+from keras import ops
+from small_models import make_elmo
+from small_models import oracle_arguments
+
+import keras_elmo
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import batch_to_ids
+
+WORDS = ["a", "Hello", "", "naïve", "東京", "🙂", "long-long-word", "<S>"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"num_highways": 0},
+        {"projection_dim": None},
+        {"projection_dim": 12},  # as many as there are filters
+        {"activation": "tanh"},
+        {"filters": [(12, 3), (1, 2)]},  # as wide as a token
+        {"filters": [(7, 12)], "num_highways": 1, "projection_dim": 5},
+        {"max_characters_per_token": 50},
+        {"max_characters_per_token": 3},
+    ],
+    ids=str,
+)
+def test_equals_the_oracle(options, path_taken):
+    elmo = make_elmo(options)
+    layer = elmo.token_encoder
+    ids = batch_to_ids([WORDS], layer.max_characters_per_token)[0]
+    arguments = oracle_arguments(elmo)
+    expected = [
+        numpy_reference.encode_token(
+            row, arguments["arrays"], **arguments["cnn"]
+        )
+        for row in ids
+    ]
+    vectors = ops.convert_to_numpy(layer(ids))
+    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_any_leading_shape_and_repeated_words(path_taken):
+    layer = make_elmo().token_encoder
+    ids = batch_to_ids([WORDS, WORDS[::-1]], 12)  # (2, 8, 12)
+    vectors = ops.convert_to_numpy(layer(ids))
+    assert vectors.shape == (2, 8, 6)
+    np.testing.assert_array_equal(vectors[0], vectors[1, ::-1])
+    documents = ops.convert_to_numpy(layer(ids.reshape(2, 2, 4, 12)))
+    np.testing.assert_array_equal(documents.reshape(2, 8, 6), vectors)
+    single = ops.convert_to_numpy(layer(ids[0, 1]))
+    np.testing.assert_allclose(single, vectors[0, 1], rtol=1e-5, atol=1e-6)
+
+
+def test_an_all_zero_row_is_masked():
+    layer = make_elmo().token_encoder
+    ids = batch_to_ids([["a", "b"], ["c"]], 12)
+    mask = ops.convert_to_numpy(layer.compute_mask(ids))
+    np.testing.assert_array_equal(mask, [[True, True], [True, False]])
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (np.zeros((2, 3, 12), "float32"), ["integer", "float32"]),
+        (np.zeros((2, 3, 11), "int32"), ["12", "11"]),
+        (np.full((1, 1, 12), 262), ["0 to 261", "262 to 262"]),
+        (np.full((1, 1, 12), -1), ["0 to 261", "-1 to -1"]),
+    ],
+)
+def test_bad_ids_are_named(ids, words):
+    layer = make_elmo().token_encoder
+    with pytest.raises(ValueError, match="Received") as error:
+        layer(ids)
+    for word in words:
+        assert word in str(error.value)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow",
+    reason="The lookup is TensorFlow's.",
+)
+@pytest.mark.parametrize("bad", [-1, 262, 300])
+def test_ids_out_of_range_fail_in_a_graph_too(bad, path_taken):
+    import tensorflow as tf
+
+    layer = make_elmo().token_encoder
+    ids = np.full((1, 1, 12), bad, "int32")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[0, 262\)"):
+        tf.function(layer)(ids)
+
+
+@pytest.mark.parametrize("filters", [[], [(13, 4)], [(0, 4)]])
+def test_bad_filters_are_named(filters):
+    with pytest.raises(ValueError, match="filters"):
+        CharCNNEmbedding(filters=filters, max_characters_per_token=12)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
+)
+def test_fast_path_encodes_each_distinct_word_once(monkeypatch):
+    layer = make_elmo().token_encoder
+    seen = []
+    embed = layer._embed
+    monkeypatch.setattr(
+        layer, "_embed", lambda rows: seen.append(rows.shape[0]) or embed(rows)
+    )
+    ids = batch_to_ids([["the", "cat", "the"], ["a", "cat"]], 12)
+    layer(ids)
+    assert seen == [4]  # the, cat, a, and padding
+    keras_elmo.set_fast_paths(False)
+    layer(ids)
+    keras_elmo.set_fast_paths(True)
+    assert seen == [4, 6]

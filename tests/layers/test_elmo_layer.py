@@ -1,0 +1,462 @@
+import keras
+import numpy as np
+import numpy_reference
+import pytest
+from backend_gradients import input_gradient
+from backend_gradients import weight_gradients
+from keras import ops
+from small_models import make_elmo
+from small_models import oracle_arguments
+
+import keras_elmo
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import ElmoLayer
+from keras_elmo import ScalarMix
+from keras_elmo import batch_to_ids
+
+SENTENCES = [
+    ["The", "cat", "sat", "on", "the", "mat"],
+    ["Привет", "мир", "東京", "naïveté"],
+    [],
+    ["One"],
+    ["", "a-very-long-word-that-is-cropped", "🙂"],
+]
+LENGTHS = [len(sentence) for sentence in SENTENCES]
+IDS = batch_to_ids(SENTENCES, 12)
+MASK = np.arange(6) < np.array(LENGTHS)[:, None]
+on_tensorflow = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="It is about TensorFlow."
+)
+
+
+def numpy(x):
+    return ops.convert_to_numpy(x)
+
+
+def oracle_layers(elmo, sentences, width=12):
+    """Each sentence alone: list of (layers, tokens, 2 * projection)."""
+    arguments = oracle_arguments(elmo)
+    return [
+        numpy_reference.elmo_layers(
+            batch_to_ids([["<S>", *sentence, "</S>"]], width)[0], **arguments
+        )
+        for sentence in sentences
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cnn", "lstm"),
+    [
+        ({}, {}),
+        ({"num_highways": 0}, {"num_layers": 1}),
+        ({"activation": "tanh"}, {"num_layers": 4}),
+        ({"filters": [(12, 6)], "projection_dim": None}, {}),
+        ({}, {"projection_dim": None, "units": 6}),
+        ({}, {"cell_clip": None, "proj_clip": None}),
+        ({}, {"use_skip_connections": False, "proj_clip": 0.1}),
+    ],
+    ids=str,
+)
+def test_equals_the_oracle(cnn, lstm, path_taken):
+    elmo = make_elmo(cnn, lstm)
+    layers = numpy(elmo.all_layers(IDS))
+    assert layers.shape == (5, elmo.encoder.num_layers + 1, 6, 12)
+    for i, expected in enumerate(oracle_layers(elmo, SENTENCES)):
+        length = LENGTHS[i]
+        np.testing.assert_allclose(
+            layers[i, :, :length], expected, rtol=1e-5, atol=1e-5
+        )
+        assert np.all(layers[i, :, length:] == 0)
+
+
+def test_the_call_mixes_the_layers():
+    elmo = make_elmo(scalar_mix=ScalarMix(layer_norm=False))
+    weights, gamma = elmo.normalized_weights
+    layers = numpy(elmo.all_layers(IDS))  # (batch, layers, time, width)
+    expected = gamma * np.tensordot(layers, weights, (1, 0))
+    vectors = numpy(elmo(IDS))
+    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-5)
+    assert np.all(vectors[~MASK] == 0)
+
+
+@on_tensorflow
+def test_eager_and_graph_agree_with_unknown_shapes(path_taken):
+    import tensorflow as tf
+
+    elmo = make_elmo()
+    spec = [tf.TensorSpec((None, None, 12), "int32")]
+    for function in (elmo, elmo.all_layers):
+        compiled = tf.function(function, input_signature=spec)
+        np.testing.assert_allclose(
+            numpy(compiled(IDS)), numpy(function(IDS)), rtol=1e-5, atol=1e-6
+        )
+
+
+def test_padding_batch_mates_and_their_order_change_nothing(path_taken):
+    elmo = make_elmo()
+    vectors = numpy(elmo(IDS))
+    np.testing.assert_allclose(
+        numpy(elmo(IDS[::-1])), vectors[::-1], rtol=1e-5, atol=1e-6
+    )
+    padded = np.pad(IDS, ((0, 1), (0, 7), (0, 0)))
+    np.testing.assert_allclose(
+        numpy(elmo(padded))[:5, :6], vectors, rtol=1e-5, atol=1e-6
+    )
+    for i, length in enumerate(LENGTHS):
+        if length:
+            alone = numpy(elmo(IDS[i : i + 1, :length]))
+            np.testing.assert_allclose(
+                alone[0], vectors[i, :length], rtol=1e-5, atol=1e-6
+            )
+
+
+def test_padding_on_the_left_or_between_is_skipped():
+    elmo = make_elmo()
+    vectors = numpy(elmo(IDS[:1]))[0]
+    places = [1, 2, 4, 5, 7, 9]
+    ids = np.zeros((1, 11, 12), "int32")
+    ids[0, places] = IDS[0]
+    output = elmo(ids)
+    np.testing.assert_allclose(
+        numpy(output)[0, places], vectors, rtol=1e-5, atol=1e-6
+    )
+    rest = np.setdiff1d(np.arange(11), places)
+    assert np.all(numpy(output)[0, rest] == 0)
+    assert numpy(output._keras_mask)[0].nonzero()[0].tolist() == places
+
+
+def test_a_mask_by_hand_wins():
+    elmo = make_elmo()
+    shorter = MASK & (np.arange(6) < 2)
+    output = elmo(IDS, mask=shorter)
+    expected = numpy(elmo(IDS[:, :2]))
+    np.testing.assert_allclose(
+        numpy(output)[:, :2], expected, rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_array_equal(numpy(output._keras_mask), shorter)
+    np.testing.assert_allclose(
+        numpy(elmo.all_layers(IDS, mask=shorter)),
+        numpy(elmo.all_layers(IDS * shorter[..., None])),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+
+
+def test_an_empty_batch_gives_an_empty_result():
+    elmo = make_elmo()
+    assert numpy(elmo(IDS[:0])).shape == (0, 6, 12)
+    assert numpy(elmo(batch_to_ids([[]], 12))).shape == (1, 0, 12)
+
+
+def test_documents_of_sentences():
+    elmo = make_elmo(num_representations=2)
+    documents = np.stack([IDS, IDS[::-1]])  # (2, 5, 6, 12)
+    outputs = elmo(documents)
+    for output, expected in zip(outputs, elmo(IDS)):
+        np.testing.assert_allclose(
+            numpy(output)[0], numpy(expected), rtol=1e-5, atol=1e-6
+        )
+        np.testing.assert_array_equal(numpy(output._keras_mask)[0], MASK)
+    layers = numpy(elmo.all_layers(documents))
+    assert layers.shape == (2, 5, 3, 6, 12)
+    np.testing.assert_allclose(
+        layers[0], numpy(elmo.all_layers(IDS)), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_boundaries_are_kept_on_request(path_taken):
+    elmo = make_elmo(keep_sentence_boundaries=True)
+    output = elmo(IDS)
+    assert output.shape == (5, 8, 12)
+    expected_mask = np.arange(8) < np.array(LENGTHS)[:, None] + 2
+    np.testing.assert_array_equal(numpy(output._keras_mask), expected_mask)
+    elmo.keep_sentence_boundaries = False
+    inner = numpy(elmo(IDS))
+    for i, length in enumerate(LENGTHS):
+        np.testing.assert_allclose(
+            numpy(output)[i, 1 : length + 1], inner[i, :length], rtol=1e-6
+        )
+        assert np.all(numpy(output)[i, length + 2 :] == 0)
+        assert np.all(np.any(numpy(output)[i, [0, length + 1]] != 0, axis=-1))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_boundaries_may_be_in_the_ids(keep, path_taken):
+    ours = make_elmo(keep_sentence_boundaries=keep)
+    given = make_elmo(
+        add_sentence_boundaries=False, keep_sentence_boundaries=keep
+    )
+    bounded = batch_to_ids([["<S>", *s, "</S>"] for s in SENTENCES], 12)
+    output, expected = given(bounded), ours(IDS)
+    np.testing.assert_allclose(
+        numpy(output), numpy(expected), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_array_equal(
+        numpy(output._keras_mask), numpy(expected._keras_mask)
+    )
+
+
+@pytest.mark.parametrize("add", [True, False])
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("stack", [True, False])
+def test_symbolic_shapes_are_the_real_ones(add, keep, stack):
+    options = {
+        "add_sentence_boundaries": add,
+        "keep_sentence_boundaries": keep,
+        "return_all_layers": stack,
+    }
+    for shape in (IDS.shape, (1, *IDS.shape)):
+        elmo = make_elmo(**options)
+        symbolic = elmo(keras.Input(batch_shape=shape, dtype="int32"))
+        real = elmo(IDS.reshape(shape))
+        assert tuple(symbolic.shape) == tuple(real.shape)
+        assert tuple(symbolic._keras_mask.shape) == tuple(
+            real._keras_mask.shape
+        )
+        unknown = (None,) * (len(shape) - 1)
+        symbolic = elmo(keras.Input((*unknown[1:], 12), dtype="int32"))
+        assert symbolic.shape[-1] == 12
+
+
+def test_several_representations_share_one_run_and_each_has_the_mask():
+    elmo = make_elmo(num_representations=2)
+    runs = []
+    encode = elmo.encoder.call
+    elmo.encoder.call = lambda *a, **k: runs.append(1) or encode(*a, **k)
+    outputs = elmo(IDS)
+    assert len(runs) == 1
+    for output in outputs:
+        np.testing.assert_array_equal(numpy(output._keras_mask), MASK)
+    # A masked LSTM after it ends where each sentence ends.
+    lstm = keras.layers.LSTM(3)
+    for k, output in enumerate(outputs):
+        last = numpy(lstm(output))
+        for i, length in enumerate(LENGTHS):
+            if length:
+                alone = elmo(IDS[i : i + 1, :length])[k]
+                np.testing.assert_allclose(
+                    last[i], numpy(lstm(alone))[0], rtol=1e-4, atol=1e-6
+                )
+    assert len(elmo.normalized_weights) == 2
+
+
+def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
+    elmo = ElmoLayer(
+        CharCNNEmbedding(6, [(2, 8)], 0, 4, max_characters_per_token=12),
+        BiLMEncoder(7, 6),
+        ScalarMix(l2=0.5, layer_norm=True, name="mix"),
+        num_representations=3,
+    )
+    first, *others = elmo(IDS)
+    for other in others:
+        np.testing.assert_array_equal(numpy(first), numpy(other))
+    assert [mix.l2 for mix in elmo.scalar_mixes] == [0.5] * 3
+    assert len({mix.name for mix in elmo.scalar_mixes}) == 3
+    assert len(elmo.losses) == 3
+
+
+def test_top_layer_only():
+    elmo = make_elmo(scalar_mix=ScalarMix(fixed_weights=[0, 0, 1]))
+    elmo.scalar_mixes[0].gamma.assign(1.0)
+    np.testing.assert_allclose(
+        numpy(elmo(IDS)), numpy(elmo.all_layers(IDS))[:, 2], rtol=1e-6
+    )
+
+
+def test_layer_norm_leaves_the_boundaries_out():
+    mixes = [ScalarMix(layer_norm=True), ScalarMix(layer_norm=True)]
+    elmo = make_elmo(scalar_mix=mixes[0])
+    kept = make_elmo(scalar_mix=mixes[1], keep_sentence_boundaries=True)
+    weights, gamma = elmo.normalized_weights
+    expected = 0
+    layers = np.moveaxis(numpy(elmo.all_layers(IDS)).astype("float64"), 1, 0)
+    for weight, layer in zip(weights, layers):
+        entries = layer[MASK]
+        normal = (layer - entries.mean()) / np.sqrt(entries.var() + 1e-12)
+        expected = expected + gamma * weight * normal
+    expected = np.where(MASK[..., None], expected, 0)
+    np.testing.assert_allclose(numpy(elmo(IDS)), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        numpy(kept(IDS))[0, 1:7], expected[0], rtol=1e-4, atol=1e-5
+    )
+
+
+def test_return_all_layers_in_a_model_is_all_layers():
+    elmo = make_elmo(return_all_layers=True)
+    inputs = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(inputs, elmo(inputs))
+    np.testing.assert_allclose(
+        model.predict(IDS, verbose=0),
+        numpy(elmo.all_layers(IDS)),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    assert elmo.scalar_mixes == []
+
+
+def test_all_layers_on_a_symbolic_input_points_elsewhere():
+    with pytest.raises(ValueError, match="return_all_layers=True"):
+        make_elmo().all_layers(keras.Input((None, 12), dtype="int32"))
+
+
+def test_all_layers_lets_gradients_through():
+    elmo = make_elmo(return_all_layers=True)
+    _, gradients = weight_gradients(elmo, lambda y: ops.sum(ops.sin(y)), IDS)
+    assert len(gradients) == len(elmo.weights)
+    for path, gradient in gradients.items():
+        assert np.any(gradient != 0), path
+
+
+def test_a_forward_half_has_no_gradient_from_later_tokens():
+    elmo = make_elmo(return_all_layers=True)
+    x = np.random.default_rng(0).normal(size=(1, 5, 6)).astype("float32")
+
+    class Identity(keras.layers.Layer):
+        """Takes vectors for ids, so that gradients reach each token."""
+
+        token_shape = (6,)
+        boundary_ids = np.ones((2, 6), "float32")
+
+        def call(self, inputs):
+            return inputs
+
+        def compute_mask(self, inputs, previous_mask=None):
+            return ops.any(inputs != 0, axis=-1)
+
+        def compute_output_shape(self, input_shape):
+            return input_shape
+
+    elmo = ElmoLayer(Identity(), elmo.encoder, return_all_layers=True)
+    elmo.build((None, None, 6))
+    for layer in range(3):
+        for k in range(5):
+            for half, hidden in (
+                (slice(0, 6), slice(k + 1, None)),
+                (slice(6, None), slice(0, k)),
+            ):
+                gradient = input_gradient(
+                    lambda x, layer=layer, k=k, half=half: ops.sum(
+                        elmo(x)[0, layer, k, half]
+                    ),
+                    x,
+                )
+                assert np.any(gradient[0, k] != 0)
+                assert np.all(gradient[0, hidden] == 0)
+
+
+def test_dropout_only_in_training():
+    elmo = make_elmo(dropout=0.5, seed=3)
+    vectors = numpy(elmo(IDS))
+    np.testing.assert_array_equal(numpy(elmo(IDS, training=False)), vectors)
+    dropped = numpy(elmo(IDS, training=True))
+    share = np.mean(dropped[MASK] == 0)
+    assert 0.3 < share < 0.7
+    kept = dropped != 0
+    np.testing.assert_allclose(dropped[kept], 2 * vectors[kept], rtol=1e-5)
+
+
+def test_stateful_carries_state_and_resets():
+    plain, elmo = make_elmo(), make_elmo(stateful=True)
+    assert elmo.stateful and elmo.encoder.stateful
+    first, second = numpy(elmo(IDS)), numpy(elmo(IDS))
+    np.testing.assert_array_equal(first, numpy(plain(IDS)))
+    assert not np.allclose(first, second)
+    elmo.reset_state()
+    np.testing.assert_array_equal(numpy(elmo(IDS)), first)
+    np.testing.assert_array_equal(numpy(plain(IDS)), first)
+    elmo.stateful = False
+    np.testing.assert_array_equal(numpy(elmo(IDS)), numpy(elmo(IDS)))
+
+
+def test_stateful_in_a_model_needs_a_static_batch():
+    elmo = make_elmo(stateful=True)
+    with pytest.raises(ValueError, match="batch_size"):
+        elmo(keras.Input((None, 12), dtype="int32"))
+    inputs = keras.Input((None, 12), batch_size=5, dtype="int32")
+    assert elmo(inputs).shape == (5, None, 12)
+
+
+def test_composed_by_hand_it_is_the_same_network():
+    elmo = make_elmo(add_sentence_boundaries=False)
+    inputs = keras.Input((None, 12), dtype="int32")
+    x = elmo.token_encoder(inputs)
+    layers = elmo.encoder(x)
+    x = keras.layers.Concatenate()([x, x])
+    model = keras.Model(inputs, elmo.scalar_mixes[0]([x, *layers]))
+    bounded = batch_to_ids([["<S>", *s, "</S>"] for s in SENTENCES], 12)
+    by_hand = model.predict(bounded, verbose=0)
+    expected = numpy(elmo(bounded))
+    for i, length in enumerate(LENGTHS):
+        np.testing.assert_allclose(
+            by_hand[i, 1 : length + 1],
+            expected[i, :length],
+            rtol=1e-5,
+            atol=1e-6,
+        )
+
+
+def test_the_paper_model_has_the_published_number_of_weights():
+    elmo = ElmoLayer()
+    cnn, encoder = elmo.token_encoder, elmo.encoder
+    sizes = [261 * cnn.embedding_dim]
+    sizes += [w * cnn.embedding_dim * n + n for w, n in cnn.filters]
+    sizes += [2 * (2048 * 2048 + 2048)] * cnn.num_highways
+    sizes += [2048 * 512 + 512]
+    sizes += [4 * (1024 * 4 * 4096 + 4 * 4096 + 4096 * 512)]
+    assert sum(sizes) == 93_600_848
+    assert (cnn.num_filters, cnn.num_highways) == (2048, 2)
+    assert (encoder.units, encoder.output_dim) == (4096, 512)
+    assert encoder.num_layers == 2
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (IDS[0], ["(batch, time, 12)", "(batch, sentences, time, 12)"]),
+        (IDS[None, None], ["(1, 1, 5, 6, 12)"]),
+        (IDS[..., :11], ["12", "11"]),
+        (IDS.astype("float32"), ["integer", "float32"]),
+        (IDS + 300, ["0 to 261"]),
+        (IDS - 5, ["0 to 261", "-5"]),
+    ],
+)
+def test_bad_ids_are_named(ids, words):
+    elmo = make_elmo()
+    for function in (elmo, elmo.all_layers):
+        with pytest.raises(ValueError, match="Received") as error:
+            function(ids)
+        for word in words:
+            assert word in str(error.value)
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="num_representations"):
+        ElmoLayer(num_representations=0)
+    with pytest.raises(ValueError, match="`scalar_mix` must be"):
+        ElmoLayer(num_representations=2, scalar_mix=[ScalarMix()])
+    with pytest.raises(ValueError, match="nothing is mixed"):
+        ElmoLayer(return_all_layers=True, num_representations=2)
+    with pytest.raises(ValueError, match="boundary_ids"):
+        ElmoLayer(keras.layers.Dense(3))
+
+
+@on_tensorflow
+def test_summary_reads_well(capsys):
+    inputs = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(inputs, make_elmo()(inputs), name="tagger")
+    model.summary(line_length=80)
+    text = capsys.readouterr().out
+    assert "ElmoLayer" in text and "(None, None, 12)" in text
+    model.layers[1].encoder.trainable = False
+    model.summary(expand_nested=True)
+    assert "Non-trainable params" in capsys.readouterr().out
+
+
+def test_fast_paths_can_be_turned_off():
+    keras_elmo.set_fast_paths(False)
+    vectors = numpy(make_elmo()(IDS))
+    keras_elmo.set_fast_paths(True)
+    np.testing.assert_allclose(
+        numpy(make_elmo()(IDS)), vectors, rtol=1e-5, atol=1e-6
+    )

@@ -1,0 +1,116 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_elmo import ScalarMix
+
+MASK = np.array([[True, True, False], [True, False, False]])
+
+
+def random_layers(number=3):
+    generator = np.random.default_rng(0)
+    return [
+        generator.normal(i, 2, size=(2, 3, 4)).astype("float32")
+        for i in range(number)
+    ]
+
+
+def mix_of(layers, scalars, gamma, **kwargs):
+    mix = ScalarMix(**kwargs)
+    mix.build([layer.shape for layer in layers])
+    if scalars is not None:
+        mix.scalars.assign(scalars)
+    mix.gamma.assign(gamma)
+    return mix
+
+
+def softmax(x):
+    e = np.exp(np.asarray(x, "float64"))
+    return e / e.sum()
+
+
+@pytest.mark.parametrize("number", [2, 3, 5])
+def test_equals_the_formula(number):
+    layers = random_layers(number)
+    scalars = np.linspace(-1, 2, number)
+    mix = mix_of(layers, scalars, 1.5)
+    expected = 1.5 * np.tensordot(softmax(scalars), layers, 1)
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(mix(layers)), expected, rtol=1e-5, atol=1e-5
+    )
+    weights, gamma = mix.normalized_weights
+    np.testing.assert_allclose(weights, softmax(scalars), rtol=1e-6)
+    assert gamma == 1.5
+
+
+def test_layer_norm_uses_the_unmasked_entries():
+    layers = random_layers()
+    expected = 0
+    for layer in np.asarray(layers, "float64"):
+        entries = layer[MASK]
+        normal = (layer - entries.mean()) / np.sqrt(entries.var() + 1e-12)
+        expected = expected + normal / 3
+    mix = mix_of(layers, None, 1.0, layer_norm=True)
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(mix(layers, mask=MASK)),
+        expected,
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    # A list of masks, as Keras gathers it from the inputs, counts the same.
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(mix(layers, mask=[None, MASK, MASK])),
+        ops.convert_to_numpy(mix(layers, mask=MASK)),
+    )
+
+
+def test_layer_norm_without_mask_and_with_nothing_unmasked():
+    layers = random_layers()
+    mix = mix_of(layers, None, 1.0, layer_norm=True)
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(mix(layers)),
+        ops.convert_to_numpy(mix(layers, mask=np.ones((2, 3), bool))),
+    )
+    nothing = mix(layers, mask=np.zeros((2, 3), bool))
+    np.testing.assert_array_equal(ops.convert_to_numpy(nothing), 0)
+
+
+def test_l2_is_the_sum_of_squares_of_the_scalars():
+    layers = random_layers()
+    mix = mix_of(layers, [1.0, 2.0, -3.0], 1.0, l2=0.1)
+    mix(layers)
+    assert float(sum(mix.losses)) == pytest.approx(1.4)
+    assert mix_of(layers, [1.0, 2.0, -3.0], 1.0).losses == []
+
+
+def test_fixed_weights_are_used_as_they_are_and_not_trained():
+    layers = random_layers()
+    mix = mix_of(layers, None, 2.0, fixed_weights=[0, 0, 1])
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(mix(layers)), 2 * layers[2], rtol=1e-6
+    )
+    assert [v.name for v in mix.trainable_weights] == ["gamma"]
+    np.testing.assert_array_equal(mix.normalized_weights.weights, [0, 0, 1])
+
+
+def test_the_mask_passes_through():
+    masked = [
+        keras.layers.Masking()(np.where(MASK[..., None], layer, 0))
+        for layer in random_layers()
+    ]
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(ScalarMix()(masked)._keras_mask), MASK
+    )
+
+
+def test_bad_inputs_are_named():
+    layers = random_layers()
+    with pytest.raises(ValueError, match="takes a list of tensors"):
+        ScalarMix()(layers[0])
+    with pytest.raises(ValueError, match="tensors of one shape"):
+        ScalarMix()([layers[0], layers[1][:, :2]])
+    with pytest.raises(ValueError, match=r"fixed_weights.*\[1.0\]"):
+        ScalarMix(fixed_weights=[1])(layers)
+    with pytest.raises(ValueError, match="call it or build it"):
+        ScalarMix().normalized_weights  # noqa: B018

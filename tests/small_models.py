@@ -1,0 +1,81 @@
+"""Small layers with random weights, and their weights by biLM file key."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import ElmoLayer
+from keras_elmo.bilm_variables import bilm_table
+
+CNN = {
+    "projection_dim": 6,
+    "filters": [(1, 3), (2, 4), (3, 5)],
+    "num_highways": 2,
+    "embedding_dim": 4,
+    "activation": "relu",
+    "max_characters_per_token": 12,
+}
+LSTM = {
+    "units": 7,
+    "projection_dim": 6,
+    "num_layers": 2,
+    "cell_clip": 3.0,
+    "proj_clip": 3.0,
+    "use_skip_connections": True,
+}
+
+
+def make_elmo(cnn=(), lstm=(), **kwargs):
+    """A built `ElmoLayer` whose weights are large enough to tell."""
+    cnn, lstm = {**CNN, **dict(cnn)}, {**LSTM, **dict(lstm)}
+    dtype = kwargs.get("dtype")
+    elmo = ElmoLayer(
+        CharCNNEmbedding(**cnn, dtype=dtype),
+        BiLMEncoder(**lstm, dtype=dtype),
+        **kwargs,
+    )
+    elmo.build((None, None, cnn["max_characters_per_token"]))
+    randomize(elmo)
+    return elmo
+
+
+def randomize(layer, deviation=0.5):
+    """Draws all weights anew, biases too, so that none stays at zero."""
+    generator = np.random.default_rng(1)
+    for variable in layer.weights:
+        variable.assign(generator.normal(0, deviation, variable.shape))
+
+
+def file_arrays(elmo):
+    """The layer's weights as a biLM file holds them, in float64."""
+    return {
+        key: np.concatenate(
+            [ops.convert_to_numpy(part).astype("float64") for part in parts]
+        ).reshape(shape)
+        for key, shape, parts in bilm_table(elmo)
+    }
+
+
+def oracle_arguments(elmo):
+    """What `numpy_reference.elmo_layers` needs besides the sentence."""
+    activations = {
+        keras.activations.relu: lambda x: np.maximum(x, 0),
+        keras.activations.tanh: np.tanh,
+    }
+    encoder = elmo.encoder
+    return {
+        "arrays": file_arrays(elmo),
+        "cnn": {
+            "num_filters": len(elmo.token_encoder.filters),
+            "num_highways": elmo.token_encoder.num_highways,
+            "activation": activations[elmo.token_encoder.activation],
+        },
+        "lstm": {
+            "num_layers": encoder.num_layers,
+            "cell_clip": encoder.cell_clip,
+            "proj_clip": encoder.proj_clip,
+            "use_skip_connections": encoder.use_skip_connections,
+        },
+    }

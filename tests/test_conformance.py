@@ -1,0 +1,152 @@
+"""Every public layer against the same checks."""
+
+import keras
+import layer_checks
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import ElmoLayer
+from keras_elmo import Highway
+from keras_elmo import ProjectedLSTMCell
+from keras_elmo import ScalarMix
+from keras_elmo import batch_to_ids
+
+BATCH, TIME = 2, 3
+IDS = batch_to_ids([["Conform", "or", "not"], ["a", "é"]], 12)
+VECTORS = np.random.default_rng(0).normal(size=(BATCH, TIME, 6))
+VECTORS = VECTORS.astype("float32")
+
+
+def char_cnn(**kwargs):
+    return CharCNNEmbedding(
+        6, [(1, 4), (3, 8)], 1, 4, max_characters_per_token=12, **kwargs
+    )
+
+
+def elmo(**kwargs):
+    dtype = kwargs.get("dtype")
+    return ElmoLayer(
+        char_cnn(dtype=dtype), BiLMEncoder(8, 6, dtype=dtype), **kwargs
+    )
+
+
+def in_rnn(**kwargs):
+    cell = ProjectedLSTMCell(8, 6, 3.0, 3.0, dtype=kwargs.get("dtype"))
+    return keras.layers.RNN(cell, return_sequences=True, **kwargs)
+
+
+# name: (constructor, input, number of weights, whether a mask goes through)
+CASES = {
+    "CharCNNEmbedding": (char_cnn, IDS, 11, True),
+    "Highway": (Highway, VECTORS, 4, True),
+    "BiLMEncoder": (
+        lambda **kwargs: BiLMEncoder(8, 6, **kwargs),
+        VECTORS,
+        16,
+        True,
+    ),
+    "ScalarMix": (ScalarMix, [VECTORS, VECTORS + 1], 2, True),
+    "ElmoLayer": (elmo, IDS, 29, True),
+    "ElmoLayer, two representations": (
+        lambda **kwargs: elmo(num_representations=2, **kwargs),
+        IDS,
+        31,
+        True,
+    ),
+    "ElmoLayer, all layers": (
+        lambda **kwargs: elmo(return_all_layers=True, **kwargs),
+        IDS,
+        27,
+        True,
+    ),
+    "ElmoLayer, layer norm": (
+        lambda **kwargs: elmo(
+            scalar_mix=ScalarMix(
+                layer_norm=True, l2=0.1, dtype=kwargs.get("dtype")
+            ),
+            keep_sentence_boundaries=True,
+            **kwargs,
+        ),
+        IDS,
+        29,
+        True,
+    ),
+    # A cell is made for Keras' own loop, and runs in it here.
+    "ProjectedLSTMCell": (in_rnn, VECTORS, 4, True),
+}
+CELLS = {"ProjectedLSTMCell"}
+layers = pytest.mark.parametrize("name", CASES)
+
+
+def test_every_public_layer_is_here():
+    public = {
+        name
+        for name in keras_elmo.__all__
+        if isinstance(getattr(keras_elmo, name), type)
+        and issubclass(getattr(keras_elmo, name), keras.layers.Layer)
+    }
+    assert public == {name.split(",")[0] for name in CASES}
+
+
+@layers
+def test_config_round_trip(name):
+    make, x, *_ = CASES[name]
+    if name in CELLS:
+        layer_checks.check_config_round_trip(lambda: make().cell, x)
+    else:
+        layer_checks.check_config_round_trip(make, x)
+
+
+@layers
+def test_build_from_shape_alone(name):
+    make, x, *_ = CASES[name]
+    layer_checks.check_build_from_shape_alone(make, x)
+
+
+@layers
+def test_weight_count(name):
+    make, x, number, *_ = CASES[name]
+    layer_checks.check_weight_count(make, x, number)
+
+
+@layers
+def test_symbolic_call(name):
+    make, x, *_ = CASES[name]
+    layer_checks.check_symbolic_call(make, x)
+
+
+@layers
+def test_mask(name):
+    make, x, _, carries_mask = CASES[name]
+    layer_checks.check_mask(make, x, carries_mask)
+
+
+@layers
+def test_training_step(name):
+    make, x, *_ = CASES[name]
+    layer_checks.check_training_step(make, x)
+
+
+@layers
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_mixed_precision(name, policy):
+    make, x, *_ = CASES[name]
+    layer_checks.check_mixed_precision(make, x, policy)
+
+
+@layers
+def test_keras_file_round_trip(name, tmp_path):
+    make, x, *_ = CASES[name]
+    layer_checks.check_keras_file_round_trip(make, x, tmp_path)
+
+
+@layers
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
+)
+def test_export(name, tmp_path):
+    make, x, *_ = CASES[name]
+    layer_checks.check_export(make, x, tmp_path)

@@ -1,0 +1,73 @@
+"""The names a user sees, their documentation, and its examples."""
+
+import doctest
+import inspect
+
+import keras
+import numpy as np
+import pytest
+from small_models import make_elmo
+
+import keras_elmo
+import keras_elmo.formats
+import keras_elmo.layers
+import keras_elmo.text
+
+DOCUMENTED = [
+    name
+    for name in keras_elmo.__all__
+    if inspect.isclass(getattr(keras_elmo, name))
+    or inspect.isfunction(getattr(keras_elmo, name))
+]
+
+
+@pytest.mark.parametrize(
+    "module",
+    [keras_elmo, keras_elmo.layers, keras_elmo.text, keras_elmo.formats],
+    ids=lambda module: module.__name__,
+)
+def test_all_lists_what_is_public(module):
+    public = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not inspect.ismodule(value)
+    }
+    assert public == set(module.__all__)
+    assert len(module.__all__) == len(public)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_docstrings_are_complete(name):
+    value = getattr(keras_elmo, name)
+    text = inspect.getdoc(value)
+    assert text.splitlines()[0].endswith((".", ":"))
+    if inspect.isfunction(value):
+        parameters = inspect.signature(value).parameters
+        assert "Example:" in text
+        assert not parameters or "Args:" in text
+    elif issubclass(value, keras.layers.Layer):
+        for part in ("Args:", "Call arguments:", "Masking:", "Example:"):
+            assert part in text, part
+        assert "Reference:" in text
+        assert "shape" in text
+        parameters = inspect.signature(value.__init__).parameters
+    else:
+        return
+    for parameter in set(parameters) - {"self", "kwargs"}:
+        assert f"{parameter}:" in text, parameter
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keras_elmo.save_bilm_weights(make_elmo(), "options.json", "weights.hdf5")
+    names = {**vars(keras_elmo), "np": np, "keras": keras}
+    value = getattr(keras_elmo, name)
+    tests = doctest.DocTestFinder().find(value, name, globs=names)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in tests:
+        runner.run(test)
+    result = runner.summarize(verbose=False)
+    assert result.failed == 0
+    if value is not keras_elmo.MixWeights:
+        assert result.attempted > 0

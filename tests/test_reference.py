@@ -1,0 +1,104 @@
+"""The numbers of bilm-tf and AllenNLP."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+from backend_gradients import weight_gradients
+from keras import ops
+
+from keras_elmo import ElmoLayer
+from keras_elmo import batch_to_ids
+from keras_elmo.bilm_variables import bilm_table
+
+SENTENCE_FILES = {
+    "bilm_tf": "lm_embeddings_sentences.json",
+    "allennlp": "sentences.json",
+}
+
+
+def load(folder, **kwargs):
+    return ElmoLayer.from_bilm(
+        folder / "options.json", folder / "lm_weights.hdf5", **kwargs
+    )
+
+
+@pytest.mark.parametrize("package", SENTENCE_FILES)
+def test_stored_embeddings(shared, package, path_taken):
+    """Their state went on from sentence to sentence, so ours does here."""
+    folder = shared / "reference" / package
+    texts = json.loads((folder / SENTENCE_FILES[package]).read_text())
+    elmo = load(folder, stateful=True)
+    for k, sentences in enumerate(texts):
+        elmo.reset_state()
+        with h5py.File(folder / f"lm_embeddings_{k}.hdf5") as stored:
+            assert len(stored) == len(sentences)
+            for i, sentence in enumerate(sentences):
+                layers = elmo.all_layers(batch_to_ids([sentence.split()]))
+                forward, backward = stored[str(i)][...]
+                np.testing.assert_allclose(
+                    ops.convert_to_numpy(layers)[0, -1],
+                    np.concatenate([forward, backward], axis=-1),
+                    rtol=1e-5,
+                    atol=1e-6,
+                )
+
+
+def stored_gradients(folder):
+    with h5py.File(folder / "gradients.hdf5") as file:
+        data = {
+            key: file[key][...] for key in ("character_ids", "elmo", "mask")
+        }
+        gradients = {}
+        file["gradients"].visititems(
+            lambda key, item: (
+                gradients.update({key: item[...]})
+                if isinstance(item, h5py.Dataset)
+                else None
+            )
+        )
+        return data, gradients, file.attrs["loss"]
+
+
+def test_allennlp_mix_and_gradients_of_every_weight(shared, path_taken):
+    folder = shared / "reference" / "allennlp"
+    data, expected, expected_loss = stored_gradients(folder)
+    elmo = load(folder, trainable=True)
+    ids = data["character_ids"]
+    vectors = elmo(ids)
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(vectors) * data["mask"][..., None],
+        data["elmo"] * data["mask"][..., None],
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(vectors._keras_mask), data["mask"]
+    )
+
+    factors = np.sin(np.arange(data["elmo"].size)).reshape(data["elmo"].shape)
+    factors = (factors * data["mask"][..., None]).astype("float32")
+    loss, gradients = weight_gradients(
+        elmo, lambda vectors: ops.sum(factors * vectors), ids
+    )
+    assert loss == pytest.approx(expected_loss, rel=1e-4)
+    found = {
+        key: np.concatenate([gradients[part.path] for part in parts])
+        for key, _, parts in bilm_table(elmo)
+    }
+    mix = elmo.scalar_mixes[0]
+    found["scalar_mix/weights"] = gradients[mix.scalars.path]
+    found["scalar_mix/gamma"] = gradients[mix.gamma.path]
+    assert set(found) == set(expected)
+    for key, value in expected.items():
+        difference = np.abs(found[key].ravel() - value.ravel()).max()
+        assert difference <= 1e-3 * np.abs(value).max(), key
+
+
+def test_a_bilm_trained_by_bilm_tf_loads(shared):
+    folder = shared / "reference" / "bilm_tf_english"
+    elmo = ElmoLayer.from_bilm(folder)
+    vectors = elmo(batch_to_ids([["It", "works", "."]]))
+    assert vectors.shape == (1, 3, 256)
+    assert np.all(np.isfinite(ops.convert_to_numpy(vectors)))

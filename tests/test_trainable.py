@@ -1,0 +1,199 @@
+"""What is frozen stays frozen, whatever way a layer is copied."""
+
+import copy
+
+import keras
+import pytest
+from small_models import make_elmo
+
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import ElmoLayer
+
+NUM_CNN, NUM_ENCODER, NUM_MIX = 17, 16, 2
+
+
+def freeze_nothing(elmo):
+    return NUM_CNN + NUM_ENCODER + NUM_MIX
+
+
+def freeze_token_encoder(elmo):
+    elmo.token_encoder.trainable = False
+    return NUM_ENCODER + NUM_MIX
+
+
+def freeze_encoder(elmo):
+    elmo.encoder.trainable = False
+    return NUM_CNN + NUM_MIX
+
+
+def freeze_bilm(elmo):
+    elmo.token_encoder.trainable = elmo.encoder.trainable = False
+    return NUM_MIX
+
+
+def freeze_mix(elmo):
+    elmo.scalar_mixes[0].trainable = False
+    return NUM_CNN + NUM_ENCODER
+
+
+def freeze_a_highway_and_a_cell(elmo):
+    elmo.token_encoder.highways[1].trainable = False
+    elmo.encoder.backward_cells[0].trainable = False
+    return freeze_nothing(elmo) - 4 - 4
+
+
+def thaw_one_cell_of_a_frozen_encoder(elmo):
+    elmo.encoder.trainable = False
+    elmo.encoder.forward_cells[1].trainable = True
+    return NUM_CNN + NUM_MIX + 4
+
+
+def freeze_all(elmo):
+    elmo.trainable = False
+    return 0
+
+
+def freeze_all_then_thaw_all(elmo):
+    freeze_bilm(elmo)
+    elmo.trainable = False
+    elmo.trainable = True
+    return freeze_nothing(elmo)
+
+
+FREEZES = [
+    freeze_nothing,
+    freeze_token_encoder,
+    freeze_encoder,
+    freeze_bilm,
+    freeze_mix,
+    freeze_a_highway_and_a_cell,
+    thaw_one_cell_of_a_frozen_encoder,
+    freeze_all,
+    freeze_all_then_thaw_all,
+]
+
+
+def by_keras_file(model, folder):
+    model.save(folder / "model.keras")
+    return keras.saving.load_model(folder / "model.keras")
+
+
+def by_weights_file(model, folder):
+    model.save_weights(folder / "model.weights.h5")
+    model.load_weights(folder / "model.weights.h5")
+    return model
+
+
+def by_clone_model(model, folder):
+    return keras.models.clone_model(model)
+
+
+def by_deepcopy(model, folder):
+    return copy.deepcopy(model)
+
+
+def by_config(model, folder):
+    return keras.Model.from_config(model.get_config())
+
+
+def by_json(model, folder):
+    return keras.models.model_from_json(model.to_json())
+
+
+COPIES = [
+    by_keras_file,
+    by_weights_file,
+    by_clone_model,
+    by_deepcopy,
+    by_config,
+    by_json,
+]
+
+
+def flags(layer):
+    return [(part.name, part.trainable) for part in layer._flatten_layers()]
+
+
+@pytest.mark.parametrize("copy_model", COPIES)
+@pytest.mark.parametrize("freeze", FREEZES)
+def test_every_flag_survives_in_a_model(freeze, copy_model, tmp_path):
+    elmo = make_elmo()
+    number = freeze(elmo)
+    inputs = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(inputs, keras.layers.Dense(2)(elmo(inputs)))
+    copied = copy_model(model, tmp_path)
+    assert len(copied.trainable_weights) == number + 2
+    assert flags(copied.layers[1]) == flags(elmo)
+    assert len(copied.weights) == len(model.weights)
+
+
+@pytest.mark.parametrize("freeze", FREEZES)
+def test_every_flag_survives_in_the_layer_alone(freeze):
+    elmo = make_elmo()
+    number = freeze(elmo)
+    from_config = ElmoLayer.from_config(elmo.get_config())
+    if not from_config.built:
+        from_config.build((None, None, 12))
+    for copied in (from_config, copy.deepcopy(elmo)):
+        assert len(copied.trainable_weights) == number
+        assert flags(copied) == flags(elmo)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ElmoLayer(
+            CharCNNEmbedding(6, [(2, 8)], max_characters_per_token=12),
+            BiLMEncoder(7, 6),
+            trainable=False,
+        ),
+        lambda: CharCNNEmbedding(
+            6, [(2, 8)], max_characters_per_token=12, trainable=False
+        ),
+    ],
+)
+def test_trainable_false_in_a_constructor_reaches_the_parts(make):
+    layer = make()
+    inputs = keras.Input((None, 12), dtype="int32")
+    assert keras.Model(inputs, layer(inputs)).trainable_weights == []
+
+
+def test_from_bilm_freezes_the_bilm_unless_asked(shared):
+    folder = shared / "reference" / "allennlp"
+    files = folder / "options.json", folder / "lm_weights.hdf5"
+    frozen = ElmoLayer.from_bilm(*files)
+    assert [v.name for v in frozen.trainable_weights] == ["scalars", "gamma"]
+    assert frozen.trainable
+    thawed = ElmoLayer.from_bilm(*files, trainable=True)
+    assert len(thawed.trainable_weights) == len(thawed.weights)
+
+
+def test_thawing_the_whole_reaches_frozen_parts_on_every_backend():
+    elmo = make_elmo()
+    freeze_bilm(elmo)
+    assert elmo.trainable
+    elmo.trainable = True
+    assert len(elmo.trainable_weights) == len(elmo.weights)
+
+
+def test_frozen_parts_do_not_move_in_training():
+    import numpy as np
+
+    elmo = make_elmo()
+    freeze_bilm(elmo)
+    before = [np.array(w) for w in elmo.get_weights()]
+    inputs = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(inputs, elmo(inputs))
+    model.compile("adam", "mse")
+    ids = np.ones((2, 3, 12), "int32")
+    model.fit(ids, np.zeros((2, 3, 12), "float32"), verbose=0)
+    moved = [
+        not np.array_equal(a, b) for a, b in zip(before, elmo.get_weights())
+    ]
+    assert sum(moved) == NUM_MIX
+    assert all(
+        moved[i]
+        for i, v in enumerate(elmo.weights)
+        if any(v is w for w in elmo.scalar_mixes[0].weights)
+    )
