@@ -57,6 +57,34 @@ def map_distinct_rows(function, rows):
     return tf.gather(function(distinct), index)  # (n, dim)
 
 
+class CompiledWhenEager:
+    """Calls a function of tensors; a `tf.function` if TensorFlow runs eagerly.
+
+    Step by step, TensorFlow spends longer on starting the operations of a
+    recurrent loop than on many of them.
+
+    Args:
+        function: Takes and returns tensors only.
+    """
+
+    def __init__(self, function):
+        self._function = function
+        self._compiled = None
+
+    def __call__(self, *tensors):
+        if not fast_paths_enabled():
+            return self._function(*tensors)
+        import tensorflow as tf
+
+        if not tf.executing_eagerly():
+            return self._function(*tensors)
+        if self._compiled is None:
+            self._compiled = tf.function(
+                self._function, reduce_retracing=True, autograph=False
+            )
+        return self._compiled(*tensors)
+
+
 def scan_time(step, state, inputs, emitted):
     """Runs `step` along the first axis of `inputs`.
 

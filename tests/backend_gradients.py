@@ -56,6 +56,6 @@ def weight_gradients(layer, loss, *args):
         value = loss(layer(*args))
         value.backward()
         found = [v.value.grad for v in variables]
-    return float(value), {
+    return float(ops.convert_to_numpy(value)), {
         v.path: ops.convert_to_numpy(g) for v, g in zip(variables, found)
     }

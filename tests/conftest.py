@@ -42,3 +42,11 @@ def path_taken(request):
     keras_elmo.set_fast_paths(fast)
     yield request.param
     keras_elmo.set_fast_paths(True)
+
+
+def pytest_collection_modifyitems(items):
+    if keras.backend.backend() == "jax":
+        skip = pytest.mark.skip(reason="JAX would compile each shape anew.")
+        for item in items:
+            if "slow_on_jax" in item.keywords:
+                item.add_marker(skip)

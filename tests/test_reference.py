@@ -24,6 +24,7 @@ def load(folder, **kwargs):
     )
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("package", SENTENCE_FILES)
 def test_stored_embeddings(shared, package, path_taken):
     """Their state went on from sentence to sentence, so ours does here."""
@@ -43,6 +44,25 @@ def test_stored_embeddings(shared, package, path_taken):
                     rtol=1e-5,
                     atol=1e-6,
                 )
+
+
+@pytest.mark.parametrize("package", SENTENCE_FILES)
+def test_stored_embeddings_of_first_sentences(shared, package):
+    """Before them there was no state, so they need none: one batch does."""
+    folder = shared / "reference" / package
+    texts = json.loads((folder / SENTENCE_FILES[package]).read_text())
+    elmo = load(folder)
+    ids = batch_to_ids([sentences[0].split() for sentences in texts])
+    layers = ops.convert_to_numpy(elmo.all_layers(ids))
+    for k, sentences in enumerate(texts):
+        with h5py.File(folder / f"lm_embeddings_{k}.hdf5") as stored:
+            forward, backward = stored["0"][...]
+        np.testing.assert_allclose(
+            layers[k, -1, : len(sentences[0].split())],
+            np.concatenate([forward, backward], axis=-1),
+            rtol=1e-5,
+            atol=1e-6,
+        )
 
 
 def stored_gradients(folder):
@@ -79,6 +99,7 @@ def test_allennlp_mix_and_gradients_of_every_weight(shared, path_taken):
 
     factors = np.sin(np.arange(data["elmo"].size)).reshape(data["elmo"].shape)
     factors = (factors * data["mask"][..., None]).astype("float32")
+    factors = ops.convert_to_tensor(factors)
     loss, gradients = weight_gradients(
         elmo, lambda vectors: ops.sum(factors * vectors), ids
     )

@@ -40,8 +40,15 @@ def read_arrays(file, shapes, label=None):
         raise FileNotFoundError(f"There is no weight file '{label}'.")
     try:
         with h5py.File(file, "r") as store:
-            datasets = {_canonical(key): data for key, data in _datasets(store)}
+            found = _datasets(store)
+            datasets = {_canonical(key): data for key, data in found}
             _check_keys(set(datasets), set(shapes), label)
+            if len(datasets) < len(found):
+                raise ValueError(
+                    f"The weight file '{label}' names an array twice, with and "
+                    "without 'Cell0'. Expected each once. "
+                    f"Received: {sorted(key for key, _ in found)}"
+                )
             return {
                 key: _read(datasets[key], key, shape, label)
                 for key, shape in shapes.items()

@@ -103,7 +103,7 @@ class _Section:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self._fail(key, "a positive number or null", value)
-        if not 0 < value < float("inf"):
+        if not 0 < value < 3e38:  # float32 ends there
             self._fail(key, "a positive number or null", value)
         return float(value)
 

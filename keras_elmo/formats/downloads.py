@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import urllib.error
 
 import keras
 
@@ -27,13 +28,21 @@ def download(url, folder, filename):
     # Where it cannot write, and only there, get_file takes another folder.
     with contextlib.suppress(OSError):
         os.makedirs(home, exist_ok=True)
+    # A download that was killed must not pass for the file.
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(f"{path}.part")
     try:
-        return keras.utils.get_file(
-            filename, origin=url, cache_dir=home, cache_subdir=folder
+        part = keras.utils.get_file(
+            f"{filename}.part", origin=url, cache_dir=home, cache_subdir=folder
         )
     except Exception as error:
-        # get_file raises plain `Exception` for every kind of failure.
+        # get_file raises plain `Exception` for every kind of failure, and
+        # leaves the connection open when the server says no.
+        if isinstance(error.__context__, urllib.error.HTTPError):
+            error.__context__.close()
         raise OSError(
             f"The download of {url} failed. If you can get the file another "
             f"way, put it at {path} and call again. The error was: {error}"
         ) from error
+    os.replace(part, part.removesuffix(".part"))
+    return part.removesuffix(".part")

@@ -94,7 +94,7 @@ def download_preset(name):
         ValueError: If there is no such name.
         OSError: If a download fails.
     """
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(
             f"There is no preset of that name. Expected one of "
             f"{sorted(PRESETS)}. Received: {name!r}"

@@ -1,6 +1,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.fast_paths import CompiledWhenEager
 from keras_elmo.fast_paths import scan_time
 from keras_elmo.layers import sequences
 from keras_elmo.layers.carried_state import CarriedState
@@ -121,6 +122,7 @@ class BiLMEncoder(FreezableLayer):
             for direction in DIRECTIONS
         )
         self._carried_state = CarriedState()
+        self._encode = CompiledWhenEager(self._run_layers)
         self._pass_on_trainable()
 
     @property
@@ -145,6 +147,9 @@ class BiLMEncoder(FreezableLayer):
         if mask is None:
             # Keras looks for it only when `inputs` is the one tensor passed.
             mask = getattr(inputs, "_keras_mask", None)
+        if mask is None:
+            mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
+        mask = ops.cast(mask, "bool")  # (batch, time)
         carried = self._carried_state.of(self, inputs.shape[0])
         if initial_state is None:
             initial_state = carried or self.get_initial_state(
@@ -159,10 +164,7 @@ class BiLMEncoder(FreezableLayer):
             (outputs, state) if self._returns_state(return_state) else outputs
         )
 
-    def _encode(self, x, mask, state):
-        if mask is None:
-            mask = ops.ones(ops.shape(x)[:2], dtype="bool")
-        mask = ops.cast(mask, "bool")  # (batch, time)
+    def _run_layers(self, x, mask, state):
         length = sequences.lengths(mask)  # (batch, 1)
         order = sequences.pack_order(mask)  # (batch, time)
         slots = sequences.pack_slots(mask)  # (batch, time)

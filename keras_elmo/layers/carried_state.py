@@ -35,7 +35,7 @@ class CarriedState:
                 f"a batch of {expected}; every later batch must have that "
                 f"size. Received: a batch of {batch_size}"
             )
-        return [ops.convert_to_tensor(variable) for variable in self.variables]
+        return [variable.value for variable in self.variables]
 
     def assign(self, states):
         for variable, state in zip(self.variables, states):
@@ -43,7 +43,7 @@ class CarriedState:
 
     def reset(self):
         for variable in self.variables or ():
-            variable.assign(ops.zeros_like(variable))
+            variable.assign(ops.zeros_like(variable.value))
 
 
 def _is_exporting():

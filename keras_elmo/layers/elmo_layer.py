@@ -1,3 +1,5 @@
+import math
+
 import keras
 from keras import ops
 
@@ -220,11 +222,11 @@ class ElmoLayer(FreezableLayer):
         return layer
 
     @classmethod
-    def from_preset(cls, name, **kwargs):
+    def from_preset(cls, preset, **kwargs):
         """Makes the layer from a published model, downloaded once.
 
         Args:
-            name: One of `keras_elmo.PRESETS`: `"original"`, `"5.5B"`,
+            preset: One of `keras_elmo.PRESETS`: `"original"`, `"5.5B"`,
                 `"medium"`, `"small"`, `"portuguese"` or `"pubmed"`.
             **kwargs: As for `from_bilm`.
 
@@ -236,7 +238,7 @@ class ElmoLayer(FreezableLayer):
             OSError: If the download fails; the message names the URL, and
                 where to put the files by hand.
         """
-        return cls.from_bilm(*formats.download_preset(name), **kwargs)
+        return cls.from_bilm(*formats.download_preset(preset), **kwargs)
 
     @property
     def stateful(self):
@@ -327,7 +329,8 @@ class ElmoLayer(FreezableLayer):
         if mask is None:
             mask = ops.ones((*leading, time), dtype="bool")
         # Documents become batches of sentences.
-        mask = ops.reshape(ops.cast(mask, "bool"), (-1, time))
+        sentences = math.prod(leading)
+        mask = ops.reshape(ops.cast(mask, "bool"), (sentences, time))
         tokens = ops.reshape(ids, (-1, *token_shape))  # (tokens, chars)
         if self.add_sentence_boundaries:
             boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)

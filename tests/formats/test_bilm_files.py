@@ -231,9 +231,9 @@ def test_truncated_zip(tmp_path, rest):
     whole = write_zip(tmp_path / "whole.zip").read_bytes()
     path = tmp_path / "model.zip"
     path.write_bytes(whole[: int(rest * len(whole))])
-    with pytest.raises(ValueError, match="must be a directory or a .zip") as e:
+    with pytest.raises(ValueError, match="must be a directory or a") as info:
         read_both(path)
-    assert f"Received: options='{path}'" in str(e.value)
+    assert f"Received: options='{path}'" in str(info.value)
 
 
 @pytest.mark.parametrize("where", ["start", "contents", "end"])

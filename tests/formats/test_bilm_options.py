@@ -281,6 +281,7 @@ def test_options_must_be_an_object(options):
 
 def test_word_input_has_no_char_cnn():
     options = changed("char_cnn", REMOVED)
-    with pytest.raises(ValueError, match="'char_cnn'.*character") as info:
+    with pytest.raises(ValueError, match="no key 'char_cnn'") as info:
         parse_options(options)
+    assert "only models with character input" in str(info.value)
     assert "Received keys: ['lstm']" in str(info.value)

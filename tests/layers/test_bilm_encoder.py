@@ -114,6 +114,7 @@ def test_the_mask_of_the_input_is_used_and_passed_on():
     )
 
 
+@pytest.mark.slow_on_jax
 def test_no_direction_sees_the_tokens_ahead_of_it():
     encoder = make_elmo().encoder
     x = random_batch((1, 5, 6))

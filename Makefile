@@ -1,0 +1,69 @@
+# `make demo` and `make test` set up everything they need on their own.
+
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+VENV := .venv
+BACKENDS_VENV := .venv-backends
+OLDEST_VENV := .venv-oldest
+NEWEST_VENV := .venv-newest
+WHEEL_VENV := .venv-wheel
+BIN := $(VENV)/bin
+# Keep TensorFlow's start-up notes out of the way.
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.PHONY: demo test lint test-wheel test-backends test-oldest test-newest clean
+
+demo: $(VENV)/installed ## Load, train, save, reload and export a small model
+	$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
+
+test: $(VENV)/installed-dev ## All checks and tests, on TensorFlow
+	$(MAKE) lint
+	$(BIN)/python -m pytest -q -n 2
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-wheel: $(VENV)/installed-dev ## The built wheel, in an environment of its own
+	rm -rf build dist $(WHEEL_VENV)
+	$(BIN)/python -m build --wheel --outdir dist
+	$(PYTHON) -m venv $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/pip install --quiet dist/*.whl pytest
+	$(WHEEL_VENV)/bin/python -P tests/check_wheel.py
+	$(WHEEL_VENV)/bin/python -P -m pytest -q $(WHEEL_TESTS)
+WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_reference.py
+
+test-backends: $(BACKENDS_VENV)/installed ## The layers on JAX and PyTorch
+	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
+	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
+BACKEND_TESTS := tests/layers tests/test_conformance.py tests/test_reference.py
+
+test-oldest: ## The oldest versions supported
+	$(PYTHON) -m venv $(OLDEST_VENV)
+	$(OLDEST_VENV)/bin/pip install --quiet -c tests/oldest.txt -e .[dev]
+	$(OLDEST_VENV)/bin/python -m pytest -q -n 2
+
+test-newest: ## The newest versions that can be had
+	$(PYTHON) -m venv $(NEWEST_VENV)
+	$(NEWEST_VENV)/bin/pip install --quiet --upgrade -e .[dev]
+	$(NEWEST_VENV)/bin/python -m pytest -q -n 2
+
+$(VENV)/installed: setup.cfg pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -e .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/pip install --quiet -e .[dev]
+	touch $@
+
+# JAX and PyTorch take the place of TensorFlow here, so it is left out.
+$(BACKENDS_VENV)/installed: setup.cfg pyproject.toml
+	$(PYTHON) -m venv $(BACKENDS_VENV)
+	$(BACKENDS_VENV)/bin/pip install --quiet $(TORCH) jax keras h5py numpy pytest pytest-xdist
+	$(BACKENDS_VENV)/bin/pip install --quiet --no-deps -e .
+	touch $@
+
+clean:
+	rm -rf .venv* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

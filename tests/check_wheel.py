@@ -1,0 +1,15 @@
+"""Run from the wheel's environment: the package is the built one."""
+
+import pathlib
+
+import keras_elmo
+
+here = pathlib.Path(__file__).resolve().parent.parent
+package = pathlib.Path(keras_elmo.__file__).resolve().parent
+assert "site-packages" in package.parts, package
+source = {
+    p.relative_to(here / "keras_elmo") for p in here.glob("keras_elmo/**/*.py")
+}
+built = {p.relative_to(package) for p in package.glob("**/*.py")}
+assert source == built, source ^ built
+print(f"keras_elmo {keras_elmo.__version__}: {len(built)} files in the wheel")
