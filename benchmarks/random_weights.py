@@ -1,0 +1,43 @@
+"""Writes a biLM of a published size with random weights.
+
+python benchmarks/random_weights.py DIR --size original
+"""
+
+import argparse
+import pathlib
+
+import keras
+
+import keras_elmo
+
+SIZES = {
+    # name: (units, projection_dim, num_highways)
+    "original": (4096, 512, 2),
+    "medium": (2048, 256, 1),
+    "small": (1024, 128, 1),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--size", choices=SIZES, default="original")
+    arguments = parser.parse_args()
+    units, projection_dim, num_highways = SIZES[arguments.size]
+    keras.utils.set_random_seed(0)
+    elmo = keras_elmo.ElmoLayer(
+        keras_elmo.CharCNNEmbedding(projection_dim, num_highways=num_highways),
+        keras_elmo.BiLMEncoder(units, projection_dim),
+    )
+    elmo.build((None, None, 50))
+    arguments.directory.mkdir(parents=True, exist_ok=True)
+    keras_elmo.save_bilm_weights(
+        elmo,
+        arguments.directory / "options.json",
+        arguments.directory / "weights.hdf5",
+    )
+    print(f"{elmo.count_params():,} weights in {arguments.directory}")
+
+
+if __name__ == "__main__":
+    main()
