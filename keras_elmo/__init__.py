@@ -2,7 +2,6 @@
 
 from keras_elmo.bilm_variables import load_bilm_weights
 from keras_elmo.bilm_variables import save_bilm_weights
-from keras_elmo.fast_paths import set_fast_paths
 from keras_elmo.formats import PRESETS
 from keras_elmo.layers import BiLMEncoder
 from keras_elmo.layers import CharCNNEmbedding
@@ -11,6 +10,7 @@ from keras_elmo.layers import Highway
 from keras_elmo.layers import MixWeights
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers import ScalarMix
+from keras_elmo.ops.fast_paths import set_fast_paths
 from keras_elmo.text import batch_to_ids
 from keras_elmo.text import find_cropped_words
 

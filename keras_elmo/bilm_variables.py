@@ -11,7 +11,11 @@ from keras_elmo.formats.atomic import write_atomically
 from keras_elmo.formats.bilm_files import WeightSource
 
 
-def save_bilm_weights(elmo, options_path, weights_path):
+def save_bilm_weights(
+    elmo,
+    options_path: str | os.PathLike,
+    weights_path: str | os.PathLike,
+) -> None:
     """Writes the biLM of a layer as files for bilm-tf and AllenNLP.
 
     The mix is not in the files, as it belongs to the task. Each file is
@@ -43,16 +47,17 @@ def save_bilm_weights(elmo, options_path, weights_path):
         .astype("float32")
         for key, shape, parts in table
     }
-    formats.write_arrays(weights_path, arrays)
 
     def write(temporary):
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(options, file, indent=2)
+        # Inside, so that the options are not replaced when this fails.
+        formats.write_arrays(weights_path, arrays)
 
     write_atomically(options_path, write)
 
 
-def load_bilm_weights(elmo, weights_path):
+def load_bilm_weights(elmo, weights_path: str | os.PathLike) -> None:
     """Reads a weight file into the biLM of a built layer of the same shapes.
 
     Args:

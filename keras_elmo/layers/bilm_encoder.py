@@ -1,12 +1,12 @@
 import keras
 from keras import ops
 
-from keras_elmo.fast_paths import CompiledWhenEager
-from keras_elmo.fast_paths import scan_time
-from keras_elmo.layers import sequences
 from keras_elmo.layers.carried_state import CarriedState
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
+from keras_elmo.ops import sequences
+from keras_elmo.ops.fast_paths import CompiledWhenEager
+from keras_elmo.ops.fast_paths import scan_time
 
 DIRECTIONS = ("forward", "backward")
 

@@ -1,12 +1,12 @@
 import keras
 from keras import ops
 
-from keras_elmo.fast_paths import fast_paths_enabled
-from keras_elmo.fast_paths import map_distinct_rows
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.highway import Highway
-from keras_elmo.layers.highway import fan_in_normal
-from keras_elmo.layers.ids import check_ids
+from keras_elmo.layers.initializers import fan_in_normal
+from keras_elmo.ops.fast_paths import fast_paths_enabled
+from keras_elmo.ops.fast_paths import map_distinct_rows
+from keras_elmo.ops.ids import check_ids
 from keras_elmo.text import character_ids
 
 PAPER_FILTERS = (

@@ -1,4 +1,5 @@
 import math
+import os
 
 import keras
 from keras import ops
@@ -9,9 +10,9 @@ from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
-from keras_elmo.layers.sentence_boundaries import lay_out
-from keras_elmo.layers.sentence_boundaries import output_mask
-from keras_elmo.layers.sequences import gather_slots
+from keras_elmo.ops.sentence_boundaries import lay_out
+from keras_elmo.ops.sentence_boundaries import output_mask
+from keras_elmo.ops.sequences import gather_slots
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -176,8 +177,13 @@ class ElmoLayer(FreezableLayer):
 
     @classmethod
     def from_bilm(
-        cls, options, weights_file=None, *, trainable=False, **kwargs
-    ):
+        cls,
+        options: str | os.PathLike,
+        weights_file: str | os.PathLike | None = None,
+        *,
+        trainable: bool = False,
+        **kwargs,
+    ) -> "ElmoLayer":
         """Makes the layer from the files of a trained biLM, as bilm-tf's.
 
         Args:
@@ -222,7 +228,7 @@ class ElmoLayer(FreezableLayer):
         return layer
 
     @classmethod
-    def from_preset(cls, preset, **kwargs):
+    def from_preset(cls, preset: str, **kwargs) -> "ElmoLayer":
         """Makes the layer from a published model, downloaded once.
 
         Args:

@@ -1,6 +1,8 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.initializers import fan_in_normal
+
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class Highway(keras.layers.Layer):
@@ -109,10 +111,3 @@ def highway(x, carry, transform, activation):
     gate = ops.sigmoid(ops.matmul(x, carry_kernel) + carry_bias)
     new = activation(ops.matmul(x, transform_kernel) + transform_bias)
     return gate * (new - x) + x  # (..., dim)
-
-
-def fan_in_normal():
-    """Normal with deviation `1 / sqrt(fan-in)`, as biLMs are initialised."""
-    return keras.initializers.VarianceScaling(
-        scale=1.0, mode="fan_in", distribution="untruncated_normal"
-    )

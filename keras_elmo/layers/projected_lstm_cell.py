@@ -2,7 +2,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.layers.highway import fan_in_normal
+from keras_elmo.layers.initializers import fan_in_normal
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

@@ -5,6 +5,8 @@ padded to a fixed width. Every id is one more than in the weight files, so that
 0 is free to mark a padded token.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 # Each is the id of the weight file's row, plus one.
@@ -19,7 +21,10 @@ NUM_IDS = 262
 _BOUNDARY_WORDS = {b"<S>": BEGIN_SENTENCE, b"</S>": END_SENTENCE}
 
 
-def batch_to_ids(sentences, max_characters_per_token=50):
+def batch_to_ids(
+    sentences: Iterable[Iterable[str | bytes]],
+    max_characters_per_token: int = 50,
+) -> np.ndarray:
     """Converts tokenised sentences to a padded batch of character ids.
 
     Words are cased and otherwise untouched: tokenise, but do not lowercase.
@@ -50,23 +55,26 @@ def batch_to_ids(sentences, max_characters_per_token=50):
     (2, 3, 50)
     """
     width = _checked_width(max_characters_per_token)
-    sentences = [_word_bytes(s, i) for i, s in enumerate(_as_list(sentences))]
+    encoded = [_word_bytes(s, i) for i, s in enumerate(_as_list(sentences))]
     # Most words of a text repeat: each distinct one is encoded once.
-    rows = {}
-    for words in sentences:
+    rows: dict[bytes, int] = {}
+    for words in encoded:
         for word in words:
             rows.setdefault(word, len(rows) + 1)
     table = np.zeros((len(rows) + 1, width), dtype="int32")
     for word, row in rows.items():
         table[row] = word_ids(word, width)
-    time = max((len(words) for words in sentences), default=0)
-    index = np.zeros((len(sentences), time), dtype="int64")
-    for i, words in enumerate(sentences):
+    time = max((len(words) for words in encoded), default=0)
+    index = np.zeros((len(encoded), time), dtype="int64")
+    for i, words in enumerate(encoded):
         index[i, : len(words)] = [rows[word] for word in words]
     return table[index]  # (batch, time, width)
 
 
-def find_cropped_words(sentences, max_characters_per_token=50):
+def find_cropped_words(
+    sentences: Iterable[Iterable[str | bytes]],
+    max_characters_per_token: int = 50,
+) -> list[tuple[int, int, str | bytes]]:
     """Lists the words that `batch_to_ids` would crop.
 
     Non-Latin scripts take two to four bytes a character, so a long word of
@@ -85,10 +93,10 @@ def find_cropped_words(sentences, max_characters_per_token=50):
     [(0, 1, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')]
     """
     room = _checked_width(max_characters_per_token) - 2
-    sentences = _as_list(sentences)
+    lists = _as_list(sentences)
     return [
-        (i, j, sentences[i][j])
-        for i, sentence in enumerate(sentences)
+        (i, j, lists[i][j])
+        for i, sentence in enumerate(lists)
         for j, word in enumerate(_word_bytes(sentence, i))
         if len(word) > room and word not in _BOUNDARY_WORDS
     ]

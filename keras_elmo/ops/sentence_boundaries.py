@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from keras import ops
 
-from keras_elmo.layers import sequences
+from keras_elmo.ops import sequences
 
 
 class Layout(NamedTuple):

@@ -15,7 +15,7 @@ from keras import ops
 _enabled = os.environ.get("KERAS_ELMO_FAST_PATHS", "1") != "0"
 
 
-def set_fast_paths(enabled):
+def set_fast_paths(enabled: bool) -> None:
     """Turns the TensorFlow-only fast paths on or off, for all layers.
 
     They are on by default and change speed, not results. Turn them off to
@@ -34,7 +34,7 @@ def set_fast_paths(enabled):
     _enabled = bool(enabled)
 
 
-def fast_paths_enabled():
+def fast_paths_enabled() -> bool:
     """Whether the TensorFlow fast paths are in use."""
     return _enabled and keras.backend.backend() == "tensorflow"
 

@@ -1,0 +1,1 @@
+"""Functions of tensors that the layers share; no variables here."""
