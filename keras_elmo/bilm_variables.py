@@ -92,6 +92,13 @@ def assign_bilm_weights(elmo, source):
 
 def bilm_table(elmo):
     """Lists (key, shape in the file, variables laid end to end)."""
+    token_encoder = getattr(elmo, "token_encoder", None)
+    if not hasattr(token_encoder, "highways"):
+        raise ValueError(
+            "Only an `ElmoLayer` with a `CharCNNEmbedding` has the arrays of "
+            f"a biLM weight file. Received: {elmo} with the token encoder "
+            f"{token_encoder}"
+        )
     if not elmo.built:
         raise ValueError(
             f"Layer '{elmo.name}' has no weights yet: call or build it first."

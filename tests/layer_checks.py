@@ -75,9 +75,36 @@ def check_symbolic_call(make, x):
     assert [tuple(s) for s in shapes] == [o.shape for o in outputs]
 
 
-def check_mask(make, x, carries_mask):
+def check_mask(make, x, expected):
+    """Each output carries the mask that belongs to it, symbolically too."""
     layer = make()
-    assert layer.supports_masking == carries_mask
+    assert layer.supports_masking
+    masked = with_mask(x)
+    outputs = keras.tree.flatten(layer(masked))
+    assert len(outputs) > 0
+    for output in outputs:
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(output._keras_mask), expected
+        )
+    inputs = keras.tree.map_structure(
+        lambda x: keras.layers.Masking()(x) if x.dtype == "float32" else x,
+        symbolic_input(x),
+    )
+    for output in keras.tree.flatten(layer(inputs)):
+        assert tuple(output._keras_mask.shape) == expected.shape
+
+
+def with_mask(x):
+    """`x` with its last token of the last sentence masked."""
+
+    def one(x):
+        if x.dtype == "float32":
+            x = x.copy()
+            x[-1, -1] = 0
+            return keras.layers.Masking()(x)
+        return x  # The ids have padding at that place.
+
+    return keras.tree.map_structure(one, x)
 
 
 def check_training_step(make, x):

@@ -30,6 +30,11 @@ LSTM = {
 def make_elmo(cnn=(), lstm=(), **kwargs):
     """A built `ElmoLayer` whose weights are large enough to tell."""
     cnn, lstm = {**CNN, **dict(cnn)}, {**LSTM, **dict(lstm)}
+    size = cnn["projection_dim"] or sum(n for _, n in cnn["filters"])
+    if lstm["projection_dim"] in (None, lstm["units"]):
+        cnn["projection_dim"] = lstm["units"]
+    else:
+        lstm["projection_dim"] = size
     dtype = kwargs.get("dtype")
     elmo = ElmoLayer(
         CharCNNEmbedding(**cnn, dtype=dtype),

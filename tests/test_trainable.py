@@ -9,6 +9,7 @@ from small_models import make_elmo
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
+from keras_elmo import ScalarMix
 
 NUM_CNN, NUM_ENCODER, NUM_MIX = 17, 16, 2
 
@@ -80,9 +81,11 @@ def by_keras_file(model, folder):
 
 
 def by_weights_file(model, folder):
+    """The file holds no flags: those of the model it is read into stay."""
     model.save_weights(folder / "model.weights.h5")
-    model.load_weights(folder / "model.weights.h5")
-    return model
+    other = keras.models.clone_model(model)
+    other.load_weights(folder / "model.weights.h5")
+    return other
 
 
 def by_clone_model(model, folder):
@@ -138,6 +141,16 @@ def test_every_flag_survives_in_the_layer_alone(freeze):
     for copied in (from_config, copy.deepcopy(elmo)):
         assert len(copied.trainable_weights) == number
         assert flags(copied) == flags(elmo)
+
+
+def test_mixes_of_like_names_keep_their_flags_apart():
+    keras.backend.clear_session()
+    ScalarMix()
+    elmo = make_elmo(scalar_mix=ScalarMix(), num_representations=2)
+    elmo.encoder.trainable = elmo.scalar_mixes[0].trainable = False
+    copied = ElmoLayer.from_config(elmo.get_config())
+    assert flags(copied) == flags(elmo)
+    assert len({v.path for v in elmo.weights}) == len(elmo.weights)
 
 
 @pytest.mark.parametrize(

@@ -111,4 +111,10 @@ def _read(dataset, key, shape, label):
             f"The array '{key}' of the weight file '{label}' must hold "
             f"floating-point numbers. Received: dtype={dataset.dtype}"
         )
-    return np.asarray(dataset)
+    array = np.asarray(dataset)
+    if not np.isfinite(array).all():
+        raise ValueError(
+            f"The array '{key}' of the weight file '{label}' must hold finite "
+            "numbers. Received: an infinity or a NaN"
+        )
+    return array

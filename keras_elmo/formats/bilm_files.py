@@ -63,7 +63,8 @@ def open_bilm(options, weights=None):
     else:
         raise ValueError(
             "Without `weights_file`, `options` must be a directory or a .zip "
-            f"that holds both. Received: options={options!r}"
+            "that holds both. Received a file that is no zip, or a damaged "
+            f"one: options={options!r}"
         )
 
 
@@ -84,9 +85,11 @@ def fetch(path_or_url, argument):
 
 
 def _from_paths(options, weights):
+    for kind, path in (("options", options), ("weight", weights)):
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"There is no {kind} file '{path}'.")
+
     def read_options():
-        if not os.path.isfile(options):
-            raise FileNotFoundError(f"There is no options file '{options}'.")
         with open(options, "rb") as file:
             return _parse_json(file.read(), options)
 
@@ -155,7 +158,7 @@ def _only(names, where, what, matches):
 def _parse_json(text, label):
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(
             f"The options file '{label}' is not JSON: {error}"
         ) from error

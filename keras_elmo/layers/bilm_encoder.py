@@ -1,12 +1,14 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.carried_state import CarriedState
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.ops import sequences
 from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.ops.fast_paths import scan_time
+from keras_elmo.ops.masks import as_mask
 
 DIRECTIONS = ("forward", "backward")
 
@@ -94,10 +96,7 @@ class BiLMEncoder(FreezableLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if num_layers < 1:
-            raise ValueError(
-                f"`num_layers` must be at least 1. Received: {num_layers}"
-            )
+        check_integer("num_layers", num_layers, 1)
         self.units = units
         self.projection_dim = projection_dim
         self.num_layers = num_layers
@@ -107,6 +106,8 @@ class BiLMEncoder(FreezableLayer):
         self.return_state = return_state
         self.stateful = stateful
         self.supports_masking = True
+        # XLA cannot differentiate a TensorFlow loop of unknown length.
+        self.supports_jit = keras.backend.backend() != "tensorflow"
         self.forward_cells, self.backward_cells = (
             [
                 ProjectedLSTMCell(
@@ -149,7 +150,7 @@ class BiLMEncoder(FreezableLayer):
             mask = getattr(inputs, "_keras_mask", None)
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
-        mask = ops.cast(mask, "bool")  # (batch, time)
+        mask = as_mask(mask, inputs.shape[:2], self.name)  # (batch, time)
         carried = self._carried_state.of(self, inputs.shape[0])
         if initial_state is None:
             initial_state = carried or self.get_initial_state(
@@ -224,12 +225,21 @@ class BiLMEncoder(FreezableLayer):
                 "and c of both directions for each layer. "
                 f"Received: {len(state)}"
             )
-        return [ops.cast(s, self.compute_dtype) for s in state]
+        sizes = self.forward_cells[0].state_size * 2 * self.num_layers
+        for i, (tensor, size) in enumerate(zip(state, sizes)):
+            if tuple(tensor.shape[1:]) != (size,):
+                raise ValueError(
+                    f"Tensor {i} of `initial_state` must have the shape "
+                    f"(batch, {size}). Received: shape={tuple(tensor.shape)}"
+                )
+        return [ops.cast(tensor, self.compute_dtype) for tensor in state]
 
     def _returns_state(self, return_state):
         return self.return_state if return_state is None else return_state
 
     def compute_mask(self, inputs, mask=None):
+        if mask is not None:
+            mask = as_mask(mask, inputs.shape[:2], self.name)
         masks = [mask] * self.num_layers
         if self.return_state:
             return masks, [None] * (4 * self.num_layers)

@@ -3,6 +3,9 @@ import sys
 import keras
 from keras import ops
 
+# Where Keras traces what it exports; it has no public sign of it.
+EXPORT_MODULE = "keras.src.export."
+
 
 class CarriedState:
     """The states that a stateful `BiLMEncoder` keeps between calls.
@@ -20,7 +23,8 @@ class CarriedState:
         if batch_size is None:
             raise ValueError(
                 f"Layer '{encoder.name}' is stateful, so it needs a static "
-                "batch size: use `keras.Input(..., batch_size=...)`. "
+                "batch size: use `keras.Input(..., batch_size=...)` and full "
+                "batches only (`drop_remainder=True` in `tf.data`). "
                 "Received: an unknown batch size"
             )
         if self.variables is None:
@@ -33,7 +37,8 @@ class CarriedState:
             raise ValueError(
                 f"Layer '{encoder.name}' is stateful and was first called with "
                 f"a batch of {expected}; every later batch must have that "
-                f"size. Received: a batch of {batch_size}"
+                "size, after `reset_state()` too. "
+                f"Received: a batch of {batch_size}"
             )
         return [variable.value for variable in self.variables]
 
@@ -47,10 +52,10 @@ class CarriedState:
 
 
 def _is_exporting():
-    """Whether Keras is tracing the layer for export, which it tells nobody."""
+    """Whether Keras is tracing the layer for export."""
     frame = sys._getframe()
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("keras.src.export."):
+        if frame.f_globals.get("__name__", "").startswith(EXPORT_MODULE):
             return True
         frame = frame.f_back
     return False

@@ -1,10 +1,10 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.initializers import fan_in_normal
-from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.text import character_ids
@@ -87,14 +87,11 @@ class CharCNNEmbedding(FreezableLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.filters = [(int(width), int(number)) for width, number in filters]
-        widest = max((width for width, _ in self.filters), default=0)
-        if not 0 < widest <= max_characters_per_token:
-            raise ValueError(
-                "`filters` must be pairs (width, number) with widths from 1 to "
-                f"`max_characters_per_token`={max_characters_per_token}. "
-                f"Received: filters={filters}"
-            )
+        check_integer("projection_dim", projection_dim, 1, optional=True)
+        check_integer("num_highways", num_highways, 0)
+        check_integer("embedding_dim", embedding_dim, 1)
+        check_integer("max_characters_per_token", max_characters_per_token, 3)
+        self.filters = _checked_filters(filters, max_characters_per_token)
         self.projection_dim = projection_dim
         self.num_highways = num_highways
         self.embedding_dim = embedding_dim
@@ -105,8 +102,8 @@ class CharCNNEmbedding(FreezableLayer):
             for i in range(num_highways)
         ]
         self._pass_on_trainable()
-        if fast_paths_enabled():
-            self.supports_jit = False
+        # Neither distinct words nor their padding have sizes that XLA knows.
+        self.supports_jit = keras.backend.backend() != "tensorflow"
 
     @property
     def token_shape(self):
@@ -169,7 +166,9 @@ class CharCNNEmbedding(FreezableLayer):
         return keras.initializers.RandomNormal(stddev=deviation)
 
     def call(self, inputs):
-        check_ids(inputs, self.token_shape, character_ids.NUM_IDS, self.name)
+        inputs = check_ids(
+            inputs, self.token_shape, character_ids.NUM_IDS, self.name
+        )
         words = ops.reshape(inputs, (-1, self.max_characters_per_token))
         vectors = map_distinct_rows(self._embed, words)  # (words, projection)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
@@ -195,6 +194,10 @@ class CharCNNEmbedding(FreezableLayer):
             return previous_mask
         return ops.any(inputs, axis=-1)  # any id that is not 0
 
+    def compute_output_spec(self, inputs):
+        check_ids(inputs, self.token_shape, character_ids.NUM_IDS, self.name)
+        return super().compute_output_spec(inputs)
+
     def compute_output_shape(self, input_shape):
         dim = self.projection_dim if self.has_projection else self.num_filters
         return (*input_shape[:-1], dim)
@@ -209,6 +212,21 @@ class CharCNNEmbedding(FreezableLayer):
             "activation": keras.activations.serialize(self.activation),
             "max_characters_per_token": self.max_characters_per_token,
         }
+
+
+def _checked_filters(filters, max_width):
+    filters = [tuple(pair) for pair in filters]
+    good = filters and all(
+        len(pair) == 2 and 1 <= pair[0] <= max_width and pair[1] >= 1
+        for pair in filters
+    )
+    if not good:
+        raise ValueError(
+            "`filters` must be pairs (width, number) of positive integers, no "
+            f"width above `max_characters_per_token`={max_width}. "
+            f"Received: filters={filters}"
+        )
+    return filters
 
 
 def embed_characters(words, embeddings):

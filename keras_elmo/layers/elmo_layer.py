@@ -6,10 +6,12 @@ from keras import ops
 
 from keras_elmo import formats
 from keras_elmo.bilm_variables import assign_bilm_weights
+from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezable_layer import FreezableLayer
-from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.scalar_mix import make_mixes
+from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.sentence_boundaries import lay_out
 from keras_elmo.ops.sentence_boundaries import output_mask
 from keras_elmo.ops.sequences import gather_slots
@@ -120,11 +122,32 @@ class ElmoLayer(FreezableLayer):
             dtype=dtype, name="token_encoder"
         )
         self.encoder = encoder or BiLMEncoder(dtype=dtype, name="encoder")
+        for argument, layer in (
+            ("token_encoder", self.token_encoder),
+            ("encoder", self.encoder),
+        ):
+            if not isinstance(layer, keras.layers.Layer):
+                raise ValueError(
+                    f"`{argument}` must be a Keras layer. Received: {layer!r}"
+                )
         if stateful:
             self.encoder.stateful = True
         self.num_representations = num_representations
         self.return_all_layers = return_all_layers
-        self.scalar_mixes = self._make_mixes(scalar_mix)
+        check_integer("num_representations", num_representations, 1)
+        if not return_all_layers:
+            self.scalar_mixes = make_mixes(
+                scalar_mix, num_representations, dtype
+            )
+        elif num_representations == 1 and not scalar_mix:
+            self.scalar_mixes = []
+        else:
+            raise ValueError(
+                "With `return_all_layers=True` nothing is mixed: leave out "
+                "`num_representations` and `scalar_mix`. Received: "
+                f"num_representations={num_representations}, "
+                f"scalar_mix={scalar_mix}"
+            )
         self.keep_sentence_boundaries = keep_sentence_boundaries
         self.add_sentence_boundaries = add_sentence_boundaries
         self.dropout = dropout
@@ -142,38 +165,6 @@ class ElmoLayer(FreezableLayer):
                 "pass `add_sentence_boundaries=False`. "
                 f"Received: token_encoder={self.token_encoder}"
             )
-
-    def _make_mixes(self, scalar_mix):
-        number = self.num_representations
-        if number < 1:
-            raise ValueError(
-                f"`num_representations` must be at least 1. Received: {number}"
-            )
-        if self.return_all_layers:
-            if number > 1 or scalar_mix:
-                raise ValueError(
-                    "With `return_all_layers=True` nothing is mixed: leave out "
-                    "`num_representations` and `scalar_mix`. Received: "
-                    f"num_representations={number}, scalar_mix={scalar_mix}"
-                )
-            return []
-        if isinstance(scalar_mix, (list, tuple)):
-            if len(scalar_mix) != number:
-                raise ValueError(
-                    "`scalar_mix` must be one layer, or as many as "
-                    f"`num_representations`={number}. "
-                    f"Received: {len(scalar_mix)}"
-                )
-            return list(scalar_mix)
-        first = scalar_mix or ScalarMix(
-            dtype=self.dtype_policy, name="scalar_mix_0"
-        )
-        return [first] + [
-            type(first).from_config(
-                {**first.get_config(), "name": f"scalar_mix_{i}"}
-            )
-            for i in range(1, number)
-        ]
 
     @classmethod
     def from_bilm(
@@ -266,6 +257,11 @@ class ElmoLayer(FreezableLayer):
         A `MixWeights(weights, gamma)`, or a list of them with
         `num_representations > 1`.
         """
+        if self.return_all_layers:
+            raise ValueError(
+                f"Layer '{self.name}' mixes nothing, as it was made with "
+                "`return_all_layers=True`: it has no weights to read."
+            )
         return self._one_or_list(
             [m.normalized_weights for m in self.scalar_mixes]
         )
@@ -274,8 +270,14 @@ class ElmoLayer(FreezableLayer):
         token_shape = self._token_shape(input_shape)
         _build_once(self.token_encoder, (None, *token_shape))
         dim = self._projection_dim(token_shape)
+        if dim != self.encoder.output_dim:
+            raise ValueError(
+                "`token_encoder` and one direction of `encoder` must give "
+                "vectors of one size, to be mixed. Received: sizes "
+                f"{dim} and {self.encoder.output_dim}"
+            )
         _build_once(self.encoder, (None, None, dim))
-        width = 2 * self.encoder.output_dim
+        width = 2 * dim
         for mix in self.scalar_mixes:
             layers = [(None, None, width)] * (self.encoder.num_layers + 1)
             _build_once(mix, layers)
@@ -287,7 +289,7 @@ class ElmoLayer(FreezableLayer):
         return self._one_or_list(
             [
                 self._dropout(
-                    _unpack(
+                    self._unpack(
                         mix(layers, mask=layout.token_mask), layout, leading
                     ),
                     training=training,
@@ -334,9 +336,11 @@ class ElmoLayer(FreezableLayer):
         *leading, time = shape[: len(shape) - len(token_shape)]
         if mask is None:
             mask = ops.ones((*leading, time), dtype="bool")
+        leading_shape = ids.shape[: len(shape) - len(token_shape)]
+        mask = as_mask(mask, leading_shape, self.name)
         # Documents become batches of sentences.
         sentences = math.prod(leading)
-        mask = ops.reshape(ops.cast(mask, "bool"), (sentences, time))
+        mask = ops.reshape(mask, (sentences, time))
         tokens = ops.reshape(ids, (-1, *token_shape))  # (tokens, chars)
         if self.add_sentence_boundaries:
             boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)
@@ -352,8 +356,19 @@ class ElmoLayer(FreezableLayer):
         return [ops.concatenate([x, x], axis=-1), *layers], layout, leading
 
     def _stack(self, layers, layout, leading):
-        layers = [_unpack(layer, layout, leading) for layer in layers]
+        layers = [self._unpack(layer, layout, leading) for layer in layers]
         return ops.stack(layers, axis=-3)
+
+    def _unpack(self, x, layout, leading):
+        """Takes `x` (sentences, bounded time, width) to the output's places.
+
+        Returns (*leading, output time, width), zero at padding.
+        """
+        x = gather_slots(x, layout.output_slots)
+        x = ops.where(layout.output_mask[..., None], x, 0)
+        x = ops.cast(x, self.compute_dtype)
+        _, time, width = ops.shape(x)
+        return ops.reshape(x, (*leading, time, width))
 
     def _one_or_list(self, outputs):
         return outputs[0] if self.num_representations == 1 else outputs
@@ -385,6 +400,8 @@ class ElmoLayer(FreezableLayer):
             mask = self.token_encoder.compute_mask(inputs, None)
         if mask is None:
             return None
+        rank = len(inputs.shape) - len(self._token_shape(inputs.shape))
+        mask = as_mask(mask, inputs.shape[:rank], self.name)
         mask = output_mask(
             mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
         )
@@ -398,7 +415,7 @@ class ElmoLayer(FreezableLayer):
         *leading, time = input_shape[: len(input_shape) - len(token_shape)]
         if time is not None:
             time += 2 * self.add_sentence_boundaries
-            time -= 2 * (not self.keep_sentence_boundaries)
+            time = max(0, time - 2 * (not self.keep_sentence_boundaries))
         width = 2 * self.encoder.output_dim
         if self.return_all_layers:
             return (*leading, self.encoder.num_layers + 1, time, width)
@@ -407,6 +424,7 @@ class ElmoLayer(FreezableLayer):
         )
 
     def compute_output_spec(self, inputs, mask=None, training=None):
+        self.token_encoder.compute_output_spec(inputs)  # Checks the ids.
         if self.stateful:  # Tells at once when the batch size is not static.
             self.encoder.compute_output_spec(
                 keras.KerasTensor((self._num_sentences(inputs.shape), None, 1))
@@ -436,6 +454,7 @@ class ElmoLayer(FreezableLayer):
             "return_all_layers": self.return_all_layers,
             "dropout": self.dropout,
             "seed": self.seed,
+            # `stateful` is in the encoder's config.
         }
 
     @classmethod
@@ -445,17 +464,6 @@ class ElmoLayer(FreezableLayer):
             if config.get(key):
                 config[key] = keras.saving.deserialize_keras_object(config[key])
         return super().from_config(config)
-
-
-def _unpack(x, layout, leading):
-    """Takes `x` (sentences, bounded time, width) to the output's places.
-
-    Returns (*leading, output time, width), zero at padding.
-    """
-    x = gather_slots(x, layout.output_slots)
-    x = ops.where(layout.output_mask[..., None], x, 0)
-    _, time, width = ops.shape(x)
-    return ops.reshape(x, (*leading, time, width))
 
 
 def _build_once(layer, input_shape):

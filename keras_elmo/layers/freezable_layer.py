@@ -27,26 +27,28 @@ class FreezableLayer(keras.layers.Layer):
 
     def get_config(self):
         config = super().get_config()
-        flags = {path: part.trainable for path, part in _parts(self)}
-        if any(flag != self.trainable for flag in flags.values()):
+        flags = [part.trainable for part in _parts(self)]
+        if any(flag != self.trainable for flag in flags):
             config["trainable_parts"] = flags
         return config
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        flags = config.pop("trainable_parts", {})
+        flags = config.pop("trainable_parts", None)
         layer = super().from_config(config)
-        # Outer parts come first, as setting a flag also sets those inside.
-        for path, part in _parts(layer):
-            if path in flags:
-                part.trainable = flags[path]
+        if flags is not None:
+            for part, flag in zip(_parts(layer), flags, strict=True):
+                part.trainable = flag
         return layer
 
 
-def _parts(layer, prefix=""):
-    """Yields (path, sublayer), a layer before the layers inside it."""
+def _parts(layer):
+    """Yields the sublayers, each before those inside it.
+
+    Setting a flag also sets those inside, so that this is the order to set
+    them in.
+    """
     for part in layer._flatten_layers(include_self=False, recursive=False):
-        path = f"{prefix}{part.name}"
-        yield path, part
-        yield from _parts(part, f"{path}/")
+        yield part
+        yield from _parts(part)

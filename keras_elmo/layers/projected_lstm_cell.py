@@ -2,6 +2,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.layers.arguments import check_integer
+from keras_elmo.layers.arguments import check_limit
 from keras_elmo.layers.initializers import fan_in_normal
 
 
@@ -61,6 +63,10 @@ class ProjectedLSTMCell(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_integer("units", units, 1)
+        check_integer("projection_dim", projection_dim, 1, optional=True)
+        check_limit("cell_clip", cell_clip)
+        check_limit("proj_clip", proj_clip)
         self.units = units
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip

@@ -1,3 +1,4 @@
+import numbers
 from typing import NamedTuple
 
 import keras
@@ -9,7 +10,8 @@ class MixWeights(NamedTuple):
     """What a `ScalarMix` has learned."""
 
     weights: np.ndarray
-    """float32 array `(num_layers,)`, the weight of each layer; sums to 1."""
+    """float32 array `(num_layers,)`, the weight of each layer; they sum to 1,
+    unless they were given."""
     gamma: np.ndarray
     """float32 array `()`, the factor of the whole."""
 
@@ -68,6 +70,16 @@ class ScalarMix(keras.layers.Layer):
 
     def __init__(self, layer_norm=False, l2=0.0, fixed_weights=None, **kwargs):
         super().__init__(**kwargs)
+        if not isinstance(l2, numbers.Real) or not l2 >= 0:
+            raise ValueError(
+                f"`l2` must be a number of at least 0. Received: {l2!r}"
+            )
+        if l2 and fixed_weights is not None:
+            raise ValueError(
+                "`l2` is for learned weights, and `fixed_weights` are not "
+                f"learned: pass one of them. Received: l2={l2}, "
+                f"fixed_weights={fixed_weights}"
+            )
         self.layer_norm = layer_norm
         self.l2 = l2
         self.fixed_weights = (
@@ -77,16 +89,11 @@ class ScalarMix(keras.layers.Layer):
 
     def build(self, input_shape):
         if not input_shape or isinstance(input_shape[0], (int, type(None))):
-            raise ValueError(
-                f"Layer '{self.name}' takes a list of tensors, one a layer. "
-                f"Received: a tensor of shape {tuple(input_shape)}"
-            )
-        if len({tuple(shape) for shape in input_shape}) > 1:
-            raise ValueError(
-                f"Layer '{self.name}' takes tensors of one shape. "
-                f"Received: shapes={[tuple(shape) for shape in input_shape]}"
-            )
-        num_layers = len(input_shape)
+            self._fail("a list of tensors, one a layer", input_shape)
+        for sizes in zip(*input_shape):
+            if len({size for size in sizes if size is not None}) > 1:
+                self._fail("a list of tensors of one shape", input_shape)
+        num_layers = self.num_layers = len(input_shape)
         if self.fixed_weights is None:
             self.scalars = self.add_weight(
                 shape=(num_layers,),
@@ -106,7 +113,19 @@ class ScalarMix(keras.layers.Layer):
             return ops.softmax(self.scalars)
         return ops.convert_to_tensor(self.fixed_weights, self.compute_dtype)
 
+    def _fail(self, expected, received):
+        raise ValueError(
+            f"Layer '{self.name}' takes {expected}. Received: {received}"
+        )
+
+    def _check_inputs(self, inputs):
+        if not isinstance(inputs, (list, tuple)):
+            self._fail("a list of tensors, one a layer", inputs)
+        if len(inputs) != self.num_layers:
+            self._fail(f"{self.num_layers} tensors", f"{len(inputs)} tensors")
+
     def call(self, inputs, mask=None):
+        self._check_inputs(inputs)
         if self.layer_norm:
             mask = first_mask(mask)
             inputs = [normalize_layer(x, mask) for x in inputs]
@@ -127,6 +146,10 @@ class ScalarMix(keras.layers.Layer):
 
     def compute_mask(self, inputs, mask=None):
         return first_mask(mask)
+
+    def compute_output_spec(self, inputs, mask=None):
+        self._check_inputs(inputs)
+        return super().compute_output_spec(inputs, mask)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape[0])
@@ -179,3 +202,35 @@ def first_mask(mask):
     if isinstance(mask, (list, tuple)):
         return next((m for m in mask if m is not None), None)
     return mask
+
+
+def make_mixes(scalar_mix, number, dtype):
+    """The mixes of an `ElmoLayer`.
+
+    Args:
+        scalar_mix: `None`, a `ScalarMix`, or a list of `number` of them.
+        number: Integer, how many.
+        dtype: Policy of those made here.
+
+    Returns:
+        A list of `number` layers with names of their own: the ones given, or
+        the one given and untrained copies of it.
+    """
+    if scalar_mix is None:
+        scalar_mix = ScalarMix(dtype=dtype, name="scalar_mix_0")
+    if isinstance(scalar_mix, ScalarMix):
+        name = scalar_mix.name.removesuffix("_0")
+        config = scalar_mix.get_config()
+        return [scalar_mix] + [
+            type(scalar_mix).from_config({**config, "name": f"{name}_{i}"})
+            for i in range(1, number)
+        ]
+    good = isinstance(scalar_mix, (list, tuple)) and len(scalar_mix) == number
+    good = good and all(isinstance(mix, ScalarMix) for mix in scalar_mix)
+    if not good or len({mix.name for mix in scalar_mix}) < number:
+        raise ValueError(
+            "`scalar_mix` must be a ScalarMix, or a list of as many as "
+            f"`num_representations`={number} with names of their own. "
+            f"Received: scalar_mix={scalar_mix}"
+        )
+    return list(scalar_mix)

@@ -11,6 +11,7 @@ import os
 
 import keras
 from keras import ops
+from keras.src.backend.common.stateless_scope import in_stateless_scope
 
 _enabled = os.environ.get("KERAS_ELMO_FAST_PATHS", "1") != "0"
 
@@ -18,9 +19,8 @@ _enabled = os.environ.get("KERAS_ELMO_FAST_PATHS", "1") != "0"
 def set_fast_paths(enabled: bool) -> None:
     """Turns the TensorFlow-only fast paths on or off, for all layers.
 
-    They are on by default and change speed, not results. Turn them off to
-    compile a model with XLA (`jit_compile=True`), which needs fixed shapes.
-    Models that were traced before keep the path they were traced with.
+    They are on by default and change speed, not results. Models that were
+    traced before keep the path they were traced with.
 
     Args:
         enabled: Boolean.
@@ -58,31 +58,42 @@ def map_distinct_rows(function, rows):
 
 
 class CompiledWhenEager:
-    """Calls a function of tensors; a `tf.function` if TensorFlow runs eagerly.
+    """Calls a function of tensors; a graph of it if TensorFlow runs eagerly.
 
     Step by step, TensorFlow spends longer on starting the operations of a
-    recurrent loop than on many of them.
+    recurrent loop than on many of them. The graph is traced once, for any
+    size of all axes but the last one of numbers.
 
     Args:
-        function: Takes and returns tensors only.
+        function: Takes and returns tensors only, or lists of them.
     """
 
     def __init__(self, function):
         self._function = function
         self._compiled = None
 
-    def __call__(self, *tensors):
-        if not fast_paths_enabled():
-            return self._function(*tensors)
+    def __call__(self, *args):
+        # A stateless scope puts other values in the variables' place, which a
+        # graph would keep for ever.
+        if not fast_paths_enabled() or in_stateless_scope():
+            return self._function(*args)
         import tensorflow as tf
 
         if not tf.executing_eagerly():
-            return self._function(*tensors)
+            return self._function(*args)
         if self._compiled is None:
-            self._compiled = tf.function(
-                self._function, reduce_retracing=True, autograph=False
+            specs = keras.tree.map_structure(
+                lambda x: tf.TensorSpec(
+                    [None, None, x.shape[-1]][-len(x.shape) :]
+                    if x.dtype.is_floating
+                    else [None] * len(x.shape),
+                    x.dtype,
+                ),
+                args,
             )
-        return self._compiled(*tensors)
+            function = tf.function(self._function, autograph=False)
+            self._compiled = function.get_concrete_function(*specs)
+        return self._compiled(*args)
 
 
 def scan_time(step, state, inputs, emitted):

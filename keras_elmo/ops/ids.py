@@ -4,7 +4,7 @@ import keras
 
 
 def check_ids(ids, token_shape, num_ids, name):
-    """Raises `ValueError` unless `ids` can be tokens' ids.
+    """Returns `ids`, or raises `ValueError` if they are no tokens' ids.
 
     Args:
         ids: Tensor `(..., *token_shape)`.
@@ -13,10 +13,11 @@ def check_ids(ids, token_shape, num_ids, name):
         name: The layer's name, for the message.
     """
     dtype = keras.backend.standardize_dtype(ids.dtype)
-    if "int" not in dtype:
+    if dtype not in ("int32", "int64"):
         raise ValueError(
-            f"Layer '{name}' takes integer ids; declare a symbolic input with "
-            f'`keras.Input(..., dtype="int32")`. Received: dtype={dtype}'
+            f"Layer '{name}' takes integer ids, of int32 or int64; declare a "
+            'symbolic input with `keras.Input(..., dtype="int32")`. '
+            f"Received: dtype={dtype}"
         )
     rank = len(token_shape)
     if tuple(ids.shape[len(ids.shape) - rank :]) not in (
@@ -29,14 +30,31 @@ def check_ids(ids, token_shape, num_ids, name):
             "`keras_elmo.batch_to_ids(sentences, max_characters_per_token)` "
             f"makes them. Received: shape={tuple(ids.shape)}"
         )
+    expected = f"Layer '{name}' takes ids from 0 to {num_ids - 1}."
     values = concrete_value(ids)
-    if values is not None and values.size:
+    if values is None:
+        return _checked_in_graph(ids, num_ids, expected)
+    if values.size:
         low, high = int(values.min()), int(values.max())
         if low < 0 or high >= num_ids:
-            raise ValueError(
-                f"Layer '{name}' takes ids from 0 to {num_ids - 1}. "
-                f"Received: ids from {low} to {high}"
-            )
+            raise ValueError(f"{expected} Received: ids from {low} to {high}")
+    return ids
+
+
+def _checked_in_graph(ids, num_ids, message):
+    # Only TensorFlow can look at values while a compiled function runs.
+    if keras.backend.backend() != "tensorflow" or isinstance(
+        ids, keras.KerasTensor
+    ):
+        return ids
+    import tensorflow as tf
+
+    checks = (
+        tf.debugging.assert_non_negative(ids, message),
+        tf.debugging.assert_less(ids, tf.constant(num_ids, ids.dtype), message),
+    )
+    with tf.control_dependencies(checks):
+        return tf.identity(ids)
 
 
 def concrete_value(x):
@@ -53,6 +71,6 @@ def concrete_value(x):
 
         if isinstance(x, jax.core.Tracer):
             return None
-    elif x.device.type == "meta":
+    if backend == "torch" and x.device.type == "meta":
         return None
     return keras.ops.convert_to_numpy(x)

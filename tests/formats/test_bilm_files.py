@@ -233,7 +233,7 @@ def test_truncated_zip(tmp_path, rest):
     path.write_bytes(whole[: int(rest * len(whole))])
     with pytest.raises(ValueError, match="must be a directory or a") as info:
         read_both(path)
-    assert f"Received: options='{path}'" in str(info.value)
+    assert f"options='{path}'" in str(info.value)
 
 
 @pytest.mark.parametrize("where", ["start", "contents", "end"])
@@ -260,7 +260,7 @@ def test_neither_directory_nor_zip(tmp_path):
     path = tmp_path / "options.json"
     with pytest.raises(ValueError, match="Without `weights_file`") as info:
         read_both(path)
-    assert f"Received: options='{path}'" in str(info.value)
+    assert f"options='{path}'" in str(info.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "<html>", b"\xff\xfe\xff"])

@@ -46,9 +46,8 @@ def oracle(elmo, x, mask):
     ids=str,
 )
 def test_equals_the_oracle(options, path_taken):
-    cnn = {"projection_dim": 6}
-    elmo = make_elmo(cnn, options)
-    x = random_batch()
+    elmo = make_elmo(lstm=options)
+    x = random_batch((4, 5, elmo.encoder.output_dim))
     layers = elmo.encoder(x, mask=RIGHT)
     assert len(layers) == elmo.encoder.num_layers
     np.testing.assert_allclose(
@@ -215,11 +214,31 @@ def test_stateful_needs_a_static_batch():
         BiLMEncoder(7, 6, stateful=True)(keras.Input((None, 6)))
 
 
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("num_layers", 0),
+        ("num_layers", "2"),
+        ("units", -1),
+        ("units", 2.5),
+        ("projection_dim", 0),
+        ("cell_clip", -3),
+        ("proj_clip", 0),
+    ],
+)
+def test_a_bad_constructor_argument_is_named(argument, value):
+    with pytest.raises(ValueError, match=f"`{argument}` must be .* Received"):
+        BiLMEncoder(**{"units": 7, "projection_dim": 6, argument: value})
+
+
 def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="num_layers"):
-        BiLMEncoder(7, 6, num_layers=0)
     encoder = BiLMEncoder(7, 6)
     with pytest.raises(ValueError, match=r"\(batch, time, features\)"):
         encoder(np.zeros((2, 6), "float32"))
     with pytest.raises(ValueError, match=r"must hold 8 tensors.*Received: 1"):
         encoder(random_batch(), initial_state=[np.zeros((4, 6), "float32")])
+    with pytest.raises(ValueError, match=r"\(batch, 6\).*\(4, 5\)"):
+        encoder(random_batch(), initial_state=[np.zeros((4, 5), "float32")] * 8)
+    for bad in (np.ones((5, 4), bool), np.ones((4,), bool)):
+        with pytest.raises(ValueError, match=r"`mask`.*\(4, 5\)"):
+            encoder(random_batch(), mask=bad)

@@ -308,12 +308,57 @@ def test_all_layers_on_a_symbolic_input_points_elsewhere():
         make_elmo().all_layers(keras.Input((None, 12), dtype="int32"))
 
 
-def test_all_layers_lets_gradients_through():
+def test_return_all_layers_lets_gradients_through():
     elmo = make_elmo(return_all_layers=True)
     _, gradients = weight_gradients(elmo, lambda y: ops.sum(ops.sin(y)), IDS)
     assert len(gradients) == len(elmo.weights)
     for path, gradient in gradients.items():
         assert np.any(gradient != 0), path
+
+
+@on_tensorflow
+def test_all_layers_has_the_same_gradients_eagerly_and_in_a_graph():
+    import tensorflow as tf
+
+    elmo = make_elmo()
+    stacked = make_elmo(return_all_layers=True)
+    _, expected = weight_gradients(stacked, lambda y: ops.sum(ops.sin(y)), IDS)
+    variables = [
+        v
+        for part in (elmo.token_encoder, elmo.encoder)
+        for v in part.trainable_weights
+    ]
+
+    def gradients(ids):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.sin(elmo.all_layers(ids)))
+        return tape.gradient(loss, [v.value for v in variables])
+
+    assert len(expected) == len(variables)
+    for function in (gradients, tf.function(gradients)):
+        found = function(tf.constant(IDS))
+        for got, value in zip(found, expected.values(), strict=True):
+            got = tf.convert_to_tensor(got)
+            np.testing.assert_allclose(got, value, rtol=1e-4, atol=1e-4)
+
+
+def test_stateless_call_uses_the_weights_it_is_given():
+    elmo = make_elmo(return_all_layers=True)
+    fresh = make_elmo(return_all_layers=True)
+    before = numpy(elmo(IDS))
+    halved = [v.value * 0.5 for v in elmo.trainable_variables]
+    for layer in (elmo, fresh):
+        frozen = [v.value for v in layer.non_trainable_variables]
+        outputs, _ = layer.stateless_call(halved, frozen, IDS)
+        assert not np.allclose(numpy(outputs), before)
+        np.testing.assert_allclose(
+            numpy(layer(IDS)), before, rtol=1e-5, atol=1e-5
+        )
+    for variable in elmo.trainable_variables:
+        variable.assign(variable.value * 0.5)
+    np.testing.assert_allclose(
+        numpy(elmo(IDS)), numpy(outputs), rtol=1e-5, atol=1e-5
+    )
 
 
 @pytest.mark.slow_on_jax
@@ -407,13 +452,10 @@ def test_composed_by_hand_it_is_the_same_network():
 
 def test_the_paper_model_has_the_published_number_of_weights():
     elmo = ElmoLayer()
+    elmo.build((None, None, 50))
     cnn, encoder = elmo.token_encoder, elmo.encoder
-    sizes = [261 * cnn.embedding_dim]
-    sizes += [w * cnn.embedding_dim * n + n for w, n in cnn.filters]
-    sizes += [2 * (2048 * 2048 + 2048)] * cnn.num_highways
-    sizes += [2048 * 512 + 512]
-    sizes += [4 * (1024 * 4 * 4096 + 4 * 4096 + 4096 * 512)]
-    assert sum(sizes) == 93_600_848
+    assert cnn.count_params() + encoder.count_params() == 93_600_848
+    assert elmo.count_params() == 93_600_848 + 4  # the mix
     assert (cnn.num_filters, cnn.num_highways) == (2048, 2)
     assert (encoder.units, encoder.output_dim) == (4096, 512)
     assert encoder.num_layers == 2
@@ -448,6 +490,42 @@ def test_bad_arguments_are_named():
         ElmoLayer(return_all_layers=True, num_representations=2)
     with pytest.raises(ValueError, match="boundary_ids"):
         ElmoLayer(keras.layers.Dense(3))
+    for bad in ("x", [ScalarMix(name="a"), ScalarMix(name="a")]):
+        with pytest.raises(ValueError, match="with names of their own"):
+            ElmoLayer(num_representations=2, scalar_mix=bad)
+    with pytest.raises(ValueError, match="`encoder` must be a Keras layer"):
+        ElmoLayer(encoder=BiLMEncoder)
+    elmo = ElmoLayer(CharCNNEmbedding(8, [(1, 4)]), BiLMEncoder(7, 6))
+    with pytest.raises(ValueError, match=r"one size.*8 and 6"):
+        elmo.build((None, None, 50))
+    with pytest.raises(ValueError, match="it has no weights to read"):
+        make_elmo(return_all_layers=True).normalized_weights  # noqa: B018
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_a_symbolic_input_of_the_wrong_dtype_is_named(dtype):
+    with pytest.raises(ValueError, match=f"int32.*Received: dtype={dtype}"):
+        make_elmo()(keras.Input((None, 12), dtype=dtype))
+
+
+def test_a_mask_of_the_wrong_shape_is_named():
+    elmo = make_elmo()
+    for bad in (MASK.T, MASK[:, :5], MASK[0]):
+        for function in (elmo, elmo.all_layers):
+            with pytest.raises(ValueError, match=r"`mask`.*\(5, 6\)"):
+                function(IDS, mask=bad)
+    for same in (MASK.astype("float32"), MASK.astype("int32")):
+        output = elmo(IDS, mask=same)
+        np.testing.assert_array_equal(numpy(output._keras_mask), MASK)
+
+
+def test_parts_of_another_dtype_give_the_layer_its_own():
+    elmo = make_elmo()
+    mixed = ElmoLayer(elmo.token_encoder, elmo.encoder, dtype="mixed_bfloat16")
+    output = mixed(IDS)
+    assert keras.backend.standardize_dtype(output.dtype) == "bfloat16"
+    symbolic = mixed(keras.Input((None, 12), dtype="int32"))
+    assert symbolic.dtype == "bfloat16"
 
 
 @on_tensorflow

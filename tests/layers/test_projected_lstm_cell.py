@@ -26,7 +26,7 @@ def test_a_step_equals_the_oracle(options):
     generator = np.random.default_rng(0)
     x, h, c = (
         generator.normal(size=(3, size))
-        for size in (6, cell.output_size, cell.units)
+        for size in (elmo.encoder.output_dim, cell.output_size, cell.units)
     )
     arguments = oracle_arguments(elmo)
     root = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/"

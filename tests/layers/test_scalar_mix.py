@@ -105,6 +105,19 @@ def test_the_mask_passes_through():
     )
 
 
+def test_a_built_mix_takes_its_number_of_layers_only():
+    layers = random_layers()
+    mix = mix_of(layers, None, 1.0)
+    stacked = np.stack(layers)
+    inputs = [stacked, keras.Input(batch_shape=stacked.shape)]
+    for bad in inputs:
+        with pytest.raises(ValueError, match="takes a list of tensors"):
+            mix(bad)
+    for bad in (layers[:2], [*layers, layers[0]]):
+        with pytest.raises(ValueError, match=r"takes 3 tensors.*Received"):
+            mix(bad)
+
+
 def test_bad_inputs_are_named():
     layers = random_layers()
     with pytest.raises(ValueError, match="takes a list of tensors"):
@@ -113,5 +126,9 @@ def test_bad_inputs_are_named():
         ScalarMix()([layers[0], layers[1][:, :2]])
     with pytest.raises(ValueError, match=r"fixed_weights.*\[1.0\]"):
         ScalarMix(fixed_weights=[1])(layers)
+    with pytest.raises(ValueError, match="`l2` must be"):
+        ScalarMix(l2=-1)
+    with pytest.raises(ValueError, match="pass one of them"):
+        ScalarMix(l2=0.1, fixed_weights=[1, 0, 0])
     with pytest.raises(ValueError, match="call it or build it"):
         ScalarMix().normalized_weights  # noqa: B018

@@ -1,0 +1,25 @@
+"""Checks of the layers' constructor arguments."""
+
+import numbers
+
+
+def check_integer(name, value, low, optional=False):
+    """Raises `ValueError` unless `value` is an integer of at least `low`."""
+    if optional and value is None:
+        return
+    good = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not good or value < low:
+        raise ValueError(
+            f"`{name}` must be an integer of at least {low}"
+            f"{' or None' if optional else ''}. Received: {value!r}"
+        )
+
+
+def check_limit(name, value):
+    """Raises `ValueError` unless `value` is a positive number or `None`."""
+    if value is None:
+        return
+    if not isinstance(value, numbers.Real) or not value > 0:
+        raise ValueError(
+            f"`{name}` must be a positive number or None. Received: {value!r}"
+        )

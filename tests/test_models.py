@@ -1,0 +1,278 @@
+"""The layer inside the models that people write."""
+
+import pickle
+import re
+import threading
+
+import keras
+import numpy as np
+import pytest
+from conftest import ROOT
+from keras import ops
+from layer_checks import run_saved_model
+from small_models import make_elmo
+
+import keras_elmo
+from keras_elmo import ScalarMix
+from keras_elmo import batch_to_ids
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="One backend shows it."
+)
+SENTENCES = [["A", "short", "one", "."], ["Two"], ["Three", "words", "."], []]
+IDS = batch_to_ids(SENTENCES * 2, 12)[:7]  # an odd last batch of 3
+TARGETS = np.zeros((7, 4), "int32")
+
+
+def classify(x, num_tags=3):
+    return keras.layers.Dense(num_tags, activation="softmax")(x)
+
+
+def compile_and_fit(model, x=IDS, y=TARGETS, **kwargs):
+    model.compile("adam", "sparse_categorical_crossentropy", **kwargs)
+    history = model.fit(x, y, batch_size=4, epochs=3, verbose=0).history
+    assert history["loss"][-1] < history["loss"][0]
+    return model
+
+
+def round_trip(model, folder):
+    model.save(folder / "model.keras")
+    return keras.saving.load_model(folder / "model.keras")
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_sequential(run_eagerly, tmp_path):
+    model = keras.Sequential(
+        [
+            keras.Input((None, 12), dtype="int32"),
+            make_elmo(),
+            keras.layers.Bidirectional(
+                keras.layers.LSTM(4, return_sequences=True)
+            ),
+            keras.layers.Dense(3, activation="softmax"),
+        ]
+    )
+    compile_and_fit(model, run_eagerly=run_eagerly)
+    np.testing.assert_array_equal(
+        round_trip(model, tmp_path).predict(IDS, verbose=0),
+        model.predict(IDS, verbose=0),
+    )
+    assert model.evaluate(IDS, TARGETS, batch_size=4, verbose=0) > 0
+
+
+def test_subclassed():
+    class Tagger(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.elmo = make_elmo(dropout=0.2)
+            self.dense = keras.layers.Dense(3, activation="softmax")
+
+        def call(self, ids, training=None):
+            return self.dense(self.elmo(ids, training=training))
+
+    model = compile_and_fit(Tagger())
+    assert model.predict(IDS, verbose=0).shape == (7, 4, 3)
+
+
+def test_padded_batches_of_a_tf_data_pipeline():
+    import tensorflow as tf
+
+    rows = [batch_to_ids([s], 12)[0] for s in SENTENCES]
+    data = (
+        tf.data.Dataset.from_generator(
+            lambda: ((row, np.zeros(len(row), "int32")) for row in rows),
+            output_signature=(
+                tf.TensorSpec((None, 12), "int32"),
+                tf.TensorSpec((None,), "int32"),
+            ),
+        )
+        .padded_batch(3)
+        .repeat()
+    )
+    inputs = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(inputs, classify(make_elmo()(inputs)))
+    model.compile("adam", "sparse_categorical_crossentropy")
+    history = model.fit(
+        data, epochs=2, steps_per_epoch=2, shuffle=False, verbose=0
+    )
+    loss = history.history["loss"]
+    assert loss[1] < loss[0]
+
+
+def test_a_masked_lstm_after_each_representation(tmp_path):
+    elmo = make_elmo(num_representations=2)
+    inputs = keras.Input((None, 12), dtype="int32")
+    lasts = [keras.layers.LSTM(3)(x) for x in elmo(inputs)]
+    model = keras.Model(inputs, lasts)
+    for last in (
+        model.predict(IDS[:4], verbose=0),
+        round_trip(model, tmp_path).predict(IDS[:4], verbose=0),
+    ):
+        for i, sentence in enumerate(SENTENCES[:3]):
+            alone = model.predict(IDS[i : i + 1, : len(sentence)], verbose=0)
+            for k in range(2):
+                np.testing.assert_allclose(
+                    last[k][i], alone[k][0], rtol=1e-4, atol=1e-6
+                )
+    path = str(tmp_path / "exported")
+    model.export(path, verbose=False)
+    served = run_saved_model(path, [IDS])
+    for a, b in zip(served, model.predict(IDS, verbose=0), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_documents_through_time_distributed(tmp_path):
+    documents = np.stack([IDS[:3], IDS[3:6]])  # (2, 3, 4, 12)
+    inputs = keras.Input((3, 4, 12), dtype="int32")
+    x = make_elmo()(inputs)
+    x = keras.layers.TimeDistributed(keras.layers.LSTM(5))(x)
+    model = keras.Model(inputs, x)
+    expected = model.predict(documents, verbose=0)
+    assert expected.shape == (2, 3, 5)
+    np.testing.assert_array_equal(
+        round_trip(model, tmp_path).predict(documents, verbose=0), expected
+    )
+
+
+def test_a_symbolic_mask_by_hand(tmp_path):
+    elmo = make_elmo()
+    inputs = keras.Input((None, 12), dtype="int32")
+    mask = keras.Input((None,), dtype="bool")
+    model = keras.Model([inputs, mask], elmo(inputs, mask=mask))
+    first_two = np.zeros((7, 4), bool)
+    first_two[:, :2] = True
+    expected = ops.convert_to_numpy(elmo(IDS, mask=first_two))
+    for either in (model, round_trip(model, tmp_path)):
+        np.testing.assert_allclose(
+            either.predict([IDS, first_two], verbose=0),
+            expected,
+            rtol=1e-5,
+            atol=1e-6,
+        )
+
+
+def test_the_state_in_and_out_of_a_model(tmp_path):
+    encoder = make_elmo().encoder
+    x = keras.Input((None, 6))
+    state = [keras.Input((size,)) for size in (6, 7) * 4]
+    layers, last = encoder(x, initial_state=state, return_state=True)
+    model = keras.Model([x, *state], [layers[-1], *last])
+    generator = np.random.default_rng(0)
+    values = [generator.normal(size=(2, 5, 6))]
+    values += [generator.normal(size=(2, size)) for size in (6, 7) * 4]
+    values = [value.astype("float32") for value in values]
+    expected = model.predict(values, verbose=0)
+    direct, state = encoder(
+        values[0], initial_state=values[1:], return_state=True
+    )
+    for a, b in zip(expected, [direct[-1], *state], strict=True):
+        np.testing.assert_allclose(
+            a, ops.convert_to_numpy(b), rtol=1e-5, atol=1e-6
+        )
+    reloaded = round_trip(model, tmp_path).predict(values, verbose=0)
+    for a, b in zip(expected, reloaded, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_one_layer_used_twice_and_two_layers(tmp_path):
+    shared, other = make_elmo(name="shared"), make_elmo(name="other")
+    a, b = (keras.Input((None, 12), dtype="int32") for _ in range(2))
+    outputs = [shared(a), shared(b), other(a)]
+    model = keras.Model([a, b], outputs)
+    assert len(model.weights) == 2 * len(shared.weights)
+    x, y, z = model.predict([IDS, IDS], verbose=0)
+    np.testing.assert_array_equal(x, y)
+    np.testing.assert_array_equal(x, z)
+    reloaded = round_trip(model, tmp_path).predict([IDS, IDS], verbose=0)
+    for before, after in zip((x, y, z), reloaded, strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_l2_is_part_of_the_loss():
+    losses = []
+    for l2 in (0.0, 10.0):
+        elmo = make_elmo(scalar_mix=ScalarMix(l2=l2))
+        inputs = keras.Input((None, 12), dtype="int32")
+        model = keras.Model(inputs, classify(elmo(inputs)))
+        model.layers[-1].set_weights([np.zeros((12, 3)), np.zeros(3)])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        losses.append(model.evaluate(IDS, TARGETS, verbose=0))
+        scalars = ops.convert_to_numpy(elmo.scalar_mixes[0].scalars)
+    assert losses[1] - losses[0] == pytest.approx(
+        10 * np.sum(scalars**2), rel=1e-4
+    )
+
+
+def test_freezing_and_thawing_between_fits():
+    elmo = make_elmo()
+    inputs = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(inputs, classify(elmo(inputs)))
+    for trainable in (False, True, False):
+        elmo.trainable = trainable
+        before = elmo.get_weights()
+        compile_and_fit(model)
+        moved = [
+            not np.array_equal(a, b)
+            for a, b in zip(before, elmo.get_weights(), strict=True)
+        ]
+        assert any(moved) == trainable
+
+
+def test_pickle():
+    elmo = make_elmo()
+    copied = pickle.loads(pickle.dumps(elmo))
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(copied(IDS)), ops.convert_to_numpy(elmo(IDS))
+    )
+
+
+def test_eager_calls_from_many_threads_and_of_many_shapes():
+    elmo = make_elmo()
+    shapes = [(b, t) for b in (1, 2, 5) for t in (1, 2, 3, 4)]
+    expected = {s: elmo(IDS[: s[0], : s[1]]) for s in shapes}
+    wrong = []
+
+    def work():
+        for b, t in shapes:
+            got = elmo(IDS[:b, :t])
+            if not np.allclose(got, expected[b, t], rtol=1e-5, atol=1e-6):
+                wrong.append((b, t))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_many_layers_do_not_make_tensorflow_warn_of_retracing(caplog):
+    for _ in range(8):
+        make_elmo()(IDS)
+    assert "retracing" not in caplog.text
+
+
+def test_export_is_noticed_by_the_name_that_keras_gives_it():
+    from keras_elmo.layers.carried_state import EXPORT_MODULE
+
+    assert keras.Model.export.__module__.startswith("keras.src.")
+    assert __import__(EXPORT_MODULE.rstrip("."), fromlist=["x"])
+
+
+def test_the_snippet_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keras_elmo.save_bilm_weights(
+        make_elmo({"max_characters_per_token": 50}),
+        "options.json",
+        "weights.hdf5",
+    )
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names = {}
+    exec(snippet, names)
+    assert names["vectors"].shape == (2, 3, 12)
+    assert np.all(names["vectors"][1, 2] == 0)
+    assert names["model"].output_shape == (None, None, 5)
+    model = names["model"]
+    model.compile("adam", "sparse_categorical_crossentropy")
+    model.fit(names["ids"], np.zeros((2, 3), "int32"), verbose=0)
