@@ -11,6 +11,7 @@ from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.scalar_mix import make_mixes
+from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.sentence_boundaries import lay_out
 from keras_elmo.ops.sentence_boundaries import output_mask
@@ -332,21 +333,17 @@ class ElmoLayer(FreezableLayer):
         token_shape = self._token_shape(ids.shape)
         if mask is None:
             mask = self.token_encoder.compute_mask(ids, None)
-        shape = ops.shape(ids)
-        *leading, time = shape[: len(shape) - len(token_shape)]
+        static_shape = self._sentence_shape(ids.shape)
+        *leading, time = ops.shape(ids)[: len(static_shape)]
         if mask is None:
             mask = ops.ones((*leading, time), dtype="bool")
-        leading_shape = ids.shape[: len(shape) - len(token_shape)]
-        mask = as_mask(mask, leading_shape, self.name)
+        mask = as_mask(mask, static_shape, self.name)
         # Documents become batches of sentences.
-        sentences = math.prod(leading)
-        mask = ops.reshape(mask, (sentences, time))
+        mask = ops.reshape(mask, (math.prod(leading), time))
         tokens = ops.reshape(ids, (-1, *token_shape))  # (tokens, chars)
         if self.add_sentence_boundaries:
             boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)
-            tokens = ops.concatenate(
-                [tokens, boundaries]
-            )  # (tokens + 2, chars)
+            tokens = ops.concatenate([tokens, boundaries])
         layout = lay_out(
             mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
         )
@@ -377,19 +374,13 @@ class ElmoLayer(FreezableLayer):
         token_shape = getattr(self.token_encoder, "token_shape", None)
         if token_shape is None:
             return tuple(input_shape[2:])
-        rank = len(input_shape) - len(token_shape)
-        fits = rank in (2, 3) and all(
-            size in (None, expected)
-            for size, expected in zip(input_shape[rank:], token_shape)
-        )
-        if not fits:
-            dims = "".join(f", {n}" for n in token_shape)
-            raise ValueError(
-                f"Layer '{self.name}' takes ids of shape (batch, time{dims}) "
-                f"or (batch, sentences, time{dims}). "
-                f"Received: shape={tuple(input_shape)}"
-            )
+        check_token_shape(input_shape, token_shape, self.name)
         return tuple(token_shape)
+
+    def _sentence_shape(self, input_shape):
+        """The input's shape less that of a token: (batch, ..., time)."""
+        rank = len(input_shape) - len(self._token_shape(input_shape))
+        return tuple(input_shape[:rank])
 
     def _projection_dim(self, token_shape):
         shape = self.token_encoder.compute_output_shape((None, *token_shape))
@@ -400,8 +391,7 @@ class ElmoLayer(FreezableLayer):
             mask = self.token_encoder.compute_mask(inputs, None)
         if mask is None:
             return None
-        rank = len(inputs.shape) - len(self._token_shape(inputs.shape))
-        mask = as_mask(mask, inputs.shape[:rank], self.name)
+        mask = as_mask(mask, self._sentence_shape(inputs.shape), self.name)
         mask = output_mask(
             mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
         )
@@ -411,8 +401,7 @@ class ElmoLayer(FreezableLayer):
         return self._one_or_list([mask] * self.num_representations)
 
     def compute_output_shape(self, input_shape):
-        token_shape = self._token_shape(input_shape)
-        *leading, time = input_shape[: len(input_shape) - len(token_shape)]
+        *leading, time = self._sentence_shape(input_shape)
         if time is not None:
             time += 2 * self.add_sentence_boundaries
             time = max(0, time - 2 * (not self.keep_sentence_boundaries))
@@ -426,20 +415,15 @@ class ElmoLayer(FreezableLayer):
     def compute_output_spec(self, inputs, mask=None, training=None):
         self.token_encoder.compute_output_spec(inputs)  # Checks the ids.
         if self.stateful:  # Tells at once when the batch size is not static.
+            *leading, _ = self._sentence_shape(inputs.shape)
+            batch = None if None in leading else math.prod(leading)
             self.encoder.compute_output_spec(
-                keras.KerasTensor((self._num_sentences(inputs.shape), None, 1))
+                keras.KerasTensor((batch, None, self.encoder.output_dim))
             )
         return keras.tree.map_shape_structure(
             lambda shape: keras.KerasTensor(shape, dtype=self.compute_dtype),
             self.compute_output_shape(inputs.shape),
         )
-
-    def _num_sentences(self, shape):
-        leading = shape[: len(shape) - len(self._token_shape(shape)) - 1]
-        product = 1
-        for size in leading:
-            product = None if None in (product, size) else product * size
-        return product
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

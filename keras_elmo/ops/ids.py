@@ -57,6 +57,27 @@ def _checked_in_graph(ids, num_ids, message):
         return tf.identity(ids)
 
 
+def check_token_shape(shape, token_shape, name):
+    """Raises `ValueError` unless `shape` is that of sentences or documents.
+
+    Args:
+        shape: The input's shape; `None` where unknown.
+        token_shape: Tuple, the shape of one token's ids.
+        name: The layer's name, for the message.
+    """
+    rank = len(shape) - len(token_shape)
+    fits = rank in (2, 3) and all(
+        size in (None, expected)
+        for size, expected in zip(shape[rank:], token_shape)
+    )
+    if not fits:
+        dims = "".join(f", {size}" for size in token_shape)
+        raise ValueError(
+            f"Layer '{name}' takes ids of shape (batch, time{dims}) or "
+            f"(batch, sentences, time{dims}). Received: shape={tuple(shape)}"
+        )
+
+
 def concrete_value(x):
     """`x` as a NumPy array, or `None` while a function is being traced."""
     backend = keras.backend.backend()
