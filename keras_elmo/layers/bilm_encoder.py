@@ -175,12 +175,9 @@ class BiLMEncoder(FreezableLayer):
         # A direction reads `places` in turn; its output for a token is then at
         # the token's slot.
         backward_slots = sequences.reverse_slots(step[None], length)
-        batch, time = ops.shape(mask)
-        backward_order = ops.take(
-            ops.reshape(order, (-1,)),
-            sequences.batch_rows(batch, time) + backward_slots,
-            axis=0,
-        )
+        backward_order = sequences.gather_slots(
+            order[..., None], backward_slots
+        )[..., 0]
         places = (order, backward_order)
         slots = (slots, sequences.reverse_slots(slots, length))
 
