@@ -25,6 +25,27 @@ def input_gradient(function, x):
     return x.grad.detach().cpu().numpy()
 
 
+def check_directions_are_blind(function, x):
+    """A direction has no gradient at all from the tokens ahead of it.
+
+    Args:
+        function: From `x` to a sentence's output (time, 2 * projection), whose
+            first half reads forward and second half backward.
+        x: Array (1, time, projection).
+    """
+    _, time, size = x.shape
+    for k in range(time):
+        for half, hidden in (
+            (slice(0, size), slice(k + 1, None)),
+            (slice(size, None), slice(0, k)),
+        ):
+            gradient = input_gradient(
+                lambda x, k=k, half=half: ops.sum(function(x)[k, half]), x
+            )
+            assert np.any(gradient[0, k] != 0)
+            assert np.all(gradient[0, hidden] == 0)
+
+
 def weight_gradients(layer, loss, *args):
     """Loss and gradients of `loss(layer(*args))` for its trainable weights.
 

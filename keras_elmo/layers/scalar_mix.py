@@ -90,9 +90,11 @@ class ScalarMix(keras.layers.Layer):
     def build(self, input_shape):
         if not input_shape or isinstance(input_shape[0], (int, type(None))):
             self._fail("a list of tensors, one a layer", input_shape)
-        for sizes in zip(*input_shape):
-            if len({size for size in sizes if size is not None}) > 1:
-                self._fail("a list of tensors of one shape", input_shape)
+        same = len({len(shape) for shape in input_shape}) == 1 and all(
+            len(set(sizes) - {None}) <= 1 for sizes in zip(*input_shape)
+        )
+        if not same:
+            self._fail("a list of tensors of one shape", input_shape)
         num_layers = self.num_layers = len(input_shape)
         if self.fixed_weights is None:
             self.scalars = self.add_weight(

@@ -2,9 +2,9 @@ import io
 import os
 import stat
 
-import h5py
 import numpy as np
 import pytest
+from hdf5_arrays import all_arrays
 
 from keras_elmo.formats import read_arrays
 from keras_elmo.formats import write_arrays
@@ -20,19 +20,6 @@ ARRAYS = {
 
 def shapes_of(arrays):
     return {key: array.shape for key, array in arrays.items()}
-
-
-def all_arrays(path):
-    """Every array of an HDF5 file, read with h5py alone."""
-    arrays = {}
-
-    def visit(key, item):
-        if isinstance(item, h5py.Dataset):
-            arrays[key] = item[()]
-
-    with h5py.File(path, "r") as store:
-        store.visititems(visit)
-    return arrays
 
 
 def check_equal(found, expected):

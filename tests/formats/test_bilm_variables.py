@@ -4,6 +4,7 @@ import os
 import h5py
 import numpy as np
 import pytest
+from hdf5_arrays import all_arrays
 from small_models import file_arrays
 from small_models import make_elmo
 
@@ -25,19 +26,6 @@ MODELS = {
 @pytest.fixture
 def paths(tmp_path):
     return tmp_path / "options.json", tmp_path / "weights.hdf5"
-
-
-def all_arrays(path):
-    """Every array of an HDF5 file, read with h5py alone."""
-    arrays = {}
-
-    def visit(key, item):
-        if isinstance(item, h5py.Dataset):
-            arrays[key] = item[()]
-
-    with h5py.File(path, "r") as store:
-        store.visititems(visit)
-    return arrays
 
 
 def write(path, arrays):

@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import numpy_reference
 import pytest
-from backend_gradients import input_gradient
+from backend_gradients import check_directions_are_blind
 from backend_gradients import weight_gradients
 from keras import ops
 from small_models import make_elmo
@@ -384,19 +384,7 @@ def test_a_forward_half_has_no_gradient_from_later_tokens():
     elmo = ElmoLayer(Identity(), elmo.encoder, return_all_layers=True)
     elmo.build((None, None, 6))
     for layer in range(3):
-        for k in range(5):
-            for half, hidden in (
-                (slice(0, 6), slice(k + 1, None)),
-                (slice(6, None), slice(0, k)),
-            ):
-                gradient = input_gradient(
-                    lambda x, layer=layer, k=k, half=half: ops.sum(
-                        elmo(x)[0, layer, k, half]
-                    ),
-                    x,
-                )
-                assert np.any(gradient[0, k] != 0)
-                assert np.all(gradient[0, hidden] == 0)
+        check_directions_are_blind(lambda x, layer=layer: elmo(x)[0, layer], x)
 
 
 def test_dropout_only_in_training():

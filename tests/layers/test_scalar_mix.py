@@ -124,6 +124,8 @@ def test_bad_inputs_are_named():
         ScalarMix()(layers[0])
     with pytest.raises(ValueError, match="tensors of one shape"):
         ScalarMix()([layers[0], layers[1][:, :2]])
+    with pytest.raises(ValueError, match="tensors of one shape"):
+        ScalarMix()([layers[0], layers[1][..., 0]])
     with pytest.raises(ValueError, match=r"fixed_weights.*\[1.0\]"):
         ScalarMix(fixed_weights=[1])(layers)
     with pytest.raises(ValueError, match="`l2` must be"):
