@@ -2,6 +2,7 @@
 
 from keras_elmo.bilm_variables import load_bilm_weights
 from keras_elmo.bilm_variables import save_bilm_weights
+from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.formats import PRESETS
 from keras_elmo.layers import BiLMEncoder
 from keras_elmo.layers import CharCNNEmbedding
@@ -20,6 +21,7 @@ __all__ = [
     "PRESETS",
     "BiLMEncoder",
     "CharCNNEmbedding",
+    "ElmoEmbedder",
     "ElmoLayer",
     "Highway",
     "MixWeights",

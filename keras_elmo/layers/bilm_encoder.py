@@ -51,6 +51,11 @@ class BiLMEncoder(FreezableLayer):
         initial_state: List of tensors as `return_state` gives them. Defaults
             to zeros.
         return_state: Boolean, overrides the constructor's for this call.
+        sentence_starts: Boolean tensor of shape `(batch, time)`, `True` at the
+            first token of each further sentence of a row, for rows in which
+            several sentences lie end to end: they do not see one another. A
+            row's first sentence starts from `initial_state`, and so does its
+            last for the backward stack.
 
     Returns:
         A list of `num_layers` tensors of shape
@@ -144,7 +149,14 @@ class BiLMEncoder(FreezableLayer):
                 features = cell.output_size
         self.input_spec = keras.InputSpec(ndim=3, axes={-1: input_shape[-1]})
 
-    def call(self, inputs, mask=None, initial_state=None, return_state=None):
+    def call(
+        self,
+        inputs,
+        mask=None,
+        initial_state=None,
+        return_state=None,
+        sentence_starts=None,
+    ):
         if mask is None:
             # Keras looks for it only when `inputs` is the one tensor passed.
             mask = getattr(inputs, "_keras_mask", None)
@@ -156,21 +168,27 @@ class BiLMEncoder(FreezableLayer):
             initial_state = carried or self.get_initial_state(
                 ops.shape(inputs)[0]
             )
+        if sentence_starts is not None:
+            sentence_starts = as_mask(
+                sentence_starts, inputs.shape[:2], self.name
+            )
+        returns_state = self._returns_state(return_state)
         outputs, state = self._encode(
-            inputs, mask, self._checked_state(initial_state)
+            inputs,
+            mask,
+            self._checked_state(initial_state),
+            sentence_starts,
+            holds_state=returns_state or carried is not None,
         )
         if carried is not None:
             self._carried_state.assign(state)
-        return (
-            (outputs, state) if self._returns_state(return_state) else outputs
-        )
+        return (outputs, state) if returns_state else outputs
 
-    def _run_layers(self, x, mask, state):
+    def _run_layers(self, x, mask, state, sentence_starts, holds_state):
         length = sequences.lengths(mask)  # (batch, 1)
         order = sequences.pack_order(mask)  # (batch, time)
         slots = sequences.pack_slots(mask)  # (batch, time)
         step = ops.arange(ops.shape(mask)[1], dtype="int32")  # (time,)
-        is_real = step[:, None, None] < length[None]  # (time, batch, 1)
 
         # A direction reads `places` in turn; its output for a token is then at
         # the token's slot.
@@ -181,12 +199,24 @@ class BiLMEncoder(FreezableLayer):
         places = (order, backward_order)
         slots = (slots, sequences.reverse_slots(slots, length))
 
+        # What is 0 at steps that start from zero, and at steps after the last.
+        carries_on = is_real = None
+        if sentence_starts is not None:
+            starts = ops.logical_and(sentence_starts, mask)
+            carries_on = _carries_on(starts, places)
+        if holds_state:
+            is_real = step[:, None, None] < length[None]  # (time, batch, 1)
+
         both = [sequences.gather_time_major(x, place) for place in places]
         outputs, last_state = [], []
         for layer in range(self.num_layers):
             cells = (self.forward_cells[layer], self.backward_cells[layer])
             hidden, last = scan_both_directions(
-                cells, both, state[4 * layer : 4 * layer + 4], is_real
+                cells,
+                both,
+                state[4 * layer : 4 * layer + 4],
+                carries_on,
+                is_real,
             )
             if self.use_skip_connections and layer > 0:
                 hidden = [h + x for h, x in zip(hidden, both)]
@@ -222,14 +252,14 @@ class BiLMEncoder(FreezableLayer):
                 "and c of both directions for each layer. "
                 f"Received: {len(state)}"
             )
-        sizes = self.forward_cells[0].state_size * 2 * self.num_layers
+        sizes, dtypes = zip(*self._state_sizes_and_dtypes())
         for i, (tensor, size) in enumerate(zip(state, sizes)):
             if tuple(tensor.shape[1:]) != (size,):
                 raise ValueError(
                     f"Tensor {i} of `initial_state` must have the shape "
                     f"(batch, {size}). Received: shape={tuple(tensor.shape)}"
                 )
-        return [ops.cast(tensor, self.compute_dtype) for tensor in state]
+        return [ops.cast(s, dtype) for s, dtype in zip(state, dtypes)]
 
     def _returns_state(self, return_state):
         return self.return_state if return_state is None else return_state
@@ -249,21 +279,35 @@ class BiLMEncoder(FreezableLayer):
         batch = input_shape[0]
         shapes = [(*input_shape[:-1], 2 * self.output_dim)] * self.num_layers
         if return_state:
-            sizes = self.forward_cells[0].state_size * 2 * self.num_layers
-            return shapes, [(batch, size) for size in sizes]
+            states = self._state_sizes_and_dtypes()
+            return shapes, [(batch, size) for size, _ in states]
         return shapes
 
+    def _state_sizes_and_dtypes(self):
+        cell = self.forward_cells[0]
+        pairs = list(zip(cell.state_size, cell.state_dtypes))
+        return pairs * 2 * self.num_layers
+
     def compute_output_spec(
-        self, inputs, mask=None, initial_state=None, return_state=None
+        self,
+        inputs,
+        mask=None,
+        initial_state=None,
+        return_state=None,
+        sentence_starts=None,
     ):
         self._carried_state.of(self, inputs.shape[0])
-        shapes = self._output_shapes(
-            inputs.shape, self._returns_state(return_state)
-        )
-        return keras.tree.map_shape_structure(
-            lambda shape: keras.KerasTensor(shape, dtype=self.compute_dtype),
-            shapes,
-        )
+        shape = self._output_shapes(inputs.shape, return_state=False)[0]
+        outputs = [
+            keras.KerasTensor(shape, dtype=self.compute_dtype)
+            for _ in range(self.num_layers)
+        ]
+        if not self._returns_state(return_state):
+            return outputs
+        return outputs, [
+            keras.KerasTensor((inputs.shape[0], size), dtype=dtype)
+            for size, dtype in self._state_sizes_and_dtypes()
+        ]
 
     def get_config(self):
         return {
@@ -279,7 +323,7 @@ class BiLMEncoder(FreezableLayer):
         }
 
 
-def scan_both_directions(cells, inputs, state, is_real):
+def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
     """Runs a layer's two cells over time, side by side.
 
     Args:
@@ -287,25 +331,59 @@ def scan_both_directions(cells, inputs, state, is_real):
         inputs: A pair of tensors `(time, batch, features)`, each in the order
             in which its direction reads.
         state: List `[forward h, forward c, backward h, backward c]`.
+        carries_on: A pair of boolean tensors `(time, batch, 1)`; where one is
+            `False`, its direction starts from zero. `None` if nowhere.
         is_real: Boolean tensor `(time, batch, 1)`; where it is `False` a step
-            leaves the state as it was.
+            leaves the state as it was. `None` if that does not matter.
 
     Returns:
         The outputs, two tensors `(time, batch, projection)`, and the last
         state.
     """
+    flags = [*(carries_on or ()), *([] if is_real is None else [is_real])]
 
-    def step(state, inputs):
-        *projected, is_real = inputs
-        new = [
-            s
-            for d, cell in enumerate(cells)
-            for s in cell.step(projected[d], state[2 * d : 2 * d + 2])
-        ]
-        is_real = ops.cast(is_real, "bool")
-        return [ops.where(is_real, n, s) for n, s in zip(new, state)]
+    def prepare(inputs):
+        # The inputs' share of the gates needs no loop: one product for many
+        # steps.
+        projected = [cell.project_inputs(x) for cell, x in zip(cells, inputs)]
+        dtype = projected[0].dtype
+        return projected + [ops.cast(flag, dtype) for flag in inputs[2:]]
 
-    # The inputs' share of the gates needs no loop: one product for all steps.
-    projected = [cell.project_inputs(x) for cell, x in zip(cells, inputs)]
-    is_real = ops.cast(is_real, projected[0].dtype)
-    return scan_time(step, state, [*projected, is_real], emitted=(0, 2))
+    def step(state, prepared):
+        projected, flags = prepared[:2], prepared[2:]
+        new = []
+        for d, cell in enumerate(cells):
+            before = state[2 * d : 2 * d + 2]
+            if carries_on is not None:
+                before = [s * ops.cast(flags[d], s.dtype) for s in before]
+            after = cell.step(projected[d], before)
+            if is_real is not None:
+                real = ops.cast(flags[-1], "bool")
+                after = [ops.where(real, a, b) for a, b in zip(after, before)]
+            new.extend(after)
+        return new
+
+    return scan_time(step, state, [*inputs, *flags], (0, 2), prepare)
+
+
+def _carries_on(sentence_starts, places):
+    """Where each direction goes on from the token that it read before.
+
+    Args:
+        sentence_starts: Boolean tensor `(batch, time)`.
+        places: For each direction, the `(batch, time)` places in the order in
+            which it reads.
+
+    Returns:
+        Two boolean tensors `(time, batch, 1)`.
+    """
+    forward, backward = (
+        sequences.gather_time_major(sentence_starts[..., None], place)
+        for place in places
+    )
+    # Reading backwards, a sentence starts after the token that opens the other.
+    first = ops.zeros_like(forward[:1])
+    return [
+        ops.logical_not(ops.concatenate([first, starts]))
+        for starts in (forward[1:], backward[:-1])
+    ]

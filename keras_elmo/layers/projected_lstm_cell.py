@@ -87,6 +87,18 @@ class ProjectedLSTMCell(keras.layers.Layer):
         """List of the sizes of `h` and `c`."""
         return [self.output_size, self.units]
 
+    @property
+    def state_dtypes(self):
+        """List of the dtypes of `h` and `c`.
+
+        `c` adds up over many steps: it is float32 in half precision too.
+        """
+        is_half = self.compute_dtype in ("bfloat16", "float16")
+        return [
+            self.compute_dtype,
+            "float32" if is_half else self.compute_dtype,
+        ]
+
     def build(self, input_shape):
         # Gates lie in the order input, new input, forget, output, as in
         # TensorFlow's own cells and in biLM weight files (Keras' LSTM has
@@ -134,15 +146,16 @@ class ProjectedLSTMCell(keras.layers.Layer):
         """Goes from `states` to the next, given what `project_inputs` made."""
         h, c = states
         gates = projected_inputs + ops.matmul(h, self.recurrent_kernel)
-        h, c = lstm_gates(gates, c, self.cell_clip)
+        h, c = lstm_gates(ops.cast(gates, c.dtype), c, self.cell_clip)
+        h = ops.cast(h, self.compute_dtype)
         if self.has_projection:
             h = clip(ops.matmul(h, self.projection_kernel), self.proj_clip)
         return [h, c]
 
     def get_initial_state(self, batch_size=None):
         return [
-            ops.zeros((batch_size, size), dtype=self.compute_dtype)
-            for size in self.state_size
+            ops.zeros((batch_size, size), dtype=dtype)
+            for size, dtype in zip(self.state_size, self.state_dtypes)
         ]
 
     def compute_output_shape(self, input_shape, states_shape=None):

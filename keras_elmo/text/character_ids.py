@@ -102,6 +102,11 @@ def find_cropped_words(
     ]
 
 
+def sentence_words(sentence, i):
+    """Returns the words of sentence number `i` as bytes, checked."""
+    return _word_bytes(_listed(sentence), i)
+
+
 def word_ids(word, width):
     """Returns the ids of one word, given as bytes: int32 `(width,)`."""
     if word in _BOUNDARY_WORDS:

@@ -58,6 +58,68 @@ def test_equals_the_oracle(options, path_taken):
     )
 
 
+# Three sentences a row, one, none, and two with padding between their tokens.
+PACKED = np.array(
+    [
+        [1, 1, 2, 2, 2, 3, 0],
+        [1, 1, 1, 1, 1, 1, 1],
+        [0, 0, 0, 0, 0, 0, 0],
+        [0, 1, 0, 1, 2, 0, 2],
+    ]
+)
+
+
+def packed_starts():
+    starts = np.zeros(PACKED.shape, bool)
+    for i, number in np.ndindex(4, 4):
+        places = np.flatnonzero(PACKED[i] == number)
+        if number and len(places):
+            starts[i, places[0]] = number > 1
+    return starts
+
+
+def test_sentences_of_a_row_do_not_see_one_another(path_taken):
+    elmo = make_elmo()
+    x = random_batch((4, 7, 6))
+    layers = elmo.encoder(x, mask=PACKED > 0, sentence_starts=packed_starts())
+    expected = sum(oracle(elmo, x, PACKED == number) for number in (1, 2, 3))
+    np.testing.assert_allclose(
+        [ops.convert_to_numpy(layer) for layer in layers],
+        expected,
+        rtol=1e-5,
+        atol=1e-6,
+    )
+
+
+def test_only_the_first_sentence_read_starts_from_the_initial_state():
+    encoder = make_elmo().encoder
+    x = random_batch((1, 6, 6))
+    starts = np.array([[False, False, True, False, True, False]])
+    state = [
+        np.full((1, s.shape[1]), 0.5) for s in encoder.get_initial_state(1)
+    ]
+    (_, top), last = encoder(
+        x, initial_state=state, return_state=True, sentence_starts=starts
+    )
+    (_, first), _ = encoder(x[:, :2], initial_state=state, return_state=True)
+    (_, third), _ = encoder(x[:, 4:], initial_state=state, return_state=True)
+    both = encoder.output_dim
+    top, first, third = map(ops.convert_to_numpy, (top, first, third))
+    np.testing.assert_allclose(top[:, :2, :both], first[..., :both], atol=1e-6)
+    np.testing.assert_allclose(top[:, 4:, both:], third[..., both:], atol=1e-6)
+    # Backwards, the state at the end is that of the row's first sentence.
+    _, expected = encoder(x[:, :2], return_state=True)
+    np.testing.assert_allclose(
+        *map(ops.convert_to_numpy, (last[2], expected[2])), atol=1e-6
+    )
+
+
+def test_sentence_starts_of_another_shape_are_refused():
+    encoder = make_elmo().encoder
+    with pytest.raises(ValueError, match=r"shape \(4, 5\)"):
+        encoder(random_batch(), sentence_starts=np.zeros((4, 6), bool))
+
+
 @pytest.mark.parametrize("where", ["left", "holes", "none"])
 def test_padding_anywhere_is_skipped(where, path_taken):
     elmo = make_elmo()

@@ -1,0 +1,324 @@
+import math
+import os
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+import numpy as np
+from keras import ops
+
+from keras_elmo.embedding.packing import pack_rows
+from keras_elmo.embedding.token_cache import TokenCache
+from keras_elmo.layers import CharCNNEmbedding
+from keras_elmo.layers import ElmoLayer
+from keras_elmo.layers.arguments import check_integer
+from keras_elmo.text.character_ids import sentence_words
+from keras_elmo.text.character_ids import word_ids
+
+# Rows of a packed batch: enough for a recurrent step at full speed.
+MAX_ROWS = 128
+# Words encoded at a time: enough for a product at full speed.
+MAX_WORDS = 512
+
+
+class ElmoEmbedder:
+    """Embeds sentences and corpora with a trained `ElmoLayer`, fast.
+
+    Sentences are laid end to end in the rows of a batch, so that no padding is
+    computed, and words that came before are looked up. The vectors are those
+    that the layer gives for each sentence on its own, up to rounding.
+
+    Args:
+        elmo: An `ElmoLayer` with character input, not stateful. It is used as
+            it is; after its weights change, call `clear_cache()`.
+        layers: What to return for each token. `"all"`, the layers from 0, the
+            token encoder's, to the top one; `"top"`; `"average"` of all;
+            `"mix"`, the layer's own learned mix, its first one; an integer, one
+            layer; or a list of integers.
+        batch_tokens: Integer, tokens computed at a time, `<S>` and `</S>`
+            included; a single longer sentence is computed whole. More is
+            faster up to a point, and takes more memory: at the original size
+            with all layers, about 30 KB a token.
+        cache_words: Integer, the number of words whose vectors are kept from
+            batch to batch; 0 for none. At the original size, 2 KB each.
+
+    Raises:
+        ValueError: If an argument is not as described, or a sentence is not a
+            list of words.
+
+    Example:
+
+    >>> elmo = ElmoLayer(
+    ...     CharCNNEmbedding(8, filters=[(1, 4), (2, 12)]),
+    ...     BiLMEncoder(units=16, projection_dim=8),
+    ... )
+    >>> embedder = ElmoEmbedder(elmo)
+    >>> sentences = [["First", "sentence", "."], [], ["Another", "."]]
+    >>> for vectors in embedder.embed_sentences(sentences):
+    ...     print(vectors.shape)
+    (3, 3, 16)
+    (3, 0, 16)
+    (3, 2, 16)
+    """
+
+    def __init__(
+        self,
+        elmo: ElmoLayer,
+        layers: str | int | Sequence[int] = "all",
+        batch_tokens: int = 16384,
+        cache_words: int = 65536,
+    ) -> None:
+        check_integer("batch_tokens", batch_tokens, 1)
+        check_integer("cache_words", cache_words, 0)
+        self.elmo = _checked_elmo(elmo)
+        self.layers = layers
+        self.batch_tokens = batch_tokens
+        self._width = elmo.token_encoder.max_characters_per_token
+        self._cache = TokenCache(self._encode_words, cache_words)
+        self._select = _selection(layers, elmo)
+        self._is_single = not (
+            layers == "all" or isinstance(layers, (list, tuple))
+        )
+
+    @classmethod
+    def from_bilm(
+        cls,
+        options: str | os.PathLike,
+        weights_file: str | os.PathLike | None = None,
+        *,
+        dtype: str | None = None,
+        **kwargs,
+    ) -> "ElmoEmbedder":
+        """Makes the embedder from the files of a trained biLM.
+
+        Args:
+            options: As for `ElmoLayer.from_bilm`.
+            weights_file: As for `ElmoLayer.from_bilm`.
+            dtype: The dtype policy to compute in, such as `"mixed_bfloat16"`.
+            **kwargs: Arguments of `ElmoEmbedder`.
+
+        Example:
+
+        >>> embedder = ElmoEmbedder.from_bilm("options.json", "weights.hdf5")
+        """
+        elmo = ElmoLayer.from_bilm(options, weights_file, dtype=dtype)
+        return cls(elmo, **kwargs)
+
+    @classmethod
+    def from_preset(
+        cls, preset: str, *, dtype: str | None = None, **kwargs
+    ) -> "ElmoEmbedder":
+        """Makes the embedder from a published model, downloaded once.
+
+        Args:
+            preset: As for `ElmoLayer.from_preset`.
+            dtype: The dtype policy to compute in, such as `"mixed_bfloat16"`.
+            **kwargs: Arguments of `ElmoEmbedder`.
+        """
+        return cls(ElmoLayer.from_preset(preset, dtype=dtype), **kwargs)
+
+    def embed_sentences(
+        self, sentences: Iterable[Iterable[str | bytes]]
+    ) -> Iterator[np.ndarray]:
+        """Embeds any number of sentences, in their order.
+
+        Args:
+            sentences: Iterable of sentences, each a list of words. It is read
+                a batch ahead.
+
+        Yields:
+            For each sentence a float32 array `(layers, tokens, width)`; without
+            the first axis if `layers` asks for a single one, `"top"`,
+            `"average"` or `"mix"`.
+        """
+        batch: list[list[bytes]] = []
+        num_tokens = 0
+        for i, sentence in enumerate(sentences):
+            words = sentence_words(sentence, i)
+            if batch and num_tokens + len(words) + 2 > self.batch_tokens:
+                yield from self._embed(batch)
+                batch, num_tokens = [], 0
+            batch.append(words)
+            num_tokens += len(words) + 2
+        if batch:
+            yield from self._embed(batch)
+
+    def embed_sentence(self, sentence: Iterable[str | bytes]) -> np.ndarray:
+        """Embeds one sentence, a list of words; see `embed_sentences`."""
+        return next(self.embed_sentences([sentence]))
+
+    def embed_batch(
+        self, batch: Iterable[Iterable[str | bytes]]
+    ) -> list[np.ndarray]:
+        """Embeds sentences into a list of arrays; see `embed_sentences`."""
+        return list(self.embed_sentences(batch))
+
+    def batch_to_embeddings(
+        self, batch: Iterable[Iterable[str | bytes]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Embeds sentences into one padded array.
+
+        Args:
+            batch: List of sentences, each a list of words.
+
+        Returns:
+            A float32 array `(batch, layers, time, width)`, zero at padding, and
+            the boolean mask `(batch, time)`. The layers' axis is absent where
+            `embed_sentences` has none.
+        """
+        vectors = self.embed_batch(batch)
+        lengths = np.array([v.shape[-2] for v in vectors], dtype="int64")
+        time = max(lengths, default=0)
+        mask = np.arange(time) < lengths[:, None]  # (batch, time)
+        padded = [
+            np.pad(v, [(0, 0)] * (v.ndim - 2) + [(0, time - n), (0, 0)])
+            for v, n in zip(vectors, lengths)
+        ]
+        if not padded:
+            return np.empty(
+                (0, *self.embed_sentence([]).shape), "float32"
+            ), mask
+        return np.stack(padded), mask
+
+    def embed_sentence_vectors(
+        self, sentences: Iterable[Iterable[str | bytes]]
+    ) -> Iterator[np.ndarray]:
+        """Embeds sentences into one vector each: the mean over their tokens.
+
+        Args:
+            sentences: As for `embed_sentences`.
+
+        Yields:
+            For each sentence a float32 array `(layers, width)`, or `(width,)`
+            if `layers` asks for a single one. Zeros for a sentence without
+            tokens.
+        """
+        for vectors in self.embed_sentences(sentences):
+            yield vectors.sum(axis=-2) / max(1, vectors.shape[-2])
+
+    def clear_cache(self) -> None:
+        """Forgets the words' vectors, as when the weights have changed."""
+        self._cache.clear()
+
+    def _embed(self, sentences):
+        """Yields the vectors of sentences that fit into one batch."""
+        bounded = [[b"<S>", *words, b"</S>"] for words in sentences]
+        lengths = [len(words) for words in bounded]
+        packing = pack_rows(lengths, MAX_ROWS)
+        shape = (packing.num_rows, packing.num_slots)
+        first = packing.rows * packing.num_slots + packing.starts
+        slots = np.repeat(first, lengths) + _ranges(lengths)  # (tokens,)
+
+        token_vectors = self._embed_tokens(bounded)  # (tokens, projection)
+        x = np.zeros((math.prod(shape), token_vectors.shape[1]), "float32")
+        x[slots] = token_vectors
+        mask, starts = np.zeros((2, math.prod(shape)), dtype="bool")
+        mask[slots] = True
+        starts[first] = packing.starts > 0
+        layers = self._run_encoder(
+            x.reshape(*shape, -1), mask.reshape(shape), starts.reshape(shape)
+        )
+        layers = [layer.reshape(-1, layer.shape[-1]) for layer in layers]
+        for begin, length in zip(first, lengths):
+            inside = slice(begin + 1, begin + length - 1)
+            vectors = np.stack([layer[inside] for layer in layers])
+            yield vectors[0] if self._is_single else vectors
+
+    def _embed_tokens(self, sentences):
+        """Returns the token encoder's vectors of all words: (words, dim)."""
+        number: dict[bytes, int] = {}
+        for words in sentences:
+            for word in words:
+                number.setdefault(word, len(number))
+        vectors = self._cache.vectors(list(number))
+        return vectors[[number[word] for words in sentences for word in words]]
+
+    def _encode_words(self, words):
+        """Runs the token encoder on distinct words: (words, projection)."""
+        # Words of like length, as the longest one decides on the work.
+        order = sorted(range(len(words)), key=lambda i: len(words[i]))
+        encoded = []
+        for start in range(0, len(order), MAX_WORDS):
+            ids = np.stack(
+                [
+                    word_ids(words[i], self._width)
+                    for i in order[start : start + MAX_WORDS]
+                ]
+            )
+            encoded.append(_to_numpy(self.elmo.token_encoder(ids)))
+        vectors = np.concatenate(encoded)
+        vectors[order] = vectors.copy()
+        return vectors
+
+    def _run_encoder(self, x, mask, starts):
+        """Returns the layers asked for, each (rows, slots, width)."""
+        x = ops.convert_to_tensor(x, dtype=self.elmo.compute_dtype)
+        layers = self.elmo.encoder(
+            x, mask=mask, return_state=False, sentence_starts=starts
+        )
+        layers = self._select([ops.concatenate([x, x], axis=-1), *layers])
+        return [_to_numpy(layer) for layer in layers]
+
+
+def _checked_elmo(elmo):
+    if not isinstance(elmo, ElmoLayer):
+        raise ValueError(f"`elmo` must be an `ElmoLayer`. Received: {elmo!r}")
+    if not isinstance(elmo.token_encoder, CharCNNEmbedding):
+        raise ValueError(
+            "`elmo` must read characters, by a `CharCNNEmbedding`. Received: "
+            f"token_encoder={elmo.token_encoder}"
+        )
+    if elmo.stateful:
+        raise ValueError(
+            "`elmo` must not be stateful: each sentence is embedded on its own."
+        )
+    if not elmo.built:
+        elmo.build((None, None, *elmo.token_encoder.token_shape))
+    return elmo
+
+
+def _selection(layers, elmo):
+    """Returns a function that picks or mixes layers, from list to list."""
+    num_layers = elmo.encoder.num_layers + 1
+    if layers == "all":
+        return list
+    if layers == "average":
+        return lambda outputs: [sum(outputs) / num_layers]
+    if layers == "mix":
+        return _learned_mix(elmo)
+    indices = [num_layers - 1 if layers == "top" else layers]
+    if isinstance(layers, (list, tuple)) and layers:
+        indices = list(layers)
+    for index in indices:
+        if type(index) is not int or not 0 <= index < num_layers:
+            raise ValueError(
+                '`layers` must be "all", "top", "average", "mix", an integer '
+                f"from 0 to {num_layers - 1}, or a list of such integers. "
+                f"Received: layers={layers!r}"
+            )
+    return lambda outputs: [outputs[index] for index in indices]
+
+
+def _learned_mix(elmo):
+    if elmo.return_all_layers:
+        raise ValueError(
+            'With `layers="mix"`, `elmo` must have a mix: it was made with '
+            "`return_all_layers=True`."
+        )
+    mix = elmo.scalar_mixes[0]
+    if mix.layer_norm:
+        raise ValueError(
+            'With `layers="mix"`, the mix must not have `layer_norm`: its '
+            "result would depend on which sentences share a batch."
+        )
+    return lambda outputs: [mix(outputs)]
+
+
+def _ranges(lengths):
+    """0, 1, ..., length - 1 for each length, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+
+
+def _to_numpy(x):
+    return ops.convert_to_numpy(ops.cast(x, "float32"))

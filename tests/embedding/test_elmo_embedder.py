@@ -1,0 +1,224 @@
+import itertools
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from small_models import make_elmo
+from small_models import randomize
+
+from keras_elmo import ElmoEmbedder
+from keras_elmo import ElmoLayer
+from keras_elmo import ScalarMix
+from keras_elmo import batch_to_ids
+from keras_elmo import save_bilm_weights
+
+SENTENCES = [
+    ["The", "cat", "sat", "."],
+    [],
+    ["Another", "sentence", ",", "a", "longer", "one", "this", "time", "!"],
+    ["cat"],
+    ["<S>", "é", "日本", "a-word-longer-than-its-room", ""],
+    ["The", "cat", "sat", "."],
+]
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    return make_elmo()
+
+
+def expected_layers(elmo, sentence):
+    """What the layer itself gives for a sentence on its own."""
+    width = elmo.token_encoder.max_characters_per_token
+    ids = batch_to_ids([sentence], width)
+    return ops.convert_to_numpy(elmo.all_layers(ids))[0]
+
+
+def check_each(elmo, vectors, pick=lambda layers: layers):
+    assert len(vectors) == len(SENTENCES)
+    for sentence, found in zip(SENTENCES, vectors):
+        assert found.dtype == "float32"
+        expected = pick(expected_layers(elmo, sentence))
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 12, 16384])
+@pytest.mark.parametrize("cache_words", [0, 3, 1000])
+def test_equals_the_layer_on_each_sentence_alone(
+    elmo, batch_tokens, cache_words
+):
+    embedder = ElmoEmbedder(
+        elmo, batch_tokens=batch_tokens, cache_words=cache_words
+    )
+    for _ in range(2):  # Once with the cache empty, once with it filled.
+        check_each(elmo, list(embedder.embed_sentences(SENTENCES)))
+
+
+@pytest.mark.parametrize(
+    "layers, pick",
+    [
+        ("top", lambda x: x[-1]),
+        ("average", lambda x: x.mean(axis=0)),
+        (0, lambda x: x[0]),
+        ([2, 0], lambda x: x[[2, 0]]),
+        ([1], lambda x: x[[1]]),
+    ],
+    ids=str,
+)
+def test_layers_are_chosen(elmo, layers, pick):
+    embedder = ElmoEmbedder(elmo, layers=layers)
+    check_each(elmo, embedder.embed_batch(SENTENCES), pick)
+
+
+def test_the_learned_mix():
+    elmo = make_elmo(scalar_mix=ScalarMix())
+    weights, gamma = elmo.normalized_weights
+    assert abs(weights - 1 / 3).max() > 0.05
+    check_each(
+        elmo,
+        ElmoEmbedder(elmo, layers="mix").embed_batch(SENTENCES),
+        lambda x: gamma * np.tensordot(weights, x, 1),
+    )
+
+
+def test_any_iterable_is_read_lazily_and_in_order(elmo):
+    read = []
+
+    def sentences():
+        for i in itertools.count():
+            read.append(i)
+            yield iter(["word"] * (i % 4 + 1))
+
+    embedder = ElmoEmbedder(elmo, batch_tokens=30)
+    vectors = embedder.embed_sentences(sentences())
+    assert read == []
+    lengths = [next(vectors).shape[1] for _ in range(50)]
+    assert lengths == [i % 4 + 1 for i in range(50)]
+    assert len(read) < 50 + 20
+
+
+def test_what_is_yielded_does_not_hold_the_batch(elmo):
+    first, *_ = ElmoEmbedder(elmo).embed_sentences(SENTENCES)
+    assert first.base is None or first.base.size == first.size
+
+
+def test_one_sentence(elmo):
+    vectors = ElmoEmbedder(elmo).embed_sentence(SENTENCES[0])
+    expected = expected_layers(elmo, SENTENCES[0])
+    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=2e-6)
+
+
+def test_a_padded_batch(elmo):
+    vectors, mask = ElmoEmbedder(elmo).batch_to_embeddings(SENTENCES)
+    assert vectors.shape == (6, 3, 9, 12) and mask.shape == (6, 9)
+    assert mask.sum(axis=1).tolist() == [len(s) for s in SENTENCES]
+    assert not np.moveaxis(vectors, 1, 2)[~mask].any()
+    check_each(elmo, [v[:, m] for v, m in zip(vectors, mask)])
+    top, _ = ElmoEmbedder(elmo, "top").batch_to_embeddings(SENTENCES)
+    np.testing.assert_array_equal(top, vectors[:, -1])
+
+
+def test_no_sentences(elmo):
+    embedder = ElmoEmbedder(elmo)
+    assert embedder.embed_batch([]) == []
+    vectors, mask = embedder.batch_to_embeddings([])
+    assert vectors.shape == (0, 3, 0, 12) and mask.shape == (0, 0)
+    top, _ = ElmoEmbedder(elmo, "top").batch_to_embeddings([])
+    assert top.shape == (0, 0, 12)
+
+
+@pytest.mark.parametrize("layers", ["all", "top"])
+def test_sentence_vectors_are_means_over_tokens(elmo, layers):
+    embedder = ElmoEmbedder(elmo, layers)
+    vectors = list(embedder.embed_sentence_vectors(SENTENCES))
+    for sentence, vector in zip(SENTENCES, vectors):
+        tokens = embedder.embed_sentence(sentence)
+        if sentence:
+            expected = tokens.mean(axis=-2)
+            np.testing.assert_allclose(vector, expected, rtol=1e-5, atol=1e-6)
+        else:
+            assert vector.shape == (*tokens.shape[:-2], 12)
+            assert not vector.any()
+
+
+def test_a_very_long_sentence():
+    elmo = make_elmo()
+    sentence = [f"w{i % 50}" for i in range(5000)]
+    vectors = ElmoEmbedder(elmo).embed_batch([["short"], sentence, ["end"]])
+    assert [v.shape[1] for v in vectors] == [1, 5000, 1]
+    expected = expected_layers(elmo, sentence)
+    np.testing.assert_allclose(vectors[1], expected, rtol=1e-5, atol=2e-6)
+
+
+def test_half_precision(elmo):
+    half = make_elmo(dtype="mixed_bfloat16")
+    for sentence, found in zip(
+        SENTENCES, ElmoEmbedder(half).embed_sentences(SENTENCES)
+    ):
+        expected = expected_layers(elmo, sentence)
+        assert found.dtype == "float32"
+        difference = np.linalg.norm(found - expected)
+        assert difference <= 2e-2 * np.linalg.norm(expected)
+
+
+def test_the_cache_is_cleared_when_told():
+    elmo = make_elmo()
+    embedder = ElmoEmbedder(elmo)
+    before = embedder.embed_sentence(["cat"])
+    for layer in elmo.token_encoder, elmo.encoder:
+        randomize(layer, deviation=0.3)
+    embedder.clear_cache()
+    after = embedder.embed_sentence(["cat"])
+    assert abs(after - before).max() > 1e-3
+    expected = expected_layers(elmo, ["cat"])
+    np.testing.assert_allclose(after, expected, rtol=1e-5, atol=2e-6)
+
+
+def test_from_bilm(elmo, tmp_path):
+    save_bilm_weights(elmo, tmp_path / "options.json", tmp_path / "w.hdf5")
+    embedder = ElmoEmbedder.from_bilm(tmp_path, layers="top")
+    check_each(elmo, embedder.embed_batch(SENTENCES), lambda x: x[-1])
+    half = ElmoEmbedder.from_bilm(tmp_path, dtype="mixed_bfloat16")
+    assert half.elmo.compute_dtype == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    "layers", ["best", 3, -1, [], [0, 5], True, 1.0, None], ids=str
+)
+def test_unknown_layers_are_refused(elmo, layers):
+    with pytest.raises(ValueError, match="`layers` must be"):
+        ElmoEmbedder(elmo, layers=layers)
+
+
+def test_layers_that_cannot_be_embedded_with_are_refused():
+    with pytest.raises(ValueError, match="must be an `ElmoLayer`"):
+        ElmoEmbedder(keras.layers.Dense(3))
+    with pytest.raises(ValueError, match="stateful"):
+        ElmoEmbedder(make_elmo(stateful=True))
+    with pytest.raises(ValueError, match="return_all_layers"):
+        ElmoEmbedder(make_elmo(return_all_layers=True), layers="mix")
+    with pytest.raises(ValueError, match="layer_norm"):
+        elmo = make_elmo(scalar_mix=ScalarMix(layer_norm=True))
+        ElmoEmbedder(elmo, layers="mix")
+    with pytest.raises(ValueError, match="characters"):
+        small = make_elmo()
+        encoder = keras.layers.Embedding(9, 6)
+        ElmoEmbedder(
+            ElmoLayer(encoder, small.encoder, add_sentence_boundaries=False)
+        )
+
+
+@pytest.mark.parametrize("argument", ["batch_tokens", "cache_words"])
+@pytest.mark.parametrize("value", [-1, 2.5, "many"])
+def test_wrong_sizes_are_refused(elmo, argument, value):
+    with pytest.raises(ValueError, match=f"`{argument}`"):
+        ElmoEmbedder(elmo, **{argument: value})
+
+
+def test_sentences_that_are_no_lists_of_words_are_refused(elmo):
+    embedder = ElmoEmbedder(elmo)
+    with pytest.raises(ValueError, match="sentence 1: 'a string'"):
+        embedder.embed_batch([["fine"], "a string"])
+    with pytest.raises(ValueError, match="word 0 of sentence 0: 5"):
+        embedder.embed_batch([[5]])
