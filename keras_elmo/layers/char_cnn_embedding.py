@@ -5,6 +5,7 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.initializers import fan_in_normal
+from keras_elmo.ops.fast_paths import crop_constant_end
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.text import character_ids
@@ -175,6 +176,8 @@ class CharCNNEmbedding(FreezableLayer):
         return ops.reshape(vectors, shape)  # (..., projection)
 
     def _embed(self, words):
+        widest = max(width for width, _ in self.filters)
+        words = crop_constant_end(words, widest)
         x = embed_characters(words, self.embeddings)  # (words, chars, dim)
         x = ops.concatenate(
             [

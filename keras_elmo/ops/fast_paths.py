@@ -6,7 +6,6 @@ does TensorFlow after `set_fast_paths(False)` or with the environment variable
 `KERAS_ELMO_FAST_PATHS=0`.
 """
 
-import functools
 import itertools
 import os
 
@@ -59,7 +58,31 @@ def map_distinct_rows(function, rows):
     import tensorflow as tf
 
     distinct, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
+    distinct.set_shape((None, rows.shape[1]))
     return tf.gather(function(distinct), index)  # (n, dim)
+
+
+def crop_constant_end(rows, window):
+    """Cuts the columns off in which no row changes any more.
+
+    Enough of them stay for each window that lies in them to be there once, so
+    that a maximum over windows is the same.
+
+    Args:
+        rows: Integer tensor `(n, width)`.
+        window: Integer, the widest window.
+
+    Returns:
+        The first columns of `rows`.
+    """
+    if not fast_paths_enabled():
+        return rows
+    import tensorflow as tf
+
+    changes = tf.reduce_any(rows != rows[:, -1:], axis=0)  # (width,)
+    place = tf.range(1, rows.shape[1] + 1)
+    last = tf.reduce_max(tf.where(changes, place, 0))
+    return rows[:, : last + window]
 
 
 class CompiledWhenEager:

@@ -82,7 +82,7 @@ def test_sentences_of_a_row_do_not_see_one_another(path_taken):
     elmo = make_elmo()
     x = random_batch((4, 7, 6))
     layers = elmo.encoder(x, mask=PACKED > 0, sentence_starts=packed_starts())
-    expected = sum(oracle(elmo, x, PACKED == number) for number in (1, 2, 3))
+    expected = sum(oracle(elmo, x, number == PACKED) for number in (1, 2, 3))
     np.testing.assert_allclose(
         [ops.convert_to_numpy(layer) for layer in layers],
         expected,

@@ -9,6 +9,7 @@ from small_models import oracle_arguments
 import keras_elmo
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
+from keras_elmo.layers import char_cnn_embedding
 
 WORDS = ["a", "Hello", "", "naïve", "東京", "🙂", "long-long-word", "<S>"]
 
@@ -127,3 +128,40 @@ def test_fast_path_encodes_each_distinct_word_once(monkeypatch):
     layer(ids)
     keras_elmo.set_fast_paths(True)
     assert seen == [4, 6]
+
+
+@pytest.mark.slow_on_jax
+@pytest.mark.parametrize("length", [0, 1, 9, 10, 11, 12])
+def test_ends_of_any_length_and_ids_that_repeat(length, path_taken):
+    layer = make_elmo().token_encoder
+    arguments = oracle_arguments(make_elmo())
+    generator = np.random.default_rng(length)
+    ids = np.full((4, 12), [[261], [5], [0], [261]], dtype="int32")
+    ids[:, :length] = generator.integers(1, 262, size=(4, length))
+    expected = [
+        numpy_reference.encode_token(
+            row, arguments["arrays"], **arguments["cnn"]
+        )
+        for row in ids
+    ]
+    vectors = ops.convert_to_numpy(layer(ids))
+    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
+)
+def test_fast_path_leaves_out_the_end_that_words_have_in_common(monkeypatch):
+    seen = []
+    module = char_cnn_embedding
+    look_up = module.embed_characters
+    monkeypatch.setattr(
+        module,
+        "embed_characters",
+        lambda words, table: seen.append(words.shape) or look_up(words, table),
+    )
+    layer = make_elmo().token_encoder  # up to 3 wide
+    layer(batch_to_ids([["a", "four"]], 12))
+    layer(batch_to_ids([["a-long-word"]], 12))
+    # Four bytes and the two marks, then the widest window.
+    assert seen == [(2, 9), (1, 12)]
