@@ -5,6 +5,7 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.carried_state import CarriedState
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
+from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops import sequences
 from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.ops.fast_paths import scan_time
@@ -341,11 +342,12 @@ def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
         state.
     """
     flags = [*(carries_on or ()), *([] if is_real is None else [is_real])]
+    weights = [cell.read_weights() for cell in cells]
 
     def prepare(inputs):
         # The inputs' share of the gates needs no loop: one product for many
         # steps.
-        projected = [cell.project_inputs(x) for cell, x in zip(cells, inputs)]
+        projected = [project_inputs(x, w) for x, w in zip(inputs, weights)]
         dtype = projected[0].dtype
         return projected + [ops.cast(flag, dtype) for flag in inputs[2:]]
 
@@ -356,7 +358,7 @@ def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
             before = state[2 * d : 2 * d + 2]
             if carries_on is not None:
                 before = [s * ops.cast(flags[d], s.dtype) for s in before]
-            after = cell.step(projected[d], before)
+            after = cell.step(projected[d], before, weights[d])
             if is_real is not None:
                 real = ops.cast(flags[-1], "bool")
                 after = [ops.where(real, a, b) for a, b in zip(after, before)]

@@ -5,6 +5,7 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.initializers import fan_in_normal
+from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.fast_paths import crop_constant_end
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.ids import check_ids
@@ -151,7 +152,7 @@ class CharCNNEmbedding(FreezableLayer):
         if self.has_projection:
             self.projection_kernel = self.add_weight(
                 shape=(self.num_filters, self.projection_dim),
-                initializer=fan_in_normal(),
+                initializer=for_large_matrix(fan_in_normal()),
                 name="projection_kernel",
             )
             self.projection_bias = self.add_weight(

@@ -10,6 +10,7 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
@@ -213,7 +214,8 @@ class ElmoLayer(FreezableLayer):
                 BiLMEncoder(dtype=dtype, name="encoder", **encoder),
                 **kwargs,
             )
-            layer.build((None, None, *layer.token_encoder.token_shape))
+            with leave_out_random_values():
+                layer.build((None, None, *layer.token_encoder.token_shape))
             assign_bilm_weights(layer, files.weights)
         layer.token_encoder.trainable = trainable
         layer.encoder.trainable = trainable

@@ -2,6 +2,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.initializers import fan_in_normal
+from keras_elmo.layers.initializers import for_large_matrix
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -70,7 +71,7 @@ class Highway(keras.layers.Layer):
         ):
             kernel = self.add_weight(
                 shape=(dim, dim),
-                initializer=self.kernel_initializer,
+                initializer=for_large_matrix(self.kernel_initializer),
                 name=f"{part}_kernel",
             )
             bias = self.add_weight(

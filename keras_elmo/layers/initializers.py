@@ -1,4 +1,9 @@
+import contextlib
+import contextvars
+
 import keras
+
+_leaves_out_random = contextvars.ContextVar("leaves_out_random", default=False)
 
 
 def fan_in_normal():
@@ -6,3 +11,22 @@ def fan_in_normal():
     return keras.initializers.VarianceScaling(
         scale=1.0, mode="fan_in", distribution="untruncated_normal"
     )
+
+
+@contextlib.contextmanager
+def leave_out_random_values():
+    """Builds large matrices as zeros: their values come from a file next.
+
+    To draw the random values of a large model takes longer than to read its
+    weights.
+    """
+    token = _leaves_out_random.set(True)
+    try:
+        yield
+    finally:
+        _leaves_out_random.reset(token)
+
+
+def for_large_matrix(initializer):
+    """`initializer`, or zeros where random values are left out."""
+    return "zeros" if _leaves_out_random.get() else initializer

@@ -1,3 +1,6 @@
+from typing import Any
+from typing import NamedTuple
+
 import keras
 import numpy as np
 from keras import ops
@@ -5,6 +8,20 @@ from keras import ops
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.arguments import check_limit
 from keras_elmo.layers.initializers import fan_in_normal
+from keras_elmo.layers.initializers import for_large_matrix
+
+
+class LSTMWeights(NamedTuple):
+    """The tensors that a step needs."""
+
+    kernel: Any
+    """(features, 4 * units)"""
+    bias: Any
+    """(4 * units,), the forget gate's +1 included"""
+    recurrent_kernel: Any
+    """(projection_dim, 4 * units)"""
+    projection_kernel: Any
+    """(units, projection_dim), or `None` without projection"""
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -106,12 +123,12 @@ class ProjectedLSTMCell(keras.layers.Layer):
         gates = 4 * self.units
         self.kernel = self.add_weight(
             shape=(input_shape[-1], gates),
-            initializer=fan_in_normal(),
+            initializer=for_large_matrix(fan_in_normal()),
             name="kernel",
         )
         self.recurrent_kernel = self.add_weight(
             shape=(self.output_size, gates),
-            initializer=fan_in_normal(),
+            initializer=for_large_matrix(fan_in_normal()),
             name="recurrent_kernel",
         )
         self.bias = self.add_weight(
@@ -120,36 +137,47 @@ class ProjectedLSTMCell(keras.layers.Layer):
         if self.has_projection:
             self.projection_kernel = self.add_weight(
                 shape=(self.units, self.projection_dim),
-                initializer=fan_in_normal(),
+                initializer=for_large_matrix(fan_in_normal()),
                 name="projection_kernel",
             )
 
     def call(self, inputs, states):
-        states = self.step(self.project_inputs(inputs), states)
+        weights = self.read_weights()
+        states = self.step(project_inputs(inputs, weights), states, weights)
         return states[0], states
 
-    def project_inputs(self, inputs):
-        """The inputs' share of the gates, for any number of steps at once.
-
-        Args:
-            inputs: Tensor `(..., features)`.
-
-        Returns:
-            Tensor `(..., 4 * units)`, for `step`.
-        """
+    def read_weights(self):
+        """Reads the variables, in the dtype of computation, for many steps."""
         # The forget gate's +1 is part of the cell, not of the weights.
         forget_bias = np.repeat([0.0, 0.0, 1.0, 0.0], self.units)
-        forget_bias = ops.convert_to_tensor(forget_bias, self.compute_dtype)
-        return ops.matmul(inputs, self.kernel) + (self.bias + forget_bias)
+        return LSTMWeights(
+            self._read(self.kernel),
+            self._read(self.bias) + self._read(forget_bias),
+            self._read(self.recurrent_kernel),
+            self._read(self.projection_kernel) if self.has_projection else None,
+        )
 
-    def step(self, projected_inputs, states):
-        """Goes from `states` to the next, given what `project_inputs` made."""
+    def _read(self, values):
+        return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
+
+    def step(self, projected_inputs, states, weights):
+        """Goes from `states` to the next.
+
+        Args:
+            projected_inputs: Tensor `(batch, 4 * units)`, `project_inputs` of
+                the step's input.
+            states: List of `h` and `c`.
+            weights: What `read_weights` gave.
+
+        Returns:
+            The list of the new `h` and `c`.
+        """
         h, c = states
-        gates = projected_inputs + ops.matmul(h, self.recurrent_kernel)
+        gates = projected_inputs + ops.matmul(h, weights.recurrent_kernel)
         h, c = lstm_gates(ops.cast(gates, c.dtype), c, self.cell_clip)
         h = ops.cast(h, self.compute_dtype)
         if self.has_projection:
-            h = clip(ops.matmul(h, self.projection_kernel), self.proj_clip)
+            h = clip(ops.matmul(h, weights.projection_kernel), self.proj_clip)
         return [h, c]
 
     def get_initial_state(self, batch_size=None):
@@ -171,6 +199,19 @@ class ProjectedLSTMCell(keras.layers.Layer):
             "cell_clip": self.cell_clip,
             "proj_clip": self.proj_clip,
         }
+
+
+def project_inputs(inputs, weights):
+    """The inputs' share of the gates, for any number of steps at once.
+
+    Args:
+        inputs: Tensor `(..., features)`.
+        weights: `LSTMWeights`.
+
+    Returns:
+        Tensor `(..., 4 * units)`.
+    """
+    return ops.matmul(inputs, weights.kernel) + weights.bias
 
 
 def lstm_gates(gates, c, cell_clip):
