@@ -211,7 +211,11 @@ def project_inputs(inputs, weights):
     Returns:
         Tensor `(..., 4 * units)`.
     """
-    return ops.matmul(inputs, weights.kernel) + weights.bias
+    # TensorFlow fuses the two where they follow one another, in two dimensions.
+    rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
+    projected = ops.matmul(rows, weights.kernel) + weights.bias
+    *leading, _ = ops.shape(inputs)
+    return ops.reshape(projected, (*leading, weights.bias.shape[0]))
 
 
 def lstm_gates(gates, c, cell_clip):
