@@ -4,19 +4,26 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+import keras
 import numpy as np
 from keras import ops
 
 from keras_elmo.embedding.packing import pack_rows
+from keras_elmo.embedding.pairing import pair
 from keras_elmo.embedding.token_cache import TokenCache
+from keras_elmo.formats.embedding_files import guess_layout
+from keras_elmo.formats.embedding_files import write_embeddings
 from keras_elmo.layers import CharCNNEmbedding
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.layers.arguments import check_integer
+from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.text.character_ids import sentence_words
 from keras_elmo.text.character_ids import word_ids
+from keras_elmo.text.corpora import read_corpus
+from keras_elmo.text.corpora import text_sentences
 
 # Rows of a packed batch: enough for a recurrent step at full speed.
-MAX_ROWS = 128
+MAX_ROWS = 192
 # Words encoded at a time: enough for a product at full speed.
 MAX_WORDS = 512
 
@@ -75,6 +82,8 @@ class ElmoEmbedder:
         self.batch_tokens = batch_tokens
         self._width = elmo.token_encoder.max_characters_per_token
         self._cache = TokenCache(self._encode_words, cache_words)
+        self._token_function = CompiledWhenEager(self._encode_ids)
+        self._encoder_function = CompiledWhenEager(self._run_encoder)
         self._select = _selection(layers, elmo)
         self._is_single = not (
             layers == "all" or isinstance(layers, (list, tuple))
@@ -196,42 +205,106 @@ class ElmoEmbedder:
         for vectors in self.embed_sentences(sentences):
             yield vectors.sum(axis=-2) / max(1, vectors.shape[-2])
 
+    def embed_file(
+        self,
+        input_file: str | os.PathLike | Iterable[str],
+        output_file_path: str | os.PathLike,
+        output_format: str | int | Sequence[int] | None = None,
+        *,
+        layout: str | None = None,
+        dtype: str = "float32",
+    ) -> None:
+        """Embeds a corpus into a file, which appears whole or not at all.
+
+        For long work, the command `keras-elmo embed` shows progress, and goes
+        on where it was interrupted.
+
+        Args:
+            input_file: Path of text, one tokenised sentence a line, or of
+                CoNLL-U (`.conllu`), plain or `.gz`; or an open text file, or
+                any iterable of lines.
+            output_file_path: Path of the file to write. One that is there is
+                replaced.
+            output_format: Overrides `layers` for this file.
+            layout: `"allennlp"` or `"bilm-tf"`, both HDF5 with the keys `"0"`,
+                `"1"`, ... for the lines, or `"npz"`. By default the name tells:
+                `"npz"` for `.npz`, `"allennlp"` for `.hdf5` and `.h5`.
+            dtype: `"float32"` or `"float16"`, in the file.
+
+        Raises:
+            ValueError: If the input is not as described.
+            OSError: If a file cannot be read or written.
+        """
+        layout = layout or guess_layout(output_file_path)
+        if isinstance(input_file, (str, os.PathLike)):
+            sentences = read_corpus(input_file)
+        else:
+            sentences = text_sentences(input_file)
+        embedder = self
+        if output_format is not None:
+            embedder = ElmoEmbedder(
+                self.elmo, output_format, self.batch_tokens, cache_words=0
+            )
+            embedder._cache = self._cache
+        pairs = pair(sentences, embedder.embed_sentences, dtype)
+        write_embeddings(
+            output_file_path, ((s.text, v) for s, v in pairs), layout
+        )
+
     def clear_cache(self) -> None:
         """Forgets the words' vectors, as when the weights have changed."""
         self._cache.clear()
 
     def _embed(self, sentences):
         """Yields the vectors of sentences that fit into one batch."""
-        bounded = [[b"<S>", *words, b"</S>"] for words in sentences]
-        lengths = [len(words) for words in bounded]
-        packing = pack_rows(lengths, MAX_ROWS)
-        shape = (packing.num_rows, packing.num_slots)
-        first = packing.rows * packing.num_slots + packing.starts
-        slots = np.repeat(first, lengths) + _ranges(lengths)  # (tokens,)
+        # The forward stack needs <S> and the words, the backward one </S> and
+        # the words in reverse: no vector depends on the closing boundary.
+        words = [word for sentence in sentences for word in sentence]
+        vectors = self._embed_tokens([b"<S>", b"</S>", *words])
+        boundaries, vectors = vectors[:2], vectors[2:]
+        lengths = np.array([len(sentence) for sentence in sentences])
+        packing = pack_rows([len(s) + 1 for s in sentences], MAX_ROWS)
+        first = packing.starts * packing.num_rows + packing.rows
+        starts = np.repeat(first, lengths)
+        place = _ranges(lengths)  # of each word in its sentence
+        steps = [place + 1, np.repeat(lengths, lengths) - place]
+        slots = [starts + packing.num_rows * step for step in steps]
 
-        token_vectors = self._embed_tokens(bounded)  # (tokens, projection)
-        x = np.zeros((math.prod(shape), token_vectors.shape[1]), "float32")
-        x[slots] = token_vectors
-        mask, starts = np.zeros((2, math.prod(shape)), dtype="bool")
-        mask[slots] = True
-        starts[first] = packing.starts > 0
-        layers = self._run_encoder(
-            x.reshape(*shape, -1), mask.reshape(shape), starts.reshape(shape)
+        shape = (packing.num_slots, packing.num_rows)
+        inputs = np.zeros((2, math.prod(shape), vectors.shape[1]), "float32")
+        for x, slot, boundary in zip(inputs, slots, boundaries):
+            x[first] = boundary
+            x[slot] = vectors
+        carries_on = np.ones(math.prod(shape), dtype="bool")
+        carries_on[first] = False
+        layers = _run(
+            self._encoder_function,
+            *inputs.reshape(2, *shape, -1),
+            carries_on.reshape(*shape, 1),
         )
-        layers = [layer.reshape(-1, layer.shape[-1]) for layer in layers]
-        for begin, length in zip(first, lengths):
-            inside = slice(begin + 1, begin + length - 1)
-            vectors = np.stack([layer[inside] for layer in layers])
-            yield vectors[0] if self._is_single else vectors
+        layers = [
+            np.concatenate(
+                [
+                    x.reshape(-1, x.shape[-1])[slot]
+                    for x, slot in zip(both, slots)
+                ],
+                axis=-1,
+            )
+            for both in layers
+        ]  # each (words, width)
+        layers = self._select([np.concatenate([vectors] * 2, axis=-1), *layers])
+        ends = np.cumsum(lengths)
+        for begin, end in zip(ends - lengths, ends):
+            stacked = np.stack([layer[begin:end] for layer in layers])
+            yield stacked[0] if self._is_single else stacked
 
-    def _embed_tokens(self, sentences):
-        """Returns the token encoder's vectors of all words: (words, dim)."""
+    def _embed_tokens(self, words):
+        """Returns the token encoder's vectors of words: (words, dim)."""
         number: dict[bytes, int] = {}
-        for words in sentences:
-            for word in words:
-                number.setdefault(word, len(number))
+        for word in words:
+            number.setdefault(word, len(number))
         vectors = self._cache.vectors(list(number))
-        return vectors[[number[word] for words in sentences for word in words]]
+        return vectors[[number[word] for word in words]]
 
     def _encode_words(self, words):
         """Runs the token encoder on distinct words: (words, projection)."""
@@ -245,19 +318,24 @@ class ElmoEmbedder:
                     for i in order[start : start + MAX_WORDS]
                 ]
             )
-            encoded.append(_to_numpy(self.elmo.token_encoder(ids)))
+            encoded.append(_run(self._token_function, ids))
         vectors = np.concatenate(encoded)
         vectors[order] = vectors.copy()
         return vectors
 
-    def _run_encoder(self, x, mask, starts):
-        """Returns the layers asked for, each (rows, slots, width)."""
-        x = ops.convert_to_tensor(x, dtype=self.elmo.compute_dtype)
-        layers = self.elmo.encoder(
-            x, mask=mask, return_state=False, sentence_starts=starts
-        )
-        layers = self._select([ops.concatenate([x, x], axis=-1), *layers])
-        return [_to_numpy(layer) for layer in layers]
+    def _encode_ids(self, ids):
+        """Ids (words, chars) to vectors (words, projection)."""
+        return ops.cast(self.elmo.token_encoder(ids), "float32")
+
+    def _run_encoder(self, forward, backward, carries_on):
+        """Returns a pair of (steps, rows, projection) for each layer."""
+        encoder = self.elmo.encoder
+        inputs = [
+            ops.cast(x, encoder.compute_dtype) for x in (forward, backward)
+        ]
+        state = encoder.get_initial_state(ops.shape(forward)[1])
+        layers, _ = encoder.run_directions(inputs, state, carries_on)
+        return [[ops.cast(x, "float32") for x in both] for both in layers]
 
 
 def _checked_elmo(elmo):
@@ -311,7 +389,12 @@ def _learned_mix(elmo):
             'With `layers="mix"`, the mix must not have `layer_norm`: its '
             "result would depend on which sentences share a batch."
         )
-    return lambda outputs: [mix(outputs)]
+
+    def select(outputs):
+        weights, gamma = mix.normalized_weights
+        return [gamma * sum(w * x for w, x in zip(weights, outputs))]
+
+    return select
 
 
 def _ranges(lengths):
@@ -320,5 +403,7 @@ def _ranges(lengths):
     return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
 
 
-def _to_numpy(x):
-    return ops.convert_to_numpy(ops.cast(x, "float32"))
+def _run(function, *arrays):
+    """Calls a function of tensors with arrays; arrays come out."""
+    outputs = function(*map(ops.convert_to_tensor, arrays))
+    return keras.tree.map_structure(ops.convert_to_numpy, outputs)

@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import contextlib
 import os
 import tempfile
 
@@ -8,18 +9,40 @@ def write_atomically(path, write):
     """Calls `write(temporary path)`, then moves the file to `path`.
 
     If `write` fails, nothing is left behind and a file at `path` stays as it
-    was.
+    was. Once it is moved, the file is on the disk, not in a cache alone. The
+    temporary file lies beside `path`; its name is a dot, that of `path`, and a
+    suffix.
     """
     folder, name = os.path.split(os.path.abspath(path))
     handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
     os.close(handle)
     try:
         write(temporary)
+        _sync(temporary)
         os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        move(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        if os.path.exists(temporary):
+            os.unlink(temporary)
         raise
+
+
+def move(source, path):
+    """Moves a file in one step, for good once this returns."""
+    os.replace(source, path)
+    # Not every file system can do it for a folder.
+    with contextlib.suppress(OSError):
+        _sync(os.path.dirname(os.path.abspath(path)))
+
+
+def _sync(path):
+    if os.name != "posix":  # Windows opens no folders.
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _umask():

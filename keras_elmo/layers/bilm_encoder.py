@@ -52,11 +52,10 @@ class BiLMEncoder(FreezableLayer):
         initial_state: List of tensors as `return_state` gives them. Defaults
             to zeros.
         return_state: Boolean, overrides the constructor's for this call.
-        sentence_starts: Boolean tensor of shape `(batch, time)`, `True` at the
-            first token of each further sentence of a row, for rows in which
-            several sentences lie end to end: they do not see one another. A
-            row's first sentence starts from `initial_state`, and so does its
-            last for the backward stack.
+        omit_ends: Boolean. If `True`, the last step of each stack is left out
+            where it can be: what the forward stack gives for a sentence's last
+            token, and the backward stack for its first, is then undefined.
+            Where these are the boundaries, that costs nothing.
 
     Returns:
         A list of `num_layers` tensors of shape
@@ -156,7 +155,7 @@ class BiLMEncoder(FreezableLayer):
         mask=None,
         initial_state=None,
         return_state=None,
-        sentence_starts=None,
+        omit_ends=False,
     ):
         if mask is None:
             # Keras looks for it only when `inputs` is the one tensor passed.
@@ -169,27 +168,25 @@ class BiLMEncoder(FreezableLayer):
             initial_state = carried or self.get_initial_state(
                 ops.shape(inputs)[0]
             )
-        if sentence_starts is not None:
-            sentence_starts = as_mask(
-                sentence_starts, inputs.shape[:2], self.name
-            )
         returns_state = self._returns_state(return_state)
+        holds_state = returns_state or carried is not None
         outputs, state = self._encode(
             inputs,
             mask,
             self._checked_state(initial_state),
-            sentence_starts,
-            holds_state=returns_state or carried is not None,
+            holds_state=holds_state,
+            omits_ends=omit_ends and not holds_state,
         )
         if carried is not None:
             self._carried_state.assign(state)
         return (outputs, state) if returns_state else outputs
 
-    def _run_layers(self, x, mask, state, sentence_starts, holds_state):
+    def _run_layers(self, x, mask, state, holds_state, omits_ends):
         length = sequences.lengths(mask)  # (batch, 1)
         order = sequences.pack_order(mask)  # (batch, time)
         slots = sequences.pack_slots(mask)  # (batch, time)
-        step = ops.arange(ops.shape(mask)[1], dtype="int32")  # (time,)
+        num_steps = ops.shape(mask)[1] - omits_ends
+        step = ops.arange(num_steps, dtype="int32")  # (steps,)
 
         # A direction reads `places` in turn; its output for a token is then at
         # the token's slot.
@@ -197,19 +194,51 @@ class BiLMEncoder(FreezableLayer):
         backward_order = sequences.gather_slots(
             order[..., None], backward_slots
         )[..., 0]
-        places = (order, backward_order)
+        places = (order[:, :num_steps], backward_order)  # each (batch, steps)
         slots = (slots, sequences.reverse_slots(slots, length))
-
-        # What is 0 at steps that start from zero, and at steps after the last.
-        carries_on = is_real = None
-        if sentence_starts is not None:
-            starts = ops.logical_and(sentence_starts, mask)
-            carries_on = _carries_on(starts, places)
+        if omits_ends:
+            slots = [ops.minimum(slot, num_steps - 1) for slot in slots]
+        is_real = None
         if holds_state:
-            is_real = step[:, None, None] < length[None]  # (time, batch, 1)
+            is_real = step[:, None, None] < length[None]  # (steps, batch, 1)
 
-        both = [sequences.gather_time_major(x, place) for place in places]
-        outputs, last_state = [], []
+        layers, state = self.run_directions(
+            [sequences.gather_time_major(x, place) for place in places],
+            state,
+            is_real=is_real,
+        )
+        outputs = []
+        for both in layers:
+            output = ops.concatenate(
+                [
+                    sequences.gather_batch_major(h, slot)
+                    for h, slot in zip(both, slots)
+                ],
+                axis=-1,
+            )  # (batch, time, 2 * projection)
+            outputs.append(ops.where(mask[..., None], output, 0))
+        return outputs, state
+
+    def run_directions(self, inputs, state, carries_on=None, is_real=None):
+        """Runs the two stacks, each over tokens of its own.
+
+        Args:
+            inputs: The forward and the backward stack's tokens, two tensors
+                `(steps, batch, features)`, each in the order in which they are
+                read.
+            state: List of tensors as `get_initial_state` gives it.
+            carries_on: Boolean tensor `(steps, batch, 1)`; where it is `False`,
+                a step starts from zero, as at a new sentence. `None` if it
+                never is.
+            is_real: Boolean tensor `(steps, batch, 1)`; where it is `False`, a
+                step leaves the state as it was. `None` if that does not matter.
+
+        Returns:
+            For each layer the two stacks' outputs `(steps, batch,
+            projection_dim)`; and the list of the last states.
+        """
+        layers, last_state = [], []
+        both = inputs
         for layer in range(self.num_layers):
             cells = (self.forward_cells[layer], self.backward_cells[layer])
             hidden, last = scan_both_directions(
@@ -221,17 +250,10 @@ class BiLMEncoder(FreezableLayer):
             )
             if self.use_skip_connections and layer > 0:
                 hidden = [h + x for h, x in zip(hidden, both)]
-            both = hidden  # each (time, batch, projection)
-            output = ops.concatenate(
-                [
-                    sequences.gather_batch_major(h, slot)
-                    for h, slot in zip(hidden, slots)
-                ],
-                axis=-1,
-            )  # (batch, time, 2 * projection)
-            outputs.append(ops.where(mask[..., None], output, 0))
+            both = hidden  # each (steps, batch, projection)
+            layers.append(both)
             last_state.extend(last)
-        return outputs, last_state
+        return layers, last_state
 
     def get_initial_state(self, batch_size):
         """Returns the list of zero states that a sentence starts from."""
@@ -295,7 +317,7 @@ class BiLMEncoder(FreezableLayer):
         mask=None,
         initial_state=None,
         return_state=None,
-        sentence_starts=None,
+        omit_ends=False,
     ):
         self._carried_state.of(self, inputs.shape[0])
         shape = self._output_shapes(inputs.shape, return_state=False)[0]
@@ -329,19 +351,16 @@ def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
 
     Args:
         cells: The forward and the backward `ProjectedLSTMCell`.
-        inputs: A pair of tensors `(time, batch, features)`, each in the order
-            in which its direction reads.
+        inputs: As for `BiLMEncoder.run_directions`.
         state: List `[forward h, forward c, backward h, backward c]`.
-        carries_on: A pair of boolean tensors `(time, batch, 1)`; where one is
-            `False`, its direction starts from zero. `None` if nowhere.
-        is_real: Boolean tensor `(time, batch, 1)`; where it is `False` a step
-            leaves the state as it was. `None` if that does not matter.
+        carries_on: As for `BiLMEncoder.run_directions`.
+        is_real: As for `BiLMEncoder.run_directions`.
 
     Returns:
-        The outputs, two tensors `(time, batch, projection)`, and the last
+        The outputs, two tensors `(steps, batch, projection)`, and the last
         state.
     """
-    flags = [*(carries_on or ()), *([] if is_real is None else [is_real])]
+    flags = [flag for flag in (carries_on, is_real) if flag is not None]
     weights = [cell.read_weights() for cell in cells]
 
     def prepare(inputs):
@@ -353,39 +372,18 @@ def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
 
     def step(state, prepared):
         projected, flags = prepared[:2], prepared[2:]
-        new = []
-        for d, cell in enumerate(cells):
-            before = state[2 * d : 2 * d + 2]
-            if carries_on is not None:
-                before = [s * ops.cast(flags[d], s.dtype) for s in before]
-            after = cell.step(projected[d], before, weights[d])
-            if is_real is not None:
-                real = ops.cast(flags[-1], "bool")
-                after = [ops.where(real, a, b) for a, b in zip(after, before)]
-            new.extend(after)
+        if carries_on is not None:
+            state = [s * ops.cast(flags[0], s.dtype) for s in state]
+        new = [
+            tensor
+            for d, cell in enumerate(cells)
+            for tensor in cell.step(
+                projected[d], state[2 * d : 2 * d + 2], weights[d]
+            )
+        ]
+        if is_real is not None:
+            real = ops.cast(flags[-1], "bool")
+            new = [ops.where(real, n, s) for n, s in zip(new, state)]
         return new
 
     return scan_time(step, state, [*inputs, *flags], (0, 2), prepare)
-
-
-def _carries_on(sentence_starts, places):
-    """Where each direction goes on from the token that it read before.
-
-    Args:
-        sentence_starts: Boolean tensor `(batch, time)`.
-        places: For each direction, the `(batch, time)` places in the order in
-            which it reads.
-
-    Returns:
-        Two boolean tensors `(time, batch, 1)`.
-    """
-    forward, backward = (
-        sequences.gather_time_major(sentence_starts[..., None], place)
-        for place in places
-    )
-    # Reading backwards, a sentence starts after the token that opens the other.
-    first = ops.zeros_like(forward[:1])
-    return [
-        ops.logical_not(ops.concatenate([first, starts]))
-        for starts in (forward[1:], backward[:-1])
-    ]

@@ -351,8 +351,19 @@ class ElmoLayer(FreezableLayer):
         )
         vectors = self.token_encoder(tokens)  # (tokens + 2, projection)
         x = ops.take(vectors, layout.rows, axis=0)
-        layers = self.encoder(x, mask=layout.mask, return_state=False)
+        layers = self.encoder(
+            x,
+            mask=layout.mask,
+            return_state=False,
+            omit_ends=self._drops_added_boundaries,
+        )
         return [ops.concatenate([x, x], axis=-1), *layers], layout, leading
+
+    @property
+    def _drops_added_boundaries(self):
+        return self.add_sentence_boundaries and not (
+            self.keep_sentence_boundaries
+        )
 
     def _stack(self, layers, layout, leading):
         layers = [self._unpack(layer, layout, leading) for layer in layers]

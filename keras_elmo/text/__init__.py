@@ -1,6 +1,8 @@
-"""Words to character ids."""
+"""Words to character ids, and where the words come from."""
 
 from keras_elmo.text.character_ids import batch_to_ids
 from keras_elmo.text.character_ids import find_cropped_words
+from keras_elmo.text.corpora import Sentence
+from keras_elmo.text.corpora import read_corpus
 
-__all__ = ["batch_to_ids", "find_cropped_words"]
+__all__ = ["Sentence", "batch_to_ids", "find_cropped_words", "read_corpus"]

@@ -1,5 +1,7 @@
 import itertools
+import json
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -55,18 +57,18 @@ def test_equals_the_layer_on_each_sentence_alone(
         check_each(elmo, list(embedder.embed_sentences(SENTENCES)))
 
 
-@pytest.mark.parametrize(
-    "layers, pick",
-    [
-        ("top", lambda x: x[-1]),
-        ("average", lambda x: x.mean(axis=0)),
-        (0, lambda x: x[0]),
-        ([2, 0], lambda x: x[[2, 0]]),
-        ([1], lambda x: x[[1]]),
-    ],
-    ids=str,
-)
-def test_layers_are_chosen(elmo, layers, pick):
+PICKS = {
+    "top": ("top", lambda x: x[-1]),
+    "average": ("average", lambda x: x.mean(axis=0)),
+    "one": (0, lambda x: x[0]),
+    "two": ([2, 0], lambda x: x[[2, 0]]),
+    "list of one": ([1], lambda x: x[[1]]),
+}
+
+
+@pytest.mark.parametrize("name", PICKS)
+def test_layers_are_chosen(elmo, name):
+    layers, pick = PICKS[name]
     embedder = ElmoEmbedder(elmo, layers=layers)
     check_each(elmo, embedder.embed_batch(SENTENCES), pick)
 
@@ -181,6 +183,61 @@ def test_from_bilm(elmo, tmp_path):
     check_each(elmo, embedder.embed_batch(SENTENCES), lambda x: x[-1])
     half = ElmoEmbedder.from_bilm(tmp_path, dtype="mixed_bfloat16")
     assert half.elmo.compute_dtype == "bfloat16"
+
+
+TEXT = "The cat sat .\n\nAnother\tone\n"
+
+
+@pytest.mark.parametrize("kind", ["path", "open file", "lines"])
+def test_a_file(elmo, tmp_path, kind):
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(TEXT)
+    embedder = ElmoEmbedder(elmo)
+    output = tmp_path / "out.hdf5"
+    with open(corpus) as file:
+        sources = {"path": corpus, "open file": file, "lines": TEXT.split("\n")}
+        embedder.embed_file(sources[kind], output)
+    with h5py.File(output) as found:
+        numbers = json.loads(found["sentence_to_index"][0])
+        assert numbers["The cat sat ."] == "0"
+        assert numbers["Another\tone"] == "2"
+        for key, sentence in (
+            ("0", ["The", "cat", "sat", "."]),
+            ("1", []),
+            ("2", ["Another\tone"]),
+        ):
+            expected = expected_layers(elmo, sentence)
+            np.testing.assert_allclose(
+                found[key][()], expected, rtol=1e-5, atol=2e-6
+            )
+
+
+def test_a_file_in_other_forms(elmo, tmp_path):
+    embedder = ElmoEmbedder(elmo)
+    output = tmp_path / "out.npz"
+    output.write_text("something older")
+    embedder.embed_file([TEXT[:13]], output, "average", dtype="float16")
+    expected = expected_layers(elmo, ["The", "cat", "sat", "."]).mean(axis=0)
+    with np.load(output) as found:
+        assert found["0"].dtype == "float16"
+        np.testing.assert_allclose(found["0"], expected, rtol=2e-3, atol=1e-3)
+    other = tmp_path / "out.bin"
+    embedder.embed_file([TEXT[:13]], other, layout="bilm-tf")
+    with h5py.File(other) as found:
+        assert found["0"].shape == (3, 4, 12)
+        assert found["sentences"].asstr()[()].tolist() == ["The cat sat ."]
+    assert embedder.embed_sentence(["cat"]).shape == (3, 1, 12)
+
+
+def test_files_that_cannot_be(elmo, tmp_path):
+    embedder = ElmoEmbedder(elmo)
+    with pytest.raises(ValueError, match=r"end in \.hdf5"):
+        embedder.embed_file(["a"], tmp_path / "out.txt")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        embedder.embed_file(tmp_path / "missing", tmp_path / "out.npz")
+    with pytest.raises(ValueError, match="dtype"):
+        embedder.embed_file(["a"], tmp_path / "out.npz", dtype="int8")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

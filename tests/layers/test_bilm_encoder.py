@@ -58,66 +58,69 @@ def test_equals_the_oracle(options, path_taken):
     )
 
 
-# Three sentences a row, one, none, and two with padding between their tokens.
-PACKED = np.array(
-    [
-        [1, 1, 2, 2, 2, 3, 0],
-        [1, 1, 1, 1, 1, 1, 1],
-        [0, 0, 0, 0, 0, 0, 0],
-        [0, 1, 0, 1, 2, 0, 2],
-    ]
-)
+def time_major(*sentences):
+    """Sentences (tokens, features), end to end in one row: (steps, 1, ...)."""
+    return np.concatenate(sentences)[:, None]
 
 
-def packed_starts():
-    starts = np.zeros(PACKED.shape, bool)
-    for i, number in np.ndindex(4, 4):
-        places = np.flatnonzero(PACKED[i] == number)
-        if number and len(places):
-            starts[i, places[0]] = number > 1
-    return starts
-
-
-def test_sentences_of_a_row_do_not_see_one_another(path_taken):
+def test_directions_over_sentences_laid_end_to_end(path_taken):
     elmo = make_elmo()
-    x = random_batch((4, 7, 6))
-    layers = elmo.encoder(x, mask=PACKED > 0, sentence_starts=packed_starts())
-    expected = sum(oracle(elmo, x, number == PACKED) for number in (1, 2, 3))
-    np.testing.assert_allclose(
-        [ops.convert_to_numpy(layer) for layer in layers],
-        expected,
-        rtol=1e-5,
-        atol=1e-6,
+    encoder = elmo.encoder
+    long, short = random_batch((1, 4, 6))[0], random_batch((1, 2, 6))[0] + 1
+    # The stacks may read the sentences in any order; each starts from zero.
+    carries_on = np.array([0, 1, 1, 1, 0, 1], bool)[:, None, None]
+    layers, _ = encoder.run_directions(
+        [time_major(long, short), time_major(long[::-1], short[::-1])],
+        encoder.get_initial_state(1),
+        carries_on,
     )
+    for i, (forward, backward) in enumerate(layers):
+        forward = ops.convert_to_numpy(forward)[:, 0]
+        backward = ops.convert_to_numpy(backward)[:, 0]
+        found = {
+            4: np.concatenate([forward[:4], backward[:4][::-1]], axis=-1),
+            2: np.concatenate([forward[4:], backward[4:][::-1]], axis=-1),
+        }
+        for x in (long, short):
+            expected = oracle(elmo, x[None], np.ones((1, len(x)), bool))[i, 0]
+            np.testing.assert_allclose(
+                found[len(x)], expected, rtol=1e-5, atol=1e-6
+            )
 
 
-def test_only_the_first_sentence_read_starts_from_the_initial_state():
+@pytest.mark.parametrize("mask", [RIGHT, RIGHT[:, ::-1]], ids=["right", "left"])
+def test_omitting_ends_changes_nothing_else(mask, path_taken):
     encoder = make_elmo().encoder
-    x = random_batch((1, 6, 6))
-    starts = np.array([[False, False, True, False, True, False]])
-    state = [
-        np.full((1, s.shape[1]), 0.5) for s in encoder.get_initial_state(1)
-    ]
-    (_, top), last = encoder(
-        x, initial_state=state, return_state=True, sentence_starts=starts
-    )
-    (_, first), _ = encoder(x[:, :2], initial_state=state, return_state=True)
-    (_, third), _ = encoder(x[:, 4:], initial_state=state, return_state=True)
-    both = encoder.output_dim
-    top, first, third = map(ops.convert_to_numpy, (top, first, third))
-    np.testing.assert_allclose(top[:, :2, :both], first[..., :both], atol=1e-6)
-    np.testing.assert_allclose(top[:, 4:, both:], third[..., both:], atol=1e-6)
-    # Backwards, the state at the end is that of the row's first sentence.
-    _, expected = encoder(x[:, :2], return_state=True)
-    np.testing.assert_allclose(
-        *map(ops.convert_to_numpy, (last[2], expected[2])), atol=1e-6
-    )
+    x = random_batch()
+    half = encoder.output_dim
+    for found, expected in zip(
+        encoder(x, mask=mask, omit_ends=True), encoder(x, mask=mask)
+    ):
+        found, expected = map(ops.convert_to_numpy, (found, expected))
+        for i in range(len(x)):
+            tokens = np.flatnonzero(mask[i])
+            for places, part in (
+                (tokens[:-1], slice(half)),
+                (tokens[1:], slice(half, None)),
+            ):
+                np.testing.assert_allclose(
+                    found[i, places, part],
+                    expected[i, places, part],
+                    rtol=1e-5,
+                    atol=1e-6,
+                )
+        assert np.isfinite(found).all() and not found[~mask].any()
 
 
-def test_sentence_starts_of_another_shape_are_refused():
+def test_omitting_ends_leaves_the_last_state_right():
     encoder = make_elmo().encoder
-    with pytest.raises(ValueError, match=r"shape \(4, 5\)"):
-        encoder(random_batch(), sentence_starts=np.zeros((4, 6), bool))
+    x = random_batch()
+    options = {"mask": RIGHT, "return_state": True}
+    for found, expected in zip(
+        encoder(x, omit_ends=True, **options)[1], encoder(x, **options)[1]
+    ):
+        found, expected = map(ops.convert_to_numpy, (found, expected))
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("where", ["left", "holes", "none"])

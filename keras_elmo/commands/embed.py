@@ -1,0 +1,121 @@
+import contextlib
+import itertools
+import os
+
+from keras_elmo import formats
+from keras_elmo.commands.progress import CorpusProgress
+from keras_elmo.embedding.corpus_job import embed_corpus
+from keras_elmo.formats.embedding_files import guess_layout
+from keras_elmo.formats.fingerprint import bilm_fingerprint
+from keras_elmo.text.corpora import guess_format
+from keras_elmo.text.corpora import read_corpus
+from keras_elmo.text.cropped_words import CroppedWords
+
+SHOWN_CROPPED_WORDS = 20
+
+
+def run(arguments):
+    """Runs `keras-elmo embed`."""
+    layout = arguments.layout or guess_layout(arguments.output)
+    model = _model_files(arguments)
+    with formats.open_bilm(*model) as files:
+        token_encoder, _ = formats.parse_options(files.read_options())
+    cropped = CroppedWords(token_encoder["max_characters_per_token"])
+    settings = {
+        "model": bilm_fingerprint(*model),
+        "layers": arguments.layers,
+        "compute_dtype": arguments.compute_dtype,
+        "format": arguments.format or guess_format(arguments.input),
+    }
+    with CorpusProgress(arguments.quiet).shown() as progress:
+        counts = embed_corpus(
+            _sentences(arguments, progress, cropped),
+            lambda sentences: _embed(arguments, model, sentences, progress),
+            arguments.output,
+            layout=layout,
+            settings=settings,
+            dtype=arguments.dtype,
+            on_progress=progress.embedded,
+            on_merge=progress.merged,
+            restart=arguments.restart,
+            overwrite=arguments.overwrite,
+        )
+    if not arguments.quiet:
+        _print_summary(arguments.output, counts, progress.seconds)
+        _print_cropped(cropped)
+
+
+def _model_files(arguments):
+    """Returns the arguments of `from_bilm`: one path or two."""
+    both = arguments.options and arguments.weights
+    if arguments.model and not (arguments.options or arguments.weights):
+        if arguments.model in formats.PRESETS:
+            return formats.download_preset(arguments.model)
+        return (arguments.model,)
+    if arguments.model or not both:
+        raise ValueError("Pass --model, or --options and --weights together.")
+    return arguments.options, arguments.weights
+
+
+def _sentences(arguments, progress, cropped):
+    """Yields the corpus; lists its cropped words in passing."""
+
+    def corpus():
+        return read_corpus(
+            arguments.input, arguments.format, arguments.encoding_errors
+        )
+
+    # Once through it, to know its length, and of errors before the work.
+    if os.path.isfile(arguments.input):
+        progress.total = sum(1 for _ in corpus())
+    with contextlib.ExitStack() as stack:
+        if arguments.cropped:
+            listing = stack.enter_context(
+                open(arguments.cropped, "w", encoding="utf-8", newline="\n")
+            )
+            listing.write("sentence\ttoken\tword\n")
+        for index, sentence in enumerate(corpus()):
+            for token, word in cropped.add(index, sentence.tokens):
+                if arguments.cropped:
+                    listing.write(f"{index + 1}\t{token}\t{word}\n")
+            yield sentence
+
+
+def _embed(arguments, model, sentences, progress):
+    first = next(sentences, None)
+    if first is None:  # Nothing is left to do: spare loading the model.
+        return
+    from keras_elmo.embedding import ElmoEmbedder
+
+    embedder = ElmoEmbedder.from_bilm(
+        *model,
+        dtype=arguments.compute_dtype,
+        layers=arguments.layers,
+        batch_tokens=arguments.batch_tokens,
+        cache_words=arguments.cache_words,
+    )
+    progress.start_clock()
+    yield from embedder.embed_sentences(itertools.chain([first], sentences))
+
+
+def _print_summary(output, counts, seconds):
+    size = os.path.getsize(output) / 1e6
+    new = counts.tokens - counts.kept_tokens
+    text = (
+        f"{counts.sentences:,} sentences, {counts.tokens:,} tokens in "
+        f"'{output}' ({size:,.1f} MB)"
+    )
+    if new:
+        text += f", {new / seconds:,.0f} tokens/s"
+    print(text)
+    if counts.kept_sentences:
+        print(f"{counts.kept_sentences:,} sentences were there before.")
+
+
+def _print_cropped(cropped):
+    if not cropped.total:
+        return
+    print(f"Too long for the model, and cropped: {cropped.total:,} tokens.")
+    print("times  first in sentence  word")
+    for word, count, first in cropped.most_frequent(SHOWN_CROPPED_WORDS):
+        print(f"{count:5,}  {first + 1:17,}  {word!r}")

@@ -1,0 +1,187 @@
+"""Bringing a corpus to disk, however often that is interrupted."""
+
+import itertools
+import os
+from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Any
+from typing import NamedTuple
+
+from keras_elmo.embedding.job_folder import JobFolder
+from keras_elmo.embedding.pairing import checked_dtype
+from keras_elmo.embedding.pairing import pair
+from keras_elmo.embedding.shards import InputRecord
+from keras_elmo.embedding.shards import read_record
+from keras_elmo.embedding.shards import read_shard
+from keras_elmo.embedding.shards import write_shard
+from keras_elmo.formats.embedding_files import checked_layout
+from keras_elmo.formats.embedding_files import write_embeddings
+from keras_elmo.text.corpora import Sentence
+
+
+class CorpusCounts(NamedTuple):
+    """How much a corpus holds, and how much of it was there before."""
+
+    sentences: int
+    tokens: int
+    kept_sentences: int
+    """Those that an earlier run had embedded."""
+    kept_tokens: int
+
+
+def embed_corpus(
+    sentences: Iterable[Sentence],
+    embed: Callable,
+    output: str | os.PathLike,
+    *,
+    layout: str = "allennlp",
+    settings: dict[str, Any],
+    dtype: str = "float32",
+    shard_tokens: int = 16384,
+    on_progress: Callable | None = None,
+    on_merge: Callable | None = None,
+    restart: bool = False,
+    overwrite: bool = False,
+) -> CorpusCounts:
+    """Embeds a corpus into a file.
+
+    The work goes to shards in the folder `OUTPUT.parts`, and from there, once
+    all are done, into OUTPUT, which thus is there whole or not at all. Run the
+    same again after an error, a kill or a crash, and it goes on: finished
+    shards are kept. The sentences are read from the start, to see that they
+    are still the same. Both together take twice the room of OUTPUT.
+
+    Args:
+        sentences: Iterable of `Sentence`, as `read_corpus` returns.
+        embed: Function from an iterator of token lists to an iterator of one
+            array `(..., tokens, width)` for each, in their order, such as
+            `ElmoEmbedder.embed_sentences`. It may read ahead.
+        output: Path of the file.
+        layout: As for `write_embeddings`.
+        settings: Dictionary for JSON of all that the arrays depend on: the
+            model, its layers, and so on. An unfinished job goes on only under
+            equal settings.
+        dtype: `"float32"` or `"float16"`, in the file.
+        shard_tokens: Integer, tokens after which a shard is full; so many are
+            lost at most, and what `embed` has read ahead.
+        on_progress: Function called as it goes with the number of sentences
+            and of tokens done, and whether an earlier run did the last ones.
+        on_merge: Function called as OUTPUT is written, with the number of
+            sentences in it.
+        restart: Boolean, whether to throw away what an unfinished job did.
+        overwrite: Boolean, whether to replace a file at `output`.
+
+    Returns:
+        A `CorpusCounts`.
+
+    Raises:
+        FileExistsError: If there is a file at `output` and no `overwrite`. Not
+            for the file of this very job, killed after the file was there and
+            before the folder was gone: that one is tidied up and returns.
+        BlockingIOError: If another process is at work on `output`.
+        ValueError: If an unfinished job had other settings or other sentences,
+            or an argument is not as described.
+        OSError: If the disk is full; finished shards are kept.
+    """
+    folder = JobFolder(output, checked_layout(layout))
+    progress = _Progress(on_progress)
+    with folder.locked():
+        finished = folder.begin(
+            {**settings, "dtype": checked_dtype(dtype)}, restart, overwrite
+        )
+        record = InputRecord()
+        source = record.watch(sentences)
+        if finished:
+            progress.keep(_read_again(source, finished, folder))
+        else:
+            num_shards = _keep_shards(folder, source, progress)
+            folder.remove_shards(num_shards)
+            embedded = pair(source, embed, dtype)
+            for shard in _split(embedded, shard_tokens, progress):
+                write_shard(folder.shard(num_shards), shard)
+                num_shards += 1
+            merged = _read_shards(folder, num_shards, on_merge)
+            write_embeddings(folder.merged, merged, layout)
+            folder.finish(record.as_dict())
+        folder.remove()
+    return progress.counts()
+
+
+class _Progress:
+    def __init__(self, report):
+        self.sentences = self.tokens = 0
+        self.kept_sentences = self.kept_tokens = 0
+        self._report = report or (lambda *counts: None)
+
+    def keep(self, record):
+        self.kept_sentences += record["sentences"]
+        self.kept_tokens += record["tokens"]
+        self._add(record["sentences"], record["tokens"], True)
+
+    def add(self, sentence):
+        self._add(1, len(sentence.tokens), False)
+
+    def _add(self, sentences, tokens, resumed):
+        self.sentences += sentences
+        self.tokens += tokens
+        self._report(self.sentences, self.tokens, resumed)
+
+    def counts(self):
+        return CorpusCounts(
+            self.sentences, self.tokens, self.kept_sentences, self.kept_tokens
+        )
+
+
+def _keep_shards(folder, source, progress):
+    """Skips the sentences of good shards; returns the number of these."""
+    for index in itertools.count():
+        record = read_record(folder.shard(index))
+        if record is None:
+            return index
+        part = itertools.islice(source, record["sentences"])
+        progress.keep(_read_again(part, record, folder, progress.sentences))
+
+
+def _read_again(sentences, expected, folder, first=0):
+    """Checks that the sentences are those of a record, and returns it."""
+    record = InputRecord()
+    for sentence in sentences:
+        record.add(sentence)
+    if record.as_dict() != expected:
+        raise ValueError(
+            "The sentences must be those that the unfinished job in "
+            f"'{folder.path}' began with. Sentences {first} to "
+            f"{first + expected['sentences'] - 1}, from 0, are not; they had "
+            f"{expected['tokens']} tokens. {folder.how_to_restart} Received: "
+            f"{record.sentences} sentences with {record.tokens} tokens"
+        )
+    return expected
+
+
+def _split(embedded, shard_tokens, progress):
+    """Yields iterators, each of the pairs of one shard."""
+    for first in embedded:
+        yield _until_full(
+            itertools.chain([first], embedded), shard_tokens, progress
+        )
+
+
+def _until_full(embedded, shard_tokens, progress):
+    size = 0
+    for sentence, vectors in embedded:
+        yield sentence, vectors
+        progress.add(sentence)
+        # One more each, so that empty lines fill a shard too.
+        size += len(sentence.tokens) + 1
+        if size >= shard_tokens:
+            return
+
+
+def _read_shards(folder, num_shards, on_merge):
+    done = 0
+    for index in range(num_shards):
+        for embedding in read_shard(folder.shard(index)):
+            yield embedding
+            done += 1
+            if on_merge:
+                on_merge(done)

@@ -1,0 +1,30 @@
+import contextlib
+import os
+
+
+@contextlib.contextmanager
+def file_lock(path):
+    """Holds a lock file at `path`; the kernel frees it when a process dies.
+
+    Raises:
+        BlockingIOError: If another process holds it.
+    """
+    with open(path, "ab") as file:
+        if not _try_lock(file, path):
+            raise BlockingIOError(
+                f"Another process is at work: it holds '{path}'."
+            )
+        yield
+
+
+def _try_lock(file, path):
+    try:
+        import fcntl
+    except ImportError:  # Windows.
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Its last holder may have removed it since it was opened.
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except (BlockingIOError, FileNotFoundError):
+        return False

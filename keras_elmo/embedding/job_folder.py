@@ -1,0 +1,197 @@
+"""The folder in which the finished part of a job survives a kill."""
+
+import contextlib
+import errno
+import json
+import os
+import re
+
+from keras_elmo.embedding.file_lock import file_lock
+from keras_elmo.formats.atomic import move
+from keras_elmo.formats.atomic import write_atomically
+
+_VERSION = 1
+# Nothing else in the folder is ever touched.
+_SHARD = re.compile(r"shard-\d{9}")
+_TEMPORARY = re.compile(r"merged|\.(shard-\d{9}|job\.json|merged)\.\w{8}")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class JobFolder:
+    """The folder `OUTPUT.parts`.
+
+    It holds finished shards, `job.json` with the job's settings, and a lock
+    file. The job is over once `job.json` is gone; what it recorded last is
+    which file at OUTPUT is the finished one.
+    """
+
+    def __init__(self, output, layout):
+        self.output = os.fspath(output)
+        self._layout = layout
+        self.path = f"{self.output}.parts"
+        self._job_file = os.path.join(self.path, "job.json")
+        self._lock_file = os.path.join(self.path, "lock")
+
+    @contextlib.contextmanager
+    def locked(self):
+        """Makes the folder, and keeps other processes out of it."""
+        self._check_output()
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self.path)
+        with file_lock(self._lock_file):
+            try:
+                yield
+            except OSError as error:
+                if error.errno not in _FULL:
+                    raise
+                raise OSError(
+                    error.errno,
+                    f"There is no room to write '{self.output}'. What is "
+                    f"finished is kept in '{self.path}'; make room and run the "
+                    f"same again. The error was: {error}",
+                ) from error
+            finally:
+                self._tidy_up()
+
+    def begin(self, settings, restart, overwrite):
+        """Starts a job or goes on with it; returns what `finish` recorded.
+
+        Raises:
+            FileExistsError: If there is a file at OUTPUT that this job did not
+                write, and `overwrite` is not set.
+            ValueError: If the folder is of a job with other settings.
+        """
+        job = None if restart else self._read_job()
+        finished = job and job["finished"]
+        is_finished = finished and finished["file"] == self._identity(
+            self.output
+        )
+        if os.path.exists(self.output) and not (is_finished or overwrite):
+            raise FileExistsError(
+                f"'{self.output}' exists; pass `overwrite=True` (--overwrite) "
+                "to replace it."
+            )
+        settings = {"version": _VERSION, **settings}
+        if is_finished or (job and os.path.exists(self.shard(0))):
+            self._check_settings(job["settings"], settings)
+        if is_finished:
+            return finished["record"]
+        if restart:
+            self.remove_shards()
+        elif job is None and os.path.exists(self.shard(0)):
+            raise ValueError(
+                f"'{self.path}' holds shards, but no 'job.json' to tell whose. "
+                f"{self.how_to_restart}"
+            )
+        self._remove_temporaries()
+        self._write_job({"settings": settings, "finished": None})
+        return None
+
+    def shard(self, index):
+        """Returns the path of a shard."""
+        return os.path.join(self.path, f"shard-{index:09}")
+
+    def remove_shards(self, first=0):
+        """Removes all shards from `first` on."""
+        for path in self._find(_SHARD):
+            if path >= self.shard(first):
+                os.remove(path)
+
+    @property
+    def merged(self):
+        """Path at which to write the whole file, for `finish` to move."""
+        return os.path.join(self.path, "merged")
+
+    def finish(self, record):
+        """Moves the merged file to OUTPUT, and says so before it does."""
+        job = self._read_job()
+        job["finished"] = {
+            "file": self._identity(self.merged),
+            "record": record,
+        }
+        self._write_job(job)
+        move(self.merged, self.output)
+
+    def remove(self):
+        """Removes what the job made, `job.json` last."""
+        self.remove_shards()
+        self._remove_temporaries()
+        os.remove(self._job_file)
+
+    def _check_output(self):
+        if os.path.isdir(self.output):
+            raise IsADirectoryError(
+                f"The output must be a file. Received a folder: '{self.output}'"
+            )
+        parent = os.path.dirname(os.path.abspath(self.output))
+        if not os.path.isdir(parent):
+            raise FileNotFoundError(
+                f"There is no folder '{parent}' to write '{self.output}' to."
+            )
+
+    def _read_job(self):
+        try:
+            with open(self._job_file, encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise ValueError(
+                f"'{self._job_file}' is damaged. {self.how_to_restart}"
+            ) from error
+
+    def _write_job(self, job):
+        def write(temporary):
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(job, file)
+
+        write_atomically(self._job_file, write)
+
+    def _check_settings(self, old, new):
+        new = json.loads(json.dumps(new))
+        differing = [
+            f"{key}: {old.get(key)!r} then, {new.get(key)!r} now"
+            for key in sorted(old.keys() | new.keys())
+            if old.get(key) != new.get(key)
+        ]
+        if differing:
+            raise ValueError(
+                f"'{self.path}' is of a job with other settings "
+                f"({'; '.join(differing)}). {self.how_to_restart}"
+            )
+
+    @property
+    def how_to_restart(self):
+        """A sentence for messages."""
+        return (
+            "To start over, pass `restart=True` (--restart) or delete the "
+            "folder."
+        )
+
+    def _identity(self, path):
+        """What stays the same when a file is moved."""
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return None
+        return [self._layout, status.st_size, status.st_mtime_ns]
+
+    def _find(self, pattern):
+        """Returns the paths of the job's own files of a kind."""
+        names = filter(pattern.fullmatch, sorted(os.listdir(self.path)))
+        return [os.path.join(self.path, name) for name in names]
+
+    def _remove_temporaries(self):
+        for path in self._find(_TEMPORARY):
+            os.remove(path)
+
+    def _tidy_up(self):
+        """Removes the folder, unless there is something to go on with."""
+        job = self._read_job()
+        if job and (job["finished"] or os.path.exists(self.shard(0))):
+            return
+        if job:
+            self.remove()
+        with contextlib.suppress(OSError):  # Files of others stay.
+            os.remove(self._lock_file)
+            os.rmdir(self.path)

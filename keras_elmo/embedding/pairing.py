@@ -1,0 +1,75 @@
+"""Sentences and their vectors, side by side."""
+
+import collections
+import warnings
+
+import numpy as np
+
+DTYPES = ("float32", "float16")
+
+
+def pair(sentences, embed, dtype):
+    """Yields pairs of a `Sentence` and its array.
+
+    Args:
+        sentences: Iterator of `Sentence`.
+        embed: Function from an iterator of token lists to an iterator of one
+            array for each. It may read ahead.
+        dtype: The dtype of the arrays that come out.
+
+    Raises:
+        ValueError: If there is not one array for each sentence, as long
+            as it.
+    """
+    waiting = collections.deque()
+
+    def tokens():
+        for sentence in sentences:
+            waiting.append(sentence)
+            yield sentence.tokens
+
+    cast = _Cast(checked_dtype(dtype))
+    for vectors in embed(tokens()):
+        if not waiting or len(waiting[0].tokens) != vectors.shape[-2]:
+            raise ValueError(
+                "`embed` must give an array (..., tokens, width) for each "
+                f"sentence, in their order. Received: shape {vectors.shape} "
+                f"for {waiting[0].tokens if waiting else 'no sentence'}"
+            )
+        yield waiting.popleft(), cast(vectors)
+    missing = len(waiting) + sum(1 for _ in sentences)
+    if missing:
+        raise ValueError(
+            "`embed` must give an array for each sentence. "
+            f"Received: none for the last {missing}"
+        )
+
+
+def checked_dtype(dtype):
+    """Returns `dtype`; raises a `ValueError` if files do not hold it."""
+    if dtype not in DTYPES:
+        raise ValueError(
+            f"`dtype` must be one of {list(DTYPES)}. Received: {dtype!r}"
+        )
+    return dtype
+
+
+class _Cast:
+    """Casts arrays, and warns when float16 overflows for the first time."""
+
+    def __init__(self, dtype):
+        self._dtype = dtype
+        self._warned = False
+
+    def __call__(self, vectors):
+        with np.errstate(over="ignore"):
+            cast = np.asarray(vectors, dtype=self._dtype)
+        if self._dtype == "float16" and not self._warned:
+            self._warned = np.isinf(cast).any()
+            if self._warned:
+                warnings.warn(
+                    "Some values are beyond 65504, the largest of float16, and "
+                    "are stored as infinity. float32 would hold them.",
+                    stacklevel=2,
+                )
+        return cast

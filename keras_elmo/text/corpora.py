@@ -1,0 +1,166 @@
+"""Corpora: tokenised sentences, read from a file one at a time."""
+
+import codecs
+import contextlib
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from keras_elmo.text.conllu_corpus import import_conllu
+from keras_elmo.text.conllu_corpus import read_conllu
+
+FORMATS = ("text", "conllu")
+STANDARD_INPUT = "-"
+
+_GZIP = b"\x1f\x8b"
+
+
+class Sentence(NamedTuple):
+    """A tokenised sentence."""
+
+    text: str
+    """As it stands in the file; in CoNLL-U the tokens, joined by one space."""
+    tokens: list[str]
+
+
+def read_corpus(
+    path: str | os.PathLike, format: str | None = None, errors: str = "strict"
+) -> Iterator[Sentence]:
+    r"""Reads a corpus sentence by sentence, however large it is.
+
+    - `"text"`: one sentence a line, its tokens apart by spaces (U+0020 alone:
+      tabs and other white space are part of a token). A line ends at `"\n"` or
+      `"\r\n"` and nowhere else. An empty line is a sentence without tokens.
+    - `"conllu"`: [CoNLL-U](https://universaldependencies.org/format.html), of
+      which the FORM column is read. Multiword-token ranges and empty nodes are
+      left out. Needs the package `conllu`.
+
+    Both are UTF-8, with or without a byte order mark, plain or gzip.
+
+    Args:
+        path: Path of the file, or `"-"` for standard input.
+        format: `"text"` or `"conllu"`. By default the name tells: `.conllu` and
+            `.conllu.gz` are CoNLL-U, all others text.
+        errors: What to do with bytes that are not UTF-8: `"strict"` raises an
+            error, `"replace"` puts U+FFFD in their place.
+
+    Returns:
+        An iterator of `Sentence`.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If an argument is none of those above; and, while reading,
+            if the file is not UTF-8, a `.gz` is damaged or cut off, or a line
+            is not CoNLL-U.
+        ImportError: If CoNLL-U is to be read and `conllu` is not installed.
+
+    Example:
+
+    >>> with open("corpus.txt", "w") as file:
+    ...     _ = file.write("First sentence .\n\nAnother .\n")
+    >>> for sentence in read_corpus("corpus.txt"):
+    ...     print(sentence.tokens)
+    ['First', 'sentence', '.']
+    []
+    ['Another', '.']
+    """
+    path = os.fspath(path)
+    format = guess_format(path) if format is None else format
+    _check_choice("format", format, FORMATS)
+    _check_choice("errors", errors, ("strict", "replace"))
+    if path != STANDARD_INPUT:
+        _check_file(path)
+    lines = _lines(path, errors)
+    if format == "text":
+        return (Sentence(line, _split(line)) for line in lines)
+    conllu = import_conllu()
+    return (Sentence(" ".join(t), t) for t in read_conllu(lines, path, conllu))
+
+
+def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
+    """Yields the `Sentence` of each line of tokenised text."""
+    for line in lines:
+        line = _without_end(line)
+        yield Sentence(line, _split(line))
+
+
+def guess_format(path):
+    """Returns the format that a file's name tells."""
+    name = os.fspath(path).removesuffix(".gz")
+    return "conllu" if name.endswith(".conllu") else "text"
+
+
+def _check_choice(argument, value, choices):
+    if value not in choices:
+        raise ValueError(
+            f"`{argument}` must be one of {list(choices)}. Received: {value!r}"
+        )
+
+
+def _check_file(path):
+    if os.path.isdir(path):
+        raise ValueError(
+            f"A corpus must be a file. Received a folder: '{path}'"
+        )
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"There is no corpus file '{path}'.")
+
+
+def _without_end(line):
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def _split(line):
+    return [token for token in line.split(" ") if token]
+
+
+def _lines(path, errors):
+    """Yields the lines of a file, without their ends."""
+    offset = 0
+    for number, line in enumerate(_raw_lines(path), start=1):
+        has_mark = number == 1 and line.startswith(codecs.BOM_UTF8)
+        body = line[len(codecs.BOM_UTF8) :] if has_mark else line
+        offset += len(line)
+        try:
+            text = body.decode("utf-8", errors)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"'{path}' must be UTF-8; `errors=\"replace\"` "
+                "(--encoding-errors replace) reads on all the same, with "
+                "U+FFFD in place of what is not. Received: "
+                f"{body[error.start : error.end]!r} in line {number}, at byte "
+                f"{offset - len(body) + error.start} of the text, from 0"
+            ) from error
+        yield _without_end(text)
+
+
+def _raw_lines(path):
+    try:
+        with _open(path) as file:
+            yield from file
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f"'{path}' cannot be unpacked; it may be cut off or damaged: "
+            f"{error}"
+        ) from error
+
+
+@contextlib.contextmanager
+def _open(path):
+    with contextlib.ExitStack() as stack:
+        if path == STANDARD_INPUT:
+            file = sys.stdin.buffer
+        else:
+            file = stack.enter_context(open(path, "rb"))
+        # No UTF-8 text starts with these two bytes.
+        if file.peek(2)[:2] == _GZIP:
+            file = stack.enter_context(gzip.GzipFile(fileobj=file))
+        elif path.endswith(".gz"):
+            raise ValueError(
+                f"'{path}' is not gzip in spite of its name; it may be cut off."
+            )
+        yield file

@@ -1,0 +1,39 @@
+from keras_elmo.text.character_ids import find_cropped_words
+
+
+class CroppedWords:
+    """Counts the words of a corpus that are too long for the model.
+
+    Args:
+        max_characters_per_token: As in `batch_to_ids`.
+        max_words: Integer, the most distinct words to count one by one; those
+            that come later are counted in `total` alone.
+    """
+
+    def __init__(self, max_characters_per_token, max_words=10_000):
+        self.total = 0
+        self._width = max_characters_per_token
+        self._max_words = max_words
+        self._words = {}  # From a word to its count and first sentence.
+
+    def add(self, index, tokens):
+        """Takes in a sentence; returns its cropped `(token index, word)`."""
+        cropped = [
+            (i, word)
+            for _, i, word in find_cropped_words([tokens], self._width)
+        ]
+        for _, word in cropped:
+            self.total += 1
+            # So that no word of a megabyte stays in memory.
+            start = word[:100]
+            if start in self._words:
+                self._words[start][0] += 1
+            elif len(self._words) < self._max_words:
+                self._words[start] = [1, index]
+        return cropped
+
+    def most_frequent(self, number):
+        """Returns `(word, count, index of its first sentence)`, at most
+        `number`. Of a very long word, this is the start."""
+        ordered = sorted(self._words.items(), key=lambda item: -item[1][0])
+        return [(word, *counts) for word, counts in ordered[:number]]

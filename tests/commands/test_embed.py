@@ -1,0 +1,444 @@
+import configparser
+import functools
+import gzip
+import io
+import json
+import os
+import pathlib
+import pkgutil
+import re
+import subprocess
+import sys
+import time
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+from small_models import make_elmo
+
+import keras_elmo
+from keras_elmo.commands.main import main
+from keras_elmo.commands.progress import CorpusProgress
+from keras_elmo.embedding import ElmoEmbedder
+from keras_elmo.formats.fingerprint import bilm_fingerprint
+
+TEXT = "The cat sat .\n\n\u00c9t\u00e9  \u4e2d\u6587\u4e2d\u6587\nThe end\n"
+TOKENS = [line.split() for line in TEXT.splitlines()]
+CONLLU = "1-2\tdu\t_\n1\tde\t_\n2\tle\t_\n\n1\tchat\t_\n"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """The folder of a small model's files."""
+    folder = tmp_path_factory.mktemp("model")
+    keras_elmo.save_bilm_weights(
+        make_elmo(), folder / "options.json", folder / "weights.hdf5"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(model):
+    """The vectors of `TOKENS`, each (3, tokens, 12)."""
+    return list(ElmoEmbedder.from_bilm(model).embed_sentences(TOKENS))
+
+
+_load = functools.cache(keras_elmo.ElmoLayer.from_bilm)
+
+
+@pytest.fixture(autouse=True)
+def models_are_loaded_once(monkeypatch):
+    monkeypatch.setattr(keras_elmo.ElmoLayer, "from_bilm", _load)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a corpus."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.txt").write_bytes(TEXT.encode())
+    return tmp_path
+
+
+def embed(model, *arguments, source="corpus.txt", output="out.hdf5"):
+    """Runs the command, which must not fail."""
+    names = [source, output, "--model", model, *arguments]
+    assert main(["embed", *map(str, names)]) == 0
+
+
+def read(path="out.hdf5"):
+    opened = np.load(path) if str(path).endswith("npz") else h5py.File(path)
+    with opened as file:
+        return [file[str(i)][...] for i in range(len(file) - 1)]
+
+
+def check(arrays, expected, **tolerance):
+    assert len(arrays) == len(expected)
+    for array, vectors in zip(arrays, expected):
+        np.testing.assert_allclose(array, vectors, **tolerance)
+
+
+def fails(capsys, *arguments):
+    """Runs the command, which must fail; returns what it says."""
+    assert main(list(map(str, arguments))) == 1
+    streams = capsys.readouterr()
+    assert not streams.out
+    lines = streams.err.splitlines()
+    assert lines[-1].startswith("keras-elmo: error: ")
+    assert "Traceback" not in streams.err
+    return lines[-1]
+
+
+def test_allennlp_layout_is_the_default(model, folder, expected, capsys):
+    embed(model)
+    check(read(), expected)
+    with h5py.File("out.hdf5") as file:
+        index = json.loads(file["sentence_to_index"][0])
+        texts = TEXT.splitlines()
+        assert index == {text: str(i) for i, text in enumerate(texts)}
+        assert file["1"].shape == (3, 0, 12)
+        assert file["0"].dtype == "float32"
+    out = capsys.readouterr().out
+    assert "4 sentences, 8 tokens in 'out.hdf5' (0.0 MB), " in out
+    assert sorted(os.listdir()) == ["corpus.txt", "out.hdf5"]
+
+
+def test_other_layouts(model, folder, expected):
+    embed(model, "--layout", "bilm-tf")
+    check(read(), expected)
+    with h5py.File("out.hdf5") as file:
+        assert list(file["sentences"].asstr()) == TEXT.splitlines()
+    embed(model, output="out.npz")
+    check(read("out.npz"), expected)
+    embed(model, "--layout", "npz", "--overwrite")
+    assert zipfile.is_zipfile("out.hdf5")
+
+
+@pytest.mark.parametrize(
+    "layers, select",
+    [
+        ("all", lambda v: v),
+        ("top", lambda v: v[2]),
+        ("average", lambda v: v.mean(0)),
+        ("0,2", lambda v: v[[0, 2]]),
+        ("1", lambda v: v[1]),
+    ],
+)
+def test_layers_are_chosen(model, folder, expected, layers, select):
+    embed(model, "--layers", layers)
+    check(read(), [select(v) for v in expected], rtol=1e-6, atol=1e-6)
+
+
+def test_dtypes(model, folder, expected):
+    embed(model, "--dtype", "float16")
+    assert {array.dtype.name for array in read()} == {"float16"}
+    check(read(), expected, rtol=1e-3, atol=1e-3)
+    embed(model, "--compute-dtype", "mixed_bfloat16", output="half.hdf5")
+    assert {array.dtype.name for array in read("half.hdf5")} == {"float32"}
+    check(read("half.hdf5"), expected, rtol=0.2, atol=0.2)
+    assert any((a != b).any() for a, b in zip(read("half.hdf5"), expected))
+
+
+@pytest.mark.parametrize("kind", ["zip", "two files", "preset"])
+def test_models_of_other_kinds(model, folder, expected, kind, monkeypatch):
+    files = [str(model / name) for name in ("options.json", "weights.hdf5")]
+    arguments = ["--options", files[0], "--weights", files[1]]
+    if kind == "zip":
+        with zipfile.ZipFile("model.zip", "w") as archive:
+            for file in files:
+                archive.write(file, os.path.basename(file))
+        arguments = ["--model", "model.zip"]
+    elif kind == "preset":
+        names = {"small": files}
+        monkeypatch.setattr("keras_elmo.formats.download_preset", names.get)
+        arguments = ["--model", "small"]
+    assert main(["embed", "corpus.txt", "out.hdf5", *arguments]) == 0
+    check(read(), expected)
+
+
+def test_sizes_do_not_change_the_vectors(model, folder, expected):
+    embed(model, "--batch-tokens", 5, "--cache-words", 0)
+    check(read(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_conllu_and_gzip(model, folder):
+    with gzip.open("dev.conllu.gz", "wb") as file:
+        file.write(CONLLU.encode())
+    embed(model, source="dev.conllu.gz")
+    os.rename("dev.conllu.gz", "dev")
+    embed(model, "--format", "conllu", source="dev", output="same.hdf5")
+    for path in ("out.hdf5", "same.hdf5"):
+        assert [array.shape for array in read(path)] == [(3, 2, 12), (3, 1, 12)]
+        with h5py.File(path) as file:
+            index = json.loads(file["sentence_to_index"][0])
+        assert index == {"de le": "0", "chat": "1"}
+
+
+def test_standard_input(model, folder, expected, monkeypatch):
+    file = io.BufferedReader(io.BytesIO(TEXT.encode()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file, "ascii"))
+    embed(model, source="-")
+    check(read(), expected)
+
+
+def test_cropped_words_are_reported(model, folder, capsys):
+    words = [f"{i:02}" * 6 for i in range(30)]
+    lines = ["short", f"a {words[1]}", "", " ".join(words), words[1]]
+    (folder / "corpus.txt").write_text("\n".join(lines))
+    embed(model, "--cropped", "cropped.tsv")
+    out = capsys.readouterr().out
+    assert "Too long for the model, and cropped: 32 tokens" in out
+    rows = out.splitlines()[-20:]
+    assert rows[0].split() == ["3", "2", repr(words[1])]
+    assert rows[1].split() == ["1", "4", repr(words[0])]
+    rows = (folder / "cropped.tsv").read_text().splitlines()
+    assert rows[0] == "sentence\ttoken\tword"
+    assert rows[1] == f"2\t1\t{words[1]}"
+    assert rows[2] == f"4\t0\t{words[0]}"
+    assert rows[-1] == f"5\t0\t{words[1]}"
+    assert len(rows) == 1 + 32
+
+
+def test_nothing_cropped_is_not_worth_a_word(model, folder, capsys):
+    embed(model, "--cropped", "cropped.tsv")
+    assert "cropped" in capsys.readouterr().out
+    (folder / "corpus.txt").write_text("short\n")
+    embed(model, "--cropped", "cropped.tsv", "--overwrite")
+    assert "cropped" not in capsys.readouterr().out
+    assert (folder / "cropped.tsv").read_text() == "sentence\ttoken\tword\n"
+
+
+def test_quiet(model, folder, capfd):
+    embed(model, "--quiet")
+    out, err = capfd.readouterr()
+    assert not out
+    assert "sentences" not in err
+
+
+def test_encoding_errors(model, folder, capsys):
+    (folder / "corpus.txt").write_bytes(b"fine\nb\xffd\n")
+    arguments = "embed", "corpus.txt", "out.hdf5", "--model", model
+    assert "in line 2, at byte 6" in fails(capsys, *arguments)
+    assert os.listdir() == ["corpus.txt"]
+    embed(model, "--encoding-errors", "replace")
+    with h5py.File("out.hdf5") as file:
+        index = json.loads(file["sentence_to_index"][0])
+    assert index == {"fine": "0", "b\ufffdd": "1"}
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["none.txt", "o.npz"], "There is no corpus file 'none.txt'"),
+        ([".", "o.npz"], "Received a folder: '.'"),
+        (["corpus.txt", "o.txt"], "--layout"),
+        (["corpus.txt", "no/o.npz"], "There is no folder"),
+        (["corpus.txt", "corpus.txt", "--layout", "npz"], "--overwrite"),
+        (["corpus.txt", "o.npz", "--layers", "7"], "`layers`"),
+        (["corpus.txt", "o.npz", "--batch-tokens", "0"], "`batch_tokens`"),
+        (["corpus.txt", "o.npz", "--options", "a"], "--weights together"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    model, folder, capsys, arguments, message
+):
+    error = fails(capsys, "embed", *arguments, "--model", model)
+    assert message in error
+    assert os.listdir() == ["corpus.txt"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--model", "no_model"], "no file or directory 'no_model'"),
+        (["--options", "a"], "Pass --model, or"),
+        (["--weights", "a"], "Pass --model, or"),
+        (["--options", "a", "--weights", "b"], "no options file 'a'"),
+        ([], "Pass --model, or"),
+    ],
+)
+def test_the_model_must_be_told(folder, capsys, arguments, message):
+    error = fails(capsys, "embed", "corpus.txt", "out.npz", *arguments)
+    assert message in error
+    assert os.listdir() == ["corpus.txt"]
+
+
+def test_a_fingerprint_is_that_of_options_and_weights(model, tmp_path):
+    paths = tmp_path / "options.json", tmp_path / "weights.hdf5"
+    options = (model / "options.json").read_text()
+    weights = (model / "weights.hdf5").read_bytes()
+    paths[0].write_text(json.dumps(json.loads(options), indent=7))
+    paths[1].write_bytes(weights)
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        for path in paths:
+            archive.write(path, path.name)
+    same = bilm_fingerprint(model)
+    assert bilm_fingerprint(*paths) == same
+    assert bilm_fingerprint(tmp_path / "model.zip") == same
+    assert re.fullmatch("[0-9a-f]{16}", same)
+    paths[1].write_bytes(weights + b"x")
+    assert bilm_fingerprint(*paths) != same
+    paths[1].write_bytes(weights)
+    paths[0].write_text(options.replace("relu", "tanh"))
+    assert bilm_fingerprint(*paths) != same
+
+
+def test_settings_tell_what_the_vectors_depend_on(
+    model, folder, monkeypatch, capsys
+):
+    jobs = []
+
+    def record(*_, settings, dtype, **__):
+        jobs.append({**settings, "dtype": dtype})
+        raise ValueError("recorded")
+
+    monkeypatch.setattr("keras_elmo.commands.embed.embed_corpus", record)
+    names = ["embed", "corpus.txt", "out.hdf5", "--model", model]
+    fails(capsys, *names)
+    fails(capsys, *names, "--batch-tokens", 9, "--cache-words", 9, "--quiet")
+    assert jobs[0] == jobs[1]
+    for key, value in [
+        ("layers", "top"),
+        ("dtype", "float16"),
+        ("compute_dtype", "mixed_bfloat16"),
+        ("format", "conllu"),
+    ]:
+        fails(capsys, *names, f"--{key.replace('_', '-')}", value)
+        assert jobs[-1] == {**jobs[0], key: value} != jobs[0]
+    assert jobs[0]["model"] == bilm_fingerprint(model)
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_float16_overflow_is_warned_of(folder, capsys):
+    elmo = make_elmo()
+    for variable in elmo.token_encoder.weights:
+        variable.assign(variable * 1000)
+    keras_elmo.save_bilm_weights(elmo, "options.json", "weights.hdf5")
+    embed(folder, "--dtype", "float16")
+    err = capsys.readouterr().err
+    assert err.count("keras-elmo: warning: Some values are beyond 65504") == 1
+
+
+def test_an_interruption_says_how_to_go_on(model, folder, capsys, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ElmoEmbedder, "embed_sentences", interrupt)
+    names = ["corpus.txt", "out.hdf5", "--model", str(model)]
+    assert main(["embed", *names]) == 130
+    assert "run the same command again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["embed"], ["embed", "a", "b", "-x"]]
+)
+def test_usage(capsys, arguments):
+    with pytest.raises(SystemExit) as info:
+        main(arguments)
+    assert info.value.code == 2
+    assert "usage: keras-elmo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("layers", ["", "bottom", "0,", "0;1", "1.5"])
+def test_layers_must_be_names_or_numbers(capsys, layers):
+    with pytest.raises(SystemExit):
+        main(["embed", "a", "b", "--layers", layers])
+    assert f"Received: {layers!r}" in capsys.readouterr().err
+
+
+def test_help_teaches(capsys):
+    for arguments, told in [
+        (["--help"], "embed a corpus into a file"),
+        (["embed", "--help"], "examples:\n  keras-elmo embed corpus.txt"),
+    ]:
+        with pytest.raises(SystemExit) as info:
+            main(arguments)
+        assert info.value.code == 0
+        assert told in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.strip() == keras_elmo.__version__
+
+
+def test_a_model_that_is_not_needed_is_not_loaded(
+    model, folder, expected, monkeypatch, capsys
+):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    names = ["embed", "corpus.txt", "out.hdf5", "--model", str(model)]
+    with monkeypatch.context() as patch:
+        name = "keras_elmo.embedding.corpus_job.write_embeddings"
+        patch.setattr(name, stop)
+        assert main(names) == 130
+    assert not os.path.exists("out.hdf5")
+    monkeypatch.setattr(ElmoEmbedder, "from_bilm", stop)
+    assert main(names) == 0
+    check(read(), expected)
+    out = capsys.readouterr().out
+    assert "4 sentences were there before." in out
+    assert "tokens/s" not in out
+
+
+def test_progress_knows_the_length_of_a_file(
+    model, folder, monkeypatch, capsys
+):
+    show = functools.partial(CorpusProgress, interval=0)
+    monkeypatch.setattr("keras_elmo.commands.embed.CorpusProgress", show)
+    embed(model)
+    lines = capsys.readouterr().err.splitlines()
+    shown = [line.split(",")[0] for line in lines if "sentence" in line]
+    assert shown == [
+        *(f"{i}/4 sentences" for i in range(1, 5)),
+        *(f"{i} sentences written" for i in range(1, 5)),
+    ]
+
+
+def start_command(*arguments):
+    root = pathlib.Path(keras_elmo.__file__).parent.parent
+    return subprocess.Popen(
+        [sys.executable, "-m", "keras_elmo", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_killed_command_goes_on(model, folder):
+    line = " ".join(f"word{i}" for i in range(50))
+    lines = [f"{i} {line}" if i % 5 else "" for i in range(1500)]
+    (folder / "corpus.txt").write_text("\n".join(lines))
+    arguments = "corpus.txt", "out.hdf5", "--model", model, "--layers", "top"
+    command = start_command("embed", *arguments, "--batch-tokens", 2000)
+    first_shard = folder / "out.hdf5.parts/shard-000000000"
+    while not first_shard.exists():
+        assert command.poll() is None, command.communicate()
+        time.sleep(0.01)
+    command.kill()
+    command.communicate()
+    assert not os.path.exists("out.hdf5")
+
+    command = start_command("embed", *arguments)
+    out, err = command.communicate()
+    assert command.returncode == 0, err
+    assert "1,500 sentences, 61,200 tokens" in out
+    assert "sentences were there before" in out
+    kept = int(out.splitlines()[1].split()[0].replace(",", ""))
+    assert 350 < kept < 1500
+    assert sorted(os.listdir()) == ["corpus.txt", "out.hdf5"]
+    embedder = ElmoEmbedder.from_bilm(model, layers="top")
+    arrays = read()
+    assert [a.shape for a in arrays] == [(len(x.split()), 12) for x in lines]
+    for i in (0, 1, kept - 1, kept, kept + 1, 1498, 1499):
+        vectors = embedder.embed_sentence(lines[i].split())
+        np.testing.assert_allclose(arrays[i], vectors, rtol=1e-4, atol=1e-5)
+
+
+def test_the_command_is_installed_by_its_name():
+    setup = configparser.ConfigParser()
+    setup.read(pathlib.Path(__file__).parents[2] / "setup.cfg")
+    scripts = setup["options.entry_points"]["console_scripts"]
+    name, target = scripts.strip().split(" = ")
+    assert name == "keras-elmo"
+    assert pkgutil.resolve_name(target) is main

@@ -1,0 +1,89 @@
+"""A corpus, an embedder without a model, and what comes of both."""
+
+import json
+import pathlib
+import zlib
+
+import h5py
+import numpy as np
+
+from keras_elmo.embedding.corpus_job import embed_corpus
+from keras_elmo.text import Sentence
+
+SETTINGS = {"model": "small", "layers": [0, 2]}
+
+
+def make_sentences(number=40):
+    texts = [" ".join(f"w{i}.{j}" for j in range(i % 6)) for i in range(number)]
+    return [Sentence(f" {text}", text.split()) for text in texts]
+
+
+def vectors_of(tokens):
+    """(2, tokens, 4), other numbers for other tokens and neighbours."""
+    start = zlib.crc32(json.dumps(tokens).encode()) % 1000
+    values = np.arange(start, start + 8 * len(tokens), dtype="float32")
+    return values.reshape(2, len(tokens), 4)
+
+
+class Embedder:
+    """Reads a few sentences ahead, and counts."""
+
+    def __init__(self, ahead=3):
+        self.ahead = ahead
+        self.num_read = 0
+
+    def __call__(self, sentences):
+        batch = []
+        for tokens in sentences:
+            self.num_read += 1
+            batch.append(tokens)
+            if len(batch) == self.ahead:
+                yield from map(vectors_of, batch)
+                batch.clear()
+        yield from map(vectors_of, batch)
+
+
+def run(output, sentences=None, embed=None, **kwargs):
+    """Embeds the corpus, in shards of a few sentences."""
+    return embed_corpus(
+        make_sentences() if sentences is None else sentences,
+        embed or Embedder(),
+        output,
+        **{"settings": SETTINGS, "shard_tokens": 14, **kwargs},
+    )
+
+
+def read(path, layout="allennlp"):
+    """The arrays in the order of their keys, and all text there is."""
+    opened = np.load(path) if layout == "npz" else h5py.File(path)
+    with opened as file:
+        texts = {
+            "allennlp": lambda: json.loads(file["sentence_to_index"][0]),
+            "bilm-tf": lambda: list(file["sentences"].asstr()),
+            "npz": lambda: json.loads(file["sentences"].tobytes()),
+        }[layout]()
+        arrays = [file[str(i)][...] for i in range(len(file) - 1)]
+        return arrays, texts
+
+
+def check(path, sentences=None, layout="allennlp"):
+    """Asserts that a file is complete and right."""
+    sentences = make_sentences() if sentences is None else sentences
+    arrays, texts = read(path, layout)
+    assert len(arrays) == len(sentences)
+    for array, sentence in zip(arrays, sentences):
+        np.testing.assert_array_equal(array, vectors_of(sentence.tokens))
+    expected = [sentence.text for sentence in sentences]
+    if layout == "allennlp":
+        expected = {text: str(i) for i, text in enumerate(expected)}
+    assert texts == expected
+
+
+def shards(output):
+    """The paths of the finished shards."""
+    return sorted(pathlib.Path(f"{output}.parts").glob("shard-*"))
+
+
+def num_sentences(shard):
+    with np.load(shard) as file:
+        return len(file.files) - 1

@@ -1,0 +1,510 @@
+import errno
+import json
+import os
+import shutil
+import warnings
+
+import numpy as np
+import pytest
+from embedding.small_corpus import SETTINGS
+from embedding.small_corpus import Embedder
+from embedding.small_corpus import check
+from embedding.small_corpus import make_sentences
+from embedding.small_corpus import num_sentences
+from embedding.small_corpus import read
+from embedding.small_corpus import run
+from embedding.small_corpus import shards
+from embedding.small_corpus import vectors_of
+
+from keras_elmo.embedding.file_lock import file_lock
+from keras_elmo.embedding.job_folder import JobFolder
+from keras_elmo.formats.embedding_files import LAYOUTS
+from keras_elmo.text import Sentence
+
+EMPTY_ZIP = b"PK\5\6" + bytes(18)
+
+
+@pytest.fixture
+def output(tmp_path):
+    return tmp_path / "vectors"
+
+
+def break_off(output, after=25, **kwargs):
+    """A job that fails in the middle; returns the sentences in shards."""
+
+    def broken(sentences):
+        for i, vectors in enumerate(Embedder(ahead=1)(sentences)):
+            if i == after:
+                raise KeyboardInterrupt
+            yield vectors
+
+    with pytest.raises(KeyboardInterrupt):
+        run(output, embed=broken, **kwargs)
+    assert not output.exists()
+    return sum(map(num_sentences, shards(output)))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("ahead", [1, 7, 1000])
+def test_every_sentence_gets_its_own_vectors(output, layout, ahead):
+    counts = run(output, embed=Embedder(ahead), layout=layout)
+    check(output, layout=layout)
+    tokens = sum(len(s.tokens) for s in make_sentences())
+    assert counts == (40, tokens, 0, 0)
+    assert os.listdir(output.parent) == ["vectors"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "sentences",
+    [[], [Sentence("", [])], [Sentence(" ", [])] * 50, [Sentence("a", ["a"])]],
+    ids=["none", "empty", "many empty", "one"],
+)
+def test_hardly_anything(output, layout, sentences):
+    counts = run(output, iter(sentences), layout=layout)
+    check(output, sentences, layout)
+    assert counts[:2] == (len(sentences), sum(len(s.tokens) for s in sentences))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_odd_text(output, layout):
+    texts = ["a\0b", "\ud800", "\u2028\x85 c\r", '"\\', "\U0001f600", "a\tb"]
+    sentences = [Sentence(text, text.split(" ")) for text in texts]
+    run(output, sentences, layout=layout)
+    if layout == "bilm-tf":
+        stored = ["a\u2400b", "\ufffd", *texts[2:]]
+        assert read(output, layout)[1] == stored
+    else:
+        check(output, sentences, layout)
+
+
+def test_shards_hold_whole_sentences_of_about_the_tokens_asked(output):
+    break_off(output, after=39)
+    lengths = [len(s.tokens) for s in make_sentences()]
+    for shard in shards(output):
+        number = num_sentences(shard)
+        full = [n + 1 for n in lengths[:number]]
+        assert sum(full) >= 14 > sum(full[:-1])
+        lengths = lengths[number:]
+    assert len(shards(output)) > 5
+
+
+def test_progress_is_reported(output):
+    calls, merged = [], []
+    run(
+        output,
+        on_progress=lambda *call: calls.append(call),
+        on_merge=merged.append,
+    )
+    lengths = [len(s.tokens) for s in make_sentences()]
+    assert calls == [(i + 1, sum(lengths[: i + 1]), False) for i in range(40)]
+    assert merged == list(range(1, 41))
+
+
+def test_memory_does_not_grow_with_the_corpus(output):
+    embed = Embedder(ahead=5)
+    most = 0
+
+    def watch(sentences_done, tokens_done, resumed):
+        nonlocal most
+        most = max(most, embed.num_read - sentences_done)
+
+    run(output, make_sentences(500), embed, on_progress=watch)
+    assert most <= 5
+
+
+def test_float16_on_disk(output):
+    run(output, dtype="float16")
+    arrays, _ = read(output)
+    assert {array.dtype for array in arrays} == {np.dtype("float16")}
+    for array, sentence in zip(arrays, make_sentences()):
+        np.testing.assert_array_equal(array, vectors_of(sentence.tokens))
+
+
+def test_float16_may_overflow_and_then_warns_once(output):
+    def large(sentences):
+        return (vectors_of(tokens) * 1000 for tokens in sentences)
+
+    with pytest.warns(UserWarning, match="65504") as record:
+        run(output, embed=large, dtype="float16")
+    assert len(record) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(output, embed=large, overwrite=True)
+
+
+def test_a_broken_job_goes_on_where_it_was(output):
+    kept = break_off(output)
+    assert 15 < kept <= 25
+    embed, calls = Embedder(), []
+    counts = run(output, embed=embed, on_progress=lambda *c: calls.append(c))
+    check(output)
+    assert embed.num_read == 40 - kept
+    lengths = [len(s.tokens) for s in make_sentences()]
+    assert counts == (40, sum(lengths), kept, sum(lengths[:kept]))
+    resumed = [call for call in calls if call[2]]
+    assert resumed[-1] == (kept, sum(lengths[:kept]), True)
+    assert calls[len(resumed) :] == [
+        (i + 1, sum(lengths[: i + 1]), False) for i in range(kept, 40)
+    ]
+    assert os.listdir(output.parent) == ["vectors"]
+
+
+def test_the_layout_and_the_shards_size_may_change_on_the_way(output):
+    kept = break_off(output, layout="allennlp")
+    embed = Embedder()
+    run(output, embed=embed, layout="npz", shard_tokens=3)
+    check(output, layout="npz")
+    assert embed.num_read == 40 - kept
+
+
+def test_shards_of_another_size_after_a_hole_are_not_mixed_up(output):
+    break_off(output, after=39)
+    paths = shards(output)
+    paths[2].unlink()
+
+    def broken(sentences):
+        yield from (vectors_of(next(sentences)) for _ in range(4))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(output, embed=broken, shard_tokens=3)
+    run(output, shard_tokens=3)
+    check(output)
+
+
+def test_more_sentences_may_come_at_the_end(output):
+    sentences = make_sentences(60)
+    kept = break_off(output)
+    embed = Embedder()
+    run(output, sentences, embed)
+    check(output, sentences)
+    assert embed.num_read == 60 - kept
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
+        lambda path: path.write_bytes(path.read_bytes()[:-500]),
+        lambda path: path.write_bytes(bytes(path.stat().st_size)),
+        lambda path: path.write_bytes(EMPTY_ZIP),
+    ],
+)
+def test_a_damaged_shard_and_those_after_it_are_redone(output, damage):
+    break_off(output)
+    paths = shards(output)
+    kept = num_sentences(paths[0]) + num_sentences(paths[1])
+    damage(paths[2])
+    embed = Embedder()
+    run(output, embed=embed)
+    check(output)
+    assert embed.num_read == 40 - kept
+
+
+def test_damage_inside_a_shard_is_found_before_it_spreads(output):
+    break_off(output)
+    path = shards(output)[2]
+    content = bytearray(path.read_bytes())
+    with np.load(path) as file:
+        vectors = file["1"].tobytes()
+    content[content.index(vectors)] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="was damaged on the disk") as info:
+        run(output)
+    assert str(path) in str(info.value)
+    assert not output.exists()
+    run(output)
+    check(output)
+
+
+def change_token(sentences):
+    sentences[3] = Sentence(sentences[3].text, ["x", "y", "z"])
+
+
+def change_text(sentences):
+    sentences[3] = Sentence("other", sentences[3].tokens)
+
+
+def swap(sentences):
+    sentences[9], sentences[3] = sentences[3], sentences[9]
+
+
+def split_token(sentences):
+    sentences[3] = Sentence(sentences[3].text, ["w3.0 w3.1", "w3.2"])
+
+
+def shorten(sentences):
+    del sentences[4:]
+
+
+@pytest.mark.parametrize(
+    "change", [change_token, change_text, swap, split_token, shorten]
+)
+def test_another_text_is_refused(output, change):
+    break_off(output)
+    sentences = make_sentences()
+    change(sentences)
+    with pytest.raises(ValueError, match="sentences must be those") as info:
+        run(output, sentences)
+    first = num_sentences(shards(output)[0])
+    assert f"Sentences 0 to {first - 1}, from 0, are not" in str(info.value)
+    assert "--restart" in str(info.value)
+    assert f"{output}.parts" in str(info.value)
+    run(output)
+    check(output)
+
+
+def test_other_settings_are_refused_by_name(output):
+    break_off(output)
+    settings = {**SETTINGS, "model": "large", "format": "text"}
+    with pytest.raises(ValueError, match="with other settings") as info:
+        run(output, settings=settings, dtype="float16")
+    message = str(info.value)
+    assert "dtype: 'float32' then, 'float16' now" in message
+    assert "format: None then, 'text' now" in message
+    assert "model: 'small' then, 'large' now" in message
+    assert "layers" not in message
+    assert "--restart" in message
+    with pytest.raises(ValueError, match="layers"):
+        run(output, settings={**SETTINGS, "layers": (0, 1)})
+    run(output, settings={"layers": (0, 2), "model": "small"})
+    check(output)
+
+
+def test_settings_of_a_job_that_got_nowhere_do_not_matter(output):
+    assert break_off(output, after=1) == 0
+    assert os.listdir(output.parent) == []
+    os.mkdir(f"{output}.parts")
+    job = {"settings": {"version": 0}, "finished": None}
+    with open(f"{output}.parts/job.json", "w") as file:
+        json.dump(job, file)
+    run(output)
+    check(output)
+
+
+def test_restart_starts_over(output):
+    break_off(output)
+    embed = Embedder()
+    counts = run(output, embed=embed, settings={}, restart=True)
+    assert embed.num_read == 40
+    assert counts.kept_sentences == 0
+    check(output)
+    run(output, restart=True, overwrite=True)
+    check(output)
+
+
+def test_a_file_at_the_output_is_not_touched_unless_asked(output):
+    output.write_text("old")
+    embed = Embedder()
+    for restart in (False, True):
+        with pytest.raises(FileExistsError, match="--overwrite") as info:
+            run(output, embed=embed, restart=restart)
+        assert f"'{output}' exists" in str(info.value)
+    assert embed.num_read == 0
+    assert output.read_text() == "old"
+    assert os.listdir(output.parent) == ["vectors"]
+    run(output, overwrite=True)
+    check(output)
+
+
+def test_an_output_that_came_in_between_is_not_touched(output):
+    break_off(output)
+    output.write_text("another's")
+    with pytest.raises(FileExistsError, match="--overwrite"):
+        run(output)
+    assert output.read_text() == "another's"
+    embed = Embedder()
+    run(output, embed=embed, overwrite=True)
+    check(output)
+    assert embed.num_read < 40
+
+
+@pytest.fixture
+def not_tidied(output, monkeypatch):
+    """The file is there, and so is the folder."""
+    with monkeypatch.context() as patch:
+        patch.setattr(JobFolder, "remove", lambda self: None)
+        run(output)
+    assert shards(output)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("num_removed", [0, 3, 1000])
+def test_a_finished_job_is_tidied_up(
+    output, not_tidied, overwrite, num_removed
+):
+    for path in shards(output)[:num_removed]:
+        path.unlink()
+    before = output.stat()
+    embed, calls = Embedder(), []
+    counts = run(
+        output,
+        embed=embed,
+        overwrite=overwrite,
+        on_progress=lambda *call: calls.append(call),
+    )
+    assert embed.num_read == 0
+    assert counts.kept_sentences == 40
+    assert calls == [(40, counts.tokens, True)]
+    assert output.stat() == before
+    assert os.listdir(output.parent) == ["vectors"]
+
+
+def test_a_finished_job_of_another_text_or_settings(output, not_tidied):
+    with pytest.raises(ValueError, match="sentences must be those"):
+        run(output, make_sentences(41))
+    with pytest.raises(ValueError, match="with other settings"):
+        run(output, settings={})
+    for path in shards(output):
+        path.unlink()
+    with pytest.raises(ValueError, match="with other settings"):
+        run(output, settings={})
+    with pytest.raises(FileExistsError):
+        run(output, settings={}, restart=True)
+    check(output)
+    run(output, make_sentences(41), restart=True, overwrite=True)
+    check(output, make_sentences(41))
+
+
+def test_a_finished_job_in_another_layout(output, not_tidied):
+    with pytest.raises(FileExistsError):
+        run(output, layout="npz")
+    embed = Embedder()
+    run(output, layout="npz", overwrite=True, embed=embed)
+    check(output, layout="npz")
+    assert embed.num_read == 0
+
+
+def test_files_of_others_in_the_folder_stay(output):
+    folder = f"{output}.parts"
+    os.mkdir(folder)
+    for name in ("notes", ".hidden", "shard-1"):
+        with open(f"{folder}/{name}", "w") as file:
+            file.write(name)
+    run(output)
+    check(output)
+    assert sorted(os.listdir(folder)) == [".hidden", "notes", "shard-1"]
+    with open(f"{folder}/shard-000000000", "w") as file:
+        file.write("no shard")
+    with pytest.raises(ValueError, match="holds shards, but no"):
+        run(output, overwrite=True)
+    assert "shard-000000000" in os.listdir(folder)
+
+
+def test_a_damaged_job_file_is_told(output):
+    break_off(output)
+    with open(f"{output}.parts/job.json", "w") as file:
+        file.write('{"settings":')
+    with pytest.raises(ValueError, match="is damaged"):
+        run(output)
+    run(output, restart=True)
+    check(output)
+
+
+def test_two_at_a_time_are_refused(output):
+    def second(sentences):
+        with pytest.raises(BlockingIOError, match="Another process is at work"):
+            run(output)
+        return Embedder()(sentences)
+
+    run(output, embed=second)
+    check(output)
+
+
+def test_a_lock_that_was_left_behind_is_no_lock(output):
+    os.mkdir(f"{output}.parts")
+    open(f"{output}.parts/lock", "w").close()
+    run(output)
+    check(output)
+
+
+def test_a_lock_whose_holder_removed_it_is_none(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "lock"
+    monkeypatch.setattr(fcntl, "flock", lambda *_: path.unlink())
+    with pytest.raises(BlockingIOError), file_lock(path):
+        pass
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_a_full_disk_keeps_what_is_finished(output, number):
+    def full(sentences):
+        yield from (vectors_of(next(sentences)) for _ in range(25))
+        raise OSError(number, "what the system says")
+
+    with pytest.raises(OSError, match="no room to write") as info:
+        run(output, embed=full)
+    assert info.value.errno == number
+    assert "what the system says" in str(info.value)
+    assert f"kept in '{output}.parts'" in str(info.value)
+    kept = sum(map(num_sentences, shards(output)))
+    assert kept > 15
+    embed = Embedder()
+    run(output, embed=embed)
+    check(output)
+    assert embed.num_read == 40 - kept
+
+
+def test_other_errors_of_the_system_stay_as_they_are(output):
+    def gone(sentences):
+        raise FileNotFoundError("gone")
+        yield
+
+    with pytest.raises(FileNotFoundError, match=r"^gone$"):
+        run(output, embed=gone)
+    assert os.listdir(output.parent) == []
+
+
+@pytest.mark.parametrize(
+    "embed, message",
+    [
+        (lambda s: (vectors_of(next(s)) for _ in range(20)), "the last 20"),
+        (lambda s: [vectors_of(t) for t in s][:-2], "none for the last 2"),
+        (
+            lambda s: [vectors_of(t) for t in s][1:],
+            r"shape \(2, 1, 4\) for \[\]",
+        ),
+        (
+            lambda s: [*(vectors_of(t) for t in s), vectors_of(["a"])],
+            r"shape \(2, 1, 4\) for no sentence",
+        ),
+    ],
+)
+def test_there_must_be_an_array_for_each_sentence(output, embed, message):
+    with pytest.raises(ValueError, match="`embed` must give .*" + message):
+        run(output, embed=embed)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, named",
+    [({"layout": "hdf5"}, "`layout`"), ({"dtype": "float64"}, "`dtype`")],
+)
+def test_arguments_are_checked(output, arguments, named):
+    with pytest.raises(ValueError, match=named) as info:
+        run(output, **arguments)
+    (received,) = arguments.values()
+    assert f"Received: {received!r}" in str(info.value)
+    assert os.listdir(output.parent) == []
+
+
+def test_the_output_must_have_a_folder_and_be_none(output):
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        run(output / "a.hdf5")
+    output.mkdir()
+    with pytest.raises(IsADirectoryError, match="Received a folder"):
+        run(output, overwrite=True)
+    assert os.listdir(output.parent) == ["vectors"]
+
+
+def test_the_folder_may_be_moved_with_its_job(output):
+    kept = break_off(output)
+    moved = output.with_name("moved")
+    shutil.move(f"{output}.parts", f"{moved}.parts")
+    embed = Embedder()
+    run(moved, embed=embed)
+    check(moved)
+    assert embed.num_read == 40 - kept

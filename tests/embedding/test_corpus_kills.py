@@ -1,0 +1,180 @@
+"""Jobs that are killed outright, at any moment."""
+
+import functools
+import itertools
+import os
+import signal
+import sys
+import traceback
+
+import pytest
+from embedding.small_corpus import Embedder
+from embedding.small_corpus import check
+from embedding.small_corpus import num_sentences
+from embedding.small_corpus import run
+from embedding.small_corpus import shards
+
+from keras_elmo.formats.embedding_files import LAYOUTS
+
+# Python 3.12 warns of forks beside threads; the child runs none of theirs.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="There is no os.fork."),
+]
+NUM_KILLS = 18  # In each of the layouts.
+FINISHED, FAILED = 0, 1
+
+
+def run_in_child(output, kill_at=None, **kwargs):
+    """Runs the job in a child, which is killed at its n-th event.
+
+    Returns how it ended: `FINISHED` or the number of the signal.
+    """
+    child = os.fork()
+    if child == 0:
+        status = FAILED
+        try:
+            run_with_events(output, kill_at, **kwargs)
+            status = FINISHED
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return os.WTERMSIG(status) or os.WEXITSTATUS(status)
+
+
+def run_with_events(output, kill_at, **kwargs):
+    """Counts what a kill may fall between, into the file `events`.
+
+    The system calls that Python makes on files of the job, and a sentence that
+    is embedded or merged, as their data are then half written.
+    """
+    numbers = itertools.count(1)
+    folder = str(output.parent)
+
+    def event():
+        if next(numbers) == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def audit(name, arguments):
+        is_ours = any(str(a).startswith(folder) for a in arguments)
+        if is_ours and name.startswith(("open", "os.", "shutil.", "tempfile.")):
+            event()
+
+    class Embedding(Embedder):
+        def __call__(self, sentences):
+            for vectors in super().__call__(sentences):
+                event()
+                yield vectors
+
+    fsync = os.fsync
+    os.fsync = lambda handle: (event(), fsync(handle), event())
+    # An audit hook stays for good; so does the child for its own good.
+    sys.addaudithook(audit)
+    run(output, embed=Embedding(), on_merge=lambda _: event(), **kwargs)
+    num_events = next(numbers) - 1
+    output.with_name("events").write_text(str(num_events))
+
+
+@pytest.fixture(scope="module")
+def num_events(tmp_path_factory):
+    """The number of events of a whole job, by layout."""
+
+    @functools.cache
+    def count(layout):
+        folder = tmp_path_factory.mktemp("events")
+        # The first one may import and make folders.
+        assert run_in_child(folder / "first", layout=layout) == FINISHED
+        (folder / "events").unlink()
+        assert run_in_child(folder / "second", layout=layout) == FINISHED
+        check(folder / "second", layout=layout)
+        return int((folder / "events").read_text())
+
+    return count
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kill", range(NUM_KILLS))
+def test_a_kill_at_any_point_does_no_harm(tmp_path, num_events, layout, kill):
+    output = tmp_path / "vectors"
+    last = num_events(layout)
+    assert last > 150
+    kill_at = 1 + round(kill * (last - 1) / (NUM_KILLS - 1))
+    status = run_in_child(output, kill_at, layout=layout)
+    assert status == signal.SIGKILL
+    if output.exists():
+        check(output, layout=layout)
+        finished = 40
+    else:
+        finished = sum(map(num_sentences, shards(output)))
+
+    embed = Embedder()
+    if not shards(output) and output.exists():
+        # All but the folder was gone already.
+        with pytest.raises(FileExistsError):
+            run(output, embed=embed, layout=layout)
+    else:
+        run(output, embed=embed, layout=layout)
+        assert embed.num_read == 40 - finished
+    check(output, layout=layout)
+    assert os.listdir(tmp_path) == ["vectors"]
+    assert output.read_bytes() == whole(tmp_path, layout)
+
+
+def whole(tmp_path, layout):
+    """What a job gives that was never broken."""
+    run(tmp_path / "whole", layout=layout)
+    return (tmp_path / "whole").read_bytes()
+
+
+def test_a_job_that_is_killed_again_and_again_gets_done(tmp_path):
+    output = tmp_path / "vectors"
+    finished = [0]
+    while not output.exists():
+        assert len(finished) < 50
+        kill_at = 45 + 2 * len(finished)
+        run_in_child(output, kill_at, overwrite=True)
+        if not output.exists():
+            finished.append(len(shards(output)))
+    check(output)
+    assert len(finished) > 5
+    assert finished == sorted(finished)
+    assert finished[-1] > 5
+    run(output, overwrite=True)
+    check(output)
+    assert "vectors.parts" not in os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("kill", range(8))
+def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path, num_events, kill):
+    output = tmp_path / "vectors"
+    output.write_text("old")
+    # The end, where the file is replaced.
+    kill_at = num_events("allennlp") - 3 * kill
+    run_in_child(output, kill_at, overwrite=True)
+    if output.read_bytes() != b"old":
+        check(output)
+    if os.path.exists(f"{output}.parts/job.json"):
+        embed = Embedder()
+        run(output, embed=embed, overwrite=True)
+        assert embed.num_read == 0
+    check(output)
+
+
+def test_what_a_kill_left_half_written_is_removed(tmp_path, num_events):
+    output = tmp_path / "vectors"
+    parts = tmp_path / "vectors.parts"
+    left = set()
+
+    def embed(sentences):
+        # At the start, as it may be as large as the whole file.
+        assert not list(parts.glob(".*"))
+        yield from Embedder()(sentences)
+
+    for kill_at in range(20, num_events("allennlp"), 17):
+        run_in_child(output, kill_at, restart=True, overwrite=True)
+        left.update(p.name[1:6] for p in parts.glob(".*"))
+        run(output, embed=embed, overwrite=True)
+        assert os.listdir(tmp_path) == ["vectors"]
+    assert {"merge", "shard"} <= left

@@ -1,0 +1,265 @@
+import codecs
+import gzip
+import io
+import itertools
+import sys
+import tracemalloc
+
+import pytest
+
+from keras_elmo.text import Sentence
+from keras_elmo.text import read_corpus
+
+CONLLU = """\
+# sent_id = 1
+# text = Don't go.
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDo\tdo\tAUX\t_\t_\t3\taux\t_\t_
+2\tn't\tnot\tPART\t_\t_\t3\tadvmod\t_\t_
+3\tgo\tgo\tVERB\t_\t_\t0\troot\t_\t_
+3.1\tthere\t_\t_\t_\t_\t_\t_\t_\t_
+4\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_
+
+1\t10 000\t_\tNUM\t_\t_\t0\troot\t_\t_
+2\t_\t_\tSYM\t_\t_\t1\tdep\t_\t_
+
+"""
+CONLLU_SENTENCES = [
+    Sentence("Do n't go .", ["Do", "n't", "go", "."]),
+    Sentence("10 000 _", ["10 000", "_"]),
+]
+
+
+def write(path, content):
+    if isinstance(content, str):
+        content = content.encode()
+    path.write_bytes(content)
+    return path
+
+
+def use_standard_input(monkeypatch, content):
+    file = io.BufferedReader(io.BytesIO(content))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file, "ascii"))
+
+
+@pytest.mark.parametrize(
+    "content, expected",
+    [
+        ("", []),
+        ("\n", [("", [])]),
+        ("a b\nc\n", [("a b", ["a", "b"]), ("c", ["c"])]),
+        ("a b\nc", [("a b", ["a", "b"]), ("c", ["c"])]),
+        (
+            "a\n\n\nb\n\n",
+            [("a", ["a"]), *[("", [])] * 2, ("b", ["b"]), ("", [])],
+        ),
+        ("  a   b  \n   \n", [("  a   b  ", ["a", "b"]), ("   ", [])]),
+        ("a b\r\n\r\nc\r\n", [("a b", ["a", "b"]), ("", []), ("c", ["c"])]),
+        ("a\r\r\n", [("a\r", ["a\r"])]),
+        ("a\rb c\n", [("a\rb c", ["a\rb", "c"])]),
+    ],
+)
+def test_a_line_is_a_sentence(tmp_path, content, expected):
+    path = write(tmp_path / "corpus.txt", content)
+    assert list(read_corpus(path)) == expected
+
+
+@pytest.mark.parametrize(
+    "character",
+    ["\t", "\u00a0", "\u3000", "\u2028", "\u2029", "\x85", "\v", "\f", "\0"],
+)
+def test_only_a_space_parts_tokens_and_only_a_newline_parts_lines(
+    tmp_path, character
+):
+    line = f"{character}a{character}b {character} c{character}"
+    path = write(tmp_path / "corpus.txt", f"{line}\n{line}\n")
+    tokens = [f"{character}a{character}b", character, f"c{character}"]
+    assert list(read_corpus(path)) == [Sentence(line, tokens)] * 2
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    path = write(
+        tmp_path / "corpus.txt", codecs.BOM_UTF8 + b"a\n\xef\xbb\xbfb\n"
+    )
+    assert [s.tokens for s in read_corpus(path)] == [["a"], ["\ufeffb"]]
+
+
+def test_bytes_that_are_not_utf8_are_told_by_line_and_byte(tmp_path):
+    content = codecs.BOM_UTF8 + "é\n".encode() + b"\n" + b"fine b\xff\xc3d\n"
+    path = write(tmp_path / "corpus.txt", content)
+    sentences = read_corpus(path)
+    assert [next(sentences).text, next(sentences).text] == ["é", ""]
+    with pytest.raises(ValueError, match="must be UTF-8") as info:
+        next(sentences)
+    assert f"'{path}'" in str(info.value)
+    assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
+    assert content[13:14] == b"\xff"
+    assert "--encoding-errors replace" in str(info.value)
+
+
+def test_the_place_of_a_bad_byte_is_right_in_the_first_line(tmp_path):
+    path = write(tmp_path / "corpus.txt", codecs.BOM_UTF8 + b"a\xff")
+    with pytest.raises(ValueError, match="in line 1, at byte 4 of the text"):
+        list(read_corpus(path))
+
+
+def test_bytes_that_are_not_utf8_can_be_replaced(tmp_path):
+    path = write(tmp_path / "corpus.txt", b"a\xffb \xff\n\xed\xa0\x80\n")
+    texts = [s.text for s in read_corpus(path, errors="replace")]
+    assert texts == ["a\ufffdb \ufffd", "\ufffd" * 3]
+
+
+def test_conllu_gives_the_words_forms(tmp_path):
+    path = write(tmp_path / "corpus.conllu", CONLLU)
+    assert list(read_corpus(path)) == CONLLU_SENTENCES
+    windows = write(tmp_path / "windows.conllu", CONLLU.replace("\n", "\r\n"))
+    assert list(read_corpus(windows)) == CONLLU_SENTENCES
+    no_end = write(tmp_path / "no_end.conllu", CONLLU.strip())
+    assert list(read_corpus(no_end)) == CONLLU_SENTENCES
+
+
+def test_conllu_of_a_treebank(shared):
+    path = shared / "data/ud_english_ewt/dev.conllu"
+    sentences = list(read_corpus(path))
+    assert len(sentences) == 2001
+    expected = [
+        line.split("\t")[1]
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.split("\t")[0].isdigit()
+    ]
+    assert [t for s in sentences for t in s.tokens] == expected
+
+
+@pytest.mark.parametrize(
+    "bad", ["no tabs", "x\tform\t_", "2-1\tform\t_", "1..2\tform"]
+)
+def test_a_bad_line_of_conllu_is_told(tmp_path, bad):
+    lines = CONLLU.splitlines()
+    lines[9] = bad
+    path = write(tmp_path / "corpus.conllu", "\n\n" + "\n".join(lines))
+    sentences = read_corpus(path)
+    assert next(sentences) == CONLLU_SENTENCES[0]
+    with pytest.raises(ValueError, match="is not CoNLL-U in line 12: ") as info:
+        list(sentences)
+    assert f"'{path}'" in str(info.value)
+    assert f"Received: {bad!r}" in str(info.value)
+
+
+def test_conllu_with_columns_of_other_names(tmp_path):
+    columns = "# global.columns = ID UPOS FORM\n"
+    path = write(tmp_path / "a.conllu", columns + "1\tNOUN\tcat\n\n1\tX\ty\n")
+    assert [s.text for s in read_corpus(path)] == ["cat", "y"]
+    path = write(tmp_path / "b.conllu", "# global.columns = ID UPOS\n1\tNOUN\n")
+    with pytest.raises(ValueError, match=r"in line 1: KeyError\(.*form"):
+        list(read_corpus(path))
+
+
+def test_conllu_not_installed(tmp_path, monkeypatch):
+    path = write(tmp_path / "corpus.conllu", CONLLU)
+    monkeypatch.setitem(sys.modules, "conllu", None)
+    with pytest.raises(ImportError, match=r"'keras-elmo\[conllu\]'"):
+        read_corpus(path)
+
+
+@pytest.mark.parametrize(
+    "name, format",
+    [
+        ("corpus.conllu", None),
+        ("corpus.conllu.gz", None),
+        ("corpus.txt", "conllu"),
+        ("corpus.gz", "conllu"),
+    ],
+)
+def test_format_and_gzip(tmp_path, name, format):
+    content = CONLLU.encode()
+    if name.endswith(".gz"):
+        content = gzip.compress(content)
+    path = write(tmp_path / name, content)
+    assert list(read_corpus(path, format)) == CONLLU_SENTENCES
+    assert list(read_corpus(str(path), format)) == CONLLU_SENTENCES
+
+
+def test_text_is_the_default_format(tmp_path):
+    path = write(tmp_path / "corpus.conll", "1\ta b")
+    assert list(read_corpus(path)) == [Sentence("1\ta b", ["1\ta", "b"])]
+    path = write(tmp_path / "corpus.conllu", "1\ta b")
+    assert list(read_corpus(path, "text")) == [("1\ta b", ["1\ta", "b"])]
+
+
+def test_gzip_of_several_members(tmp_path):
+    content = gzip.compress(b"a\nb") + gzip.compress(b"c\n")
+    path = write(tmp_path / "corpus.gz", content)
+    assert [s.text for s in read_corpus(path)] == ["a", "bc"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input(monkeypatch, pack):
+    use_standard_input(monkeypatch, pack("é b\r\n\nc".encode()))
+    assert list(read_corpus("-")) == [
+        ("é b", ["é", "b"]),
+        ("", []),
+        ("c", ["c"]),
+    ]
+    use_standard_input(monkeypatch, pack(CONLLU.encode()))
+    assert list(read_corpus("-", "conllu")) == CONLLU_SENTENCES
+    assert not sys.stdin.buffer.closed
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 11, 100, -9, -4, -1])
+def test_a_gzip_that_is_cut_off(tmp_path, length):
+    packed = gzip.compress(bytes(range(32, 127)) * 100 + b"\n")
+    path = write(tmp_path / "corpus.txt.gz", packed[:length])
+    with pytest.raises(ValueError, match="cut off") as info:
+        list(read_corpus(path))
+    assert f"'{path}'" in str(info.value)
+
+
+@pytest.mark.parametrize("place", [20, -6])
+def test_a_gzip_that_is_damaged(tmp_path, place):
+    packed = bytearray(gzip.compress("\n".join(map(str, range(999))).encode()))
+    packed[place] ^= 255
+    path = write(tmp_path / "corpus.gz", packed)
+    with pytest.raises(ValueError, match="cannot be unpacked") as info:
+        list(read_corpus(path))
+    assert f"'{path}'" in str(info.value)
+
+
+def test_no_file_and_no_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no corpus file '.*none.txt'"):
+        read_corpus(tmp_path / "none.txt")
+    with pytest.raises(ValueError, match="Received a folder: ") as info:
+        read_corpus(tmp_path)
+    assert str(tmp_path) in str(info.value)
+
+
+@pytest.mark.parametrize(
+    "arguments, named",
+    [
+        ({"format": "conll"}, "`format`"),
+        ({"format": ""}, "`format`"),
+        ({"errors": "ignore"}, "`errors`"),
+    ],
+)
+def test_arguments_are_checked(tmp_path, arguments, named):
+    path = write(tmp_path / "corpus.txt", "a")
+    with pytest.raises(ValueError, match=named) as info:
+        read_corpus(path, **arguments)
+    (received,) = arguments.values()
+    assert f"Received: {received!r}" in str(info.value)
+
+
+@pytest.mark.parametrize("name", ["corpus.txt.gz", "corpus.conllu.gz"])
+def test_a_long_corpus_takes_no_more_memory(tmp_path, name):
+    path = tmp_path / name
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for i in range(1000):
+            file.write(f"1\t{i}\n\n".encode() * 20)
+    with open(path, "rb") as file:
+        assert len(gzip.decompress(file.read())) > 100_000
+    list(itertools.islice(read_corpus(path), 100))
+    tracemalloc.start()
+    for _ in read_corpus(path):
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000
