@@ -1,171 +1,100 @@
-"""Compares the speed of this package with AllenNLP's; see README.md."""
+"""Measures this package, and other ELMos beside it; see README.md."""
 
 import argparse
-import contextlib
-import os
+import datetime
+import json
 import pathlib
-import platform
-import statistics
-import subprocess
-import sys
 import tempfile
 
-import numpy as np
+import machine
+import report
+import sections
+from bench import Bench
+from implementations import find_implementations
 
-from keras_elmo.text import batch_to_ids
+# Those that share processes, in this order.
+RUNNING = ("throughput", "latency", "growth")
+SECTIONS = ("machine", *RUNNING, "memory", "load", "training")
 
-HERE = pathlib.Path(__file__).parent
-
-
-def read_sentences(path, limit):
-    """The first sentences of a CoNLL-U file, or of one sentence a line."""
-    text = pathlib.Path(path).read_text(encoding="utf-8")
-    if path.endswith(".conllu"):
-        blocks = (block.splitlines() for block in text.split("\n\n"))
-        sentences = [
-            [
-                line.split("\t")[1]
-                for line in block
-                if line.split("\t")[0].isdigit()
-            ]
-            for block in blocks
-        ]
-    else:
-        sentences = [line.split() for line in text.splitlines()]
-    return [sentence for sentence in sentences if sentence][:limit]
-
-
-def make_batches(sentences, batch_size, budget):
-    """In file order, or by length with `budget` tokens a batch."""
-    if not budget:
-        return [
-            sentences[i : i + batch_size]
-            for i in range(0, len(sentences), batch_size)
-        ]
-    batches = [[]]
-    for sentence in sorted(sentences, key=len):
-        if (len(batches[-1]) + 1) * len(sentence) > budget and batches[-1]:
-            batches.append([])
-        batches[-1].append(sentence)
-    return batches
-
-
-class Worker:
-    """One implementation in its own process."""
-
-    def __init__(self, name, command, folder, batches, output):
-        self.name, self.output, self.seconds = name, output, []
-        program, *options = command[1:]
-        self.process = subprocess.Popen(
-            [command[0], program, folder, batches, output, *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.load_seconds = self._answer()
-
-    def _answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"{self.name} ended: run its worker by hand to see why.")
-        return float(line)
-
-    def time_once(self):
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-        self.seconds.append(self._answer())
-
-    def close(self):
-        self.process.communicate()
-
-
-def gemm_gigaflops(size=2048, repeats=10):
-    """The machine's float32 matrix product, as NumPy's library does it."""
-    import time
-
-    a = np.random.default_rng(0).normal(size=(size, size)).astype("float32")
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        a @ a
-        seconds.append(time.perf_counter() - start)
-    return 2 * size**3 / statistics.median(seconds) / 1e9
+QUICK = {
+    "sentences": 32,
+    "turns": 1,
+    "latency_repeats": 5,
+    "growth_tokens": 320,
+    "growth_corpus": 1024,
+    "training_steps": 1,
+}
 
 
 def main():
+    arguments = parse_arguments()
+    output = pathlib.Path(arguments.output)
+    output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        implementations = find_implementations(arguments, folder)
+        with Bench(arguments, folder, implementations) as bench:
+            bench.results.update(describe(bench))
+            for measure in steps(arguments.only):
+                measure(bench)
+                text = json.dumps(bench.results, indent=1)
+                (output / "results.json").write_text(text + "\n")
+    report.write(output)
+
+
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", required=True, help="folder of the biLM")
-    parser.add_argument("--text", required=True, help="CoNLL-U or plain text")
-    parser.add_argument("--sentences", type=int, default=192)
-    parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--allennlp-python", help="Python that has AllenNLP")
+    add = parser.add_argument
+    add("--model", required=True, help="folder of the biLM")
+    add("--text", required=True, help="CoNLL-U, or one sentence a line")
+    add("--output", required=True, help="folder to write the results to")
+    add("--allennlp-python", help="a Python that has AllenNLP")
+    add("--bilm-tf-python", help="a Python that has bilm-tf")
+    add("--simple-elmo-python", help="a Python that has simple_elmo")
+    add("--only", nargs="+", choices=SECTIONS, default=SECTIONS)
+    add("--turns", type=int, default=3)
+    add("--sentences", type=int, default=192, help="for the throughput")
+    add("--latency-repeats", type=int, default=20, help="calls of each")
+    add("--growth-tokens", type=int, default=5120, help="of a point")
+    add("--growth-corpus", type=int, default=32768, help="for batch_tokens")
+    add("--training-steps", type=int, default=5)
+    add("--quick", action="store_true", help="see that all of it works")
     arguments = parser.parse_args()
-    sentences = read_sentences(arguments.text, arguments.sentences)
-    tokens = sum(map(len, sentences))
+    if arguments.quick:
+        vars(arguments).update(QUICK)
+    return arguments
 
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        contextlib.ExitStack() as stack,
-    ):
-        paths = {}
-        for key, budget in (("in file order", 0), ("by length", 2048)):
-            batches = make_batches(sentences, arguments.batch_size, budget)
-            paths[key] = os.path.join(folder, f"{len(paths)}.npz")
-            ids = {f"{i}": batch_to_ids(b) for i, b in enumerate(batches)}
-            np.savez(paths[key], **ids)
 
-        ours = [sys.executable, HERE / "worker_keras_elmo.py"]
-        plan = [
-            ("keras-elmo", ours, "in file order"),
-            ("keras-elmo, eager", [*ours, "compiled=false"], "in file order"),
-            ("keras-elmo", ours, "by length"),
-            (
-                "keras-elmo, mixed_bfloat16",
-                [*ours, 'dtype="mixed_bfloat16"'],
-                "by length",
-            ),
-        ]
-        if arguments.allennlp_python:
-            theirs = [arguments.allennlp_python, HERE / "worker_allennlp.py"]
-            plan.insert(0, ("AllenNLP", theirs, "in file order"))
-        workers = []
-        for name, command, order in plan:
-            output = os.path.join(folder, f"{len(workers)}.npy")
-            worker = Worker(
-                name, command, arguments.model, paths[order], output
-            )
-            stack.callback(worker.close)
-            workers.append((worker, order))
+def describe(bench):
+    """What the numbers depend on."""
+    arguments = bench.arguments
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine.describe(),
+        "model": bench.model.describe(),
+        "text": pathlib.Path(arguments.text).name,
+        "only": list(arguments.only),
+        "turns": arguments.turns,
+    }
 
-        first = np.load(workers[0][0].output)
-        for worker, order in workers[1:]:
-            if order == "in file order":
-                difference = np.abs(np.load(worker.output) - first).max()
-                scale = np.abs(first).max()
-                print(f"{worker.name}: differs by {difference / scale:.1e}")
-                if difference > 1e-4 * scale:
-                    sys.exit("The vectors disagree, so nothing was timed.")
-        for _ in range(arguments.repeats):
-            for worker, _ in workers:
-                worker.time_once()
 
-    peak = gemm_gigaflops()
-    print(
-        f"\n{platform.processor() or platform.machine()}, {os.cpu_count()} "
-        f"cores, float32 matrix product {peak:.0f} GFLOP/s; {len(sentences)} "
-        f"sentences, {tokens} tokens; medians of {arguments.repeats} turns.\n"
-    )
-    print("| | batches | first vector (s) | tokens a second | ratio |")
-    print("| --- | --- | --- | --- | --- |")
-    for worker, order in workers:
-        seconds = statistics.median(worker.seconds)
-        ratios = [b / a for a, b in zip(worker.seconds, workers[0][0].seconds)]
-        print(
-            f"| {worker.name} | {order} | {worker.load_seconds:.1f} | "
-            f"{tokens / seconds:,.0f} | {statistics.median(ratios):.2f} |"
-        )
+def steps(only):
+    """Yields functions of a `Bench`, one after the other."""
+    if "machine" in only:
+        yield Bench.measure_machine
+    wanted = [name for name in RUNNING if name in only]
+    if "memory" in only and "throughput" not in only:
+        wanted.insert(0, "throughput")  # The memory is that of its passes.
+    together = [*wanted, *(["load"] if "load" in only else [])]
+    if together:
+        yield lambda bench: sections.start(bench, bench.of(*together))
+        yield from (getattr(sections, name) for name in wanted)
+        yield Bench.close_workers
+    if "load" in only:
+        yield sections.load
+    if "training" in only:
+        yield sections.training
+    if "machine" in only:
+        yield Bench.measure_machine
 
 
 if __name__ == "__main__":

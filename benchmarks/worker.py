@@ -1,35 +1,126 @@
-"""A process that times one implementation, a pass at a time, when told to.
+"""A process that runs one implementation as it is told to.
 
-Called as `worker_X.py FOLDER BATCHES.npz OUTPUT.npy [KEY=VALUE ...]`. It loads
-the model, writes the vectors of the first batch to OUTPUT.npy, prints the
-seconds this took, and then, for each line on its standard input, goes through
-all batches and prints the seconds. It needs nothing but NumPy and the
-implementation itself.
+A `worker_X.py` hands its function `load` to `serve`. That function takes the
+model's folder and options, and returns an object with
+
+- `vectors(sentences)`: one float32 array `(layers, tokens, width)` for each
+  sentence, a list of words; `layers` is 1 if they come mixed;
+- `reset(**settings)`: makes ready for a pass, as if there had been none;
+- `train(sentences)`, if it can: one training step; returns the loss.
+
+Requests are lines of JSON on the standard input, `[name, arguments]`, each a
+method of `Calls`; the answers, lines of JSON on the standard output. Nothing is
+needed but NumPy and the implementation itself.
 """
 
+import collections
+import importlib.metadata
 import json
+import pathlib
 import sys
 import time
 
 import numpy as np
 
+PACKAGES = (
+    "keras_elmo",
+    "allennlp",
+    "bilm",
+    "simple_elmo",
+    "tensorflow",
+    "keras",
+    "tf_keras",
+    "torch",
+    "numpy",
+    "h5py",
+)
 
-def serve(load):
-    folder, batches, output, *options = sys.argv[1:]
-    options = {
-        key: json.loads(value)
-        for key, value in (option.split("=") for option in options)
-    }
-    with np.load(batches) as file:
-        batches = [file[f"{i}"] for i in range(len(file))]
-    start = time.perf_counter()
-    call = load(folder, **options)
-    vectors = call(batches[0])
-    print(time.perf_counter() - start, flush=True)
-    np.save(output, vectors)
-    call(batches[-1])
-    for _ in sys.stdin:
+
+def serve(load, prepare=None):
+    """Answers requests to an implementation until there are no more.
+
+    Args:
+        load: Function as above.
+        prepare: Function with the same arguments, called before the time of
+            loading begins.
+    """
+    answer_requests(Calls(load, prepare))
+
+
+def answer_requests(calls):
+    """Answers each request by a method of `calls`."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # Libraries print, too.
+    for line in sys.stdin:
+        name, arguments = json.loads(line)
+        answer = getattr(calls, name)(**arguments)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+class Calls:
+    """The requests that a worker answers."""
+
+    def __init__(self, load, prepare):
+        self._load, self._prepare = load, prepare
+
+    def load(self, folder, options):
+        """Loads the model; seconds until the first word's vector."""
+        if self._prepare:
+            self._prepare(folder, **options)
         start = time.perf_counter()
-        for ids in batches:
-            call(ids)
-        print(time.perf_counter() - start, flush=True)
+        self._model = self._load(folder, **options)
+        self._model.reset()
+        _exhaust(self._model.vectors([["word"]]))
+        return time.perf_counter() - start
+
+    def save_vectors(self, sentences, path):
+        """Writes the vectors, end to end: (layers, tokens, width)."""
+        self._model.reset()
+        vectors = list(self._model.vectors(sentences))
+        np.save(path, np.concatenate(vectors, axis=1))
+
+    def time(self, batches, settings, calls=1, untimed_calls=0):
+        """Seconds of each call, in which all batches are gone through."""
+        self._model.reset(**settings)
+        seconds = []
+        for _ in range(untimed_calls + calls):
+            start = time.perf_counter()
+            for batch in batches:
+                _exhaust(self._model.vectors(batch))
+            seconds.append(time.perf_counter() - start)
+        return seconds[untimed_calls:]
+
+    def train(self, sentences):
+        """Seconds and loss of one training step."""
+        self._model.reset()
+        start = time.perf_counter()
+        loss = self._model.train(sentences)
+        return {"seconds": time.perf_counter() - start, "loss": loss}
+
+    def peak_megabytes(self):
+        """The most memory that this process has held."""
+        status = pathlib.Path("/proc/self/status").read_text()
+        (line,) = (x for x in status.splitlines() if x.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+
+    def versions(self):
+        """Of Python, and of the packages that are in use."""
+        versions = {"python": sys.version.split()[0]}
+        for name in PACKAGES:
+            if name in sys.modules:
+                versions[name] = _version(name)
+        return versions
+
+
+def _exhaust(iterable):
+    collections.deque(iterable, maxlen=0)
+
+
+def _version(name):
+    try:
+        return sys.modules[name].__version__
+    except AttributeError:
+        pass
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,82 @@
+"""Whether all implementations compute the same."""
+
+import sys
+
+import numpy as np
+from bench import tell
+
+NUM_SENTENCES = 32
+
+LARGEST_DIFFERENCE = 1e-5
+"""Of float32 vectors, as a part of the largest value."""
+LARGEST_ERROR = 1e-2
+"""Of others: the norm of the difference, as a part of the norm."""
+LARGEST_LOSS_DIFFERENCE = 1e-4
+"""Of training losses, as a part of the loss."""
+
+
+def compare_vectors(bench, implementations):
+    """Compares the first batch's vectors; ends the program if they differ.
+
+    Each is compared with the first float32 implementation that gives all
+    layers, AllenNLP's if it is there.
+    """
+    vectors = {i.name: _vectors(bench, i) for i in implementations}
+    expected = next(
+        vectors[i.name]
+        for i in implementations
+        if i.precision == "float32" and len(vectors[i.name]) > 1
+    )
+    bench.results["agreement"] = {
+        i.name: _compare(i, vectors[i.name], expected) for i in implementations
+    }
+
+
+def _vectors(bench, implementation):
+    path = bench.folder / "vectors.npy"
+    bench.call(
+        implementation,
+        "save_vectors",
+        sentences=bench.text[:NUM_SENTENCES],
+        path=str(path),
+    )
+    return np.load(path)
+
+
+def _compare(implementation, vectors, expected):
+    """Returns the largest difference, or the error of each layer."""
+    if len(vectors) == 1:  # An untrained mix.
+        expected = expected.mean(axis=0, keepdims=True)
+    if vectors.shape != expected.shape:
+        sys.exit(
+            f"{implementation.name} gives vectors of shape {vectors.shape}, "
+            f"and not {expected.shape}: nothing more is timed."
+        )
+    difference = vectors - expected
+    if implementation.precision == "float32":
+        measured = [np.abs(difference).max() / np.abs(expected).max()]
+        limit = LARGEST_DIFFERENCE
+    else:
+        norm = np.linalg.norm
+        measured = norm(difference, axis=(1, 2)) / norm(expected, axis=(1, 2))
+        limit = LARGEST_ERROR
+    _check(implementation.name, measured, limit)
+    return [float(x) for x in measured]
+
+
+def compare_losses(losses):
+    """Compares {name: list of losses}; ends the program if they differ."""
+    expected = next(iter(losses.values()))
+    for name, values in losses.items():
+        measured = [abs(x / y - 1) for x, y in zip(values, expected)]
+        _check(f"{name}, losses", measured, LARGEST_LOSS_DIFFERENCE)
+
+
+def _check(name, measured, limit):
+    numbers = ", ".join(f"{x:.1e}" for x in measured)
+    tell(f"{name}: differs by {numbers}")
+    if not max(measured) < limit:
+        sys.exit(
+            f"{name} differs by {numbers}, more than {limit:.0e}: nothing "
+            "more is timed."
+        )

@@ -1,0 +1,148 @@
+"""What is compared, each implementation in a process of its own."""
+
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+from typing import Any
+from typing import NamedTuple
+
+HERE = pathlib.Path(__file__).parent
+LOG_LINES = 20
+
+# The sections in which an implementation that embeds takes part.
+EMBEDDING = ("throughput", "memory", "load")
+
+
+class Implementation(NamedTuple):
+    """One row of the tables."""
+
+    name: str
+    python: str
+    program: str
+    sections: tuple[str, ...]
+    options: dict[str, Any] = {}
+    """Of the program's `load`."""
+    precision: str = "float32"
+    """Of its weights: a key of `workloads.BYTES`."""
+    batch_size: int | None = 32
+    """`None` if it takes a text whole."""
+    latency_settings: dict[str, Any] = {}
+    """For the calls with one sentence."""
+
+
+def find_implementations(arguments, folder):
+    """Returns the peers that are there, then this package's own ways.
+
+    Args:
+        arguments: The program's.
+        folder: A folder for exported models.
+    """
+    return [*_peers(arguments), *_own(pathlib.Path(folder))]
+
+
+def _peers(arguments):
+    sections = (*EMBEDDING, "latency")
+    peers = [
+        ("AllenNLP", arguments.allennlp_python, "worker_allennlp.py"),
+        ("bilm-tf", arguments.bilm_tf_python, "worker_bilm_tf.py"),
+        ("simple_elmo", arguments.simple_elmo_python, "worker_simple_elmo.py"),
+    ]
+    found = [
+        Implementation(name, python, program, sections)
+        for name, python, program in peers
+        if python
+    ]
+    if arguments.allennlp_python:
+        trainable = Implementation(
+            "AllenNLP",
+            arguments.allennlp_python,
+            "worker_allennlp.py",
+            ("training",),
+            {"trainable": True},
+        )
+        found.append(trainable)
+    return found
+
+
+def _own(folder):
+    def own(name, sections, program="worker_keras_elmo.py", **kwargs):
+        name = f"keras-elmo, {name}"
+        return Implementation(name, sys.executable, program, sections, **kwargs)
+
+    return [
+        own(
+            "layer",
+            (*EMBEDDING, "latency", "growth"),
+            options={"kind": "layer"},
+        ),
+        own(
+            "embedder",
+            (*EMBEDDING, "latency", "growth"),
+            options={"kind": "embedder"},
+            batch_size=None,
+            latency_settings={"cache_words": 0},
+        ),
+        own(
+            "embedder in bfloat16",
+            EMBEDDING,
+            options={"kind": "embedder", "dtype": "mixed_bfloat16"},
+            precision="bfloat16",
+            batch_size=None,
+        ),
+        own(
+            "SavedModel",
+            ("latency", "load"),
+            "worker_saved_model.py",
+            options={"exported": str(folder / "saved_model")},
+        ),
+        own(
+            "layer in a model",
+            ("training",),
+            options={"kind": "training", "trainable": True},
+        ),
+    ]
+
+
+class Worker:
+    """A program that answers requests, in its own process.
+
+    Args:
+        name: String, for messages.
+        python: Path of the Python that runs it.
+        program: Name of a file in this folder.
+        log: `Path` of a file to write what it prints to.
+    """
+
+    def __init__(self, name, python, program, log):
+        self._name, self._log = name, log
+        with log.open("w") as file:
+            self._process = subprocess.Popen(
+                [python, HERE / program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                text=True,
+            )
+
+    def call(self, request, **arguments):
+        """Sends a request and returns the answer to it."""
+        try:
+            print(json.dumps([request, arguments]), file=self._process.stdin)
+            self._process.stdin.flush()
+            return json.loads(self._process.stdout.readline())
+        except (BrokenPipeError, json.JSONDecodeError):
+            self._fail()
+
+    def _fail(self):
+        self._process.wait()
+        lines = self._log.read_text(errors="replace").splitlines()
+        lines = [*lines[-LOG_LINES:], f"{self._name} has ended, see above."]
+        sys.exit("\n".join(lines))
+
+    def close(self):
+        """Ends the process."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.wait()

@@ -1,0 +1,91 @@
+"""The machine: what it is, and how fast it multiplies and reads.
+
+Run as a program it is a worker (see worker.py), one that measures.
+"""
+
+import os
+import pathlib
+import platform
+import statistics
+import time
+
+FLAGS = (
+    "avx2",
+    "avx512f",
+    "avx512_vnni",
+    "avx512_bf16",
+    "amx_tile",
+    "amx_bf16",
+    "amx_int8",
+)
+MATRIX_SIZE = 2048
+BYTES_TO_READ = 2**29
+
+
+def describe():
+    info = _cpu_info()
+    flags = info.get("flags", "").split()
+    return {
+        "cpu": info.get("model name", platform.machine()),
+        "cores": len(os.sched_getaffinity(0)),
+        "flags": [flag for flag in FLAGS if flag in flags],
+        "memory_gb": round(
+            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+        ),
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def _cpu_info():
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return {}
+    lines = text.split("\n\n")[0].splitlines()
+    pairs = (line.split(":", 1) for line in lines if ":" in line)
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+class Machine:
+    """Measures; a call takes a second or two."""
+
+    def __init__(self):
+        import tensorflow as tf
+
+        generator = tf.random.Generator.from_seed(0)
+        matrix = generator.normal((MATRIX_SIZE, MATRIX_SIZE))
+        half = tf.cast(matrix, "bfloat16")
+        array = matrix.numpy()
+        large = tf.ones((BYTES_TO_READ // 4,))
+        self._tasks = {
+            "float32_numpy": lambda: array @ array,
+            "float32_tensorflow": lambda: tf.matmul(matrix, matrix)[0].numpy(),
+            "bfloat16": lambda: tf.matmul(half, half)[0].numpy(),
+            "read": lambda: tf.reduce_sum(large).numpy(),
+        }
+
+    def measure(self):
+        """GFLOP/s of matrix products, GB/s of reading."""
+        flops = 2 * MATRIX_SIZE**3
+        return {
+            name: (BYTES_TO_READ if name == "read" else flops)
+            / _median_seconds(task)
+            / 1e9
+            for name, task in self._tasks.items()
+        }
+
+
+def _median_seconds(task, repeats=5):
+    task()
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        task()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+if __name__ == "__main__":
+    from worker import answer_requests
+
+    answer_requests(Machine())

@@ -1,0 +1,54 @@
+"""Runs bilm-tf: its Batcher and its biLM in one session that is kept.
+
+Needs a Python in which `import bilm` works, for example TensorFlow 2 with a
+bilm-tf that uses `tensorflow.compat.v1`. See worker.py.
+"""
+
+import os
+import tempfile
+import types
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+
+import tensorflow.compat.v1 as tf
+from bilm import Batcher
+from bilm import BidirectionalLanguageModel
+from worker import serve
+
+
+def load(folder, max_batch_size=128):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as vocabulary:
+        vocabulary.write("<S>\n</S>\n<UNK>\n")
+        vocabulary.flush()
+        batcher = Batcher(vocabulary.name, 50)
+    ids = tf.placeholder("int32", (None, None, 50))
+    bilm = BidirectionalLanguageModel(
+        f"{folder}/options.json",
+        f"{folder}/weights.hdf5",
+        max_batch_size=max_batch_size,
+    )
+    output = bilm(ids)["lm_embeddings"]
+    # The states carried from batch to batch are the variables without a name.
+    states = [
+        variable
+        for variable in tf.global_variables()
+        if variable.op.name.startswith("bilm/Variable")
+    ]
+    to_zero = tf.variables_initializer(states)
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+
+    def vectors(sentences):
+        feed = {ids: batcher.batch_sentences(sentences)}
+        layers = session.run(output, feed)
+        return [x[:, : len(s)] for x, s in zip(layers, sentences)]
+
+    def reset():
+        session.run(to_zero)
+
+    return types.SimpleNamespace(vectors=vectors, reset=reset)
+
+
+if __name__ == "__main__":
+    serve(load)
