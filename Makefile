@@ -31,13 +31,14 @@ test-wheel: $(VENV)/installed-dev ## The built wheel, in an environment of its o
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	$(WHEEL_VENV)/bin/pip install --quiet dist/*.whl pytest
 	$(WHEEL_VENV)/bin/python -P tests/check_wheel.py
+	$(WHEEL_VENV)/bin/keras-elmo embed --help
 	$(WHEEL_VENV)/bin/python -P -m pytest -q $(WHEEL_TESTS)
 WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_reference.py
 
 test-backends: $(BACKENDS_VENV)/installed ## The layers on JAX and PyTorch
 	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
 	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
-BACKEND_TESTS := tests/layers tests/test_conformance.py tests/test_reference.py
+BACKEND_TESTS := tests/layers tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py
 
 test-oldest: ## The oldest versions supported
 	$(PYTHON) -m venv $(OLDEST_VENV)

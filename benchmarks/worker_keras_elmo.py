@@ -30,7 +30,9 @@ class Embedder:
     def reset(self, **settings):
         key = tuple(sorted(settings.items()))
         if key not in self._embedders:
-            self._embedders[key] = ElmoEmbedder(self._elmo, **settings)
+            embedder = ElmoEmbedder(self._elmo, **settings)
+            embedder.embed_sentence(["word"])  # Its graphs are traced now.
+            self._embedders[key] = embedder
         self._embedder = self._embedders[key]
         self._embedder.clear_cache()
 

@@ -4,6 +4,7 @@ import os
 
 from keras_elmo import formats
 from keras_elmo.commands.progress import CorpusProgress
+from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.embedding.corpus_job import embed_corpus
 from keras_elmo.formats.embedding_files import guess_layout
 from keras_elmo.formats.fingerprint import bilm_fingerprint
@@ -85,8 +86,6 @@ def _embed(arguments, model, sentences, progress):
     first = next(sentences, None)
     if first is None:  # Nothing is left to do: spare loading the model.
         return
-    from keras_elmo.embedding import ElmoEmbedder
-
     embedder = ElmoEmbedder.from_bilm(
         *model,
         dtype=arguments.compute_dtype,

@@ -33,7 +33,11 @@ class ElmoEmbedder:
 
     Sentences are laid end to end in the rows of a batch, so that no padding is
     computed, and words that came before are looked up. The vectors are those
-    that the layer gives for each sentence on its own, up to rounding.
+    that the layer gives for each sentence on its own, up to rounding; those of
+    `<S>` and `</S>` are not among them.
+
+    It is made for TensorFlow. On JAX each batch has a shape of its own and is
+    compiled anew; there and on PyTorch a batch takes more memory.
 
     Args:
         elmo: An `ElmoLayer` with character input, not stateful. It is used as
@@ -300,6 +304,9 @@ class ElmoEmbedder:
 
     def _embed_tokens(self, words):
         """Returns the token encoder's vectors of words: (words, dim)."""
+        # All that counts of a long word, and too much to be a boundary.
+        room = max(self._width, 5)
+        words = [word[:room] for word in words]
         number: dict[bytes, int] = {}
         for word in words:
             number.setdefault(word, len(number))
@@ -345,6 +352,11 @@ def _checked_elmo(elmo):
         raise ValueError(
             "`elmo` must read characters, by a `CharCNNEmbedding`. Received: "
             f"token_encoder={elmo.token_encoder}"
+        )
+    if not elmo.add_sentence_boundaries:
+        raise ValueError(
+            "`elmo` must add the sentence boundaries itself. Received: a layer "
+            "with `add_sentence_boundaries=False`"
         )
     if elmo.stateful:
         raise ValueError(

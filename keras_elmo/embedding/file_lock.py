@@ -1,10 +1,17 @@
 import contextlib
+import errno
 import os
+
+# What file systems say that have no locks.
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 @contextlib.contextmanager
 def file_lock(path):
     """Holds a lock file at `path`; the kernel frees it when a process dies.
+
+    Where there are no locks, on Windows and some network file systems, it
+    protects from nothing.
 
     Raises:
         BlockingIOError: If another process holds it.
@@ -28,3 +35,7 @@ def _try_lock(file, path):
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except (BlockingIOError, FileNotFoundError):
         return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return True

@@ -61,7 +61,7 @@ class BiLMEncoder(FreezableLayer):
         A list of `num_layers` tensors of shape
         `(batch, time, 2 * projection_dim)`, forward half first. With
         `return_state`, a pair of this list and the list of the states after
-        each sentence's last token:
+        each sentence's last token (`c` in float32, in half precision too):
         `[forward h, forward c, backward h, backward c]` for each layer in
         turn, `h` of shape `(batch, projection_dim)`, `c` of `(batch, units)`.
 
@@ -185,7 +185,9 @@ class BiLMEncoder(FreezableLayer):
         length = sequences.lengths(mask)  # (batch, 1)
         order = sequences.pack_order(mask)  # (batch, time)
         slots = sequences.pack_slots(mask)  # (batch, time)
-        num_steps = ops.shape(mask)[1] - omits_ends
+        num_steps = ops.shape(mask)[1]
+        if omits_ends:
+            num_steps = _one_less(num_steps)
         step = ops.arange(num_steps, dtype="int32")  # (steps,)
 
         # A direction reads `places` in turn; its output for a token is then at
@@ -344,6 +346,13 @@ class BiLMEncoder(FreezableLayer):
             "return_state": self.return_state,
             "stateful": self.stateful,
         }
+
+
+def _one_less(num_steps):
+    """One step less, but not the only one; an integer stays an integer."""
+    if isinstance(num_steps, int):
+        return max(num_steps - 1, min(num_steps, 1))
+    return ops.maximum(num_steps - 1, ops.minimum(num_steps, 1))
 
 
 def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):

@@ -29,7 +29,9 @@ class CarriedState:
             )
         if self.variables is None:
             self.variables = [
-                keras.Variable(state, trainable=False, name="carried_state")
+                keras.Variable(
+                    state, trainable=False, autocast=False, name="carried_state"
+                )
                 for state in encoder.get_initial_state(batch_size)
             ]
         expected = self.variables[0].shape[0]

@@ -129,6 +129,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         self.recurrent_kernel = self.add_weight(
             shape=(self.output_size, gates),
             initializer=for_large_matrix(fan_in_normal()),
+            autocast=False,
             name="recurrent_kernel",
         )
         self.bias = self.add_weight(
@@ -138,6 +139,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
             self.projection_kernel = self.add_weight(
                 shape=(self.units, self.projection_dim),
                 initializer=for_large_matrix(fan_in_normal()),
+                autocast=False,
                 name="projection_kernel",
             )
 
@@ -147,17 +149,26 @@ class ProjectedLSTMCell(keras.layers.Layer):
         return states[0], states
 
     def read_weights(self):
-        """Reads the variables, in the dtype of computation, for many steps."""
+        """Reads the variables, for many steps."""
         # The forget gate's +1 is part of the cell, not of the weights.
         forget_bias = np.repeat([0.0, 0.0, 1.0, 0.0], self.units)
         return LSTMWeights(
-            self._read(self.kernel),
-            self._read(self.bias) + self._read(forget_bias),
-            self._read(self.recurrent_kernel),
-            self._read(self.projection_kernel) if self.has_projection else None,
+            self._cast(self.kernel),
+            self._cast(self.bias) + self._cast(forget_bias),
+            self._read_for_steps(self.recurrent_kernel),
+            self._read_for_steps(self.projection_kernel)
+            if self.has_projection
+            else None,
         )
 
-    def _read(self, values):
+    def _read_for_steps(self, kernel):
+        # In training, the steps' gradients add up in the kernel's own dtype, so
+        # it is cast in each step; otherwise once.
+        if self.trainable:
+            return ops.convert_to_tensor(kernel)
+        return self._cast(kernel)
+
+    def _cast(self, values):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
 
     def step(self, projected_inputs, states, weights):
@@ -173,11 +184,13 @@ class ProjectedLSTMCell(keras.layers.Layer):
             The list of the new `h` and `c`.
         """
         h, c = states
-        gates = projected_inputs + ops.matmul(h, weights.recurrent_kernel)
+        recurrent_kernel = self._cast(weights.recurrent_kernel)
+        gates = projected_inputs + ops.matmul(h, recurrent_kernel)
         h, c = lstm_gates(ops.cast(gates, c.dtype), c, self.cell_clip)
         h = ops.cast(h, self.compute_dtype)
         if self.has_projection:
-            h = clip(ops.matmul(h, weights.projection_kernel), self.proj_clip)
+            projection_kernel = self._cast(weights.projection_kernel)
+            h = clip(ops.matmul(h, projection_kernel), self.proj_clip)
         return [h, c]
 
     def get_initial_state(self, batch_size=None):

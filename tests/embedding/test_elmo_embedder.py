@@ -45,6 +45,7 @@ def check_each(elmo, vectors, pick=lambda layers: layers):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-6)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("batch_tokens", [1, 12, 16384])
 @pytest.mark.parametrize("cache_words", [0, 3, 1000])
 def test_equals_the_layer_on_each_sentence_alone(
@@ -66,6 +67,7 @@ PICKS = {
 }
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", PICKS)
 def test_layers_are_chosen(elmo, name):
     layers, pick = PICKS[name]
@@ -84,6 +86,7 @@ def test_the_learned_mix():
     )
 
 
+@pytest.mark.slow_on_jax
 def test_any_iterable_is_read_lazily_and_in_order(elmo):
     read = []
 
@@ -144,6 +147,7 @@ def test_sentence_vectors_are_means_over_tokens(elmo, layers):
             assert not vector.any()
 
 
+@pytest.mark.slow_on_jax
 def test_a_very_long_sentence():
     elmo = make_elmo()
     sentence = [f"w{i % 50}" for i in range(5000)]
@@ -151,6 +155,23 @@ def test_a_very_long_sentence():
     assert [v.shape[1] for v in vectors] == [1, 5000, 1]
     expected = expected_layers(elmo, sentence)
     np.testing.assert_allclose(vectors[1], expected, rtol=1e-5, atol=2e-6)
+
+
+def test_long_words_are_known_by_what_counts_of_them(elmo, monkeypatch):
+    embedder = ElmoEmbedder(elmo)
+    seen = []
+    encode = embedder._encode_words
+    monkeypatch.setattr(
+        embedder._cache,
+        "_encode",
+        lambda words: seen.extend(words) or encode(words),
+    )
+    long = ["<S>" + "x" * 50, "<S>" + "x" * 60, "</S>" + "y" * 70, "</S>"]
+    vectors = embedder.embed_sentence(long)
+    expected = expected_layers(elmo, long)
+    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=2e-6)
+    assert len(seen) == 4  # the two boundaries, and two words
+    assert max(map(len, seen)) == 12
 
 
 def test_half_precision(elmo):
@@ -188,6 +209,7 @@ def test_from_bilm(elmo, tmp_path):
 TEXT = "The cat sat .\n\nAnother\tone\n"
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", ["path", "open file", "lines"])
 def test_a_file(elmo, tmp_path, kind):
     corpus = tmp_path / "corpus.txt"
@@ -264,6 +286,8 @@ def test_layers_that_cannot_be_embedded_with_are_refused():
         ElmoEmbedder(
             ElmoLayer(encoder, small.encoder, add_sentence_boundaries=False)
         )
+    with pytest.raises(ValueError, match="boundaries itself"):
+        ElmoEmbedder(make_elmo(add_sentence_boundaries=False))
 
 
 @pytest.mark.parametrize("argument", ["batch_tokens", "cache_words"])

@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 
 from keras_elmo.embedding.token_cache import TokenCache
@@ -47,6 +49,30 @@ def test_more_words_than_there_is_room_for():
     assert len(cache) == 2
     look_up(cache, words[::-1])
     assert len(cache) == 2
+
+
+def test_threads_share_a_cache():
+    cache = TokenCache(Encoder(), 20)
+    words = [bytes([97 + i % 26]) * (i + 1) for i in range(60)]
+    wrong = []
+
+    def look_up_often(seed):
+        generator = np.random.default_rng(seed)
+        for _ in range(200):
+            chosen = [words[i] for i in generator.permutation(60)[:15]]
+            vectors = cache.vectors(chosen)
+            expected = [[len(word), word[0]] for word in chosen]
+            wrong.extend([] if (vectors == expected).all() else [seed])
+
+    threads = [
+        threading.Thread(target=look_up_often, args=(seed,))
+        for seed in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [] and len(cache) == 20
 
 
 def test_a_cache_of_no_words_and_an_empty_one():

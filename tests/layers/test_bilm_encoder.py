@@ -8,6 +8,7 @@ from small_models import make_elmo
 from small_models import oracle_arguments
 
 from keras_elmo import BiLMEncoder
+from keras_elmo.ops import fast_paths
 
 LENGTHS = [5, 1, 0, 3]
 RIGHT = np.arange(5) < np.array(LENGTHS)[:, None]
@@ -110,6 +111,66 @@ def test_omitting_ends_changes_nothing_else(mask, path_taken):
                     atol=1e-6,
                 )
         assert np.isfinite(found).all() and not found[~mask].any()
+
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_omitting_ends_of_short_rows(time, path_taken):
+    encoder = make_elmo().encoder
+    x = random_batch((3, time, 6))
+    for layer in encoder(x, omit_ends=True):
+        assert layer.shape == (3, time, 12)
+        assert np.isfinite(ops.convert_to_numpy(layer)).all()
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
+)
+@pytest.mark.parametrize("rows", [1, 8, 12])
+def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
+    import tensorflow as tf
+
+    encoder = make_elmo().encoder
+    x = tf.constant(random_batch())
+
+    @tf.function
+    def run(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            outputs, state = encoder(x, mask=RIGHT, return_state=True)
+            loss = sum(tf.reduce_sum(tf.sin(y)) for y in [*outputs, *state])
+        weights = encoder.trainable_weights
+        gradients = tape.gradient(loss, [x, *(w.value for w in weights)])
+        return [*outputs, *state, *gradients]
+
+    expected = run.get_concrete_function(tf.TensorSpec((None, None, 6)))(x)
+    monkeypatch.setattr(fast_paths, "PREPARED_ROWS", rows)
+    found = run.python_function
+    found = tf.function(found).get_concrete_function(
+        tf.TensorSpec((None, None, 6))
+    )(x)
+    assert len(found) == len(expected) == 2 + 8 + 1 + 16
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Uses its gradient tape."
+)
+def test_gradients_in_half_precision_add_up_over_many_steps(path_taken):
+    import tensorflow as tf
+
+    gradients = {}
+    for dtype in ("float32", "mixed_bfloat16"):
+        encoder = make_elmo(lstm={"num_layers": 1}, dtype=dtype).encoder
+        # Every step adds about the same, so that a short sum would stand still.
+        x = tf.ones((1, 2000, 6))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.cast(encoder(x)[0], "float32"))
+        kernel = encoder.forward_cells[0].recurrent_kernel.value
+        gradients[dtype] = tape.gradient(loss, kernel).numpy()
+    expected = gradients["float32"]
+    difference = np.linalg.norm(gradients["mixed_bfloat16"] - expected)
+    assert difference < 0.05 * np.linalg.norm(expected)
 
 
 def test_omitting_ends_leaves_the_last_state_right():
