@@ -81,7 +81,8 @@ def _draw_curve(ax, curve, title):
             curve["x"], report.rates(curve, name), "o-", color=color, label=name
         )
     ax.set_xscale("log", base=2)
-    ax.set_xticks(curve["x"], [f"{x:,}" for x in curve["x"]])
+    labels = [f"{x:,}" for x in curve["x"]]
+    ax.set_xticks(curve["x"], labels, rotation=30, ha="right")
     ax.minorticks_off()
     ax.margins(y=0.1)
     ax.set_ylim(bottom=0)
