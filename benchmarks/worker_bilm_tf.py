@@ -14,6 +14,7 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 import tensorflow.compat.v1 as tf
 from bilm import Batcher
 from bilm import BidirectionalLanguageModel
+from kept_session import open_session
 from worker import serve
 
 
@@ -29,23 +30,12 @@ def load(folder, max_batch_size=128):
         max_batch_size=max_batch_size,
     )
     output = bilm(ids)["lm_embeddings"]
-    # The states carried from batch to batch are the variables without a name.
-    states = [
-        variable
-        for variable in tf.global_variables()
-        if variable.op.name.startswith("bilm/Variable")
-    ]
-    to_zero = tf.variables_initializer(states)
-    session = tf.Session()
-    session.run(tf.global_variables_initializer())
+    session, reset = open_session()
 
     def vectors(sentences):
         feed = {ids: batcher.batch_sentences(sentences)}
         layers = session.run(output, feed)
         return [x[:, : len(s)] for x, s in zip(layers, sentences)]
-
-    def reset():
-        session.run(to_zero)
 
     return types.SimpleNamespace(vectors=vectors, reset=reset)
 

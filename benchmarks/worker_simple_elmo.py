@@ -10,7 +10,7 @@ import types
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 
-import tensorflow.compat.v1 as tf
+from kept_session import open_session
 from simple_elmo import ElmoModel
 from simple_elmo import weight_layers
 from worker import serve
@@ -24,24 +24,13 @@ def load(folder, max_batch_size=128):
     model.elmo_sentence_input = weight_layers(
         "input", model.sentence_embeddings_op, use_layers="all"
     )
-    # The states carried from batch to batch are the variables without a name.
-    states = [
-        variable
-        for variable in tf.global_variables()
-        if variable.op.name.startswith("bilm/Variable")
-    ]
-    to_zero = tf.variables_initializer(states)
-    session = tf.Session()
-    session.run(tf.global_variables_initializer())
+    session, reset = open_session()
 
     def vectors(sentences):
         layers = model.get_elmo_vectors(
             sentences, warmup=False, layers="all", session=session
         ).astype("float32")
         return [x[:, : len(s)] for x, s in zip(layers, sentences)]
-
-    def reset():
-        session.run(to_zero)
 
     return types.SimpleNamespace(vectors=vectors, reset=reset)
 

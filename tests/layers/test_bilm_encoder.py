@@ -233,7 +233,9 @@ def test_the_mask_of_the_input_is_used_and_passed_on():
             ops.convert_to_numpy(layer._keras_mask), RIGHT
         )
     state = encoder.get_initial_state(4)
-    layers, _ = encoder(masked, initial_state=state, return_state=True)
+    options = {"initial_state": state, "return_state": True}
+    layers, _ = encoder(masked, **options)
+    expected, _ = encoder(x, mask=RIGHT, **options)
     np.testing.assert_array_equal(
         ops.convert_to_numpy(layers[1]), ops.convert_to_numpy(expected[1])
     )

