@@ -221,7 +221,9 @@ class BiLMEncoder(FreezableLayer):
             outputs.append(ops.where(mask[..., None], output, 0))
         return outputs, state
 
-    def run_directions(self, inputs, state, carries_on=None, is_real=None):
+    def run_directions(
+        self, inputs, state, carries_on=None, is_real=None, drop=None
+    ):
         """Runs the two stacks, each over tokens of its own.
 
         Args:
@@ -234,6 +236,8 @@ class BiLMEncoder(FreezableLayer):
                 never is.
             is_real: Boolean tensor `(steps, batch, 1)`; where it is `False`, a
                 step leaves the state as it was. `None` if that does not matter.
+            drop: Function from a layer's input tensor to what is left of it,
+                the dropout in training. The skip connection adds what is left.
 
         Returns:
             For each layer the two stacks' outputs `(steps, batch,
@@ -243,6 +247,8 @@ class BiLMEncoder(FreezableLayer):
         both = inputs
         for layer in range(self.num_layers):
             cells = (self.forward_cells[layer], self.backward_cells[layer])
+            if drop is not None:
+                both = [drop(x) for x in both]
             hidden, last = scan_both_directions(
                 cells,
                 both,

@@ -54,7 +54,7 @@ def batch_to_ids(
     >>> ids.shape
     (2, 3, 50)
     """
-    width = _checked_width(max_characters_per_token)
+    width = checked_width(max_characters_per_token)
     encoded = [_word_bytes(s, i) for i, s in enumerate(_as_list(sentences))]
     # Most words of a text repeat: each distinct one is encoded once.
     rows: dict[bytes, int] = {}
@@ -92,7 +92,7 @@ def find_cropped_words(
     >>> find_cropped_words([["short", "x" * 49]])
     [(0, 1, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')]
     """
-    room = _checked_width(max_characters_per_token) - 2
+    room = checked_width(max_characters_per_token) - 2
     lists = _as_list(sentences)
     return [
         (i, j, lists[i][j])
@@ -128,7 +128,7 @@ def boundary_ids(width):
     return ids
 
 
-def _checked_width(width):
+def checked_width(width):
     if not isinstance(width, (int, np.integer)) or width < 3:
         raise ValueError(
             "`max_characters_per_token` must be an integer of at least 3 (two "

@@ -73,7 +73,7 @@ def read_corpus(
     _check_choice("format", format, FORMATS)
     _check_choice("errors", errors, ("strict", "replace"))
     if path != STANDARD_INPUT:
-        _check_file(path)
+        check_file(path)
     lines = _lines(path, errors)
     if format == "text":
         return (Sentence(line, _split(line)) for line in lines)
@@ -101,7 +101,8 @@ def _check_choice(argument, value, choices):
         )
 
 
-def _check_file(path):
+def check_file(path):
+    """Raises an error unless there is a file at `path`."""
     if os.path.isdir(path):
         raise ValueError(
             f"A corpus must be a file. Received a folder: '{path}'"
@@ -138,10 +139,39 @@ def _lines(path, errors):
         yield _without_end(text)
 
 
+def byte_lines(path):
+    """Yields the lines of a file as bytes, without their ends."""
+    for number, line in enumerate(_raw_lines(path)):
+        if number == 0:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if line:  # There may be a byte order mark alone.
+            yield _bytes_without_end(line)
+
+
+def byte_words(line):
+    """Returns the words of a line of bytes, its end cut off."""
+    return [word for word in _bytes_without_end(line).split(b" ") if word]
+
+
+def _bytes_without_end(line):
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
 def _raw_lines(path):
+    with open_unpacked(path) as file:
+        yield from file
+
+
+@contextlib.contextmanager
+def open_unpacked(path):
+    """Opens a file, or standard input, to read the bytes of its text.
+
+    Raises:
+        ValueError: If it is a damaged gzip file; while it is read, too.
+    """
     try:
         with _open(path) as file:
-            yield from file
+            yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
             f"'{path}' cannot be unpacked; it may be cut off or damaged: "

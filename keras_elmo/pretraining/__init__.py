@@ -1,0 +1,1 @@
+"""Training a bidirectional language model."""

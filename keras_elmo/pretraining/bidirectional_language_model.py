@@ -1,0 +1,250 @@
+import keras
+from keras import ops
+
+from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class BidirectionalLanguageModel(keras.Model):
+    """The language model that ELMo's vectors come from.
+
+    ```
+    p(w_1, ..., w_n) = prod_k softmax(forward h_L at w_{k-1})[w_k]
+    p(w_1, ..., w_n) = prod_k softmax(backward h_L at w_{k+1})[w_k]
+    ```
+
+    The forward stack predicts each next word from those before, the backward
+    stack each one before from those after. They share the token encoder and the
+    softmax, and nothing else. In training, dropout falls on the input of every
+    LSTM layer and on the last one's output; the recurrence has none.
+
+    Args:
+        vocabulary_size: Integer, the number of words that can be predicted.
+        token_encoder: Layer from one token's ids to its vector, a
+            `CharCNNEmbedding` or a `TokenEmbedding`. Defaults to the paper's.
+        encoder: The `BiLMEncoder`. Defaults to the paper's.
+        num_negatives: Integer, the number of words that the sampled softmax
+            compares the right one with.
+        dropout: Float between 0 and 1.
+        share_embedding_softmax: Boolean, whether the softmax's matrix is that
+            of the token encoder, which must be a `TokenEmbedding` then.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: Pair of integer tensors, the ids that the forward and the
+            backward stack read, each in the order of reading: `(batch, time,
+            *token_shape)`. The two need not be of the same text.
+        initial_state: List of tensors, as `return_state` gives it. Defaults to
+            zeros.
+        return_state: Boolean, whether the last states are returned too.
+        training: Boolean, whether to apply dropout.
+
+    Returns:
+        The forward and the backward logits, a list of two float32 tensors
+        `(batch, time, vocabulary_size)`: entry `t` is for the token that
+        follows, in the order of reading, on the `t`-th. With `return_state`, a
+        pair of it and the states.
+
+    Masking:
+        None: each row is read to its end. Windows of a text that goes on are
+        full; what follows the end of a shorter one has no effect on what came
+        before, and its losses are left out.
+
+    Example:
+
+    >>> model = BidirectionalLanguageModel(
+    ...     100,
+    ...     CharCNNEmbedding(8, filters=[(1, 4), (2, 12)]),
+    ...     BiLMEncoder(units=16, projection_dim=8),
+    ... )
+    >>> forward = batch_to_ids([["<S>", "First", "sentence"]])
+    >>> backward = batch_to_ids([["</S>", "sentence", "First"]])
+    >>> [tuple(logits.shape) for logits in model([forward, backward])]
+    [(1, 3, 100), (1, 3, 100)]
+
+    Reference:
+
+    - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        token_encoder=None,
+        encoder=None,
+        num_negatives=8192,
+        dropout=0.1,
+        share_embedding_softmax=False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        dtype = self.dtype_policy
+        self.token_encoder = token_encoder or CharCNNEmbedding(
+            dtype=dtype, name="token_encoder"
+        )
+        self.encoder = encoder or BiLMEncoder(dtype=dtype, name="encoder")
+        if share_embedding_softmax and (
+            getattr(self.token_encoder, "num_tokens", None) != vocabulary_size
+        ):
+            raise ValueError(
+                "With `share_embedding_softmax=True`, `token_encoder` must be "
+                "a `TokenEmbedding` of all words of the vocabulary. Received: "
+                f"token_encoder={self.token_encoder}, "
+                f"vocabulary_size={vocabulary_size}"
+            )
+        self.vocabulary_size = vocabulary_size
+        self.num_negatives = num_negatives
+        self.dropout = dropout
+        self.share_embedding_softmax = share_embedding_softmax
+        self.softmax = VocabularySoftmax(
+            vocabulary_size,
+            num_negatives,
+            has_kernel=not share_embedding_softmax,
+            dtype=dtype,
+            name="softmax",
+        )
+        self._seed = keras.random.SeedGenerator()
+
+    def build(self, input_shape=None):
+        token_shape = self.token_encoder.token_shape
+        if not self.token_encoder.built:
+            self.token_encoder.build((None, *token_shape))
+        dim = self.token_encoder.compute_output_shape((None, *token_shape))[-1]
+        if dim != self.encoder.output_dim:
+            raise ValueError(
+                "`token_encoder` and one direction of `encoder` must give "
+                "vectors of one size, to share a softmax. Received: sizes "
+                f"{dim} and {self.encoder.output_dim}"
+            )
+        if not self.encoder.built:
+            self.encoder.build((None, None, dim))
+        self.softmax.build((None, dim))
+        self.built = True
+
+    def call(
+        self, inputs, initial_state=None, return_state=False, training=None
+    ):
+        seed = self._seed if training else None
+        hidden, state = self.predict_hidden(inputs, initial_state, seed)
+        kernel = self._tied_kernel()
+        logits = [
+            ops.transpose(self.softmax(h, kernel), (1, 0, 2)) for h in hidden
+        ]
+        return (logits, state) if return_state else logits
+
+    def predict_hidden(self, inputs, initial_state=None, seed=None):
+        """Runs the model up to its softmax.
+
+        Args:
+            inputs: As for a call.
+            initial_state: As for a call.
+            seed: `keras.random.SeedGenerator` for the dropout; `None` for none.
+
+        Returns:
+            The forward and the backward stack's last vectors, two tensors
+            `(time, batch, projection)`, and the list of the last states.
+        """
+        batch, time = ops.shape(inputs[0])[:2]
+        # One call, so that each word is encoded once for both directions.
+        ids = ops.concatenate(
+            [
+                ops.reshape(x, (-1, *self.token_encoder.token_shape))
+                for x in inputs
+            ]
+        )
+        vectors = self.token_encoder(ids)  # (2 * batch * time, projection)
+        shape = (2, batch, time, self.encoder.output_dim)
+        vectors = ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
+        if initial_state is None:
+            initial_state = self.get_initial_state(batch)
+
+        def drop(x):
+            return keras.random.dropout(x, self.dropout, seed=seed)
+
+        drops = seed is not None and self.dropout > 0
+        layers, state = self.encoder.run_directions(
+            [vectors[0], vectors[1]],
+            initial_state,
+            drop=drop if drops else None,
+        )
+        hidden = [drop(h) for h in layers[-1]] if drops else layers[-1]
+        return hidden, state
+
+    def losses_of(self, hidden, targets):
+        """The exact losses, by the full softmax.
+
+        Args:
+            hidden: As `predict_hidden` gives it.
+            targets: Pair of integer tensors `(batch, time)`: the words that
+                follow on the inputs.
+
+        Returns:
+            The losses in nats, two float32 tensors `(batch, time)`.
+        """
+        kernel = self._tied_kernel()
+        return [
+            ops.transpose(self.softmax.losses(h, ops.transpose(words), kernel))
+            for h, words in zip(hidden, targets)
+        ]
+
+    def sampled_losses_of(self, hidden, targets, seed):
+        """Estimates of the losses, by the sampled softmax.
+
+        Both directions are compared with the same candidates.
+
+        Args:
+            hidden: As for `losses_of`.
+            targets: As for `losses_of`.
+            seed: Integer or `keras.random.SeedGenerator`.
+
+        Returns:
+            As `losses_of`.
+        """
+        time, batch, dim = ops.shape(hidden[0])
+        rows = ops.concatenate([ops.reshape(h, (-1, dim)) for h in hidden])
+        words = ops.concatenate(
+            [ops.reshape(ops.transpose(w), (-1,)) for w in targets]
+        )
+        losses = self.softmax.sampled_losses(
+            rows, words, seed, self._tied_kernel()
+        )
+        losses = ops.reshape(losses, (2, time, batch))
+        return [ops.transpose(losses[0]), ops.transpose(losses[1])]
+
+    def get_initial_state(self, batch_size):
+        """Returns the list of zero states that a text starts from."""
+        return self.encoder.get_initial_state(batch_size)
+
+    def _tied_kernel(self):
+        if self.share_embedding_softmax:
+            return self.token_encoder.embeddings
+        return None
+
+    def compute_output_shape(self, input_shape):
+        return [(*shape[:2], self.vocabulary_size) for shape in input_shape]
+
+    def get_config(self):
+        layers = (self.token_encoder, self.encoder)
+        token_encoder, encoder = map(
+            keras.saving.serialize_keras_object, layers
+        )
+        return {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": keras.saving.serialize_keras_object(self.dtype_policy),
+            "vocabulary_size": self.vocabulary_size,
+            "token_encoder": token_encoder,
+            "encoder": encoder,
+            "num_negatives": self.num_negatives,
+            "dropout": self.dropout,
+            "share_embedding_softmax": self.share_embedding_softmax,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        for key in ("token_encoder", "encoder", "dtype"):
+            config[key] = keras.saving.deserialize_keras_object(config[key])
+        return cls(**config)

@@ -1,0 +1,135 @@
+"""How well a language model predicts a text."""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from keras import ops
+
+from keras_elmo.ops.fast_paths import CompiledWhenEager
+from keras_elmo.pretraining.text_windows import sentence_windows
+from keras_elmo.pretraining.text_windows import stream_windows
+from keras_elmo.text.character_ids import batch_to_ids
+
+PROCEDURES = ("stream", "sentences")
+
+# The largest table of logits, one direction's, in numbers: 128 MB.
+_MAX_LOGITS = 2**25
+_MAX_TOKENS = 4096
+_MAX_STEPS = 256
+
+
+class Perplexity(NamedTuple):
+    """What `Evaluator.evaluate` finds."""
+
+    perplexity: float
+    """`exp` of the mean of both directions' mean losses"""
+    forward: float
+    """The perplexity of the forward direction alone"""
+    backward: float
+    tokens: int
+    """What each direction predicts: all words, and one mark a sentence"""
+
+
+class Evaluator:
+    """Measures a language model's perplexity, by its full softmax.
+
+    ```
+    perplexity = exp((mean forward loss + mean backward loss) / 2)
+    ```
+
+    Every loss is exact, in nats, without dropout. A word outside the vocabulary
+    is predicted as `<UNK>`, and read by its characters.
+
+    - `"stream"`: as bilm-tf does it. The text is one stream, its sentences in
+      the order of the file; the state is carried from each to the next. The
+      backward direction reads each sentence reversed, in the same order.
+    - `"sentences"`: each sentence on its own, as `ElmoLayer` reads it.
+
+    Args:
+        model: A built `BidirectionalLanguageModel`.
+        vocabulary: Its `Vocabulary`.
+        procedure: `"stream"` or `"sentences"`.
+        rows: Integer, the number of streams that the sentences are shared out
+            to. One is bilm-tf's procedure; more are faster, and the state that
+            a sentence starts from is then that of another one before.
+    """
+
+    def __init__(self, model, vocabulary, procedure="stream", rows=1):
+        if procedure not in PROCEDURES:
+            raise ValueError(
+                f"`procedure` must be one of {list(PROCEDURES)}. "
+                f"Received: {procedure!r}"
+            )
+        if len(vocabulary) != model.vocabulary_size:
+            raise ValueError(
+                "The vocabulary must have as many words as the model predicts, "
+                f"{model.vocabulary_size}. Received: {len(vocabulary)}"
+            )
+        self._model = model
+        self._vocabulary = vocabulary
+        self._is_stream = procedure == "stream"
+        self._rows = rows
+        self._measure = CompiledWhenEager(self._measure_window)
+
+    def evaluate(
+        self, sentences: Iterable[list[bytes]], on_progress=None
+    ) -> Perplexity:
+        """Measures the perplexity of a text.
+
+        Args:
+            sentences: The text, each sentence a list of words as bytes.
+            on_progress: Function, called with the number of targets done.
+
+        Returns:
+            A `Perplexity`.
+
+        Raises:
+            ValueError: If there is no sentence.
+        """
+        sums, count, state = np.zeros(2), 0, None
+        for window in self._windows(sentences):
+            if state is None or not self._is_stream:
+                rows = len(window.is_real)
+                state = self._model.get_initial_state(rows)
+            new, state = self._measure(
+                [self._input_ids(words) for words in window.inputs],
+                [self._target_ids(words) for words in window.targets],
+                ops.convert_to_tensor(window.is_real),
+                state,
+            )
+            sums += ops.convert_to_numpy(new)
+            count += int(window.is_real.sum())
+            if on_progress is not None:
+                on_progress(count)
+        if not count:
+            raise ValueError(
+                "To measure a perplexity there must be a sentence. "
+                "Received: a text without any"
+            )
+        forward, backward = sums / count
+        mean = (forward + backward) / 2
+        return Perplexity(*map(math.exp, (mean, forward, backward)), count)
+
+    def _windows(self, sentences):
+        tokens = min(_MAX_TOKENS, _MAX_LOGITS // len(self._vocabulary))
+        if not self._is_stream:
+            return sentence_windows(sentences, tokens)
+        steps = max(1, min(_MAX_STEPS, tokens // self._rows))
+        return stream_windows(sentences, self._rows, steps)
+
+    def _measure_window(self, inputs, targets, is_real, state):
+        hidden, state = self._model.predict_hidden(inputs, state)
+        losses = self._model.losses_of(hidden, targets)
+        return ops.stack([ops.sum(loss * is_real) for loss in losses]), state
+
+    def _input_ids(self, words):
+        token_shape = self._model.token_encoder.token_shape
+        if token_shape:
+            return ops.convert_to_tensor(batch_to_ids(words, *token_shape))
+        return self._target_ids(words) + 1
+
+    def _target_ids(self, words):
+        ids = self._vocabulary.ids(words.ravel()).reshape(words.shape)
+        return ops.convert_to_tensor(ids)

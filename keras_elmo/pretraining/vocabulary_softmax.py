@@ -1,0 +1,146 @@
+import keras
+from keras import ops
+
+from keras_elmo.layers.arguments import check_integer
+from keras_elmo.layers.initializers import fan_in_normal
+from keras_elmo.layers.initializers import for_large_matrix
+from keras_elmo.pretraining.candidate_sampling import LogUniformCandidates
+
+_MINUS_INFINITY = -1e9
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class VocabularySoftmax(keras.layers.Layer):
+    """The softmax over a vocabulary, and its losses.
+
+    ```
+    logits = x @ kernel^T + bias
+    loss = log(sum_w exp(logits_w)) - logits_target
+    ```
+
+    In training, the sum runs over the target and some candidates: each
+    candidate's term is divided by how often it is drawn on average, so that the
+    sum's expectation is the full sum.
+
+    Args:
+        vocabulary_size: Integer, the number of words.
+        num_negatives: Integer, the number of candidates.
+        has_kernel: Boolean. If `False`, each call is given the kernel, as where
+            it is the word embedding too.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: Tensor of shape `(..., dim)`.
+        kernel: Tensor of shape `(vocabulary_size, dim)`, without a kernel of
+            its own.
+
+    Output shape:
+        `(..., vocabulary_size)`, logits in float32.
+    """
+
+    def __init__(
+        self, vocabulary_size, num_negatives=8192, has_kernel=True, **kwargs
+    ):
+        super().__init__(**kwargs)
+        check_integer("vocabulary_size", vocabulary_size, 1)
+        check_integer("num_negatives", num_negatives, 1)
+        self.vocabulary_size = vocabulary_size
+        self.num_negatives = num_negatives
+        self.has_kernel = has_kernel
+        self._candidates = None
+
+    def build(self, input_shape):
+        if self.has_kernel:
+            # Rows are words, as in biLM files: the fan-in is a row's length.
+            self.kernel = self.add_weight(
+                shape=(self.vocabulary_size, input_shape[-1]),
+                initializer=for_large_matrix(
+                    keras.initializers.RandomNormal(
+                        stddev=input_shape[-1] ** -0.5
+                    )
+                ),
+                autocast=False,
+                name="kernel",
+            )
+        self.bias = self.add_weight(
+            shape=(self.vocabulary_size,),
+            initializer="zeros",
+            autocast=False,
+            name="bias",
+        )
+
+    def call(self, inputs, kernel=None):
+        kernel = self._cast(self._kernel(kernel))
+        logits = ops.matmul(inputs, ops.transpose(kernel))
+        # Sums over a large vocabulary need all digits.
+        return ops.cast(logits, "float32") + ops.cast(self.bias, "float32")
+
+    def losses(self, inputs, targets, kernel=None):
+        """The exact cross entropies, in nats.
+
+        Args:
+            inputs: Tensor `(..., dim)`.
+            targets: Integer tensor `(...)`, the right words.
+            kernel: As for a call.
+
+        Returns:
+            float32 tensor `(...)`.
+        """
+        return ops.sparse_categorical_crossentropy(
+            targets, self.call(inputs, kernel), from_logits=True
+        )
+
+    def sampled_losses(self, inputs, targets, seed, kernel=None):
+        """Estimates of the cross entropies, from words drawn at random.
+
+        Args:
+            inputs: Tensor `(n, dim)`.
+            targets: Integer tensor `(n,)`, the right words.
+            seed: Integer or `keras.random.SeedGenerator`.
+            kernel: As for a call.
+
+        Returns:
+            float32 tensor `(n,)`.
+        """
+        if self._candidates is None:
+            self._candidates = LogUniformCandidates(
+                self.vocabulary_size, self.num_negatives
+            )
+        words, log_expected = self._candidates.draw(seed)
+        # One look-up, so that there is one gradient to add to the kernel's.
+        rows = ops.concatenate([ops.cast(targets, "int32"), words])
+        kernel = self._cast(ops.take(self._kernel(kernel), rows, axis=0))
+        bias = ops.cast(ops.take(self.bias, rows, axis=0), "float32")
+        count = ops.shape(inputs)[0]
+        true = ops.sum(
+            ops.cast(inputs * kernel[:count], "float32"), axis=-1
+        )  # (n,)
+        others = ops.matmul(inputs, ops.transpose(kernel[count:]))
+        others = ops.cast(others, "float32")  # (n, candidates)
+        others = others + (bias[count:] - log_expected)
+        # The target's own term is there already.
+        is_target = targets[:, None] == words[None]
+        others = ops.where(is_target, _MINUS_INFINITY, others)
+        logits = ops.concatenate(
+            [(true + bias[:count])[:, None], others], axis=-1
+        )
+        return ops.sparse_categorical_crossentropy(
+            ops.zeros_like(targets), logits, from_logits=True
+        )
+
+    def _kernel(self, kernel):
+        return self.kernel if self.has_kernel else kernel
+
+    def _cast(self, values):
+        return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
+
+    def compute_output_shape(self, input_shape, kernel_shape=None):
+        return (*input_shape[:-1], self.vocabulary_size)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "num_negatives": self.num_negatives,
+            "has_kernel": self.has_kernel,
+        }

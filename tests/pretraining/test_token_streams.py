@@ -1,0 +1,341 @@
+import gzip
+import itertools
+import os
+
+import numpy as np
+import pytest
+
+from keras_elmo.pretraining import sentence_streams
+from keras_elmo.pretraining.shards import ShardLines
+from keras_elmo.pretraining.token_streams import TokenStream
+from keras_elmo.pretraining.token_streams import stream_pairs
+
+DIRECTIONS = ("forward", "backward")
+# Sentences of no words, of one, and of several windows; an empty shard; one
+# whose text is all on one line.
+SHARDS = {
+    "a.txt": [[], [b"a1"], [b"a2"] * 2, [b"a%d" % i for i in range(3, 30)]],
+    "b.txt": [],
+    "c.txt": [[b"c%d" % i for i in range(75)]],
+    "d.txt": [[b"d%d" % i] * (i % 7) for i in range(23)],
+}
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    for name, sentences in SHARDS.items():
+        lines = [b" ".join(words) + b"\n" for words in sentences]
+        (tmp_path / name).write_bytes(b"".join(lines))
+    return tmp_path
+
+
+def bilm_tf_windows(sentences, direction, rows, steps):
+    """The windows that bilm-tf makes of an iterator of sentences.
+
+    Restated from its ids: each sentence between both marks, of which all but
+    the last are inputs and all but the first are targets.
+    """
+    marks = [b"<S>", b"</S>"]
+    pending = [[] for _ in range(rows)]
+    while True:
+        inputs = np.full((rows, steps), None)
+        targets = np.full((rows, steps), None)
+        for row in range(rows):
+            for step in range(steps):
+                if len(pending[row]) < 2:
+                    words = list(next(sentences, [None]))
+                    if words == [None]:
+                        return
+                    pending[row] = [marks[0], *words, marks[1]]
+                    if direction == "backward":
+                        pending[row].reverse()
+                inputs[row, step] = pending[row].pop(0)
+                targets[row, step] = pending[row][0]
+        yield inputs.tolist(), targets.tolist()
+
+
+def windows(stream, count):
+    return [
+        tuple(array.tolist() for array in stream.next_window())
+        for _ in range(count)
+    ]
+
+
+def sentences_of(inputs, direction):
+    """The sentences that the inputs of one row are made of."""
+    opening = b"<S>" if direction == "forward" else b"</S>"
+    starts = [i for i, word in enumerate(inputs) if word == opening]
+    found = []
+    for start, end in zip(starts, [*starts[1:], len(inputs)]):
+        words = inputs[start + 1 : end]
+        found.append(words if direction == "forward" else words[::-1])
+    return found
+
+
+def test_pairs_of_a_sentence():
+    sentence = [b"a", b"b"]
+    assert stream_pairs(sentence, "forward") == (
+        [b"<S>", b"a", b"b"],
+        [b"a", b"b", b"</S>"],
+    )
+    assert stream_pairs(sentence, "backward") == (
+        [b"</S>", b"b", b"a"],
+        [b"b", b"a", b"<S>"],
+    )
+    assert stream_pairs([], "forward") == ([b"<S>"], [b"</S>"])
+    assert stream_pairs([], "backward") == ([b"</S>"], [b"<S>"])
+    assert sentence == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("rows, steps", [(1, 1), (3, 4), (8, 20)])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_windows_are_those_of_bilm_tf(corpus, direction, rows, steps):
+    stream = TokenStream(f"{corpus}/*", direction, rows, steps, shuffle=False)
+    sentences = itertools.cycle(itertools.chain(*SHARDS.values()))
+    expected = bilm_tf_windows(sentences, direction, rows, steps)
+    assert windows(stream, 60) == list(itertools.islice(expected, 60))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_windows_of_real_text_are_those_of_bilm_tf(shared, direction):
+    paths = sorted((shared / "data/english_lm/train").glob("shard-0[0-2].txt"))
+    assert len(paths) == 3
+    sentences = [
+        line.split(b" ")
+        for path in paths
+        for line in path.read_bytes().split(b"\n")[:-1]
+    ]
+    expected = list(bilm_tf_windows(iter(sentences), direction, 64, 20))
+    assert len(expected) > 500
+    stream = TokenStream(paths, direction, 64, 20, shuffle=False)
+    assert windows(stream, len(expected)) == expected
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_a_pass_holds_every_sentence_once(corpus, direction, shuffle):
+    shards = list(SHARDS.values())
+    size = sum(len(words) + 1 for words in itertools.chain(*shards))
+    stream = TokenStream(f"{corpus}/*", direction, 1, size, 5, shuffle)
+    expected = sorted(itertools.chain(*shards))
+    orders = []
+    for _ in range(4):
+        inputs, _ = stream.next_window()
+        found = sentences_of(inputs[0].tolist(), direction)
+        assert sorted(found) == expected
+        orders.append(found)
+    assert all((a != b) == shuffle for a, b in itertools.pairwise(orders))
+    # A shard's sentences come one after the other.
+    sources = [words[0][:1] for words in orders[0] if words]
+    assert len(list(itertools.groupby(sources))) == 3
+
+
+def test_orders_depend_on_seed_and_direction_alone(corpus):
+    def order(direction, seed):
+        stream = TokenStream(f"{corpus}/*", direction, 1, 500, seed)
+        inputs, _ = stream.next_window()
+        return sentences_of(inputs[0].tolist(), direction)[:-1]
+
+    assert order("forward", 1) == order("forward", 1)
+    assert order("forward", 1) != order("forward", 2)
+    length = 25
+    assert order("forward", 1)[:length] != order("backward", 1)[:length]
+
+
+def test_orders_stay_what_they_were(tmp_path):
+    # Or a training that is gone on with would see other windows.
+    for shard in range(3):
+        lines = [b"%d" % (10 * shard + i) for i in range(4)]
+        (tmp_path / f"{shard}.txt").write_bytes(b"\n".join(lines))
+    orders = {
+        "forward": [
+            *(11, 13, 12, 10, 2, 0, 3, 1, 23, 20, 22, 21),
+            *(2, 0, 1, 3, 20, 21, 23, 22, 13, 11, 10, 12),
+        ],
+        "backward": [
+            *(22, 23, 21, 20, 12, 11, 13, 10, 3, 0, 1, 2),
+            *(22, 23, 21, 20, 10, 12, 11, 13, 2, 0, 1, 3),
+        ],
+    }
+    for direction, expected in orders.items():
+        stream = TokenStream(f"{tmp_path}/*", direction, 1, 48, seed=7)
+        inputs, _ = stream.next_window()
+        assert [int(word) for word in inputs[0, 1::2]] == expected
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(
+    "rows, steps, shuffle", [(1, 3, True), (4, 6, True), (4, 6, False)]
+)
+def test_every_position_can_be_gone_on_from(
+    corpus, direction, rows, steps, shuffle
+):
+    def new():
+        return TokenStream(f"{corpus}/*", direction, rows, steps, 3, shuffle)
+
+    stream = new()
+    expected, positions = [], [stream.position]
+    for _ in range(120):
+        expected += windows(stream, 1)
+        positions.append(stream.position)
+    assert positions[-1][1, 0] > 0  # More than one pass.
+    assert positions[0].dtype == "int64"
+    assert {position.shape for position in positions} == {(rows + 2, 5)}
+    other = new()
+    for i, position in enumerate(positions[:-12]):
+        other.restore(position)
+        np.testing.assert_array_equal(other.position, position)
+        assert windows(other, 12) == expected[i : i + 12]
+        np.testing.assert_array_equal(other.position, positions[i + 12])
+    assert windows(new().at(positions[50]), 3) == expected[50:53]
+
+
+def test_gzip_gives_the_same_and_takes_over_a_position(corpus, tmp_path):
+    def new(folder):
+        return TokenStream(f"{folder}/*", "forward", 3, 4)
+
+    packed = tmp_path / "packed"
+    packed.mkdir()
+    for name in SHARDS:
+        content = (corpus / name).read_bytes()
+        (packed / f"{name}.gz").write_bytes(gzip.compress(content))
+    plain = TokenStream(f"{corpus}/*.txt", "forward", 3, 4)
+    stream = new(packed)
+    assert windows(stream, 40) == windows(plain, 40)
+    np.testing.assert_array_equal(stream.position, plain.position)
+    stream.restore(plain.position)
+    assert windows(stream, 40) == windows(plain, 40)
+
+
+def test_only_what_is_needed_is_opened(corpus, monkeypatch):
+    opened = []
+
+    class Counted(ShardLines):
+        def __init__(self, path):
+            opened.append(os.path.basename(path))
+            super().__init__(path)
+
+    monkeypatch.setattr(sentence_streams, "ShardLines", Counted)
+    stream = TokenStream(f"{corpus}/*", "forward", 2, 50, shuffle=False)
+    assert not opened
+    # One row goes on with c.txt, the other and the stream are in d.txt.
+    windows(stream, 1)
+    assert opened == ["a.txt", "b.txt", "c.txt", "d.txt"]
+    opened.clear()
+    for name in ("a.txt", "b.txt"):
+        (corpus / name).write_bytes(b"changed\n")
+    other = stream.at(stream.position)
+    assert opened == ["c.txt", "d.txt", "d.txt"]
+    assert windows(other, 1) == windows(stream, 1)
+
+
+@pytest.fixture
+def half_way(corpus):
+    """A stream that is in the last shard, and the corpus."""
+    stream = TokenStream(f"{corpus}/*", "forward", 1, 10, shuffle=False)
+    while tuple(stream.position[1, 1:3]) < (3, 5):
+        stream.next_window()
+    return stream, corpus
+
+
+def test_shards_that_are_not_what_they_were(half_way):
+    stream, corpus = half_way
+    position = stream.position
+    path = corpus / "d.txt"
+    content = path.read_bytes()
+    for changed in (content[:-4], content + b"more\n", b""):
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match="must be what it was") as info:
+            stream.at(position)
+        assert f"'{path}'" in str(info.value)
+        assert f"{len(content)} bytes of text" in str(info.value)
+        assert f"Received: {len(changed)} bytes" in str(info.value)
+    path.write_bytes(b"x" * (len(content) - 1) + b"\n")
+    with pytest.raises(ValueError, match="bytes, 1 sentences"):
+        stream.at(position)
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"d\.txt"):
+        stream.at(position)
+
+
+def test_a_sentence_that_became_shorter(corpus):
+    stream = TokenStream(corpus / "c.txt", "forward", 1, 50, shuffle=False)
+    stream.next_window()
+    size = os.path.getsize(corpus / "c.txt")
+    (corpus / "c.txt").write_bytes(b"x" * (size - 1) + b"\n")
+    with pytest.raises(ValueError, match="a sentence of more than 49 words"):
+        stream.at(stream.position)
+
+
+def test_a_shard_that_is_gone_when_its_turn_comes(corpus):
+    stream = TokenStream(f"{corpus}/*", "forward", 1, 10, shuffle=False)
+    stream.next_window()
+    (corpus / "c.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"c\.txt"):
+        windows(stream, 20)
+
+
+def test_an_empty_corpus(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"")
+    for shuffle in (True, False):
+        stream = TokenStream(f"{tmp_path}/*", "forward", 1, 1, shuffle=shuffle)
+        with pytest.raises(ValueError, match="at least one sentence") as info:
+            stream.next_window()
+        assert "2 empty file(s)" in str(info.value)
+    # One sentence among many empty shards is enough.
+    (tmp_path / "b").write_bytes(b"\n")
+    for name in "cdefgh":
+        (tmp_path / name).write_bytes(b"")
+    stream = TokenStream(f"{tmp_path}/*", "forward", 1, 50)
+    inputs, targets = stream.next_window()
+    assert set(inputs[0]) == {b"<S>"}
+    assert set(targets[0]) == {b"</S>"}
+
+
+def test_literal_marks_are_words(tmp_path):
+    (tmp_path / "x").write_bytes(b"<S> a </S>\n")
+    stream = TokenStream(tmp_path / "x", "forward", 1, 4)
+    inputs, targets = stream.next_window()
+    assert inputs.tolist() == [[b"<S>", b"<S>", b"a", b"</S>"]]
+    assert targets.tolist() == [[b"<S>", b"a", b"</S>", b"</S>"]]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"direction": "left"}, "`direction` .*'forward', 'backward'.*'left'"),
+        ({"rows": 0}, "`rows` must be .* Received: 0"),
+        ({"steps": 1.5}, "`steps` must be .* Received: 1.5"),
+        ({"seed": -1}, "`seed` must be .* Received: -1"),
+    ],
+)
+def test_arguments_are_checked(corpus, change, message):
+    arguments = {"direction": "forward", "rows": 2, "steps": 3, **change}
+    with pytest.raises(ValueError, match=message):
+        TokenStream(f"{corpus}/*", **arguments)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"direction": "backward"}, "the direction is 1. Received: 0"),
+        ({"rows": 3}, r"of 3 rows: integers of shape \(5, 5\). .*\(4, 5\)"),
+        ({"steps": 4}, "the steps is 4. Received: 3"),
+        ({"seed": 9}, "the seed is 9. Received: 0"),
+        ({"shuffle": False}, "the shuffle is 0. Received: 1"),
+        ({"paths": ["a.txt"]}, "the number of shards is 1. Received: 4"),
+    ],
+)
+def test_positions_of_other_streams(corpus, monkeypatch, change, message):
+    monkeypatch.chdir(corpus)
+    arguments = {"paths": "*", "direction": "forward", "rows": 2, "steps": 3}
+    position = TokenStream(**arguments).position
+    with pytest.raises(ValueError, match=message):
+        TokenStream(**{**arguments, **change}).restore(position)
+
+
+def test_positions_are_integers(corpus):
+    stream = TokenStream(f"{corpus}/*", "forward", 2, 3)
+    with pytest.raises(ValueError, match="dtype=float64"):
+        stream.restore(stream.position.astype("float64"))

@@ -1,0 +1,171 @@
+import codecs
+import collections
+import gzip
+import os
+
+import numpy as np
+import pytest
+
+from keras_elmo.pretraining.shards import find_shards
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.word_counts import count_words
+
+SPECIAL = [b"<S>", b"</S>", b"<UNK>"]
+
+
+def write(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def test_ids_are_places_in_the_file(tmp_path):
+    path = write(
+        tmp_path / "v.txt", b"the\n<S>\n<UNK>\n</S>\n\xc3\xa9\na\xff\n\t\n"
+    )
+    vocabulary = Vocabulary.from_file(path)
+    assert len(vocabulary) == 7
+    assert vocabulary.words[4:] == [b"\xc3\xa9", b"a\xff", b"\t"]
+    assert vocabulary.begin_id == 1
+    assert vocabulary.end_id == 3
+    assert vocabulary.unknown_id == 2
+    ids = vocabulary.ids([b"a\xff", b"none", b"", b"the", b"</S>", b"<UNK>"])
+    assert ids.dtype == "int32"
+    assert ids.tolist() == [5, 2, 2, 0, 3, 2]
+    assert vocabulary.ids(iter([b"\t"])).tolist() == [6]
+    assert vocabulary.ids([]).shape == (0,)
+    array = np.array([b"the\0", b"the"], dtype=object)
+    assert vocabulary.ids(array).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("word", ["the", 3, np.bytes_(b"the")])
+def test_only_bytes_are_looked_up(word):
+    with pytest.raises(ValueError, match=r"must be bytes\. Received: "):
+        Vocabulary([*SPECIAL, b"the"]).ids([b"the", word])
+
+
+def test_other_ways_to_write_the_same_file(tmp_path):
+    expected = Vocabulary([*SPECIAL, b"a", b"b"])
+    plain = b"<S>\n</S>\n<UNK>\na\nb"
+    for content in (
+        plain,
+        plain + b"\n",
+        plain.replace(b"\n", b"\r\n"),
+        codecs.BOM_UTF8 + plain,
+        plain.replace(b"a", b"!!!MAXTERMID\na"),
+        gzip.compress(plain),
+    ):
+        path = write(tmp_path / "v", content)
+        assert Vocabulary.from_file(path) == expected
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (
+            b"<S>\n</S>\n<UNK>\na\n!!!MAXTERMID\na\n",
+            "second time, as line 6: b",
+        ),
+        (b"<S>\n</S>\n<UNK>\n\na\n", "may be empty. Received as line 4"),
+        (b"<S>\n</S>\n<UNK>\n  \n", "may be empty. Received as line 4"),
+        (b"<S>\n</S>\n<UNK>\n<S>\n", "second time, as line 4: b'<S>'"),
+        (b"<S>\na\n", "Missing, of 2 words: </S>, <UNK>"),
+        (b"", "Missing, of 0 words: <S>, </S>, <UNK>"),
+        (b"<S>\n</S>\n<UNK>\na\r\r\n", "can hold. Received as line 4"),
+        (b"\x1f\x8bcut off", "cannot be unpacked"),
+    ],
+)
+def test_files_that_are_no_vocabularies(tmp_path, content, message):
+    path = write(tmp_path / "v.txt", content)
+    with pytest.raises(ValueError, match=message) as info:
+        Vocabulary.from_file(path)
+    assert f"'{path}'" in str(info.value)
+
+
+def test_there_must_be_a_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="none\\.txt"):
+        Vocabulary.from_file(tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize(
+    "word, message",
+    [
+        ("a", "must be bytes. Received as word 3: 'a'"),
+        (b"<S>", "second time, as word 3"),
+        (b"", "empty. Received as word 3"),
+        (b"!!!MAXTERMID", "can hold. Received as word 3"),
+        (b"a\nb", "can hold"),
+    ],
+)
+def test_words_that_are_refused(word, message):
+    with pytest.raises(ValueError, match=message):
+        Vocabulary([*SPECIAL, word])
+
+
+def test_it_does_not_change(tmp_path):
+    vocabulary = Vocabulary(SPECIAL)
+    vocabulary.words.append(b"a")
+    assert vocabulary.words == SPECIAL
+    assert vocabulary == Vocabulary(SPECIAL)
+    assert hash(vocabulary) == hash(Vocabulary(SPECIAL))
+    assert vocabulary != Vocabulary(SPECIAL[::-1])
+    assert vocabulary != SPECIAL
+    with pytest.raises(AttributeError):
+        vocabulary.begin_id = 3
+
+
+def test_what_is_written_is_read(tmp_path):
+    vocabulary = Vocabulary([*SPECIAL, b"a b", b"\xff", b"\0", b"\r\t"])
+    path = write(tmp_path / "v.txt", b"old")
+    vocabulary.write(path)
+    assert Vocabulary.from_file(path) == vocabulary
+    assert os.listdir(tmp_path) == ["v.txt"]
+
+
+def test_words_are_counted(tmp_path):
+    a = write(tmp_path / "a.txt", b"x  y x\t\n\n \r\ny<S> <S> z")
+    b = write(tmp_path / "b.gz", gzip.compress(codecs.BOM_UTF8 + b"x\xff z\n"))
+    progress = []
+    counts, sentences, tokens = count_words(
+        [a, b], lambda *done: progress.append(done)
+    )
+    assert counts == {
+        **{b"x": 1, b"y": 1, b"x\t": 1, b"y<S>": 1, b"<S>": 1},
+        **{b"z": 2, b"x\xff": 1},
+    }
+    assert isinstance(counts, collections.Counter)
+    assert (sentences, tokens) == (5, 8)
+    assert progress[-1] == (5, 8)
+    assert count_words(a)[1:] == (4, 6)
+    mark = write(tmp_path / "mark", codecs.BOM_UTF8)
+    assert count_words([mark]) == ({}, 0, 0)
+    with pytest.raises(FileNotFoundError, match="none"):
+        count_words([a, tmp_path / "none"])
+
+
+def test_words_go_by_falling_count():
+    counts = {
+        **{b"<S>": 50, b"c": 3, b"a": 3, b"b": 7, b"rare": 1},
+        **{b"!!!MAXTERMID": 9, b"r\r": 9, b"<UNK>": 2},
+    }
+    make = Vocabulary.from_counts
+    assert make(counts).words == [*SPECIAL, b"b", b"a", b"c", b"rare"]
+    assert make(counts, min_count=3).words == [*SPECIAL, b"b", b"a", b"c"]
+    assert make(counts, max_size=5).words == [*SPECIAL, b"b", b"a"]
+    assert make({}, max_size=3).words == SPECIAL
+    with pytest.raises(ValueError, match=r"at least 3, for .* Received: 2"):
+        make(counts, max_size=2)
+
+
+def test_it_is_the_vocabulary_that_bilm_tf_trained_with(shared):
+    folder = shared / "data/english_lm"
+    expected = Vocabulary.from_file(folder / "vocab.txt")
+    shards = find_shards(f"{folder}/train/*.txt")
+    counts, sentences, tokens = count_words(shards)
+    assert (sentences, tokens) == (220_584, 4_779_276)
+    vocabulary = Vocabulary.from_counts(counts, min_count=5)
+    assert vocabulary.words[:3] == expected.words[:3] == SPECIAL
+    assert set(vocabulary.words) == set(expected.words)
+    falling = [counts[word] for word in vocabulary.words[3:]]
+    # Words of equal count stand in another order there.
+    assert falling == [counts[word] for word in expected.words[3:]]
+    assert falling == sorted(falling, reverse=True)
