@@ -11,7 +11,11 @@ from keras_elmo.layers import Highway
 from keras_elmo.layers import MixWeights
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers import ScalarMix
+from keras_elmo.layers import TokenEmbedding
 from keras_elmo.ops.fast_paths import set_fast_paths
+from keras_elmo.pretraining.bidirectional_language_model import (
+    BidirectionalLanguageModel,
+)
 from keras_elmo.text import batch_to_ids
 from keras_elmo.text import find_cropped_words
 
@@ -20,6 +24,7 @@ __version__ = "0.1.0"
 __all__ = [
     "PRESETS",
     "BiLMEncoder",
+    "BidirectionalLanguageModel",
     "CharCNNEmbedding",
     "ElmoEmbedder",
     "ElmoLayer",
@@ -27,6 +32,7 @@ __all__ = [
     "MixWeights",
     "ProjectedLSTMCell",
     "ScalarMix",
+    "TokenEmbedding",
     "batch_to_ids",
     "find_cropped_words",
     "load_bilm_weights",

@@ -1,4 +1,4 @@
-"""Which variables of an `ElmoLayer` are which arrays of a biLM weight file."""
+"""Which variables of a model are which arrays of a biLM weight file."""
 
 import json
 import os
@@ -8,13 +8,13 @@ from keras import ops
 
 from keras_elmo import formats
 from keras_elmo.formats.atomic import write_atomically
-from keras_elmo.formats.bilm_files import WeightSource
 
 
 def save_bilm_weights(
     elmo,
     options_path: str | os.PathLike,
     weights_path: str | os.PathLike,
+    dtype: str = "float32",
 ) -> None:
     """Writes the biLM of a layer as files for bilm-tf and AllenNLP.
 
@@ -22,9 +22,12 @@ def save_bilm_weights(
     written whole or not at all.
 
     Args:
-        elmo: A built `ElmoLayer` with a `CharCNNEmbedding`.
+        elmo: A built `ElmoLayer`, or another model with a `token_encoder`, a
+            `CharCNNEmbedding` or `TokenEmbedding`, and an `encoder`.
         options_path: Path of the options file (JSON) to write.
         weights_path: Path of the weight file (HDF5) to write.
+        dtype: `"float32"`, as in every published file, or `"float16"` for one
+            of half the size.
 
     Raises:
         ValueError: If the layer is not built, or has what the files cannot
@@ -35,24 +38,17 @@ def save_bilm_weights(
     >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
     >>> save_bilm_weights(elmo, "new_options.json", "new_weights.hdf5")
     """
-    table = bilm_table(elmo)
+    arrays = bilm_arrays(elmo)
     options = formats.make_options(
         elmo.token_encoder.get_config(), elmo.encoder.get_config()
     )
-    formats.parse_options(options)
-    arrays = {
-        # float32 as in every such file, and as bfloat16 is unknown to HDF5.
-        key: np.concatenate([ops.convert_to_numpy(v) for v in parts])
-        .reshape(shape)
-        .astype("float32")
-        for key, shape, parts in table
-    }
+    formats.parse_language_model_options(options)
 
     def write(temporary):
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(options, file, indent=2)
         # Inside, so that the options are not replaced when this fails.
-        formats.write_arrays(weights_path, arrays)
+        formats.write_arrays(weights_path, arrays, dtype)
 
     write_atomically(options_path, write)
 
@@ -61,7 +57,8 @@ def load_bilm_weights(elmo, weights_path: str | os.PathLike) -> None:
     """Reads a weight file into the biLM of a built layer of the same shapes.
 
     Args:
-        elmo: A built `ElmoLayer` with a `CharCNNEmbedding`.
+        elmo: A built `ElmoLayer`, or another model as for
+            `save_bilm_weights`.
         weights_path: Path of the weight file (HDF5).
 
     Raises:
@@ -74,15 +71,20 @@ def load_bilm_weights(elmo, weights_path: str | os.PathLike) -> None:
     >>> load_bilm_weights(elmo, "weights.hdf5")
     """
     assign_bilm_weights(
-        elmo, WeightSource(weights_path, os.fspath(weights_path))
+        elmo, lambda shapes: formats.read_arrays(weights_path, shapes)
     )
 
 
-def assign_bilm_weights(elmo, source):
-    """Reads the whole `WeightSource`, then sets the variables."""
-    table = bilm_table(elmo)
-    shapes = {key: shape for key, shape, _ in table}
-    arrays = formats.read_arrays(source.file, shapes, source.label)
+def assign_bilm_weights(model, read):
+    """Sets the variables of a model to the arrays of its files.
+
+    Args:
+        model: As for `bilm_table`.
+        read: Function from a dictionary of shapes to one of arrays, by the same
+            keys. Only when it has returned are variables set.
+    """
+    table = bilm_table(model)
+    arrays = read({key: shape for key, shape, _ in table})
     for key, _, parts in table:
         rows = [part.shape[0] for part in parts]
         array = arrays[key].reshape(sum(rows), *parts[0].shape[1:])
@@ -90,26 +92,50 @@ def assign_bilm_weights(elmo, source):
             part.assign(value)
 
 
-def bilm_table(elmo):
-    """Lists (key, shape in the file, variables laid end to end)."""
-    token_encoder = getattr(elmo, "token_encoder", None)
-    if not hasattr(token_encoder, "highways"):
-        raise ValueError(
-            "Only an `ElmoLayer` with a `CharCNNEmbedding` has the arrays of "
-            f"a biLM weight file. Received: {elmo} with the token encoder "
-            f"{token_encoder}"
-        )
-    if not elmo.built:
-        raise ValueError(
-            f"Layer '{elmo.name}' has no weights yet: call or build it first."
-        )
-    return [
-        *_token_encoder_table(elmo.token_encoder),
-        *_lstm_table(elmo.encoder),
-    ]
+def bilm_arrays(model):
+    """Returns a model's weights as a weight file holds them: key -> array.
+
+    They are float32, as in every such file, and as bfloat16 is unknown to
+    HDF5.
+    """
+    return {
+        key: np.concatenate([ops.convert_to_numpy(v) for v in parts])
+        .reshape(shape)
+        .astype("float32")
+        for key, shape, parts in bilm_table(model)
+    }
 
 
-def _token_encoder_table(encoder):
+def bilm_table(model):
+    """Lists (key, shape in the file, variables laid end to end).
+
+    `model` is an `ElmoLayer` or another with a `token_encoder`, an `encoder`
+    and a flag `built`.
+    """
+    token_encoder = getattr(model, "token_encoder", None)
+    # By attributes: the layers know of this module, not the reverse.
+    if hasattr(token_encoder, "highways"):
+        token_encoder_table = _char_cnn_table
+    elif hasattr(token_encoder, "num_tokens"):
+        token_encoder_table = _token_embedding_table
+    else:
+        raise ValueError(
+            "Only a model with a `CharCNNEmbedding` or a `TokenEmbedding` has "
+            f"the arrays of a biLM weight file. Received: {model} with the "
+            f"token encoder {token_encoder}"
+        )
+    if not model.built:
+        raise ValueError(
+            f"Layer '{model.name}' has no weights yet: call or build it first."
+        )
+    return [*token_encoder_table(token_encoder), *_lstm_table(model.encoder)]
+
+
+def _token_embedding_table(encoder):
+    yield "embedding", encoder.embeddings.shape, [encoder.embeddings]
+
+
+def _char_cnn_table(encoder):
     yield "char_embed", encoder.embeddings.shape, [encoder.embeddings]
     for i, (kernel, bias) in enumerate(
         zip(encoder.conv_kernels, encoder.conv_biases)

@@ -12,10 +12,12 @@ from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import ScalarMix
+from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 
 BATCH, TIME = 2, 3
 IDS = batch_to_ids([["Conform", "or", "not"], ["a", "é"]], 12)
+WORD_IDS = np.array([[5, 9, 3], [7, 4, 0]], "int32")
 VECTORS = np.random.default_rng(0).normal(size=(BATCH, TIME, 6))
 VECTORS = VECTORS.astype("float32")
 
@@ -26,10 +28,12 @@ def char_cnn(**kwargs):
     )
 
 
-def elmo(**kwargs):
+def elmo(token_encoder=None, **kwargs):
     dtype = kwargs.get("dtype")
     return ElmoLayer(
-        char_cnn(dtype=dtype), BiLMEncoder(8, 6, dtype=dtype), **kwargs
+        token_encoder or char_cnn(dtype=dtype),
+        BiLMEncoder(8, 6, dtype=dtype),
+        **kwargs,
     )
 
 
@@ -42,6 +46,12 @@ def in_rnn(**kwargs):
 MASK = np.array([[True, True, True], [True, True, False]])
 CASES = {
     "CharCNNEmbedding": (char_cnn, IDS, 11, MASK),
+    "TokenEmbedding": (
+        lambda **kwargs: TokenEmbedding(9, 6, **kwargs),
+        WORD_IDS,
+        1,
+        MASK,
+    ),
     "Highway": (Highway, VECTORS, 4, MASK),
     "BiLMEncoder": (
         lambda **kwargs: BiLMEncoder(8, 6, **kwargs),
@@ -51,6 +61,15 @@ CASES = {
     ),
     "ScalarMix": (ScalarMix, [VECTORS, VECTORS + 1], 2, MASK),
     "ElmoLayer": (elmo, IDS, 29, MASK),
+    "ElmoLayer, word input": (
+        lambda **kwargs: elmo(
+            token_encoder=TokenEmbedding(9, 6, dtype=kwargs.get("dtype")),
+            **kwargs,
+        ),
+        WORD_IDS,
+        19,
+        MASK,
+    ),
     "ElmoLayer, two representations": (
         lambda **kwargs: elmo(num_representations=2, **kwargs),
         IDS,
@@ -88,6 +107,8 @@ def test_every_public_layer_is_here():
         for name in keras_elmo.__all__
         if isinstance(getattr(keras_elmo, name), type)
         and issubclass(getattr(keras_elmo, name), keras.layers.Layer)
+        # The language model has tests of its own.
+        and not issubclass(getattr(keras_elmo, name), keras.Model)
     }
     assert public == {name.split(",")[0] for name in CASES}
 

@@ -3,19 +3,37 @@
 from keras_elmo.formats.bilm_arrays import read_arrays
 from keras_elmo.formats.bilm_arrays import write_arrays
 from keras_elmo.formats.bilm_files import open_bilm
+from keras_elmo.formats.bilm_options import LanguageModelOptions
 from keras_elmo.formats.bilm_options import make_options
+from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.bilm_options import parse_options
+from keras_elmo.formats.language_models import LanguageModelFiles
+from keras_elmo.formats.language_models import open_language_model
+from keras_elmo.formats.language_models import write_softmax
+from keras_elmo.formats.preset_folders import is_preset_folder
+from keras_elmo.formats.preset_folders import load_preset_weights
+from keras_elmo.formats.preset_folders import read_preset_config
+from keras_elmo.formats.preset_folders import write_preset_folder
 from keras_elmo.formats.presets import PRESETS
 from keras_elmo.formats.presets import Preset
 from keras_elmo.formats.presets import download_preset
 
 __all__ = [
     "PRESETS",
+    "LanguageModelFiles",
+    "LanguageModelOptions",
     "Preset",
     "download_preset",
+    "is_preset_folder",
+    "load_preset_weights",
     "make_options",
     "open_bilm",
+    "open_language_model",
+    "parse_language_model_options",
     "parse_options",
     "read_arrays",
+    "read_preset_config",
     "write_arrays",
+    "write_preset_folder",
+    "write_softmax",
 ]

@@ -1,7 +1,8 @@
-"""Files that are written whole or not at all."""
+"""Files and folders that are written whole or not at all."""
 
 import contextlib
 import os
+import shutil
 import tempfile
 
 
@@ -27,8 +28,42 @@ def write_atomically(path, write):
         raise
 
 
+def write_folder_atomically(path, write):
+    """Calls `write(temporary folder)`, then moves the folder to `path`.
+
+    If `write` fails, nothing is left behind. The files that it writes lie
+    straight in the folder. Folders above `path` are made.
+
+    Raises:
+        ValueError: If there is something at `path` other than an empty folder.
+    """
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not (
+        os.path.isdir(path) and not os.listdir(path)
+    ):
+        raise ValueError(
+            "The directory to write must not exist yet, or be empty. "
+            f"Received: '{path}'"
+        )
+    parent, name = os.path.split(path)
+    os.makedirs(parent, exist_ok=True)
+    temporary = tempfile.mkdtemp(prefix=f".{name}.", dir=parent)
+    try:
+        write(temporary)
+        for file in os.listdir(temporary):
+            _sync(os.path.join(temporary, file))
+        _sync(temporary)
+        os.chmod(temporary, 0o777 & ~_umask())
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(path)
+        move(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
 def move(source, path):
-    """Moves a file in one step, for good once this returns."""
+    """Moves a file or folder in one step, for good once this returns."""
     os.replace(source, path)
     # Not every file system can do it for a folder.
     with contextlib.suppress(OSError):

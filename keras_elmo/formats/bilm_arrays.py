@@ -6,7 +6,10 @@ import re
 import h5py
 import numpy as np
 
+from keras_elmo.formats.array_checks import check_keys
+from keras_elmo.formats.array_checks import checked_array
 from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.formats.hdf5_files import create_hdf5
 
 # What h5py raises on files of another kind, cut or damaged.
 _HDF5_ERRORS = (
@@ -24,7 +27,8 @@ def read_arrays(file, shapes, label=None):
 
     Args:
         file: Path, or file object open for reading.
-        shapes: Dictionary from key to the shape expected.
+        shapes: Dictionary from key to the shape expected. A size may be
+            `None`, which is any.
         label: What messages call the file. Defaults to its path.
 
     Returns:
@@ -35,40 +39,66 @@ def read_arrays(file, shapes, label=None):
         ValueError: If it cannot be read as HDF5, or an array is missing, left
             over, or of another shape than expected.
     """
-    label = label or os.fspath(file)
+    subject = f"weight file '{label or os.fspath(file)}'"
     if isinstance(file, (str, os.PathLike)) and not os.path.isfile(file):
-        raise FileNotFoundError(f"There is no weight file '{label}'.")
+        raise FileNotFoundError(f"There is no {subject}.")
     try:
         with h5py.File(file, "r") as store:
             found = _datasets(store)
             datasets = {_canonical(key): data for key, data in found}
-            _check_keys(set(datasets), set(shapes), label)
+            check_keys(set(datasets), set(shapes), subject)
             if len(datasets) < len(found):
                 raise ValueError(
-                    f"The weight file '{label}' names an array twice, with and "
+                    f"The {subject} names an array twice, with and "
                     "without 'Cell0'. Expected each once. "
                     f"Received: {sorted(key for key, _ in found)}"
                 )
             return {
-                key: _read(datasets[key], key, shape, label)
+                key: checked_array(datasets[key], key, shape, subject)
                 for key, shape in shapes.items()
             }
     except _HDF5_ERRORS as error:
         raise ValueError(
-            f"The weight file '{label}' cannot be read as HDF5; it may be "
+            f"The {subject} cannot be read as HDF5; it may be "
             f"truncated or of another kind. h5py says: {error}"
         ) from error
 
 
-def write_arrays(path, arrays):
-    """Writes a dictionary from key to array, whole or not at all."""
+def write_arrays(path, arrays, dtype=None):
+    """Writes a dictionary from key to array, whole or not at all.
+
+    Args:
+        path: Path of the file.
+        arrays: Dictionary from key to array.
+        dtype: `"float32"`, `"float16"`, or `None`: each array's own.
+
+    Raises:
+        ValueError: If there is no such dtype, or a number is too large for it.
+    """
+    if dtype not in (None, "float32", "float16"):
+        raise ValueError(
+            f'`dtype` must be "float32" or "float16". Received: {dtype!r}'
+        )
 
     def write(temporary):
-        with h5py.File(temporary, "w") as store:
+        with create_hdf5(temporary) as (store, check):
             for key, array in arrays.items():
-                store.create_dataset(key, data=array)
+                data = array if dtype is None else _cast(array, key, dtype)
+                store.create_dataset(key, data=data)
+                check()
 
     write_atomically(path, write)
+
+
+def _cast(array, key, dtype):
+    with np.errstate(over="ignore"):
+        cast = np.asarray(array).astype(dtype)
+    if np.isinf(cast).any() and np.isfinite(array).all():
+        raise ValueError(
+            f"The array '{key}' holds numbers that {dtype} cannot. "
+            f"Received: numbers up to {np.abs(array).max()}"
+        )
+    return cast
 
 
 def _datasets(store):
@@ -87,34 +117,3 @@ def _canonical(key):
     return re.sub(
         r"^(RNN_\d)/RNN/LSTMCell/", r"\1/RNN/MultiRNNCell/Cell0/LSTMCell/", key
     )
-
-
-def _check_keys(found, expected, label):
-    if found == expected:
-        return
-    missing, unread = sorted(expected - found), sorted(found - expected)
-    raise ValueError(
-        f"The weight file '{label}' does not fit its options. "
-        f"Expected arrays that it lacks: {missing or 'none'}. "
-        f"Received arrays with no place in the model: {unread or 'none'}."
-    )
-
-
-def _read(dataset, key, shape, label):
-    if dataset.shape != tuple(shape):
-        raise ValueError(
-            f"The array '{key}' of the weight file '{label}' must have the "
-            f"shape {tuple(shape)} by the options. Received: {dataset.shape}"
-        )
-    if dataset.dtype.kind != "f":
-        raise ValueError(
-            f"The array '{key}' of the weight file '{label}' must hold "
-            f"floating-point numbers. Received: dtype={dataset.dtype}"
-        )
-    array = np.asarray(dataset)
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"The array '{key}' of the weight file '{label}' must hold finite "
-            "numbers. Received: an infinity or a NaN"
-        )
-    return array

@@ -11,7 +11,15 @@ from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
 
+from keras_elmo.formats.archives import member_names
+from keras_elmo.formats.archives import open_archive
+from keras_elmo.formats.archives import read_member
+from keras_elmo.formats.bilm_arrays import read_arrays
 from keras_elmo.formats.downloads import download
+
+_OPTIONS = "options.json"
+_WEIGHTS = "weights.hdf5"
+_BESIDE_WEIGHTS = ("softmax.hdf5", "training_state.hdf5")
 
 
 class WeightSource(NamedTuple):
@@ -19,6 +27,10 @@ class WeightSource(NamedTuple):
 
     file: Any
     label: str
+
+    def read(self, shapes):
+        """Reads the arrays, as `read_arrays` does."""
+        return read_arrays(self.file, shapes, self.label)
 
 
 class BilmFiles(NamedTuple):
@@ -44,7 +56,8 @@ def open_bilm(options, weights=None):
     Raises:
         FileNotFoundError: If a file is missing.
         ValueError: If a directory or zip does not hold just one `options.json`
-            and one `.hdf5`, a zip is damaged, or the options are not JSON.
+            and one `.hdf5` or `weights.hdf5`, a zip is damaged, or the options
+            are not JSON.
         OSError: If a download fails.
     """
     options = fetch(options, "options")
@@ -53,12 +66,14 @@ def open_bilm(options, weights=None):
         yield _from_paths(options, weights)
     elif os.path.isdir(options):
         names = os.listdir(options)
-        found = (os.path.join(options, n) for n in _find(names, options))
-        yield _from_paths(*found)
+        yield _from_paths(
+            os.path.join(options, find_options(names, options)),
+            os.path.join(options, find_weights(names, options)),
+        )
     elif not os.path.isfile(options):
         raise FileNotFoundError(f"There is no file or directory '{options}'.")
     elif zipfile.is_zipfile(options):
-        with _open_zip(options) as archive:
+        with open_archive(options) as archive:
             yield _from_zip(archive, options)
     else:
         raise ValueError(
@@ -88,61 +103,48 @@ def _from_paths(options, weights):
     for kind, path in (("options", options), ("weight", weights)):
         if not os.path.isfile(path):
             raise FileNotFoundError(f"There is no {kind} file '{path}'.")
-
-    def read_options():
-        with open(options, "rb") as file:
-            return _parse_json(file.read(), options)
-
-    return BilmFiles(read_options, WeightSource(weights, weights))
-
-
-def _open_zip(path):
-    try:
-        return zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise ValueError(
-            f"The archive '{path}' cannot be read: {error}"
-        ) from error
+    return BilmFiles(
+        lambda: read_options(options), WeightSource(weights, weights)
+    )
 
 
 def _from_zip(archive, path):
-    names = [i.filename for i in archive.infolist() if not i.is_dir()]
-    for name in names:
-        parts = name.replace("\\", "/").split("/")
-        if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
-            raise ValueError(
-                f"The archive '{path}' holds a path that leads out of it, so "
-                f"it is not trusted. Received: {name!r}"
-            )
-    options, weights = _find(
-        [n for n in names if not n.startswith("__MACOSX/")], path
-    )
+    names = member_names(archive, path)
+    options, weights = find_options(names, path), find_weights(names, path)
     return BilmFiles(
         lambda: _parse_json(
-            _member(archive, options, path), f"{path}/{options}"
+            read_member(archive, options, path), f"{path}/{options}"
         ),
         WeightSource(
-            io.BytesIO(_member(archive, weights, path)), f"{path}/{weights}"
+            io.BytesIO(read_member(archive, weights, path)), f"{path}/{weights}"
         ),
     )
 
 
-def _member(archive, name, path):
-    try:
-        return archive.read(name)
-    except Exception as error:
-        # Each way of compressing has errors of its own.
-        raise ValueError(
-            f"'{name}' cannot be read from the archive '{path}': {error}"
-        ) from error
+def read_options(path, label=None):
+    """Returns the JSON of an options file; messages call it `label`."""
+    with open(path, "rb") as file:
+        return _parse_json(file.read(), label or path)
 
 
-def _find(names, where):
-    """Picks the options file and the weight file out of `names`."""
-    return [
-        _only(names, where, "an 'options.json'", lambda n: n == "options.json"),
-        _only(names, where, "a '.hdf5' file", lambda n: n.endswith(".hdf5")),
-    ]
+def find_options(names, where):
+    """Picks the options file out of the names of the files of `where`."""
+    return _only(names, where, "an 'options.json'", lambda n: n == _OPTIONS)
+
+
+def find_weights(names, where):
+    """Picks the weight file out of the names of the files of `where`.
+
+    Other HDF5 files may lie beside one of the name `weights.hdf5`.
+    """
+    if any(posixpath.basename(n) == _WEIGHTS for n in names):
+        return _only(names, where, f"a '{_WEIGHTS}'", lambda n: n == _WEIGHTS)
+    return _only(
+        names,
+        where,
+        "a '.hdf5' file",
+        lambda n: n.endswith(".hdf5") and n not in _BESIDE_WEIGHTS,
+    )
 
 
 def _only(names, where, what, matches):

@@ -1,6 +1,8 @@
 """The options file of a biLM: its JSON, as the layers' arguments, and back."""
 
-_REQUIRED = object()
+from typing import NamedTuple
+
+from keras_elmo.formats.option_section import OptionSection
 
 
 def parse_options(options):
@@ -16,32 +18,148 @@ def parse_options(options):
     Raises:
         ValueError: Naming the key, what it must be, and what was found.
     """
-    if not isinstance(options, dict):
-        raise ValueError(
-            "A biLM options file must hold a JSON object. "
-            f"Received: {type(options).__name__}"
-        )
+    top = _checked_object(options)
     if "char_cnn" not in options:
         raise ValueError(
             "The options have no key 'char_cnn': only models with character "
             f"input can be loaded. Received keys: {sorted(options)}"
         )
-    lstm = _Section(options, "lstm")
-    units = lstm.integer("dim", 1)
-    projection_dim = lstm.integer("projection_dim", 1)
-    encoder = {
-        "units": units,
-        "projection_dim": projection_dim,
+    encoder = _parse_encoder(top.section("lstm"))
+    return _parse_char_cnn(top, encoder["projection_dim"]), encoder
+
+
+class LanguageModelOptions(NamedTuple):
+    """What the options file of a language model says."""
+
+    token_encoder: dict
+    """Arguments of `CharCNNEmbedding`, or of `TokenEmbedding`."""
+    encoder: dict
+    """Arguments of `BiLMEncoder`."""
+    vocabulary_size: int | None
+    num_negatives: int
+    dropout: float
+    share_embedding_softmax: bool
+
+    @property
+    def is_word_input(self):
+        """Whether the input is a word's number, not its characters."""
+        return "num_tokens" in self.token_encoder
+
+
+def parse_language_model_options(options):
+    """Turns an options file's content into a language model's arguments.
+
+    Args:
+        options: Dictionary, as parsed from the JSON. Without the key
+            `char_cnn` the model's input are words.
+
+    Returns:
+        A `LanguageModelOptions`.
+
+    Raises:
+        ValueError: Naming the key, what it must be, and what was found.
+    """
+    top = _checked_object(options)
+    encoder = _parse_encoder(top.section("lstm"))
+    projection_dim = encoder["projection_dim"]
+    vocabulary_size = top.integer("n_tokens_vocab", 1, default=None)
+    shares_softmax = top.flag("share_embedding_softmax")
+    if not top.flag("bidirectional", default=True):
+        top.fail(
+            "bidirectional", "true, as only bidirectional models fit", False
+        )
+    if "char_cnn" in options:
+        token_encoder = _parse_char_cnn(top, projection_dim)
+        if shares_softmax:
+            raise ValueError(
+                "The option 'share_embedding_softmax' needs word input. "
+                "Received: true, with a 'char_cnn'"
+            )
+    else:
+        token_encoder = {
+            "num_tokens": top.integer("n_tokens_vocab", 1),
+            "projection_dim": projection_dim,
+        }
+    return LanguageModelOptions(
+        token_encoder,
+        encoder,
+        vocabulary_size,
+        top.integer("n_negative_samples_batch", 1, default=8192),
+        top.fraction("dropout", default=0.1),
+        shares_softmax,
+    )
+
+
+_TRAINING_KEYS = (
+    "all_clip_norm_val",
+    "batch_size",
+    "bidirectional",
+    "dropout",
+    "n_epochs",
+    "n_negative_samples_batch",
+    "n_tokens_vocab",
+    "n_train_tokens",
+    "share_embedding_softmax",
+    "unroll_steps",
+)
+
+
+def make_options(token_encoder, encoder, training=None):
+    """The reverse of the functions above: configs -> an options dictionary.
+
+    Args:
+        token_encoder: Config of a `CharCNNEmbedding` or a `TokenEmbedding`.
+        encoder: Config of a `BiLMEncoder`.
+        training: Dictionary of bilm-tf's options for training, such as
+            `n_tokens_vocab`, or `None`. What is `None` in it is left out.
+
+    Returns:
+        Dictionary, as bilm-tf and AllenNLP read it.
+
+    Raises:
+        ValueError: If `training` holds other keys, or another size of the
+            vocabulary than the token encoder.
+    """
+    training = {k: v for k, v in (training or {}).items() if v is not None}
+    unknown = sorted(set(training) - set(_TRAINING_KEYS))
+    if unknown:
+        raise ValueError(
+            f"`training` must have no other keys than {_TRAINING_KEYS}. "
+            f"Received: {unknown}"
+        )
+    options = {"lstm": _make_lstm(encoder)}
+    if "num_tokens" in token_encoder:
+        size = token_encoder["num_tokens"]
+        if training.setdefault("n_tokens_vocab", size) != size:
+            raise ValueError(
+                "`training` must have the token encoder's "
+                f"'n_tokens_vocab', {size}. "
+                f"Received: {training['n_tokens_vocab']}"
+            )
+    else:
+        options["char_cnn"] = _make_char_cnn(token_encoder)
+    if training:
+        options |= {"bidirectional": True, **training}
+    return options
+
+
+def _parse_encoder(lstm):
+    return {
+        "units": lstm.integer("dim", 1),
+        "projection_dim": lstm.integer("projection_dim", 1),
         "num_layers": lstm.integer("n_layers", 1, default=1),
         "cell_clip": lstm.limit("cell_clip"),
         "proj_clip": lstm.limit("proj_clip"),
         "use_skip_connections": lstm.flag("use_skip_connections"),
     }
-    char_cnn = _Section(options, "char_cnn")
+
+
+def _parse_char_cnn(top, projection_dim):
+    char_cnn = top.section("char_cnn")
     max_characters = char_cnn.integer("max_characters_per_token", 3)
     # Training writes 261, prediction 262, over the same 261 rows of weights.
     char_cnn.one_of("n_characters", (261, 262))
-    token_encoder = {
+    return {
         "projection_dim": projection_dim,
         "filters": char_cnn.filters("filters", max_characters),
         "num_highways": char_cnn.integer("n_highway", 0, default=0),
@@ -49,111 +167,34 @@ def parse_options(options):
         "activation": char_cnn.one_of("activation", ("relu", "tanh")),
         "max_characters_per_token": max_characters,
     }
-    return token_encoder, encoder
 
 
-def make_options(token_encoder, encoder):
-    """The reverse of `parse_options`: two configs -> an options dictionary."""
-    output_dim = encoder["projection_dim"] or encoder["units"]
+def _make_lstm(config):
     return {
-        "lstm": {
-            "use_skip_connections": encoder["use_skip_connections"],
-            "projection_dim": output_dim,
-            "cell_clip": encoder["cell_clip"],
-            "proj_clip": encoder["proj_clip"],
-            "dim": encoder["units"],
-            "n_layers": encoder["num_layers"],
-        },
-        "char_cnn": {
-            "activation": token_encoder["activation"],
-            "filters": token_encoder["filters"],
-            "n_highway": token_encoder["num_highways"],
-            "embedding": {"dim": token_encoder["embedding_dim"]},
-            "n_characters": 262,
-            "max_characters_per_token": token_encoder[
-                "max_characters_per_token"
-            ],
-        },
+        "use_skip_connections": config["use_skip_connections"],
+        "projection_dim": config["projection_dim"] or config["units"],
+        "cell_clip": config["cell_clip"],
+        "proj_clip": config["proj_clip"],
+        "dim": config["units"],
+        "n_layers": config["num_layers"],
     }
 
 
-class _Section:
-    """A dictionary inside the options, whose values are checked when read."""
+def _make_char_cnn(config):
+    return {
+        "activation": config["activation"],
+        "filters": config["filters"],
+        "n_highway": config["num_highways"],
+        "embedding": {"dim": config["embedding_dim"]},
+        "n_characters": 262,
+        "max_characters_per_token": config["max_characters_per_token"],
+    }
 
-    def __init__(self, parent, key, path=""):
-        self.path = f"{path}{key}"
-        if key not in parent:
-            raise ValueError(f"The options lack the key '{self.path}'.")
-        self.values = parent[key]
-        if not isinstance(self.values, dict):
-            self._fail(None, "a JSON object", self.values)
 
-    def section(self, key):
-        return _Section(self.values, key, f"{self.path}.")
-
-    def integer(self, key, low, default=_REQUIRED):
-        value = self._get(key, default)
-        if not _is_integer(value) or value < low:
-            self._fail(key, f"an integer of at least {low}", value)
-        return value
-
-    def limit(self, key):
-        value = self._get(key, None)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self._fail(key, "a positive number or null", value)
-        if not 0 < value < 3e38:  # float32 ends there
-            self._fail(key, "a positive number or null", value)
-        return float(value)
-
-    def flag(self, key):
-        value = self._get(key, False)
-        if not isinstance(value, bool):
-            self._fail(key, "true or false", value)
-        return value
-
-    def one_of(self, key, choices):
-        value = self._get(key, _REQUIRED)
-        if value not in choices or isinstance(value, bool):
-            self._fail(key, " or ".join(repr(c) for c in choices), value)
-        return value
-
-    def filters(self, key, max_width):
-        value = self._get(key, _REQUIRED)
-        good = isinstance(value, list) and value
-        good = good and all(
-            isinstance(pair, list)
-            and len(pair) == 2
-            and all(_is_integer(n) and n >= 1 for n in pair)
-            and pair[0] <= max_width
-            for pair in value
-        )
-        if not good:
-            self._fail(
-                key,
-                "a list of pairs [width, number] of positive integers, no "
-                f"width above max_characters_per_token ({max_width})",
-                value,
-            )
-        return value
-
-    def _get(self, key, default):
-        value = self.values.get(key)
-        if value is None:
-            if default is _REQUIRED:
-                raise ValueError(
-                    f"The options lack the key '{self.path}.{key}'."
-                )
-            return default
-        return value
-
-    def _fail(self, key, expected, received):
-        path = f"{self.path}.{key}" if key else self.path
+def _checked_object(options):
+    if not isinstance(options, dict):
         raise ValueError(
-            f"The option '{path}' must be {expected}. Received: {received!r}"
+            "A biLM options file must hold a JSON object. "
+            f"Received: {type(options).__name__}"
         )
-
-
-def _is_integer(value):
-    return isinstance(value, int) and not isinstance(value, bool)
+    return OptionSection(options)

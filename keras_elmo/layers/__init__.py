@@ -7,6 +7,7 @@ from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.scalar_mix import MixWeights
 from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.token_embedding import TokenEmbedding
 
 __all__ = [
     "BiLMEncoder",
@@ -16,4 +17,5 @@ __all__ = [
     "MixWeights",
     "ProjectedLSTMCell",
     "ScalarMix",
+    "TokenEmbedding",
 ]

@@ -9,6 +9,8 @@ from keras_elmo.bilm_variables import assign_bilm_weights
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.elmo_presets import load_layer
+from keras_elmo.layers.elmo_presets import save_layer
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.scalar_mix import make_mixes
@@ -216,29 +218,64 @@ class ElmoLayer(FreezableLayer):
             )
             with leave_out_random_values():
                 layer.build((None, None, *layer.token_encoder.token_shape))
-            assign_bilm_weights(layer, files.weights)
+            assign_bilm_weights(layer, files.weights.read)
         layer.token_encoder.trainable = trainable
         layer.encoder.trainable = trainable
         return layer
 
     @classmethod
-    def from_preset(cls, preset: str, **kwargs) -> "ElmoLayer":
-        """Makes the layer from a published model, downloaded once.
+    def from_preset(cls, preset: str | os.PathLike, **kwargs) -> "ElmoLayer":
+        """Makes the layer from a trained model, by its name or its directory.
 
         Args:
-            preset: One of `keras_elmo.PRESETS`: `"original"`, `"5.5B"`,
-                `"medium"`, `"small"`, `"portuguese"` or `"pubmed"`.
-            **kwargs: As for `from_bilm`.
+            preset: One of `keras_elmo.PRESETS`, such as `"original"`,
+                `"5.5B"`, `"medium"`, `"small"`, `"portuguese"` or `"pubmed"`,
+                which are downloaded once; or the path of a directory, as
+                `save_to_preset` writes it or `from_bilm` takes it.
+            **kwargs: As for `from_bilm`. For a directory of `save_to_preset`,
+                they come before what was saved: without `trainable` the parts
+                keep their flags, and with `num_representations`, `scalar_mix`
+                or `return_all_layers` the mixes are new.
 
         Returns:
             An `ElmoLayer` with the model's weights.
 
         Raises:
-            ValueError: If there is no such name.
+            ValueError: If there is no such name or directory, or a file is
+                not what it should be.
             OSError: If the download fails; the message names the URL, and
                 where to put the files by hand.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        >>> elmo.save_to_preset("my_elmo")
+        >>> elmo = ElmoLayer.from_preset("my_elmo", dropout=0.5)
         """
-        return cls.from_bilm(*formats.download_preset(preset), **kwargs)
+        is_name = isinstance(preset, str) and preset in formats.PRESETS
+        is_path = isinstance(preset, (str, os.PathLike))
+        if is_name or not is_path or not os.path.isdir(preset):
+            return cls.from_bilm(*formats.download_preset(preset), **kwargs)
+        if formats.is_preset_folder(preset):
+            return load_layer(cls, preset, **kwargs)
+        return cls.from_bilm(preset, **kwargs)
+
+    def save_to_preset(self, preset_dir: str | os.PathLike) -> None:
+        """Writes the layer to a directory, whole or not at all.
+
+        Its files are those of KerasHub's presets: `config.json`,
+        `metadata.json` and `model.weights.h5`. The mixes and all that is set
+        are in them, too.
+
+        Args:
+            preset_dir: Path of the directory, which must not exist yet, or be
+                empty.
+
+        Raises:
+            ValueError: If the layer is not built, there is something at
+                `preset_dir`, or a part is a layer of another package.
+        """
+        save_layer(self, preset_dir)
 
     @property
     def stateful(self):

@@ -63,6 +63,35 @@ def test_any_floating_point_type_is_read(path, dtype):
     check_equal(read_arrays(path, shapes_of(ARRAYS)), arrays)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_arrays_are_written_in_the_dtype_asked_for(path, dtype):
+    large = {key: a.astype("float64") + 0.1 for key, a in ARRAYS.items()}
+    write_arrays(path, large, dtype)
+    expected = {key: array.astype(dtype) for key, array in large.items()}
+    check_equal(all_arrays(path), expected)
+
+
+def test_numbers_too_large_for_float16_are_named(path):
+    before = path.read_bytes()
+    large = {**ARRAYS, "char_embed": np.array([1.0, -7e4], "float32")}
+    with pytest.raises(ValueError, match="'char_embed' holds") as info:
+        write_arrays(path, large, "float16")
+    assert "Received: numbers up to 70000.0" in str(info.value)
+    with pytest.raises(ValueError, match="`dtype` must be") as info:
+        write_arrays(path, ARRAYS, "int8")
+    assert "Received: 'int8'" in str(info.value)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_size_may_be_any(path):
+    arrays = read_arrays(path, {**shapes_of(ARRAYS), "char_embed": (None, 2)})
+    check_equal(arrays, ARRAYS)
+    for shape in ((None, 3), (None,), (None, None, None)):
+        with pytest.raises(ValueError, match=r"Received: \(3, 2\)"):
+            read_arrays(path, {**shapes_of(ARRAYS), "char_embed": shape})
+
+
 def test_missing_file(tmp_path):
     for path in (tmp_path / "nowhere.hdf5", tmp_path):
         with pytest.raises(FileNotFoundError, match="no weight file") as info:

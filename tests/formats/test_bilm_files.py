@@ -77,6 +77,23 @@ def test_directory(tmp_path, kind):
     assert read_both(kind(tmp_path))[:2] == (OPTIONS, WEIGHTS)
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {**FILES, "softmax.hdf5": "", "training_state.hdf5": ""},
+        {**FILES, "embeddings.hdf5": ""},
+        {
+            "options.json": FILES["options.json"],
+            "mine.hdf5": WEIGHTS,
+            "softmax.hdf5": "",
+        },
+    ],
+)
+def test_weights_are_told_from_other_hdf5_files(tmp_path, files):
+    assert read_both(write_files(tmp_path / "model", files))[1] == WEIGHTS
+    assert read_both(write_zip(tmp_path / "zip", files))[1] == WEIGHTS
+
+
 @pytest.mark.parametrize("kind", [str, pathlib.Path])
 @pytest.mark.parametrize("folder", ["", "model/", "a/b/"])
 @pytest.mark.parametrize(
@@ -173,9 +190,14 @@ def test_missing_files(tmp_path):
         ({"weights.hdf5": ""}, "'options.json'", "['weights.hdf5']"),
         ({"options.json": "{}"}, "'.hdf5'", "['options.json']"),
         (
-            {**FILES, "other.hdf5": ""},
+            {"options.json": "{}", "a.hdf5": "", "b.hdf5": ""},
             "'.hdf5'",
-            "['other.hdf5', 'weights.hdf5']",
+            "['a.hdf5', 'b.hdf5']",
+        ),
+        (
+            {"options.json": "{}", "softmax.hdf5": ""},
+            "'.hdf5'",
+            "['options.json', 'softmax.hdf5']",
         ),
     ],
 )

@@ -7,12 +7,17 @@ import pytest
 from hdf5_arrays import all_arrays
 from small_models import file_arrays
 from small_models import make_elmo
+from small_models import randomize
 
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
+from keras_elmo import TokenEmbedding
 from keras_elmo import load_bilm_weights
 from keras_elmo import save_bilm_weights
+from keras_elmo.bilm_variables import assign_bilm_weights
+from keras_elmo.bilm_variables import bilm_arrays
+from keras_elmo.formats import parse_language_model_options
 from keras_elmo.formats import parse_options
 
 MODELS = {
@@ -251,3 +256,75 @@ def test_saving_replaces_files_and_leaves_no_others(paths):
     save_bilm_weights(elmo, *paths)
     check_identical(file_arrays(ElmoLayer.from_bilm(*paths)), file_arrays(elmo))
     assert sorted(os.listdir(paths[0].parent)) == [p.name for p in paths]
+
+
+class Model:
+    """As little as is needed of a model, such as a language model."""
+
+    built = True
+
+    def __init__(self, elmo):
+        self.token_encoder, self.encoder = elmo.token_encoder, elmo.encoder
+
+
+def test_any_model_of_a_token_encoder_and_an_encoder(paths):
+    elmo, other = make_elmo(), make_elmo()
+    save_bilm_weights(Model(elmo), *paths)
+    expected = bilm_arrays(elmo)
+    check_identical(all_arrays(paths[1]), expected)
+    randomize(other, 0.0)
+    load_bilm_weights(Model(other), paths[1])
+    check_identical(bilm_arrays(other), expected)
+    shapes = []
+
+    def read(wanted):
+        shapes.append(wanted)
+        return {key: 2 * array for key, array in expected.items()}
+
+    assign_bilm_weights(Model(other), read)
+    assert shapes == [{key: array.shape for key, array in expected.items()}]
+    for key, array in bilm_arrays(other).items():
+        np.testing.assert_array_equal(array, 2 * expected[key])
+
+
+def test_word_input(paths):
+    elmo = ElmoLayer(TokenEmbedding(9, 6), BiLMEncoder(7, 6, num_layers=1))
+    elmo.build((None, None))
+    randomize(elmo)
+    save_bilm_weights(elmo, *paths)
+    arrays = all_arrays(paths[1])
+    assert set(arrays) == {"embedding"} | {
+        f"RNN_{direction}/RNN/MultiRNNCell/Cell0/LSTMCell/{name}"
+        for direction in range(2)
+        for name in ("W_0", "B", "W_P_0")
+    }
+    np.testing.assert_array_equal(
+        arrays["embedding"], elmo.token_encoder.get_weights()[0]
+    )
+    expected = bilm_arrays(elmo)
+    randomize(elmo, 0.0)
+    load_bilm_weights(elmo, paths[1])
+    check_identical(bilm_arrays(elmo), expected)
+    options = parse_language_model_options(json.loads(paths[0].read_text()))
+    assert options.token_encoder == {"num_tokens": 9, "projection_dim": 6}
+
+
+def test_half_precision_halves_the_file(paths):
+    elmo = make_elmo(dtype="mixed_bfloat16")
+    save_bilm_weights(elmo, *paths, dtype="float16")
+    check_identical(
+        all_arrays(paths[1]),
+        {key: a.astype("float16") for key, a in file_arrays(elmo).items()},
+    )
+    loaded = ElmoLayer.from_bilm(*paths)
+    for a, b in zip(loaded.encoder.weights, elmo.encoder.weights):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+def test_what_float16_cannot_hold_is_not_saved(paths):
+    elmo = make_elmo()
+    elmo.encoder.forward_cells[0].bias.assign(np.full(28, 1e5))
+    for dtype in ("float16", "bfloat16"):
+        with pytest.raises(ValueError, match="Received"):
+            save_bilm_weights(elmo, *paths, dtype=dtype)
+    assert os.listdir(paths[0].parent) == []

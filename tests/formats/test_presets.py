@@ -7,11 +7,13 @@ from formats.loopback import serve
 from formats.loopback import use_cache
 from small_models import make_elmo
 
+import keras_elmo
 from keras_elmo import PRESETS
 from keras_elmo import ElmoLayer
 from keras_elmo import save_bilm_weights
 from keras_elmo.formats import Preset
 from keras_elmo.formats import download_preset
+from keras_elmo.formats import presets
 
 
 @pytest.fixture
@@ -65,11 +67,16 @@ def test_names():
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_table(name):
     preset = PRESETS[name]
-    assert preset.options_url.startswith("https://")
-    assert preset.options_url.endswith("_options.json")
-    assert preset.weights_url.startswith("https://")
-    assert preset.weights_url.endswith(".hdf5")
-    assert 50 < preset.megabytes < 400
+    if preset.path is None:
+        assert preset.options_url.startswith("https://")
+        assert preset.options_url.endswith("_options.json")
+        assert preset.weights_url.startswith("https://")
+        assert preset.weights_url.endswith(".hdf5")
+        assert 50 < preset.megabytes < 400
+    else:
+        assert preset.options_url is preset.weights_url is None
+        found = {path.name for path in pathlib.Path(preset.path).iterdir()}
+        assert {"options.json", "weights.hdf5", "README.md"} <= found
     assert preset.licence
     assert preset.description
 
@@ -78,6 +85,7 @@ def test_no_two_presets_share_a_file():
     urls = [
         url
         for preset in PRESETS.values()
+        if preset.path is None
         for url in (preset.options_url, preset.weights_url)
     ]
     assert len(set(urls)) == len(urls)
@@ -157,11 +165,41 @@ def test_download_that_breaks_off_is_not_kept(monkeypatch, model, cache):
         check_same(ElmoLayer.from_preset("small"), elmo)
 
 
+def test_model_inside_the_package(monkeypatch, model, cache):
+    elmo, folder = model
+    preset = presets._shipped("test_only", 1, "a test", "Apache-2.0")
+    assert (preset.description, preset.licence) == ("a test", "Apache-2.0")
+    package = pathlib.Path(keras_elmo.__file__).parent
+    assert pathlib.Path(preset.path) == package / "presets/test_only"
+    (folder / "any_options.json").rename(folder / "options.json")
+    (folder / "any_weights.hdf5").rename(folder / "weights.hdf5")
+    inside = preset._replace(path=str(folder))
+    monkeypatch.setitem(PRESETS, "test_only", inside)
+    assert [pathlib.Path(path) for path in download_preset("test_only")] == [
+        folder / "options.json",
+        folder / "weights.hdf5",
+    ]
+    check_same(ElmoLayer.from_preset("test_only"), elmo)
+    assert not cache.exists()
+
+
+def test_a_name_comes_before_a_directory(monkeypatch, model, cache):
+    elmo, folder = model
+    monkeypatch.chdir(folder)
+    make_elmo({"num_highways": 1}).save_to_preset("small")
+    with serve(folder) as server:
+        publish(monkeypatch, server.root)
+        check_same(ElmoLayer.from_preset("small"), elmo)
+    loaded = ElmoLayer.from_preset("./small")
+    assert loaded.token_encoder.num_highways == 1
+
+
 @pytest.mark.parametrize("name", ["tiny", "Small", "", None, ["small"]])
 def test_unknown_name(cache, name):
     with pytest.raises(ValueError, match="no preset of that name") as info:
         ElmoLayer.from_preset(name)
     message = str(info.value)
     assert str(sorted(PRESETS)) in message
+    assert "or the path of a directory" in message
     assert f"Received: {name!r}" in message
     assert not cache.exists()

@@ -1,0 +1,56 @@
+"""Whether a file's arrays are those that its options ask for."""
+
+import numpy as np
+
+
+def check_keys(found, expected, subject):
+    """Raises `ValueError` unless two sets of keys are the same.
+
+    `subject` is what the message calls the file: its kind and its name.
+    """
+    if found == expected:
+        return
+    missing, unread = sorted(expected - found), sorted(found - expected)
+    raise ValueError(
+        f"The {subject} does not fit its options. "
+        f"Expected arrays that it lacks: {missing or 'none'}. "
+        f"Received arrays with no place in the model: {unread or 'none'}."
+    )
+
+
+def checked_array(stored, key, shape, subject):
+    """Returns `stored`, an HDF5 dataset or an array, as a NumPy array.
+
+    Args:
+        stored: What has a shape and a dtype, and is read when these are good.
+        key: Its name, for the messages.
+        shape: The shape expected. A size may be `None`, which is any.
+        subject: What the messages call the file: its kind and its name.
+
+    Raises:
+        ValueError: If it has another shape, or holds no finite floating-point
+            numbers.
+    """
+    if not _fits(stored.shape, shape):
+        raise ValueError(
+            f"The array '{key}' of the {subject} must have the shape "
+            f"{tuple(shape)} by the options. Received: {stored.shape}"
+        )
+    if stored.dtype.kind != "f":
+        raise ValueError(
+            f"The array '{key}' of the {subject} must hold floating-point "
+            f"numbers. Received: dtype={stored.dtype}"
+        )
+    array = np.asarray(stored)
+    if not np.isfinite(array).all():
+        raise ValueError(
+            f"The array '{key}' of the {subject} must hold finite numbers. "
+            "Received: an infinity or a NaN"
+        )
+    return array
+
+
+def _fits(shape, expected):
+    return len(shape) == len(expected) and all(
+        wanted in (None, size) for size, wanted in zip(shape, expected)
+    )

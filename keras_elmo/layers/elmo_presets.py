@@ -1,0 +1,89 @@
+"""An `ElmoLayer` in a folder of its own, with its mixes."""
+
+import copy
+
+import keras
+
+from keras_elmo import formats
+from keras_elmo.layers.initializers import leave_out_random_values
+
+_OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
+
+
+def save_layer(layer, folder):
+    """Writes a built layer; see `ElmoLayer.save_to_preset`."""
+    if not layer.built:
+        raise ValueError(
+            f"Layer '{layer.name}' has no weights yet: call or build it first."
+        )
+    formats.write_preset_folder(folder, layer, _whole_model(layer).save_weights)
+
+
+def load_layer(cls, folder, trainable=None, **kwargs):
+    """Makes the layer of a folder; see `ElmoLayer.from_preset`."""
+    for argument in ("token_encoder", "encoder"):
+        if argument in kwargs:
+            raise ValueError(
+                f"`{argument}` must be left out: it is the preset's own. "
+                f"Received: {argument}={kwargs[argument]!r}"
+            )
+    saved = formats.read_preset_config(folder, cls)
+    config = _overridden(saved, kwargs)
+    new_mixes = {
+        key: kwargs[key]
+        for key in _OF_MIXES
+        if kwargs.get(key) not in (None, saved[key])
+    }
+    with leave_out_random_values():
+        layer = cls.from_config(config)
+        _build(layer)
+    formats.load_preset_weights(folder, _whole_model(layer).load_weights)
+    if new_mixes:
+        layer = _with_new_mixes(layer, config, new_mixes)
+    if trainable is not None:
+        layer.token_encoder.trainable = trainable
+        layer.encoder.trainable = trainable
+    return layer
+
+
+def _overridden(saved, arguments):
+    """The saved config with the arguments in it, but for those of mixes."""
+    config = copy.deepcopy(saved)
+    parts = [config["token_encoder"], config["encoder"], *config["scalar_mix"]]
+    for key, value in arguments.items():
+        if key == "dtype":
+            for part in parts:
+                part["config"]["dtype"] = value
+        if key == "stateful":
+            config["encoder"]["config"]["stateful"] = value
+        elif key not in _OF_MIXES:
+            config[key] = value
+    return config
+
+
+def _with_new_mixes(layer, config, arguments):
+    """A layer with the biLM of `layer`, and new mixes, or none."""
+    not_kept = ("scalar_mix", "return_all_layers", "trainable_parts")
+    config = {k: v for k, v in config.items() if k not in not_kept}
+    config["token_encoder"] = layer.token_encoder
+    config["encoder"] = layer.encoder
+    config["dtype"] = layer.dtype_policy
+    if arguments.get("return_all_layers"):
+        del config["num_representations"]
+    elif layer.scalar_mixes:
+        mix = layer.scalar_mixes[0]
+        config["scalar_mix"] = type(mix).from_config(mix.get_config())
+    layer = type(layer)(**config | arguments)
+    _build(layer)
+    return layer
+
+
+def _build(layer):
+    layer.build((None, None, *layer.token_encoder.token_shape))
+
+
+def _whole_model(layer):
+    """A model that is the layer and no more: Keras saves models."""
+    model = keras.Sequential([layer])
+    model.built = True
+    return model

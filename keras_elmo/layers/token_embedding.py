@@ -1,0 +1,132 @@
+import keras
+import numpy as np
+from keras import ops
+
+from keras_elmo.layers.arguments import check_integer
+from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.initializers import for_large_matrix
+from keras_elmo.ops.ids import check_ids
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class TokenEmbedding(FreezableLayer):
+    """Embeds words by their number in a vocabulary.
+
+    ```
+    y = embeddings[id - 1]                                   (projection_dim,)
+    ```
+
+    The token encoder of a biLM with word input. Id 0 is padding and has no
+    row: id `i + 1` is line `i` of the vocabulary.
+
+    Args:
+        num_tokens: Integer, size of the vocabulary.
+        projection_dim: Integer, size of a word's vector.
+        boundary_tokens: Pair of integers, the ids of `<S>` and `</S>`. The
+            default is that of a vocabulary which begins with them.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: Integer tensor of any shape, with ids from 0 to `num_tokens`.
+
+    Input shape:
+        `(...)`, such as `(batch, time)`.
+
+    Output shape:
+        `(..., projection_dim)`.
+
+    Masking:
+        Id 0 is padding: it is masked in the output, where it holds zeros.
+
+    Raises:
+        ValueError: If the ids are not integers, or lie outside
+            0..`num_tokens`. In a compiled function, where values cannot be
+            looked at, the backend's own lookup reports ids out of range.
+
+    Example:
+
+    >>> layer = TokenEmbedding(num_tokens=1000, projection_dim=8)
+    >>> tuple(layer(np.array([[5, 17, 1000], [4, 0, 0]])).shape)
+    (2, 3, 8)
+
+    Reference:
+
+    - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
+    """
+
+    def __init__(
+        self, num_tokens, projection_dim, boundary_tokens=(1, 2), **kwargs
+    ):
+        super().__init__(**kwargs)
+        check_integer("num_tokens", num_tokens, 1)
+        check_integer("projection_dim", projection_dim, 1)
+        self.num_tokens = num_tokens
+        self.projection_dim = projection_dim
+        self.boundary_tokens = _checked_boundaries(boundary_tokens, num_tokens)
+
+    @property
+    def token_shape(self):
+        """Shape of one token's ids: each token has a single one."""
+        return ()
+
+    @property
+    def boundary_ids(self):
+        """The ids of `<S>` and `</S>`, an array `(2,)`."""
+        return np.array(self.boundary_tokens, "int32")
+
+    def build(self, input_shape):
+        # Row i is for id i + 1; id 0, padding, has no weights of its own.
+        deviation = self.projection_dim**-0.5
+        self.embeddings = self.add_weight(
+            shape=(self.num_tokens, self.projection_dim),
+            initializer=for_large_matrix(
+                keras.initializers.RandomNormal(stddev=deviation)
+            ),
+            name="embeddings",
+        )
+
+    def call(self, inputs):
+        ids = self._checked(inputs)
+        # Keras counts a negative index from the end: send it out of range.
+        rows = ops.where(ids < 0, self.num_tokens, ops.maximum(ids - 1, 0))
+        vectors = ops.take(self.embeddings, rows, axis=0)
+        return ops.where(ids[..., None] != 0, vectors, 0)  # (..., projection)
+
+    def _checked(self, ids):
+        return check_ids(ids, self.token_shape, self.num_tokens + 1, self.name)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is not None:
+            return previous_mask
+        return ops.not_equal(inputs, 0)
+
+    def compute_output_spec(self, inputs):
+        self._checked(inputs)
+        return super().compute_output_spec(inputs)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape, self.projection_dim)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_tokens": self.num_tokens,
+            "projection_dim": self.projection_dim,
+            "boundary_tokens": list(self.boundary_tokens),
+        }
+
+
+def _checked_boundaries(tokens, num_tokens):
+    try:
+        first, last = tokens
+        check_integer("boundary_tokens", first, 1)
+        check_integer("boundary_tokens", last, 1)
+        good = max(first, last) <= num_tokens
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise ValueError(
+            "`boundary_tokens` must be two integers from 1 to "
+            f"`num_tokens`={num_tokens}. Received: boundary_tokens={tokens!r}"
+        )
+    return int(first), int(last)

@@ -1,0 +1,193 @@
+import os
+import shutil
+
+import numpy as np
+import pytest
+from formats.checkpoints import write_checkpoint
+from hdf5_arrays import all_arrays
+
+from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
+from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
+from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
+from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint_softmax
+
+pytest.importorskip("tensorflow")
+NAME = "model.ckpt-372"
+SOFTMAX = {"softmax/W": (1503, 32), "softmax/b": (1503,)}
+
+
+def shapes_of(arrays):
+    return {key: array.shape for key, array in arrays.items()}
+
+
+def check_equal(found, expected):
+    assert set(found) == set(expected)
+    for key, array in expected.items():
+        assert found[key].dtype == array.dtype
+        np.testing.assert_array_equal(found[key], array)
+
+
+@pytest.fixture(scope="session")
+def reference(shared):
+    return shared / "reference/bilm_tf_checkpoint"
+
+
+@pytest.fixture(scope="session")
+def expected(reference):
+    return all_arrays(reference / "weights.hdf5")
+
+
+@pytest.fixture
+def folder(tmp_path, reference):
+    """A copy of the reference, to be damaged."""
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for path in reference.iterdir():
+        if path.name.startswith((NAME, "checkpoint")):
+            shutil.copy(path, folder)
+    return folder
+
+
+def test_arrays_are_those_of_the_dump(reference, expected):
+    path = find_checkpoint(str(reference))
+    assert path == str(reference / NAME)
+    check_equal(read_checkpoint(path, shapes_of(expected)), expected)
+
+
+def test_softmax(reference):
+    path = find_checkpoint(str(reference))
+    found = read_checkpoint_softmax(path, SOFTMAX)
+    assert shapes_of(found) == SOFTMAX
+    assert {array.dtype.name for array in found.values()} == {"float32"}
+    assert all(np.std(array) > 0 for array in found.values())
+    any_size = {"softmax/W": (None, 32), "softmax/b": (None,)}
+    check_equal(read_checkpoint_softmax(path, any_size), found)
+
+
+def test_what_holds_a_checkpoint(reference):
+    assert holds_checkpoint(os.listdir(reference))
+    assert holds_checkpoint(["model.ckpt-1.index", "options.json"])
+    assert not holds_checkpoint(["weights.hdf5", "options.json"])
+
+
+@pytest.mark.parametrize("state", ["/home/someone/gone", "{}/elsewhere"])
+def test_a_folder_that_was_moved(folder, expected, state):
+    path = f"{state.format(folder.parent)}/{NAME}"
+    (folder / "checkpoint").write_text(f'model_checkpoint_path: "{path}"\n')
+    if "{}" in state:  # The copy left behind is of an earlier time.
+        other = {"lm/char_embed": np.zeros(3, "float32")}
+        write_checkpoint(folder.parent / "elsewhere", other, NAME)
+    found = find_checkpoint(str(folder))
+    assert found == str(folder / NAME)
+    check_equal(read_checkpoint(found, shapes_of(expected)), expected)
+
+
+def test_a_checkpoint_of_another_folder(folder):
+    state = folder.parent / "state"
+    state.mkdir()
+    text = f'model_checkpoint_path: "{folder / NAME}"\n'
+    (state / "checkpoint").write_text(text)
+    assert find_checkpoint(str(state)) == str(folder / NAME)
+
+
+def test_the_latest_of_several_is_the_one_named(folder):
+    for kind in ("index", "data-00000-of-00001"):
+        shutil.copy(folder / f"{NAME}.{kind}", folder / f"model.ckpt-9.{kind}")
+    assert find_checkpoint(str(folder)) == str(folder / NAME)
+    (folder / "checkpoint").unlink()
+    with pytest.raises(FileNotFoundError, match="or only one") as info:
+        find_checkpoint(str(folder), "a label")
+    assert "'a label' must hold" in str(info.value)
+    assert f"['{NAME}.index', 'model.ckpt-9.index']" in str(info.value)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\0", b"nonsense {"])
+def test_one_checkpoint_needs_no_state_file(folder, content):
+    (folder / "checkpoint").unlink()
+    if content is not None:
+        (folder / "checkpoint").write_bytes(content)
+    assert find_checkpoint(str(folder)) == str(folder / NAME)
+
+
+def test_no_checkpoint(folder):
+    (folder / f"{NAME}.index").unlink()
+    with pytest.raises(FileNotFoundError, match="that its file") as info:
+        find_checkpoint(str(folder))
+    assert str(info.value).startswith(f"'{folder}' must hold")
+    assert f"Received: no '{NAME}.index'" in str(info.value)
+    (folder / "checkpoint").unlink()
+    with pytest.raises(FileNotFoundError, match=r"Received: \[\]"):
+        find_checkpoint(str(folder))
+
+
+@pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "changed"])
+def test_damaged_checkpoint(folder, expected, ending, damage):
+    path = folder / f"{NAME}.{ending}"
+    whole = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    else:
+        middle = len(whole) // 2
+        path.write_bytes(whole[:middle] + b"\xff" * 64 + whole[middle + 64 :])
+    prefix = str(folder / NAME)
+    with pytest.raises(ValueError, match="cannot be read") as info:
+        read_checkpoint(prefix, shapes_of(expected), "a label")
+        read_checkpoint_softmax(prefix, SOFTMAX, "a label")
+    assert "checkpoint 'a label'" in str(info.value)
+
+
+def test_missing_and_left_over_arrays(reference, expected):
+    shapes = {**shapes_of(expected), "CNN/W_cnn_9": (1,)}
+    del shapes["char_embed"]
+    path = str(reference / NAME)
+    with pytest.raises(ValueError, match="does not fit its options") as info:
+        read_checkpoint(path, shapes)
+    assert f"checkpoint '{path}'" in str(info.value)
+    assert "it lacks: ['CNN/W_cnn_9']." in str(info.value)
+    assert "no place in the model: ['char_embed']." in str(info.value)
+
+
+def test_wrong_shape(reference, expected):
+    shapes = {**shapes_of(expected), "char_embed": (261, 9)}
+    with pytest.raises(ValueError, match="'char_embed' of the check") as info:
+        read_checkpoint(str(reference / NAME), shapes)
+    assert str(info.value).endswith("Received: (261, 8)")
+
+
+def test_one_layer_of_words_and_a_shared_softmax(tmp_path):
+    cell = "lm/RNN_1/rnn/lstm_cell"
+    arrays = {
+        "lm/embedding": (5, 2),
+        f"{cell}/kernel": (4, 12),
+        f"{cell}/bias": (12,),
+        f"{cell}/projection/kernel": (3, 2),
+        "lm/softmax/b": (5,),
+    }
+    arrays = {
+        name: np.full(shape, i, "float32")
+        for i, (name, shape) in enumerate(arrays.items())
+    }
+    extra = {f"{name}/Adagrad": array for name, array in arrays.items()}
+    extra |= {"global_step": np.int64(7), "train_perplexity": np.float32(9)}
+    path = str(write_checkpoint(tmp_path, {**arrays, **extra}))
+    root = "RNN_1/RNN/MultiRNNCell/Cell0/LSTMCell"
+    *model, softmax = zip(
+        ("embedding", f"{root}/W_0", f"{root}/B", f"{root}/W_P_0", "softmax/b"),
+        arrays.values(),
+    )
+    model, softmax = dict(model), dict([softmax])
+    check_equal(read_checkpoint(path, shapes_of(model)), model)
+    check_equal(read_checkpoint_softmax(path, shapes_of(softmax)), softmax)
+    with pytest.raises(ValueError, match=r"it lacks: \['softmax/W'\]"):
+        read_checkpoint_softmax(path, {"softmax/W": (5, 2), "softmax/b": (5,)})
+
+
+def test_no_softmax(tmp_path):
+    arrays = {"lm/char_embed": np.zeros((2, 3), "float32")}
+    path = str(write_checkpoint(tmp_path, arrays))
+    assert read_checkpoint_softmax(path, SOFTMAX) is None

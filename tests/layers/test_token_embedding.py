@@ -1,0 +1,146 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from small_models import randomize
+
+from keras_elmo import BiLMEncoder
+from keras_elmo import ElmoLayer
+from keras_elmo import TokenEmbedding
+from keras_elmo.layers.initializers import leave_out_random_values
+
+IDS = np.array([[3, 9, 1, 4], [7, 2, 0, 0], [0, 0, 0, 0]], "int32")
+LENGTHS = [4, 2, 0]
+
+
+def numpy(x):
+    return ops.convert_to_numpy(x)
+
+
+@pytest.fixture
+def layer():
+    layer = TokenEmbedding(9, 6)
+    layer.build(IDS.shape)
+    return layer
+
+
+@pytest.fixture
+def elmo():
+    elmo = ElmoLayer(TokenEmbedding(9, 6), BiLMEncoder(7, 6))
+    elmo.build((None, None))
+    randomize(elmo)
+    return elmo
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_id_i_is_row_i_less_one_and_padding_is_zero(layer, dtype):
+    rows = np.vstack([np.zeros((1, 6)), numpy(layer.embeddings)])
+    assert np.all(np.any(rows[1:], axis=-1))
+    for ids in (IDS, IDS.reshape(3, 2, 2), IDS[0], IDS[0, 0]):
+        ids = np.asarray(ids, dtype)
+        np.testing.assert_array_equal(numpy(layer(ids)), rows[ids])
+
+
+def test_padding_is_masked(layer):
+    np.testing.assert_array_equal(numpy(layer.compute_mask(IDS)), IDS != 0)
+
+
+def test_weights_start_with_a_deviation_that_keeps_the_size():
+    layer = TokenEmbedding(400, 64)
+    layer.build((None,))
+    assert np.std(numpy(layer.embeddings)) == pytest.approx(1 / 8, rel=0.05)
+    with leave_out_random_values():
+        layer = TokenEmbedding(400, 64)
+        layer.build((None,))
+    assert not np.any(numpy(layer.embeddings))
+
+
+def test_boundary_ids():
+    layer = TokenEmbedding(9, 6, boundary_tokens=(8, 9))
+    assert layer.token_shape == ()
+    assert layer.boundary_ids.dtype == "int32"
+    assert layer.boundary_ids.tolist() == [8, 9]
+    assert TokenEmbedding(9, 6).boundary_ids.tolist() == [1, 2]
+
+
+def test_elmo_puts_boundaries_around_words(elmo):
+    output = elmo(IDS)
+    assert tuple(output.shape) == (3, 4, 12)
+    np.testing.assert_array_equal(numpy(output._keras_mask), IDS != 0)
+    given = ElmoLayer(
+        elmo.token_encoder,
+        elmo.encoder,
+        elmo.scalar_mixes,
+        add_sentence_boundaries=False,
+    )
+    for i, length in enumerate(LENGTHS):
+        bounded = np.array([[1, *IDS[i, :length], 2]], "int32")
+        np.testing.assert_allclose(
+            numpy(output)[i, :length], numpy(given(bounded))[0], atol=1e-6
+        )
+        assert np.all(numpy(output)[i, length:] == 0)
+
+
+def test_elmo_of_documents_and_of_symbolic_words(elmo):
+    expected = numpy(elmo(IDS))
+    np.testing.assert_allclose(numpy(elmo(IDS[None]))[0], expected, atol=1e-6)
+    inputs = keras.Input((None,), dtype="int32")
+    model = keras.Model(inputs, elmo(inputs))
+    assert model.output_shape == (None, None, 12)
+    np.testing.assert_allclose(
+        model.predict(IDS, verbose=0), expected, atol=1e-6
+    )
+
+
+def test_elmo_refuses_characters(elmo):
+    with pytest.raises(ValueError, match=r"\(batch, time\) or \(batch, sen"):
+        elmo(np.ones((2, 3, 4, 5), "int32"))
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (IDS.astype("float32"), ["integer", "float32"]),
+        (IDS.astype("uint8"), ["int32 or int64", "uint8"]),
+        (IDS + 1, ["0 to 9", "1 to 10"]),
+        (IDS - 1, ["0 to 9", "-1 to 8"]),
+    ],
+)
+def test_bad_ids_are_named(layer, elmo, ids, words):
+    for function in (layer, elmo):
+        with pytest.raises(ValueError, match="Received") as error:
+            function(ids)
+        for word in words:
+            assert word in str(error.value)
+    with pytest.raises(ValueError, match="Received: dtype=float32"):
+        layer(keras.Input((None,), dtype="float32"))
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow",
+    reason="The lookup is TensorFlow's.",
+)
+@pytest.mark.parametrize("bad", [-1, 10, 2**31 - 1])
+def test_ids_out_of_range_fail_in_a_graph_too(layer, bad):
+    import tensorflow as tf
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="ids from 0 to 9"):
+        tf.function(layer)(np.full((1, 1), bad, "int32"))
+
+
+@pytest.mark.parametrize(
+    "arguments, name",
+    [
+        ((0, 6), "num_tokens"),
+        ((9, 0), "projection_dim"),
+        ((9.0, 6), "num_tokens"),
+        ((9, 6, (1,)), "boundary_tokens"),
+        ((9, 6, (0, 1)), "boundary_tokens"),
+        ((9, 6, (1, 10)), "boundary_tokens"),
+        ((9, 6, None), "boundary_tokens"),
+        ((1, 6), "boundary_tokens"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, name):
+    with pytest.raises(ValueError, match=f"`{name}` must be.*Received"):
+        TokenEmbedding(*arguments)
