@@ -1,10 +1,20 @@
 import argparse
+import importlib
 import sys
 import warnings
 
 import keras_elmo
-from keras_elmo.commands import embed
+from keras_elmo.commands import convert_arguments
 from keras_elmo.commands import embed_arguments
+from keras_elmo.commands import perplexity_arguments
+from keras_elmo.commands import pretrain_arguments
+
+_COMMANDS = {
+    "embed": embed_arguments,
+    "pretrain": pretrain_arguments,
+    "perplexity": perplexity_arguments,
+    "convert": convert_arguments,
+}
 
 
 def main(argv=None):
@@ -13,14 +23,13 @@ def main(argv=None):
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            arguments.run(arguments)
+            return arguments.run(arguments) or 0
         except KeyboardInterrupt:
             _say("interrupted; run the same command again to go on.")
             return 130
         except (ValueError, OSError, ImportError) as error:
             _say(f"error: {error}")
             return 1
-    return 0
 
 
 def _make_parser():
@@ -33,8 +42,19 @@ def _make_parser():
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True
     )
-    embed_arguments.add_parser(commands, embed.run)
+    for name, module in _COMMANDS.items():
+        module.add_parser(commands, _runner(name))
     return parser
+
+
+def _runner(name):
+    """Returns a function that runs a command, whose module it imports."""
+
+    def run(arguments):
+        module = importlib.import_module(f"keras_elmo.commands.{name}")
+        return module.run(arguments)
+
+    return run
 
 
 def _show_warning(message, *_):

@@ -64,12 +64,12 @@ class CorpusProgress:
         total = "" if self.total is None else f"/{self.total:,}"
         text = (
             f"{sentences:,}{total} sentences, {rate:,.0f} tokens/s, "
-            f"{_clock(self.seconds)}"
+            f"{clock_time(self.seconds)}"
         )
         new = sentences - kept_sentences
         if self.total is not None and new:
             left = (self.total - sentences) * self.seconds / new
-            text += f", {_clock(left)} left"
+            text += f", {clock_time(left)} left"
         return text
 
     def _show(self, sentences, describe):
@@ -87,7 +87,8 @@ class CorpusProgress:
                 print(describe(), file=sys.stderr, flush=True)
 
 
-def _clock(seconds):
+def clock_time(seconds):
+    """Returns seconds as hours, minutes and seconds, such as `"1:02:05"`."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}"

@@ -79,7 +79,8 @@ class BidirectionalLanguageModel(keras.Model):
         share_embedding_softmax=False,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        # Without autocast: the cell states are float32 in half precision too.
+        super().__init__(autocast=False, **kwargs)
         dtype = self.dtype_policy
         self.token_encoder = token_encoder or CharCNNEmbedding(
             dtype=dtype, name="token_encoder"
@@ -107,6 +108,11 @@ class BidirectionalLanguageModel(keras.Model):
         )
         self._seed = keras.random.SeedGenerator()
 
+    @property
+    def input_dtype(self):
+        """What an exported model takes: ids."""
+        return "int32"
+
     def build(self, input_shape=None):
         token_shape = self.token_encoder.token_shape
         if not self.token_encoder.built:
@@ -120,7 +126,8 @@ class BidirectionalLanguageModel(keras.Model):
             )
         if not self.encoder.built:
             self.encoder.build((None, None, dim))
-        self.softmax.build((None, dim))
+        if not self.softmax.built:
+            self.softmax.build((None, dim))
         self.built = True
 
     def call(
@@ -221,6 +228,20 @@ class BidirectionalLanguageModel(keras.Model):
         if self.share_embedding_softmax:
             return self.token_encoder.embeddings
         return None
+
+    def compute_output_spec(
+        self, inputs, initial_state=None, return_state=False, training=None
+    ):
+        shapes = self.compute_output_shape([x.shape for x in inputs])
+        dtype = self.softmax.logits_dtype
+        logits = [keras.KerasTensor(shape, dtype) for shape in shapes]
+        if not return_state:
+            return logits
+        shape = (*inputs[0].shape[:2], self.encoder.output_dim)
+        vectors = keras.KerasTensor(shape, self.compute_dtype)
+        return logits, self.encoder.compute_output_spec(
+            vectors, return_state=True
+        )[1]
 
     def compute_output_shape(self, input_shape):
         return [(*shape[:2], self.vocabulary_size) for shape in input_shape]

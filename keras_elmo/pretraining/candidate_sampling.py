@@ -47,8 +47,9 @@ class LogUniformCandidates:
             The words, int32 `(num_candidates,)`, and the logarithms of their
             expected counts, float32 `(num_candidates,)`.
         """
-        starts = np.arange(self.num_candidates, dtype="int32") * self._unit
-        steps = random.uniform((self.num_candidates,), seed=seed)
+        starts = ops.arange(self.num_candidates, dtype="int32") * self._unit
+        shape = (self.num_candidates,)
+        steps = random.uniform(shape, dtype="float32", seed=seed)
         steps = ops.cast(steps * self._unit, "int32")
         points = starts + ops.minimum(steps, self._unit - 1)
         words = ops.searchsorted(self._ends, points, side="right")

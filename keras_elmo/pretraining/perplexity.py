@@ -1,12 +1,12 @@
 """How well a language model predicts a text."""
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from keras import ops
 
+from keras_elmo.layers.arguments import check_integer
 from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
@@ -62,6 +62,7 @@ class Evaluator:
                 f"`procedure` must be one of {list(PROCEDURES)}. "
                 f"Received: {procedure!r}"
             )
+        check_integer("rows", rows, 1)
         if len(vocabulary) != model.vocabulary_size:
             raise ValueError(
                 "The vocabulary must have as many words as the model predicts, "
@@ -108,9 +109,10 @@ class Evaluator:
                 "To measure a perplexity there must be a sentence. "
                 "Received: a text without any"
             )
-        forward, backward = sums / count
-        mean = (forward + backward) / 2
-        return Perplexity(*map(math.exp, (mean, forward, backward)), count)
+        losses = [sums.mean() / count, *sums / count]
+        with np.errstate(over="ignore"):  # Of a useless model: infinite.
+            perplexity, forward, backward = np.exp(losses).tolist()
+        return Perplexity(perplexity, forward, backward, count)
 
     def _windows(self, sentences):
         tokens = min(_MAX_TOKENS, _MAX_LOGITS // len(self._vocabulary))
@@ -122,7 +124,8 @@ class Evaluator:
     def _measure_window(self, inputs, targets, is_real, state):
         hidden, state = self._model.predict_hidden(inputs, state)
         losses = self._model.losses_of(hidden, targets)
-        return ops.stack([ops.sum(loss * is_real) for loss in losses]), state
+        sums = [ops.sum(ops.where(is_real, loss, 0)) for loss in losses]
+        return ops.stack(sums), state
 
     def _input_ids(self, words):
         token_shape = self._model.token_encoder.token_shape

@@ -55,6 +55,30 @@ def find_shards(
     return sorted(found)
 
 
+def read_sentences(
+    paths: str | os.PathLike | Iterable[str | os.PathLike],
+) -> list[list[bytes]]:
+    """Returns all sentences of a corpus, each a list of words.
+
+    Args:
+        paths: As for `find_shards`, in whose order the files are read.
+
+    Raises:
+        FileNotFoundError: As `find_shards`.
+        ValueError: Likewise; or if there is no sentence.
+    """
+    shards = find_shards(paths)
+    sentences = []
+    for path in shards:
+        lines = ShardLines(path)
+        sentences += [lines[i] for i in range(len(lines))]
+    if not sentences:
+        raise ValueError(
+            f"A text must have a sentence. Received: empty files {shards}"
+        )
+    return sentences
+
+
 class ShardLines:
     r"""The sentences of a shard, by their index.
 

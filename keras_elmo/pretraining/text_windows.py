@@ -20,7 +20,7 @@ class TextWindow(NamedTuple):
     targets: np.ndarray
     """bytes objects `(2, rows, steps)`"""
     is_real: np.ndarray
-    """float32 `(rows, steps)`, 0 where a row has ended"""
+    """bool `(rows, steps)`, `False` where a row has ended"""
 
 
 def stream_windows(sentences, rows, steps):
@@ -100,9 +100,9 @@ def _length(row):
 
 def _window(rows, steps):
     words = np.full((4, len(rows), steps), UNKNOWN, dtype=object)
-    is_real = np.zeros((len(rows), steps), "float32")
+    is_real = np.zeros((len(rows), steps), "bool")
     for i, row in enumerate(rows):
-        is_real[i, : _length(row)] = 1
+        is_real[i, : _length(row)] = True
         for part, taken in zip(words, row):
             part[i, : len(taken)] = taken
     return TextWindow(words[0::2], words[1::2], is_real)

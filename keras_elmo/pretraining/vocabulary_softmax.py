@@ -2,7 +2,6 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.pretraining.candidate_sampling import LogUniformCandidates
 
@@ -35,7 +34,7 @@ class VocabularySoftmax(keras.layers.Layer):
             its own.
 
     Output shape:
-        `(..., vocabulary_size)`, logits in float32.
+        `(..., vocabulary_size)`, logits in float32, in half precision too.
     """
 
     def __init__(
@@ -48,6 +47,12 @@ class VocabularySoftmax(keras.layers.Layer):
         self.num_negatives = num_negatives
         self.has_kernel = has_kernel
         self._candidates = None
+
+    @property
+    def logits_dtype(self):
+        """Dtype of logits and losses."""
+        # Sums over a large vocabulary need all digits.
+        return keras.backend.result_type(self.compute_dtype, "float32")
 
     def build(self, input_shape):
         if self.has_kernel:
@@ -72,8 +77,7 @@ class VocabularySoftmax(keras.layers.Layer):
     def call(self, inputs, kernel=None):
         kernel = self._cast(self._kernel(kernel))
         logits = ops.matmul(inputs, ops.transpose(kernel))
-        # Sums over a large vocabulary need all digits.
-        return ops.cast(logits, "float32") + ops.cast(self.bias, "float32")
+        return self._widen(logits) + self._widen(self.bias)
 
     def losses(self, inputs, targets, kernel=None):
         """The exact cross entropies, in nats.
@@ -107,17 +111,18 @@ class VocabularySoftmax(keras.layers.Layer):
                 self.vocabulary_size, self.num_negatives
             )
         words, log_expected = self._candidates.draw(seed)
+        inputs = self._cast(inputs)
+        targets = ops.cast(targets, "int32")
         # One look-up, so that there is one gradient to add to the kernel's.
-        rows = ops.concatenate([ops.cast(targets, "int32"), words])
+        rows = ops.concatenate([targets, words])
         kernel = self._cast(ops.take(self._kernel(kernel), rows, axis=0))
-        bias = ops.cast(ops.take(self.bias, rows, axis=0), "float32")
+        bias = self._widen(ops.take(self.bias, rows, axis=0))
         count = ops.shape(inputs)[0]
-        true = ops.sum(
-            ops.cast(inputs * kernel[:count], "float32"), axis=-1
-        )  # (n,)
+        true = self._widen(inputs * kernel[:count])
+        true = ops.sum(true, axis=-1)  # (n,)
         others = ops.matmul(inputs, ops.transpose(kernel[count:]))
-        others = ops.cast(others, "float32")  # (n, candidates)
-        others = others + (bias[count:] - log_expected)
+        others = self._widen(others)  # (n, candidates)
+        others = others + (bias[count:] - self._widen(log_expected))
         # The target's own term is there already.
         is_target = targets[:, None] == words[None]
         others = ops.where(is_target, _MINUS_INFINITY, others)
@@ -133,6 +138,13 @@ class VocabularySoftmax(keras.layers.Layer):
 
     def _cast(self, values):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
+
+    def _widen(self, values):
+        return ops.cast(values, self.logits_dtype)
+
+    def compute_output_spec(self, inputs, kernel=None):
+        shape = self.compute_output_shape(inputs.shape)
+        return keras.KerasTensor(shape, self.logits_dtype)
 
     def compute_output_shape(self, input_shape, kernel_shape=None):
         return (*input_shape[:-1], self.vocabulary_size)

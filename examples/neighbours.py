@@ -1,0 +1,282 @@
+"""What each layer of a biLM takes to be alike: neighbours of words in a text.
+
+    python examples/neighbours.py --model MODEL --text TEXT --picture FILE.png
+
+Layer 0 reads a word's characters alone: every "play" in a text has the same
+vector there, and its neighbours are words spelled like it, also if it was never
+seen before. The layers above read the sentence, too: a play in a theatre has
+other neighbours than children who play, as in table 4 of the ELMo paper (Peters
+et al., 2018). A small model goes by the grammar and the words beside; the
+paper's goes by the topic, too.
+
+For each source sentence, with one sense of a word, the nearest words in context
+are shown, one of a sentence at most. They may be any words, as in the paper:
+that tells most, as the same word in the same sense should come before all
+others. With --same-word, they are that word elsewhere. The picture has a map,
+too, of the word's occurrences; it needs matplotlib (`pip install .[examples]`).
+"""
+
+import argparse
+import collections
+import heapq
+import os
+import random
+import sys
+import textwrap
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np
+from keras import ops
+
+import keras_elmo
+from keras_elmo.text import read_corpus
+
+# The words beside tell the sense in these, which a small model needs.
+SOURCES = [
+    "The children like to play in the garden .",
+    "In the evening we went to the play .",
+    "They sat on the bank of the river .",
+    "She has a savings bank account .",
+    "It was a warm day in the spring .",
+    "They spring to their feet .",
+]
+INVENTED = ["unfriendliest", "Brexiteers", "McDonaldsburg", "re-spellable"]
+MOST_SPELLINGS = 30_000
+COLORS = ["#1f6f8b", "#e07a3f", "#6a8f3c", "#8e5a9b"]
+
+
+def main():
+    arguments, sources = parse_arguments()
+    print("Reading the text", flush=True)
+    sentences, counts = choose_sentences(arguments)
+    print(f"Chose {len(sentences):,} sentences of {counts.total():,} words")
+    for word in arguments.words:
+        if not any(word in sentence for sentence in sentences):
+            sys.exit(f"None of the sentences has the word '{word}'.")
+    elmo = keras_elmo.ElmoLayer.from_preset(arguments.model)
+
+    print("\n== Layer 0, the characters: nearest of the text's words")
+    words = [*arguments.words, *arguments.invented]
+    for word, nearest in zip(words, nearest_spellings(elmo, words, counts)):
+        shown = [f"{other} {x:.2f}" for x, other in nearest[: arguments.top]]
+        print(f"{word} ({counts[word]:,} times): {', '.join(shown)}")
+
+    print("\n== The layers above: nearest words in context", flush=True)
+    search = Search(elmo, sources, sentences, arguments.same_word)
+    for i, source in enumerate(sources):
+        print("\n{} [{}] {}".format(*cut(*source, 60)))
+        for layer in range(1, search.num_layers):
+            for x, *found in search.nearest(layer, i, arguments.top):
+                left, word, right = cut(*found, 34)
+                print(f"  {layer}  {x:.3f}  {left:>34} [{word}] {right}")
+    if arguments.picture:
+        draw(arguments.picture, search)
+        print(f"\nWrote {arguments.picture}")
+
+
+def parse_arguments():
+    """Returns the arguments, and the sources: (sentence, place of the word)."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--model", default="english_tiny", help="preset or folder")
+    add("--text", nargs="+", required=True, help="tokenised, a sentence a line")
+    add("--words", nargs="+", default=["play", "bank", "spring"])
+    add("--source", action="append", help="sentence with a word; repeatable")
+    add("--invented", nargs="*", default=INVENTED, help="words for layer 0")
+    add("--sentences", type=int, default=3000, help="how many to embed")
+    add("--same-word", action="store_true", help="no other as a neighbour")
+    add("--top", type=int, default=5, help="neighbours shown")
+    add("--picture", help="PNG file to write")
+    arguments = parser.parse_args()
+    split = [sentence.split() for sentence in arguments.source or SOURCES]
+    sources = []
+    for word in arguments.words:
+        of_word = [(s, s.index(word)) for s in split if word in s]
+        if not 0 < len(of_word) <= len(COLORS):
+            parser.error(
+                f"'{word}' must be in 1 to {len(COLORS)} --source sentences; "
+                f"it is in {len(of_word)}"
+            )
+        sources += of_word
+    return arguments, sources
+
+
+def choose_sentences(arguments):
+    """Draws sentences at random, those with the words before all others.
+
+    Returns them, without repeated ones, and how often each word of the text is.
+    """
+    words = set(arguments.words)
+    draws = random.Random(0)
+    counts = collections.Counter()
+
+    def read():
+        for path in arguments.text:
+            for sentence in read_corpus(path):
+                counts.update(sentence.tokens)
+                yield tuple(sentence.tokens)
+
+    chosen = heapq.nlargest(
+        arguments.sentences,
+        read(),
+        key=lambda sentence: (not words.isdisjoint(sentence), draws.random()),
+    )
+    return [list(s) for s in dict.fromkeys(chosen) if s], counts
+
+
+def nearest_spellings(elmo, words, counts):
+    """Yields, for each word, cosines and other words, the nearest first."""
+
+    def encode(words):
+        encoder = elmo.token_encoder
+        ids = keras_elmo.batch_to_ids([words], encoder.max_characters_per_token)
+        return unit(ops.convert_to_numpy(encoder(ids))[0])
+
+    known = [word for word, _ in counts.most_common(MOST_SPELLINGS)]
+    vectors = np.concatenate(
+        [encode(known[i : i + 1000]) for i in range(0, len(known), 1000)]
+    )
+    for word, cosines in zip(words, encode(words) @ vectors.T):
+        order = np.argsort(-cosines)[:1000]
+        yield [(cosines[i], known[i]) for i in order if known[i] != word]
+
+
+class Search:
+    """Finds the places in sentences that are nearest to those of the sources.
+
+    `vectors` are the sources', (layers, sources, width); `occurrences` those of
+    each word in the sentences, (layers, width) each.
+    """
+
+    def __init__(self, elmo, sources, sentences, same_word):
+        self.sources, self.sentences = sources, sentences
+        embedder = keras_elmo.ElmoEmbedder(elmo, batch_tokens=4096)
+        embedded = [embedder.embed_sentence(s)[:, k] for s, k in sources]
+        self.vectors = unit(np.stack(embedded, axis=1))
+        self.num_layers = len(self.vectors)
+        self.occurrences = {s[k]: [] for s, k in sources}
+        self.best = []  # (layers, sources) for each sentence
+        self.places = []
+        for vectors in embedder.embed_sentences(sentences):
+            if len(self.best) % 500 == 0:
+                print(f"  {len(self.best):,} of {len(sentences):,}", flush=True)
+            self.compare(sentences[len(self.best)], unit(vectors), same_word)
+
+    def compare(self, sentence, vectors, same_word):
+        cosines = vectors @ self.vectors.swapaxes(1, 2)
+        words = np.array(sentence)
+        for i, (source, k) in enumerate(self.sources):
+            if sentence == source:
+                cosines[:, :, i] = -np.inf
+            elif same_word:
+                cosines[:, words != source[k], i] = -np.inf
+        self.best.append(cosines.max(1))
+        self.places.append(cosines.argmax(1))
+        for word, found in self.occurrences.items():
+            kept = vectors[:, words == word].astype("float16")
+            found.extend(kept.swapaxes(0, 1))
+
+    def nearest(self, layer, i, top):
+        """Returns (cosine, sentence, place) of a source's neighbours."""
+        cosines = np.array([best[layer, i] for best in self.best])
+        return [
+            (cosines[n], self.sentences[n], self.places[n][layer, i])
+            for n in np.argsort(-cosines)[:top]
+            if np.isfinite(cosines[n])
+        ]
+
+
+def unit(vectors):
+    """Vectors scaled to length 1: their products are cosines."""
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def cut(sentence, place, room):
+    """Returns what is left of a word, the word, and what is right of it."""
+    left = " ".join(sentence[:place])[::-1]
+    right = " ".join(sentence[place + 1 :])
+    left = textwrap.shorten(left, room, placeholder=" …")[::-1]
+    right = textwrap.shorten(right, room, placeholder=" …")
+    return left, sentence[place], right
+
+
+def draw(path, search):
+    """Draws for each word a map of each layer, and the neighbours."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    layers, words = range(search.num_layers), search.occurrences
+    figure, rows = plt.subplots(
+        len(words),
+        len(layers) + 1,
+        figsize=(2.6 * len(layers) + 6.8, 2.8 * len(words) + 0.4),
+        width_ratios=[1] * len(layers) + [2.6],
+        squeeze=False,
+        layout="constrained",
+    )
+    for word, axes in zip(words, rows):
+        axes[0].set_ylabel(word, fontsize=14, fontweight="bold")
+        numbers = [i for i, (s, k) in enumerate(search.sources) if s[k] == word]
+        draw_maps(axes, search.vectors[:, numbers], words[word])
+        draw_neighbours(axes[-1], search, numbers)
+    for layer in layers:
+        rows[0, layer].set_title(f"layer {layer}")
+    rows[0, -1].set_title(f"nearest at layer {layers[-1]}")
+    figure.supxlabel(
+        "A star is a source sentence; a dot, the word elsewhere in the text, "
+        "in the colour of the source that is nearer.",
+        fontsize=10,
+    )
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def draw_maps(axes, sources, occurrences):
+    """Draws each layer in its plane of largest variance, all to one scale."""
+    n = sources.shape[1]
+    vectors = np.stack([*sources.swapaxes(0, 1), *occurrences], axis=1)
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    planes = np.linalg.svd(centred, full_matrices=False)[2][:, :2]
+    points = centred @ planes.swapaxes(1, 2)  # (layers, occurrences, 2)
+    points *= np.where(points[:, :1] > points[:, n - 1 : n], -1, 1)
+    limit = 1.1 * np.abs(points).max() + 1e-3
+    nearest = (vectors @ sources.swapaxes(1, 2)).argmax(-1)
+    for ax, xy, colors in zip(axes, points, np.array(COLORS)[nearest]):
+        ax.scatter(*xy[n:].T, s=10, c=colors[n:], alpha=0.5, lw=0)
+        ax.scatter(*xy[:n].T, s=150, c=COLORS[:n], marker="*", ec="black")
+        ax.set(xticks=[], yticks=[], xlim=(-limit, limit), ylim=(-limit, limit))
+        ax.spines[:].set_color("0.8")
+    axes[0].set_xlabel(f"all {len(occurrences):,} in one place", labelpad=-20)
+
+
+def draw_neighbours(ax, search, numbers, top=4):
+    """Writes the sources and their neighbours, the words below each other."""
+    ax.axis("off")
+    height = 1 / (len(numbers) * (top + 1.8))
+    y = 1.0
+    for color, i in zip(COLORS, numbers):
+        found = search.nearest(search.num_layers - 1, i, top)
+        style = {"va": "bottom", "family": "monospace", "fontsize": 9}
+        style |= {"parse_math": False, "weight": "bold"}
+        for place in [search.sources[i], *(place for _, *place in found)]:
+            y -= height
+            left, word, right = cut(*place, 34)
+            middle = ax.text(0.46, y, word, **style | {"weight": "bold"})
+            middle.set_color(color)
+            for text, x, ha in (
+                (left + " ", 0, "right"),
+                (" " + right, 1, "left"),
+            ):
+                ax.annotate(text, (x, 0), xycoords=middle, ha=ha, **style)
+            style["weight"] = "normal"
+        y -= 0.8 * height
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Draws how a training went, from the log that `keras-elmo pretrain` writes.
+
+    python examples/plot_training.py FOLDER --picture curve.png
+
+FOLDER is that of the training, or several. Needs matplotlib (`pip install
+.[examples]`).
+"""
+
+import argparse
+import json
+import math
+import pathlib
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folders", nargs="+", metavar="FOLDER")
+    parser.add_argument("--picture", required=True, help="PNG file to write")
+    parser.add_argument("--labels", nargs="+", help="one for each folder")
+    arguments = parser.parse_args()
+    labels = arguments.labels or [
+        pathlib.Path(folder).resolve().name for folder in arguments.folders
+    ]
+
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for folder, label in zip(arguments.folders, labels, strict=True):
+        draw(axes, read_log(folder), label)
+    axes.set_yscale("log")
+    axes.set_xlabel("million training tokens")
+    axes.set_ylabel("held-out perplexity (full softmax)")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.grid(True, which="both", color="0.9")
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(labels) > 1:
+        axes.legend(frameon=False)
+    figure.savefig(arguments.picture, dpi=150)
+    print(f"Wrote {arguments.picture}")
+
+
+def read_log(folder):
+    """Returns the million tokens and the perplexity of each evaluation."""
+    lines = (pathlib.Path(folder) / "log.jsonl").read_text().splitlines()
+    entries = [json.loads(line) for line in lines]
+    return [
+        (entry["tokens"] / 1e6, entry["heldout_perplexity"])
+        for entry in entries
+        if "heldout_perplexity" in entry
+    ]
+
+
+def draw(axes, points, label):
+    """Draws a curve, and writes its last perplexity beside its end."""
+    tokens, perplexities = zip(*points)
+    axes.plot(tokens, perplexities, marker="o", markersize=3, label=label)
+    best = min(perplexities)
+    place = perplexities.index(best)
+    axes.annotate(
+        f"{best:.4g}" if math.isfinite(best) else "",
+        (tokens[place], best),
+        textcoords="offset points",
+        xytext=(0, 8),
+        ha="center",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The command `keras-elmo convert`."""
+
+import json
+import os
+import shutil
+import tempfile
+
+from keras_elmo import formats
+from keras_elmo.bilm_variables import bilm_table
+from keras_elmo.formats.atomic import move
+from keras_elmo.formats.atomic import write_folder_atomically
+from keras_elmo.layers.initializers import leave_out_random_values
+from keras_elmo.pretraining.model_files import make_language_model
+
+_OPTIONS, _WEIGHTS = "options.json", "weights.hdf5"
+_SOFTMAX, _VOCABULARY = "softmax.hdf5", "vocab.txt"
+
+
+def run(arguments):
+    """Runs `keras-elmo convert`."""
+    folder = arguments.folder
+    replaces = os.path.isdir(folder) and bool(os.listdir(folder))
+    if replaces:
+        _check_replaceable(folder, arguments.overwrite)
+    with formats.open_language_model(arguments.model) as files:
+
+        def write(path):
+            _write_files(path, files, arguments.dtype)
+
+        if replaces:
+            _replace_folder(folder, write)
+        else:
+            write_folder_atomically(folder, write)
+        _print_summary(folder, "char_cnn" in files.options)
+
+
+def _check_replaceable(folder, overwrite):
+    if not overwrite:
+        raise ValueError(
+            "FOLDER must not exist yet, or be empty; --overwrite replaces a "
+            f"model in it. Received: '{folder}'"
+        )
+    names = {_OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY}
+    others = sorted(set(os.listdir(folder)) - names)
+    if others:
+        raise ValueError(
+            "--overwrite replaces a folder with nothing but a model's files, "
+            f"{sorted(names)}. Received: '{folder}' with {others}"
+        )
+
+
+def _replace_folder(folder, write):
+    parent, name = os.path.split(os.path.realpath(folder))
+    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=parent) as beside:
+        new, old = os.path.join(beside, "new"), os.path.join(beside, "old")
+        write_folder_atomically(new, write)
+        place = os.path.join(parent, name)
+        os.rename(place, old)
+        try:
+            move(new, place)
+        except BaseException:
+            os.rename(old, place)
+            raise
+
+
+def _write_files(folder, files, dtype):
+    parsed = formats.parse_language_model_options(files.options)
+    with leave_out_random_values():
+        # Of its shapes alone; those of characters know no vocabulary.
+        size = parsed.vocabulary_size if parsed.is_word_input else 1
+        model = make_language_model(files.options, size)
+    options = formats.make_options(
+        model.token_encoder.get_config(), model.encoder.get_config()
+    )
+    path = os.path.join(folder, _OPTIONS)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({**files.options, **options}, file, indent=2)
+    arrays = files.read_weights({k: shape for k, shape, _ in bilm_table(model)})
+    formats.write_arrays(os.path.join(folder, _WEIGHTS), arrays, dtype)
+    softmax = files.read_softmax(None, parsed.encoder["projection_dim"])
+    if softmax is not None:
+        formats.write_softmax(os.path.join(folder, _SOFTMAX), *softmax, dtype)
+    if files.vocabulary is not None:
+        shutil.copyfile(files.vocabulary, os.path.join(folder, _VOCABULARY))
+
+
+def _print_summary(folder, has_characters):
+    names = os.listdir(folder)
+    print(f"'{folder}' holds:")
+    for name in (_OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY):
+        if name in names:
+            size = os.path.getsize(os.path.join(folder, name)) / 1e6
+            print(f"  {name:12}  {size:,.2f} MB")
+    missing = [name for name in (_SOFTMAX, _VOCABULARY) if name not in names]
+    if missing:
+        print(f"MODEL has no {' and no '.join(missing)}: it predicts no words.")
+    if has_characters:
+        print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')

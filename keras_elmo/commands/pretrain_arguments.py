@@ -1,0 +1,200 @@
+import argparse
+
+from keras_elmo.commands.argument_types import positive_integer
+from keras_elmo.commands.training_arguments import add_training_arguments
+from keras_elmo.pretraining.settings import RECIPES
+
+STRATEGIES = ("one", "mirrored", "multi-worker")
+
+_DESCRIPTION = """\
+Trains a biLM, the language model that ELMo's vectors come from, on raw text.
+
+The text, for --train and for --heldout, is tokenised: one sentence a line,
+spaces between the tokens, UTF-8, plain or .gz. Keep the case, and tokenise as
+the text is that the model is to be used on. A vocabulary is the list of the
+words that can be predicted: a word a line, <S>, </S> and <UNK> first, then by
+falling count, as the sampled softmax goes by the rank. Without --vocabulary it
+is made of the corpus. The input are characters, so that no word is unknown.
+
+OUTPUT gets the best model so far, by the perplexity of the held-out text, as
+options.json, weights.hdf5, softmax.hdf5 and vocab.txt; without --heldout, the
+last. After an interruption of any kind, Ctrl-C included, the same command goes
+on from the last checkpoint, with the numbers that it would have had. With more
+--epochs or --steps, a training that was over goes on, too.
+"""
+
+_EPILOG = """\
+what the numbers mean:
+  sampled_loss is how well the right word is told from --negatives random ones.
+  It tells that training goes on, and is no perplexity: with other --negatives
+  it is another number. The held-out perplexity is exact, over all words and
+  without dropout; the lower, the better. To compare models, they must have the
+  same vocabulary and the same held-out text. During training the text is read
+  in --heldout-rows streams; at the end, in one, as bilm-tf does.
+
+examples:
+  keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
+      --output my_elmo --recipe laptop
+  keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
+      --output my_elmo --recipe laptop --epochs 20    (trains on)
+
+fine-tuning, that is, training a model on with a text of another kind:
+  keras-elmo pretrain --from my_elmo --train law.txt --output law_elmo \\
+      --heldout law_heldout.txt --epochs 2 --learning-rate 0.05
+  Published models come without their softmax: add --vocabulary and
+  --new-softmax.
+
+To use it:
+  elmo = keras_elmo.ElmoLayer.from_bilm("my_elmo")
+  keras-elmo embed corpus.txt corpus.hdf5 --model my_elmo
+"""
+
+
+def add_parser(commands, run):
+    """Adds the command's arguments to those of `keras-elmo`; `run` runs it."""
+    parser = commands.add_parser(
+        "pretrain",
+        help="train a language model on text, or train one on",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    _add_files(parser.add_argument_group("files").add_argument)
+    _add_model(parser.add_argument_group("model").add_argument)
+    _add_vocabulary(parser.add_argument_group("vocabulary").add_argument)
+    add_training_arguments(parser.add_argument_group("training"))
+    _add_plan(parser.add_argument_group("when to do what").add_argument)
+    _add_machine(parser.add_argument_group("machine and display").add_argument)
+
+
+def _add_files(add):
+    add(
+        "--train",
+        nargs="+",
+        required=True,
+        metavar="GLOB",
+        help="the corpus: files, or patterns in quotes, such as 'corpus/*.gz'",
+    )
+    add(
+        "--heldout",
+        nargs="+",
+        metavar="GLOB",
+        help="text that is not trained on, to tell the best model by",
+    )
+    add("--output", required=True, metavar="FOLDER", help="to train in")
+    add(
+        "--restart",
+        action="store_true",
+        help="throw away the training in FOLDER, and begin anew; also, "
+        "overwrite a model there",
+    )
+
+
+def _add_model(add):
+    add(
+        "--recipe",
+        choices=RECIPES,
+        default="paper",
+        help="the model and the settings to begin with: paper, 94 M "
+        "parameters without the softmax, needs days on large GPUs; laptop, "
+        "a small model that learns quickly. Default: %(default)s",
+    )
+    add(
+        "--options",
+        metavar="FILE",
+        help="bilm-tf's options file, in place of the recipe's model. Its "
+        "batch_size, unroll_steps, all_clip_norm_val and n_epochs count, too",
+    )
+    add(
+        "--from",
+        dest="initial",
+        metavar="MODEL",
+        help="a trained model to begin with: a folder of this command, a "
+        "folder of a bilm-tf training, a .zip of one, or a preset's name",
+    )
+    add(
+        "--new-softmax",
+        action="store_true",
+        help="give that model a new softmax: where it has none, or for "
+        "another vocabulary",
+    )
+
+
+def _add_vocabulary(add):
+    add("--vocabulary", metavar="FILE", help="a word a line, as above")
+    add(
+        "--min-count",
+        type=positive_integer,
+        metavar="N",
+        help="the least count of a word, in a vocabulary made of the corpus. "
+        "Default: 3",
+    )
+    add(
+        "--max-vocabulary",
+        type=positive_integer,
+        metavar="N",
+        help="the most words in it. Default: all",
+    )
+
+
+def _add_plan(add):
+    add(
+        "--evaluate-every",
+        type=positive_integer,
+        metavar="STEPS",
+        help="steps between two perplexities. Default: those of an epoch",
+    )
+    add(
+        "--checkpoint-every",
+        type=positive_integer,
+        default=1000,
+        metavar="STEPS",
+        help="Default: %(default)s",
+    )
+    add(
+        "--log-every",
+        type=positive_integer,
+        default=100,
+        metavar="STEPS",
+        help="a line of FOLDER/log.jsonl. Default: %(default)s",
+    )
+    add(
+        "--patience",
+        type=positive_integer,
+        metavar="N",
+        help="stop after so many perplexities without a better one",
+    )
+    add(
+        "--heldout-rows",
+        type=positive_integer,
+        default=32,
+        metavar="N",
+        help="streams of the held-out text; more are faster. "
+        "Default: %(default)s",
+    )
+
+
+def _add_machine(add):
+    add(
+        "--strategy",
+        choices=STRATEGIES,
+        default="one",
+        help="one device; mirrored: all GPUs of this machine; multi-worker: "
+        "several machines, as the environment's TF_CONFIG says. "
+        "Default: %(default)s",
+    )
+    add(
+        "--threads",
+        type=positive_integer,
+        metavar="N",
+        help="processors to use. Default: all, without a GPU",
+    )
+    add(
+        "--tensorboard",
+        metavar="FOLDER",
+        help="where to write TensorBoard's curves; auto is OUTPUT/tensorboard; "
+        "none is nowhere. Default: auto, if tensorboard is installed (pip "
+        "install keras-elmo[tensorboard])",
+    )
+    add("--quiet", action="store_true", help="no progress, no summary")

@@ -1,0 +1,206 @@
+"""From a corpus to a language model. TensorFlow only."""
+
+import contextlib
+import dataclasses
+import math
+import os
+
+import tensorflow as tf
+
+from keras_elmo.pretraining.model_files import check_softmax
+from keras_elmo.pretraining.model_files import load_language_model
+from keras_elmo.pretraining.model_files import make_language_model
+from keras_elmo.pretraining.model_files import read_model_options
+from keras_elmo.pretraining.reports import Report
+from keras_elmo.pretraining.shards import find_shards
+from keras_elmo.pretraining.shards import read_sentences
+from keras_elmo.pretraining.trainer import Schedule
+from keras_elmo.pretraining.trainer import Trainer
+from keras_elmo.pretraining.training_folder import TrainingFolder
+from keras_elmo.pretraining.training_folder import digest
+from keras_elmo.pretraining.workers import is_chief
+from keras_elmo.pretraining.workers import make_any
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.word_counts import count_words
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to do when. Unlike the `Settings`, it changes no number."""
+
+    evaluate_every: int | None = None
+    """Steps; by default those of an epoch"""
+    checkpoint_every: int = 1000
+    """Steps"""
+    log_every: int = 100
+    """Steps"""
+    patience: int | None = None
+    """As in `Schedule`"""
+    heldout_rows: int = 32
+    """As `rows` of `Evaluator`"""
+
+
+def pretrain(
+    train,
+    output,
+    settings,
+    heldout=None,
+    vocabulary=None,
+    min_count=3,
+    max_vocabulary=None,
+    initial=None,
+    new_softmax=False,
+    plan=None,
+    strategy=None,
+    restart=False,
+    report=None,
+):
+    """Trains a language model on a corpus, or goes on with it.
+
+    Args:
+        train: The corpus: a glob, a path, or a list of them. One sentence a
+            line, words apart by spaces, plain or gzip.
+        output: Path of the folder to train in. Called again with the same
+            arguments, training goes on from its last checkpoint.
+        settings: The `Settings`.
+        heldout: Likewise a glob, path or list: the text whose perplexity
+            decides which model is the best; or `None`.
+        vocabulary: Path of a vocabulary file. By default that of `initial`, or
+            one that is made of the corpus.
+        min_count: Integer, the least count of a word in a vocabulary made.
+        max_vocabulary: Integer, the most words in it, or `None`.
+        initial: A trained model to begin with, as for `load_language_model`;
+            `settings.options` are then its options. `None` for an untrained.
+        new_softmax: Boolean, whether `initial` is given an untrained softmax.
+        plan: The `Plan`.
+        strategy: A `tf.distribute.Strategy`. Defaults to the current one.
+        restart: Boolean, whether to begin anew if there is a training.
+        report: A `Report`.
+
+    Returns:
+        Boolean, whether training is over; if not, it can go on.
+
+    Raises:
+        ValueError: If an argument is not as above, or the training in `output`
+            is another, or gradients of several windows are to be averaged on
+            several devices; or as `Trainer.run`.
+        OSError: As `Trainer.run`.
+    """
+    strategy = strategy or tf.distribute.get_strategy()
+    _check_devices(settings, strategy.num_replicas_in_sync)
+    plan = plan or Plan()
+    report = report or Report()
+    shards = find_shards(train)
+    sentences = None if heldout is None else read_sentences(heldout)
+    folder = TrainingFolder(output)
+    with folder.lock() if is_chief(strategy) else contextlib.nullcontext():
+        if restart and is_chief(strategy):
+            folder.forget()
+        make_any(strategy)(restart)  # No one reads before.
+        begun = folder.read()
+        if begun is None:
+            if not restart:
+                folder.check_free()
+            given = _given_vocabulary(vocabulary, initial)
+            if initial is not None and not new_softmax:
+                check_softmax(initial, given)
+            corpus, words = _survey(
+                shards, given, min_count, max_vocabulary, report
+            )
+            if is_chief(strategy):
+                folder.write(settings, corpus, words)
+        else:
+            before, corpus, words_digest = begun
+            settings.check_goes_on(before)
+            _check_shards(shards, corpus["shards"])
+            words = folder.read_vocabulary()
+            given = _given_vocabulary(vocabulary, None) or words
+            if not words_digest == digest(words) == digest(given):
+                raise ValueError(
+                    f"The training in '{output}' began with another "
+                    "vocabulary. To begin anew, choose another folder, or "
+                    "--restart."
+                )
+
+        def make_model():
+            if initial is None or folder.has_state:
+                return make_language_model(
+                    settings.options, len(words), settings.dtype
+                )
+            return load_language_model(
+                initial, words, settings.dtype, new_softmax, settings.options
+            ).model
+
+        trainer = Trainer(
+            make_model,
+            words,
+            shards,
+            folder,
+            settings,
+            _schedule(settings, plan, corpus, strategy.num_replicas_in_sync),
+            sentences,
+            plan.heldout_rows,
+            strategy,
+            report,
+        )
+        return trainer.run()
+
+
+def _check_devices(settings, number):
+    # Keras would reduce over devices inside a condition, which cannot be.
+    if settings.accumulation_steps > 1 and number > 1:
+        raise ValueError(
+            "`accumulation_steps` must be 1 for a training on several devices. "
+            f"Received: {settings.accumulation_steps}, with {number} devices"
+        )
+
+
+def _given_vocabulary(path, initial):
+    if path is not None:
+        return Vocabulary.from_file(path)
+    return None if initial is None else read_model_options(initial)[1]
+
+
+def _survey(shards, words, min_count, max_vocabulary, report):
+    """Counts the corpus; returns facts of it, and the vocabulary."""
+    counts, sentences, tokens = count_words(shards, report.counted)
+    if not sentences:
+        raise ValueError(
+            f"The corpus must have a sentence. Received: empty files {shards}"
+        )
+    corpus = {
+        "sentences": sentences,
+        "tokens": tokens,
+        "shards": [os.path.basename(path) for path in shards],
+    }
+    if words is None:
+        words = Vocabulary.from_counts(counts, min_count, max_vocabulary)
+    return corpus, words
+
+
+def _check_shards(shards, before):
+    names = [os.path.basename(path) for path in shards]
+    if names != before:
+        raise ValueError(
+            "A training that goes on must have the shards that it began with. "
+            f"Missing: {sorted(set(before) - set(names)) or 'none'}. "
+            f"New: {sorted(set(names) - set(before)) or 'none'}. To begin "
+            "anew, choose another folder, or --restart."
+        )
+
+
+def _schedule(settings, plan, corpus, replicas):
+    # Each sentence has a mark to predict, beside its words.
+    targets = corpus["tokens"] + corpus["sentences"]
+    window = settings.batch_size * settings.unroll_steps * replicas
+    epoch = math.ceil(targets / window)
+    total = settings.steps
+    if total is None:
+        total = math.ceil(settings.epochs * targets / window)
+    return Schedule(
+        total,
+        plan.evaluate_every or epoch,
+        plan.checkpoint_every,
+        plan.log_every,
+        plan.patience,
+    )

@@ -1,0 +1,61 @@
+"""What a training tells of itself while it runs."""
+
+
+class Report:
+    """Takes no notice of anything; others are subclasses."""
+
+    def counted(self, sentences, tokens):
+        """So much of the corpus is counted."""
+
+    def begun(self, step, schedule, tokens_per_step):
+        """Training begins after `step` steps; `schedule` is a `Schedule`."""
+
+    def stepped(self, step, loss):
+        """A step is made; `loss` is its training loss."""
+
+    def logged(self, step, values):
+        """A dictionary of numbers went to the log."""
+
+    def evaluated(self, step, perplexity, is_best):
+        """The held-out `Perplexity` after a step."""
+
+    def saved(self, step, path):
+        """A checkpoint of a step is on the disk."""
+
+    def ended(self, step, is_over):
+        """Training is over, or stops here and can go on."""
+
+
+class Reports(Report):
+    """Passes everything on to several."""
+
+    def __init__(self, reports):
+        self._reports = list(reports)
+
+    def counted(self, *args):
+        for report in self._reports:
+            report.counted(*args)
+
+    def begun(self, *args):
+        for report in self._reports:
+            report.begun(*args)
+
+    def stepped(self, *args):
+        for report in self._reports:
+            report.stepped(*args)
+
+    def logged(self, *args):
+        for report in self._reports:
+            report.logged(*args)
+
+    def evaluated(self, *args):
+        for report in self._reports:
+            report.evaluated(*args)
+
+    def saved(self, *args):
+        for report in self._reports:
+            report.saved(*args)
+
+    def ended(self, *args):
+        for report in self._reports:
+            report.ended(*args)

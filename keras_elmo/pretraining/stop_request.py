@@ -1,0 +1,30 @@
+import contextlib
+import signal
+import threading
+
+
+class StopRequest(contextlib.AbstractContextManager):
+    """Notes the first SIGINT or SIGTERM instead of dying of it."""
+
+    def __init__(self):
+        self.is_made = False
+        self._before = {}
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before = signal.signal(number, self._note)
+                # Of a handler that is not Python's, nothing is known.
+                self._before[number] = before or signal.SIG_DFL
+        return self
+
+    def __exit__(self, *_):
+        self._restore()
+
+    def _note(self, number, frame):
+        self.is_made = True
+        self._restore()  # The second one is not to be held up.
+
+    def _restore(self):
+        while self._before:
+            signal.signal(*self._before.popitem())

@@ -1,0 +1,116 @@
+"""One step of a training, on one device or several. TensorFlow only."""
+
+import tensorflow as tf
+
+from keras_elmo.pretraining.counted_seed import CountedSeed
+
+
+class TrainingStep:
+    """Runs a model on a window and updates it.
+
+    Args:
+        model: A built `BidirectionalLanguageModel`.
+        optimizer: A built Keras optimizer, made for as many replicas as
+            `strategy` has.
+        settings: The `Settings`.
+        strategy: The `tf.distribute.Strategy` in whose scope both were made.
+    """
+
+    def __init__(self, model, optimizer, settings, strategy):
+        self._model = model
+        self._optimizer = optimizer
+        self._settings = settings
+        self._strategy = strategy
+        self._rows = settings.batch_size
+        self._run = tf.function(self._run_replicas, autograph=False)
+
+    def __call__(self, inputs, targets, state, step):
+        """Makes a step.
+
+        Args:
+            inputs: Tensor `(2, rows of all replicas, steps, *token_shape)`.
+            targets: Tensor `(2, rows of all replicas, steps)`.
+            state: As `share_out_state` or this function returns it.
+            step: Integer, the number of the step.
+
+        Returns:
+            The window's mean loss, a float, and the next state.
+        """
+        window = [self._share_out(x, axis=1) for x in (inputs, targets)]
+        loss, state = self._run(*window, state, tf.constant(step, tf.int32))
+        return float(loss), state
+
+    def share_out_state(self, state):
+        """Gives each replica its rows of a list of arrays `(rows, ...)`."""
+        like = self._model.get_initial_state(1)
+        return [
+            self._share_out(tf.cast(x, y.dtype), axis=0)
+            for x, y in zip(state, like)
+        ]
+
+    def gather_state(self, state):
+        """The reverse of `share_out_state`, in float32."""
+        if self._strategy.num_replicas_in_sync > 1:
+            state = [self._strategy.gather(x, axis=0) for x in state]
+        return [tf.cast(x, tf.float32).numpy() for x in state]
+
+    def _share_out(self, x, axis):
+        if self._strategy.num_replicas_in_sync == 1:
+            return x
+        rows = self._rows
+
+        def part(context):
+            start = context.replica_id_in_sync_group * rows
+            return tf.gather(x, tf.range(start, start + rows), axis=axis)
+
+        return self._strategy.experimental_distribute_values_from_function(part)
+
+    def _run_replicas(self, inputs, targets, state, step):
+        losses, state = self._strategy.run(
+            self._run_replica, (inputs, targets, state, step)
+        )
+        loss = self._strategy.reduce("MEAN", losses, axis=None)
+        return loss, state
+
+    def _run_replica(self, inputs, targets, state, step):
+        variables = self._model.trainable_variables
+        with tf.GradientTape() as tape:
+            loss, state = self._loss(inputs, targets, state, step)
+            # A sum over time, as clips and rates of biLMs are meant for.
+            summed = loss * self._settings.unroll_steps
+        gradients = tape.gradient(summed, [v.value for v in variables])
+        gradients = [_with_distinct_rows(g) for g in gradients]
+        count = self._strategy.num_replicas_in_sync
+        if count > 1:
+            # Keras clips before it adds up over replicas; all must clip alike.
+            gradients = [tf.convert_to_tensor(g) for g in gradients]
+            context = tf.distribute.get_replica_context()
+            gradients = context.all_reduce("MEAN", gradients)
+            gradients = [g / count for g in gradients]
+        self._optimizer.apply(gradients, variables)
+        return loss, state
+
+    def _loss(self, inputs, targets, state, step):
+        model = self._model
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        # A replica's dropout is its own.
+        count = self._strategy.num_replicas_in_sync
+        seed = CountedSeed(self._settings.seed, step * count + replica)
+        targets = tf.unstack(targets)
+        hidden, state = model.predict_hidden(tf.unstack(inputs), state, seed)
+        if self._settings.full_softmax:
+            losses = model.losses_of(hidden, targets)
+        else:
+            losses = model.sampled_losses_of(hidden, targets, seed)
+        return tf.add_n([tf.reduce_mean(x) for x in losses]) / 2, state
+
+
+def _with_distinct_rows(gradient):
+    """Adds up what a sparse gradient has for the same row: Keras does not."""
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient
+    rows, places = tf.unique(gradient.indices)
+    values = tf.math.unsorted_segment_sum(
+        gradient.values, places, tf.size(rows)
+    )
+    return tf.IndexedSlices(values, rows, gradient.dense_shape)

@@ -1,0 +1,183 @@
+import json
+import os
+import pathlib
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo.commands import convert as module
+from keras_elmo.commands.main import main
+
+FILES = ["options.json", "softmax.hdf5", "vocab.txt", "weights.hdf5"]
+
+
+@pytest.fixture
+def checkpoint(shared, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return shared / "reference/bilm_tf_checkpoint"
+
+
+def convert(*arguments):
+    assert main(["convert", *map(str, arguments)]) == 0
+
+
+def fails(capsys, *arguments):
+    """Runs the command, which must fail; returns what it says."""
+    assert main(["convert", *map(str, arguments)]) == 1
+    out, err = capsys.readouterr()
+    assert not out
+    last = err.splitlines()[-1]
+    assert last.startswith("keras-elmo: error: ")
+    return last
+
+
+def embed(*files):
+    elmo = keras_elmo.ElmoLayer.from_bilm(*files, return_all_layers=True)
+    ids = keras_elmo.batch_to_ids([["The", "cat", "sat", "."], ["A", "dog"]])
+    return np.asarray(elmo(ids))
+
+
+def perplexity(model, text, capsys):
+    capsys.readouterr()
+    assert main(["perplexity", str(model), str(text), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["perplexity"]
+
+
+def test_a_checkpoint(checkpoint, capsys):
+    convert(checkpoint, "model")
+    out, err = capsys.readouterr()
+    assert not err
+    lines = out.splitlines()
+    assert lines[0] == "'model' holds:"
+    assert sorted(line.split()[0] for line in lines[1:5]) == FILES
+    assert lines[5:] == ['To use it: keras_elmo.ElmoLayer.from_bilm("model")']
+    assert sorted(os.listdir("model")) == FILES
+    # bilm-tf's own dump of the checkpoint.
+    files = checkpoint / "options.json", checkpoint / "weights.hdf5"
+    np.testing.assert_array_equal(embed("model"), embed(*files))
+    text = checkpoint / "heldout.txt"
+    assert perplexity("model", text, capsys) == pytest.approx(54.2089, rel=1e-3)
+
+    options = json.loads(pathlib.Path("model/options.json").read_text())
+    before = json.loads(files[0].read_text())
+    assert options["char_cnn"].pop("n_characters") == 262
+    assert before["char_cnn"].pop("n_characters") == 261
+    assert options == before
+
+
+def test_half_the_size_and_in_place(checkpoint, capsys):
+    convert(checkpoint, "model")
+    whole = embed("model")
+    sizes = {name: os.path.getsize(f"model/{name}") for name in FILES}
+    capsys.readouterr()
+    said = fails(capsys, "model", "model", "--dtype", "float16")
+    assert "--overwrite replaces a model in it. Received: 'model'" in said
+    convert("model", "model", "--dtype", "float16", "--overwrite")
+    for name in ("softmax.hdf5", "weights.hdf5"):
+        assert os.path.getsize(f"model/{name}") < 0.6 * sizes[name]
+    np.testing.assert_allclose(embed("model"), whole, atol=0.01)
+    assert os.listdir() == ["model"]
+    assert sorted(os.listdir("model")) == FILES
+
+
+def test_a_model_without_softmax_and_vocabulary(checkpoint, capsys):
+    os.mkdir("bare")
+    shutil.copy(checkpoint / "weights.hdf5", "bare/elmo.hdf5")
+    options = json.loads((checkpoint / "options.json").read_text())
+    # As published ones are.
+    options = {key: options[key] for key in ("char_cnn", "lstm")}
+    pathlib.Path("bare/options.json").write_text(json.dumps(options))
+    shutil.make_archive("zipped", "zip", "bare")
+    for model, folder in [("bare", "a"), ("zipped.zip", "b/c")]:
+        convert(model, folder)
+        out = capsys.readouterr().out
+        assert (
+            "MODEL has no softmax.hdf5 and no vocab.txt: it predicts no words."
+        ) in out.splitlines()
+        assert sorted(os.listdir(folder)) == ["options.json", "weights.hdf5"]
+        np.testing.assert_array_equal(embed(folder), embed("bare"))
+
+
+def test_a_model_of_words(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lstm = {"dim": 4, "n_layers": 1, "projection_dim": 4}
+    options = {
+        "lstm": lstm,
+        "n_tokens_vocab": 5,
+        "share_embedding_softmax": True,
+    }
+    os.mkdir("words")
+    pathlib.Path("words/options.json").write_text(json.dumps(options))
+    random = np.random.default_rng(0)
+    root = "RNN_{}/RNN/MultiRNNCell/Cell0/LSTMCell"
+    shapes = {"embedding": (5, 4)}
+    for direction in range(2):
+        shapes[f"{root.format(direction)}/W_0"] = (8, 16)
+        shapes[f"{root.format(direction)}/B"] = (16,)
+    with h5py.File("words/weights.hdf5", "w") as file:
+        for key, shape in shapes.items():
+            file[key] = random.normal(size=shape).astype("float32")
+    with h5py.File("words/softmax.hdf5", "w") as file:
+        file["softmax/b"] = random.normal(size=5).astype("float32")
+    pathlib.Path("words/vocab.txt").write_text("<S>\n</S>\n<UNK>\na\nb\n")
+    pathlib.Path("text.txt").write_text("a b\nb a a\n")
+    convert("words", "copy")
+    assert "ElmoLayer" not in capsys.readouterr().out
+    copied = perplexity("copy", "text.txt", capsys)
+    assert copied == perplexity("words", "text.txt", capsys)
+
+
+def test_a_folder_is_written_whole_or_not_at_all(
+    checkpoint, monkeypatch, capsys
+):
+    def fail(*_):
+        raise OSError("The disk is full.")
+
+    convert(checkpoint, "model")
+    capsys.readouterr()
+    before = {name: os.stat(f"model/{name}") for name in FILES}
+    with monkeypatch.context() as patch:
+        patch.setattr(module.formats, "write_softmax", fail)
+        for arguments in [("new",), ("model", "--overwrite")]:
+            assert "The disk is full." in fails(capsys, checkpoint, *arguments)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "move", fail)
+        said = fails(capsys, checkpoint, "model", "--overwrite")
+        assert "The disk is full." in said
+    assert os.listdir() == ["model"]
+    assert {name: os.stat(f"model/{name}") for name in FILES} == before
+
+
+def test_errors(checkpoint, capsys):
+    os.mkdir("full")
+    pathlib.Path("full/notes.txt").write_text("mine")
+    pathlib.Path("file").write_text("mine")
+    os.mkdir("empty")
+    for arguments, told in [
+        ((checkpoint, "full"), "must not exist yet, or be empty; --overwrite"),
+        (
+            (checkpoint, "full", "--overwrite"),
+            "nothing but a model's files, ['options.json', 'softmax.hdf5', "
+            "'vocab.txt', 'weights.hdf5']. Received: 'full' with ['notes.txt']",
+        ),
+        (
+            (checkpoint, "file", "--overwrite"),
+            "must not exist yet, or be empty",
+        ),
+        (("none", "new"), "There is no file or directory 'none'"),
+        (("empty", "new"), "'empty' must hold an 'options.json'"),
+    ]:
+        assert told in fails(capsys, *arguments)
+    assert sorted(os.listdir()) == ["empty", "file", "full"]
+    assert os.listdir("full") == ["notes.txt"]
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit):
+        main(["convert", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "keras-elmo convert bilm_tf_checkpoint my_elmo" in shown
+    assert "written whole or not at all" in shown

@@ -1,0 +1,169 @@
+import gzip
+import io
+import json
+import os
+import shutil
+import sys
+
+import pytest
+import tensorflow as tf
+
+from keras_elmo.commands import perplexity as module
+from keras_elmo.commands.main import main
+from keras_elmo.commands.status_line import StatusLine
+
+
+@pytest.fixture(autouse=True)
+def tensorflow_has_begun():
+    """So that no command changes the threads of the other tests."""
+    tf.constant(1) + 1
+
+
+@pytest.fixture
+def checkpoint(shared):
+    return shared / "reference/bilm_tf_checkpoint"
+
+
+def run(capsys, *arguments):
+    assert main(["perplexity", *map(str, arguments)]) == 0
+    return capsys.readouterr()
+
+
+def fails(capsys, *arguments):
+    """Runs the command, which must fail; returns what it says."""
+    assert main(["perplexity", *map(str, arguments)]) == 1
+    out, err = capsys.readouterr()
+    assert not out
+    last = err.splitlines()[-1]
+    assert last.startswith("keras-elmo: error: ")
+    return last
+
+
+def test_bilm_tfs_number(checkpoint, capsys):
+    expected = json.loads((checkpoint / "expected.json").read_text())
+    text = checkpoint / "heldout.txt"
+    found = json.loads(run(capsys, checkpoint, text, "--json").out)
+    assert set(found) == {
+        "perplexity",
+        "forward",
+        "backward",
+        "tokens",
+        "procedure",
+        "model",
+    }
+    assert found["perplexity"] == pytest.approx(
+        expected["heldout_perplexity"], rel=1e-3
+    )
+    mean = (found["forward"] * found["backward"]) ** 0.5
+    assert mean == pytest.approx(found["perplexity"], rel=1e-6)
+    assert found["tokens"] == len(text.read_text().split()) + 40
+    assert found["procedure"] == "stream"
+    assert found["model"] == str(checkpoint)
+
+    # The same for people to read.
+    out = run(capsys, checkpoint, text).out.splitlines()
+    assert out == [
+        f"perplexity 54.21 (forward {found['forward']:.1f}, "
+        f"backward {found['backward']:.1f})",
+        "494 tokens in each direction, with one mark for each sentence; "
+        "procedure stream",
+    ]
+
+
+def test_other_procedures(checkpoint, capsys):
+    text = checkpoint / "heldout.txt"
+
+    def measure(*arguments):
+        out = run(capsys, checkpoint, text, "--json", *arguments).out
+        found = json.loads(out)
+        assert found["tokens"] == 494
+        return found
+
+    each = measure("--procedure", "sentences")
+    assert each["procedure"] == "sentences"
+    rows = measure("--rows", 4)
+    half = measure("--dtype", "mixed_bfloat16")
+    for found in (rows, half):
+        assert found["perplexity"] != pytest.approx(54.2089, rel=1e-6)
+        assert found["perplexity"] == pytest.approx(54.2089, rel=0.01)
+    # Each sentence's first words have nothing before them.
+    assert 60 < each["perplexity"] < 100
+
+
+def test_texts_are_patterns_and_plain_or_gzip(
+    checkpoint, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    lines = (checkpoint / "heldout.txt").read_text().splitlines(True)
+    with open("a.txt", "w") as file:
+        file.writelines(lines[:20])
+    with gzip.open("b.txt.gz", "wt") as file:
+        file.writelines(lines[20:])
+    out = run(capsys, checkpoint, "*.txt", "b*", "--json").out
+    assert json.loads(out)["perplexity"] == pytest.approx(54.2089, rel=1e-3)
+
+
+def test_a_vocabulary_that_is_not_beside_the_model(
+    checkpoint, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    text = checkpoint / "heldout.txt"
+    vocabulary = checkpoint / "vocab.txt"
+    shutil.copytree(checkpoint, "model", ignore=lambda *_: ["vocab.txt"])
+    assert "has no vocab.txt beside it" in fails(capsys, "model", text)
+    arguments = ["model", text, "--json", "--vocabulary"]
+    out = run(capsys, *arguments, vocabulary).out
+    assert json.loads(out)["perplexity"] == pytest.approx(54.2089, rel=1e-3)
+    with open("short.txt", "wb") as file:
+        file.writelines(vocabulary.read_bytes().splitlines(True)[:-1])
+    said = fails(capsys, *arguments, "short.txt")
+    assert "must have as many words as the vocabulary, 1502" in said
+
+
+def test_errors(checkpoint, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    open("empty.txt", "w").close()
+    os.mkdir("bare")
+    for name in ("options.json", "weights.hdf5", "vocab.txt"):
+        shutil.copy(checkpoint / name, "bare")
+    text = checkpoint / "heldout.txt"
+    for model, path, told in [
+        (checkpoint, "none.txt", "none that matches 'none.txt'"),
+        (checkpoint, "empty.txt", "Received: empty files ['empty.txt']"),
+        ("none", text, "There is no file or directory 'none'"),
+        ("bare", text, "The model 'bare' has no softmax"),
+    ]:
+        assert told in fails(capsys, model, path)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress(checkpoint, monkeypatch, capsys):
+    class Always(StatusLine):
+        def __init__(self, quiet):
+            super().__init__(quiet)
+            self._interval = 0
+
+    text = checkpoint / "heldout.txt"
+    monkeypatch.setattr(module, "StatusLine", Always)
+    lines = run(capsys, checkpoint, text).err.splitlines()
+    assert lines == [
+        "measuring the perplexity: 256/494 tokens",
+        "measuring the perplexity: 494/494 tokens",
+    ]
+    assert not run(capsys, checkpoint, text, "--quiet").err
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    run(capsys, checkpoint, text)
+    shown = "".join(f"\x1b[K{line}\r" for line in lines)
+    assert sys.stderr.getvalue() == f"{shown}\n"
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit):
+        main(["perplexity", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "one sentence a line, spaces between the tokens" in shown
+    assert "sentences each sentence on its own, as ElmoLayer reads it" in shown

@@ -1,0 +1,594 @@
+import argparse
+import configparser
+import functools
+import io
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_elmo
+from keras_elmo.commands import pretrain as module
+from keras_elmo.commands import pretrain_arguments
+from keras_elmo.commands import pretrain_reports
+from keras_elmo.commands import tensorboard_report
+from keras_elmo.commands import threads
+from keras_elmo.commands.main import main
+from keras_elmo.commands.pretrain_reports import TrainingProgress
+from keras_elmo.commands.pretrain_settings import make_settings
+from keras_elmo.pretraining.perplexity import Perplexity
+from keras_elmo.pretraining.reports import Report
+from keras_elmo.pretraining.settings import RECIPES
+from keras_elmo.pretraining.trainer import Schedule
+
+OPTIONS = {
+    "bidirectional": True,
+    "char_cnn": {
+        "activation": "relu",
+        "embedding": {"dim": 4},
+        "filters": [[1, 4], [2, 8]],
+        "max_characters_per_token": 10,
+        "n_characters": 261,
+        "n_highway": 0,
+    },
+    "dropout": 0.1,
+    "lstm": {
+        "cell_clip": 3,
+        "dim": 8,
+        "n_layers": 1,
+        "proj_clip": 3,
+        "projection_dim": 4,
+        "use_skip_connections": True,
+    },
+    "n_negative_samples_batch": 5,
+    "batch_size": 2,
+    "unroll_steps": 3,
+    "all_clip_norm_val": 5.0,
+    "n_epochs": 7,
+}
+HELDOUT = ["--heldout", "heldout.txt"]
+LINES = ["the cat sat on the mat", "a dog ran", "the dog and the cat ran"]
+
+
+@pytest.fixture(autouse=True)
+def tensorflow_has_begun():
+    """So that no command changes the threads of the other tests."""
+    tf.constant(1) + 1
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a corpus, a held-out text and options."""
+    monkeypatch.chdir(tmp_path)
+    for i, line in enumerate(LINES):
+        pathlib.Path(f"train{i}.txt").write_text(f"{line}\n" * 3)
+    pathlib.Path("heldout.txt").write_text("the mat sat\na cat\n")
+    pathlib.Path("options.json").write_text(json.dumps(OPTIONS))
+    return tmp_path
+
+
+def command(*arguments, output="out"):
+    names = ["--train", "train*.txt", "--output", output]
+    names += ["--options", "options.json", "--min-count", 1, *arguments]
+    return ["pretrain", *map(str, names)]
+
+
+def run(*arguments, status=0, **kwargs):
+    assert main(command(*arguments, **kwargs)) == status
+
+
+def fails(capsys, *arguments):
+    """Runs the command, which must fail; returns what it says."""
+    assert main(["pretrain", *map(str, arguments)]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("keras-elmo: error: ")
+    return last
+
+
+def parse(*arguments):
+    parser = argparse.ArgumentParser()
+    pretrain_arguments.add_parser(parser.add_subparsers(), None)
+    names = ["pretrain", "--train", "t", "--output", "o", *map(str, arguments)]
+    return parser.parse_args(names)
+
+
+def log_entries():
+    lines = pathlib.Path("out/log.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def arrays(path):
+    found = {}
+    with h5py.File(path) as file:
+        file.visititems(
+            lambda key, item: (
+                found.update({key: item[()]})
+                if isinstance(item, h5py.Dataset)
+                else None
+            )
+        )
+    return found
+
+
+def test_a_training_from_the_start_to_the_end(folder, capsys):
+    heldout = [*HELDOUT, "--evaluate-every", 2]
+    run(*heldout, "--steps", 4, "--log-every", 2)
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert "training from the start: 4 steps of 6 tokens" in lines
+    told = [line for line in lines if "held-out perplexity" in line]
+    assert [line.split(":")[0] for line in told] == ["step 2", "step 4"]
+    assert told[0].endswith("), the best so far")
+
+    entries = log_entries()
+    found = {
+        entry["step"]: entry["heldout_perplexity"]
+        for entry in entries
+        if "heldout_perplexity" in entry
+    }
+    best = min(found, key=found.get)
+    assert f"perplexity {found[2]:,.2f} (forward" in told[0]
+    out = out.splitlines()
+    assert out[0] == (
+        f"'out' holds the model after step {best} of 4 "
+        "(24 tokens in each direction):"
+    )
+    for line in out[1:5]:
+        for name in line.split("  ")[1].split(", "):
+            assert os.path.isfile(f"out/{name}")
+    # Two short sentences, in one stream or in two: nearly the same.
+    exact = float(out[5].split()[2])
+    np.testing.assert_allclose(exact, found[best], rtol=0.05)
+    assert out[5].endswith("by bilm-tf's procedure, of 7 tokens")
+    assert out[6] == 'To use it: keras_elmo.ElmoLayer.from_bilm("out")'
+    elmo = keras_elmo.ElmoLayer.from_bilm("out")
+    assert elmo(keras_elmo.batch_to_ids([["cat"]], 10)).shape == (1, 1, 8)
+
+    assert main(["perplexity", "out", "heldout.txt"]) == 0
+    assert out[5].startswith(
+        f"Held-out {capsys.readouterr().out.splitlines()[0]}, by"
+    )
+
+    # Once more: nothing is left to do; then, with more steps, there is.
+    run(*heldout, "--steps", 4)
+    out, err = capsys.readouterr()
+    assert "training after step 4: 4 steps" in err
+    assert "was over before: with more --epochs or --steps" in out
+    run(*heldout, "--steps", 6)
+    assert "of 6 (36 tokens" in capsys.readouterr().out
+
+
+class Interrupting(Report):
+    def stepped(self, step, loss):
+        if step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
+    folder, capsys, monkeypatch
+):
+    arguments = ["--steps", 6, "--seed", 3, "--quiet"]
+    run(*arguments, output="whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "make_report", lambda *_: Interrupting())
+        run(*arguments, status=130)
+    out, err = capsys.readouterr()
+    assert err.splitlines() == [
+        "keras-elmo: interrupted after step 3; the same command goes on."
+    ]
+    run(*arguments)
+    streams = capsys.readouterr()
+    assert not (out or streams.out or streams.err)
+    whole, parts = arrays("whole/weights.hdf5"), arrays("out/weights.hdf5")
+    for key, array in whole.items():
+        np.testing.assert_array_equal(parts[key], array, err_msg=key)
+
+    monkeypatch.setattr(module, "pretrain", lambda *_, **__: False)
+    run(*arguments, "--restart", status=130)
+    told = "the same command, without --restart, goes on"
+    assert told in capsys.readouterr().err
+
+
+def test_without_a_held_out_text_the_last_model_stays(folder, capsys):
+    run("--steps", 2, "--full-softmax", "--clip-norm", "none")
+    out = capsys.readouterr().out
+    assert "holds the model after step 2 of 2" in out
+    assert "perplexity" not in out.replace("losses and perplexities", "")
+    assert "To use it" in out
+    # It can be measured all the same.
+    run("--steps", 2, "--full-softmax", "--clip-norm", "none", *HELDOUT)
+    out = capsys.readouterr().out
+    assert "holds the model after step 2 of 2" in out
+    assert "Held-out perplexity" in out
+
+
+def test_patience(folder, capsys):
+    arguments = [*HELDOUT, "--evaluate-every", 1]
+    arguments += ["--steps", 9, "--patience", 1, "--learning-rate", 1e-30]
+    run(*arguments)
+    assert "after step 1 of 2 (12 tokens" in capsys.readouterr().out
+    run(*arguments)
+    assert "with a larger --patience, it goes on" in capsys.readouterr().out
+
+
+def test_fine_tuning(folder, shared, capsys):
+    checkpoint = shared / "reference/bilm_tf_checkpoint"
+    names = ["--train", "train0.txt", "--output", "out"]
+    names += ["--from", checkpoint, "--batch-size", 1, "--unroll-steps", 2]
+    names += ["--steps", 1, "--learning-rate", 1e-6]
+    assert main(["pretrain", *map(str, names)]) == 0
+    before = arrays(checkpoint / "weights.hdf5")
+    after = arrays("out/weights.hdf5")
+    for key, array in before.items():
+        np.testing.assert_allclose(after[key], array, atol=1e-5, err_msg=key)
+    key = "RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B"
+    assert (after[key] != before[key]).any()
+    words = (checkpoint / "vocab.txt").read_bytes()
+    assert pathlib.Path("out/vocab.txt").read_bytes() == words
+    options = json.loads(pathlib.Path("out/options.json").read_text())
+    assert options["n_negative_samples_batch"] == 256
+    assert options["batch_size"] == 1
+
+    # Another vocabulary, of as many words.
+    words = words.split(b"\n")
+    words[5] = b"not-there-before"
+    pathlib.Path("vocab.txt").write_bytes(b"\n".join(words))
+    pathlib.Path("short.txt").write_bytes(b"<S>\n</S>\n<UNK>\nthe\n")
+    names[3] = "other"
+    for name, told in [
+        ("vocab.txt", "Received: one of other words"),
+        ("short.txt", "as many words as the vocabulary, 4. Received: 1503"),
+    ]:
+        said = fails(capsys, *names, "--vocabulary", name)
+        assert told in said
+        assert "or, to train a new softmax over another one, --new-" in said
+    assert not os.path.exists("other/training.json")
+    names += ["--vocabulary", "short.txt"]
+    assert main(["pretrain", *map(str, names), "--new-softmax"]) == 0
+    assert arrays("other/softmax.hdf5")["softmax/W"].shape == (4, 32)
+
+    # A model without a softmax, as published ones are.
+    os.mkdir("bare")
+    for name in ("options.json", "weights.hdf5"):
+        shutil.copy(checkpoint / name, "bare")
+    names[3], names[5] = "third", "bare"
+    assert "to train a new one, pass --new-softmax" in fails(capsys, *names)
+    assert "pass the vocabulary" in fails(capsys, *names[:-2])
+
+
+def test_what_is_there_is_not_overwritten(folder, capsys):
+    os.mkdir("out")
+    shutil.copy("options.json", "out")
+    said = fails(capsys, *command()[1:])
+    assert "'out' holds a model and no training" in said
+    assert "--restart" in said
+    run("--steps", 1, "--quiet", "--restart")
+    assert os.path.exists("out/training.json")
+
+    # Nor a training by another.
+    said = fails(capsys, *command("--steps", 2, "--seed", 1)[1:])
+    assert "must have the `seed` that it began with, 0. Received: 1" in said
+    # How long an options file has it train is no part of the model.
+    content = {**OPTIONS, "n_epochs": 8, "n_train_tokens": 99}
+    pathlib.Path("options.json").write_text(json.dumps(content))
+    run("--quiet", "--steps", 1)
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["--from", "x"], "--options and --from do not go together"),
+        (
+            ["--vocabulary", "x"],
+            "--vocabulary and --min-count do not go together",
+        ),
+        (["--new-softmax"], "--new-softmax needs --from"),
+        (["--patience", 1], "--patience needs --heldout"),
+        (["--evaluate-every", 1], "--evaluate-every needs --heldout"),
+        (["--train", "none*"], "none that matches 'none*'"),
+        (["--options", "none.json"], "none.json"),
+        (["--options", "train0.txt"], "'train0.txt' is not JSON"),
+        (["--batch-size", 0], "`batch_size` must be an integer of at least 1"),
+        (["--steps", -1], "`steps` must be an integer"),
+        (["--dropout", 1], "'dropout' must be a number from 0 to below 1"),
+        (["--clip-norm", -1], "`clip_norm` must be a positive number"),
+        (["--strategy", "multi-worker"], "the environment variable TF_CONFIG"),
+        (["--threads", 99], "--threads must come before TensorFlow computes"),
+        (
+            ["--tensorboard", "auto"],
+            "--tensorboard needs the package tensorboard: pip install",
+        ),
+    ],
+)
+def test_errors(folder, monkeypatch, capsys, arguments, told):
+    find = tensorboard_report.importlib.util.find_spec
+    monkeypatch.setattr(
+        tensorboard_report.importlib.util,
+        "find_spec",
+        lambda name: None if name == "tensorboard" else find(name),
+    )
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    assert told in fails(capsys, *command(*arguments)[1:])
+    assert not os.path.exists("out/training.json")
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["--steps", 1, "--epochs", 1], "not allowed with argument"),
+        (["--log-every", 0], "an integer of at least 1. Received: '0'"),
+        (["--log-every", "x"], "an integer of at least 1. Received: 'x'"),
+        (["--clip-norm", "x"], "must be a number or none. Received: 'x'"),
+    ],
+)
+def test_usage(capsys, arguments, told):
+    with pytest.raises(SystemExit) as info:
+        main(command(*arguments))
+    assert info.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_settings_are_the_recipes_but_for_what_is_typed(folder):
+    assert make_settings(parse()) == RECIPES["paper"]
+    assert make_settings(parse("--recipe", "laptop")) == RECIPES["laptop"]
+    typed = {
+        "batch_size": 3,
+        "unroll_steps": 4,
+        "steps": 6,
+        "optimizer": "adam",
+        "learning_rate": 0.5,
+        "schedule": "cosine",
+        "warmup_steps": 7,
+        "clip_norm": 8.0,
+        "accumulation_steps": 9,
+        "dtype": "mixed_bfloat16",
+        "seed": 10,
+    }
+    flags = [
+        text
+        for name, value in typed.items()
+        for text in (f"--{name.replace('_', '-')}", value)
+    ]
+    flags += ["--full-softmax", "--dropout", 0.25, "--negatives", 11]
+    made = make_settings(parse(*flags))
+    assert made.full_softmax
+    assert {name: getattr(made, name) for name in typed} == typed
+    assert made.options == {
+        **RECIPES["paper"].options,
+        "dropout": 0.25,
+        "n_negative_samples_batch": 11,
+    }
+    assert make_settings(parse("--epochs", 2.5)).epochs == 2.5
+    assert make_settings(parse("--clip-norm", "none")).clip_norm is None
+
+
+def test_settings_of_an_options_file(folder):
+    made = make_settings(parse("--options", "options.json"))
+    assert (made.batch_size, made.unroll_steps) == (2, 3)
+    assert (made.clip_norm, made.epochs) == (5.0, 7)
+    model = {"bidirectional", "char_cnn", "dropout", "lstm"}
+    assert set(made.options) == {*model, "n_negative_samples_batch"}
+    made = make_settings(
+        parse("--options", "options.json", "--batch-size", 4, "--epochs", 1)
+    )
+    assert (made.batch_size, made.unroll_steps, made.epochs) == (4, 3, 1)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Clock:
+    now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(pretrain_reports, "time", clock)
+    monkeypatch.setattr("keras_elmo.commands.status_line.time", clock)
+    return clock
+
+
+def show_training(clock, first=0, last=6, total=6):
+    """A training of one second a step, and an evaluation that takes long."""
+    progress = TrainingProgress("sampled_loss")
+    clock.now += 11
+    progress.counted(20_000, 300_000)
+    clock.now += 1
+    progress.begun(first, Schedule(total, 3, 3, 2), 5000)
+    for step in range(first + 1, last + 1):
+        clock.now += 60 if step == first + 1 else 5  # The first is slow.
+        progress.stepped(step, float(step))
+        if step == 3:
+            clock.now += 1000
+            found = Perplexity(169.98, 170.1, 169.9, 7)
+            progress.evaluated(step, found, True)
+    progress.ended(last, last == total)
+
+
+def test_lines_from_time_to_time(clock, capsys):
+    show_training(clock)
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.splitlines() == [
+        "counting the corpus: 20,000 sentences, 300,000 tokens",
+        "training from the start: 6 steps of 5,000 tokens",
+        "step 1/6, sampled_loss 1.0000",
+        "step 3/6, sampled_loss 2.5000, 1,000 tokens/s, 0:01:10, 0:00:15 left",
+        "step 3: held-out perplexity 169.98 (forward 170.1, backward 169.9), "
+        "the best so far",
+        "step 4/6, sampled_loss 3.5000, 1,000 tokens/s, 0:17:55, 0:00:10 left",
+        "step 6/6, sampled_loss 5.5000, 1,000 tokens/s, 0:18:05, 0:00:00 left",
+    ]
+
+
+def test_keras_bar_on_a_terminal(clock, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    bar = functools.partial(pretrain_reports._Bar, interval=0)
+    monkeypatch.setattr(pretrain_reports, "_Bar", bar)
+    show_training(clock, first=1000, last=1004, total=1010)
+    shown = sys.stderr.getvalue()
+    assert not capsys.readouterr().out
+    assert "\u2501" in shown
+    assert "1001/1010" in shown
+    last = shown.split("\r")[-1]
+    assert last.endswith("\n")
+    assert "training after step 1,000: 1,010 steps of" in shown
+    for text in ("sampled_loss: 1003.5000", "tokens/s: 1000.0000", "5s/step"):
+        assert text in shown
+
+
+def test_a_terminal_keeps_held_out_lines(clock, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    show_training(clock)
+    lines = sys.stderr.getvalue().replace("\r", "\n").splitlines()
+    line = next(line for line in lines if "held-out" in line)
+    assert line.startswith("\x1b[Kstep 3: held-out perplexity 169.98 (")
+
+
+class Curves:
+    """In place of `tf.summary`: notes what is written."""
+
+    def __init__(self):
+        self.written = []
+
+    def create_file_writer(self, folder):
+        self.folder = folder
+        return self
+
+    def as_default(self, step):
+        self.step = step
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def scalar(self, name, value):
+        self.written.append((self.step, name, value))
+
+    def flush(self):
+        self.flushed = len(self.written)
+
+    def close(self):
+        self.closed = True
+
+
+def test_curves_for_tensorboard(folder, monkeypatch):
+    curves = Curves()
+    find = tensorboard_report.importlib.util.find_spec
+    monkeypatch.setattr(
+        tensorboard_report.importlib.util,
+        "find_spec",
+        lambda name: find("os" if name == "tensorboard" else name),
+    )
+    monkeypatch.setattr(tensorboard_report.tf, "summary", curves)
+    run("--steps", 1, "--quiet", *HELDOUT)
+    assert curves.folder == os.path.join("out", "tensorboard")
+    assert [(step, name) for step, name, _ in curves.written] == [
+        (1, "sampled_loss"),
+        (1, "heldout_perplexity"),
+        (1, "heldout_perplexity/forward"),
+        (1, "heldout_perplexity/backward"),
+    ]
+    entries = log_entries()
+    assert curves.written[0][2] == entries[0]["training_loss"]
+    assert curves.written[1][2] == entries[1]["heldout_perplexity"]
+    assert curves.flushed == 4
+    assert curves.closed
+
+
+def test_where_curves_go(monkeypatch):
+    find = tensorboard_report.find_tensorboard_folder
+    look = "keras_elmo.commands.tensorboard_report.importlib.util.find_spec"
+    monkeypatch.setattr(look, lambda name: name)
+    assert find(None, "out") == os.path.join("out", "tensorboard")
+    assert find("auto", "out") == os.path.join("out", "tensorboard")
+    assert find("folder", "out") == "folder"
+    assert find("none", "out") is None
+    monkeypatch.setattr(look, lambda _: None)
+    assert find(None, "out") is None
+    assert find("none", "out") is None
+    with pytest.raises(ImportError, match=r"keras-elmo\[tensorboard\]"):
+        find("folder", "out")
+
+
+@pytest.mark.parametrize(
+    "asked, gpus, processors, set_to",
+    [
+        (None, 0, 6, (2, 3)),
+        (None, 0, 1, (1, 1)),
+        (None, 1, 6, None),
+        (3, 1, 6, (2, 1)),
+        (8, 0, 2, (2, 4)),
+    ],
+)
+def test_threads(monkeypatch, asked, gpus, processors, set_to):
+    numbers = {}
+    monkeypatch.setattr(threads, "_usable_processors", lambda: processors)
+    config = tf.config
+    monkeypatch.setattr(config, "list_physical_devices", lambda _: [0] * gpus)
+    for kind in ("inter", "intra"):
+        monkeypatch.setattr(
+            config.threading,
+            f"set_{kind}_op_parallelism_threads",
+            lambda number, kind=kind: numbers.update({kind: number}),
+        )
+    threads.set_threads(asked)
+    assert tuple(numbers.values()) == (set_to or ())
+
+
+def test_threads_are_set_before_tensorflow_begins():
+    code = (
+        "import sys; from keras_elmo.commands.main import main; "
+        "sys.argv[1:] and main(sys.argv[1:]); import tensorflow as tf; "
+        "get = tf.config.threading; "
+        "print(get.get_inter_op_parallelism_threads(), "
+        "get.get_intra_op_parallelism_threads(), len(tf.range(3)))"
+    )
+    root = pathlib.Path(keras_elmo.__file__).parent.parent
+    arguments = ["perplexity", "nothing", "nothing", "--threads", "6"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["2", "3", "3"], done.stderr
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as info:
+        main(["pretrain", "--help"])
+    assert info.value.code == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for text in (
+        "one sentence a line, spaces between the tokens",
+        "the same command goes on",
+        "is no perplexity",
+        "keras-elmo pretrain --from my_elmo",
+        "rows of a window, on each device. Default: 128 (laptop: 64)",
+    ):
+        assert text in shown
+
+
+def test_the_extra_of_the_message_exists():
+    setup = configparser.ConfigParser()
+    setup.read(pathlib.Path(__file__).parents[2] / "setup.cfg")
+    extra = setup["options.extras_require"]["tensorboard"]
+    assert extra.strip() == "tensorboard"

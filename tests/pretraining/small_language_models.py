@@ -1,0 +1,119 @@
+"""Small language models with random weights, and what NumPy gives for them."""
+
+import numpy as np
+import numpy_reference
+from keras import ops
+from small_models import CNN
+from small_models import LSTM
+from small_models import file_arrays
+from small_models import oracle_arguments
+from small_models import randomize
+
+from keras_elmo import BidirectionalLanguageModel
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import TokenEmbedding
+from keras_elmo import batch_to_ids
+
+WORDS = 20
+CHARACTERS = CNN["max_characters_per_token"]
+TEXT = ["the", "cat", "sat", "on", "a", "mat", "and", "ran", "away", "from"]
+
+
+def make_model(tied=False, lstm=(), **kwargs):
+    """A model with weights that are large enough to tell."""
+    model = make_new_model(tied, lstm, **kwargs)
+    model.build()
+    randomize(model)
+    return model
+
+
+def make_new_model(tied=False, lstm=(), words=WORDS, **kwargs):
+    """A model of characters, or of words with one matrix for both sides."""
+    lstm = {**LSTM, **dict(lstm)}
+    dtype = kwargs.get("dtype")
+    dim = lstm["projection_dim"] or lstm["units"]
+    if tied:
+        token_encoder = TokenEmbedding(words, dim, dtype=dtype)
+    else:
+        cnn = {**CNN, "projection_dim": dim}
+        token_encoder = CharCNNEmbedding(**cnn, dtype=dtype)
+    return BidirectionalLanguageModel(
+        words,
+        token_encoder,
+        BiLMEncoder(**lstm, dtype=dtype),
+        share_embedding_softmax=tied,
+        **kwargs,
+    )
+
+
+def make_ids(model, batch=2, time=3):
+    """Ids of different words for both directions, and their targets."""
+    generator = np.random.default_rng(2)
+    ids, targets = [], []
+    for _ in range(2):
+        if model.token_encoder.token_shape:
+            words = generator.choice(TEXT, (batch, time)).tolist()
+            ids.append(batch_to_ids(words, CHARACTERS))
+        else:
+            words = generator.integers(1, WORDS + 1, (batch, time))
+            ids.append(words.astype("int32"))
+        words = generator.integers(0, WORDS, (batch, time))
+        targets.append(words.astype("int32"))
+    return ids, targets
+
+
+def arrays_and_options(model):
+    """The weights by biLM key, and the encoder's options."""
+    encoder = model.encoder
+    names = ("num_layers", "cell_clip", "proj_clip", "use_skip_connections")
+    options = {name: getattr(encoder, name) for name in names}
+    return file_arrays(model), options
+
+
+def token_vectors(model, ids):
+    """Ids of one row -> its tokens' vectors (time, dim)."""
+    arrays = file_arrays(model)
+    if not model.token_encoder.token_shape:
+        return arrays["embedding"][ids - 1]
+    cnn = oracle_arguments(model)["cnn"]
+    return np.array(
+        [numpy_reference.encode_token(word, arrays, **cnn) for word in ids]
+    )
+
+
+def oracle_hidden(model, ids, direction, state=None):
+    """One row's ids -> its last vectors (time, dim), and the last state.
+
+    Both in the order of reading.
+    """
+    arrays, options = arrays_and_options(model)
+    vectors = token_vectors(model, ids)
+    if direction:  # The reference reads a sentence from its end.
+        vectors = vectors[::-1]
+    layers, state = numpy_reference.lstm_stack(
+        vectors, arrays, direction, options, state
+    )
+    return (layers[-1][::-1] if direction else layers[-1]), state
+
+
+def oracle_logits(model, hidden):
+    """Vectors (..., dim) -> logits (..., words), in float64."""
+    softmax = model.softmax
+    if softmax.has_kernel:
+        kernel = softmax.kernel
+    else:
+        kernel = model.token_encoder.embeddings
+    return hidden @ _float64(kernel).T + _float64(softmax.bias)
+
+
+def oracle_losses(logits, targets):
+    """Logits (..., words) and words (...) -> losses (...)."""
+    logits = logits - logits.max(axis=-1, keepdims=True)
+    log_sum = np.log(np.exp(logits).sum(axis=-1))
+    true = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+    return log_sum - true
+
+
+def _float64(variable):
+    return ops.convert_to_numpy(variable).astype("float64")

@@ -1,0 +1,204 @@
+"""A corpus of a few hundred words, and tiny models that are trained on it."""
+
+import contextlib
+import dataclasses
+import gzip
+import json
+
+import numpy as np
+import pytest
+from hdf5_arrays import all_arrays
+
+from keras_elmo.pretraining import pretrain as pretrain_module
+from keras_elmo.pretraining import trainer as trainer_module
+from keras_elmo.pretraining.pretrain import Plan
+from keras_elmo.pretraining.pretrain import pretrain
+from keras_elmo.pretraining.reports import Report
+from keras_elmo.pretraining.settings import Settings
+from keras_elmo.pretraining.training_folder import LOG_FILE
+from keras_elmo.pretraining.training_folder import TrainingFolder
+from keras_elmo.pretraining.training_log import TrainingLog
+
+OPTIONS = {
+    "char_cnn": {
+        "activation": "relu",
+        "embedding": {"dim": 4},
+        "filters": [[1, 4], [2, 8]],
+        "max_characters_per_token": 8,
+        "n_characters": 261,
+        "n_highway": 1,
+    },
+    "dropout": 0.1,
+    "lstm": {
+        "cell_clip": 3,
+        "dim": 8,
+        "n_layers": 1,
+        "proj_clip": 3,
+        "projection_dim": 4,
+        "use_skip_connections": True,
+    },
+    "n_negative_samples_batch": 8,
+}
+WORD_OPTIONS = {
+    **{k: v for k, v in OPTIONS.items() if k != "char_cnn"},
+    "share_embedding_softmax": True,
+}
+PLAN = Plan(evaluate_every=7, checkpoint_every=3, log_every=1)
+
+
+def make_settings(**kwargs):
+    """The settings of a training of a few steps."""
+    return Settings(
+        **{
+            "options": OPTIONS,
+            "batch_size": 4,
+            "unroll_steps": 5,
+            "steps": 10,
+            **kwargs,
+        }
+    )
+
+
+def write_corpus(folder, words=97, shards=5, sentences=12):
+    """Writes shards, the last one gzip, and a held-out text.
+
+    A word says which one follows, with some exceptions.
+    """
+    folder.mkdir(exist_ok=True)
+    generator = np.random.default_rng(0)
+
+    def lines(count):
+        for _ in range(count):
+            numbers = [int(generator.integers(words))]
+            for _ in range(generator.integers(2, 9)):
+                step = 1 if generator.random() < 0.9 else 5
+                numbers.append((numbers[-1] * 7 + step) % words)
+            yield " ".join(f"w{i}" for i in numbers) + "\n"
+
+    for i in range(shards):
+        text = "".join(lines(sentences)).encode()
+        if i == shards - 1:
+            path = folder / f"shard-{i}.txt.gz"
+            path.write_bytes(gzip.compress(text, mtime=0))
+        else:
+            (folder / f"shard-{i}.txt").write_bytes(text)
+    (folder / "heldout").write_text("".join(lines(20)))
+    return folder
+
+
+class Losses(Report):
+    """Keeps the loss of each step."""
+
+    def __init__(self):
+        self.of = {}
+
+    def stepped(self, step, loss):
+        self.of[step] = loss
+
+
+def train(corpus, output, settings=None, heldout=True, plan=PLAN, **kwargs):
+    """Trains a tiny model; returns whether training is over."""
+    return pretrain(
+        f"{corpus}/shard-*",
+        output,
+        settings or make_settings(),
+        heldout=corpus / "heldout" if heldout else None,
+        plan=plan,
+        **{"min_count": 1, **kwargs},
+    )
+
+
+def read_log(output):
+    return TrainingLog(TrainingFolder(output).file(LOG_FILE)).read()
+
+
+def snapshot(folder):
+    """The content of each file of a folder."""
+    return {
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.name != ".lock"
+    }
+
+
+def check_same(found, expected):
+    """Asserts that two folders hold the same to the last bit."""
+    names = {path.name for path in expected.iterdir()}
+    assert {path.name for path in found.iterdir()} == names
+    for name in names - {"training.json"}:
+        if name.endswith(".hdf5"):
+            arrays, others = (
+                all_arrays(found / name),
+                all_arrays(expected / name),
+            )
+            assert set(arrays) == set(others)
+            for key, array in arrays.items():
+                np.testing.assert_array_equal(array, others[key], name)
+        else:
+            content = (found / name).read_bytes()
+            assert content == (expected / name).read_bytes(), name
+
+
+@contextlib.contextmanager
+def compiled_once():
+    """Lets trainings of equal settings share what TensorFlow compiles.
+
+    Everything else is done anew, and all values are as in another process.
+    """
+    kept = {}
+
+    def keep(key, make):
+        """Returns what was kept, if anything, and what is made now."""
+        new = make()
+        return kept.setdefault((type(new), *key), new), new
+
+    def set_values(variables, others):
+        for variable, other in zip(variables, others, strict=True):
+            variable.assign(other)
+
+    def make_language_model(options, size, dtype):
+        old, new = keep(
+            (json.dumps(options), size, dtype),
+            lambda: real["make_language_model"](options, size, dtype),
+        )
+        set_values(old.trainable_variables, new.trainable_variables)
+        return old
+
+    def make_optimizer(settings, total_steps, replicas):
+        values = dataclasses.asdict(settings)
+        # These are in a variable, or nowhere.
+        for name in ("learning_rate", "steps", "epochs"):
+            if settings.schedule == "constant":
+                del values[name]
+        old, new = keep(
+            (json.dumps(values),),
+            lambda: real["make_optimizer"](settings, total_steps, replicas),
+        )
+        if old is not new:
+            new.build(old._trainable_variables)
+            set_values(old.variables, new.variables)
+        return old
+
+    def make_step(model, optimizer, *arguments):
+        return keep(
+            (id(model), id(optimizer)),
+            lambda: real["TrainingStep"](model, optimizer, *arguments),
+        )[0]
+
+    def make_evaluator(model, vocabulary, rows):
+        return keep(
+            (id(model), vocabulary, rows),
+            lambda: real["Evaluator"](model, vocabulary, rows=rows),
+        )[0]
+
+    real = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, replacement in (
+            (pretrain_module, "make_language_model", make_language_model),
+            (trainer_module, "make_optimizer", make_optimizer),
+            (trainer_module, "TrainingStep", make_step),
+            (trainer_module, "Evaluator", make_evaluator),
+        ):
+            real[name] = getattr(module, name)
+            patch.setattr(module, name, replacement)
+        yield

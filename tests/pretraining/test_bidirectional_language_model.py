@@ -1,0 +1,661 @@
+import functools
+
+import keras
+import layer_checks
+import numpy as np
+import numpy_reference
+import pytest
+from backend_gradients import weight_gradients
+from keras import ops
+from pretraining.small_language_models import CHARACTERS
+from pretraining.small_language_models import WORDS
+from pretraining.small_language_models import arrays_and_options
+from pretraining.small_language_models import make_ids
+from pretraining.small_language_models import make_model
+from pretraining.small_language_models import make_new_model
+from pretraining.small_language_models import oracle_hidden
+from pretraining.small_language_models import oracle_logits
+from pretraining.small_language_models import oracle_losses
+from pretraining.small_language_models import token_vectors
+
+from keras_elmo import BidirectionalLanguageModel
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import TokenEmbedding
+from keras_elmo.pretraining.counted_seed import CountedSeed
+
+BACKEND = keras.backend.backend()
+on_tensorflow = pytest.mark.skipif(
+    BACKEND != "tensorflow", reason="Of TensorFlow's graphs."
+)
+both_kinds = pytest.mark.parametrize(
+    "tied", [False, True], ids=["characters", "tied"]
+)
+
+
+def numpy(x):
+    return ops.convert_to_numpy(x)
+
+
+def all_numpy(tensors):
+    return [numpy(x) for x in tensors]
+
+
+def close(got, expected, tolerance=1e-5):
+    np.testing.assert_allclose(
+        numpy(got), expected, rtol=tolerance, atol=tolerance
+    )
+
+
+OPTIONS = [
+    {"num_layers": 1},
+    {"num_layers": 3, "use_skip_connections": False},
+    {"projection_dim": None},
+    {"cell_clip": 0.3, "proj_clip": 0.2},
+    {"cell_clip": None, "proj_clip": None},
+]
+
+
+@pytest.mark.parametrize(
+    "lstm",
+    [{}, *(pytest.param(x, marks=pytest.mark.slow_on_jax) for x in OPTIONS)],
+    ids=str,
+)
+def test_equals_the_oracle(lstm, path_taken):
+    model = make_model(lstm=lstm)
+    ids, targets = make_ids(model, batch=2, time=4)
+    logits = model(ids)
+    hidden, state = model.predict_hidden(ids)
+    losses = model.losses_of(hidden, targets)
+    for d in range(2):
+        assert tuple(logits[d].shape) == (2, 4, WORDS)
+        assert tuple(losses[d].shape) == (2, 4)
+        for row in range(2):
+            expected, last = oracle_hidden(model, ids[d][row], d)
+            close(hidden[d][:, row], expected)
+            expected_logits = oracle_logits(model, expected)
+            close(logits[d][row], expected_logits, 1e-4)
+            close(
+                losses[d][row],
+                oracle_losses(expected_logits, targets[d][row]),
+                1e-4,
+            )
+            for k, (h, c) in enumerate(last):
+                close(state[4 * k + 2 * d][row], h)
+                close(state[4 * k + 2 * d + 1][row], c)
+
+
+def test_words_equal_the_oracle():
+    model = make_model(tied=True)
+    ids, _ = make_ids(model)
+    for d, logits in enumerate(model(ids)):
+        for row in range(2):
+            expected, _ = oracle_hidden(model, ids[d][row], d)
+            close(logits[row], oracle_logits(model, expected), 1e-4)
+
+
+@pytest.mark.slow_on_jax
+def test_clips_are_at_work():
+    # So that the oracle's are tested too.
+    ids, _ = make_ids(make_model())
+    free = make_model(lstm={"cell_clip": None, "proj_clip": None})
+    clipped = make_model(lstm={"cell_clip": 0.3, "proj_clip": 0.2})
+    _, state = free.predict_hidden(ids)
+    assert np.abs(numpy(state[1])).max() > 0.3
+    assert np.abs(numpy(state[0])).max() > 0.2
+    _, state = clipped.predict_hidden(ids)
+    assert np.abs(numpy(state[1])).max() == pytest.approx(0.3)
+    assert np.abs(numpy(state[0])).max() == pytest.approx(0.2)
+
+
+@both_kinds
+def test_directions_share_nothing_but_words(tied):
+    model = make_model(tied)
+    ids, _ = make_ids(model)
+    forward, backward = all_numpy(model(ids))
+    others = [ids[1], ids[0]]
+    close(model([ids[0], others[1]])[0], forward)
+    close(model([others[0], ids[1]])[1], backward)
+    assert np.abs(numpy(model(others)[0]) - forward).max() > 1e-2
+
+
+@both_kinds
+def test_windows_go_on_where_the_last_one_stopped(tied):
+    model = make_model(tied)
+    ids, _ = make_ids(model, batch=2, time=7)
+    whole, last = model(ids, return_state=True)
+    state, parts = None, []
+    for start, end in ((0, 3), (3, 4), (4, 7)):
+        window = [x[:, start:end] for x in ids]
+        logits, state = model(window, initial_state=state, return_state=True)
+        parts.append(all_numpy(logits))
+    for d in range(2):
+        close(
+            whole[d], np.concatenate([part[d] for part in parts], axis=1), 1e-5
+        )
+    assert len(state) == len(last) == 8
+    for got, expected in zip(state, last):
+        close(got, numpy(expected))
+    # Without the state, the second window is another.
+    alone = model([x[:, 3:4] for x in ids])
+    assert np.abs(numpy(alone[0]) - parts[1][0]).max() > 1e-2
+
+
+def test_zero_state_is_the_default():
+    model = make_model()
+    ids, _ = make_ids(model)
+    state = model.get_initial_state(2)
+    assert [tuple(x.shape) for x in state] == [(2, 6), (2, 7)] * 4
+    assert not any(np.any(x) for x in all_numpy(state))
+    for got, expected in zip(model(ids, initial_state=state), model(ids)):
+        np.testing.assert_array_equal(numpy(got), numpy(expected))
+
+
+# Dropout.
+
+
+class RecordedDropout:
+    """Stands in for `keras.random.dropout`, with masks that are known."""
+
+    def __init__(self):
+        self.masks = []
+        self.seeds = []
+
+    def __call__(self, x, rate, noise_shape=None, seed=None):
+        assert noise_shape is None
+        generator = np.random.default_rng(len(self.masks))
+        mask = (generator.random(tuple(x.shape)) >= rate) / (1 - rate)
+        self.masks.append(mask)
+        self.seeds.append(seed)
+        return x * ops.convert_to_tensor(mask.astype("float32"))
+
+
+def oracle_with_dropout(model, ids, masks):
+    """As bilm-tf has it, one step after the other.
+
+    Args:
+        ids: Ids of both directions.
+        masks: Array `(layers + 1, 2, time, batch, dim)`: of each layer's input,
+            then of the last one's output.
+    """
+    arrays, options = arrays_and_options(model)
+    clips = options["cell_clip"], options["proj_clip"]
+    hidden = np.zeros(masks.shape[1:])  # (2, time, batch, dim)
+    for d in range(2):
+        for row in range(masks.shape[3]):
+            x = token_vectors(model, ids[d][row])
+            for k in range(options["num_layers"]):
+                root = f"RNN_{d}/RNN/MultiRNNCell/Cell{k}/LSTMCell/"
+                h, c = np.zeros(x.shape[1]), np.zeros(model.encoder.units)
+                outputs = []
+                for t, vector in enumerate(x):
+                    vector = vector * masks[k, d, t, row]
+                    h, c = numpy_reference.lstm_step(
+                        vector, h, c, arrays, root, *clips
+                    )
+                    skip = options["use_skip_connections"] and k > 0
+                    outputs.append(h + vector if skip else h)
+                x = np.array(outputs)
+            hidden[d, :, row] = x * masks[-1, d, :, row]
+    return hidden
+
+
+@pytest.mark.parametrize(
+    "lstm",
+    [{}, {"num_layers": 3}, {"use_skip_connections": False}],
+    ids=str,
+)
+@both_kinds
+def test_dropout_is_where_bilm_tf_has_it(monkeypatch, tied, lstm):
+    dropout = RecordedDropout()
+    monkeypatch.setattr(keras.random, "dropout", dropout)
+    model = make_model(tied, lstm, dropout=0.3)
+    ids, _ = make_ids(model, batch=2, time=4)
+    seed = CountedSeed(0, 1)
+    hidden, _ = model.predict_hidden(ids, seed=seed)
+    layers = model.encoder.num_layers
+    assert len(dropout.masks) == 2 * (layers + 1)
+    assert all(used is seed for used in dropout.seeds)
+    # Each step, row and component has a draw of its own.
+    assert {mask.shape for mask in dropout.masks} == {(4, 2, 6)}
+    masks = np.array(dropout.masks).reshape(layers + 1, 2, 4, 2, 6)
+    expected = oracle_with_dropout(model, ids, masks)
+    for d in range(2):
+        close(hidden[d], expected[d])
+
+
+def zeros_of_dropout(monkeypatch, run):
+    """Which numbers each call of Keras' own dropout sets to zero."""
+    own, zeros = keras.random.dropout, []
+
+    def recorded(x, rate, noise_shape=None, seed=None):
+        dropped = own(x, rate, noise_shape, seed)
+        zeros.append((numpy(dropped) == 0) & (numpy(x) != 0))
+        return dropped
+
+    monkeypatch.setattr(keras.random, "dropout", recorded)
+    run()
+    monkeypatch.setattr(keras.random, "dropout", own)
+    return np.array(zeros)
+
+
+def test_draws_are_those_of_the_step(monkeypatch):
+    model = make_model(dropout=0.5)
+    ids, _ = make_ids(model, batch=4, time=5)
+
+    def run(*seed):
+        return zeros_of_dropout(
+            monkeypatch,
+            lambda: model.predict_hidden(ids, seed=CountedSeed(*seed)),
+        )
+
+    first = run(0, 3)  # (calls, time, batch, dim)
+    assert first.shape == (6, 5, 4, 6)
+    np.testing.assert_array_equal(run(0, 3), first)
+    assert 0.4 < first.mean() < 0.6
+    # No two layers, directions, steps or rows have the same draws; nor have two
+    # steps of the training, in whatever order.
+    draws = np.concatenate([first, run(0, 4), run(0, 2), run(1, 3)])
+    assert len({call.tobytes() for call in draws}) == len(draws) == 24
+    for axis in (1, 2):
+        shifted = np.roll(first, 1, axis=axis)
+        same = np.mean(shifted == first, axis=(1, 2, 3))
+        assert np.all(same < 0.75)
+
+
+def test_no_dropout_unless_in_training(monkeypatch):
+    def fail(*args, **kwargs):
+        raise AssertionError("dropout")
+
+    model, without = make_model(), make_model(dropout=0.0)
+    ids, _ = make_ids(model)
+    trained = all_numpy(model(ids, training=True))
+    monkeypatch.setattr(keras.random, "dropout", fail)
+    expected = all_numpy(model(ids))
+    assert all(np.any(a != b) for a, b in zip(trained, expected))
+    for other in (
+        model(ids, training=False),
+        [
+            model.softmax(ops.transpose(h, (1, 0, 2)))
+            for h in model.predict_hidden(ids)[0]
+        ],
+        without(ids, training=True),
+    ):
+        for got, logits in zip(other, expected):
+            close(got, logits, 1e-6)
+    without.predict_hidden(ids, seed=CountedSeed(0, 0))
+
+
+def test_training_calls_draw_anew():
+    model = make_model(dropout=0.5)
+    ids, _ = make_ids(model)
+    first, second = (numpy(model(ids, training=True)[0]) for _ in range(2))
+    assert np.any(first != second)
+
+
+# Losses.
+
+
+def sampled_losses(model, ids, targets, seed):
+    hidden, _ = model.predict_hidden(ids)
+    losses = model.sampled_losses_of(
+        hidden, [ops.convert_to_tensor(x) for x in targets], seed
+    )
+    return np.array(all_numpy(losses))
+
+
+@both_kinds
+def test_all_words_as_candidates_give_the_exact_losses(tied):
+    model = make_model(tied, num_negatives=WORDS)
+    ids, targets = make_ids(model, batch=3, time=2)
+    hidden, _ = model.predict_hidden(ids)
+    exact = np.array(all_numpy(model.losses_of(hidden, targets)))
+    assert exact.shape == (2, 3, 2)
+    sampled = sampled_losses(model, ids, targets, 1)
+    np.testing.assert_allclose(sampled, exact, rtol=2e-6)
+
+
+@pytest.mark.slow_on_jax
+def test_both_directions_have_the_same_candidates():
+    model = make_model(num_negatives=4)
+    ids, targets = make_ids(model, batch=3, time=2)
+    hidden, _ = model.predict_hidden(ids)
+    targets = [ops.convert_to_tensor(x) for x in targets]
+    forward, backward = model.sampled_losses_of(hidden, targets, 1)
+    swapped = model.sampled_losses_of(hidden[::-1], targets[::-1], 1)
+    close(swapped[1], numpy(forward), 1e-6)
+    close(swapped[0], numpy(backward), 1e-6)
+    # Each loss is at its own place.
+    for row in range(3):
+        for t in range(2):
+            alone = model.sampled_losses_of(
+                [h[t : t + 1, row : row + 1] for h in hidden],
+                [w[row : row + 1, t : t + 1] for w in targets],
+                1,
+            )
+            close(alone[0][0, 0], numpy(forward)[row, t])
+            close(alone[1][0, 0], numpy(backward)[row, t])
+
+
+def test_number_of_candidates_reaches_the_softmax():
+    assert make_model(num_negatives=3).softmax.num_negatives == 3
+    assert make_new_model().softmax.num_negatives == 8192
+
+
+class TrainingLoss(keras.layers.Layer):
+    """The mean loss of a window as a layer's output, all draws fixed."""
+
+    def __init__(self, model, targets, sampled):
+        super().__init__(dtype=model.dtype_policy)
+        self.model = model
+        self.targets = targets
+        self.sampled = sampled
+
+    def call(self, ids):
+        model, seed = self.model, CountedSeed(0, 5)
+        hidden, _ = model.predict_hidden([ids[0], ids[1]], seed=seed)
+        targets = [ops.convert_to_tensor(x) for x in self.targets]
+        if self.sampled:
+            losses = model.sampled_losses_of(hidden, targets, seed)
+        else:
+            losses = model.losses_of(hidden, targets)
+        return ops.mean(ops.stack(losses))
+
+
+def compiled(function):
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(function)
+    return function
+
+
+@both_kinds
+@pytest.mark.parametrize("sampled", [False, True], ids=["full", "sampled"])
+@pytest.mark.slow_on_jax
+def test_gradients_are_those_of_finite_differences(tied, sampled):
+    # Elsewhere Keras multiplies in float32.
+    exact = BACKEND == "tensorflow"
+    model = make_model(
+        tied, dropout=0.2, num_negatives=5, dtype="float64" if exact else None
+    )
+    ids, targets = make_ids(model, batch=3, time=3)
+    ids = ops.convert_to_tensor(np.array(ids))
+    layer = TrainingLoss(model, targets, sampled)
+    layer(ids)
+    run = compiled(layer)
+    _, gradients = weight_gradients(layer, lambda x: x, ids)
+    assert len(gradients) == len(model.weights)
+    size, tolerance = (1e-5, 1e-7) if exact else (5e-3, 1e-3)
+    generator = np.random.default_rng(3)
+    for variable in model.weights:
+        value = numpy(variable).astype("float64")
+        gradient = gradients[variable.path]
+        assert np.any(gradient != 0), variable.path
+        places = [
+            np.unravel_index(np.argmax(np.abs(gradient)), gradient.shape),
+            tuple(generator.integers(gradient.shape)),
+        ]
+        for place in places:
+            losses = []
+            for step in (size, -size):
+                moved = value.copy()
+                moved[place] += step
+                variable.assign(moved)
+                losses.append(float(numpy(run(ids))))
+            variable.assign(value)
+            difference = (losses[0] - losses[1]) / (2 * size)
+            assert gradient[place] == pytest.approx(
+                difference,
+                rel=1e3 * tolerance if exact else 0.02,
+                abs=tolerance,
+            ), (variable.path, place)
+
+
+# One matrix for words and softmax.
+
+
+def test_tied_softmax_has_no_matrix_of_its_own():
+    model = make_model(tied=True)
+    assert [v.name for v in model.softmax.weights] == ["bias"]
+    assert len(model.weights) == 1 + 16 + 1
+    shapes = [tuple(v.shape) for v in model.weights]
+    assert shapes.count((WORDS, 6)) == 1
+    ids, _ = make_ids(model)
+    before = all_numpy(model(ids))
+    table = model.token_encoder.embeddings
+    used = np.unique(np.array(ids)) - 1
+    unused = np.setdiff1d(np.arange(WORDS), used)[0]
+    table.assign(numpy(table) + (np.arange(WORDS) == unused)[:, None])
+    # A word that is not read changes by its logit alone.
+    for old, new in zip(before, all_numpy(model(ids))):
+        changed = np.any(old != new, axis=(0, 1))
+        np.testing.assert_array_equal(np.flatnonzero(changed), [unused])
+
+
+@pytest.mark.parametrize("sampled", [False, True], ids=["full", "sampled"])
+@pytest.mark.slow_on_jax
+def test_tied_gradient_is_the_sum_of_both_sides(sampled):
+    tied = make_model(tied=True, dropout=0.2, num_negatives=5)
+    ids, targets = make_ids(tied)
+    apart = BidirectionalLanguageModel(
+        WORDS,
+        TokenEmbedding(WORDS, 6),
+        BiLMEncoder.from_config(tied.encoder.get_config()),
+        num_negatives=5,
+        dropout=0.2,
+    )
+    apart.build()
+    apart.token_encoder.set_weights(tied.token_encoder.get_weights())
+    apart.encoder.set_weights(tied.encoder.get_weights())
+    apart.softmax.bias.assign(tied.softmax.bias)
+    apart.softmax.kernel.assign(tied.token_encoder.embeddings)
+    found = []
+    for model in (tied, apart):
+        layer = TrainingLoss(model, targets, sampled)
+        layer(ops.convert_to_tensor(np.array(ids)))
+        loss, gradients = weight_gradients(
+            layer, lambda x: x, ops.convert_to_tensor(np.array(ids))
+        )
+        found.append((loss, gradients))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
+    both = found[0][1][tied.token_encoder.embeddings.path]
+    read = found[1][1][apart.token_encoder.embeddings.path]
+    predicted = found[1][1][apart.softmax.kernel.path]
+    assert np.any(read != 0) and np.any(predicted != 0)
+    np.testing.assert_allclose(both, read + predicted, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "token_encoder",
+    [None, CharCNNEmbedding(6, [(1, 6)]), TokenEmbedding(WORDS - 1, 6)],
+    ids=["default", "characters", "too few words"],
+)
+def test_what_cannot_be_tied(token_encoder):
+    with pytest.raises(ValueError, match="`TokenEmbedding` of all") as info:
+        BidirectionalLanguageModel(
+            WORDS, token_encoder, share_embedding_softmax=True
+        )
+    assert f"vocabulary_size={WORDS}" in str(info.value)
+
+
+def test_sizes_must_fit():
+    model = BidirectionalLanguageModel(
+        WORDS, TokenEmbedding(WORDS, 5), BiLMEncoder(7, 6)
+    )
+    with pytest.raises(ValueError, match="of one size"):
+        model.build()
+    for size in (0, -1, 2.5, None):
+        with pytest.raises(ValueError, match="`vocabulary_size`"):
+            BidirectionalLanguageModel(
+                size, TokenEmbedding(WORDS, 6), BiLMEncoder(7, 6)
+            )
+
+
+# As a Keras model.
+
+
+@both_kinds
+def test_config(tied):
+    def make(**kwargs):
+        return make_new_model(tied, num_negatives=5, dropout=0.25, **kwargs)
+
+    ids, _ = make_ids(make())
+    layer_checks.check_config_round_trip(make, ids)
+    config = make(name="small").get_config()
+    assert config["num_negatives"] == 5 and config["dropout"] == 0.25
+    assert config["share_embedding_softmax"] is tied
+    model = make_model(tied)
+    copy = keras.models.clone_model(model)
+    assert copy is not model and copy.get_config() == model.get_config()
+    copy.build()
+    copy.set_weights(model.get_weights())
+    for got, expected in zip(copy(ids), model(ids)):
+        np.testing.assert_array_equal(numpy(got), numpy(expected))
+
+
+def test_default_parts_are_those_of_the_paper():
+    model = BidirectionalLanguageModel(WORDS, dtype="mixed_bfloat16")
+    assert model.encoder.get_config() | {"name": ""} == BiLMEncoder(
+        dtype="mixed_bfloat16"
+    ).get_config() | {"name": ""}
+    assert model.token_encoder.filters == CharCNNEmbedding().filters
+    assert model.token_encoder.compute_dtype == "bfloat16"
+
+
+@both_kinds
+def test_frozen_parts_stay_frozen(tied):
+    model = make_model(tied)
+    model.token_encoder.trainable = False
+    number = 16 + (1 if tied else 2)
+    assert len(model.trainable_weights) == number
+    copy = BidirectionalLanguageModel.from_config(model.get_config())
+    copy.build()
+    assert len(copy.trainable_weights) == number
+
+
+@both_kinds
+def test_weights(tied):
+    make = functools.partial(make_new_model, tied)
+    ids, _ = make_ids(make())
+    layer_checks.check_weight_count(make, ids, 18 if tied else 35)
+    layer_checks.check_build_from_shape_alone(make, ids)
+    layer_checks.check_symbolic_call(make, ids)
+
+
+@both_kinds
+def test_files(tied, tmp_path):
+    make = functools.partial(make_new_model, tied)
+    ids, _ = make_ids(make())
+    layer_checks.check_keras_file_round_trip(make, ids, tmp_path)
+    model = make_model(tied)
+    path = tmp_path / "itself.keras"
+    model.save(path)
+    loaded = keras.saving.load_model(path)
+    assert type(loaded) is BidirectionalLanguageModel
+    for got, expected in zip(loaded(ids), model(ids)):
+        np.testing.assert_array_equal(numpy(got), numpy(expected))
+
+
+@on_tensorflow
+def test_export(tmp_path):
+    make = functools.partial(make_new_model, lstm={"num_layers": 1})
+    ids, _ = make_ids(make())
+    layer_checks.check_export(make, ids, tmp_path)
+
+
+@pytest.mark.slow_on_jax
+def test_fit():
+    model = make_new_model(lstm={"num_layers": 1}, dropout=0.1)
+    ids, targets = make_ids(model, batch=4, time=3)
+    model(ids)
+    losses = [
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        for _ in range(2)
+    ]
+    model.compile(keras.optimizers.Adam(0.02), losses)
+    before = model.evaluate(ids, targets, verbose=0, batch_size=2)[0]
+    hidden, _ = model.predict_hidden(ids)
+    exact = np.array(all_numpy(model.losses_of(hidden, targets)))
+    assert before == pytest.approx(exact.mean(axis=(1, 2)).sum(), rel=1e-5)
+    old = model.get_weights()
+    history = model.fit(ids, targets, epochs=20, verbose=0, batch_size=2)
+    history = history.history["loss"]
+    assert np.all(np.isfinite(history)) and history[-1] < 0.8 * history[0]
+    assert all(np.any(a != b) for a, b in zip(old, model.get_weights()))
+
+
+@both_kinds
+@pytest.mark.slow_on_jax
+def test_mixed_precision(tied):
+    model = make_model(tied, dtype="mixed_bfloat16", num_negatives=5)
+    exact = make_model(tied, num_negatives=5)
+    ids, targets = make_ids(model)
+    logits, state = model(ids, return_state=True)
+    for got, expected in zip(logits, exact(ids)):
+        assert keras.backend.standardize_dtype(got.dtype) == "float32"
+        scale = np.abs(numpy(expected)).max()
+        close(numpy(got) / scale, numpy(expected) / scale, 0.05)
+    names = [keras.backend.standardize_dtype(x.dtype) for x in state]
+    assert names == ["bfloat16", "float32"] * 4
+    # The state comes in as it went out.
+    for got, expected in zip(
+        model(ids, initial_state=state, return_state=True)[1],
+        model.predict_hidden(ids, state)[1],
+    ):
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(
+            numpy(ops.cast(got, "float32")),
+            numpy(ops.cast(expected, "float32")),
+        )
+    inputs = layer_checks.symbolic_input(ids)
+    outputs, states = model(inputs, return_state=True)
+    assert [x.dtype for x in outputs] == ["float32"] * 2
+    assert [x.dtype for x in states] == names
+    assert [x.shape for x in states] == [tuple(x.shape) for x in state]
+    ids = ops.convert_to_tensor(np.array(ids))
+    for sampled in (False, True):
+        layer = TrainingLoss(model, targets, sampled)
+        loss = layer(ids)
+        assert keras.backend.standardize_dtype(loss.dtype) == "float32"
+        loss, gradients = weight_gradients(layer, lambda x: x, ids)
+        assert np.isfinite(loss)
+        assert len(gradients) == len(model.weights)
+        for variable in model.weights:
+            gradient = gradients[variable.path]
+            assert gradient.dtype == variable.dtype == "float32"
+            assert np.all(np.isfinite(gradient)) and np.any(gradient != 0)
+
+
+@on_tensorflow
+@both_kinds
+def test_in_a_graph_of_unknown_size(tied):
+    import tensorflow as tf
+
+    model = make_model(tied, {"num_layers": 1}, num_negatives=5)
+    token_shape = () if tied else (CHARACTERS,)
+    ids = tf.TensorSpec((2, None, None, *token_shape), tf.int32)
+    words = tf.TensorSpec((2, None, None), tf.int32)
+
+    def run(ids, targets, step):
+        seed = CountedSeed(0, step)
+        ids, targets = tf.unstack(ids), tf.unstack(targets)
+        hidden, state = model.predict_hidden(ids, seed=seed)
+        return [
+            model(ids),
+            model.losses_of(hidden, targets),
+            model.sampled_losses_of(hidden, targets, seed),
+            state,
+        ]
+
+    in_graph = tf.function(
+        run, input_signature=[ids, words, tf.TensorSpec((), tf.int32)]
+    )
+    for step, (batch, time) in enumerate([(2, 3), (1, 4)]):
+        ids, targets = map(np.array, make_ids(model, batch, time))
+        for got, expected in zip(
+            keras.tree.flatten(in_graph(ids, targets, step)),
+            keras.tree.flatten(run(ids, targets, step)),
+        ):
+            close(got, numpy(expected))
+    assert in_graph.experimental_get_tracing_count() == 1

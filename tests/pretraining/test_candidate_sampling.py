@@ -1,0 +1,133 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_elmo.pretraining.candidate_sampling import LogUniformCandidates
+
+SIZES = [(1, 1), (2, 1), (50, 1), (50, 8), (50, 37), (50, 49), (1000, 990)]
+
+
+def draw(candidates, seed):
+    words, log_expected = candidates.draw(seed)
+    assert keras.backend.standardize_dtype(words.dtype) == "int32"
+    assert keras.backend.standardize_dtype(log_expected.dtype) == "float32"
+    assert tuple(words.shape) == tuple(log_expected.shape)
+    return ops.convert_to_numpy(words), ops.convert_to_numpy(log_expected)
+
+
+def draw_counts(candidates, num_words, number):
+    """How often each word is there, in each of some draws."""
+    return np.array(
+        [
+            np.bincount(draw(candidates, seed)[0], minlength=num_words)
+            for seed in range(number)
+        ]
+    )
+
+
+@pytest.mark.parametrize("num_words, number", [*SIZES, (800_000, 8192)])
+def test_expected_counts_add_up(num_words, number):
+    counts = LogUniformCandidates(num_words, number).expected_counts
+    assert counts.shape == (num_words,)
+    assert np.sum(counts) == pytest.approx(number, rel=1e-12)
+    assert np.all(counts > 0) and np.all(counts <= 1)
+
+
+@pytest.mark.parametrize("num_words, number", [(50, 8), (1000, 300)])
+def test_expected_counts_are_those_of_distinct_log_uniform_words(
+    num_words, number
+):
+    counts = LogUniformCandidates(num_words, number).expected_counts
+    rank = np.arange(num_words)
+    p = np.log((rank + 2) / (rank + 1)) / np.log(num_words + 1)
+    assert np.sum(p) == pytest.approx(1)
+    # One number of tries for all words.
+    p, counts = p[counts < 0.99], counts[counts < 0.99]
+    tries = np.log1p(-counts) / np.log1p(-p)
+    np.testing.assert_allclose(tries, tries[0], rtol=1e-4)
+    assert tries[0] > number
+
+
+@pytest.mark.parametrize("num_words, number", [(50, 1), (50, 8), (50, 37)])
+def test_words_are_drawn_as_often_as_expected(num_words, number):
+    candidates = LogUniformCandidates(num_words, number)
+    draws = 500
+    counts = draw_counts(candidates, num_words, draws)
+    assert np.all(counts.sum(axis=1) == number)
+    assert np.all(counts <= 2)
+    expected = candidates.expected_counts
+    sigma = np.sqrt(expected * (1 - expected / 2) / draws)
+    assert np.all(np.abs(counts.mean(axis=0) - expected) < 4.5 * sigma + 1e-9)
+
+
+def test_a_unit_has_one_draw():
+    # Laid end to end, the words of one unit are drawn once, all together.
+    candidates = LogUniformCandidates(50, 8)
+    ends = np.cumsum(candidates.expected_counts)
+    for seed in range(50):
+        words, _ = draw(candidates, seed)
+        unit = np.arange(8)
+        starts = ends[words] - candidates.expected_counts[words]
+        assert np.all(starts < unit + 1) and np.all(ends[words] > unit)
+
+
+@pytest.mark.parametrize("num_words, number", SIZES)
+def test_logarithms_are_those_of_the_words(num_words, number):
+    candidates = LogUniformCandidates(num_words, number)
+    words, log_expected = draw(candidates, 3)
+    assert words.shape == (number,)
+    assert words.min() >= 0 and words.max() < num_words
+    np.testing.assert_allclose(
+        log_expected, np.log(candidates.expected_counts[words]), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("number", [50, 51, 8192])
+def test_all_words_are_there_once(number):
+    candidates = LogUniformCandidates(50, number)
+    assert candidates.num_candidates == 50
+    for seed in range(20):
+        words, log_expected = draw(candidates, seed)
+        np.testing.assert_array_equal(words, np.arange(50))
+        assert not np.any(log_expected)
+
+
+def test_words_with_a_count_of_one_are_always_there():
+    candidates = LogUniformCandidates(1000, 990)
+    certain = np.flatnonzero(candidates.expected_counts == 1)
+    assert 10 < len(certain) < 990
+    counts = draw_counts(candidates, 1000, 30)
+    assert np.all(counts[:, certain] == 1)
+    assert np.any(counts[:, len(certain) :] == 0)
+
+
+def test_same_seed_same_draws():
+    candidates = LogUniformCandidates(1000, 30)
+    first, again, other = (draw(candidates, seed)[0] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert np.any(first != other)
+    generator = keras.random.SeedGenerator(1)
+    first, second = (draw(candidates, generator)[0] for _ in range(2))
+    assert np.any(first != second)
+
+
+def test_draws_do_not_depend_on_the_default_precision():
+    candidates = LogUniformCandidates(100_000, 64)
+    expected, _ = draw(candidates, 5)
+    floatx = keras.config.floatx()
+    keras.config.set_floatx("float16")
+    try:
+        words, _ = draw(candidates, 5)
+    finally:
+        keras.config.set_floatx(floatx)
+    np.testing.assert_array_equal(words, expected)
+
+
+def test_large_vocabulary_reaches_its_last_words():
+    candidates = LogUniformCandidates(800_000, 8192)
+    words = np.concatenate([draw(candidates, seed)[0] for seed in range(20)])
+    last = candidates.expected_counts[-100_000:].sum() * 20
+    assert np.sum(words >= 700_000) == pytest.approx(
+        last, abs=4 * np.sqrt(last)
+    )

@@ -1,0 +1,224 @@
+"""Trainings that are killed outright, at any moment.
+
+What a kill leaves is what the folder holds at that moment: a snapshot of it,
+taken while a training goes on unbroken, is as good as fifty processes that each
+take seconds to start. Some are killed in earnest.
+"""
+
+import builtins
+import collections
+import contextlib
+import itertools
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+from pretraining.small_trainings import Losses
+from pretraining.small_trainings import check_same
+from pretraining.small_trainings import compiled_once
+from pretraining.small_trainings import make_settings
+from pretraining.small_trainings import read_log
+from pretraining.small_trainings import train
+from pretraining.small_trainings import write_corpus
+
+from keras_elmo.formats import hdf5_files
+from keras_elmo.pretraining import trainer
+from keras_elmo.pretraining.training_folder import TrainingFolder
+
+NUM_KILLS = 50
+SETTINGS = make_settings(steps=60)
+TESTS = pathlib.Path(__file__).parent.parent
+
+
+class Recorder(Losses):
+    """Takes a snapshot of a folder at each event that a kill may fall on.
+
+    An event is a call that changes a file, before and after it, and the middle
+    of a step. They are kept by their kind.
+    """
+
+    def __init__(self, folder):
+        super().__init__()
+        self.snapshots = collections.defaultdict(list)
+        self._folder = folder
+        self._contents = {}
+
+    def event(self, kind):
+        files = {}
+        for path in self._folder.glob("*"):
+            content = path.read_bytes()
+            files[path.name] = self._contents.setdefault(content, content)
+        self.snapshots[kind].append(files)
+
+    @contextlib.contextmanager
+    def watching(self):
+        with pytest.MonkeyPatch.context() as patch:
+            for owner, name in (
+                (os, "chmod"),
+                (os, "fsync"),
+                (os, "replace"),
+                (tempfile, "mkstemp"),
+                (hdf5_files._CheckedFile, "write"),
+                (trainer.StopRequest, "__enter__"),
+            ):
+                patch.setattr(owner, name, self._wrapped(owner, name))
+            patch.setattr(builtins, "open", self._open)
+            yield
+
+    def _wrapped(self, owner, name):
+        call = getattr(owner, name)
+
+        # HDF5 writes a file bit by bit: not all are needed.
+        every = 13 if name == "write" else 1
+        count = itertools.count()
+
+        def wrapper(*args, **kwargs):
+            takes = next(count) % every == 0
+            if takes:
+                self.event(f"before {name}")
+            result = call(*args, **kwargs)
+            if takes:
+                self.event(f"after {name}")
+            return result
+
+        return wrapper
+
+    def _open(self, path, mode="r", **kwargs):
+        is_written = str(path).startswith(str(self._folder)) and mode != "rb"
+        file = real_open(path, mode, **kwargs)
+        if is_written:
+            self.event("after open")
+        return file
+
+    def stepped(self, step, loss):
+        super().stepped(step, loss)
+        self.event("stepped")
+
+    def logged(self, step, values):
+        self.event("logged")
+
+    def saved(self, step, path):
+        self.event("saved")
+
+
+real_open = open
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory, corpus):
+    """The recorder of a training without a break, and its folder."""
+    folder = tmp_path_factory.mktemp("unbroken") / "out"
+    recorder = Recorder(folder)
+    with recorder.watching():
+        assert train(corpus, folder, SETTINGS, report=recorder)
+    return recorder, folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def little_to_compile():
+    with compiled_once():
+        yield
+
+
+@pytest.fixture(scope="module")
+def kills(unbroken):
+    """Snapshots of a training: of each kind of event some, from all times."""
+    kinds = [list(s) for s in unbroken[0].snapshots.values()]
+    assert len(kinds) >= 14
+    chosen = []
+    for i, snapshots in enumerate(kinds):
+        count = (NUM_KILLS + i) // len(kinds)
+        for j in range(count):
+            place = (j + (i + 0.5) / len(kinds)) / count
+            chosen.append(snapshots[int(place * len(snapshots))])
+    assert len(chosen) == NUM_KILLS
+    return chosen
+
+
+@pytest.mark.parametrize("kill", range(NUM_KILLS))
+def test_a_kill_at_any_point_does_no_harm(
+    tmp_path, corpus, unbroken, kills, kill
+):
+    recorder, whole = unbroken
+    output = tmp_path / "out"
+    output.mkdir()
+    for name, content in kills[kill].items():
+        (output / name).write_bytes(content)
+    # Some go on to the end, most for a while.
+    goes_on = 60 if kill % 10 == 0 else 8
+
+    class Report(Losses):
+        def stepped(self, step, loss):
+            super().stepped(step, loss)
+            if len(self.of) == goes_on:
+                signal.raise_signal(signal.SIGTERM)
+
+    report = Report()
+    random.seed(kill)
+    is_over = train(corpus, output, SETTINGS, report=report)
+    first, last = min(report.of, default=61), max(report.of, default=60)
+    assert first == 1 or (first - 1) % 3 == 0 or (first - 1) % 7 == 0
+    # All to the last bit, with no step left out and none done twice.
+    assert report.of == {i: recorder.of[i] for i in range(first, last + 1)}
+    log = read_log(whole)
+    assert read_log(output) == [entry for entry in log if entry["step"] <= last]
+    assert is_over == (last == 60)
+    if is_over:
+        check_same(output, whole)
+
+
+def test_kills_fall_on_all_times(kills, unbroken):
+    def steps(files):
+        return files.get("log.jsonl", b"").count(b"training_loss")
+
+    counts = {steps(files) for files in kills}
+    assert len(counts) > 20
+    assert {0, 60} <= counts
+    # Some while a file is written.
+    halves = [any(n.count(".") == 3 for n in files) for files in kills]
+    assert 5 < sum(halves) < 40
+
+
+def start(corpus, output):
+    """Starts a training in a process of its own."""
+    code = (
+        "from pretraining import test_kills as t; import pathlib, sys; "
+        "t.train(*map(pathlib.Path, sys.argv[1:]), t.SETTINGS)"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, corpus, output],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)]),
+        },
+    )
+
+
+def test_processes_that_are_killed(tmp_path, corpus, unbroken):
+    output = tmp_path / "out"
+    log = output / "log.jsonl"
+    for lines in (10, 35):
+        process = start(corpus, output)
+        while process.poll() is None:
+            content = log.read_bytes() if log.exists() else b""
+            if content.count(b"\n") >= lines:
+                process.kill()
+            time.sleep(0.003)
+        assert process.returncode == -signal.SIGKILL
+        assert TrainingFolder(output).has_state
+    losses = Losses()
+    assert train(corpus, output, SETTINGS, report=losses)
+    assert 0 < len(losses.of) < 40
+    assert read_log(output) == read_log(unbroken[1])
+    check_same(output, unbroken[1])

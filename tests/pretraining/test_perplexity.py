@@ -1,0 +1,283 @@
+from itertools import chain
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from pretraining.small_language_models import CHARACTERS
+from pretraining.small_language_models import make_model
+from pretraining.small_language_models import oracle_hidden
+from pretraining.small_language_models import oracle_logits
+from pretraining.small_language_models import oracle_losses
+
+from keras_elmo import BidirectionalLanguageModel
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import batch_to_ids
+from keras_elmo import load_bilm_weights
+from keras_elmo.pretraining import perplexity as module
+from keras_elmo.pretraining.perplexity import Evaluator
+from keras_elmo.pretraining.perplexity import Perplexity
+from keras_elmo.pretraining.text_windows import stream_windows
+from keras_elmo.pretraining.token_streams import DIRECTIONS
+from keras_elmo.pretraining.token_streams import stream_pairs
+from keras_elmo.text.vocabulary import Vocabulary
+
+WORDS = [b"<S>", b"</S>", b"<UNK>", b"the", b"cat", b"sat", b"dog", b"ran"]
+VOCABULARY = Vocabulary(WORDS)
+TEXT = [
+    line.split()
+    for line in (
+        b"the cat sat",
+        b"the mouse ran the cat ran the dog ran",  # no mouse in the vocabulary
+        b"",
+        b"dog",
+        b"sat the cat the dog sat",
+        b"ran ran",
+    )
+]
+TOKENS = sum(len(sentence) + 1 for sentence in TEXT)
+both_kinds = pytest.mark.parametrize(
+    "tied", [False, True], ids=["characters", "tied"]
+)
+
+
+def make(tied=False, **kwargs):
+    return make_model(tied, words=len(WORDS), **kwargs)
+
+
+def evaluate(model, text=TEXT, *args, **kwargs):
+    return Evaluator(model, VOCABULARY, *args, **kwargs).evaluate(text)
+
+
+def read_ids(model, words):
+    if model.token_encoder.token_shape:
+        return batch_to_ids([words], CHARACTERS)[0]
+    return VOCABULARY.ids(words) + 1
+
+
+def losses_of_row(model, inputs, targets, direction):
+    """All losses of a row that is read from its start to its end."""
+    hidden, _ = oracle_hidden(model, read_ids(model, inputs), direction)
+    logits = oracle_logits(model, hidden)
+    return oracle_losses(logits, VOCABULARY.ids(targets))
+
+
+def oracle(model, rows):
+    """The perplexities when each row, a list of sentences, is one stream."""
+    means, count = [], None
+    for d, direction in enumerate(DIRECTIONS):
+        losses = []
+        for sentences in rows:
+            pairs = [stream_pairs(s, direction) for s in sentences]
+            inputs, targets = (list(chain(*part)) for part in zip(*pairs))
+            losses.extend(losses_of_row(model, inputs, targets, d))
+        means.append(np.mean(losses))
+        count = len(losses)
+    return Perplexity(np.exp(np.mean(means)), *np.exp(means), count)
+
+
+def check(got, expected, tolerance=1e-5):
+    assert type(got) is Perplexity
+    assert all(type(x) is float for x in got[:3]) and type(got.tokens) is int
+    assert got.tokens == expected.tokens
+    np.testing.assert_allclose(got, expected, rtol=tolerance)
+
+
+@both_kinds
+def test_stream_carries_its_state(tied):
+    model = make(tied)
+    expected = oracle(model, [TEXT])
+    assert expected.tokens == TOKENS
+    got = evaluate(model)
+    check(got, expected)
+    # Neither the two directions nor the two procedures are the same here.
+    assert got.forward != pytest.approx(got.backward, rel=1e-2)
+    alone = oracle(model, [[sentence] for sentence in TEXT])
+    assert got.perplexity != pytest.approx(alone.perplexity, rel=1e-2)
+
+
+@both_kinds
+@pytest.mark.slow_on_jax
+def test_sentences_start_from_zero(tied):
+    model = make(tied)
+    got = evaluate(model, TEXT, "sentences")
+    check(got, oracle(model, [[sentence] for sentence in TEXT]))
+    alone = Evaluator(model, VOCABULARY, "sentences")
+    one_by_one = [alone.evaluate([sentence]) for sentence in TEXT]
+    assert sum(one.tokens for one in one_by_one) == TOKENS
+    for name in ("perplexity", "forward", "backward"):
+        total = sum(np.log(getattr(x, name)) * x.tokens for x in one_by_one)
+        mean = np.exp(total / TOKENS)
+        assert getattr(got, name) == pytest.approx(mean, rel=1e-5)
+    stream = Evaluator(model, VOCABULARY)
+    for sentence, one in zip(TEXT, one_by_one):
+        check(stream.evaluate([sentence]), one)
+
+
+@pytest.mark.parametrize("procedure", ["stream", "sentences"])
+@pytest.mark.slow_on_jax
+def test_windows_make_no_difference(monkeypatch, procedure):
+    evaluator = Evaluator(make(), VOCABULARY, procedure)
+    expected = evaluator.evaluate(TEXT)
+    for steps in (1, 3, 8):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "_MAX_STEPS", steps)
+            check(evaluator.evaluate(TEXT), expected)
+        for limit, value in (
+            ("_MAX_TOKENS", steps),
+            ("_MAX_LOGITS", steps * len(WORDS)),
+        ):
+            with monkeypatch.context() as patch:
+                patch.setattr(module, limit, value)
+                check(evaluator.evaluate(TEXT), expected)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 9])
+@both_kinds
+@pytest.mark.slow_on_jax
+def test_rows_count_each_token_once(monkeypatch, tied, rows):
+    monkeypatch.setattr(module, "_MAX_STEPS", 4)
+    model = make(tied)
+    got = evaluate(model, TEXT, "stream", rows)
+    assert got.tokens == TOKENS
+    # The oracle reads each row of these windows as one stream.
+    streams = [[] for _ in range(rows)]
+    for window in stream_windows(TEXT, rows, 4):
+        for row, is_real in enumerate(window.is_real):
+            streams[row].extend(window.inputs[0, row, is_real])
+    sentences = []
+    for words in streams:
+        sentences.append([])
+        for word in words:
+            if word == b"<S>":
+                sentences[-1].append([])
+            else:
+                sentences[-1][-1].append(word)
+    sentences = [row for row in sentences if row]
+    assert sorted(chain(*sentences)) == sorted(TEXT)
+    check(got, oracle(model, sentences))
+
+
+@pytest.mark.slow_on_jax
+def test_unknown_words_are_predicted_as_unknown_and_read_as_they_are():
+    characters, words = (
+        Evaluator(make(tied), VOCABULARY) for tied in (False, True)
+    )
+    texts = [[[b"the", word, b"ran"]] for word in (b"mouse", b"<UNK>", b"cow")]
+    assert len({characters.evaluate(text).perplexity for text in texts}) == 3
+    assert len({words.evaluate(text).perplexity for text in texts}) == 1
+    # The last word is only predicted forward, and only read backward.
+    ends = [[[b"the", word]] for word in (b"mouse", b"<UNK>")]
+    got = [words.evaluate(text) for text in ends]
+    assert got[0] == got[1]
+
+
+def test_dropout_and_candidates_have_no_part():
+    expected = evaluate(make())
+    assert evaluate(make(dropout=0.9, num_negatives=1)) == expected
+
+
+@pytest.mark.slow_on_jax
+def test_an_evaluator_can_be_used_again():
+    model = make()
+    evaluator = Evaluator(model, VOCABULARY)
+    first = evaluator.evaluate(TEXT)
+    evaluator.evaluate(TEXT[:2])
+    assert evaluator.evaluate(iter(TEXT)) == first
+    # It sees what training has changed.
+    model.softmax.bias.assign(np.arange(len(WORDS)) / 3)
+    kernel = model.encoder.forward_cells[0].kernel
+    kernel.assign(-ops.convert_to_numpy(kernel))
+    check(evaluator.evaluate(TEXT), oracle(model, [TEXT]))
+
+
+@pytest.mark.slow_on_jax
+def test_progress(monkeypatch):
+    evaluator = Evaluator(make(), VOCABULARY, rows=2)
+    done = []
+    evaluator.evaluate(TEXT, done.append)
+    assert done == [TOKENS]
+    monkeypatch.setattr(module, "_MAX_STEPS", 5)
+    done.clear()
+    evaluator.evaluate(TEXT, done.append)
+    assert done == sorted(done) and done[0] == 10 and done[-1] == TOKENS
+
+
+def test_useless_model():
+    # A loss of more than 709 nats has no finite perplexity.
+    model = make()
+    model.softmax.bias.assign(2000.0 * (np.arange(len(WORDS)) == 2))
+    got = evaluate(model, [[b"the"]])
+    assert got.perplexity == got.forward == got.backward == np.inf
+
+
+@pytest.mark.parametrize("procedure", ["stream", "sentences"])
+@pytest.mark.parametrize("text", [[], iter([])])
+def test_text_without_a_sentence(procedure, text):
+    with pytest.raises(ValueError, match="there must be a sentence"):
+        evaluate(make(), text, procedure)
+
+
+@pytest.mark.parametrize("procedure", ["stream", "sentences"])
+def test_one_empty_sentence(procedure):
+    model = make()
+    got = evaluate(model, [[]], procedure)
+    assert got.tokens == 1
+    check(got, oracle(model, [[[]]]))
+
+
+def test_vocabulary_must_be_the_models():
+    with pytest.raises(ValueError, match="predicts, 8") as info:
+        Evaluator(make(), Vocabulary(WORDS[:-1]))
+    assert "Received: 7" in str(info.value)
+
+
+@pytest.mark.parametrize("procedure", ["Stream", None, ""])
+def test_procedures(procedure):
+    with pytest.raises(ValueError, match="`procedure` must be one of"):
+        Evaluator(make(), VOCABULARY, procedure)
+
+
+@pytest.mark.parametrize("rows", [0, -1, 1.5, None])
+def test_rows_must_be_a_positive_integer(rows):
+    with pytest.raises(ValueError, match="`rows` must be an integer"):
+        Evaluator(make(), VOCABULARY, rows=rows)
+
+
+@pytest.mark.slow_on_jax
+def test_half_precision():
+    got = evaluate(make(dtype="mixed_bfloat16"))
+    check(got, evaluate(make()), 0.05)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Reads a checkpoint."
+)
+def test_bilm_tf_checkpoint(shared):
+    import tensorflow as tf
+
+    folder = shared / "reference/bilm_tf_checkpoint"
+    vocabulary = Vocabulary.from_file(folder / "vocab.txt")
+    model = BidirectionalLanguageModel(
+        len(vocabulary),
+        CharCNNEmbedding(32, [(1, 8), (2, 8), (3, 16), (4, 32)], 1, 8),
+        BiLMEncoder(64, 32),
+    )
+    model.build()
+    load_bilm_weights(model, folder / "weights.hdf5")
+    checkpoint = tf.train.load_checkpoint(str(folder / "model.ckpt-372"))
+    model.softmax.kernel.assign(checkpoint.get_tensor("lm/softmax/W"))
+    model.softmax.bias.assign(checkpoint.get_tensor("lm/softmax/b"))
+    lines = (folder / "heldout.txt").read_bytes().splitlines()
+    text = [line.split() for line in lines]
+    got = Evaluator(model, vocabulary).evaluate(text)
+    # What bilm-tf found; see the file `expected.json` there.
+    assert got.perplexity == pytest.approx(54.208885, rel=1e-5)
+    assert got.tokens == sum(len(sentence) + 1 for sentence in text)
+    in_rows = Evaluator(model, vocabulary, rows=8).evaluate(text)
+    assert in_rows.tokens == got.tokens
+    assert in_rows.perplexity == pytest.approx(got.perplexity, rel=0.03)
+    alone = Evaluator(model, vocabulary, "sentences").evaluate(text)
+    assert alone.tokens == got.tokens
+    assert alone.perplexity > 1.2 * got.perplexity

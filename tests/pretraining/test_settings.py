@@ -1,0 +1,110 @@
+import dataclasses
+import json
+
+import pytest
+from pretraining.small_trainings import OPTIONS
+from pretraining.small_trainings import make_settings
+
+from keras_elmo.pretraining.settings import RECIPES
+from keras_elmo.pretraining.settings import Settings
+
+CHANGES = {
+    "options": {**OPTIONS, "dropout": 0.2},
+    "batch_size": 5,
+    "unroll_steps": 6,
+    "epochs": 3,
+    "steps": None,
+    "optimizer": "adam",
+    "learning_rate": 0.1,
+    "schedule": "cosine",
+    "warmup_steps": 7,
+    "clip_norm": None,
+    "accumulation_steps": 2,
+    "full_softmax": True,
+    "dtype": "mixed_bfloat16",
+    "seed": 1,
+}
+CHANGEABLE = {
+    "epochs",
+    "steps",
+    "learning_rate",
+    "schedule",
+    "warmup_steps",
+    "clip_norm",
+}
+
+
+def recorded(settings):
+    """What the folder of a training holds of them."""
+    return json.loads(json.dumps(dataclasses.asdict(settings)))
+
+
+def test_the_papers_recipe_is_the_papers():
+    settings = RECIPES["paper"]
+    # Peters et al., 2018, and bilm-tf.
+    lstm = settings.options["lstm"]
+    assert (lstm["dim"], lstm["projection_dim"], lstm["n_layers"]) == (
+        4096,
+        512,
+        2,
+    )
+    filters = settings.options["char_cnn"]["filters"]
+    assert sum(count for _, count in filters) == 2048
+    assert settings.options["n_negative_samples_batch"] == 8192
+    assert settings.options["dropout"] == 0.1
+    assert (settings.batch_size, settings.unroll_steps) == (128, 20)
+    assert (settings.optimizer, settings.learning_rate) == ("adagrad", 0.2)
+    assert (settings.epochs, settings.clip_norm) == (10, 10)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_goes_on_with_itself(recipe):
+    RECIPES[recipe].check_goes_on(recorded(RECIPES[recipe]))
+
+
+@pytest.mark.parametrize(
+    "name, value, expected",
+    [
+        ("batch_size", 0, "an integer of at least 1"),
+        ("batch_size", 2.5, "an integer of at least 1"),
+        ("unroll_steps", "20", "an integer of at least 1"),
+        ("accumulation_steps", 0, "an integer of at least 1"),
+        ("accumulation_steps", True, "an integer of at least 1"),
+        ("steps", 0, "an integer of at least 1 or None"),
+        ("warmup_steps", -1, "an integer of at least 0"),
+        ("seed", -1, "an integer of at least 0"),
+        ("epochs", 0, "a positive number"),
+        ("learning_rate", float("nan"), "a positive number"),
+        ("learning_rate", float("inf"), "a positive number"),
+        ("learning_rate", "0.1", "a positive number"),
+        ("clip_norm", 0, "a positive number or None"),
+        ("optimizer", "sgd", r"one of \['adagrad', 'adam'\]"),
+        ("schedule", "linear", r"one of \['constant', 'cosine'\]"),
+        ("dtype", "float16", r"one of \['float32', 'mixed_bfloat16'\]"),
+    ],
+)
+def test_wrong_values_are_named(name, value, expected):
+    message = f"`{name}` must be {expected}. Received: {value!r}"
+    with pytest.raises(ValueError, match=message):
+        make_settings(**{name: value})
+
+
+def test_wrong_options_are_named():
+    with pytest.raises(ValueError, match="'dropout'"):
+        make_settings(options={**OPTIONS, "dropout": 2})
+
+
+@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(Settings)])
+def test_what_may_change_when_a_training_goes_on(name):
+    before = make_settings()
+    after = dataclasses.replace(before, **{name: CHANGES[name]})
+    assert getattr(before, name) != getattr(after, name)
+    if name in CHANGEABLE:
+        after.check_goes_on(recorded(before))
+        return
+    with pytest.raises(ValueError, match=f"the `{name}`") as info:
+        after.check_goes_on(recorded(before))
+    message = str(info.value)
+    assert f"began with, {getattr(before, name)!r}." in message
+    assert f"Received: {recorded(after)[name]!r}" in message
+    assert "--restart" in message

@@ -1,0 +1,63 @@
+import signal
+import threading
+
+import pytest
+
+from keras_elmo.pretraining.stop_request import StopRequest
+
+NUMBERS = [signal.SIGINT, signal.SIGTERM]
+
+
+class Handled(Exception):
+    pass
+
+
+@pytest.fixture(params=NUMBERS)
+def number(request):
+    """A signal, for which this process has a handler already."""
+
+    def handle(number, frame):
+        raise Handled
+
+    before = signal.signal(request.param, handle)
+    yield request.param
+    signal.signal(request.param, before)
+
+
+def test_the_first_signal_is_noted(number):
+    with StopRequest() as stop:
+        assert not stop.is_made
+        signal.raise_signal(number)
+        assert stop.is_made
+    with pytest.raises(Handled):
+        signal.raise_signal(number)
+
+
+def test_the_second_one_is_not_held_up(number):
+    with StopRequest() as stop:
+        signal.raise_signal(number)
+        with pytest.raises(Handled):
+            signal.raise_signal(number)
+        assert stop.is_made
+
+
+def test_an_error_leaves_the_handlers_as_they_were(number):
+    before = [signal.getsignal(n) for n in NUMBERS]
+    with pytest.raises(KeyError), StopRequest():
+        raise KeyError
+    assert [signal.getsignal(n) for n in NUMBERS] == before
+
+
+def test_in_another_thread_there_are_no_signals():
+    before = [signal.getsignal(n) for n in NUMBERS]
+    found = []
+
+    def work():
+        with StopRequest() as stop:
+            found.append([signal.getsignal(n) for n in NUMBERS])
+            found.append(stop.is_made)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [before, False]

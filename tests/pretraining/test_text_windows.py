@@ -1,0 +1,200 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from keras_elmo.pretraining import text_windows as module
+from keras_elmo.pretraining.text_windows import sentence_windows
+from keras_elmo.pretraining.text_windows import stream_windows
+
+OPEN, CLOSE = b"<S>", b"</S>"
+LENGTHS = [3, 0, 1, 7, 2, 2, 0, 5, 1, 4]
+
+
+def make_text(lengths=LENGTHS):
+    """Sentences in which no word is there twice."""
+    number = itertools.count()
+    return [[b"%d" % next(number) for _ in range(n)] for n in lengths]
+
+
+def pairs(sentence):
+    """Inputs and targets: forward, then backward."""
+    reverse = sentence[::-1]
+    return (
+        ([OPEN, *sentence], [*sentence, CLOSE]),
+        ([CLOSE, *reverse], [*reverse, OPEN]),
+    )
+
+
+def laid_end_to_end(text):
+    """What one row of all sentences reads and predicts, by direction."""
+    return [
+        tuple(
+            list(itertools.chain(*(pairs(s)[d][part] for s in text)))
+            for part in range(2)
+        )
+        for d in range(2)
+    ]
+
+
+def check_shapes(window, rows=None, steps=None):
+    shape = window.is_real.shape
+    assert shape == (rows or shape[0], steps or shape[1])
+    assert window.inputs.shape == window.targets.shape == (2, *shape)
+    assert window.inputs.dtype == window.targets.dtype == object
+    assert window.is_real.dtype == bool
+    # A row has its end once, and nothing but padding after it.
+    assert not np.any(np.diff(window.is_real.astype(int), axis=1) > 0)
+    for words in (window.inputs, window.targets):
+        assert {type(word) for word in words.ravel()} <= {bytes}
+        assert np.all(words[:, ~window.is_real] == b"<UNK>")
+        assert np.all(words[:, window.is_real] != b"<UNK>")
+
+
+def read_rows(windows):
+    """What each row reads and predicts over all windows: [row][direction]."""
+    rows = len(windows[0].is_real)
+    return [
+        [
+            tuple(
+                [
+                    word
+                    for window in windows
+                    for word in words(window)[d, row, window.is_real[row]]
+                ]
+                for words in (lambda w: w.inputs, lambda w: w.targets)
+            )
+            for d in range(2)
+        ]
+        for row in range(rows)
+    ]
+
+
+def sentences_of_row(forward):
+    """The sentences that a row's forward inputs are made of."""
+    inputs, _ = forward
+    starts = [i for i, word in enumerate(inputs) if word == OPEN]
+    ends = [*starts[1:], len(inputs)]
+    return [inputs[i + 1 : j] for i, j in zip(starts, ends)]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 8, 100])
+def test_one_stream_is_the_text_end_to_end(steps):
+    text = make_text()
+    windows = list(stream_windows(text, 1, steps))
+    for window in windows:
+        check_shapes(window, 1, steps)
+    assert read_rows(windows)[0] == laid_end_to_end(text)
+    total = sum(LENGTHS) + len(LENGTHS)
+    assert len(windows) == -(-total // steps)
+    assert all(np.all(window.is_real) for window in windows[:-1])
+
+
+@pytest.mark.parametrize("rows", [2, 3, 10, 14])
+@pytest.mark.parametrize("steps", [1, 4, 100])
+def test_rows_share_the_sentences(rows, steps):
+    text = make_text()
+    windows = list(stream_windows(text, rows, steps))
+    for window in windows:
+        check_shapes(window, rows, steps)
+        assert np.any(window.is_real)
+    found = []
+    for row in read_rows(windows):
+        sentences = sentences_of_row(row[0])
+        # Each row has whole sentences, the same ones in both directions.
+        assert row == laid_end_to_end(sentences)
+        places = [text.index(s) for s in sentences if s]
+        assert places == sorted(places)
+        found.extend(sentences)
+    assert sorted(found) == sorted(text)
+
+
+def test_a_row_takes_the_next_sentence_when_its_own_has_ended():
+    text = make_text([3, 1, 2, 1])
+    rows = read_rows(list(stream_windows(text, 2, 2)))
+    # First window: row 0 draws the first, row 1 the second. Second window: row
+    # 0 goes on; row 1 draws the third. Third: row 0 draws the fourth.
+    assert sentences_of_row(rows[0][0]) == [text[0], text[3]]
+    assert sentences_of_row(rows[1][0]) == [text[1], text[2]]
+
+
+def test_only_what_is_needed_is_read():
+    drawn = []
+
+    def endless():
+        for i in itertools.count():
+            drawn.append(i)
+            yield [b"%d" % i]
+
+    windows = stream_windows(endless(), 2, 4)
+    for number in range(1, 4):
+        next(windows)
+        assert len(drawn) == 4 * number
+
+
+@pytest.mark.parametrize("max_tokens", [1, 6, 12, 1000])
+@pytest.mark.parametrize("chunk", [1, 4, 4096])
+def test_each_sentence_is_a_row_of_its_own(monkeypatch, max_tokens, chunk):
+    monkeypatch.setattr(module, "_SORTED_SENTENCES", chunk)
+    text = make_text()
+    found = []
+    for window in sentence_windows(text, max_tokens):
+        check_shapes(window)
+        rows, steps = window.is_real.shape
+        assert rows == 1 or rows * steps <= max_tokens
+        lengths = window.is_real.sum(axis=1)
+        assert lengths.max() == steps and lengths.min() > 0
+        for row in read_rows([window]):
+            (sentence,) = sentences_of_row(row[0])
+            assert row == laid_end_to_end([sentence])
+            found.append(sentence)
+    assert sorted(found) == sorted(text)
+    # By length within a chunk, and chunk after chunk.
+    expected = [
+        len(sentence)
+        for start in range(0, len(text), chunk)
+        for sentence in sorted(text[start : start + chunk], key=len)
+    ]
+    assert [len(sentence) for sentence in found] == expected
+
+
+def test_windows_of_sentences_are_filled():
+    # Lengths with their marks: 1, 1, 2, 2, 3, 3, 4, 5, 6, 8.
+    shapes = [w.is_real.shape for w in sentence_windows(make_text(), 12)]
+    assert shapes == [(4, 2), (3, 4), (2, 6), (1, 8)]
+    assert [w.is_real.shape for w in sentence_windows(make_text(), 80)] == [
+        (10, 8)
+    ]
+
+
+@pytest.mark.parametrize("text", [[], iter([])])
+def test_no_sentence_no_window(text):
+    assert list(stream_windows(text, 3, 4)) == []
+    assert list(sentence_windows(text, 4)) == []
+
+
+def test_empty_sentences_have_their_marks():
+    for window in (
+        *stream_windows([[], []], 1, 3),
+        *sentence_windows([[], []], 9),
+    ):
+        assert window.is_real.sum() == 2
+        for words, marks in (
+            (window.inputs, [OPEN, CLOSE]),
+            (window.targets, [CLOSE, OPEN]),
+        ):
+            for d in range(2):
+                assert set(words[d, window.is_real]) == {marks[d]}
+
+
+def test_any_iterable_of_sentences():
+    text = make_text()
+    for function in (
+        lambda text: stream_windows(text, 2, 3),
+        lambda text: sentence_windows(text, 9),
+    ):
+        for got, expected in zip(
+            function(sentence for sentence in text), function(text), strict=True
+        ):
+            for a, b in zip(got, expected):
+                np.testing.assert_array_equal(a, b)

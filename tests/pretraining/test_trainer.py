@@ -1,0 +1,519 @@
+import dataclasses
+import math
+import os
+import random
+import resource
+import shutil
+import signal
+
+import h5py
+import numpy as np
+import pytest
+from hdf5_arrays import all_arrays
+from pretraining.small_trainings import OPTIONS
+from pretraining.small_trainings import WORD_OPTIONS
+from pretraining.small_trainings import Losses
+from pretraining.small_trainings import check_same
+from pretraining.small_trainings import compiled_once
+from pretraining.small_trainings import make_settings
+from pretraining.small_trainings import read_log
+from pretraining.small_trainings import snapshot
+from pretraining.small_trainings import train
+from pretraining.small_trainings import write_corpus
+
+from keras_elmo.pretraining.model_files import load_language_model
+from keras_elmo.pretraining.perplexity import Evaluator
+from keras_elmo.pretraining.perplexity import Perplexity
+from keras_elmo.pretraining.pretrain import Plan
+from keras_elmo.pretraining.reports import Reports
+from keras_elmo.pretraining.shards import read_sentences
+from keras_elmo.pretraining.training_folder import STATE_FILE
+from keras_elmo.pretraining.training_step import TrainingStep
+
+PLAN = Plan(evaluate_every=4, checkpoint_every=5, log_every=5)
+
+
+class At(Losses):
+    """Does something once a step is made."""
+
+    def __init__(self, step, act):
+        super().__init__()
+        self._step, self._act = step, act
+
+    def stepped(self, step, loss):
+        super().stepped(step, loss)
+        if step == self._step:
+            self._act()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def little_to_compile():
+    with compiled_once():
+        yield
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory, corpus):
+    """The folder and the losses of a training without a break."""
+    folder = tmp_path_factory.mktemp("unbroken") / "out"
+    losses = Losses()
+    random.seed(5)
+    assert train(corpus, folder, plan=PLAN, report=losses)
+    return folder, losses.of
+
+
+def step_of(output):
+    with h5py.File(output / STATE_FILE) as store:
+        return store.attrs["step"]
+
+
+def test_it_learns_and_keeps_the_best_model(tmp_path):
+    corpus = write_corpus(tmp_path / "corpus", words=31, sentences=60)
+    settings = make_settings(
+        options={
+            **OPTIONS,
+            "lstm": {**OPTIONS["lstm"], "dim": 32, "projection_dim": 16},
+        },
+        batch_size=16,
+        steps=120,
+        optimizer="adam",
+        learning_rate=0.03,
+    )
+    plan = Plan(evaluate_every=30, checkpoint_every=120, heldout_rows=1)
+    assert train(corpus, tmp_path / "out", settings, plan=plan)
+    log = read_log(tmp_path / "out")
+    found = [e["heldout_perplexity"] for e in log if "heldout_perplexity" in e]
+    assert len(found) == 4
+    assert 15 < found[0] < 34
+    assert min(found) < 18
+    model, vocabulary, options = load_language_model(tmp_path / "out")
+    evaluator = Evaluator(model, vocabulary)
+    sentences = read_sentences(corpus / "heldout")
+    perplexity = evaluator.evaluate(sentences).perplexity
+    assert perplexity == pytest.approx(min(found), rel=1e-6)
+    assert (options["batch_size"], options["unroll_steps"]) == (16, 5)
+
+
+def test_the_log(unbroken):
+    output, losses = unbroken
+    assert list(losses) == list(range(1, 11))
+    log = read_log(output)
+    assert [entry["step"] for entry in log] == [4, 5, 8, 10, 10]
+    assert [e["tokens"] for e in log] == [20 * e["step"] for e in log]
+    means = [e["training_loss"] for e in log if "training_loss" in e]
+    for mean, steps in zip(means, [range(1, 6), range(6, 11)], strict=True):
+        assert mean == math.fsum(losses[i] for i in steps) / 5
+
+
+def test_initial_values_depend_on_the_seed_alone(corpus, tmp_path, unbroken):
+    losses = {}
+    for seed in (0, 1):
+        losses[seed] = Losses()
+        settings = make_settings(steps=1, seed=seed)
+        random.seed(seed + 10)
+        before = random.getstate()
+        train(
+            corpus,
+            tmp_path / str(seed),
+            settings,
+            heldout=False,
+            report=losses[seed],
+        )
+        assert random.getstate() == before
+    assert losses[0].of[1] == unbroken[1][1] != losses[1].of[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_request_to_stop_makes_a_checkpoint(
+    corpus, tmp_path, unbroken, number
+):
+    before = signal.getsignal(number)
+    # Inside the sum of losses that is logged next.
+    report = At(7, lambda: signal.raise_signal(number))
+    assert not train(corpus, tmp_path, plan=PLAN, report=report)
+    assert signal.getsignal(number) is before
+    assert max(report.of) == step_of(tmp_path) == 7
+    losses = Losses()
+    random.seed(6)
+    assert train(corpus, tmp_path, plan=PLAN, report=losses)
+    assert {**report.of, **losses.of} == unbroken[1]
+    assert min(losses.of) == 8
+    check_same(tmp_path, unbroken[0])
+
+
+def test_a_request_that_comes_while_a_model_is_written(corpus, tmp_path):
+    class Stop(Losses):
+        def evaluated(self, step, perplexity, is_best):
+            signal.raise_signal(signal.SIGTERM)
+
+    report = Stop()
+    assert not train(corpus, tmp_path, plan=PLAN, report=report)
+    assert max(report.of) == step_of(tmp_path) == 4
+
+
+def test_a_training_that_is_over_stays_as_it_is(corpus, tmp_path, unbroken):
+    shutil.copytree(unbroken[0], tmp_path / "out")
+    losses = Losses()
+    assert train(corpus, tmp_path / "out", plan=PLAN, report=losses)
+    assert losses.of == {}
+    assert snapshot(tmp_path / "out") == snapshot(unbroken[0])
+
+
+def test_more_steps_go_on(corpus, tmp_path, unbroken):
+    settings = make_settings(steps=6)
+    assert train(corpus, tmp_path, settings, plan=PLAN)
+    losses = Losses()
+    assert train(corpus, tmp_path, plan=PLAN, report=losses)
+    assert losses.of == {i: unbroken[1][i] for i in range(7, 11)}
+    arrays = all_arrays(tmp_path / STATE_FILE)
+    for key, array in all_arrays(unbroken[0] / STATE_FILE).items():
+        if key != "notes":
+            np.testing.assert_array_equal(arrays[key], array)
+
+
+def test_epochs(corpus, tmp_path):
+    # 396 or so tokens and marks, 20 of them a step.
+    count = sum(len(s) + 1 for s in read_sentences(f"{corpus}/shard-*"))
+    losses = Losses()
+    settings = make_settings(steps=None, epochs=0.3)
+    train(corpus, tmp_path, settings, heldout=False, report=losses)
+    assert len(losses.of) == math.ceil(0.3 * count / 20)
+
+
+ALL_AT_ONCE = {
+    "dtype": "mixed_bfloat16",
+    "accumulation_steps": 2,
+    "optimizer": "adam",
+    "schedule": "cosine",
+    "warmup_steps": 3,
+    "learning_rate": 0.01,
+    "unroll_steps": 4,
+}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"options": WORD_OPTIONS},
+        {"options": WORD_OPTIONS, "full_softmax": True, **ALL_AT_ONCE},
+        {"options": {**OPTIONS, "dropout": 0.0}, **ALL_AT_ONCE},
+    ],
+    ids=["words", "words, all at once", "all at once"],
+)
+def test_other_settings_go_on_too(corpus, tmp_path, settings):
+    settings = make_settings(**settings)
+    first, second = Losses(), Losses()
+    plan = Plan(checkpoint_every=100)
+    assert train(
+        corpus, tmp_path / "a", settings, False, plan=plan, report=first
+    )
+    # In the middle of gradients that are being averaged.
+    report = At(5, lambda: signal.raise_signal(signal.SIGTERM))
+    assert not train(
+        corpus, tmp_path / "b", settings, False, plan=plan, report=report
+    )
+    assert train(
+        corpus, tmp_path / "b", settings, False, plan=plan, report=second
+    )
+    assert {**report.of, **second.of} == first.of
+    check_same(tmp_path / "b", tmp_path / "a")
+
+
+def evaluations(monkeypatch, perplexities):
+    """Lets the evaluations of trainings find these, one after the other."""
+    left = iter(perplexities)
+
+    def evaluate(self, sentences):
+        return Perplexity(next(left), 1.0, 1.0, 1)
+
+    monkeypatch.setattr(Evaluator, "evaluate", evaluate)
+
+
+def test_patience(corpus, tmp_path, monkeypatch):
+    evaluations(monkeypatch, [9.0, 5.0, 5.0, math.inf, 6.0, 4.0, 3.0])
+    plan = Plan(evaluate_every=2, checkpoint_every=100, patience=2)
+    weights = {}
+
+    class Keep(Losses):
+        def evaluated(self, step, perplexity, is_best):
+            content = (tmp_path / "weights.hdf5").read_bytes()
+            weights[step, is_best] = content
+
+    settings = make_settings(steps=14)
+    assert train(corpus, tmp_path, settings, plan=plan, report=Keep())
+    assert list(weights) == [(2, True), (4, True), (6, False), (8, False)]
+    first, best, *rest = weights.values()
+    assert first != best
+    assert rest == [best, best]
+    assert step_of(tmp_path) == 8
+    # It was over, and stays so, but for more patience.
+    assert train(corpus, tmp_path, settings, plan=plan, report=Keep())
+    assert step_of(tmp_path) == 8
+    plan = dataclasses.replace(plan, patience=4)
+    assert train(corpus, tmp_path, settings, plan=plan, report=Keep())
+    assert list(weights)[4:] == [(10, False), (12, True), (14, True)]
+    log = read_log(tmp_path)
+    found = [e["heldout_perplexity"] for e in log if "heldout_perplexity" in e]
+    assert found == [9.0, 5.0, 5.0, math.inf, 6.0, 4.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def first_steps(corpus, tmp_path_factory):
+    """A folder with the first five steps of the training."""
+    folder = tmp_path_factory.mktemp("first") / "out"
+    report = At(5, lambda: signal.raise_signal(signal.SIGTERM))
+    assert not train(corpus, folder, plan=PLAN, report=report)
+    return folder
+
+
+@pytest.fixture
+def begun(first_steps, tmp_path):
+    return shutil.copytree(first_steps, tmp_path / "begun")
+
+
+def without_log(files):
+    return {name: files[name] for name in files if name != "log.jsonl"}
+
+
+@pytest.mark.parametrize("checkpoint_every", [1, 100])
+@pytest.mark.parametrize("heldout", [True, False])
+def test_what_diverges_leaves_the_last_good_state(
+    corpus, begun, unbroken, checkpoint_every, heldout
+):
+    before = snapshot(begun)
+    settings = make_settings(learning_rate=1e30)
+    plan = Plan(checkpoint_every=checkpoint_every)
+    with pytest.raises(ValueError, match="so training stopped") as info:
+        train(corpus, begun, settings, heldout, plan)
+    message = str(info.value)
+    assert "in step 7" in message or "in step 6" in message
+    assert f"'{begun}' is as it was" in message
+    assert "--learning-rate" in message
+    # Finite weights may stand in the way of the model, never NaN.
+    after = snapshot(begun)
+    assert all(
+        np.isfinite(array).all()
+        for array in all_arrays(begun / "weights.hdf5").values()
+    )
+    if checkpoint_every == 100:
+        assert without_log(after) == without_log(before)
+        assert after["log.jsonl"].startswith(before["log.jsonl"])
+        losses = Losses()
+        assert train(corpus, begun, plan=PLAN, report=losses)
+        assert losses.of == {i: unbroken[1][i] for i in range(6, 11)}
+
+
+def test_a_loss_that_is_no_number(corpus, begun, unbroken, monkeypatch):
+    step_once = TrainingStep.__call__
+
+    def step_badly(self, inputs, targets, state, step):
+        loss, state = step_once(self, inputs, targets, state, step)
+        return (math.nan if step == 7 else loss), state
+
+    before = snapshot(begun)
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingStep, "__call__", step_badly)
+        plan = Plan(checkpoint_every=100)
+        with pytest.raises(ValueError, match="The loss is nan in step 8"):
+            train(corpus, begun, plan=plan)
+    assert snapshot(begun)[STATE_FILE] == before[STATE_FILE]
+    assert train(corpus, begun, plan=PLAN)
+    check_same(begun, unbroken[0])
+
+
+def test_a_perplexity_that_is_no_number(corpus, begun, monkeypatch):
+    evaluations(monkeypatch, [math.nan])
+    before = snapshot(begun)
+    with pytest.raises(ValueError, match="perplexity is nan in step 8"):
+        train(corpus, begun, plan=PLAN)
+    assert snapshot(begun) == before
+
+
+def test_a_shard_that_goes_missing(corpus, begun, unbroken, tmp_path):
+    shards = tmp_path / "shards"
+    shutil.copytree(corpus, shards)
+    (tmp_path / "gone").mkdir()
+    before = snapshot(begun)
+
+    def hide():
+        # More than the windows that are read ahead are left.
+        for path in shards.glob("shard-*"):
+            shutil.move(path, tmp_path / "gone")
+
+    settings = make_settings(steps=100)
+    with pytest.raises(FileNotFoundError, match=r"shard-\d") as info:
+        train(
+            shards,
+            begun,
+            settings,
+            plan=Plan(checkpoint_every=1000),
+            report=At(6, hide),
+        )
+    assert str(shards) in str(info.value)
+    assert without_log(snapshot(begun)) == without_log(before)
+    # At the start, too.
+    with pytest.raises(FileNotFoundError, match="no corpus file"):
+        train(shards, begun, plan=PLAN)
+    for path in (tmp_path / "gone").iterdir():
+        shutil.move(path, shards)
+    assert train(shards, begun, plan=PLAN)
+    check_same(begun, unbroken[0])
+
+
+@pytest.mark.parametrize("limit", [100, 15_000])
+def test_a_full_disk(corpus, begun, unbroken, limit):
+    before = snapshot(begun)
+
+    def fill_up():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old_limit[1]))
+
+    old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with pytest.raises(OSError, match="no room to write") as info:
+            train(corpus, begun, plan=PLAN, report=At(7, fill_up))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
+        signal.signal(signal.SIGXFSZ, old_handler)
+    assert f"'{begun}'" in str(info.value)
+    assert "make room and run the same again" in str(info.value)
+    after = snapshot(begun)
+    assert set(after) == set(before)
+    assert after[STATE_FILE] == before[STATE_FILE]
+    assert train(corpus, begun, plan=PLAN)
+    check_same(begun, unbroken[0])
+
+
+def check_refused(begun, match, *arguments, **kwargs):
+    before = snapshot(begun)
+    with pytest.raises(ValueError, match=match) as info:
+        train(*arguments, **kwargs)
+    assert snapshot(begun) == before
+    return str(info.value)
+
+
+def test_other_settings_are_refused(corpus, begun):
+    settings = make_settings(batch_size=3)
+    message = check_refused(begun, "`batch_size`", corpus, begun, settings)
+    assert "began with, 4. Received: 3" in message
+
+
+def test_another_number_of_devices_is_refused(corpus, begun, monkeypatch):
+    from keras_elmo.pretraining import pretrain as module
+
+    class Trainer(module.Trainer):
+        def _check_rows(self, before):
+            self._rows = 8
+            super()._check_rows(before)
+
+    monkeypatch.setattr(module, "Trainer", Trainer)
+    message = check_refused(begun, "number of devices", corpus, begun)
+    assert "began with, 4: the batch size" in message
+    assert "Received: 8" in message
+
+
+def test_other_shards_are_refused(corpus, begun, tmp_path):
+    shards = tmp_path / "shards"
+    shutil.copytree(corpus, shards)
+    (shards / "shard-1.txt").rename(shards / "shard-9.txt")
+    message = check_refused(begun, "must have the shards", shards, begun)
+    assert "Missing: ['shard-1.txt']. New: ['shard-9.txt']" in message
+
+
+def test_a_shard_that_was_changed_is_refused(corpus, begun, tmp_path):
+    shards = tmp_path / "shards"
+    shutil.copytree(corpus, shards)
+    for path in shards.glob("shard-*.txt"):
+        path.write_text(path.read_text() + "w1 w2\n")
+    message = check_refused(begun, "must be what it was", shards, begun)
+    assert str(shards) in message
+
+
+def test_another_vocabulary_is_refused(corpus, begun, tmp_path):
+    vocabulary = tmp_path / "vocab.txt"
+    text = (begun / "vocab.txt").read_text()
+    vocabulary.write_text(text)
+    report = At(6, lambda: signal.raise_signal(signal.SIGTERM))
+    train(corpus, begun, plan=PLAN, vocabulary=vocabulary, report=report)
+    assert list(report.of) == [6]
+    vocabulary.write_text(f"{text}another\n")
+    kwargs = {"vocabulary": vocabulary}
+    message = check_refused(
+        begun, "another vocabulary", corpus, begun, **kwargs
+    )
+    assert f"'{begun}'" in message
+    (begun / "vocab.txt").write_text(f"{text}another\n")
+    check_refused(begun, "another vocabulary", corpus, begun)
+
+
+def test_a_folder_in_use_is_refused(corpus, begun):
+    def again():
+        with pytest.raises(BlockingIOError, match="Another process"):
+            train(corpus, begun)
+
+    report = At(6, again)
+    assert train(corpus, begun, plan=PLAN, report=report)
+    assert len(report.of) == 5
+
+
+def test_restart(corpus, begun, tmp_path):
+    settings = make_settings(seed=1)
+    fresh = tmp_path / "fresh"
+    for output in (begun, fresh):
+        assert train(corpus, output, settings, plan=PLAN, restart=True)
+    check_same(begun, fresh)
+
+
+def test_reports_pass_everything_on():
+    calls = []
+
+    class Note:
+        def __getattr__(self, name):
+            return lambda *args: calls.append((name, args))
+
+    reports = Reports([Note(), Note()])
+    expected = []
+    for name in (
+        "counted",
+        "begun",
+        "stepped",
+        "logged",
+        "evaluated",
+        "saved",
+        "ended",
+    ):
+        getattr(reports, name)(name, 1)
+        expected += 2 * [(name, (name, 1))]
+    assert calls == expected
+
+
+def test_reports_are_told_in_order(corpus, tmp_path):
+    calls = []
+
+    class Note:
+        def __getattr__(self, name):
+            return lambda *args: calls.append((name, *args))
+
+    settings = make_settings(steps=2)
+    train(corpus, tmp_path, settings, plan=PLAN, report=Note())
+    names = [name for name, *_ in calls]
+    steps = 2 * ["stepped"]
+    assert names == [
+        "counted",
+        "begun",
+        *steps,
+        "logged",
+        "logged",
+        "evaluated",
+        "saved",
+        "ended",
+    ]
+    assert calls[-2] == ("saved", 2, os.path.join(tmp_path, STATE_FILE))
+    assert calls[-1] == ("ended", 2, True)
+    _, step, schedule, tokens = calls[1]
+    assert (step, schedule.total, tokens) == (0, 2, 20)

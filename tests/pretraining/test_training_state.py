@@ -1,0 +1,198 @@
+import resource
+import signal
+
+import h5py
+import numpy as np
+import pytest
+from keras import ops
+from pretraining.small_trainings import OPTIONS
+from pretraining.small_trainings import make_settings
+
+from keras_elmo.pretraining.model_files import make_language_model
+from keras_elmo.pretraining.optimizers import make_optimizer
+from keras_elmo.pretraining.training_state import Progress
+from keras_elmo.pretraining.training_state import read_training_state
+from keras_elmo.pretraining.training_state import write_training_state
+
+WORDS = 30
+
+
+def make_model(**settings):
+    """A model and its optimizer, both with numbers of their own."""
+    settings = make_settings(**settings)
+    model = make_language_model(OPTIONS, WORDS, settings.dtype)
+    optimizer = make_optimizer(settings, total_steps=10)
+    optimizer.build(model.trainable_variables)
+    return model, optimizer
+
+
+def fill(model, optimizer, seed=0):
+    generator = np.random.default_rng(seed)
+    for variable in (*model.trainable_variables, *optimizer.variables):
+        values = generator.uniform(1, 1000, variable.shape)
+        variable.assign(values.astype(variable.dtype))
+
+
+def values_of(model, optimizer):
+    variables = (*model.trainable_variables, *optimizer.variables)
+    return [ops.convert_to_numpy(variable) for variable in variables]
+
+
+def make_progress(notes=()):
+    generator = np.random.default_rng(3)
+    return Progress(
+        step=17,
+        position=generator.integers(-1, 2**62, (2, 6, 5)),
+        lstm_state=[
+            generator.normal(size=(4, n)).astype("float32") for n in (8, 4, 8)
+        ],
+        notes={"losses": [0.1, 1 / 3], "best": None, **dict(notes)},
+    )
+
+
+def check_equal(found, expected):
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "state.hdf5"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"optimizer": "adam", "schedule": "cosine", "warmup_steps": 3},
+        {"accumulation_steps": 2, "dtype": "mixed_bfloat16"},
+    ],
+)
+def test_all_is_read_as_it_was_written(path, settings):
+    first = make_model(**settings)
+    fill(*first)
+    # Another model of the process, as its name tells.
+    second = make_model(**settings)
+    assert first[0].name != second[0].name
+    progress = make_progress()
+    write_training_state(path, *first, progress)
+    rate = second[1].learning_rate if "schedule" not in settings else None
+    rate = None if rate is None else float(rate)
+    found = read_training_state(path, *second)
+    assert (found.step, found.notes) == (progress.step, progress.notes)
+    check_equal([found.position], [progress.position])
+    check_equal(found.lstm_state, progress.lstm_state)
+    if rate is not None:
+        # It may be another one now.
+        assert float(second[1].learning_rate) == rate
+        assert float(first[1].learning_rate) > 1
+        first[1].learning_rate.assign(rate)
+    check_equal(values_of(*second), values_of(*first))
+
+
+def test_a_constant_rate_may_become_a_schedule(path):
+    first, second = make_model(), make_model(schedule="cosine")
+    fill(*first)
+    write_training_state(path, *first, make_progress())
+    read_training_state(path, *second)
+    check_equal(values_of(second[0], second[1])[-3:], values_of(*first)[-3:])
+    assert int(second[1].iterations) == int(first[1].iterations) > 0
+    write_training_state(path, *second, make_progress())
+    read_training_state(path, *first)
+
+
+def test_notes_may_be_long(path):
+    model = make_model()
+    progress = make_progress({"losses": [i / 7 for i in range(50_000)]})
+    write_training_state(path, *model, progress)
+    assert read_training_state(path, *model).notes == progress.notes
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("where", ["model", "optimizer", "lstm_state"])
+def test_what_is_not_finite_is_not_written(path, where, value):
+    model, optimizer = make_model()
+    write_training_state(path, model, optimizer, make_progress())
+    before = path.read_bytes()
+    progress = make_progress()
+    if where == "lstm_state":
+        progress.lstm_state[1][2, 3] = value
+        key = "lstm_state/1"
+    else:
+        variables = {
+            "model": model.trainable_variables,
+            "optimizer": optimizer.variables,
+        }[where]
+        array = np.array(variables[-1])
+        array.flat[-1] = value
+        variables[-1].assign(array)
+        key = f"{where}/"
+    with pytest.raises(ValueError, match="an infinity or a NaN in") as info:
+        write_training_state(path, model, optimizer, progress)
+    assert f"'{key}" in str(info.value)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("limit", [3000, 20_000])
+def test_a_full_disk_leaves_the_old_one(path, limit):
+    model = make_model()
+    write_training_state(path, *model, make_progress())
+    before = path.read_bytes()
+    assert len(before) > limit
+    fill(*model)
+    old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old_limit[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_training_state(path, *model, make_progress())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
+        signal.signal(signal.SIGXFSZ, old_handler)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def check_refused(path, model, match):
+    """A state that does not fit is refused, and nothing is assigned."""
+    fill(*model, seed=1)
+    before = values_of(*model)
+    with pytest.raises(ValueError, match=match) as info:
+        read_training_state(path, *model)
+    assert f"'{path}'" in str(info.value)
+    check_equal(values_of(*model), before)
+
+
+def test_a_damaged_file_is_told(path):
+    model = make_model()
+    write_training_state(path, *model, make_progress())
+    content = path.read_bytes()
+    for size in (0, 7, 500, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:size])
+        check_refused(path, model, "cannot be read as a checkpoint")
+    path.write_text("no HDF5")
+    check_refused(path, model, "cannot be read as a checkpoint")
+
+
+def test_another_file_is_told(path):
+    with h5py.File(path, "w") as store:
+        store["softmax"] = np.zeros(3)
+    check_refused(path, make_model(), "cannot be read as a checkpoint")
+
+
+def test_another_optimizers_state_is_told(path):
+    write_training_state(path, *make_model(), make_progress())
+    model = make_model(optimizer="adam")
+    check_refused(path, model, "cannot be read as a checkpoint")
+
+
+def test_another_models_state_is_told(path):
+    model = make_model()
+    write_training_state(path, *model, make_progress())
+    with h5py.File(path, "r+") as store:
+        del store["model/0_embeddings"]
+        store["model/0_embeddings"] = np.zeros((260, 4), "float32")
+    check_refused(path, model, r"shape \(261, 4\). Received: \(260, 4\)")

@@ -1,0 +1,255 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+from pretraining.small_trainings import OPTIONS
+from pretraining.small_trainings import WORD_OPTIONS
+from pretraining.small_trainings import make_settings
+
+from keras_elmo.pretraining.counted_seed import CountedSeed
+from keras_elmo.pretraining.model_files import make_language_model
+from keras_elmo.pretraining.optimizers import make_optimizer
+from keras_elmo.pretraining.training_step import TrainingStep
+
+WORDS = 20
+CLIP_NORM = 1.0
+# Options, and settings of the loss.
+KINDS = {
+    "characters": (OPTIONS, {}),
+    "characters, full softmax": (OPTIONS, {"full_softmax": True}),
+    "words": (WORD_OPTIONS, {}),
+    "words, full softmax": (WORD_OPTIONS, {"full_softmax": True}),
+    "words, two matrices": (
+        {**WORD_OPTIONS, "share_embedding_softmax": False},
+        {},
+    ),
+}
+
+
+class Run:
+    """A model, its optimizer, and steps on windows drawn at random."""
+
+    def __init__(self, kind="characters", **settings):
+        options, more = KINDS[kind]
+        settings = {"options": options, **more, **settings}
+        self.settings = make_settings(**settings)
+        self.model = make_language_model(
+            self.settings.options, WORDS, self.settings.dtype
+        )
+        generator = np.random.default_rng(1)
+        for variable in self.model.trainable_variables:
+            variable.assign(generator.normal(0, 0.5, variable.shape))
+        self.optimizer = make_optimizer(self.settings, total_steps=100)
+        self.optimizer.build(self.model.trainable_variables)
+        self.make_step = TrainingStep(
+            self.model,
+            self.optimizer,
+            self.settings,
+            tf.distribute.get_strategy(),
+        )
+        rows = self.settings.batch_size
+        self.state = self.make_step.share_out_state(
+            self.model.get_initial_state(rows)
+        )
+        self.generator = np.random.default_rng(0)
+
+    def window(self):
+        """Inputs and targets of few words, so that many are there twice."""
+        shape = (2, self.settings.batch_size, self.settings.unroll_steps)
+        low, high = 1, 6
+        token_shape = self.model.token_encoder.token_shape
+        inputs = self.generator.integers(low, high, (*shape, *token_shape))
+        targets = self.generator.integers(low, high, shape)
+        return tf.constant(inputs, tf.int32), tf.constant(targets, tf.int32)
+
+    def step(self, number, window=None):
+        """Makes a step; returns its loss."""
+        loss, self.state = self.make_step(
+            *(window or self.window()), self.state, number
+        )
+        return loss
+
+    def weights(self):
+        return [ops.convert_to_numpy(v) for v in self.model.trainable_variables]
+
+    def loss(self, number, window):
+        """The loss of a step and the next state, from the model's methods."""
+        inputs, targets = map(tf.unstack, window)
+        seed = CountedSeed(self.settings.seed, number)
+        hidden, state = self.model.predict_hidden(inputs, self.state, seed)
+        if self.settings.full_softmax:
+            losses = self.model.losses_of(hidden, targets)
+        else:
+            losses = self.model.sampled_losses_of(hidden, targets, seed)
+        # The mean of both directions' means.
+        return tf.reduce_mean(tf.stack(losses)), state
+
+    def gradients(self, number, window):
+        """Those of the loss summed over a row, in float64; and if sparse."""
+        with tf.GradientTape() as tape:
+            loss, _ = self.loss(number, window)
+        variables = [v.value for v in self.model.trainable_variables]
+        found = tape.gradient(loss, variables)
+        sparse = [g for g in found if isinstance(g, tf.IndexedSlices)]
+        steps = self.settings.unroll_steps
+        dense = [tf.convert_to_tensor(g).numpy() * float(steps) for g in found]
+        return [g.astype("float64") for g in dense], sparse
+
+
+def has_a_row_twice(sparse):
+    rows = sparse.indices.numpy()
+    return len(np.unique(rows)) < len(rows)
+
+
+class NumPyAdagrad:
+    """bilm-tf's update: all gradients clipped by their norm, then Adagrad."""
+
+    def __init__(self, weights, rate=0.2, clip_norm=10.0):
+        self.weights = [w.astype("float64") for w in weights]
+        self.sums = [np.ones_like(w) for w in self.weights]
+        self.rate = rate
+        self.clip_norm = clip_norm
+
+    def update(self, gradients):
+        """Returns by which factor the gradients were clipped."""
+        norm = np.sqrt(sum((g**2).sum() for g in gradients))
+        factor = min(1.0, self.clip_norm / norm)
+        for weight, total, gradient in zip(self.weights, self.sums, gradients):
+            total += (factor * gradient) ** 2
+            weight -= self.rate * factor * gradient / np.sqrt(total)
+        return factor
+
+
+def check_close(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_are_bilm_tfs(kind):
+    run = Run(kind, clip_norm=CLIP_NORM)
+    oracle = NumPyAdagrad(run.weights(), clip_norm=CLIP_NORM)
+    factors = []
+    for number in range(5):
+        window = run.window()
+        gradients, sparse = run.gradients(number, window)
+
+        is_sparse = "full" not in kind
+        assert any(map(has_a_row_twice, sparse)) == is_sparse
+        loss = float(run.loss(number, window)[0])
+        factors.append(oracle.update(gradients))
+        assert run.step(number, window) == pytest.approx(loss, rel=1e-6)
+        check_close(run.weights(), oracle.weights)
+    assert max(factors) < 1
+
+
+def test_without_a_limit_nothing_is_clipped():
+    run = Run(clip_norm=None)
+    oracle = NumPyAdagrad(run.weights(), clip_norm=np.inf)
+    window = run.window()
+    oracle.update(run.gradients(0, window)[0])
+    run.step(0, window)
+    check_close(run.weights(), oracle.weights)
+
+
+def test_gradients_of_several_windows_are_averaged():
+    run = Run(accumulation_steps=3, clip_norm=1.0)
+    oracle = NumPyAdagrad(run.weights(), clip_norm=1.0)
+    for update in range(2):
+        before = run.weights()
+        total = [np.zeros(w.shape) for w in before]
+        for i in range(3):
+            number = 3 * update + i
+            window = run.window()
+            for part, gradient in zip(total, run.gradients(number, window)[0]):
+                part += gradient / 3
+            for one, other in zip(run.weights(), before):
+                np.testing.assert_array_equal(one, other)
+            run.step(number, window)
+        oracle.update(total)
+        check_close(run.weights(), oracle.weights)
+
+
+def test_the_state_goes_on():
+    run = Run()
+    window = run.window()
+    _, expected = run.loss(0, window)
+    run.step(0, window)
+    check_close(run.make_step.gather_state(run.state), expected)
+    assert any(np.abs(x).max() > 0.01 for x in expected)
+    window = run.window()
+    loss, _ = run.loss(1, window)
+    assert run.step(1, window) == pytest.approx(float(loss), rel=1e-6)
+
+
+def test_draws_depend_on_the_seed_and_the_steps_number_alone():
+    # Three losses from the same weights: the rate is next to nothing.
+    def losses(seed, numbers):
+        run = Run(learning_rate=1e-12, seed=seed)
+        window = run.window()
+        state = run.state
+        for number in numbers:
+            run.state = state
+            yield run.step(number, window)
+
+    first = list(losses(0, [4, 5, 6]))
+    assert list(losses(0, [6, 5, 4])) == first[::-1]
+    others = list(losses(1, [4, 5, 6]))
+    assert len({*first, *others}) == 6
+
+
+def test_half_precision():
+    run = Run(dtype="mixed_bfloat16", optimizer="adam")
+    before = run.weights()
+    losses = [run.step(number) for number in range(3)]
+    assert all(np.isfinite(losses))
+    state = run.make_step.gather_state(run.state)
+    assert tf.bfloat16 in {x.dtype for x in run.state}
+    assert {array.dtype.name for array in state} == {"float32"}
+    again = run.make_step.share_out_state(state)
+    for one, other in zip(again, run.state):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    for weight, old in zip(run.weights(), before):
+        assert weight.dtype == "float32"
+        assert (weight != old).any()
+
+
+def rates(total, updates=None, **settings):
+    """The learning rates of steps, as the optimizer has them."""
+    settings = make_settings(**settings)
+    optimizer = make_optimizer(settings, total)
+    found = []
+    for step in range(updates or total):
+        optimizer._iterations.assign(step)
+        found.append(float(optimizer.learning_rate))
+    return found
+
+
+def test_learning_rates():
+    assert rates(3, learning_rate=1) == [1.0] * 3
+    warm = rates(6, learning_rate=0.8, warmup_steps=4)
+    np.testing.assert_allclose(warm, [0, 0.2, 0.4, 0.6, 0.8, 0.8], 1e-6)
+    cosine = rates(4, updates=6, learning_rate=2, schedule="cosine")
+    expected = 1 + np.cos(np.pi * np.array([0, 1, 2, 3, 4, 4]) / 4)
+    np.testing.assert_allclose(cosine, expected, atol=1e-6)
+    both = rates(6, 7, learning_rate=2.0, schedule="cosine", warmup_steps=2)
+    expected = [0, 1, *expected[:5]]
+    np.testing.assert_allclose(both, expected, atol=1e-6)
+
+
+def test_optimizers():
+    adagrad = make_optimizer(make_settings(), 10)
+    assert adagrad.initial_accumulator_value == 1.0
+    assert adagrad.epsilon == 0.0
+    assert adagrad.global_clipnorm == 10.0
+    assert adagrad.gradient_accumulation_steps is None
+    adam = make_optimizer(
+        make_settings(optimizer="adam", clip_norm=None, accumulation_steps=4),
+        10,
+        num_replicas=2,
+    )
+    assert type(adam).__name__ == "Adam"
+    assert adam.global_clipnorm is None
+    assert adam.gradient_accumulation_steps == 4
+    assert make_optimizer(make_settings(), 10, 2).global_clipnorm == 5.0

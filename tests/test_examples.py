@@ -1,0 +1,123 @@
+"""The programs in `examples/`, on texts and models as small as can be."""
+
+import runpy
+import sys
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from small_models import make_elmo
+
+from keras_elmo import batch_to_ids
+from keras_elmo import save_bilm_weights
+
+TEXT = """\
+The children play in the garden .
+The play had a first night .
+The children play in the park .
+The play had a second night .
+Now play it again .
+
+They play cards at the friendliest bank .
+They play cards at the friendliest bank .
+"""
+SOURCE = "The children play in the garden ."
+
+
+@pytest.fixture
+def elmo():
+    return make_elmo()
+
+
+@pytest.fixture
+def arguments(elmo, tmp_path):
+    model = tmp_path / "model"
+    model.mkdir()
+    save_bilm_weights(elmo, model / "options.json", model / "weights.hdf5")
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT)
+    return ["--model", model, "--text", text, "--words", "play"]
+
+
+def run(monkeypatch, *arguments):
+    path = str(ROOT / "examples" / "neighbours.py")
+    monkeypatch.setattr(sys, "argv", [path, *map(str, arguments)])
+    runpy.run_path(path, run_name="__main__")
+
+
+def cosines(elmo, text, place, layer):
+    """Of the word at `place` of `SOURCE` with those of another sentence."""
+    source, other = (
+        np.asarray(elmo.all_layers(batch_to_ids([s.split()], 12)))[0, layer]
+        for s in (SOURCE, text)
+    )
+    source = source[place] / np.linalg.norm(source[place])
+    return other @ source / np.linalg.norm(other, axis=-1)
+
+
+@pytest.mark.parametrize("same_word", [False, True])
+def test_neighbours_are_the_nearest_by_layer(
+    elmo, arguments, monkeypatch, capsys, same_word
+):
+    options = ["--same-word"] if same_word else []
+    run(monkeypatch, *arguments, *options, "--source", SOURCE)
+    shown = capsys.readouterr().out.split("\nThe children [play]")[1]
+    found = [line.split() for line in shown.splitlines() if "[" in line]
+    others = set(TEXT.splitlines()) - {SOURCE, ""}
+    for layer in (1, 2):
+        expected = []
+        for text in others:
+            values = cosines(elmo, text, 2, layer)
+            if same_word:
+                words = np.array(text.split())
+                values = np.where(words == "play", values, -2)
+            expected.append((values.max(), text.split()[values.argmax()]))
+        expected.sort(reverse=True)
+        lines = [line for line in found if line[0] == str(layer)]
+        assert len(lines) == len(others)
+        for line, (cosine, word) in zip(lines, expected):
+            assert abs(float(line[1]) - cosine) < 6e-4
+            assert f"[{word}]" in line
+            assert word == "play" or not same_word
+
+
+def test_neighbours_of_an_invented_word_are_known_ones(
+    elmo, arguments, monkeypatch, capsys
+):
+    run(monkeypatch, *arguments, "--invented", "unfriendliest", "--top", 1)
+    shown = capsys.readouterr().out
+    words = sorted(set(TEXT.split()))
+    vectors = np.asarray(elmo.token_encoder(batch_to_ids([words], 12)))[0]
+    vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    query = batch_to_ids([["unfriendliest"]], 12)
+    query = np.asarray(elmo.token_encoder(query))[0, 0]
+    expected = words[(vectors @ query).argmax()]
+    assert f"unfriendliest (0 times): {expected} " in shown
+    assert "play (7 times): " in shown
+
+
+def test_neighbours_are_drawn(arguments, monkeypatch, tmp_path):
+    reason = "matplotlib, of the extra `examples`, is not installed."
+    plt = pytest.importorskip("matplotlib.pyplot", reason=reason)
+    path = tmp_path / "picture.png"
+    formula = r"play with $ \nothing $ ."  # Would not do as one.
+    sources = ["--source", SOURCE, "--source", formula]
+    run(monkeypatch, *arguments, *sources, "--picture", path)
+    height, width, _ = plt.imread(path).shape
+    assert width > height > 300
+    assert plt.imread(path)[..., :3].std() > 0.02
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (["--words", "bark"], "'bark' must be in 1 to 4 --source sentences"),
+        (["--words", "spring"], "None of the sentences has the word 'spring'"),
+    ],
+)
+def test_words_that_are_nowhere_are_named(
+    arguments, monkeypatch, capsys, changed, message
+):
+    with pytest.raises(SystemExit) as error:
+        run(monkeypatch, *arguments, *changed)
+    assert message in capsys.readouterr().err + str(error.value)
