@@ -5,7 +5,7 @@ it, reloads it in a new process, and exports it for TensorFlow Serving.
 
     python examples/quickstart.py --options options.json --weights weights.hdf5
 
-Without files it uses a small untrained model, so that all steps can be seen.
+Without files it uses the small English model that the package ships.
 """
 
 import argparse
@@ -45,18 +45,10 @@ print(model.predict(ids, verbose=0)[0].argmax(-1).tolist())
 
 def load_elmo(options, weights):
     if options:
-        print(f"Loading {options} and {weights}")
+        print(f"Loading {options} and {weights or 'its weights'}")
         return keras_elmo.ElmoLayer.from_bilm(options, weights)
-    print(
-        "No files given: using a small model with RANDOM weights. Pass "
-        "OPTIONS=... and WEIGHTS=... for a trained one."
-    )
-    return keras_elmo.ElmoLayer(
-        keras_elmo.CharCNNEmbedding(
-            64, [(1, 16), (2, 32), (3, 64)], num_highways=1
-        ),
-        keras_elmo.BiLMEncoder(units=128, projection_dim=64),
-    )
+    print('Loading the preset "english_tiny"')
+    return keras_elmo.ElmoLayer.from_preset("english_tiny")
 
 
 def read(tagged):

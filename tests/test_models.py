@@ -277,7 +277,7 @@ def snippets(tmp_path, monkeypatch):
 def test_the_readme_on_the_layer(snippets):
     names = {}
     exec(snippets[0], names)
-    assert names["vectors"].shape == (2, 3, 12)
+    assert names["vectors"].shape == (2, 3, 256)
     assert np.all(names["vectors"][1, 2] == 0)
     assert names["model"].output_shape == (None, None, 5)
     model = names["model"]

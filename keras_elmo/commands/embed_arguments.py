@@ -50,7 +50,7 @@ def add_parser(commands, run):
     add(
         "--model",
         help="a folder or .zip with options.json and one .hdf5; or one of "
-        f"{', '.join(PRESETS)}, which is downloaded once",
+        f"{', '.join(PRESETS)}, which is in the package or downloaded once",
     )
     add("--options", metavar="FILE", help="in place of --model, its two files")
     add("--weights", metavar="FILE", help="goes with --options")

@@ -49,6 +49,13 @@ _ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
 _CONTRIBUTED = "none stated for the weights; contributed to AllenNLP"
 
 PRESETS = {
+    "english_tiny": _shipped(
+        "english_tiny",
+        6,
+        "English novels, speeches, web and encyclopedia, 4.8 M tokens; 3.0 M "
+        "parameters, 256 wide",
+        "Apache 2.0; the text's licences are in the model's card",
+    ),
     "original": _published(
         "2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway",
         "",

@@ -13,6 +13,16 @@ def fan_in_normal():
     )
 
 
+def joint_glorot_uniform(features, state, gates):
+    """Glorot's uniform, of a kernel `(features + state, gates)` cut in two.
+
+    As TensorFlow's LSTM cells, and so biLMs, are initialised. Far larger values
+    let a stack find a second, worse state to stay in, when it starts from zero.
+    """
+    limit = (6 / (features + state + gates)) ** 0.5
+    return keras.initializers.RandomUniform(-limit, limit)
+
+
 @contextlib.contextmanager
 def leave_out_random_values():
     """Builds large matrices as zeros: their values come from a file next.

@@ -7,8 +7,8 @@ from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.arguments import check_limit
-from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix
+from keras_elmo.layers.initializers import joint_glorot_uniform
 
 
 class LSTMWeights(NamedTuple):
@@ -121,14 +121,21 @@ class ProjectedLSTMCell(keras.layers.Layer):
         # TensorFlow's own cells and in biLM weight files (Keras' LSTM has
         # input, forget, new input, output).
         gates = 4 * self.units
+        features = input_shape[-1]
+
+        def initializer():
+            return for_large_matrix(
+                joint_glorot_uniform(features, self.output_size, gates)
+            )
+
         self.kernel = self.add_weight(
-            shape=(input_shape[-1], gates),
-            initializer=for_large_matrix(fan_in_normal()),
+            shape=(features, gates),
+            initializer=initializer(),
             name="kernel",
         )
         self.recurrent_kernel = self.add_weight(
             shape=(self.output_size, gates),
-            initializer=for_large_matrix(fan_in_normal()),
+            initializer=initializer(),
             autocast=False,
             name="recurrent_kernel",
         )
@@ -138,7 +145,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         if self.has_projection:
             self.projection_kernel = self.add_weight(
                 shape=(self.units, self.projection_dim),
-                initializer=for_large_matrix(fan_in_normal()),
+                initializer=for_large_matrix("glorot_uniform"),
                 autocast=False,
                 name="projection_kernel",
             )

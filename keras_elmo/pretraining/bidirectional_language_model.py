@@ -199,7 +199,8 @@ class BidirectionalLanguageModel(keras.Model):
     def sampled_losses_of(self, hidden, targets, seed):
         """Estimates of the losses, by the sampled softmax.
 
-        Both directions are compared with the same candidates.
+        Each direction is compared with candidates of its own, unless `seed` is
+        an integer.
 
         Args:
             hidden: As for `losses_of`.
@@ -209,16 +210,19 @@ class BidirectionalLanguageModel(keras.Model):
         Returns:
             As `losses_of`.
         """
-        time, batch, dim = ops.shape(hidden[0])
-        rows = ops.concatenate([ops.reshape(h, (-1, dim)) for h in hidden])
-        words = ops.concatenate(
-            [ops.reshape(ops.transpose(w), (-1,)) for w in targets]
-        )
-        losses = self.softmax.sampled_losses(
-            rows, words, seed, self._tied_kernel()
-        )
-        losses = ops.reshape(losses, (2, time, batch))
-        return [ops.transpose(losses[0]), ops.transpose(losses[1])]
+        kernel = self._tied_kernel()
+        losses = []
+        for h, words in zip(hidden, targets):
+            time, batch, dim = ops.shape(h)
+            # Apart, so that the two directions can be computed side by side.
+            loss = self.softmax.sampled_losses(
+                ops.reshape(h, (-1, dim)),
+                ops.reshape(ops.transpose(words), (-1,)),
+                seed,
+                kernel,
+            )
+            losses.append(ops.transpose(ops.reshape(loss, (time, batch))))
+        return losses
 
     def get_initial_state(self, batch_size):
         """Returns the list of zero states that a text starts from."""

@@ -5,8 +5,8 @@ import tensorflow as tf
 from keras_elmo.text.character_ids import BEGIN_WORD
 from keras_elmo.text.character_ids import END_WORD
 from keras_elmo.text.character_ids import PADDING
-from keras_elmo.text.character_ids import checked_width
 from keras_elmo.text.character_ids import boundary_ids
+from keras_elmo.text.character_ids import checked_width
 
 
 def character_ids_in_graph(

@@ -55,6 +55,7 @@ def check_same(loaded, elmo):
 
 def test_names():
     assert set(PRESETS) == {
+        "english_tiny",
         "original",
         "5.5B",
         "medium",

@@ -93,6 +93,19 @@ def test_all_words_are_there_once(number):
         assert not np.any(log_expected)
 
 
+@pytest.mark.parametrize("value", [0.0, 1 - 2**-24])
+def test_a_unit_is_its_words_from_its_start_to_its_end(monkeypatch, value):
+    monkeypatch.setattr(
+        keras.random,
+        "uniform",
+        lambda shape, dtype, seed: ops.full(shape, value, dtype),
+    )
+    words, _ = draw(LogUniformCandidates(50, 50), 0)
+    np.testing.assert_array_equal(words, np.arange(50))
+    words, _ = draw(LogUniformCandidates(50, 1), 0)
+    np.testing.assert_array_equal(words, [49 if value else 0])
+
+
 def test_words_with_a_count_of_one_are_always_there():
     candidates = LogUniformCandidates(1000, 990)
     certain = np.flatnonzero(candidates.expected_counts == 1)

@@ -176,15 +176,6 @@ def test_more_steps_go_on(corpus, tmp_path, unbroken):
             np.testing.assert_array_equal(arrays[key], array)
 
 
-def test_epochs(corpus, tmp_path):
-    # 396 or so tokens and marks, 20 of them a step.
-    count = sum(len(s) + 1 for s in read_sentences(f"{corpus}/shard-*"))
-    losses = Losses()
-    settings = make_settings(steps=None, epochs=0.3)
-    train(corpus, tmp_path, settings, heldout=False, report=losses)
-    assert len(losses.of) == math.ceil(0.3 * count / 20)
-
-
 ALL_AT_ONCE = {
     "dtype": "mixed_bfloat16",
     "accumulation_steps": 2,

@@ -1,0 +1,210 @@
+import json
+import shutil
+
+import h5py
+import keras
+import numpy as np
+import pytest
+from hdf5_arrays import all_arrays
+from keras import ops
+from pretraining.small_language_models import make_model
+from pretraining.small_trainings import OPTIONS
+from pretraining.small_trainings import WORD_OPTIONS
+from small_models import randomize
+
+from keras_elmo import ElmoLayer
+from keras_elmo.pretraining.model_files import load_language_model
+from keras_elmo.pretraining.model_files import make_language_model
+from keras_elmo.pretraining.model_files import read_model_options
+from keras_elmo.pretraining.model_files import save_language_model
+from keras_elmo.text.vocabulary import Vocabulary
+
+WORDS = 20
+TRAINING = {"batch_size": 3, "unroll_steps": 5, "all_clip_norm_val": None}
+FILES = {"options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"}
+
+
+def make_vocabulary(size=WORDS):
+    words = [b"<S>", b"</S>", b"<UNK>", *(b"w%d" % i for i in range(size))]
+    return Vocabulary(words[:size])
+
+
+def weights_of(model):
+    return [ops.convert_to_numpy(v) for v in model.weights]
+
+
+def check_equal(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.fixture(scope="module", params=["characters", "words", "tied words"])
+def saved(request, tmp_path_factory):
+    """A folder with a model that was saved, and the model."""
+    options = {
+        "characters": OPTIONS,
+        "words": {**WORD_OPTIONS, "share_embedding_softmax": False},
+        "tied words": WORD_OPTIONS,
+    }[request.param]
+    model = make_language_model(options, WORDS)
+    randomize(model)
+    folder = tmp_path_factory.mktemp("model")
+    save_language_model(model, make_vocabulary(), TRAINING, folder)
+    return folder, model
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    """A copy of it, to be changed."""
+    return shutil.copytree(saved[0], tmp_path / "model")
+
+
+def test_what_the_options_say_is_made():
+    model = make_language_model({**OPTIONS, "n_tokens_vocab": 7}, WORDS)
+    assert model.built
+    assert model.vocabulary_size == WORDS
+    assert (model.num_negatives, model.dropout) == (8, 0.1)
+    assert not model.share_embedding_softmax
+    assert model.encoder.units == 8
+    assert model.token_encoder.token_shape == (8,)
+    model = make_language_model(WORD_OPTIONS, WORDS, "mixed_bfloat16")
+    assert model.share_embedding_softmax
+    assert model.token_encoder.num_tokens == WORDS
+    for layer in (model, model.token_encoder, model.encoder, model.softmax):
+        assert layer.compute_dtype == "bfloat16"
+
+
+def test_a_model_is_loaded_as_it_was_saved(saved):
+    folder, model = saved
+    assert {path.name for path in folder.iterdir()} == FILES
+    loaded, vocabulary, options = load_language_model(folder)
+    assert vocabulary == make_vocabulary()
+    check_equal(weights_of(loaded), weights_of(model))
+    assert loaded.num_negatives == 8
+    assert loaded.dropout == 0.1
+    assert loaded.share_embedding_softmax == model.share_embedding_softmax
+    content = json.loads((folder / "options.json").read_text())
+    assert options == content
+    assert content["n_tokens_vocab"] == WORDS
+    assert (content["batch_size"], content["unroll_steps"]) == (3, 5)
+    assert "all_clip_norm_val" not in content
+    # The one matrix is not there twice.
+    keys = set(all_arrays(folder / "softmax.hdf5"))
+    tied = model.share_embedding_softmax
+    assert keys == ({"softmax/b"} if tied else {"softmax/W", "softmax/b"})
+
+
+def test_options_and_vocabulary_alone(saved, folder):
+    options, vocabulary = read_model_options(folder)
+    assert options == json.loads((folder / "options.json").read_text())
+    assert vocabulary == make_vocabulary()
+    (folder / "vocab.txt").unlink()
+    assert read_model_options(folder) == (options, None)
+
+
+def test_a_model_that_was_saved_is_a_bilm(tmp_path):
+    model = make_model()
+    save_language_model(model, make_vocabulary(), {}, tmp_path)
+    elmo = ElmoLayer.from_bilm(tmp_path)
+    for layer, other in (
+        (elmo.token_encoder, model.token_encoder),
+        (elmo.encoder, model.encoder),
+    ):
+        check_equal(weights_of(layer), weights_of(other))
+
+
+def test_half_of_the_size(saved, tmp_path):
+    _, model = saved
+    save_language_model(
+        model, make_vocabulary(), TRAINING, tmp_path, dtype="float16"
+    )
+    loaded = load_language_model(tmp_path).model
+    halves = [w.astype("float16") for w in weights_of(model)]
+    check_equal(weights_of(loaded), [h.astype("float32") for h in halves])
+    with h5py.File(tmp_path / "softmax.hdf5") as store:
+        assert store["softmax/b"].dtype == "float16"
+
+
+def test_other_options_and_another_dtype(saved):
+    folder, model = saved
+    options = {**read_model_options(folder)[0], "dropout": 0.3}
+    loaded, _, found = load_language_model(
+        folder, dtype="mixed_bfloat16", options=options
+    )
+    assert loaded.dropout == found["dropout"] == 0.3
+    assert loaded.compute_dtype == "bfloat16"
+    check_equal(weights_of(loaded), weights_of(model))
+
+
+def test_a_new_softmax(saved):
+    folder, model = saved
+    if model.token_encoder.token_shape:
+        vocabulary = make_vocabulary(12)
+    else:
+        # The words that are read stay the same ones.
+        vocabulary = make_vocabulary()
+    keras.utils.set_random_seed(1)
+    loaded, found, options = load_language_model(
+        folder, vocabulary, new_softmax=True
+    )
+    assert found is vocabulary
+    assert options["n_tokens_vocab"] == len(vocabulary)
+    for name in ("token_encoder", "encoder"):
+        one, other = getattr(loaded, name), getattr(model, name)
+        check_equal(weights_of(one), weights_of(other))
+    assert not np.any(loaded.softmax.bias)
+    assert loaded.softmax.bias.shape == (len(vocabulary),)
+    if loaded.softmax.has_kernel:
+        kernel = ops.convert_to_numpy(loaded.softmax.kernel)
+        assert kernel.shape == (len(vocabulary), 4)
+        assert 0.3 < kernel.std() < 0.7
+
+
+def test_what_is_missing_is_told(saved, folder):
+    for name, match in (
+        ("softmax.hdf5", "has no softmax.*pass --new-softmax"),
+        ("vocab.txt", r"has no vocab\.txt beside it.*--vocabulary"),
+    ):
+        (folder / name).unlink()
+        with pytest.raises(ValueError, match=match) as info:
+            load_language_model(folder)
+        assert f"'{folder}'" in str(info.value)
+    loaded = load_language_model(folder, make_vocabulary(), new_softmax=True)
+    assert len(loaded.vocabulary) == WORDS
+
+
+def test_another_vocabulary_is_refused(saved):
+    folder, _ = saved
+    match = f"as many words as the vocabulary, 19. Received: {WORDS}"
+    with pytest.raises(ValueError, match=match):
+        load_language_model(folder, make_vocabulary(19))
+
+
+def test_an_error_leaves_each_file_whole(saved, folder, monkeypatch):
+    _, model = saved
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    real = h5py.Group.create_dataset
+
+    def create_dataset(self, key, **kwargs):
+        if key == "softmax/b":
+            raise OSError("no room")
+        return real(self, key, **kwargs)
+
+    monkeypatch.setattr(h5py.Group, "create_dataset", create_dataset)
+    with pytest.raises(OSError, match="no room"):
+        save_language_model(model, make_vocabulary(), TRAINING, folder)
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+
+
+def test_a_checkpoint_of_bilm_tfs_training(shared):
+    folder = shared / "reference/bilm_tf_checkpoint"
+    model, vocabulary, options = load_language_model(folder)
+    assert len(vocabulary) == options["n_tokens_vocab"] == 1503
+    assert model.num_negatives == 256
+    # The dump that bilm-tf made of it.
+    dump = ElmoLayer.from_bilm(folder / "options.json", folder / "weights.hdf5")
+    check_equal(weights_of(model.encoder), weights_of(dump.encoder))
+    check_equal(weights_of(model.token_encoder), weights_of(dump.token_encoder))
+    assert np.abs(model.softmax.kernel).max() > 0.1
+    assert np.abs(model.softmax.bias).max() > 0.1

@@ -1,0 +1,201 @@
+"""Trainings that begin with a trained model, and when they do what."""
+
+import json
+import math
+import shutil
+
+import keras
+import numpy as np
+import pytest
+from hdf5_arrays import all_arrays
+from pretraining.small_trainings import OPTIONS
+from pretraining.small_trainings import Losses
+from pretraining.small_trainings import make_settings
+from pretraining.small_trainings import read_log
+from pretraining.small_trainings import snapshot
+from pretraining.small_trainings import train
+from pretraining.small_trainings import write_corpus
+
+from keras_elmo.pretraining.model_files import read_model_options
+from keras_elmo.pretraining.pretrain import Plan
+from keras_elmo.pretraining.pretrain import pretrain
+from keras_elmo.pretraining.shards import read_sentences
+
+# Steps that change nothing: the rate is next to nothing.
+STILL = {"steps": 1, "learning_rate": 1e-30}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
+
+
+@pytest.fixture(scope="module")
+def trained(corpus, tmp_path_factory):
+    """The folder of a training that is over."""
+    folder = tmp_path_factory.mktemp("trained") / "out"
+    assert train(corpus, folder, make_settings(steps=3), heldout=False)
+    return folder
+
+
+def new_text(folder):
+    """A corpus in which some words are those of the other."""
+    folder.mkdir()
+    (folder / "shard-0").write_text("w1 w2 w3 another w4\n" * 30)
+    (folder / "heldout").write_text("w3 w2 another\n")
+    return folder
+
+
+def check_same_arrays(found, expected, names):
+    for name in names:
+        arrays = all_arrays(found / name)
+        others = all_arrays(expected / name)
+        assert set(arrays) == set(others)
+        for key, array in arrays.items():
+            np.testing.assert_allclose(array, others[key], rtol=0, atol=1e-20)
+
+
+def test_a_training_that_begins_with_anothers_state(trained, tmp_path):
+    before = snapshot(trained)
+    text = new_text(tmp_path / "text")
+    output = tmp_path / "out"
+    options, vocabulary = read_model_options(trained)
+    settings = make_settings(options=options, **STILL)
+    assert train(text, output, settings, initial=trained)
+    check_same_arrays(output, trained, ["weights.hdf5", "softmax.hdf5"])
+    # All its words are there, the new text's others are not.
+    assert (output / "vocab.txt").read_bytes() == before["vocab.txt"]
+    assert b"another" not in vocabulary.words
+    # It goes on from its own state.
+    settings = make_settings(options=options, steps=4)
+    losses = Losses()
+    assert train(text, output, settings, initial=trained, report=losses)
+    assert list(losses.of) == [2, 3, 4]
+    assert snapshot(trained) == before
+    weights = [all_arrays(f / "weights.hdf5") for f in (output, trained)]
+    assert any((weights[0][key] != weights[1][key]).any() for key in weights[0])
+
+
+def test_a_training_that_begins_with_a_checkpoint_of_bilm_tf(shared, tmp_path):
+    folder = shared / "reference/bilm_tf_checkpoint"
+    expected = json.loads((folder / "expected.json").read_text())
+    output = tmp_path / "out"
+    settings = make_settings(
+        options=read_model_options(folder)[0],
+        batch_size=16,
+        unroll_steps=20,
+        **STILL,
+    )
+    assert pretrain(
+        folder / "heldout.txt",
+        output,
+        settings,
+        heldout=folder / "heldout.txt",
+        initial=folder,
+        plan=Plan(heldout_rows=1),
+    )
+    (found,) = [
+        entry["heldout_perplexity"]
+        for entry in read_log(output)
+        if "heldout_perplexity" in entry
+    ]
+    assert found == pytest.approx(expected["heldout_perplexity"], rel=1e-5)
+    check_same_arrays(output, folder, ["weights.hdf5"])
+
+
+def test_a_training_that_begins_with_a_bilm_alone(trained, tmp_path):
+    bilm = tmp_path / "bilm"
+    bilm.mkdir()
+    for name in ("options.json", "weights.hdf5"):
+        shutil.copy(trained / name, bilm)
+    text = new_text(tmp_path / "text")
+    settings = make_settings(options=read_model_options(bilm)[0], **STILL)
+    for name in ("first", "second"):
+        output = tmp_path / name
+        keras.utils.set_random_seed(len(name))
+        assert train(
+            text, output, settings, False, initial=bilm, new_softmax=True
+        )
+        check_same_arrays(output, bilm, ["weights.hdf5"])
+        words = (output / "vocab.txt").read_text().split()
+        assert words[:3] == ["<S>", "</S>", "<UNK>"]
+        assert set(words[3:]) == {"w1", "w2", "w3", "w4", "another"}
+    check_same_arrays(output, tmp_path / "first", ["softmax.hdf5"])
+    kernel = all_arrays(output / "softmax.hdf5")["softmax/W"]
+    assert kernel.shape == (8, 4)
+    assert 0.2 < kernel.std() < 0.9
+
+
+def test_a_model_without_a_softmax_is_refused(trained, tmp_path):
+    text = new_text(tmp_path / "text")
+    bilm = shutil.copytree(trained, tmp_path / "bilm")
+    (bilm / "softmax.hdf5").unlink()
+    settings = make_settings(options=read_model_options(bilm)[0])
+    for _ in range(2):
+        with pytest.raises(ValueError, match="has no softmax") as info:
+            train(text, tmp_path / "out", settings, initial=bilm)
+        assert "--new-softmax" in str(info.value)
+    # Nothing was begun.
+    assert train(text, tmp_path / "out", make_settings(steps=1), False)
+
+
+def test_a_vocabulary_of_another_size_is_refused(trained, tmp_path):
+    text = new_text(tmp_path / "text")
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("<S>\n</S>\n<UNK>\n")
+    settings = make_settings(options=read_model_options(trained)[0])
+    with pytest.raises(ValueError, match="as many words as the vocabulary, 3"):
+        train(
+            text,
+            tmp_path / "out",
+            settings,
+            initial=trained,
+            vocabulary=vocabulary,
+        )
+
+
+def test_a_model_of_other_sizes_is_refused(trained, tmp_path):
+    text = new_text(tmp_path / "text")
+    lstm = {**OPTIONS["lstm"], "dim": 9}
+    settings = make_settings(options={**OPTIONS, "lstm": lstm})
+    with pytest.raises(ValueError, match=r"weights\.hdf5"):
+        train(text, tmp_path / "out", settings, initial=trained)
+
+
+def test_epochs_and_plans(corpus, tmp_path):
+    # Each sentence has a mark to predict, too.
+    sentences = read_sentences(f"{corpus}/shard-*")
+    epoch = sum(len(words) + 1 for words in sentences) / 20
+
+    class Note(Losses):
+        def begun(self, step, schedule, tokens):
+            self.schedule = schedule
+
+    report = Note()
+    settings = make_settings(steps=None, epochs=0.2)
+    assert train(corpus, tmp_path, settings, False, report=report, plan=Plan())
+    assert report.schedule.total == len(report.of) == math.ceil(0.2 * epoch)
+    assert report.schedule.evaluate_every == math.ceil(epoch)
+
+
+def test_an_empty_corpus_is_refused(tmp_path):
+    (tmp_path / "shard-0").write_text("")
+    with pytest.raises(ValueError, match="corpus must have a sentence"):
+        train(tmp_path, tmp_path / "out", heldout=False)
+
+
+def test_a_vocabulary_that_is_made(corpus, tmp_path):
+    train(
+        corpus,
+        tmp_path,
+        make_settings(steps=1),
+        heldout=False,
+        min_count=4,
+        max_vocabulary=10,
+    )
+    words = (tmp_path / "vocab.txt").read_text().split()
+    assert len(words) == 10
+    text = [w.decode() for s in read_sentences(f"{corpus}/shard-*") for w in s]
+    counts = [text.count(word) for word in words[3:]]
+    assert counts == sorted(counts, reverse=True)
+    assert min(counts) >= 4
