@@ -28,6 +28,7 @@ _TYPED = (
     "warmup_steps",
     "clip_norm",
     "accumulation_steps",
+    "reset_rate",
     "full_softmax",
     "dtype",
     "seed",

@@ -70,6 +70,16 @@ def add_training_arguments(group):
         help=_told("accumulation_steps", "windows for each update"),
     )
     add(
+        "--reset-rate",
+        type=float,
+        metavar="RATE",
+        help=_told(
+            "reset_rate",
+            "how often a row starts from a zero state, as each sentence does "
+            "that ElmoLayer reads",
+        ),
+    )
+    add(
         "--full-softmax",
         action="store_true",
         default=None,

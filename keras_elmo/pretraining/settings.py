@@ -43,6 +43,11 @@ class Settings:
     row's tokens, averaged over rows and directions, as in bilm-tf"""
     accumulation_steps: int = 1
     """Windows whose gradients are averaged for one update"""
+    reset_rate: float = 0.0
+    """How often a row's LSTM state is set to zero before a window. With 0, as
+    in bilm-tf, only the first window starts from zero, and a model may come out
+    that is well only in states far from it; but a sentence that is read on its
+    own starts from zero"""
     full_softmax: bool = False
     """Whether training too has the full softmax"""
     dtype: str = "float32"
@@ -59,6 +64,7 @@ class Settings:
             )
         for name in ("warmup_steps", "seed"):
             self._check(name, _is_integer_from(0), "an integer of at least 0")
+        self._check("reset_rate", _is_rate, "a number from 0 to 1")
         for name in ("epochs", "learning_rate"):
             self._check(name, _is_positive, "a positive number")
         if self.clip_norm is not None:
@@ -98,6 +104,10 @@ def _is_integer_from(low):
         return is_integer and value >= low
 
     return check
+
+
+def _is_rate(value):
+    return isinstance(value, (int, float)) and 0 <= value <= 1
 
 
 def _is_positive(value):
@@ -147,5 +157,6 @@ RECIPES = {
         learning_rate=4e-3,
         schedule="cosine",
         warmup_steps=100,
+        reset_rate=0.05,
     ),
 }

@@ -1,5 +1,6 @@
 """One step of a training, on one device or several. TensorFlow only."""
 
+import keras
 import tensorflow as tf
 
 from keras_elmo.pretraining.counted_seed import CountedSeed
@@ -97,12 +98,21 @@ class TrainingStep:
         count = self._strategy.num_replicas_in_sync
         seed = CountedSeed(self._settings.seed, step * count + replica)
         targets = tf.unstack(targets)
+        state = _reset_rows(state, self._settings.reset_rate, seed)
         hidden, state = model.predict_hidden(tf.unstack(inputs), state, seed)
         if self._settings.full_softmax:
             losses = model.losses_of(hidden, targets)
         else:
             losses = model.sampled_losses_of(hidden, targets, seed)
         return tf.add_n([tf.reduce_mean(x) for x in losses]) / 2, state
+
+
+def _reset_rows(state, rate, seed):
+    """Sets all states `(rows, ...)` of some rows to zero."""
+    if not rate:
+        return state
+    draws = keras.random.uniform((state[0].shape[0], 1), seed=seed)
+    return [x * tf.cast(draws >= rate, x.dtype) for x in state]
 
 
 def _with_distinct_rows(gradient):

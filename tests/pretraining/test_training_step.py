@@ -195,6 +195,32 @@ def test_draws_depend_on_the_seed_and_the_steps_number_alone():
     assert len({*first, *losses(runs[1], [4, 5, 6])}) == 6
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.5, 1.0])
+def test_rows_start_from_zero_at_the_rate(rate):
+    options = {**KINDS["characters"][0], "dropout": 0.0}
+    settings = {"options": options, "full_softmax": True, "batch_size": 64}
+    run = Run(learning_rate=1e-12, reset_rate=rate, **settings)
+    as_it_was = Run(learning_rate=1e-12, **settings)
+    window = run.window()
+    zero = run.state
+    full = [tf.ones_like(x) for x in zero]
+
+    def first_output(state):
+        hidden, _ = run.model.predict_hidden(tf.unstack(window[0]), state)
+        return hidden[0][0].numpy()  # (rows, projection)
+
+    loss = run.make_step(*window, full, 3)[0]
+    from_zero, from_full = (
+        as_it_was.make_step(*window, state, 3)[0] for state in (zero, full)
+    )
+    assert np.any(first_output(zero) != first_output(full))
+    if rate == 0.5:
+        assert min(from_zero, from_full) < loss < max(from_zero, from_full)
+    else:
+        expected = from_zero if rate else from_full
+        np.testing.assert_allclose(loss, expected, rtol=1e-6)
+
+
 def test_half_precision():
     run = Run(dtype="mixed_bfloat16", optimizer="adam")
     before = run.weights()
