@@ -46,8 +46,8 @@ def check_directions_are_blind(function, x):
             assert np.all(gradient[0, hidden] == 0)
 
 
-def weight_gradients(layer, loss, *args):
-    """Loss and gradients of `loss(layer(*args))` for its trainable weights.
+def weight_gradients(layer, loss, *args, **kwargs):
+    """Loss and gradients of `loss(layer(...))` for its trainable weights.
 
     Returns a float and a dictionary from a variable's `path` to an array.
     """
@@ -57,7 +57,7 @@ def weight_gradients(layer, loss, *args):
         import tensorflow as tf
 
         with tf.GradientTape() as tape:
-            value = loss(layer(*args))
+            value = loss(layer(*args, **kwargs))
         found = tape.gradient(value, [v.value for v in variables])
         found = [tf.convert_to_tensor(g) for g in found]
     elif backend == "jax":
@@ -66,7 +66,7 @@ def weight_gradients(layer, loss, *args):
         frozen = [v.value for v in layer.non_trainable_variables]
 
         def function(values):
-            outputs, _ = layer.stateless_call(values, frozen, *args)
+            outputs, _ = layer.stateless_call(values, frozen, *args, **kwargs)
             return loss(outputs)
 
         value, found = jax.value_and_grad(function)(
@@ -74,7 +74,7 @@ def weight_gradients(layer, loss, *args):
         )
     else:
         layer.zero_grad()
-        value = loss(layer(*args))
+        value = loss(layer(*args, **kwargs))
         value.backward()
         found = [v.value.grad for v in variables]
     return float(ops.convert_to_numpy(value)), {

@@ -8,6 +8,7 @@ from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops import sequences
 from keras_elmo.ops.fast_paths import CompiledWhenEager
+from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.fast_paths import scan_time
 from keras_elmo.ops.masks import as_mask
 
@@ -222,7 +223,13 @@ class BiLMEncoder(FreezableLayer):
         return outputs, state
 
     def run_directions(
-        self, inputs, state, carries_on=None, is_real=None, drop=None
+        self,
+        inputs,
+        state,
+        carries_on=None,
+        is_real=None,
+        drop=None,
+        training=False,
     ):
         """Runs the two stacks, each over tokens of its own.
 
@@ -238,6 +245,8 @@ class BiLMEncoder(FreezableLayer):
                 step leaves the state as it was. `None` if that does not matter.
             drop: Function from a layer's input tensor to what is left of it,
                 the dropout in training. The skip connection adds what is left.
+            training: Boolean, whether gradients will be taken. It changes no
+                result: TensorFlow keeps other things for them.
 
         Returns:
             For each layer the two stacks' outputs `(steps, batch,
@@ -255,6 +264,7 @@ class BiLMEncoder(FreezableLayer):
                 state[4 * layer : 4 * layer + 4],
                 carries_on,
                 is_real,
+                training,
             )
             if self.use_skip_connections and layer > 0:
                 hidden = [h + x for h, x in zip(hidden, both)]
@@ -361,7 +371,9 @@ def _one_less(num_steps):
     return ops.maximum(num_steps - 1, ops.minimum(num_steps, 1))
 
 
-def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
+def scan_both_directions(
+    cells, inputs, state, carries_on=None, is_real=None, training=False
+):
     """Runs a layer's two cells over time, side by side.
 
     Args:
@@ -370,6 +382,7 @@ def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
         state: List `[forward h, forward c, backward h, backward c]`.
         carries_on: As for `BiLMEncoder.run_directions`.
         is_real: As for `BiLMEncoder.run_directions`.
+        training: As for `BiLMEncoder.run_directions`.
 
     Returns:
         The outputs, two tensors `(steps, batch, projection)`, and the last
@@ -377,6 +390,8 @@ def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
     """
     flags = [flag for flag in (carries_on, is_real) if flag is not None]
     weights = [cell.read_weights() for cell in cells]
+    if training and not flags and fast_paths_enabled():
+        return _scan_in_training(cells, inputs, state, weights)
 
     def prepare(inputs):
         # The inputs' share of the gates needs no loop: one product for many
@@ -402,3 +417,14 @@ def scan_both_directions(cells, inputs, state, carries_on=None, is_real=None):
         return new
 
     return scan_time(step, state, [*inputs, *flags], (0, 2), prepare)
+
+
+def _scan_in_training(cells, inputs, state, weights):
+    outputs, last_state = [], []
+    for d, (cell, x, w) in enumerate(zip(cells, inputs, weights)):
+        hidden, c = cell.scan_in_training(
+            project_inputs(x, w), state[2 * d : 2 * d + 2], w
+        )
+        outputs.append(hidden)
+        last_state += [hidden[-1], c]
+    return outputs, last_state

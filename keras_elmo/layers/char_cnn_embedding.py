@@ -6,10 +6,14 @@ from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix
-from keras_elmo.ops.fast_paths import crop_constant_end
+from keras_elmo.ops.fast_paths import choose
 from keras_elmo.ops.fast_paths import map_distinct_rows
+from keras_elmo.ops.fast_paths import map_groups_by_length
+from keras_elmo.ops.fast_paths import varying_length
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.text import character_ids
+
+_TRAINING_GROUPS = 8
 
 PAPER_FILTERS = (
     (1, 32),
@@ -167,38 +171,48 @@ class CharCNNEmbedding(FreezableLayer):
         deviation = (width * self.embedding_dim) ** -0.5
         return keras.initializers.RandomNormal(stddev=deviation)
 
-    def call(self, inputs):
+    def call(self, inputs, training=None):
         inputs = check_ids(
             inputs, self.token_shape, character_ids.NUM_IDS, self.name
         )
         words = ops.reshape(inputs, (-1, self.max_characters_per_token))
-        vectors = map_distinct_rows(self._embed, words)  # (words, projection)
+
+        def embed(words):
+            return self._embed(words, training)
+
+        vectors = map_distinct_rows(embed, words)  # (words, projection)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
         return ops.reshape(vectors, shape)  # (..., projection)
 
-    def _embed(self, words):
-        widest = max(width for width, _ in self.filters)
-        words = crop_constant_end(words, widest)
-        x = embed_characters(words, self.embeddings)  # (words, chars, dim)
-        x = ops.concatenate(
-            [
-                self.activation(convolve_and_pool(x, kernel) + bias)
-                for kernel, bias in zip(self.conv_kernels, self.conv_biases)
-            ],
-            axis=-1,
-        )  # (words, filters)
+    def _embed(self, words, training):
+        # In training, where the maxima cost most, short words are apart.
+        groups = _TRAINING_GROUPS if training else 1
+        x = map_groups_by_length(self._convolve, words, groups)
         for highway in self.highways:
             x = highway(x)
         if self.has_projection:
             x = ops.matmul(x, self.projection_kernel) + self.projection_bias
         return x  # (words, projection)
 
+    def _convolve(self, words):
+        widest = max(width for width, _ in self.filters)
+        length = varying_length(words)
+        words = words[:, : length + widest]
+        x = embed_characters(words, self.embeddings)  # (words, chars, dim)
+        # Of the windows that lie in the constant end, one is enough.
+        x = choose(
+            length + widest <= self.max_characters_per_token,
+            lambda: convolve_and_pool(x, self.conv_kernels, length + 1),
+            lambda: convolve_and_pool(x, self.conv_kernels),
+        )
+        return self.activation(x + ops.concatenate(self.conv_biases))
+
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is not None:
             return previous_mask
         return ops.any(inputs, axis=-1)  # any id that is not 0
 
-    def compute_output_spec(self, inputs):
+    def compute_output_spec(self, inputs, training=None):
         check_ids(inputs, self.token_shape, character_ids.NUM_IDS, self.name)
         return super().compute_output_spec(inputs)
 
@@ -245,9 +259,43 @@ def embed_characters(words, embeddings):
     return ops.take(table, words, axis=0)
 
 
-def convolve_and_pool(x, kernel):
-    """Unpadded convolution of `x` (words, chars, dim), maximum over positions.
+def convolve_and_pool(x, kernels, positions=None):
+    """Unpadded convolutions of `x`, maximum over positions.
 
-    `kernel` is (width, dim, number); the result (words, number).
+    Args:
+        x: Tensor `(words, chars, dim)`.
+        kernels: List of tensors `(width, dim, number)`.
+        positions: How many windows of each width to look at, from the first on.
+            Defaults to all.
+
+    Returns:
+        Tensor `(words, sum of the numbers)`.
     """
-    return ops.max(ops.conv(x, kernel, padding="valid"), axis=1)
+    # With so few channels, a product of all windows is faster than `ops.conv`,
+    # and its gradient far more so.
+    if positions is not None:
+        widest = max(kernel.shape[0] for kernel in kernels)
+        shared = _shifted(x, widest, positions)
+    pooled = []
+    for kernel in kernels:
+        width, dim, number = kernel.shape
+        if positions is None:
+            count = ops.shape(x)[1] - width + 1
+            shifted = _shifted(x, width, count)
+        else:
+            count, shifted = positions, shared[:width]
+        windows = ops.concatenate(shifted, axis=-1)
+        kernel = ops.reshape(kernel, (width * dim, number))
+        convolved = ops.matmul(windows, kernel)  # (words * count, number)
+        convolved = ops.reshape(convolved, (-1, count, number))
+        pooled.append(ops.max(convolved, axis=1))
+    return ops.concatenate(pooled, axis=-1)
+
+
+def _shifted(x, width, count):
+    """The first, second, ... `width`-th element of `count` windows.
+
+    A list of tensors `(words * count, dim)`.
+    """
+    dim = x.shape[-1]
+    return [ops.reshape(x[:, i : i + count], (-1, dim)) for i in range(width)]

@@ -1,3 +1,4 @@
+import functools
 from typing import Any
 from typing import NamedTuple
 
@@ -200,6 +201,25 @@ class ProjectedLSTMCell(keras.layers.Layer):
             h = clip(ops.matmul(h, projection_kernel), self.proj_clip)
         return [h, c]
 
+    def scan_in_training(self, projected_inputs, states, weights):
+        """Runs all steps of a window, for gradients. TensorFlow only.
+
+        Args:
+            projected_inputs: Tensor `(time, batch, 4 * units)`.
+            states: As for `step`.
+            weights: As for `step`.
+
+        Returns:
+            The outputs `(time, batch, projection_dim)` and the last `c`.
+        """
+        window = _lstm_window(self.cell_clip, self.proj_clip)
+        return window(
+            projected_inputs,
+            *states,
+            weights.recurrent_kernel,
+            weights.projection_kernel,
+        )
+
     def get_initial_state(self, batch_size=None):
         return [
             ops.zeros((batch_size, size), dtype=dtype)
@@ -219,6 +239,14 @@ class ProjectedLSTMCell(keras.layers.Layer):
             "cell_clip": self.cell_clip,
             "proj_clip": self.proj_clip,
         }
+
+
+@functools.cache  # Compiled once for all cells alike.
+def _lstm_window(cell_clip, proj_clip):
+    from keras_elmo.ops.lstm_window import LSTMWindow
+
+    gates = functools.partial(lstm_gates, cell_clip=cell_clip)
+    return LSTMWindow(gates, proj_clip)
 
 
 def project_inputs(inputs, weights):

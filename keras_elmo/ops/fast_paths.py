@@ -62,27 +62,66 @@ def map_distinct_rows(function, rows):
     return tf.gather(function(distinct), index)  # (n, dim)
 
 
-def crop_constant_end(rows, window):
-    """Cuts the columns off in which no row changes any more.
+def map_groups_by_length(function, rows, groups):
+    """Applies `function` to groups of rows that are alike in length.
 
-    Enough of them stay for each window that lies in them to be there once, so
-    that a maximum over windows is the same.
+    A row's length is that of what comes before its constant end.
+
+    Args:
+        function: From `(n, width)` to `(n, dim)`, each row on its own.
+        rows: Integer tensor `(n, width)`.
+        groups: Integer, the number of groups.
+
+    Returns:
+        `function(rows)`, a tensor `(n, dim)`.
+    """
+    if groups == 1 or not fast_paths_enabled():
+        return function(rows)
+    import tensorflow as tf
+
+    order = tf.argsort(_varying_lengths(rows), stable=True)
+    rows = tf.gather(rows, order)
+    number = tf.shape(rows)[0]
+    ends = [number * i // groups for i in range(groups + 1)]
+    results = [function(rows[i:j]) for i, j in itertools.pairwise(ends)]
+    back = tf.math.invert_permutation(order)
+    return tf.gather(tf.concat(results, axis=0), back)
+
+
+def varying_length(rows):
+    """The number of columns before those in which no row changes any more.
 
     Args:
         rows: Integer tensor `(n, width)`.
-        window: Integer, the widest window.
 
     Returns:
-        The first columns of `rows`.
+        Integer or scalar tensor, at most `width`; other backends, where shapes
+        must be known, call all columns varying.
     """
     if not fast_paths_enabled():
-        return rows
+        return rows.shape[1]
     import tensorflow as tf
 
-    changes = tf.reduce_any(rows != rows[:, -1:], axis=0)  # (width,)
+    # There is no largest of no rows.
+    return tf.maximum(tf.reduce_max(_varying_lengths(rows)), 0)
+
+
+def choose(condition, if_true, if_false):
+    """Calls one of two functions, by a boolean or a boolean tensor."""
+    if isinstance(condition, bool):
+        return if_true() if condition else if_false()
+    import tensorflow as tf
+
+    return tf.cond(condition, if_true, if_false)
+
+
+def _varying_lengths(rows):
+    """Length of each row without the end in which it no longer changes."""
+    import tensorflow as tf
+
+    changes = rows != rows[:, -1:]  # (n, width)
     place = tf.range(1, rows.shape[1] + 1)
-    last = tf.reduce_max(tf.where(changes, place, 0))
-    return rows[:, : last + window]
+    return tf.reduce_max(tf.where(changes, place, 0), axis=1)  # (n,)
 
 
 class CompiledWhenEager:

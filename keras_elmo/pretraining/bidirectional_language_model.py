@@ -161,7 +161,9 @@ class BidirectionalLanguageModel(keras.Model):
                 for x in inputs
             ]
         )
-        vectors = self.token_encoder(ids)  # (2 * batch * time, projection)
+        vectors = self.token_encoder(
+            ids, training=seed is not None
+        )  # (2 * batch * time, projection)
         shape = (2, batch, time, self.encoder.output_dim)
         vectors = ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
         if initial_state is None:
@@ -172,9 +174,10 @@ class BidirectionalLanguageModel(keras.Model):
 
         drops = seed is not None and self.dropout > 0
         layers, state = self.encoder.run_directions(
-            [vectors[0], vectors[1]],
+            ops.unstack(vectors),
             initial_state,
             drop=drop if drops else None,
+            training=seed is not None,
         )
         hidden = [drop(h) for h in layers[-1]] if drops else layers[-1]
         return hidden, state

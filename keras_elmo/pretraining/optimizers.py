@@ -1,16 +1,15 @@
-"""The optimizer of a training, from its settings."""
+"""The optimizer of a training, from its settings. TensorFlow only."""
 
 import keras
+import tensorflow as tf
 
 
-def make_optimizer(settings, total_steps, num_replicas=1):
+def make_optimizer(settings, total_steps):
     """Makes Keras' optimizer.
 
     Args:
         settings: The `Settings`.
         total_steps: Integer, how many steps the training has.
-        num_replicas: Integer. The gradients of a replica are its share of the
-            sum over all, and so is the limit of their norm.
 
     Returns:
         A `keras.optimizers.Optimizer`.
@@ -22,15 +21,37 @@ def make_optimizer(settings, total_steps, num_replicas=1):
             if settings.accumulation_steps > 1
             else None
         ),
+        # `TrainingStep` clips where it can, and keeps sparse gradients sparse;
+        # Keras clips averages over several windows.
         "global_clipnorm": (
-            settings.clip_norm and settings.clip_norm / num_replicas
+            settings.clip_norm if settings.accumulation_steps > 1 else None
         ),
     }
     if settings.optimizer == "adagrad":
-        return keras.optimizers.Adagrad(
+        return SparseAdagrad(
             initial_accumulator_value=1.0, epsilon=0.0, **arguments
         )
     return keras.optimizers.Adam(**arguments)
+
+
+class SparseAdagrad(keras.optimizers.Adagrad):
+    """Keras' Adagrad; of a sparse gradient, only the rows that it has.
+
+    The numbers are the same. Keras takes the root of all rows, which for the
+    softmax of a large vocabulary is most of a step.
+    """
+
+    def update_step(self, gradient, variable, learning_rate):
+        if not isinstance(gradient, tf.IndexedSlices):
+            super().update_step(gradient, variable, learning_rate)
+            return
+        rows, values = gradient.indices, gradient.values
+        sums = self._accumulators[self._get_variable_index(variable)].value
+        new = tf.gather(sums, rows) + tf.square(values)
+        sums.scatter_update(tf.IndexedSlices(new, rows))
+        rate = tf.cast(learning_rate, values.dtype)
+        change = rate * values / tf.sqrt(new + self.epsilon)
+        variable.scatter_sub(tf.IndexedSlices(change, rows))
 
 
 def _learning_rate(settings, total_steps):

@@ -96,7 +96,7 @@ class Trainer:
         ]
         with self._strategy.scope(), _drawn_from(settings.seed):
             self._model = make_model()
-            self._optimizer = make_optimizer(settings, schedule.total, replicas)
+            self._optimizer = make_optimizer(settings, schedule.total)
             self._optimizer.build(self._model.trainable_variables)
         self._make_step = TrainingStep(
             self._model, self._optimizer, settings, self._strategy

@@ -87,6 +87,10 @@ class TrainingStep:
             gradients = [tf.convert_to_tensor(g) for g in gradients]
             context = tf.distribute.get_replica_context()
             gradients = context.all_reduce("MEAN", gradients)
+        settings = self._settings
+        if settings.clip_norm is not None and settings.accumulation_steps == 1:
+            gradients, _ = tf.clip_by_global_norm(gradients, settings.clip_norm)
+        if count > 1:
             gradients = [g / count for g in gradients]
         self._optimizer.apply(gradients, variables)
         return loss, state

@@ -360,3 +360,53 @@ def test_bad_arguments_are_named():
     for bad in (np.ones((5, 4), bool), np.ones((4,), bool)):
         with pytest.raises(ValueError, match=r"`mask`.*\(4, 5\)"):
             encoder(random_batch(), mask=bad)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"projection_dim": None},
+        {"cell_clip": None, "proj_clip": None},
+        {"cell_clip": 0.3, "proj_clip": 0.2},  # at work in some places
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("graph", [False, True], ids=["eager", "graph"])
+def test_training_gives_the_same_gradients(options, graph):
+    import tensorflow as tf
+
+    encoder = make_elmo(lstm=options).encoder
+    generator = np.random.default_rng(0)
+    size = encoder.output_dim
+    inputs = generator.normal(size=(2, 4, 3, size)).astype("float32")
+    inputs = [tf.constant(x) for x in inputs]
+    state = [
+        tf.constant(generator.normal(0, 0.1, s.shape), s.dtype)
+        for s in encoder.get_initial_state(3)
+    ]
+    sources = inputs + state
+    sources += [v.value for v in encoder.trainable_variables]
+
+    def run(training):
+        with tf.GradientTape() as tape:
+            tape.watch(inputs + state)
+            layers, last = encoder.run_directions(
+                inputs, state, training=training
+            )
+            both = [h for layer in layers for h in layer]
+            # The losses of a window and of one that goes on from it.
+            loss = sum(tf.reduce_sum(tf.sin(3 * h)) for h in both)
+            loss += sum(tf.reduce_sum(tf.cos(s)) for s in last)
+        return both + list(last), tape.gradient(loss, sources)
+
+    if graph:
+        run = tf.function(run, autograph=False)
+    for found, expected in zip(run(True), run(False)):
+        for one, other in zip(found, expected, strict=True):
+            other = other.numpy()
+            limit = 2e-6 * np.abs(other).max()
+            np.testing.assert_allclose(one.numpy(), other, 1e-5, limit)

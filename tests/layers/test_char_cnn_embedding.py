@@ -2,6 +2,7 @@ import keras
 import numpy as np
 import numpy_reference
 import pytest
+from backend_gradients import weight_gradients
 from keras import ops
 from small_models import make_elmo
 from small_models import oracle_arguments
@@ -60,6 +61,29 @@ def test_any_leading_shape_and_repeated_words(path_taken):
     np.testing.assert_array_equal(documents.reshape(2, 8, 6), vectors)
     single = ops.convert_to_numpy(layer(ids[0, 1]))
     np.testing.assert_allclose(single, vectors[0, 1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "longest", [3, 9, 10, 12], ids="longest word of {} characters".format
+)
+def test_training_gives_the_same_vectors_and_gradients(longest, path_taken):
+    layer = make_elmo().token_encoder
+    generator = np.random.default_rng(0)
+    ids = np.full((20, 12), 261, "int32")
+    lengths = generator.integers(1, longest + 1, size=20)
+    lengths[7] = longest
+    for row, length in zip(ids, lengths):
+        row[:length] = generator.integers(1, 261, size=length)
+
+    def loss(vectors):
+        return ops.sum(ops.sin(vectors))
+
+    expected_loss, expected = weight_gradients(layer, loss, ids)
+    found_loss, found = weight_gradients(layer, loss, ids, training=True)
+    assert found_loss == pytest.approx(expected_loss, rel=1e-6)
+    for path, gradient in found.items():
+        limit = 1e-6 * np.abs(expected[path]).max()
+        np.testing.assert_allclose(gradient, expected[path], 1e-5, limit)
 
 
 def test_an_all_zero_row_is_masked():
@@ -123,7 +147,9 @@ def test_fast_path_encodes_each_distinct_word_once(monkeypatch):
     seen = []
     embed = layer._embed
     monkeypatch.setattr(
-        layer, "_embed", lambda rows: seen.append(rows.shape[0]) or embed(rows)
+        layer,
+        "_embed",
+        lambda rows, *more: seen.append(rows.shape[0]) or embed(rows, *more),
     )
     ids = batch_to_ids([["the", "cat", "the"], ["a", "cat"]], 12)
     layer(ids)

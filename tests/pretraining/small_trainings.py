@@ -164,7 +164,7 @@ def compiled_once():
         set_values(old.trainable_variables, new.trainable_variables)
         return old
 
-    def make_optimizer(settings, total_steps, replicas):
+    def make_optimizer(settings, total_steps):
         values = dataclasses.asdict(settings)
         # These are in a variable, or nowhere.
         for name in ("learning_rate", "steps", "epochs"):
@@ -172,7 +172,7 @@ def compiled_once():
                 del values[name]
         old, new = keep(
             (json.dumps(values),),
-            lambda: real["make_optimizer"](settings, total_steps, replicas),
+            lambda: real["make_optimizer"](settings, total_steps),
         )
         if old is not new:
             new.build(old._trainable_variables)

@@ -265,14 +265,12 @@ def test_optimizers():
     adagrad = make_optimizer(make_settings(), 10)
     assert adagrad.initial_accumulator_value == 1.0
     assert adagrad.epsilon == 0.0
-    assert adagrad.global_clipnorm == 10.0
+    assert adagrad.global_clipnorm is None  # The step itself clips.
     assert adagrad.gradient_accumulation_steps is None
     adam = make_optimizer(
-        make_settings(optimizer="adam", clip_norm=None, accumulation_steps=4),
+        make_settings(optimizer="adam", clip_norm=2.0, accumulation_steps=4),
         10,
-        num_replicas=2,
     )
     assert type(adam).__name__ == "Adam"
-    assert adam.global_clipnorm is None
+    assert adam.global_clipnorm == 2.0
     assert adam.gradient_accumulation_steps == 4
-    assert make_optimizer(make_settings(), 10, 2).global_clipnorm == 5.0

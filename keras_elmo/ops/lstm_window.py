@@ -1,0 +1,148 @@
+"""An LSTM over a window, with a gradient of its own. TensorFlow only.
+
+Left to itself, TensorFlow keeps every value of every step for the gradient, and
+adds to the weights' gradients step by step. Here a step's pointwise part is
+compiled, and computed again in the gradient, and a weight's gradient is one
+product over all steps.
+"""
+
+import tensorflow as tf
+
+
+class LSTMWindow:
+    """Runs a projected LSTM over time, in training.
+
+    The numbers are those of the steps one by one, up to rounding.
+
+    Args:
+        gates: Function from the sums of the gates `(batch, 4 * units)` and the
+            cell state `(batch, units)` to the unprojected output and the next
+            cell state.
+        proj_clip: Float, limit of the projected output, or `None`.
+    """
+
+    def __init__(self, gates, proj_clip):
+        self._proj_clip = proj_clip
+        self._gates = tf.function(gates, jit_compile=True, autograph=False)
+        self._gates_gradient = tf.function(
+            _gradient_of(gates), jit_compile=True, autograph=False
+        )
+
+    def __call__(self, projected, h, c, recurrent_kernel, projection_kernel):
+        """Runs all steps.
+
+        Args:
+            projected: Tensor `(time, batch, 4 * units)`, the inputs' share of
+                the gates.
+            h: Tensor `(batch, projection)`, the output before the first step.
+            c: Tensor `(batch, units)`, the cell state before it.
+            recurrent_kernel: Tensor `(projection, 4 * units)`.
+            projection_kernel: Tensor `(units, projection)`, or `None`.
+
+        Returns:
+            The outputs `(time, batch, projection)` and the last cell state.
+        """
+        kernels = [recurrent_kernel, projection_kernel]
+        # Their values: of variables, a gradient would be given to the tape.
+        kernels = [tf.convert_to_tensor(k) for k in kernels if k is not None]
+
+        @tf.custom_gradient
+        def run(projected, h, c, *kernels):
+            outputs, last, kept = self._forward(projected, h, c, kernels)
+
+            def gradient(d_outputs, d_last):
+                return self._backward(
+                    d_outputs, d_last, outputs, h, kept, kernels
+                )
+
+            return (outputs, last), gradient
+
+        return run(projected, h, c, *kernels)
+
+    def _forward(self, projected, h, c, kernels):
+        time = tf.shape(projected)[0]
+        kernels = [tf.cast(kernel, projected.dtype) for kernel in kernels]
+        writes = [_array_for(time, x) for x in (h, projected[0], c)]
+
+        def step(t, h, c, writes):
+            sums = projected[t] + tf.matmul(h, kernels[0])
+            m, new_c = self._gates(tf.cast(sums, c.dtype), c)
+            h = tf.cast(m, h.dtype)
+            if len(kernels) > 1:
+                h = self._clip(tf.matmul(h, kernels[1]))
+            new = (h, sums, c)
+            writes = [w.write(t, x) for w, x in zip(writes, new)]
+            return t + 1, h, new_c, writes
+
+        _, _, c, (outputs, *kept) = tf.while_loop(
+            lambda t, *_: t < time, step, (0, h, c, writes)
+        )
+        return outputs.stack(), c, kept
+
+    def _backward(self, d_outputs, d_c, outputs, first, kept, kernels):
+        time = tf.shape(outputs)[0]
+        dtype, wide = outputs.dtype, d_c.dtype
+        recurrent, *projection = [tf.cast(kernel, dtype) for kernel in kernels]
+        # Products with it are faster when it is laid out so.
+        recurrent = tf.transpose(recurrent)
+        writes = [
+            tf.TensorArray(dtype, time, element_shape=(None, width))
+            for width in (4 * d_c.shape[-1], outputs.shape[-1], d_c.shape[-1])
+        ]
+
+        def step(t, d_h, d_c, writes):
+            sums, c = [x.read(t) for x in kept]
+            d_raw = d_h + d_outputs[t]
+            d_m = d_raw
+            if projection:
+                d_raw = self._clip_gradient(d_raw, outputs[t])
+                d_m = tf.matmul(d_raw, projection[0], transpose_b=True)
+            m, d_sums, d_c = self._gates_gradient(
+                tf.cast(sums, wide), c, tf.cast(d_m, wide), d_c
+            )
+            d_sums = tf.cast(d_sums, dtype)
+            new = (d_sums, d_raw, tf.cast(m, dtype))
+            writes = [w.write(t, x) for w, x in zip(writes, new)]
+            return t - 1, tf.matmul(d_sums, recurrent), d_c, writes
+
+        start = (time - 1, tf.zeros_like(first), d_c, writes)
+        _, d_h, d_c, writes = tf.while_loop(lambda t, *_: t >= 0, step, start)
+        d_sums = writes[0].stack()
+        before = tf.concat([first[None], outputs[:-1]], axis=0)
+        d_kernels = [_product_over_steps(before, d_sums, kernels[0])]
+        if projection:
+            d_raws, ms = [w.stack() for w in writes[1:]]
+            d_kernels.append(_product_over_steps(ms, d_raws, kernels[1]))
+        return d_sums, d_h, d_c, *d_kernels
+
+    def _clip(self, h):
+        limit = self._proj_clip
+        return h if limit is None else tf.clip_by_value(h, -limit, limit)
+
+    def _clip_gradient(self, d_h, h):
+        if self._proj_clip is None:
+            return d_h
+        return tf.where(tf.abs(h) < self._proj_clip, d_h, tf.zeros_like(d_h))
+
+
+def _gradient_of(gates):
+    def gradient(sums, c, d_m, d_c):
+        with tf.GradientTape() as tape:
+            tape.watch([sums, c])
+            m, new_c = gates(sums, c)
+        d_sums, d_c = tape.gradient([m, new_c], [sums, c], [d_m, d_c])
+        return m, d_sums, d_c
+
+    return gradient
+
+
+def _product_over_steps(x, y, kernel):
+    """The gradient `(m, n)` from `(time, batch, m)` and `(time, batch, n)`."""
+    x, y = (tf.reshape(z, (-1, z.shape[-1])) for z in (x, y))
+    return tf.cast(tf.matmul(x, y, transpose_a=True), kernel.dtype)
+
+
+def _array_for(time, like):
+    return tf.TensorArray(
+        like.dtype, time, clear_after_read=False, element_shape=like.shape
+    )
