@@ -38,7 +38,9 @@ WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_referenc
 test-backends: $(BACKENDS_VENV)/installed ## The layers on JAX and PyTorch
 	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
 	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
-BACKEND_TESTS := tests/layers tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py
+LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling counted_seed text_windows perplexity
+BACKEND_TESTS := tests/layers tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
+	$(addprefix tests/pretraining/test_,$(LANGUAGE_MODEL_TESTS:=.py))
 
 test-oldest: ## The oldest versions supported
 	$(PYTHON) -m venv $(OLDEST_VENV)

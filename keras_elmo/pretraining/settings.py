@@ -152,7 +152,7 @@ RECIPES = {
     "paper": Settings(_options(4096, 512, _FILTERS, 2, 8192)),
     "laptop": Settings(
         _options(512, 128, _FILTERS[:5], 1, 1024),
-        batch_size=64,
+        batch_size=32,
         optimizer="adam",
         learning_rate=4e-3,
         schedule="cosine",

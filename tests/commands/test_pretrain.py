@@ -582,7 +582,7 @@ def test_help_teaches(capsys):
         "the same command goes on",
         "is no perplexity",
         "keras-elmo pretrain --from my_elmo",
-        "rows of a window, on each device. Default: 128 (laptop: 64)",
+        "rows of a window, on each device. Default: 128 (laptop: 32)",
     ):
         assert text in shown
 
