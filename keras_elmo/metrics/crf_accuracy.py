@@ -43,6 +43,7 @@ class CRFAccuracy(keras.metrics.Mean):
 
     def __init__(self, name="crf_accuracy", dtype=None):
         super().__init__(name=name, dtype=dtype)
+        self._direction = "up"  # `EarlyStopping` looks there.
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_pred = ops.convert_to_tensor(y_pred)

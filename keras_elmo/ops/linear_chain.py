@@ -56,6 +56,9 @@ def constrain(scores, transitions, start, end):
         start: Boolean array `(num_tags,)`, what a sentence may begin with.
         end: Boolean array `(num_tags,)`, what it may end with.
     """
+    transitions, start, end = (
+        ops.convert_to_tensor(x, "bool") for x in (transitions, start, end)
+    )
     _, mask = unpack_scores(scores)
     first, last = (x[..., None, None] for x in find_ends(mask))
     allowed = ops.where(first, start, transitions) & (~last | end)
@@ -177,6 +180,7 @@ def tag_pairs(scores, tags):
     # The tag before is that of the last real token, padding between or not.
     slot = ops.maximum(pack_slots(mask) - 1, 0)
     place = ops.take_along_axis(pack_order(mask), slot, axis=1)
+    tags = ops.where(mask, tags, 0)
     before = ops.take_along_axis(tags, place, axis=1)  # (batch, time)
     before, tags = (
         ops.one_hot(x, cliques.shape[-1], dtype=cliques.dtype)

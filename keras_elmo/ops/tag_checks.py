@@ -53,13 +53,12 @@ def checked_log_likelihood(scores, tags):
     tags = ops.cast(ops.convert_to_tensor(tags), "int32")
     check_tag_shape(tags, scores)
     _, mask = unpack_scores(scores)
-    tags = ops.where(mask, tags, 0)
     num_tags = scores.shape[-1]
     message = f"Tags of real tokens must lie from 0 to {num_tags - 1}."
-    values = concrete_value(tags)
-    if values is not None and values.size:
-        message += f" Received: tags from {values.min()} to {values.max()}"
-    good = (tags >= 0) & (tags < num_tags)
+    good = ~mask | ((tags >= 0) & (tags < num_tags))
+    wrong = concrete_value(ops.where(good, 0, tags))
+    if wrong is not None:
+        message += f" Received: {wrong[wrong != 0][:5].tolist()}"
     result = log_likelihood(scores, require(good, message, tags))
     result = require(
         result > IMPOSSIBLE / 2,
