@@ -38,7 +38,7 @@ WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_referenc
 test-backends: $(BACKENDS_VENV)/installed ## The layers on JAX and PyTorch
 	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
 	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
-BACKEND_TESTS := tests/layers tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py
+BACKEND_TESTS := tests/layers tests/ops tests/losses tests/metrics tests/test_crf_models.py tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py
 
 test-oldest: ## The oldest versions supported
 	$(PYTHON) -m venv $(OLDEST_VENV)
