@@ -70,7 +70,7 @@ class CRF(keras.layers.Layer):
         at a token, the score of each tag (column) after each tag (row), and in
         the last row 1 at real tokens and 0 at padding. That is
         `4 * num_tags * (num_tags + 1)` bytes a token; a training step takes
-        some ten times as much.
+        twelve times as much.
 
     Masking:
         Padding may lie anywhere. It takes no part: its potentials get no

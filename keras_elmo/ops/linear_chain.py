@@ -116,9 +116,8 @@ def first_state(scores):
     """The state before all tokens: one row counts, (batch, num_tags)."""
     batch, _, _, num_tags = ops.shape(scores)
     state = ops.where(ops.arange(num_tags) == 0, 0, IMPOSSIBLE)
-    return ops.cast(state, scores.dtype) + ops.zeros(
-        (batch, num_tags), scores.dtype
-    )
+    zeros = ops.zeros((batch, num_tags), scores.dtype)
+    return zeros + ops.cast(state, scores.dtype)
 
 
 def run_both_ways(scores):
@@ -138,11 +137,12 @@ def run_both_ways(scores):
         ops.concatenate([scores, ops.flip(backward, axis=1)], axis=0),
         ops.concatenate([first, ops.zeros_like(first)], axis=0),
     )
-    batch = ops.shape(scores)[0]
+    batch, time, _, num_tags = ops.shape(scores)
     before, after = states[:batch], ops.flip(states[batch:], axis=1)
     pairs = before[..., None] + cliques + after[:, :, None]
-    flat = ops.reshape(pairs, (*ops.shape(pairs)[:2], -1))
-    pairs = ops.reshape(ops.exp(ops.log_softmax(flat)), ops.shape(pairs))
+    pairs = ops.reshape(pairs, (batch, time, num_tags * num_tags))
+    pairs = ops.exp(ops.log_softmax(pairs))
+    pairs = ops.reshape(pairs, (batch, time, num_tags, num_tags))
     return sizes[:batch], ops.where(mask[..., None, None], pairs, 0)
 
 
