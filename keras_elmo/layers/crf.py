@@ -5,6 +5,8 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.tag_schemes import allowed_tags
 from keras_elmo.layers.tag_schemes import check_tag_names
 from keras_elmo.ops import linear_chain
+from keras_elmo.ops.clique_scores import constrain
+from keras_elmo.ops.clique_scores import pack_scores
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.tag_checks import checked_log_likelihood
 
@@ -166,7 +168,7 @@ class CRF(keras.layers.Layer):
         self._check_shape(inputs.shape)
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], "bool")
-        scores = linear_chain.pack_scores(
+        scores = pack_scores(
             self._widen(inputs),
             as_mask(mask, inputs.shape[:2], self.name),
             self._widen(self.transitions),
@@ -174,7 +176,7 @@ class CRF(keras.layers.Layer):
             self._widen(self.end_transitions),
         )
         if self._allowed is not None:
-            scores = linear_chain.constrain(scores, *self._allowed)
+            scores = constrain(scores, *self._allowed)
         return scores  # (batch, time, num_tags + 1, num_tags)
 
     def log_likelihood(self, potentials, tags, mask=None):

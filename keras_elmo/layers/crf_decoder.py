@@ -3,6 +3,7 @@ import keras
 from keras_elmo.layers.tag_schemes import allowed_tags
 from keras_elmo.layers.tag_schemes import check_tag_names
 from keras_elmo.ops import linear_chain
+from keras_elmo.ops.clique_scores import constrain
 from keras_elmo.ops.tag_checks import check_packed_shape
 
 
@@ -71,7 +72,7 @@ class CRFDecoder(keras.layers.Layer):
     def call(self, inputs):
         self._check_shape(inputs.shape)
         if self._allowed is not None:
-            inputs = linear_chain.constrain(inputs, *self._allowed)
+            inputs = constrain(inputs, *self._allowed)
         tags = linear_chain.best_tags(inputs)
         if self.return_marginals:
             return [tags, linear_chain.marginals(inputs)]

@@ -2,6 +2,7 @@ import keras
 from keras import ops
 
 from keras_elmo.ops import linear_chain
+from keras_elmo.ops.clique_scores import unpack_scores
 from keras_elmo.ops.tag_checks import check_tag_shape
 
 
@@ -49,7 +50,7 @@ class CRFAccuracy(keras.metrics.Mean):
         y_pred = ops.convert_to_tensor(y_pred)
         y_true = ops.convert_to_tensor(y_true)
         check_tag_shape(y_true, y_pred)
-        _, mask = linear_chain.unpack_scores(y_pred)
+        _, mask = unpack_scores(y_pred)
         right = ops.cast(y_true, "int32") == linear_chain.best_tags(y_pred)
         weight = ops.cast(mask, self.dtype)  # (batch, time)
         if sample_weight is not None:

@@ -7,6 +7,8 @@ from keras import ops
 
 from keras_elmo.layers.tag_schemes import allowed_tags
 from keras_elmo.ops import linear_chain
+from keras_elmo.ops.clique_scores import constrain
+from keras_elmo.ops.clique_scores import pack_scores
 
 # Right padding, left padding, holes, one token, none.
 MASK = [
@@ -22,7 +24,7 @@ NAMES = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
 
 def packed(chain, potentials=None):
-    return linear_chain.pack_scores(
+    return pack_scores(
         ops.convert_to_tensor(
             chain.potentials if potentials is None else potentials
         ),
@@ -90,7 +92,7 @@ def test_gradients_of_the_likelihood(weight):
             for name, value in chain._asdict().items()
         }
         tags = parts.pop("tags")
-        scores = linear_chain.pack_scores(**{**parts, weight: x})
+        scores = pack_scores(**{**parts, weight: x})
         return ops.sum(linear_chain.log_likelihood(scores, tags))
 
     names = ("potentials", "transitions", "start", "end")
@@ -177,7 +179,7 @@ def test_long_sentences_stay_exact():
     potentials = generator.normal(0, 200, (1, 300, 3)).astype("float32")
     tags = generator.integers(0, 3, (1, 300))
     zeros = np.zeros((3, 3), "float32")
-    scores = linear_chain.pack_scores(
+    scores = pack_scores(
         ops.convert_to_tensor(potentials),
         ops.ones((1, 300), "bool"),
         *(ops.convert_to_tensor(x) for x in (zeros, zeros[0], zeros[0])),
@@ -207,7 +209,7 @@ def test_constraints_leave_the_allowed_sequences():
     )
     tags = brute_force.best_tags(low)
     low = low._replace(tags=np.where(chain.mask, tags, chain.tags))
-    scores = linear_chain.constrain(packed(chain), *allowed)
+    scores = constrain(packed(chain), *allowed)
     np.testing.assert_array_equal(
         as_numpy(linear_chain.best_tags(scores)), tags
     )
@@ -226,7 +228,7 @@ def test_constraints_leave_the_allowed_sequences():
     gradient = input_gradient(
         lambda x: ops.sum(
             linear_chain.log_likelihood(
-                linear_chain.constrain(packed(chain, x), *allowed), low.tags
+                constrain(packed(chain, x), *allowed), low.tags
             )
         ),
         chain.potentials,
@@ -241,7 +243,7 @@ def test_constraints_leave_the_allowed_sequences():
 def test_ties_are_broken_by_whole_sequences():
     # The best are (0, 1) and (1, 0); each token alone would take tag 0.
     zeros = np.zeros((1, 2, 2), "float32")
-    scores = linear_chain.pack_scores(
+    scores = pack_scores(
         ops.convert_to_tensor(zeros),
         ops.ones((1, 2), "bool"),
         ops.convert_to_tensor(np.array([[-1, 0], [0, -1]], "float32")),
