@@ -39,7 +39,8 @@ test-backends: $(BACKENDS_VENV)/installed ## The layers on JAX and PyTorch
 	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
 	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
 LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling counted_seed text_windows perplexity
-BACKEND_TESTS := tests/layers tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
+BACKEND_TESTS := tests/layers tests/ops tests/losses tests/metrics tests/test_crf_models.py \
+	tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
 	$(addprefix tests/pretraining/test_,$(LANGUAGE_MODEL_TESTS:=.py))
 
 test-oldest: ## The oldest versions supported

@@ -4,14 +4,18 @@ from keras_elmo.bilm_variables import load_bilm_weights
 from keras_elmo.bilm_variables import save_bilm_weights
 from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.formats import PRESETS
+from keras_elmo.layers import CRF
 from keras_elmo.layers import BiLMEncoder
 from keras_elmo.layers import CharCNNEmbedding
+from keras_elmo.layers import CRFDecoder
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.layers import Highway
 from keras_elmo.layers import MixWeights
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers import ScalarMix
 from keras_elmo.layers import TokenEmbedding
+from keras_elmo.losses import CRFLoss
+from keras_elmo.metrics import CRFAccuracy
 from keras_elmo.ops.fast_paths import set_fast_paths
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
@@ -22,9 +26,13 @@ from keras_elmo.text import find_cropped_words
 __version__ = "0.1.0"
 
 __all__ = [
+    "CRF",
     "PRESETS",
     "BiLMEncoder",
     "BidirectionalLanguageModel",
+    "CRFAccuracy",
+    "CRFDecoder",
+    "CRFLoss",
     "CharCNNEmbedding",
     "ElmoEmbedder",
     "ElmoLayer",

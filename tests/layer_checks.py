@@ -61,14 +61,16 @@ def check_weight_count(make, x, number):
     assert len({v.path for v in layer.weights}) == len(layer.weights)
 
 
-def check_symbolic_call(make, x):
+def check_symbolic_call(make, x, dtypes=None):
+    """Of the compute dtype, unless the outputs' own `dtypes` are given."""
     layer = make()
     outputs = flat(layer(x))
     symbolic = keras.tree.flatten(layer(symbolic_input(x)))
     assert len(outputs) == len(symbolic)
-    for output, expected in zip(outputs, symbolic):
+    dtypes = dtypes or [layer.compute_dtype] * len(outputs)
+    for output, expected, dtype in zip(outputs, symbolic, dtypes, strict=True):
         assert output.shape == tuple(expected.shape)
-        assert str(output.dtype) == expected.dtype == layer.compute_dtype
+        assert str(output.dtype) == expected.dtype == dtype
     shapes = layer.compute_output_shape(build_shape(x))
     is_shape = isinstance(shapes, tuple) and isinstance(shapes[0], int)
     shapes = [shapes] if is_shape else list(shapes)
@@ -76,22 +78,33 @@ def check_symbolic_call(make, x):
 
 
 def check_mask(make, x, expected):
-    """Each output carries the mask that belongs to it, symbolically too."""
+    """Each output carries the mask that belongs to it, symbolically too.
+
+    With `expected=None` the layer takes a mask and its outputs carry none.
+    """
     layer = make()
     assert layer.supports_masking
     masked = with_mask(x)
     outputs = keras.tree.flatten(layer(masked))
     assert len(outputs) > 0
     for output in outputs:
-        np.testing.assert_array_equal(
-            ops.convert_to_numpy(output._keras_mask), expected
-        )
+        check_one_mask(output, expected)
     inputs = keras.tree.map_structure(
         lambda x: keras.layers.Masking()(x) if x.dtype == "float32" else x,
         symbolic_input(x),
     )
     for output in keras.tree.flatten(layer(inputs)):
-        assert tuple(output._keras_mask.shape) == expected.shape
+        mask = getattr(output, "_keras_mask", None)
+        shape = None if mask is None else tuple(mask.shape)
+        assert shape == (None if expected is None else expected.shape)
+
+
+def check_one_mask(output, expected):
+    mask = getattr(output, "_keras_mask", None)
+    if expected is None:
+        assert mask is None
+    else:
+        np.testing.assert_array_equal(ops.convert_to_numpy(mask), expected)
 
 
 def with_mask(x):
@@ -123,7 +136,7 @@ def check_training_step(make, x):
     assert any(not np.array_equal(a, b) for a, b in zip(before, after))
 
 
-def check_mixed_precision(make, x, policy):
+def check_mixed_precision(make, x, policy, dtypes=None):
     layer = make(dtype=policy)
     exact = make()
     exact(x)
@@ -131,8 +144,10 @@ def check_mixed_precision(make, x, policy):
     layer.set_weights(exact.get_weights())
     outputs = layer(x)
     compute_dtype = keras.DTypePolicy(policy).compute_dtype
-    for output, expected in zip(keras.tree.flatten(outputs), flat(exact(x))):
-        assert keras.backend.standardize_dtype(output.dtype) == compute_dtype
+    outputs = keras.tree.flatten(outputs)
+    dtypes = dtypes or [compute_dtype] * len(outputs)
+    for output, expected, dtype in zip(outputs, flat(exact(x)), dtypes):
+        assert keras.backend.standardize_dtype(output.dtype) == dtype
         output = ops.convert_to_numpy(ops.cast(output, "float32"))
         assert np.all(np.isfinite(output))
         scale = np.abs(expected).max()

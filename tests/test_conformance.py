@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo import CRF
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
+from keras_elmo import CRFDecoder
 from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
@@ -20,6 +22,7 @@ IDS = batch_to_ids([["Conform", "or", "not"], ["a", "é"]], 12)
 WORD_IDS = np.array([[5, 9, 3], [7, 4, 0]], "int32")
 VECTORS = np.random.default_rng(0).normal(size=(BATCH, TIME, 6))
 VECTORS = VECTORS.astype("float32")
+TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y", "B-Z"]
 
 
 def char_cnn(**kwargs):
@@ -40,6 +43,13 @@ def elmo(token_encoder=None, **kwargs):
 def in_rnn(**kwargs):
     cell = ProjectedLSTMCell(8, 6, 3.0, 3.0, dtype=kwargs.get("dtype"))
     return keras.layers.RNN(cell, return_sequences=True, **kwargs)
+
+
+def scores():
+    """What a CRF of two tags gives of two sentences, the second shorter."""
+    layer = CRF(2, transitions_initializer="identity")
+    mask = np.array([[True, True, True], [True, True, False]])
+    return keras.ops.convert_to_numpy(layer(VECTORS[..., :2] * 9, mask=mask))
 
 
 # name: (constructor, input, number of weights, mask of the output)
@@ -94,10 +104,33 @@ CASES = {
         29,
         np.pad(MASK, ((0, 0), (2, 0)), constant_values=True),
     ),
+    "CRF": (lambda **kwargs: CRF(6, **kwargs), VECTORS, 3, None),
+    "CRF, scheme": (
+        lambda **kwargs: CRF(6, TAGS, "BIO", "zeros", **kwargs),
+        VECTORS,
+        3,
+        None,
+    ),
+    "CRFDecoder": (CRFDecoder, scores(), 0, None),
+    "CRFDecoder, marginals": (
+        lambda **kwargs: CRFDecoder(
+            True, tag_names=["O", "B-X"], scheme="BIO", **kwargs
+        ),
+        scores(),
+        0,
+        None,
+    ),
     # A cell is made for Keras' own loop, and runs in it here.
     "ProjectedLSTMCell": (in_rnn, VECTORS, 4, MASK),
 }
 CELLS = {"ProjectedLSTMCell"}
+# Outputs of another dtype than the layer computes in.
+DTYPES = {
+    "CRF": ["float32"],
+    "CRF, scheme": ["float32"],
+    "CRFDecoder": ["int32"],
+    "CRFDecoder, marginals": ["int32", "float32"],
+}
 layers = pytest.mark.parametrize("name", CASES)
 
 
@@ -137,17 +170,29 @@ def test_weight_count(name):
 @layers
 def test_symbolic_call(name):
     make, x, *_ = CASES[name]
-    layer_checks.check_symbolic_call(make, x)
+    layer_checks.check_symbolic_call(make, x, DTYPES.get(name))
 
 
-# Keras' own RNN layer around a cell does not carry a mask.
-@pytest.mark.parametrize("name", [name for name in CASES if name not in CELLS])
+# Keras' own RNN layer around a cell does not carry a mask, and the scores that
+# a decoder takes hold it.
+UNMASKED = {*CELLS, "CRFDecoder", "CRFDecoder, marginals"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if name not in UNMASKED]
+)
 def test_mask(name):
     make, x, _, mask = CASES[name]
     layer_checks.check_mask(make, x, mask)
 
 
-@layers
+# A decoder has no weights. The square of what a scheme forbids is infinite.
+UNTRAINED = {"CRF, scheme", "CRFDecoder", "CRFDecoder, marginals"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if name not in UNTRAINED]
+)
 def test_training_step(name):
     make, x, *_ = CASES[name]
     layer_checks.check_training_step(make, x)
@@ -157,7 +202,7 @@ def test_training_step(name):
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 def test_mixed_precision(name, policy):
     make, x, *_ = CASES[name]
-    layer_checks.check_mixed_precision(make, x, policy)
+    layer_checks.check_mixed_precision(make, x, policy, DTYPES.get(name))
 
 
 @layers

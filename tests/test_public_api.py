@@ -12,6 +12,8 @@ import keras_elmo
 import keras_elmo.embedding
 import keras_elmo.formats
 import keras_elmo.layers
+import keras_elmo.losses
+import keras_elmo.metrics
 import keras_elmo.text
 
 DOCUMENTED = [
@@ -29,6 +31,8 @@ DOCUMENTED = [
         keras_elmo.embedding,
         keras_elmo.formats,
         keras_elmo.layers,
+        keras_elmo.losses,
+        keras_elmo.metrics,
         keras_elmo.text,
     ],
     ids=lambda module: module.__name__,

@@ -1,0 +1,95 @@
+"""Which tags may follow which, where tags say how spans begin and end."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# By scheme, the letters that go on with the span of the tag before, and those
+# after which a span must go on. What goes on follows "B" or "I".
+_GOES_ON = {"BIO": "I", "BIOES": "IE"}
+_MUST_GO_ON = {"BIO": "", "BIOES": "BI"}
+
+
+class AllowedTags(NamedTuple):
+    """What a tag scheme allows, as boolean arrays."""
+
+    transitions: np.ndarray
+    """`(num_tags, num_tags)`, whether the column's tag may follow the row's."""
+    start: np.ndarray
+    """`(num_tags,)`, what a sentence may begin with."""
+    end: np.ndarray
+    """`(num_tags,)`, what it may end with."""
+
+
+def allowed_tags(tag_names, scheme):
+    """What `scheme` allows of the tags, or `None` without a scheme.
+
+    Args:
+        tag_names: List of strings: `"O"`, or one of the scheme's letters with
+            `"-"` and a type, such as `"B-PER"`.
+        scheme: `"BIO"`, `"BIOES"` or `None`.
+
+    Raises:
+        ValueError: If the scheme is not known, if a name is not of the scheme,
+            or if no sentence could be tagged.
+    """
+    if scheme is None:
+        return None
+    if scheme not in _GOES_ON:
+        raise ValueError(
+            f"`scheme` must be one of {[*_GOES_ON]} or None. "
+            f"Received: scheme={scheme!r}"
+        )
+    if tag_names is None:
+        raise ValueError(
+            "`scheme` needs `tag_names`, one a tag. Received: "
+            f"scheme={scheme!r}, tag_names=None"
+        )
+    parts = [_parts(name, scheme) for name in tag_names]
+    letters, kinds = (np.array(part) for part in zip(*parts))
+    goes_on = np.isin(letters, [*_GOES_ON[scheme]])  # (tags,)
+    must_go_on = np.isin(letters, [*_MUST_GO_ON[scheme]])
+    begun = np.isin(letters, ["B", "I"])
+    same = begun[:, None] & (kinds[:, None] == kinds)  # (tags, tags)
+    transitions = np.where(goes_on, same, ~must_go_on[:, None])
+    allowed = AllowedTags(transitions, ~goes_on, ~must_go_on)
+    if not np.any(allowed.start & allowed.end & np.diag(transitions)):
+        raise ValueError(
+            f"With `scheme`={scheme!r} these tags leave some sentences without "
+            f"any; add 'O'. Received: tag_names={tag_names}"
+        )
+    return allowed
+
+
+def _parts(name, scheme):
+    if name == "O":
+        return "O", ""
+    letter, _, kind = name.partition("-")
+    if letter not in [*scheme.replace("O", "")]:
+        letters = ", ".join(f"'{x}-...'" for x in scheme if x != "O")
+        raise ValueError(
+            f"With `scheme`={scheme!r} each of `tag_names` must be 'O' or like "
+            f"{letters}. Received: {name!r}"
+        )
+    return letter, kind
+
+
+def check_tag_names(tag_names, num_tags=None):
+    """Returns `tag_names` as a list of strings, or `None`.
+
+    Raises:
+        ValueError: If they are not strings, not all different, or not
+            `num_tags`.
+    """
+    if tag_names is None:
+        return None
+    names = [] if isinstance(tag_names, str) else list(tag_names)
+    good = names and all(isinstance(name, str) for name in names)
+    good = good and len(set(names)) == len(names)
+    if not good or num_tags not in (None, len(names)):
+        number = "" if num_tags is None else f"{num_tags} "
+        raise ValueError(
+            f"`tag_names` must be {number}different strings. "
+            f"Received: tag_names={tag_names!r}"
+        )
+    return names

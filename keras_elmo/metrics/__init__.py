@@ -1,0 +1,5 @@
+"""Metrics for Keras' `compile`."""
+
+from keras_elmo.metrics.crf_accuracy import CRFAccuracy
+
+__all__ = ["CRFAccuracy"]

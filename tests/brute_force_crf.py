@@ -1,0 +1,107 @@
+"""A CRF by adding up all sequences of tags, in float64."""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Chain(NamedTuple):
+    """Random chains, and what they are made of."""
+
+    potentials: np.ndarray
+    mask: np.ndarray
+    tags: np.ndarray
+    transitions: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+
+def random_chain(mask, num_tags, scale=2.0, seed=0):
+    generator = np.random.default_rng(seed)
+    mask = np.array(mask, bool)
+
+    def normal(*shape):
+        return generator.normal(0, scale, shape).astype("float32")
+
+    return Chain(
+        normal(*mask.shape, num_tags),
+        mask,
+        generator.integers(0, num_tags, mask.shape).astype("int32"),
+        normal(num_tags, num_tags),
+        normal(num_tags),
+        normal(num_tags),
+    )
+
+
+def score(chain, row, tags):
+    """Of the real tokens' tags, a tuple as long as there are such tokens."""
+    if not tags:
+        return 0.0
+    own = chain.potentials[row][chain.mask[row]].astype("float64")
+    total = sum(token[tag] for token, tag in zip(own, tags))
+    total += sum(chain.transitions[pair] for pair in itertools.pairwise(tags))
+    return total + chain.start[tags[0]] + chain.end[tags[-1]]
+
+
+def sequences(chain, row):
+    """All sequences of tags of a row, and their probabilities' logs."""
+    length = chain.mask[row].sum()
+    every = [*itertools.product(range(len(chain.start)), repeat=length)]
+    scores = np.array([score(chain, row, tags) for tags in every], "float64")
+    top = scores.max()
+    return every, scores - top - np.log(np.exp(scores - top).sum())
+
+
+def log_likelihood(chain):
+    result = []
+    for row, mask in enumerate(chain.mask):
+        every, logs = sequences(chain, row)
+        result.append(logs[every.index(tuple(chain.tags[row][mask].tolist()))])
+    return np.array(result)
+
+
+def log_partition(chain):
+    result = []
+    for row in range(len(chain.mask)):
+        every, logs = sequences(chain, row)
+        result.append(score(chain, row, every[0]) - logs[0])
+    return np.array(result)
+
+
+def best_tags(chain):
+    result = np.zeros(chain.mask.shape, "int32")
+    for row, mask in enumerate(chain.mask):
+        every, logs = sequences(chain, row)
+        result[row, mask] = every[logs.argmax()]
+    return result
+
+
+def expected_counts(chain, chosen=None):
+    """How often each weight counts in a score, on average or in `chosen`.
+
+    Returns:
+        The counts of the potentials (the marginals), the transitions, the
+        starts and the ends: the derivatives of the log partition function, or
+        of the score of the tags `chosen`.
+    """
+    counts = [
+        np.zeros(x.shape)
+        for x in (chain.potentials, chain.transitions, chain.start, chain.end)
+    ]
+    own, transitions, start, end = counts
+    for row, mask in enumerate(chain.mask):
+        if chosen is None:
+            every, logs = sequences(chain, row)
+        else:
+            every, logs = [tuple(chosen[row][mask].tolist())], [0.0]
+        places = np.flatnonzero(mask)
+        for tags, probability in zip(every, np.exp(logs)):
+            if not tags:
+                continue
+            own[row, places, tags] += probability
+            start[tags[0]] += probability
+            end[tags[-1]] += probability
+            for pair in itertools.pairwise(tags):
+                transitions[pair] += probability
+    return counts

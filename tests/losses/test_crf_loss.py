@@ -1,0 +1,125 @@
+import brute_force_crf as brute_force
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_elmo import CRF
+from keras_elmo import CRFLoss
+
+MASK = [[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+CHAIN = brute_force.random_chain(MASK, 3)
+BIO = ["O", "B-X", "I-X"]
+
+
+def scores_of(chain=CHAIN, **kwargs):
+    layer = CRF(len(chain.start), **kwargs)
+    layer.build((None, None, len(chain.start)))
+    layer.set_weights([chain.transitions, chain.start, chain.end])
+    return layer(chain.potentials, mask=chain.mask)
+
+
+def value(loss):
+    return ops.convert_to_numpy(loss)
+
+
+def test_one_loss_a_sentence():
+    losses = value(CRFLoss(reduction="none")(CHAIN.tags, scores_of()))
+    expected = -brute_force.log_likelihood(CHAIN)
+    assert losses.shape == (4,) and losses[-1] == 0
+    np.testing.assert_allclose(losses, expected, rtol=1e-5, atol=1e-5)
+    mean = value(CRFLoss()(CHAIN.tags, scores_of()))
+    np.testing.assert_allclose(mean, expected.mean(), rtol=1e-5)
+    weights = np.array([0.0, 2.0, 1.0, 5.0], "float32")
+    for shape in ((4,), (4, 1)):
+        weighted = CRFLoss()(CHAIN.tags, scores_of(), weights.reshape(shape))
+        np.testing.assert_allclose(
+            value(weighted), (weights * expected).sum() / 4, rtol=1e-5
+        )
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "float32"])
+@pytest.mark.parametrize("filler", [0, -1, 99])
+def test_tags_of_any_dtype_and_anything_at_padding(dtype, filler):
+    if filler < 0 and dtype == "uint8":
+        filler = 255
+    tags = np.where(CHAIN.mask, CHAIN.tags, filler).astype(dtype)
+    np.testing.assert_array_equal(
+        value(CRFLoss()(tags, scores_of())),
+        value(CRFLoss()(CHAIN.tags, scores_of())),
+    )
+
+
+def test_config_round_trip():
+    loss = CRFLoss(reduction="sum", name="tags")
+    config = keras.saving.serialize_keras_object(loss)
+    assert config["registered_name"] == "keras_elmo>CRFLoss"
+    copy = keras.saving.deserialize_keras_object(config)
+    assert copy.reduction == "sum" and copy.name == "tags"
+
+
+def test_tags_out_of_range_are_named():
+    tags = CHAIN.tags.copy()
+    for bad in (-1, 3):
+        tags[0, 1] = bad
+        with pytest.raises(
+            ValueError, match=rf"from 0 to 2. Received: \[{bad}\]"
+        ):
+            CRFLoss()(tags, scores_of())
+
+
+def test_tags_that_break_the_scheme_are_named():
+    scores = scores_of(tag_names=BIO, scheme="BIO")
+    good = np.array([[0, 1, 2, 0], [1, 2, 0, 0], [0] * 4, [0] * 4])
+    assert value(CRFLoss()(good, scores)) < 100
+    for sentence in ([0, 2, 0, 0], [2, 0, 0, 0]):
+        bad = good.copy()
+        bad[0] = sentence
+        with pytest.raises(ValueError, match="break the CRF's `scheme`"):
+            CRFLoss()(bad, scores)
+
+
+def test_bad_shapes_are_named():
+    scores = scores_of()
+    one_hot = np.eye(3)[CHAIN.tags]
+    for tags in (one_hot, CHAIN.tags[..., None], CHAIN.tags[:, :3]):
+        with pytest.raises(ValueError, match=r"not one-hot.*Received: shape"):
+            CRFLoss()(tags, scores)
+    with pytest.raises(ValueError, match="scores that a CRF layer returns"):
+        CRFLoss()(CHAIN.tags, CHAIN.potentials)
+    with pytest.raises(ValueError, match="`sample_weight` must be one number"):
+        CRFLoss()(CHAIN.tags, scores, np.ones((4, 4)))
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Only TensorFlow can tell."
+)
+def test_bad_tags_are_named_in_a_graph():
+    import tensorflow as tf
+
+    compiled = tf.function(CRFLoss())
+    scores = scores_of(tag_names=BIO, scheme="BIO")
+    for tag, message in ((3, "from 0 to 2"), (2, "`scheme`, which gives")):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            compiled(np.full((4, 4), tag), scores)
+    assert np.isfinite(compiled(np.zeros((4, 4), "int32"), scores))
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() == "torch", reason="PyTorch runs eagerly."
+)
+def test_bad_tags_show_where_values_cannot_be_looked_at():
+    if keras.backend.backend() == "jax":
+        import jax
+
+        compiled = jax.jit(CRFLoss(reduction="none"))
+    else:
+        import tensorflow as tf
+
+        compiled = tf.function(CRFLoss(reduction="none"), jit_compile=True)
+    scores = scores_of(tag_names=BIO, scheme="BIO")
+    tags = np.zeros((4, 4), "int32")
+    tags[0, 1], tags[1, 0] = 3, 2
+    losses = value(compiled(tags, scores))
+    assert np.isnan(losses[0]) and losses[1] > 1e29
+    assert np.all(np.isfinite(losses[2:])) and np.all(losses[2:] < 100)

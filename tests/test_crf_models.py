@@ -1,0 +1,179 @@
+"""Models that end in a CRF, as users train, save and serve them."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from layer_checks import run_saved_model
+
+from keras_elmo import CRF
+from keras_elmo import CRFAccuracy
+from keras_elmo import CRFDecoder
+from keras_elmo import CRFLoss
+
+NAMES = ["O", "B-X", "I-X"]
+BATCH, TIME = 16, 7
+ON_TENSORFLOW = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
+)
+
+
+def make_data(seed=0):
+    """Words whose tags hang on the word before: 3 goes on with a span."""
+    generator = np.random.default_rng(seed)
+    ids = generator.integers(1, 5, (BATCH, TIME))
+    tags = np.zeros_like(ids)
+    for t in range(TIME):
+        before = tags[:, t - 1] if t else np.zeros(BATCH)
+        tags[:, t] = np.where(ids[:, t] == 2, 1, 0)
+        tags[(ids[:, t] == 3) & (before > 0), t] = 2
+    lengths = generator.integers(1, TIME + 1, BATCH)
+    lengths[:3] = 0, 1, TIME  # All padding; one token; no padding.
+    mask = np.arange(TIME) < lengths[:, None]
+    return ids * mask, np.where(mask, tags, -1), mask
+
+
+def make_tagger(policy=None, **kwargs):
+    inputs = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(5, 8, mask_zero=True, dtype=policy)(inputs)
+    x = keras.layers.Bidirectional(
+        keras.layers.LSTM(6, return_sequences=True, dtype=policy), dtype=policy
+    )(x)
+    x = keras.layers.Dense(3, dtype=policy)(x)
+    mask = ops.not_equal(inputs, 0)
+    scores = CRF(3, NAMES, "BIO", dtype=policy, **kwargs)(x, mask=mask)
+    return keras.Model(inputs, scores)
+
+
+def compile_tagger(model):
+    model.compile(
+        keras.optimizers.Adam(0.05), loss=CRFLoss(), metrics=[CRFAccuracy()]
+    )
+    return model
+
+
+def decoder_of(model):
+    return keras.Model(model.input, CRFDecoder()(model.output))
+
+
+def weights_of(model):
+    return [ops.convert_to_numpy(w) for w in model.weights]
+
+
+def test_fit_with_validation_and_early_stopping():
+    ids, tags, mask = make_data()
+    model = compile_tagger(make_tagger())
+    stop = keras.callbacks.EarlyStopping("val_crf_accuracy", patience=10)
+    history = model.fit(
+        ids,
+        tags,
+        batch_size=BATCH,
+        epochs=300,
+        validation_data=(ids, tags),
+        callbacks=[stop],
+        verbose=0,
+    ).history
+    assert len(history["loss"]) < 300
+    assert history["loss"][-1] < history["loss"][0] / 4
+    accuracy = history["val_crf_accuracy"][-1]
+    assert accuracy > 0.95
+    predicted = decoder_of(model).predict(ids, verbose=0)
+    assert np.mean((predicted == tags)[mask]) == pytest.approx(accuracy)
+    assert np.all(predicted[~mask] == 0)
+
+
+def test_sample_weight_weighs_sentences():
+    ids, tags, _ = make_data()
+    model = compile_tagger(make_tagger())
+    weights = np.linspace(0, 2, BATCH).astype("float32")
+    each = [
+        model.evaluate(ids[[i]], tags[[i]], verbose=0)[0] for i in range(BATCH)
+    ]
+    assert each[0] == 0  # All padding.
+    found = model.evaluate(
+        ids, tags, batch_size=BATCH, sample_weight=weights, verbose=0
+    )[0]
+    assert found == pytest.approx(np.mean(weights * each), rel=1e-4)
+    before = weights_of(model)
+    model.fit(ids, tags, sample_weight=np.zeros(BATCH), verbose=0)
+    for old, new in zip(before, weights_of(model)):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_the_mask_comes_with_the_inputs_or_by_hand():
+    ids, tags, _ = make_data()
+    model = make_tagger()
+    potentials = keras.Model(model.input, model.layers[-1].input[0])
+    inputs = keras.Input((None,), dtype="int32")
+    implicit = keras.Model(inputs, model.layers[-1](potentials(inputs)))
+    implicit = compile_tagger(implicit)
+    found = implicit.evaluate(ids, tags, batch_size=BATCH, verbose=0)
+    expected = compile_tagger(model).evaluate(
+        ids, tags, batch_size=BATCH, verbose=0
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
+    ids, tags, _ = make_data()
+    model = compile_tagger(make_tagger(transitions_regularizer="l2"))
+    options = {"batch_size": BATCH, "shuffle": False, "verbose": 0}
+    model.fit(ids, tags, epochs=3, **options)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.compiled and isinstance(loaded.loss, CRFLoss)
+    kwargs = {"batch_size": BATCH, "verbose": 0, "return_dict": True}
+    found, expected = (m.evaluate(ids, tags, **kwargs) for m in (loaded, model))
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert set(found) == {"loss", "crf_accuracy"}
+    more = [
+        m.fit(ids, tags, epochs=2, **options).history["loss"]
+        for m in (loaded, model)
+    ]
+    np.testing.assert_allclose(more[0], more[1], rtol=1e-5)
+    np.testing.assert_array_equal(
+        decoder_of(loaded).predict(ids, verbose=0),
+        decoder_of(model).predict(ids, verbose=0),
+    )
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_half_precision_trains(policy):
+    ids, tags, mask = make_data()
+    model = compile_tagger(make_tagger(policy))
+    history = model.fit(
+        ids, tags, epochs=60, batch_size=BATCH, verbose=0
+    ).history["loss"]
+    assert np.all(np.isfinite(history)) and history[-1] < history[0] / 4
+    predicted = decoder_of(model).predict(ids, verbose=0)
+    assert np.mean((predicted == tags)[mask]) > 0.95
+
+
+@ON_TENSORFLOW
+def test_export_with_tags_as_output(tmp_path):
+    ids, _, _ = make_data()
+    decoder = decoder_of(make_tagger())
+    path = str(tmp_path / "exported")
+    decoder.export(path, verbose=False)
+    for part in (ids, ids[:1, :2], ids[4:9, :5]):
+        (tags,) = run_saved_model(path, [part.astype("int32")])
+        assert tags.dtype == "int32"
+        np.testing.assert_array_equal(tags, decoder(part))
+
+
+@ON_TENSORFLOW
+def test_xla_trains_the_same():
+    potentials = np.random.default_rng(0).normal(size=(4, 5, 3))
+    potentials = potentials.astype("float32")
+    tags = np.array([[0, 1, 2, 0, 0]] * 4)
+    losses = []
+    for jit_compile in (False, True):
+        keras.utils.set_random_seed(0)
+        inputs = keras.Input((None, 3))
+        model = keras.Model(inputs, CRF(3)(keras.layers.Dense(3)(inputs)))
+        model.compile(
+            "adam", CRFLoss(), metrics=[CRFAccuracy()], jit_compile=jit_compile
+        )
+        options = {"epochs": 3, "batch_size": 4, "verbose": 0}
+        losses.append(model.fit(potentials, tags, **options).history["loss"])
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
