@@ -12,6 +12,7 @@ import keras_elmo
 import keras_elmo.embedding
 import keras_elmo.formats
 import keras_elmo.layers
+import keras_elmo.serving
 import keras_elmo.text
 
 DOCUMENTED = [
@@ -29,6 +30,7 @@ DOCUMENTED = [
         keras_elmo.embedding,
         keras_elmo.formats,
         keras_elmo.layers,
+        keras_elmo.serving,
         keras_elmo.text,
     ],
     ids=lambda module: module.__name__,

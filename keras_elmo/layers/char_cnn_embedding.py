@@ -9,6 +9,7 @@ from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.fast_paths import crop_constant_end
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.ids import check_ids
+from keras_elmo.ops.known_rows import looked_up
 from keras_elmo.text import character_ids
 
 PAPER_FILTERS = (
@@ -172,7 +173,8 @@ class CharCNNEmbedding(FreezableLayer):
             inputs, self.token_shape, character_ids.NUM_IDS, self.name
         )
         words = ops.reshape(inputs, (-1, self.max_characters_per_token))
-        vectors = map_distinct_rows(self._embed, words)  # (words, projection)
+        embed = looked_up(self, self._embed)
+        vectors = map_distinct_rows(embed, words)  # (words, projection)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
         return ops.reshape(vectors, shape)  # (..., projection)
 

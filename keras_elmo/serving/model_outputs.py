@@ -1,0 +1,114 @@
+"""What any model answers that starts from character ids."""
+
+import keras
+from keras import ops
+
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.serving.label_names import LabelNames
+
+
+class ModelOutputs:
+    """From character ids to the named outputs of a Keras model.
+
+    Args:
+        model: A Keras model with one input, character ids `(batch, time,
+            chars)`.
+        labels: Mapping from the name of an output to the names of its labels.
+
+    Raises:
+        ValueError: If the model takes anything else.
+    """
+
+    returns_tokens = True
+
+    def __init__(self, model, labels=None):
+        self._model = model
+        self._inputs = getattr(model, "inputs", None)
+        if self._inputs is None:  # A subclassed model tells no shapes.
+            shape, dtype = (None, None, None), "int32"
+        elif len(self._inputs) == 1:
+            shape, dtype = self._inputs[0].shape, self._inputs[0].dtype
+        else:
+            self._fail(f"{len(self._inputs)} inputs")
+        if len(shape) != 3 or dtype not in ("int32", "int64"):
+            self._fail(f"an input of shape={tuple(shape)}, dtype={dtype}")
+        if shape[1] is not None:
+            raise ValueError(
+                "Any number of words must be allowed: make the model with an "
+                "input of shape (None, chars). "
+                f"Received: an input of shape={tuple(shape)}"
+            )
+        self.width = shape[2] or self._width_of_encoder()
+        self._dtype = dtype
+        self._labels = LabelNames({**self._tag_names(), **(labels or {})})
+
+    def __call__(self, ids):
+        """Returns a dictionary of the model's outputs, and of their labels.
+
+        Args:
+            ids: int32 tensor `(batch, time, chars)`.
+        """
+        inputs = ops.cast(ids, self._dtype)
+        if self._inputs is not None:  # It may be in a list or a dictionary.
+            inputs = keras.tree.pack_sequence_as(self._model.input, [inputs])
+        outputs = {
+            name: _in_full_precision(x)
+            for name, x in self._named(self._model(inputs)).items()
+        }
+        return outputs | self._labels(outputs, ids)
+
+    def _tag_names(self):
+        """The labels that layers tell of the outputs that they make."""
+        if self._inputs is None:
+            return {}
+        names = {
+            name: getattr(_maker(x), "tag_names", None)
+            for name, x in self._named(self._model.output).items()
+        }
+        return {name: found for name, found in names.items() if found}
+
+    def _named(self, outputs):
+        if isinstance(outputs, dict):
+            return dict(outputs)
+        outputs = keras.tree.flatten(outputs)
+        # As Keras names them, where the names differ.
+        makers = map(_maker, getattr(self._model, "outputs", ()))
+        names = [maker.name for maker in makers]
+        if len(set(names)) < len(outputs):
+            names = [f"output_{i}" for i in range(len(outputs))]
+        return dict(zip(names, outputs))
+
+    def _width_of_encoder(self):
+        widths = {
+            layer.max_characters_per_token
+            for layer in self._model._flatten_layers()
+            if isinstance(layer, CharCNNEmbedding)
+        }
+        if len(widths) != 1:
+            self._fail(
+                "an input that does not tell `chars`, and layers "
+                f"`CharCNNEmbedding` of {sorted(widths) or 'no'} characters"
+            )
+        return widths.pop()
+
+    def _fail(self, received):
+        raise ValueError(
+            "The model must have one input, character ids of shape (batch, "
+            "time, chars), such as "
+            '`keras.Input((None, 50), dtype="int32")`. '
+            f"Received: model '{self._model.name}' with {received}"
+        )
+
+
+def _maker(x):
+    """The layer that made a symbolic tensor."""
+    return x._keras_history.operation
+
+
+def _in_full_precision(x):
+    # Clients and JSON know no bfloat16.
+    is_half = keras.backend.standardize_dtype(x.dtype) in (
+        "bfloat16",
+        "float16",
+    )
+    return ops.cast(x, "float32") if is_half else x
