@@ -4,7 +4,7 @@ import contextlib
 @contextlib.contextmanager
 def stateless(layer):
     """Makes stateful layers within `layer`, itself included, stateless."""
-    stateful = [part for part in layer._flatten_layers() if is_stateful(part)]
+    stateful = [part for part in layer._flatten_layers() if _is_stateful(part)]
     for part in stateful:
         part.stateful = False
     try:
@@ -14,5 +14,5 @@ def stateless(layer):
             part.stateful = True
 
 
-def is_stateful(layer):
+def _is_stateful(layer):
     return getattr(layer, "stateful", False) is True

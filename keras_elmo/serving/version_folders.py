@@ -4,6 +4,8 @@ import os
 
 from keras_elmo.layers.arguments import check_integer
 
+_MODEL_FILE = "saved_model.pb"
+
 
 def version_folder(path, version=None, overwrite=False):
     """Returns the folder that a version of a model is to be written to.
@@ -14,14 +16,15 @@ def version_folder(path, version=None, overwrite=False):
         overwrite: Boolean, whether the version may be there already.
 
     Raises:
-        ValueError: If it is there, or `path` is no folder of versions.
+        ValueError: If it is there and must not be, or is no SavedModel; or
+            `path` is no folder of versions.
     """
     path = os.fspath(path)
     if os.path.exists(path) and not os.path.isdir(path):
         raise ValueError(
             f"`path` must be that of a folder. Received a file: '{path}'"
         )
-    if os.path.exists(os.path.join(path, "saved_model.pb")):
+    if os.path.exists(os.path.join(path, _MODEL_FILE)):
         raise ValueError(
             "`path` must be a folder of versions, such as the one that holds "
             f"'{os.path.basename(path)}'. Received a SavedModel: '{path}'"
@@ -35,11 +38,18 @@ def version_folder(path, version=None, overwrite=False):
         return os.path.join(path, str(max(_versions(path), default=0) + 1))
     check_integer("version", version, 0)
     folder = os.path.join(path, str(version))
-    if os.path.exists(folder) and not overwrite:
+    if not os.path.exists(folder):
+        return folder
+    if not overwrite:
         raise ValueError(
             f"There is a version {version} already; leave `version` out for "
             "the next free one, or pass `overwrite=True`. "
             f"Received: version={version}, path='{path}'"
+        )
+    if not os.path.exists(os.path.join(folder, _MODEL_FILE)):
+        raise ValueError(
+            "`overwrite=True` replaces a SavedModel and nothing else. "
+            f"Received: version={version}, of which '{folder}' is none"
         )
     return folder
 
