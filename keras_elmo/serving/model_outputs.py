@@ -23,13 +23,13 @@ class ModelOutputs:
 
     def __init__(self, model, labels=None):
         self._model = model
-        self._inputs = getattr(model, "inputs", None)
-        if self._inputs is None:  # A subclassed model tells no shapes.
+        inputs = getattr(model, "inputs", None)
+        if inputs is None:  # A subclassed model tells no shapes.
             shape, dtype = (None, None, None), "int32"
-        elif len(self._inputs) == 1:
-            shape, dtype = self._inputs[0].shape, self._inputs[0].dtype
+        elif len(inputs) == 1:
+            shape, dtype = inputs[0].shape, inputs[0].dtype
         else:
-            self._fail(f"{len(self._inputs)} inputs")
+            self._fail(f"{len(inputs)} inputs")
         if len(shape) != 3 or dtype not in ("int32", "int64"):
             self._fail(f"an input of shape={tuple(shape)}, dtype={dtype}")
         if shape[1] is not None:
@@ -49,8 +49,9 @@ class ModelOutputs:
             ids: int32 tensor `(batch, time, chars)`.
         """
         inputs = ops.cast(ids, self._dtype)
-        if self._inputs is not None:  # It may be in a list or a dictionary.
-            inputs = keras.tree.pack_sequence_as(self._model.input, [inputs])
+        structure = getattr(self._model, "input", None)
+        if structure is not None:  # It may be a list or a dictionary.
+            inputs = keras.tree.pack_sequence_as(structure, [inputs])
         outputs = {
             name: _in_full_precision(x)
             for name, x in self._named(self._model(inputs)).items()
@@ -59,11 +60,12 @@ class ModelOutputs:
 
     def _tag_names(self):
         """The labels that layers tell of the outputs that they make."""
-        if self._inputs is None:
-            return {}
+        # Sequential models have the list alone, subclassed ones neither.
+        flat = getattr(self._model, "outputs", ())
+        outputs = self._named(getattr(self._model, "output", flat))
         names = {
             name: getattr(_maker(x), "tag_names", None)
-            for name, x in self._named(self._model.output).items()
+            for name, x in outputs.items()
         }
         return {name: found for name, found in names.items() if found}
 
