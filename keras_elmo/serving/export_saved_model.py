@@ -45,8 +45,9 @@ def export_saved_model(
     Further representations are `elmo_1`, `elmo_2` and so on. Of a layer with
     `return_all_layers`, `elmo` is the layers' average.
 
-    What comes out of any other model are its own outputs, in its own names, and
-    from `default` also `tokens`, the words, with `""` at padding.
+    What comes out of any other model are its own outputs, in its own names (a
+    second output of one layer has `_1` after the name), and from `default` also
+    `tokens`, the words, with `""` at padding.
 
     Floats come out in float32. Any number of sentences and words is taken, none
     included. Nothing is kept from one request to the next: stateful layers are
@@ -68,7 +69,8 @@ def export_saved_model(
             in order. The output is integers `(batch, time)` or `(batch,)`, or
             scores with one more axis, of which the largest counts. The names
             come out as `<output>_labels`, with `""` at padding. By default
-            these are the `tag_names` of the layers that make the outputs.
+            these are the `tag_names` of the layers that make integers `(batch,
+            time)`.
         version: Integer, the version's number; by default the one after the
             last that is there.
         overwrite: Boolean, whether `version` may be there already. The old one

@@ -43,14 +43,13 @@ class LabelNames:
 
 
 def _checked(name, names):
-    names = [names] if isinstance(names, (str, bytes)) else list(names)
-    good = all(isinstance(label, (str, bytes)) for label in names)
-    if not good or len(names) < 2:
+    labels = [] if isinstance(names, (str, bytes)) else list(names)
+    if not labels or not all(isinstance(x, (str, bytes)) for x in labels):
         raise ValueError(
-            "`labels` must be lists of two names or more, each a string. "
+            "`labels` must be lists of names, each a string. "
             f"Received for output '{name}': {names!r}"
         )
-    return names
+    return labels
 
 
 def _look_up(name, names, output, mask):

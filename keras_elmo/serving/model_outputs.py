@@ -1,5 +1,7 @@
 """What any model answers that starts from character ids."""
 
+import collections
+
 import keras
 from keras import ops
 
@@ -56,16 +58,24 @@ class ModelOutputs:
             name: _in_full_precision(x)
             for name, x in self._named(self._model(inputs)).items()
         }
-        return outputs | self._labels(outputs, ids)
+        labels = self._labels(outputs, ids)
+        taken = outputs.keys() & {"tokens", *labels}
+        if taken:
+            raise ValueError(
+                "No output of the model may be called as what comes out beside "
+                f"it: rename it. Received: outputs {sorted(taken)}"
+            )
+        return outputs | labels
 
     def _tag_names(self):
-        """The labels that layers tell of the outputs that they make."""
+        """The names that layers tell of the tags that they make."""
         # Sequential models have the list alone, subclassed ones neither.
         flat = getattr(self._model, "outputs", ())
         outputs = self._named(getattr(self._model, "output", flat))
         names = {
             name: getattr(_maker(x), "tag_names", None)
             for name, x in outputs.items()
+            if len(x.shape) == 2 and x.dtype.startswith("int")
         }
         return {name: found for name, found in names.items() if found}
 
@@ -73,9 +83,7 @@ class ModelOutputs:
         if isinstance(outputs, dict):
             return dict(outputs)
         outputs = keras.tree.flatten(outputs)
-        # As Keras names them, where the names differ.
-        makers = map(_maker, getattr(self._model, "outputs", ()))
-        names = [maker.name for maker in makers]
+        names = _names(getattr(self._model, "outputs", ()))
         if len(set(names)) < len(outputs):
             names = [f"output_{i}" for i in range(len(outputs))]
         return dict(zip(names, outputs))
@@ -100,6 +108,16 @@ class ModelOutputs:
             '`keras.Input((None, 50), dtype="int32")`. '
             f"Received: model '{self._model.name}' with {received}"
         )
+
+
+def _names(outputs):
+    """Keras' names of symbolic outputs, numbered where a layer made several."""
+    counts: collections.Counter[str] = collections.Counter()
+    names = []
+    for name in (_maker(x).name for x in outputs):
+        names.append(f"{name}_{counts[name]}" if counts[name] else name)
+        counts[name] += 1
+    return names
 
 
 def _maker(x):

@@ -41,9 +41,9 @@ def test_a_number_without_a_name_is_an_error():
         labels({"tags": tf.constant([[0, 2], [0, 0]])}, IDS)
 
 
-@pytest.mark.parametrize("names", [[], ["one"], "names", [1, 2], [["a"], "b"]])
+@pytest.mark.parametrize("names", [[], "names", [1, 2], [["a"], "b"]])
 def test_names_that_are_none(names):
-    with pytest.raises(ValueError, match="`labels` must be lists of two names"):
+    with pytest.raises(ValueError, match="`labels` must be lists of names"):
         LabelNames({"tags": names})
 
 

@@ -1,5 +1,7 @@
 """Task models, exported to take strings."""
 
+import os
+
 import keras
 import numpy as np
 import pytest
@@ -85,9 +87,14 @@ class Best(keras.layers.Layer):
         return keras.KerasTensor(x.shape[:-1], dtype="int32")
 
 
+class Known(keras.layers.Identity):
+    tag_names = TAGS
+
+
 def test_a_layer_that_knows_its_tags_brings_them(ask, tmp_path):
     ids = keras.Input((None, 12), dtype="int32")
     scores = classify(make_elmo()(ids), "scores")
+    scores = Known()(scores)  # Scores alone are no tags.
     model = keras.Model(ids, {"best": Best()(scores), "scores": scores})
     expected = names_of(model(IDS)["scores"], TAGS)
     folder = export_saved_model(model, tmp_path)
@@ -123,7 +130,7 @@ def test_outputs_keep_their_names(ask, tmp_path, kind):
     outputs, names = {
         "list": ([b, a], ["b", "a"]),
         "dictionary": ({"first": b, "last": a}, ["first", "last"]),
-        "one layer twice": (vectors, ["output_0", "output_1"]),
+        "one layer twice": (vectors, ["elmo", "elmo_1"]),
     }[kind]
     model = keras.Model({"the_ids": ids}, outputs)
     folder = export_saved_model(model, tmp_path)
@@ -234,3 +241,12 @@ def test_models_of_something_else_are_refused(tmp_path, make, message):
     with pytest.raises(ValueError, match=message):
         export_saved_model(make(), tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["tokens", "tags_labels"])
+def test_an_output_may_not_take_a_name_that_is_needed(tmp_path, name):
+    model = tagger()
+    model = keras.Model(model.input, {"tags": model.output, name: model.output})
+    with pytest.raises(ValueError, match=f"rename it. Received: .*'{name}'"):
+        export_saved_model(model, tmp_path / "model", labels={"tags": TAGS})
+    assert os.listdir(tmp_path / "model") == []
