@@ -18,18 +18,24 @@ SIZES = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("directory", type=pathlib.Path)
-    parser.add_argument("--size", choices=SIZES, default="original")
-    arguments = parser.parse_args()
-    units, projection_dim, num_highways = SIZES[arguments.size]
+def make_elmo(size):
+    """An `ElmoLayer` of a published size with random weights."""
+    units, projection_dim, num_highways = SIZES[size]
     keras.utils.set_random_seed(0)
     elmo = keras_elmo.ElmoLayer(
         keras_elmo.CharCNNEmbedding(projection_dim, num_highways=num_highways),
         keras_elmo.BiLMEncoder(units, projection_dim),
     )
     elmo.build((None, None, 50))
+    return elmo
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--size", choices=SIZES, default="original")
+    arguments = parser.parse_args()
+    elmo = make_elmo(arguments.size)
     arguments.directory.mkdir(parents=True, exist_ok=True)
     keras_elmo.save_bilm_weights(
         elmo,

@@ -20,6 +20,8 @@ from keras_elmo.ops.fast_paths import set_fast_paths
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
+from keras_elmo.serving import export_saved_model
+from keras_elmo.text import CharacterVectorization
 from keras_elmo.text import batch_to_ids
 from keras_elmo.text import find_cropped_words
 
@@ -34,6 +36,7 @@ __all__ = [
     "CRFDecoder",
     "CRFLoss",
     "CharCNNEmbedding",
+    "CharacterVectorization",
     "ElmoEmbedder",
     "ElmoLayer",
     "Highway",
@@ -42,6 +45,7 @@ __all__ = [
     "ScalarMix",
     "TokenEmbedding",
     "batch_to_ids",
+    "export_saved_model",
     "find_cropped_words",
     "load_bilm_weights",
     "save_bilm_weights",

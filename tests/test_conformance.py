@@ -143,6 +143,8 @@ def test_every_public_layer_is_here():
         # The language model has tests of its own.
         and not issubclass(getattr(keras_elmo, name), keras.Model)
     }
+    # It has no numbers to train on, and tests of its own.
+    public.remove("CharacterVectorization")
     assert public == {name.split(",")[0] for name in CASES}
 
 

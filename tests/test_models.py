@@ -286,7 +286,7 @@ def test_the_readme_on_the_layer(snippets):
 
 
 def test_the_readme_on_the_embedder(snippets, capsys):
-    assert len(snippets) == 2
+    assert len(snippets) == 3
     names = {}
     exec("\n".join(["import keras_elmo", snippets[1]]), names)
     assert capsys.readouterr().out == "(3, 2, 12)\n(3, 1, 12)\n"
@@ -294,3 +294,11 @@ def test_the_readme_on_the_embedder(snippets, capsys):
     assert names["means"][0].shape == (3, 12)
     with h5py.File("corpus.hdf5") as file:
         assert file["0"].shape == (3, 12) and file["1"].shape == (2, 12)
+
+
+def test_the_readme_on_serving(snippets):
+    names = {}
+    exec("\n".join(["import keras_elmo", snippets[2]]), names)
+    assert names["folder"] == "served/elmo/1"
+    assert names["vectors"].shape == (2, 3, 256)
+    assert np.all(names["vectors"][1, 2] == 0)

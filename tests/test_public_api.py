@@ -14,6 +14,7 @@ import keras_elmo.formats
 import keras_elmo.layers
 import keras_elmo.losses
 import keras_elmo.metrics
+import keras_elmo.serving
 import keras_elmo.text
 
 DOCUMENTED = [
@@ -33,6 +34,7 @@ DOCUMENTED = [
         keras_elmo.layers,
         keras_elmo.losses,
         keras_elmo.metrics,
+        keras_elmo.serving,
         keras_elmo.text,
     ],
     ids=lambda module: module.__name__,

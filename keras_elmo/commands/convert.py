@@ -3,11 +3,9 @@
 import json
 import os
 import shutil
-import tempfile
 
 from keras_elmo import formats
 from keras_elmo.bilm_variables import bilm_table
-from keras_elmo.formats.atomic import move
 from keras_elmo.formats.atomic import write_folder_atomically
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.pretraining.model_files import make_language_model
@@ -27,10 +25,7 @@ def run(arguments):
         def write(path):
             _write_files(path, files, arguments.dtype)
 
-        if replaces:
-            _replace_folder(folder, write)
-        else:
-            write_folder_atomically(folder, write)
+        write_folder_atomically(folder, write, overwrite=replaces)
         _print_summary(folder, "char_cnn" in files.options)
 
 
@@ -47,20 +42,6 @@ def _check_replaceable(folder, overwrite):
             "--overwrite replaces a folder with nothing but a model's files, "
             f"{sorted(names)}. Received: '{folder}' with {others}"
         )
-
-
-def _replace_folder(folder, write):
-    parent, name = os.path.split(os.path.realpath(folder))
-    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=parent) as beside:
-        new, old = os.path.join(beside, "new"), os.path.join(beside, "old")
-        write_folder_atomically(new, write)
-        place = os.path.join(parent, name)
-        os.rename(place, old)
-        try:
-            move(new, place)
-        except BaseException:
-            os.rename(old, place)
-            raise
 
 
 def _write_files(folder, files, dtype):

@@ -28,19 +28,22 @@ def write_atomically(path, write):
         raise
 
 
-def write_folder_atomically(path, write):
+def write_folder_atomically(path, write, overwrite=False):
     """Calls `write(temporary folder)`, then moves the folder to `path`.
 
-    If `write` fails, nothing is left behind. The files that it writes lie
-    straight in the folder. Folders above `path` are made.
+    If `write` fails, nothing is left behind. Folders above `path` are made.
+
+    Args:
+        path: Path of the folder.
+        write: Function of the temporary folder's path.
+        overwrite: Boolean, whether a folder at `path` gives way to the new one,
+            once that is written.
 
     Raises:
         ValueError: If there is something at `path` other than an empty folder.
     """
     path = os.path.realpath(path)
-    if os.path.exists(path) and not (
-        os.path.isdir(path) and not os.listdir(path)
-    ):
+    if not overwrite and not _is_free(path):
         raise ValueError(
             "The directory to write must not exist yet, or be empty. "
             f"Received: '{path}'"
@@ -50,16 +53,38 @@ def write_folder_atomically(path, write):
     temporary = tempfile.mkdtemp(prefix=f".{name}.", dir=parent)
     try:
         write(temporary)
-        for file in os.listdir(temporary):
-            _sync(os.path.join(temporary, file))
-        _sync(temporary)
+        for folder, _, files in os.walk(temporary, topdown=False):
+            for file in files:
+                _sync(os.path.join(folder, file))
+            _sync(folder)
         os.chmod(temporary, 0o777 & ~_umask())
-        with contextlib.suppress(FileNotFoundError):
-            os.rmdir(path)
-        move(temporary, path)
+        _move_folder(temporary, path, overwrite)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def _is_free(path):
+    """Whether there is nothing at `path` but an empty folder."""
+    return not os.path.exists(path) or (
+        os.path.isdir(path) and not os.listdir(path)
+    )
+
+
+def _move_folder(source, path, overwrite):
+    if not overwrite or _is_free(path):
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(path)
+        move(source, path)
+        return
+    old = f"{source}.old"
+    os.rename(path, old)
+    try:
+        move(source, path)
+    except BaseException:
+        os.rename(old, path)
+        raise
+    shutil.rmtree(old)
 
 
 def move(source, path):

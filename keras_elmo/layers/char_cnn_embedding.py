@@ -11,6 +11,7 @@ from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length
 from keras_elmo.ops.ids import check_ids
+from keras_elmo.ops.known_rows import looked_up
 from keras_elmo.text import character_ids
 
 _TRAINING_GROUPS = 8
@@ -180,6 +181,7 @@ class CharCNNEmbedding(FreezableLayer):
         def embed(words):
             return self._embed(words, training)
 
+        embed = looked_up(self, embed)
         vectors = map_distinct_rows(embed, words)  # (words, projection)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
         return ops.reshape(vectors, shape)  # (..., projection)

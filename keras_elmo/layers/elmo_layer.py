@@ -324,19 +324,11 @@ class ElmoLayer(FreezableLayer):
             _build_once(mix, layers)
 
     def call(self, inputs, mask=None, training=None):
-        layers, layout, leading = self._run_bilm(inputs, mask)
+        run = self._run_bilm(inputs, mask)
         if self.return_all_layers:
-            return self._stack(layers, layout, leading)
+            return ops.stack(self._unpack_layers(*run), axis=-3)
         return self._one_or_list(
-            [
-                self._dropout(
-                    self._unpack(
-                        mix(layers, mask=layout.token_mask), layout, leading
-                    ),
-                    training=training,
-                )
-                for mix in self.scalar_mixes
-            ]
+            [self._dropout(x, training=training) for x in self._mix(*run)]
         )
 
     def all_layers(self, inputs, mask=None):
@@ -365,7 +357,23 @@ class ElmoLayer(FreezableLayer):
         inputs = ops.convert_to_tensor(inputs)
         if not self.built:
             self.build(tuple(inputs.shape))
-        return self._stack(*self._run_bilm(inputs, mask))
+        layers = self._unpack_layers(*self._run_bilm(inputs, mask))
+        return ops.stack(layers, axis=-3)
+
+    def layers_and_mixes(self, inputs):
+        """Returns every layer, and the mixes, of one run of the biLM.
+
+        Args:
+            inputs: Tensor of ids, as for a call.
+
+        Returns:
+            The list of `h_0`, ..., `h_L`, and the list of their mixes (none
+            with `return_all_layers`); each `(batch, time, 2 * projection)`,
+            for documents `(batch, sentences, time, 2 * projection)`. Zero at
+            padding.
+        """
+        run = self._run_bilm(inputs, mask=None)
+        return self._unpack_layers(*run), self._mix(*run)
 
     def _run_bilm(self, ids, mask):
         """Returns `h_0`..`h_L` (each (sentences, bounded time, width)), their
@@ -403,9 +411,14 @@ class ElmoLayer(FreezableLayer):
             self.keep_sentence_boundaries
         )
 
-    def _stack(self, layers, layout, leading):
-        layers = [self._unpack(layer, layout, leading) for layer in layers]
-        return ops.stack(layers, axis=-3)
+    def _mix(self, layers, layout, leading):
+        return [
+            self._unpack(mix(layers, mask=layout.token_mask), layout, leading)
+            for mix in self.scalar_mixes
+        ]
+
+    def _unpack_layers(self, layers, layout, leading):
+        return [self._unpack(layer, layout, leading) for layer in layers]
 
     def _unpack(self, x, layout, leading):
         """Takes `x` (sentences, bounded time, width) to the output's places.

@@ -58,6 +58,9 @@ def map_distinct_rows(function, rows):
     import tensorflow as tf
 
     distinct, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
+    # A convolution of nothing has a wrong shape on some machines.
+    is_empty = tf.cast(tf.equal(tf.shape(rows)[0], 0), tf.int32)
+    distinct = tf.pad(distinct, [[0, is_empty], [0, 0]])
     distinct.set_shape((None, rows.shape[1]))
     return tf.gather(function(distinct), index)  # (n, dim)
 

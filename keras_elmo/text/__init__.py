@@ -2,7 +2,14 @@
 
 from keras_elmo.text.character_ids import batch_to_ids
 from keras_elmo.text.character_ids import find_cropped_words
+from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.corpora import Sentence
 from keras_elmo.text.corpora import read_corpus
 
-__all__ = ["Sentence", "batch_to_ids", "find_cropped_words", "read_corpus"]
+__all__ = [
+    "CharacterVectorization",
+    "Sentence",
+    "batch_to_ids",
+    "find_cropped_words",
+    "read_corpus",
+]

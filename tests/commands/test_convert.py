@@ -10,6 +10,7 @@ import pytest
 import keras_elmo
 from keras_elmo.commands import convert as module
 from keras_elmo.commands.main import main
+from keras_elmo.formats import atomic
 
 FILES = ["options.json", "softmax.hdf5", "vocab.txt", "weights.hdf5"]
 
@@ -144,7 +145,7 @@ def test_a_folder_is_written_whole_or_not_at_all(
         for arguments in [("new",), ("model", "--overwrite")]:
             assert "The disk is full." in fails(capsys, checkpoint, *arguments)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "move", fail)
+        patch.setattr(atomic, "move", fail)
         said = fails(capsys, checkpoint, "model", "--overwrite")
         assert "The disk is full." in said
     assert os.listdir() == ["model"]

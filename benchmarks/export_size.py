@@ -1,0 +1,51 @@
+"""What it takes to export a model, by default of the original size.
+
+    python benchmarks/export_size.py --size original
+
+Makes the model with random weights, exports it, in this process; prints the
+size of the SavedModel beside that of the weights, and what the process has held
+at most.
+"""
+
+import argparse
+import os
+import pathlib
+import tempfile
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+from random_weights import SIZES
+from random_weights import make_elmo
+from training_memory import report
+
+import keras_elmo
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--size", choices=SIZES, default="original")
+    parser.add_argument("--vocabulary", help="file of one word a line")
+    arguments = parser.parse_args()
+    elmo = make_elmo(arguments.size)
+    report("model made")
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        version = keras_elmo.export_saved_model(
+            elmo, folder, vocabulary=arguments.vocabulary
+        )
+        seconds = time.perf_counter() - start
+        files = [p for p in pathlib.Path(version).rglob("*") if p.is_file()]
+        exported = sum(path.stat().st_size for path in files)
+    weights = 4 * elmo.count_params()
+    report(
+        f"exported in {seconds:.1f} s; {exported / 2**20:,.1f} MiB, "
+        f"{exported / weights:.4f} times the weights"
+    )
+
+
+if __name__ == "__main__":
+    main()

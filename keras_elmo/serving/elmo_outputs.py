@@ -1,0 +1,66 @@
+"""What an `ElmoLayer` answers, in the names of TF-Hub's `google/elmo/3`."""
+
+from keras import ops
+
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.ops.sentence_boundaries import output_mask
+
+
+class ElmoOutputs:
+    """From character ids to the named outputs of an `ElmoLayer`.
+
+    Args:
+        elmo: An `ElmoLayer`; it is built if it is not.
+    """
+
+    returns_tokens = False
+
+    def __init__(self, elmo):
+        if not isinstance(elmo.token_encoder, CharCNNEmbedding):
+            raise ValueError(
+                "To take strings, an `ElmoLayer` must read characters, by a "
+                "`CharCNNEmbedding`. Received: "
+                f"token_encoder={elmo.token_encoder}"
+            )
+        self.width = elmo.token_encoder.max_characters_per_token
+        self._elmo = elmo
+        if not elmo.built:
+            elmo.build((None, None, self.width))
+
+    def __call__(self, ids):
+        """Returns a dictionary of float32 tensors, zero at padding.
+
+        Args:
+            ids: int32 tensor `(batch, time, chars)`.
+        """
+        layers, mixes = self._elmo.layers_and_mixes(ids)
+        # Each (batch, time, 2 * projection).
+        layers = [ops.cast(x, "float32") for x in layers]
+        mixes = [ops.cast(x, "float32") for x in mixes]
+        if not mixes:  # The layer was made with `return_all_layers`.
+            mixes = [sum(layers) / len(layers)]
+        outputs = {"word_emb": layers[0][..., : layers[0].shape[-1] // 2]}
+        for k, layer in enumerate(layers[1:], start=1):
+            outputs[f"lstm_outputs{k}"] = layer
+        for k, mix in enumerate(mixes):
+            outputs[f"elmo_{k}" if k else "elmo"] = mix
+        outputs["default"] = masked_mean(mixes[0], self._mask(ids))
+        return outputs
+
+    def _mask(self, ids):
+        """`False` at the output's padding: (batch, output time)."""
+        elmo = self._elmo
+        return output_mask(
+            elmo.token_encoder.compute_mask(ids),
+            elmo.add_sentence_boundaries,
+            elmo.keep_sentence_boundaries,
+        )
+
+
+def masked_mean(x, mask):
+    """Mean over time of `x` (batch, time, dim), which is zero at padding.
+
+    Zeros for a sentence without tokens. `mask` is (batch, time).
+    """
+    number = ops.sum(ops.cast(mask, x.dtype), axis=1, keepdims=True)
+    return ops.sum(x, axis=1) / ops.maximum(number, 1)  # (batch, dim)

@@ -1,0 +1,66 @@
+"""The signatures of a SavedModel. TensorFlow only."""
+
+import tensorflow as tf
+
+from keras_elmo.text import graph_tokens
+from keras_elmo.text.character_ids import BEGIN_WORD
+
+
+class Endpoints:
+    """Functions of strings, or of ids, to named tensors.
+
+    Args:
+        outputs: Function from character ids, int32 `(batch, time, width)`, to a
+            dictionary of tensors.
+        width: Integer, the number of ids a word.
+        returns_tokens: Boolean, whether `default` also gives the words that it
+            made of its sentences, as `tokens`.
+    """
+
+    def __init__(self, outputs, width, returns_tokens):
+        self._width = width
+        self._returns_tokens = returns_tokens
+        self._ids = tf.TensorSpec((None, None, width), tf.int32, "ids")
+        # One graph, which all signatures call.
+        self._outputs = tf.function(
+            outputs, input_signature=[self._ids], autograph=False
+        )
+
+    def __getitem__(self, name):
+        """Returns the function of a signature, and the list of its inputs."""
+        strings = tf.TensorSpec((None,), tf.string, "strings")
+        tokens = tf.TensorSpec((None, None), tf.string, "tokens")
+        lengths = tf.TensorSpec((None,), tf.int32, "sequence_len")
+        return {
+            "default": (self._default, [strings]),
+            "tokens": (self._tokens, [tokens, lengths]),
+            "character_ids": (self._character_ids, [self._ids]),
+        }[name]
+
+    def _default(self, strings):
+        # A server feeds what it is sent: shapes are looked at when it runs.
+        strings = tf.ensure_shape(strings, (None,))
+        tokens, lengths = graph_tokens.pad_tokens(
+            graph_tokens.split_sentences(strings)
+        )
+        answer = dict(self._of_tokens(tokens, lengths))
+        if self._returns_tokens:
+            answer["tokens"] = tokens
+        return answer
+
+    def _tokens(self, tokens, sequence_len):
+        tokens = tf.ensure_shape(tokens, (None, None))
+        sequence_len = tf.ensure_shape(sequence_len, (None,))
+        lengths = graph_tokens.check_lengths(sequence_len, tokens)
+        return self._of_tokens(tokens, lengths)
+
+    def _of_tokens(self, tokens, lengths):
+        ids = graph_tokens.token_ids(tokens, lengths, self._width)
+        return self._outputs(ids)
+
+    def _character_ids(self, ids):
+        ids = tf.ensure_shape(ids, self._ids.shape)
+        # A server that merges requests pads the shorter ones with their own
+        # first number, the mark that only starts a word.
+        is_padding = tf.reduce_all(ids == BEGIN_WORD, axis=-1, keepdims=True)
+        return self._outputs(tf.where(is_padding, 0, ids))

@@ -1,0 +1,140 @@
+import os
+from collections.abc import Iterable
+from collections.abc import Mapping
+
+import keras
+
+from keras_elmo.formats.atomic import write_folder_atomically
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.ops.known_rows import use_known_rows
+from keras_elmo.serving.elmo_outputs import ElmoOutputs
+from keras_elmo.serving.model_outputs import ModelOutputs
+from keras_elmo.serving.stateless import stateless
+from keras_elmo.serving.version_folders import version_folder
+
+SIGNATURES = ("default", "tokens", "character_ids")
+
+
+def export_saved_model(
+    model: keras.layers.Layer,
+    path: str | os.PathLike,
+    *,
+    serving_default: str = "default",
+    vocabulary: str | os.PathLike | Iterable[str | bytes] | None = None,
+    labels: Mapping[str, Iterable[str | bytes]] | None = None,
+    version: int | None = None,
+    overwrite: bool = False,
+) -> str:
+    """Writes a SavedModel that takes strings, for TensorFlow Serving.
+
+    It has three signatures, which differ in what goes in:
+
+    - `default`: `strings` `(batch,)`, sentences, each split on runs of spaces
+      (U+0020 alone).
+    - `tokens`: `tokens` `(batch, max_len)`, words; and `sequence_len`, int32
+      `(batch,)`, how many of them each sentence has. What comes after them is
+      padding, whatever it is; a `""` among them is an empty word.
+    - `character_ids`: `ids`, int32 `(batch, time, chars)`, as `batch_to_ids`
+      makes them.
+
+    What comes out of an `ElmoLayer` has the names of TF-Hub's `google/elmo/3`:
+    `word_emb` `(batch, time, projection)`, the words' vectors without context;
+    `lstm_outputs1`, `lstm_outputs2` and so on, the biLM's layers; `elmo`, their
+    learned mix, each `(batch, time, 2 * projection)`; and `default` `(batch, 2
+    * projection)`, the mean of `elmo` over the words. All are zero at padding.
+    Further representations are `elmo_1`, `elmo_2` and so on. Of a layer with
+    `return_all_layers`, `elmo` is the layers' average.
+
+    What comes out of any other model are its own outputs, in its own names (a
+    second output of one layer has `_1` after the name), and from `default` also
+    `tokens`, the words, with `""` at padding.
+
+    Floats come out in float32. Any number of sentences and words is taken, none
+    included. Nothing is kept from one request to the next: stateful layers are
+    exported stateless. Wrong requests (another dtype or rank, a `sequence_len`
+    that is negative or above `max_len`, ids out of range) get an error.
+
+    Args:
+        model: An `ElmoLayer`; or a Keras model with one input, character ids of
+            shape `(batch, time, chars)`.
+        path: Path of the model's folder. The SavedModel is written, whole or
+            not at all, to a folder in it that is named by the version's number,
+            which is how TensorFlow Serving finds it.
+        serving_default: The signature that is used when a request names none:
+            `"default"`, `"tokens"` or `"character_ids"`.
+        vocabulary: Words whose vectors, before context, are computed now and
+            looked up later: an iterable of them, or the path of a file of one
+            word a line. Other words are computed when they come.
+        labels: Mapping from the name of an output to the names of its labels,
+            in order. The output is integers `(batch, time)` or `(batch,)`, or
+            scores with one more axis, of which the largest counts. The names
+            come out as `<output>_labels`, with `""` at padding. By default
+            these are the `tag_names` of the layers that make integers `(batch,
+            time)`.
+        version: Integer, the version's number; by default the one after the
+            last that is there.
+        overwrite: Boolean, whether `version` may be there already. The old one
+            stays until the new one is written.
+
+    Returns:
+        The path of the version's folder.
+
+    Raises:
+        ValueError: If the model takes anything but character ids, the version
+            is there already, or an argument is not as described.
+        RuntimeError: On Keras' JAX or PyTorch backend.
+
+    Example:
+
+    >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+    >>> folder = export_saved_model(elmo, "served_elmo")
+    >>> import tensorflow as tf
+    >>> served = tf.saved_model.load(folder).signatures["default"]
+    >>> vectors = served(strings=tf.constant(["First sentence .", "Another ."]))
+    >>> tuple(vectors["elmo"].shape)
+    (2, 3, 12)
+    """
+    if keras.backend.backend() != "tensorflow":
+        raise RuntimeError(
+            "A SavedModel is TensorFlow's: export on Keras' TensorFlow "
+            f"backend. Received: backend='{keras.backend.backend()}'"
+        )
+    if serving_default not in SIGNATURES:
+        raise ValueError(
+            f"`serving_default` must be one of {list(SIGNATURES)}. "
+            f"Received: serving_default={serving_default!r}"
+        )
+    folder = version_folder(path, version, overwrite)
+    from keras_elmo.serving.endpoints import Endpoints
+    from keras_elmo.serving.known_words import know_words
+
+    outputs = _outputs(model, labels)
+    known = [] if vocabulary is None else know_words(model, vocabulary)
+    endpoints = Endpoints(outputs, outputs.width, outputs.returns_tokens)
+
+    def write(temporary):
+        archive = keras.export.ExportArchive()
+        with stateless(model), use_known_rows(known):
+            # The first one is the default.
+            for name in sorted(SIGNATURES, key=serving_default.__ne__):
+                archive.add_endpoint(name, *endpoints[name])
+            # `archive.track` would store the variables a second time.
+            archive.write_out(temporary, verbose=False)
+
+    write_folder_atomically(folder, write, overwrite)
+    return folder
+
+
+def _outputs(model, labels):
+    if isinstance(model, ElmoLayer):
+        if labels:
+            raise ValueError(
+                "`labels` are of a model that gives labels, not of an "
+                f"`ElmoLayer`. Received: labels={labels!r}"
+            )
+        return ElmoOutputs(model)
+    if isinstance(model, keras.Model):
+        return ModelOutputs(model, labels)
+    raise ValueError(
+        f"`model` must be an `ElmoLayer` or a Keras model. Received: {model!r}"
+    )

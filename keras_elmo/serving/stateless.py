@@ -1,0 +1,18 @@
+import contextlib
+
+
+@contextlib.contextmanager
+def stateless(layer):
+    """Makes stateful layers within `layer`, itself included, stateless."""
+    stateful = [part for part in layer._flatten_layers() if _is_stateful(part)]
+    for part in stateful:
+        part.stateful = False
+    try:
+        yield
+    finally:
+        for part in stateful:
+            part.stateful = True
+
+
+def _is_stateful(layer):
+    return getattr(layer, "stateful", False) is True

@@ -1,0 +1,101 @@
+"""Padded tokens inside a TensorFlow graph. TensorFlow only."""
+
+import tensorflow as tf
+
+from keras_elmo.text.graph_character_ids import character_ids_in_graph
+
+
+def split_sentences(sentences: tf.Tensor) -> tf.RaggedTensor:
+    """Splits on runs of U+0020, and on nothing else.
+
+    Args:
+        sentences: String tensor `(batch,)`.
+
+    Returns:
+        Ragged string tensor `(batch, time)`.
+    """
+    split = tf.raw_ops.StringSplit(
+        input=sentences, delimiter=" ", skip_empty=True
+    )
+    return tf.RaggedTensor.from_value_rowids(
+        split.values, split.indices[:, 0], tf.shape(sentences, tf.int64)[0]
+    )
+
+
+def pad_tokens(tokens: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Pads ragged tokens `(batch, time)` with "".
+
+    Returns:
+        The padded tokens `(batch, time)`, and their number in each sentence,
+        int32 `(batch,)`.
+    """
+    return tokens.to_tensor(""), tf.cast(tokens.row_lengths(), tf.int32)
+
+
+def count_tokens(tokens: tf.Tensor) -> tf.Tensor:
+    """Number of tokens up to the last one that is not "": int32 `(batch,)`.
+
+    Args:
+        tokens: String tensor `(batch, time)`, padded with "".
+    """
+    place = tf.range(1, tf.shape(tokens)[1] + 1)  # (time,)
+    last = tf.reduce_max(tf.where(tokens != "", place, 0), axis=1)
+    return tf.maximum(last, 0)  # The maximum of nothing is the lowest integer.
+
+
+def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
+    """Returns `sequence_len`, or an error when it runs, if it cannot be.
+
+    Args:
+        lengths: Integer tensor `(batch,)`.
+        tokens: String tensor `(batch, time)`.
+
+    Returns:
+        int32 tensor `(batch,)`.
+    """
+    batch, time = tf.unstack(tf.shape(tokens))
+    time = tf.cast(time, lengths.dtype)
+    checks = [
+        tf.debugging.assert_equal(
+            tf.shape(lengths)[0],
+            batch,
+            "`sequence_len` must hold one number a sentence.",
+        ),
+        tf.debugging.assert_non_negative(
+            lengths, "`sequence_len` must not be negative."
+        ),
+        tf.debugging.assert_less_equal(
+            lengths,
+            time,
+            "`sequence_len` must not be above the number of tokens that a row "
+            "of `tokens` holds.",
+        ),
+    ]
+    with tf.control_dependencies([check for check in checks if check]):
+        return tf.cast(lengths, tf.int32)
+
+
+def token_mask(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+    """`False` at padding: booleans `(batch, time)`."""
+    return tf.sequence_mask(lengths, tf.shape(tokens)[1])
+
+
+def token_ids(
+    tokens: tf.Tensor, lengths: tf.Tensor, max_characters_per_token: int
+) -> tf.Tensor:
+    """Character ids of padded tokens.
+
+    Args:
+        tokens: String tensor `(batch, time)`.
+        lengths: int32 tensor `(batch,)`: what comes after as many tokens is
+            padding, whatever it is.
+        max_characters_per_token: Integer, the number of ids a word.
+
+    Returns:
+        int32 tensor `(batch, time, max_characters_per_token)`, zero at padding.
+    """
+    words = tf.reshape(tokens, [-1])
+    ids = character_ids_in_graph(words, max_characters_per_token)
+    ids = tf.reshape(ids, [*tf.unstack(tf.shape(tokens)), ids.shape[1]])
+    ids = tf.where(token_mask(tokens, lengths)[..., None], ids, 0)
+    return tf.ensure_shape(ids, [*tokens.shape, ids.shape[2]])

@@ -1,0 +1,162 @@
+"""Requests that are merged, and requests that are wrong."""
+
+import numpy as np
+import pytest
+from serving.answers import check
+from serving.answers import hub_answer
+from serving.answers import padded
+
+from keras_elmo import batch_to_ids
+
+REQUESTS = [
+    [["One", "request", "of", "two", "."], ["a", "b"]],
+    [["Another", ""]],
+    [["c"], [], ["third", "é", "."]],
+]
+
+
+def merge(arrays, padding):
+    """Arrays of unequal times in one batch, as a server merges them."""
+    arrays = [np.array(x, object) for x in arrays]
+    time = max(x.shape[1] for x in arrays)
+    rows = []
+    for x in arrays:
+        value = x.flat[0] if padding == "first" else padding
+        widths = [(0, 0)] * x.ndim
+        widths[1] = (0, time - x.shape[1])
+        rows.append(np.pad(x, widths, constant_values=value))
+    return np.concatenate(rows)
+
+
+def check_each(answer, elmo):
+    """Each request has its own rows, and zeros after its own words."""
+    start = 0
+    for sentences in REQUESTS:
+        expected = hub_answer(elmo, sentences)
+        for name, x in expected.items():
+            rows = answer[name][start : start + len(sentences)]
+            if x.ndim == 3:
+                assert not rows[:, x.shape[1] :].any()
+                rows = rows[:, : x.shape[1]]
+            np.testing.assert_allclose(rows, x, atol=1e-5)
+        start += len(sentences)
+    assert start == len(answer["default"])
+
+
+def test_merged_requests_get_the_answers_they_got_alone(ask, elmo, exported):
+    """TensorFlow Serving pads a request with the first value it holds."""
+    alone = [padded(sentences) for sentences in REQUESTS]
+    lengths = np.concatenate([x["sequence_len"] for x in alone])
+    tokens = [x["tokens"] for x in alone]
+    ids = [batch_to_ids(sentences, 12) for sentences in REQUESTS]
+    answers = ask(
+        exported,
+        *(
+            (
+                "tokens",
+                {"tokens": merge(tokens, padding), "sequence_len": lengths},
+            )
+            for padding in ("", "first")
+        ),
+        *(
+            ("character_ids", {"ids": merge(ids, padding).astype("int32")})
+            for padding in (0, "first")
+        ),
+    )
+    for answer in answers:
+        check_each(answer, elmo)
+
+
+def ids_of(value, shape=(1, 2, 12)):
+    return {"ids": np.full(shape, value, "int32")}
+
+
+def tokens_of(lengths, tokens=(("a", "b"),), dtype="int32"):
+    return {"tokens": tokens, "sequence_len": np.array(lengths, dtype)}
+
+
+HOSTILE = [
+    (
+        "default",
+        {"strings": np.array([1, 2], "int32")},
+        "to be string but int32",
+    ),
+    ("default", {"strings": [["a", "b"]]}, "expected shape"),
+    ("default", {"strings": "a b"}, "expected shape"),
+    ("tokens", tokens_of([3]), "must not be above the number of tokens"),
+    ("tokens", tokens_of([2**31 - 1]), "must not be above"),
+    ("tokens", tokens_of([-1]), "must not be negative"),
+    ("tokens", tokens_of([2, 2]), "must hold one number a sentence"),
+    ("tokens", tokens_of([]), "must hold one number a sentence"),
+    ("tokens", tokens_of([[2]]), "expected shape"),
+    ("tokens", tokens_of(2), "expected shape"),
+    ("tokens", tokens_of([2], dtype="int64"), "to be int32 but int64"),
+    ("tokens", tokens_of([2], dtype="float32"), "to be int32 but float"),
+    ("tokens", tokens_of([2], ["a", "b"]), "expected shape"),
+    ("tokens", tokens_of([2], [[["a"]]]), "expected shape"),
+    ("character_ids", ids_of(262), "takes ids from 0 to 261"),
+    ("character_ids", ids_of(2**31 - 1), "takes ids from 0 to 261"),
+    ("character_ids", ids_of(-1), "takes ids from 0 to 261"),
+    ("character_ids", ids_of(-(2**31)), "takes ids from 0 to 261"),
+    ("character_ids", ids_of(1, (1, 2, 11)), "expected shape"),
+    ("character_ids", ids_of(1, (2, 12)), "expected shape"),
+    ("character_ids", ids_of(1, (1, 1, 2, 12)), "expected shape"),
+]
+
+
+def test_a_wrong_request_gets_an_error_and_the_next_an_answer(
+    ask, elmo, exported
+):
+    good = ("tokens", padded(REQUESTS[0]))
+    asked = [
+        request
+        for name, inputs, _ in HOSTILE
+        for request in ((name, inputs), good)
+    ]
+    answers = ask(exported, *asked)
+    expected = hub_answer(elmo, REQUESTS[0])
+    for (name, inputs, message), wrong, right in zip(
+        HOSTILE, answers[::2], answers[1::2], strict=True
+    ):
+        assert isinstance(wrong, str), (name, inputs)
+        assert message in wrong
+        check(right, expected)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 0)])
+def test_a_request_for_nothing_gets_nothing(ask, exported, shape):
+    batch, time = shape
+    empty = np.empty(shape, object)
+    blank = np.array(["  "] * batch, object)
+    lengths = np.zeros(batch, "int32")
+    answers = ask(
+        exported,
+        ("tokens", {"tokens": empty, "sequence_len": lengths}),
+        ("character_ids", ids_of(0, (batch, time, 12))),
+        ("default", {"strings": blank}),
+    )
+    for answer, length in zip(answers, (time, time, 0)):
+        assert answer["elmo"].shape == (batch, length, 12)
+        assert answer["word_emb"].shape == (batch, length, 6)
+        np.testing.assert_array_equal(answer["default"], np.zeros((batch, 12)))
+
+
+def test_words_of_any_bytes(ask, elmo, exported):
+    words = [
+        b"\0",
+        b"a\0",
+        b"\xff\xfe",
+        b"\x80" * 60,
+        b"x" * 100_000,
+        b"\t",
+        b"",
+    ]
+    expected = hub_answer(elmo, [words])
+    with_spaces = b"  " + b"  ".join(words[:-1]) + b" "
+    tokens, default = ask(
+        exported,
+        ("tokens", padded([words])),
+        ("default", {"strings": [with_spaces]}),
+    )
+    check(tokens, expected)
+    check(default, hub_answer(elmo, [words[:-1]]))

@@ -1,0 +1,285 @@
+"""An exported `ElmoLayer`, asked from C, from Python and from Keras."""
+
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+from serving.answers import check
+from serving.answers import hub_answer
+from serving.answers import padded
+from small_models import make_elmo
+
+import keras_elmo
+from keras_elmo import ElmoLayer
+from keras_elmo import ScalarMix
+from keras_elmo import TokenEmbedding
+from keras_elmo import batch_to_ids
+from keras_elmo import export_saved_model
+
+SENTENCES = [
+    ["The", "café", "in", "São", "Paulo", "."],
+    [],
+    ["東京", "へ", "\N{GRINNING FACE}", "x" * 80],
+    ["naïve", "<S>", "—"],
+]
+LONG = [f"word{i % 700}" for i in range(5000)]
+
+
+def joined(sentences):
+    return [" ".join(sentence) for sentence in sentences]
+
+
+def requests(sentences, width):
+    """The same question to each signature."""
+    return [
+        ("default", {"strings": joined(sentences)}),
+        ("tokens", padded(sentences)),
+        ("character_ids", {"ids": batch_to_ids(sentences, width)}),
+        ("serving_default", {"strings": joined(sentences)}),
+    ]
+
+
+def test_every_signature_answers_outside_python(ask, tmp_path):
+    elmo = ElmoLayer.from_preset("english_tiny")
+    folder = export_saved_model(elmo, tmp_path / "elmo")
+    assert folder == str(tmp_path / "elmo" / "1")
+    asked = requests(SENTENCES, 50)
+    *answers, long = ask(
+        folder, *asked, ("default", {"strings": joined([LONG])})
+    )
+    expected = hub_answer(elmo, SENTENCES)
+    assert set(expected) == {
+        *("word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "default")
+    }
+    for answer in answers:
+        check(answer, expected)
+    check(long, hub_answer(elmo, [LONG]))
+
+
+def test_an_empty_word_is_none_of_the_padding(ask, elmo, exported):
+    sentences = [["", "a", ""], ["b"], [""]]
+    (answer,) = ask(exported, ("tokens", padded(sentences)))
+    check(answer, hub_answer(elmo, sentences))
+    assert answer["elmo"][2, 0].any()
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_as_many_layers_as_there_are(ask, tmp_path, layers):
+    elmo = make_elmo(lstm={"num_layers": layers})
+    folder = export_saved_model(elmo, tmp_path)
+    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    check(answer, hub_answer(elmo, SENTENCES))
+    assert f"lstm_outputs{layers}" in answer
+
+
+def test_further_representations_have_names_of_their_own(ask, tmp_path):
+    elmo = make_elmo(num_representations=2)
+    elmo.scalar_mixes[1].gamma.assign(3.0)
+    folder = export_saved_model(elmo, tmp_path)
+    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    mixes = elmo(batch_to_ids(SENTENCES, 12))
+    for name, mix in zip(("elmo", "elmo_1"), mixes):
+        np.testing.assert_allclose(answer[name], mix, atol=1e-5)
+    assert np.abs(answer["elmo"] - answer["elmo_1"]).max() > 0.1
+
+
+def test_without_a_mix_elmo_is_the_average(ask, tmp_path):
+    elmo = make_elmo(return_all_layers=True)
+    folder = export_saved_model(elmo, tmp_path)
+    (answer,) = ask(folder, ("default", {"strings": joined(SENTENCES)}))
+    layers = ops.convert_to_numpy(elmo(batch_to_ids(SENTENCES, 12)))
+    np.testing.assert_allclose(answer["elmo"], layers.mean(axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"keep_sentence_boundaries": True},
+        {"add_sentence_boundaries": False},
+        {"scalar_mix": ScalarMix(layer_norm=True)},
+        {"dtype": "mixed_bfloat16"},
+        {"dropout": 0.5},
+    ],
+    ids=str,
+)
+def test_layers_of_all_kinds(ask, tmp_path, options):
+    elmo = make_elmo(**options)
+    folder = export_saved_model(elmo, tmp_path)
+    sentences = [["<S>", *s, "</S>"] for s in SENTENCES]
+    (answer,) = ask(folder, ("default", {"strings": joined(sentences)}))
+    expected = ops.convert_to_numpy(
+        ops.cast(elmo(batch_to_ids(sentences, 12)), "float32")
+    )
+    tolerance = 0.05 if "dtype" in options else 1e-5
+    np.testing.assert_allclose(answer["elmo"], expected, atol=tolerance)
+    number = [len(s) + 2 for s in SENTENCES]
+    if "keep_sentence_boundaries" in options:
+        number = [n + 2 for n in number]
+    if "add_sentence_boundaries" in options:
+        number = [n - 2 for n in number]
+    mean = expected.sum(axis=1) / np.maximum(number, 1)[:, None]
+    np.testing.assert_allclose(answer["default"], mean, atol=tolerance)
+    assert answer["word_emb"].shape[1] == expected.shape[1]
+
+
+def test_nothing_is_kept_from_call_to_call(ask, tmp_path):
+    elmo = make_elmo(stateful=True)
+    ids = batch_to_ids(SENTENCES, 12)
+    first = ops.convert_to_numpy(elmo(ids))
+    folder = export_saved_model(elmo, tmp_path)
+    assert elmo.stateful
+    asked = ("default", {"strings": joined(SENTENCES)})
+    answers = ask(folder, asked, asked)
+    for answer in answers:
+        np.testing.assert_allclose(answer["elmo"], first, atol=1e-5)
+    assert np.abs(ops.convert_to_numpy(elmo(ids)) - first).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["tokens", "character_ids"])
+def test_the_default_is_chosen(ask, elmo, tmp_path, name):
+    folder = export_saved_model(elmo, tmp_path, serving_default=name)
+    inputs = dict(requests(SENTENCES, 12))[name]
+    (answer,) = ask(folder, ("serving_default", inputs))
+    check(answer, hub_answer(elmo, SENTENCES))
+
+
+def test_code_for_the_hub_runs_unchanged(elmo, exported):
+    loaded = tf.saved_model.load(exported)
+    assert set(loaded.signatures) == {
+        *("default", "tokens", "character_ids", "serving_default")
+    }
+    expected = hub_answer(elmo, SENTENCES)
+    inputs = padded(SENTENCES)
+    answer = loaded.signatures["tokens"](
+        tokens=tf.constant(inputs["tokens"]),
+        sequence_len=tf.constant(inputs["sequence_len"]),
+    )
+    check(answer, expected)
+    strings = tf.constant(joined(SENTENCES))
+    check(loaded.signatures["default"](strings), expected)  # By position.
+    check(loaded.signatures["default"](strings=strings), expected)
+
+
+def test_as_a_layer_of_a_new_model(elmo, exported):
+    expected = hub_answer(elmo, SENTENCES)
+    sentences = keras.Input((), dtype="string")
+    layer = keras.layers.TFSMLayer(exported, call_endpoint="default")
+    dense = keras.layers.Dense(2)
+    model = keras.Model(sentences, dense(layer(sentences)["default"]))
+    found = model.predict(tf.constant(joined(SENTENCES)), verbose=0)
+    np.testing.assert_allclose(found, dense(expected["default"]), atol=1e-5)
+
+    tokens = keras.Input((None,), dtype="string")
+    lengths = keras.Input((), dtype="int32")
+    layer = keras.layers.TFSMLayer(exported, call_endpoint="tokens")
+    vectors = layer(tokens, sequence_len=lengths)["elmo"]
+    model = keras.Model([tokens, lengths], vectors)
+    inputs = padded(SENTENCES)
+    found = model(
+        [tf.constant(inputs["tokens"]), tf.constant(inputs["sequence_len"])]
+    )
+    np.testing.assert_allclose(found, expected["elmo"], atol=1e-5)
+
+
+def test_saved_model_cli(elmo, exported, tmp_path):
+    """TensorFlow's own command, in a process without this package."""
+    command = "from tensorflow.python.tools.saved_model_cli import main; main()"
+    subprocess.run(
+        [
+            *(sys.executable, "-c", command, "run", "--dir", exported),
+            *("--tag_set", "serve", "--signature_def", "default"),
+            *("--input_exprs", f"strings={joined(SENTENCES)!r}"),
+            *("--outdir", str(tmp_path)),
+        ],
+        env={**os.environ, "PYTHONPATH": ""},
+        check=True,
+        timeout=300,
+    )
+    found = {path.stem: np.load(path) for path in tmp_path.iterdir()}
+    check(found, hub_answer(elmo, SENTENCES))
+
+
+def test_one_copy_of_the_variables(elmo, exported):
+    found = tf.train.load_checkpoint(f"{exported}/variables/variables")
+    shapes = found.get_variable_to_shape_map()
+    del shapes["_CHECKPOINTABLE_OBJECT_GRAPH"]
+    expected = [list(variable.shape) for variable in elmo.weights]
+    assert sorted(shapes.values()) == sorted(expected)
+
+
+def test_size(tmp_path):
+    elmo = ElmoLayer.from_preset("english_tiny")
+    folder = export_saved_model(elmo, tmp_path)
+    size = sum(
+        os.path.getsize(os.path.join(place, file))
+        for place, _, files in os.walk(folder)
+        for file in files
+    )
+    assert size <= 1.1 * 4 * elmo.count_params()
+
+
+def test_an_unbuilt_layer_is_built(ask, tmp_path):
+    made = make_elmo()
+    elmo = ElmoLayer.from_config(made.get_config())
+    folder = export_saved_model(elmo, tmp_path)
+    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    check(answer, hub_answer(elmo, SENTENCES))
+
+
+def test_what_is_no_model_of_characters(elmo, tmp_path):
+    words = ElmoLayer(TokenEmbedding(9, 6), elmo.encoder)
+    for model, options, message in (
+        (words, {}, "must read characters"),
+        (elmo.token_encoder, {}, "`model` must be an `ElmoLayer` or a Keras"),
+        (elmo, {"labels": {"elmo": ["a", "b"]}}, "`labels` are of a model"),
+        (elmo, {"serving_default": "serve"}, "`serving_default` must be one"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            export_saved_model(model, tmp_path / "elmo", **options)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failure_leaves_nothing(elmo, tmp_path, monkeypatch):
+    def write_out(self, path, **kwargs):
+        os.makedirs(os.path.join(path, "variables"))
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(
+        type(keras.export.ExportArchive()), "write_out", write_out
+    )
+    with pytest.raises(OSError, match="disk is full"):
+        export_saved_model(elmo, tmp_path / "elmo")
+    assert os.listdir(tmp_path / "elmo") == []
+
+
+def test_export_needs_tensorflow(elmo, tmp_path, monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
+    with pytest.raises(RuntimeError, match="backend='torch'"):
+        keras_elmo.export_saved_model(elmo, tmp_path)
+
+
+def test_each_export_is_a_version_of_its_own(tmp_path):
+    elmo = make_elmo()
+    strings = tf.constant(joined(SENTENCES))
+    for version in "12":
+        folder = export_saved_model(elmo, tmp_path)
+        assert folder == str(tmp_path / version)
+    with pytest.raises(ValueError, match="a version 2 already"):
+        export_saved_model(elmo, tmp_path, version=2)
+    elmo.scalar_mixes[0].gamma.assign(3.0)
+    export_saved_model(elmo, tmp_path, version=2, overwrite=True)
+    answers = [
+        tf.saved_model.load(str(tmp_path / version)).signatures["default"](
+            strings
+        )
+        for version in "12"
+    ]
+    expected = hub_answer(elmo, SENTENCES)
+    check(answers[1], expected)
+    assert np.abs(answers[0]["elmo"] - expected["elmo"]).max() > 0.1
+    assert sorted(os.listdir(tmp_path)) == ["1", "2"]

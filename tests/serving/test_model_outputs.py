@@ -1,0 +1,253 @@
+"""Task models, exported to take strings."""
+
+import os
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from serving.answers import as_float32
+from serving.answers import check
+from serving.answers import padded
+from small_models import make_elmo
+from small_models import randomize
+
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import batch_to_ids
+from keras_elmo import export_saved_model
+
+SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京", "!"]]
+IDS = batch_to_ids(SENTENCES, 12)
+STRINGS = {"strings": [" ".join(sentence) for sentence in SENTENCES]}
+TAGS = ["O", "PERSON", "PLACE"]
+
+
+def classify(x, name, number=3):
+    layer = keras.layers.Dense(number, activation="softmax", name=name)
+    layer.build(x.shape)
+    randomize(layer, 5.0)
+    # About the mean of the words, so that labels differ.
+    vectors = as_float32(make_elmo()(IDS))[IDS.any(axis=-1)]
+    layer.bias.assign(-vectors.mean(axis=0) @ as_float32(layer.kernel))
+    return layer(x)
+
+
+def tagger(**kwargs):
+    ids = keras.Input((None, 12), dtype="int32")
+    return keras.Model(ids, classify(make_elmo(**kwargs)(ids), "tags"))
+
+
+def words(sentences):
+    rows = padded(sentences)["tokens"]
+    return np.array([[w.encode() for w in row] for row in rows], object)
+
+
+def names_of(scores, labels):
+    """The labels of a tagger's scores, found in Python."""
+    best = np.asarray(scores).argmax(axis=-1)
+    return np.array(
+        [
+            [
+                labels[best[i, j]].encode() if j < len(sentence) else b""
+                for j in range(best.shape[1])
+            ]
+            for i, sentence in enumerate(SENTENCES)
+        ],
+        object,
+    )
+
+
+def test_a_tagger_takes_sentences_and_gives_words_and_tags(ask, tmp_path):
+    model = tagger()
+    folder = export_saved_model(model, tmp_path, labels={"tags": TAGS})
+    scores = as_float32(model(IDS))
+    expected = {"tags": scores, "tags_labels": names_of(scores, TAGS)}
+    assert len(set(expected["tags_labels"].flat)) > 2
+    default, tokens, ids = ask(
+        folder,
+        ("default", STRINGS),
+        ("tokens", padded(SENTENCES)),
+        ("character_ids", {"ids": IDS}),
+    )
+    check(tokens, expected)
+    check(ids, expected)
+    check(default, {**expected, "tokens": words(SENTENCES)})
+
+
+class Best(keras.layers.Layer):
+    """A layer that decides, as a CRF does, and knows its tags."""
+
+    tag_names = TAGS
+    supports_masking = True
+
+    def call(self, x, mask=None):
+        return ops.argmax(x, axis=-1)
+
+    def compute_output_spec(self, x, mask=None):
+        return keras.KerasTensor(x.shape[:-1], dtype="int32")
+
+
+class Known(keras.layers.Identity):
+    tag_names = TAGS
+
+
+def test_a_layer_that_knows_its_tags_brings_them(ask, tmp_path):
+    ids = keras.Input((None, 12), dtype="int32")
+    scores = classify(make_elmo()(ids), "scores")
+    scores = Known()(scores)  # Scores alone are no tags.
+    model = keras.Model(ids, {"best": Best()(scores), "scores": scores})
+    expected = names_of(model(IDS)["scores"], TAGS)
+    folder = export_saved_model(model, tmp_path)
+    renamed = export_saved_model(
+        model, tmp_path, labels={"best": ["a", "b", "c"]}
+    )
+    (answer,) = ask(folder, ("default", STRINGS))
+    assert set(answer) == {"tokens", "best", "scores", "best_labels"}
+    np.testing.assert_array_equal(answer["best_labels"], expected)
+    (answer,) = ask(renamed, ("default", STRINGS))
+    assert set(answer["best_labels"].flat) <= {b"a", b"b", b"c", b""}
+
+
+def test_a_sentence_classifier(ask, tmp_path):
+    ids = keras.Input((None, 12), dtype="int32")
+    pooled = keras.layers.GlobalAveragePooling1D()(make_elmo()(ids))
+    model = keras.Model(ids, classify(pooled, "genre", 2))
+    folder = export_saved_model(
+        model, tmp_path, labels={"genre": ["news", "novel"]}
+    )
+    (answer,) = ask(folder, ("default", STRINGS))
+    scores = as_float32(model(IDS))
+    np.testing.assert_allclose(answer["genre"], scores, atol=1e-5)
+    best = np.array([b"news", b"novel"], object)[scores.argmax(-1)]
+    np.testing.assert_array_equal(answer["genre_labels"], best)
+
+
+@pytest.mark.parametrize("kind", ["list", "dictionary", "one layer twice"])
+def test_outputs_keep_their_names(ask, tmp_path, kind):
+    ids = keras.Input((None, 12), dtype="int32", name="the_ids")
+    vectors = make_elmo(num_representations=2, name="elmo")(ids)
+    a, b = (classify(x, name) for x, name in zip(vectors, "ab"))
+    outputs, names = {
+        "list": ([b, a], ["b", "a"]),
+        "dictionary": ({"first": b, "last": a}, ["first", "last"]),
+        "one layer twice": (vectors, ["elmo", "elmo_1"]),
+    }[kind]
+    model = keras.Model({"the_ids": ids}, outputs)
+    folder = export_saved_model(model, tmp_path)
+    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    expected = keras.tree.flatten(model({"the_ids": IDS}))
+    check(answer, dict(zip(names, map(as_float32, expected))))
+
+
+def test_models_of_all_kinds(ask, tmp_path):
+    elmo = make_elmo()
+
+    class Subclassed(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.elmo = elmo
+            self.dense = keras.layers.Dense(3)
+
+        def call(self, ids):
+            return {"scores": self.dense(self.elmo(ids))}
+
+    subclassed = Subclassed()
+    subclassed(IDS)
+    sequential = keras.Sequential(
+        [
+            keras.Input((None, 12), dtype="int64"),
+            elmo,
+            keras.layers.Dense(3, name="scores"),
+        ]
+    )
+    for i, model in enumerate((subclassed, sequential)):
+        folder = export_saved_model(model, tmp_path / str(i))
+        (answer,) = ask(folder, ("character_ids", {"ids": IDS}))
+        expected = model(IDS.astype("int64" if i else "int32"))
+        expected = expected if i else expected["scores"]
+        check(answer, {"scores": as_float32(expected)})
+
+
+def test_a_model_without_boundaries_is_asked_for_nothing(ask, tmp_path):
+    ids = keras.Input((None, 12), dtype="int32")
+    encoder = CharCNNEmbedding(
+        6, [(1, 4), (3, 8)], 1, 4, max_characters_per_token=12
+    )
+    model = keras.Model(ids, encoder(ids))
+    folder = export_saved_model(model, tmp_path)
+    blank, empty = ask(
+        folder,
+        ("default", {"strings": [" "]}),
+        ("default", {"strings": []}),
+    )
+    name = encoder.name
+    assert blank[name].shape == (1, 0, 6) and empty[name].shape == (0, 0, 6)
+
+
+def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
+    ids = keras.Input(batch_shape=(3, None, 12), dtype="int32")
+    x = make_elmo(stateful=True)(ids)
+    lstm = keras.layers.LSTM(4, stateful=True, return_sequences=True)
+    model = keras.Model(ids, lstm(x))
+    first = as_float32(model(IDS))
+    folder = export_saved_model(model, tmp_path)
+    assert lstm.stateful
+    answers = ask(folder, *[("default", STRINGS)] * 2)
+    for answer in answers:
+        np.testing.assert_allclose(answer[lstm.name], first, atol=1e-5)
+    shorter = {"strings": STRINGS["strings"][:1]}
+    (answer,) = ask(folder, ("default", shorter))
+    np.testing.assert_allclose(answer[lstm.name], first[:1], atol=1e-5)
+
+
+def test_half_precision_comes_out_in_full(ask, tmp_path):
+    model = tagger(dtype="mixed_bfloat16")
+    bfloat16 = keras.Model(model.input, model.layers[1].output)
+    folder = export_saved_model(bfloat16, tmp_path)
+    (answer,) = ask(folder, ("default", STRINGS))
+    (name,) = set(answer) - {"tokens"}
+    assert answer[name].dtype == "float32"
+    np.testing.assert_allclose(
+        answer[name], as_float32(bfloat16(IDS)), atol=0.05
+    )
+
+
+def two_inputs():
+    ids = keras.Input((None, 12), dtype="int32")
+    mask = keras.Input((None,), dtype="bool")
+    return keras.Model([ids, mask], make_elmo()(ids, mask=mask))
+
+
+def of_input(shape, dtype="int32"):
+    x = keras.Input(shape, dtype=dtype)
+    return keras.Model(x, keras.layers.Identity()(x))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: keras.Sequential([keras.layers.Dense(2)]), "no weights yet"),
+        (two_inputs, "with 2 inputs"),
+        (
+            lambda: of_input((None,)),
+            r"of shape=\(None, None\), dtype=int32",
+        ),
+        (lambda: of_input((None, 12), "float32"), "dtype=float32"),
+        (lambda: of_input((), "string"), "dtype=string"),
+        (lambda: of_input((None, None)), "`CharCNNEmbedding` of no characters"),
+        (lambda: of_input((5, 12)), "Any number of words must be allowed"),
+    ],
+)
+def test_models_of_something_else_are_refused(tmp_path, make, message):
+    with pytest.raises(ValueError, match=message):
+        export_saved_model(make(), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["tokens", "tags_labels"])
+def test_an_output_may_not_take_a_name_that_is_needed(tmp_path, name):
+    model = tagger()
+    model = keras.Model(model.input, {"tags": model.output, name: model.output})
+    with pytest.raises(ValueError, match=f"rename it. Received: .*'{name}'"):
+        export_saved_model(model, tmp_path / "model", labels={"tags": TAGS})
+    assert os.listdir(tmp_path / "model") == []
