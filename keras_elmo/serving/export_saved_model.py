@@ -110,14 +110,15 @@ def export_saved_model(
 
     outputs = _outputs(model, labels)
     known = [] if vocabulary is None else know_words(model, vocabulary)
-    archive = keras.export.ExportArchive()
     endpoints = Endpoints(outputs, outputs.width, outputs.returns_tokens)
-    # The first one is the default.
-    for name in sorted(SIGNATURES, key=lambda name: name != serving_default):
-        archive.add_endpoint(name, *endpoints[name])
 
     def write(temporary):
+        archive = keras.export.ExportArchive()
         with stateless(model), use_known_rows(known):
+            # The first one is the default.
+            for name in sorted(SIGNATURES, key=serving_default.__ne__):
+                archive.add_endpoint(name, *endpoints[name])
+            # `archive.track` would store the variables a second time.
             archive.write_out(temporary, verbose=False)
 
     write_folder_atomically(folder, write, overwrite)

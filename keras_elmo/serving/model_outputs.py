@@ -18,13 +18,18 @@ class ModelOutputs:
         labels: Mapping from the name of an output to the names of its labels.
 
     Raises:
-        ValueError: If the model takes anything else.
+        ValueError: If the model takes anything else, or is not built.
     """
 
     returns_tokens = True
 
     def __init__(self, model, labels=None):
         self._model = model
+        if not model.built:
+            raise ValueError(
+                f"Model '{model.name}' has no weights yet: call it or build it "
+                "first."
+            )
         inputs = getattr(model, "inputs", None)
         if inputs is None:  # A subclassed model tells no shapes.
             shape, dtype = (None, None, None), "int32"

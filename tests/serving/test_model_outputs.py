@@ -226,6 +226,7 @@ def of_input(shape, dtype="int32"):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: keras.Sequential([keras.layers.Dense(2)]), "no weights yet"),
         (two_inputs, "with 2 inputs"),
         (
             lambda: of_input((None,)),
