@@ -261,3 +261,25 @@ def test_export_needs_tensorflow(elmo, tmp_path, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
     with pytest.raises(RuntimeError, match="backend='torch'"):
         keras_elmo.export_saved_model(elmo, tmp_path)
+
+
+def test_each_export_is_a_version_of_its_own(tmp_path):
+    elmo = make_elmo()
+    strings = tf.constant(joined(SENTENCES))
+    for version in "12":
+        folder = export_saved_model(elmo, tmp_path)
+        assert folder == str(tmp_path / version)
+    with pytest.raises(ValueError, match="a version 2 already"):
+        export_saved_model(elmo, tmp_path, version=2)
+    elmo.scalar_mixes[0].gamma.assign(3.0)
+    export_saved_model(elmo, tmp_path, version=2, overwrite=True)
+    answers = [
+        tf.saved_model.load(str(tmp_path / version)).signatures["default"](
+            strings
+        )
+        for version in "12"
+    ]
+    expected = hub_answer(elmo, SENTENCES)
+    check(answers[1], expected)
+    assert np.abs(answers[0]["elmo"] - expected["elmo"]).max() > 0.1
+    assert sorted(os.listdir(tmp_path)) == ["1", "2"]
