@@ -8,6 +8,7 @@ at most.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import tempfile
@@ -17,6 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from random_weights import SIZES
 from random_weights import make_elmo
+from training_memory import peak_gib
 from training_memory import report
 
 import keras_elmo
@@ -29,9 +31,11 @@ def main():
     )
     parser.add_argument("--size", choices=SIZES, default="original")
     parser.add_argument("--vocabulary", help="file of one word a line")
+    parser.add_argument("--json", action="store_true", help="print that")
     arguments = parser.parse_args()
     elmo = make_elmo(arguments.size)
-    report("model made")
+    if not arguments.json:
+        report("model made")
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         version = keras_elmo.export_saved_model(
@@ -40,10 +44,19 @@ def main():
         seconds = time.perf_counter() - start
         files = [p for p in pathlib.Path(version).rglob("*") if p.is_file()]
         exported = sum(path.stat().st_size for path in files)
-    weights = 4 * elmo.count_params()
+    found = {
+        "size": arguments.size,
+        "seconds": seconds,
+        "mib": exported / 2**20,
+        "times_the_weights": exported / (4 * elmo.count_params()),
+        "peak_gib": peak_gib(),
+    }
+    if arguments.json:
+        print(json.dumps(found))
+        return
     report(
-        f"exported in {seconds:.1f} s; {exported / 2**20:,.1f} MiB, "
-        f"{exported / weights:.4f} times the weights"
+        f"exported in {seconds:.1f} s; {found['mib']:,.1f} MiB, "
+        f"{found['times_the_weights']:.4f} times the weights"
     )
 
 

@@ -64,9 +64,14 @@ def main():
 
 
 def report(what):
+    print(f"{what}; at most {peak_gib():.2f} GiB", flush=True)
+
+
+def peak_gib():
+    """The most memory that this process has held."""
     status = pathlib.Path("/proc/self/status").read_text()
     (line,) = (x for x in status.splitlines() if x.startswith("VmHWM"))
-    print(f"{what}; at most {int(line.split()[1]) / 2**20:.2f} GiB", flush=True)
+    return int(line.split()[1]) / 2**20
 
 
 if __name__ == "__main__":

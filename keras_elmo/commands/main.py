@@ -6,6 +6,7 @@ import warnings
 import keras_elmo
 from keras_elmo.commands import convert_arguments
 from keras_elmo.commands import embed_arguments
+from keras_elmo.commands import export_arguments
 from keras_elmo.commands import perplexity_arguments
 from keras_elmo.commands import pretrain_arguments
 
@@ -14,6 +15,7 @@ _COMMANDS = {
     "pretrain": pretrain_arguments,
     "perplexity": perplexity_arguments,
     "convert": convert_arguments,
+    "export": export_arguments,
 }
 
 

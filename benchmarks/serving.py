@@ -1,0 +1,193 @@
+"""Exported models: many threads, known words, and what an export takes.
+
+    python benchmarks/serving.py --text dev.conllu --output serving.json
+
+Each section in processes of its own; see README.md.
+"""
+
+import argparse
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import machine
+from implementations import HERE
+from implementations import Worker
+from workloads import read_sentences
+from workloads import sentence_of
+
+import keras_elmo
+
+QUICK = {"requests": 40, "repeats": 3, "round": 20, "size": "small"}
+
+
+def main():
+    arguments = parse_arguments()
+    sentences = read_sentences(arguments.text)
+    results = {
+        "date": str(datetime.date.today()),
+        "machine": machine.describe(),
+        "load_average": os.getloadavg(),
+        "arguments": vars(arguments),
+    }
+    lines = ["| | |", "| --- | ---: |"]
+    with tempfile.TemporaryDirectory() as folder:
+        for section in arguments.only:
+            measure, describe = SECTIONS[section]
+            found = measure(arguments, sentences, pathlib.Path(folder))
+            results[section] = found
+            lines += [
+                f"| {what} | {value} |" for what, value in describe(found)
+            ]
+    if arguments.output:
+        text = json.dumps(results, indent=1)
+        pathlib.Path(arguments.output).write_text(text + "\n")
+    print("\n".join(lines))
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--text", required=True, help="CoNLL-U, or one sentence a line")
+    add("--output", help="JSON file to write")
+    add("--model", default="english_tiny", help="as keras-elmo export takes it")
+    add("--vocabulary", help="one word a line. Default: that of english_tiny")
+    add("--size", default="original", help="of the model that is exported")
+    add("--only", nargs="+", choices=SECTIONS, default=[*SECTIONS])
+    add("--requests", type=int, default=1000)
+    add("--threads", type=int, default=8)
+    add("--largest", type=int, default=64, help="sentences in a request")
+    add("--round", type=int, default=100, help="requests between two checks")
+    add("--repeats", type=int, default=100, help="turns with and without words")
+    add("--quick", action="store_true", help="see that all of it works")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        vars(arguments).update(QUICK)
+    return arguments
+
+
+def measure_concurrency(arguments, sentences, folder):
+    exported = _export(arguments.model, folder / "concurrency")
+    sentence = sentence_of(20, sentences)
+    with _worker(folder) as worker:
+        steps = worker.call("first_answer", folder=exported, sentence=sentence)
+        found = worker.call(
+            "serve",
+            sentences=sentences,
+            requests=arguments.requests,
+            threads=arguments.threads,
+            largest=arguments.largest,
+            round_size=arguments.round,
+        )
+    return {
+        **found,
+        "cold_start": steps,
+        "threads": arguments.threads,
+        "round": arguments.round,
+    }
+
+
+def describe_concurrency(found):
+    yield f"answers, {found['threads']} threads", len(found["together"])
+    yield "of them wrong", found["wrong"]
+    yield "largest difference", f"{found['difference']:.1e}"
+    for name in ("together", "alone"):
+        cuts = statistics.quantiles(found[name], n=100)
+        yield f"{name}: p50, ms", f"{1000 * cuts[49]:.0f}"
+        yield f"{name}: p99, ms", f"{1000 * cuts[98]:.0f}"
+    memory = found["megabytes"]
+    rounds = min(max(200 // found["round"], 1), len(memory))
+    yield (
+        f"MB after {rounds * found['round']} requests",
+        f"{memory[rounds - 1]:.0f}",
+    )
+    yield "MB at the end", f"{memory[-1]:.0f}"
+    for name, seconds in found["cold_start"].items():
+        yield f"cold start: {name}, s", f"{seconds:.2f}"
+
+
+def measure_vocabulary(arguments, sentences, folder):
+    tiny = pathlib.Path(keras_elmo.PRESETS["english_tiny"].path)
+    words = arguments.vocabulary or str(tiny / "vocab.txt")
+    folders = {
+        "without": _export(arguments.model, folder / "without"),
+        "with": _export(
+            arguments.model, folder / "with", "--vocabulary", words
+        ),
+    }
+    known = set(pathlib.Path(words).read_text(encoding="utf-8").split("\n"))
+    found = {}
+    with _worker(folder) as worker:
+        for name, asked in (
+            ("1 sentence of 20 words", [sentence_of(20, sentences)]),
+            ("32 sentences", sentences[:32]),
+        ):
+            values = worker.call(
+                "compare",
+                folders=folders,
+                sentences=asked,
+                repeats=arguments.repeats,
+            )
+            tokens = [word for sentence in asked for word in sentence]
+            share = sum(word in known for word in tokens) / len(tokens)
+            found[name] = {**values, "known": share}
+    return found
+
+
+def describe_vocabulary(found):
+    for name, values in found.items():
+        yield f"{name}: words in the vocabulary", f"{values['known']:.0%}"
+        yield f"{name}: without it, ms", f"{values['without']:.1f}"
+        yield f"{name}: with it, ms", f"{values['with']:.1f}"
+        yield f"{name}: times as fast", f"{values['ratio']:.2f}"
+
+
+def measure_export(arguments, sentences, folder):
+    command = [sys.executable, HERE / "export_size.py", "--json"]
+    command += ["--size", arguments.size]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def describe_export(found):
+    yield f"export, {found['size']} size, s", f"{found['seconds']:.1f}"
+    yield "peak memory, GiB", f"{found['peak_gib']:.2f}"
+    yield "SavedModel, MiB", f"{found['mib']:,.1f}"
+    yield "times its weights", f"{found['times_the_weights']:.4f}"
+
+
+def _export(model, folder, *options):
+    """Exports in a process of its own; returns the version's folder."""
+    command = [sys.executable, "-m", "keras_elmo", "export", model, folder]
+    subprocess.run([*command, *options], check=True, stdout=sys.stderr)
+    return str(folder / "1")
+
+
+@contextlib.contextmanager
+def _worker(folder):
+    log = folder / "worker_served.log"
+    worker = Worker("worker_served", sys.executable, "worker_served.py", log)
+    try:
+        yield worker
+    finally:
+        worker.close()
+
+
+SECTIONS = {
+    "concurrency": (measure_concurrency, describe_concurrency),
+    "vocabulary": (measure_vocabulary, describe_vocabulary),
+    "export": (measure_export, describe_export),
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Loads exported models and asks them, as a server would; see worker.py."""
+
+import gc
+import os
+import pathlib
+import random
+import statistics
+import time
+from concurrent import futures
+
+import numpy as np
+from worker import answer_requests
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+TOLERANCE = 1e-5
+
+
+class Served:
+    """The requests that this worker answers.
+
+    TensorFlow is imported with the first, so that the time can be told.
+    """
+
+    def first_answer(self, folder, sentence):
+        """Loads a SavedModel; seconds of each step to the first answer."""
+        times = [time.perf_counter()]
+        import tensorflow as tf
+
+        times.append(time.perf_counter())
+        self._model = tf.saved_model.load(folder)
+        times.append(time.perf_counter())
+        _ask(self._model, "default", [sentence])
+        times.append(time.perf_counter())
+        steps = ("import of TensorFlow", "load", "first answer")
+        return dict(zip(steps, np.diff(times).tolist()))
+
+    def serve(self, sentences, requests, threads, largest, round_size):
+        """Asks from many threads, then for the same from one.
+
+        Rounds of `round_size`, so that not all answers need be kept.
+
+        Returns:
+            How many answers were wrong, the largest difference, the seconds of
+            each request in company and alone, and the memory after each round.
+        """
+        generator = random.Random(0)
+        found = {"wrong": 0, "difference": 0.0, "together": [], "alone": []}
+        found["megabytes"] = []
+        with futures.ThreadPoolExecutor(threads) as pool:
+            for start in range(0, requests, round_size):
+                asked = [
+                    _draw(generator, sentences, largest)
+                    for _ in range(min(round_size, requests - start))
+                ]
+                together = list(pool.map(self._timed, asked))
+                found["together"] += [seconds for seconds, _ in together]
+                for request in asked:
+                    _, answer = together.pop(0)
+                    seconds, expected = self._timed(request)
+                    found["alone"].append(seconds)
+                    difference = _difference(answer, expected)
+                    found["wrong"] += difference > TOLERANCE
+                    found["difference"] = max(found["difference"], difference)
+                answer = expected = None
+                gc.collect()
+                found["megabytes"].append(_megabytes())
+        return found
+
+    def _timed(self, request):
+        start = time.perf_counter()
+        answer = _ask(self._model, *request)
+        return time.perf_counter() - start, answer
+
+    def compare(self, folders, sentences, repeats):
+        """Median milliseconds of a request to each model, in turns.
+
+        Returns:
+            Dictionary from a model's name to its median, and `"ratio"`, the
+            median of the turns' ratios of the first to the second.
+        """
+        import tensorflow as tf
+
+        models = {k: tf.saved_model.load(v) for k, v in folders.items()}
+        seconds = {name: [] for name in models}
+        for turn in range(repeats + 3):
+            for name, model in models.items():
+                start = time.perf_counter()
+                _ask(model, "default", sentences)
+                if turn >= 3:
+                    seconds[name].append(time.perf_counter() - start)
+        first, second = seconds.values()
+        ratios = [a / b for a, b in zip(first, second)]
+        medians = {k: 1000 * statistics.median(v) for k, v in seconds.items()}
+        return {**medians, "ratio": statistics.median(ratios)}
+
+
+def _draw(generator, sentences, largest):
+    """A signature's name, and up to `largest` sentences."""
+    signature = generator.choice(["default", "tokens"])
+    number = generator.randint(1, largest)
+    return signature, generator.choices(sentences, k=number)
+
+
+def _ask(model, signature, sentences):
+    """Returns the outputs as arrays."""
+    import tensorflow as tf
+
+    if signature == "default":
+        inputs = {"strings": tf.constant([" ".join(s) for s in sentences])}
+    else:
+        time = max(map(len, sentences))
+        inputs = {
+            "tokens": tf.constant(
+                [s + [""] * (time - len(s)) for s in sentences]
+            ),
+            "sequence_len": tf.constant([len(s) for s in sentences]),
+        }
+    outputs = model.signatures[signature](**inputs)
+    return {name: x.numpy() for name, x in outputs.items()}
+
+
+def _difference(found, expected):
+    """The largest one; infinite if the shapes differ."""
+    shapes = {name: x.shape for name, x in expected.items()}
+    if {name: x.shape for name, x in found.items()} != shapes:
+        return float("inf")
+    return max(
+        float(np.abs(found[name] - x).max(initial=0))
+        for name, x in expected.items()
+    )
+
+
+def _megabytes():
+    status = pathlib.Path("/proc/self/status").read_text()
+    (line,) = (x for x in status.splitlines() if x.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    answer_requests(Served())

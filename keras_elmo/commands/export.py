@@ -1,0 +1,86 @@
+"""The command `keras-elmo export`."""
+
+import os
+
+import keras
+
+from keras_elmo.commands.export_summary import print_summary
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.serving import export_saved_model
+from keras_elmo.serving.version_folders import version_folder
+from keras_elmo.text.corpora import byte_lines
+
+
+def run(arguments):
+    """Runs `keras-elmo export`."""
+    _check(arguments)
+    labels = _read_labels(arguments.labels)
+    folder = export_saved_model(
+        _load(arguments.model, arguments.weights, arguments.dtype),
+        arguments.folder,
+        serving_default=arguments.serving_default,
+        vocabulary=arguments.vocabulary,
+        labels=labels,
+        version=arguments.version,
+        overwrite=arguments.overwrite,
+    )
+    print_summary(folder)
+
+
+def _check(arguments):
+    """What can be told before a model is loaded."""
+    if keras.backend.backend() != "tensorflow":
+        raise ValueError(
+            "A SavedModel is TensorFlow's: export with Keras' backend "
+            f"tensorflow. Received: {keras.backend.backend()}"
+        )
+    if arguments.overwrite and arguments.version is None:
+        raise ValueError(
+            "--overwrite replaces one version: say which by --version N."
+        )
+    version_folder(arguments.folder, arguments.version, arguments.overwrite)
+    if arguments.vocabulary and not os.path.isfile(arguments.vocabulary):
+        raise ValueError(
+            "--vocabulary must be a file of one word a line. "
+            f"Received: '{arguments.vocabulary}', where there is none"
+        )
+
+
+def _read_labels(pairs):
+    """Returns a dictionary from the outputs' names to the labels'."""
+    labels = {}
+    for name, path in pairs:
+        if name in labels:
+            raise ValueError(
+                "--labels must be given once for each output. "
+                f"Received: '{name}' twice"
+            )
+        labels[name] = list(byte_lines(path))
+        if b"" in labels[name]:
+            raise ValueError(
+                f"--labels must be files of one name a line. Received: '{path}'"
+                f", line {labels[name].index(b'') + 1} of which is empty"
+            )
+    return labels
+
+
+def _load(model, weights, dtype):
+    options = {"dtype": dtype} if dtype else {}
+    if not model.endswith(".keras"):
+        if weights or os.path.isfile(model):
+            return ElmoLayer.from_bilm(model, weights, **options)
+        return ElmoLayer.from_preset(model, **options)
+    for option, value in (("--weights", weights), ("--dtype", dtype)):
+        if value:
+            raise ValueError(
+                f"{option} must be left out: a .keras file has its own. "
+                f"Received: '{value}' with '{model}'"
+            )
+    try:
+        return keras.saving.load_model(model, compile=False)
+    except TypeError as error:  # A class that is not registered.
+        raise ValueError(
+            f"MODEL must be made of layers of Keras and keras_elmo: for layers "
+            "of your own, call `keras_elmo.export_saved_model` where they are "
+            f"imported. Received: '{model}'. {error}"
+        ) from error

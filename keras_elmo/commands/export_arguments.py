@@ -1,0 +1,110 @@
+import argparse
+
+from keras_elmo.commands.argument_types import positive_integer
+from keras_elmo.formats import PRESETS
+from keras_elmo.pretraining.settings import DTYPES
+
+_DESCRIPTION = """\
+Writes a model as a SavedModel that takes strings, for TensorFlow Serving and
+any other program that loads one. It needs nothing of this package any more.
+
+MODEL is an ElmoLayer's: a preset's name, a folder of save_to_preset or of
+keras-elmo pretrain, a folder or .zip with options.json and one .hdf5, or an
+options file with --weights. Or it is a .keras file: any Keras model that
+starts from character ids, such as a tagger with an ElmoLayer inside.
+
+FOLDER is the model's folder on the server, and its name the model's name. The
+SavedModel goes to FOLDER/1, the next one to FOLDER/2: a server that watches
+FOLDER changes over to it. It is written whole or not at all.
+"""
+
+_EPILOG = """\
+signatures, which a request chooses from:
+  default        sentences, each split on runs of spaces (U+0020) and nothing
+                 else: tokenise them before, and do not lowercase
+  tokens         words, a row a sentence, padded with "", and their numbers
+  character_ids  what keras_elmo.batch_to_ids makes
+
+outputs:
+  of an ElmoLayer, those of TF-Hub's google/elmo/3: word_emb, lstm_outputs1,
+  lstm_outputs2, ..., elmo (the mix) and default (its mean over the words); of a
+  .keras file, the model's own.
+
+examples:
+  keras-elmo export english_tiny served/elmo
+  keras-elmo export my_elmo served/elmo --vocabulary vocab.txt
+  keras-elmo export tagger.keras served/tagger --labels tags=tags.txt
+"""
+
+
+def add_parser(commands, run):
+    """Adds the command's arguments to those of `keras-elmo`; `run` runs it."""
+    parser = commands.add_parser(
+        "export",
+        help="write a SavedModel that takes strings, for TensorFlow Serving",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add(
+        "model",
+        metavar="MODEL",
+        help=f"a folder, a .zip, a .keras file, or one of {', '.join(PRESETS)}",
+    )
+    add("folder", metavar="FOLDER", help="of the model's versions")
+    add(
+        "--weights",
+        metavar="FILE",
+        help="the weights (.hdf5), where MODEL is an options file",
+    )
+    add(
+        "--serving-default",
+        # Those of `export_saved_model`, which imports all of Keras.
+        choices=("default", "tokens", "character_ids"),
+        default="default",
+        help="the signature of requests that name none. Default: %(default)s",
+    )
+    add(
+        "--vocabulary",
+        metavar="FILE",
+        help="one word a line, plain or .gz: their vectors before context are "
+        "kept in the SavedModel and looked up, which is faster. The answers "
+        "are the same, and any other word may still come",
+    )
+    add(
+        "--labels",
+        type=_name_and_file,
+        action="append",
+        default=[],
+        metavar="OUTPUT=FILE",
+        help="of a .keras file: the names of an output's labels, one a line, "
+        "from number 0 on. They come out as OUTPUT_labels. May be given again",
+    )
+    add(
+        "--dtype",
+        choices=DTYPES,
+        help="to compute in; not for a .keras file, which has its own. Floats "
+        "come out in float32. Default: float32, or what the folder says",
+    )
+    add(
+        "--version",
+        type=positive_integer,
+        metavar="N",
+        help="write FOLDER/N. Default: the one after the last",
+    )
+    add(
+        "--overwrite",
+        action="store_true",
+        help="replace the version N that is there",
+    )
+
+
+def _name_and_file(text):
+    name, _, file = text.partition("=")
+    if not name or not file:
+        raise argparse.ArgumentTypeError(
+            f"must be the name of an output, =, and a file. Received: {text!r}"
+        )
+    return name, file

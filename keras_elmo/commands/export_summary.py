@@ -1,0 +1,83 @@
+"""What `keras-elmo export` tells of what it has written."""
+
+import os
+import shlex
+import urllib.parse
+
+_DEFAULT = "serving_default"
+
+
+def print_summary(folder):
+    """Prints the signatures of a SavedModel, and how to serve it.
+
+    Args:
+        folder: Path of the version's folder.
+    """
+    signatures = _read_signatures(folder)
+    default = signatures.pop(_DEFAULT)
+    print(f"'{folder}' is a SavedModel, {_size(folder) / 1e6:,.2f} MB.")
+    print("\nIt takes, by signature:")
+    for name in sorted(signatures):
+        inputs = signatures[name].inputs
+        is_default = inputs.keys() == default.inputs.keys()
+        told = ", ".join(_describe(key, inputs[key]) for key in sorted(inputs))
+        note = "  <- where a request names none" if is_default else ""
+        print(f"  {name:13}  {told}{note}")
+    print("and gives:")
+    outputs = {}
+    for name in sorted(signatures):
+        for key, output in signatures[name].outputs.items():
+            outputs.setdefault(key, (output, []))[1].append(name)
+    for key in sorted(outputs):
+        output, names = outputs[key]
+        note = "" if len(names) == len(signatures) else f"  <- {names[0]} alone"
+        print(f"  {_describe(key, output)}{note}")
+    _print_commands(os.path.dirname(folder), "strings" in default.inputs)
+
+
+def _read_signatures(folder):
+    """Returns what there is to serve, by name, without loading the model."""
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
+        saved = saved_model_pb2.SavedModel.FromString(file.read())
+    return {
+        name: signature
+        for name, signature in saved.meta_graphs[0].signature_def.items()
+        if signature.inputs
+    }
+
+
+def _describe(name, info):
+    """Returns such as `elmo: float32 (batch, time, 256)`."""
+    import tensorflow as tf
+
+    axes = ("batch", "time")
+    shape = ", ".join(
+        str(axis.size) if axis.size >= 0 else axes[i] if i < 2 else "?"
+        for i, axis in enumerate(info.tensor_shape.dim)
+    )
+    return f"{name}: {tf.as_dtype(info.dtype).name} ({shape})"
+
+
+def _size(folder):
+    return sum(
+        os.path.getsize(os.path.join(place, name))
+        for place, _, names in os.walk(folder)
+        for name in names
+    )
+
+
+def _print_commands(folder, takes_strings):
+    folder = os.path.abspath(folder)
+    name = os.path.basename(folder)
+    mount = shlex.quote(f"{folder}:/models/{name}")
+    path = urllib.parse.quote(f"/v1/models/{name}:predict", safe="/:")
+    signature = "" if takes_strings else '"signature_name": "default", '
+    request = f'{{{signature}"instances": ["First sentence .", "Another ."]}}'
+    print("\nTo serve it:")
+    print(f"  docker run --rm -p 8500:8500 -p 8501:8501 -v {mount} \\")
+    print(f"      -e MODEL_NAME={shlex.quote(name)} tensorflow/serving")
+    print("and to ask it:")
+    print(f"  curl http://localhost:8501{path} \\")
+    print(f"      -d '{request}'")

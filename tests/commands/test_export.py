@@ -1,0 +1,257 @@
+import os
+import pathlib
+import re
+import shlex
+import shutil
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from small_models import make_elmo
+
+from keras_elmo import batch_to_ids
+from keras_elmo import save_bilm_weights
+from keras_elmo.commands.main import main
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
+)
+SENTENCES = ["The cat sat .", "東京 !"]
+IDS = batch_to_ids([sentence.split() for sentence in SENTENCES], 12)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def elmo():
+    elmo = make_elmo()
+    os.mkdir("model")
+    save_bilm_weights(elmo, "model/options.json", "model/weights.hdf5")
+    return elmo
+
+
+@pytest.fixture
+def tagger():
+    ids = keras.Input((None, 12), dtype="int32")
+    dense = keras.layers.Dense(2, name="tags")
+    model = keras.Model(ids, dense(make_elmo()(ids)))
+    model.save("tagger.keras")
+    pathlib.Path("tags.txt").write_text("naïve\nO\n", encoding="utf-8")
+    return model
+
+
+def export(capsys, *arguments):
+    """Runs the command; returns the lines that it prints."""
+    capsys.readouterr()
+    assert main(["export", *map(str, arguments)]) == 0
+    out, err = capsys.readouterr()
+    assert not err
+    return out.splitlines()
+
+
+def fails(capsys, *arguments):
+    """Runs the command, which must fail; returns what it says."""
+    assert main(["export", *map(str, arguments)]) == 1
+    out, err = capsys.readouterr()
+    assert not out
+    (line,) = err.splitlines()
+    assert line.startswith("keras-elmo: error: ")
+    return line
+
+
+def ask(folder, signature="serving_default"):
+    served = tf.saved_model.load(folder).signatures[signature]
+    return {k: v.numpy() for k, v in served(tf.constant(SENTENCES)).items()}
+
+
+def average(elmo):
+    """What comes out of a biLM's files, which hold no mix."""
+    return np.mean(elmo.all_layers(IDS), axis=1)
+
+
+def test_an_elmo_layer(elmo, capsys):
+    lines = export(capsys, "model", "served/elmo")
+    size = sum(
+        path.stat().st_size
+        for path in pathlib.Path("served/elmo/1").rglob("*")
+        if path.is_file()
+    )
+    vectors = "float32 (batch, time, 12)"
+    assert lines == [
+        f"'served/elmo/1' is a SavedModel, {size / 1e6:.2f} MB.",
+        "",
+        "It takes, by signature:",
+        "  character_ids  ids: int32 (batch, time, 12)",
+        "  default        strings: string (batch)  "
+        "<- where a request names none",
+        "  tokens         sequence_len: int32 (batch), "
+        "tokens: string (batch, time)",
+        "and gives:",
+        "  default: float32 (batch, 12)",
+        f"  elmo: {vectors}",
+        f"  lstm_outputs1: {vectors}",
+        f"  lstm_outputs2: {vectors}",
+        "  word_emb: float32 (batch, time, 6)",
+        "",
+        "To serve it:",
+        "  docker run --rm -p 8500:8500 -p 8501:8501 "
+        f"-v {os.getcwd()}/served/elmo:/models/elmo \\",
+        "      -e MODEL_NAME=elmo tensorflow/serving",
+        "and to ask it:",
+        "  curl http://localhost:8501/v1/models/elmo:predict \\",
+        """      -d '{"instances": ["First sentence .", "Another ."]}'""",
+    ]
+    found = ask("served/elmo/1")["elmo"]
+    np.testing.assert_allclose(found, average(elmo), atol=1e-5)
+
+
+def test_models_of_all_kinds(elmo, capsys):
+    """Folders of either sort, an options file with weights, an archive."""
+    elmo.save_to_preset("preset")
+    os.rename("model/weights.hdf5", "model/mine.hdf5")
+    shutil.make_archive("zipped", "zip", "model")
+    mixed = ask_first(capsys, "preset")
+    np.testing.assert_allclose(mixed, elmo(IDS), atol=1e-5)
+    for model in (
+        ["model"],
+        ["zipped.zip"],
+        ["model/options.json", "--weights", "model/mine.hdf5"],
+    ):
+        found = ask_first(capsys, *model)
+        np.testing.assert_allclose(found, average(elmo), atol=1e-5)
+
+
+def ask_first(capsys, model, *options):
+    lines = export(capsys, model, "served", *options)
+    return ask(re.match("'(.*)'", lines[0])[1])["elmo"]
+
+
+def test_half_precision(elmo, capsys):
+    whole = ask_first(capsys, "model")
+    half = ask_first(capsys, "model", "--dtype", "mixed_bfloat16")
+    assert half.dtype == "float32"
+    assert 0 < np.abs(half - whole).max() < 0.1
+
+
+def test_a_vocabulary_gives_the_same_answers(elmo, capsys):
+    pathlib.Path("vocab.txt").write_text("<S>\nThe\ncat\n")
+    without = ask_first(capsys, "model")
+    known = ask_first(capsys, "model", "--vocabulary", "vocab.txt")
+    np.testing.assert_allclose(known, without, atol=1e-5)
+    shapes = tf.train.load_checkpoint(
+        "served/2/variables/variables"
+    ).get_variable_to_shape_map()
+    # The boundaries and padding, of which the vocabulary has one, come too.
+    assert [5, 12] in shapes.values()
+
+
+def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
+    lines = export(
+        capsys,
+        *("tagger.keras", "served/my tagger", "--labels", "tags=tags.txt"),
+        *("--serving-default", "tokens", "--version", 7),
+    )
+    assert lines[0].startswith("'served/my tagger/7' is a SavedModel, ")
+    start = lines.index("and gives:")
+    assert lines[start + 1 : start + 4] == [
+        "  tags: float32 (batch, time, 2)",
+        "  tags_labels: string (batch, time)",
+        "  tokens: string (batch, time)  <- default alone",
+    ]
+    assert "(batch, time)  <- where a request names none" in lines[start - 1]
+    command = shlex.split("\n".join(lines[lines.index("To serve it:") + 1 :]))
+    path = f"{os.getcwd()}/served/my tagger"
+    assert f"{path}:/models/my tagger" in command
+    assert "MODEL_NAME=my tagger" in command
+    assert "http://localhost:8501/v1/models/my%20tagger:predict" in command
+    assert command[-1].startswith('{"signature_name": "default", "instances"')
+
+    answer = ask("served/my tagger/7", "default")
+    scores = np.asarray(tagger(IDS))
+    np.testing.assert_allclose(answer["tags"], scores, atol=1e-5)
+    names = np.array(["naïve".encode(), b"O"], object)[scores.argmax(-1)]
+    names[1, 2:] = b""
+    np.testing.assert_array_equal(answer["tags_labels"], names)
+
+
+def test_versions(elmo, capsys):
+    for version in (1, 2):
+        export(capsys, "model", "served")
+        assert os.path.isdir(f"served/{version}")
+    said = fails(capsys, "model", "served", "--version", 2)
+    assert "There is a version 2 already" in said
+    said = fails(capsys, "model", "served", "--overwrite")
+    assert "say which by --version N" in said
+    before = os.stat("served/2/saved_model.pb").st_ino
+    export(capsys, "model", "served", "--version", 2, "--overwrite")
+    assert os.stat("served/2/saved_model.pb").st_ino != before
+    assert sorted(os.listdir("served")) == ["1", "2"]
+
+
+class Foreign(keras.layers.Layer):
+    """A layer that no other process knows."""
+
+    def call(self, x):
+        return x
+
+
+def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
+    ids = keras.Input((None, 12), dtype="int32")
+    keras.Model(ids, Foreign()(ids)).save("foreign.keras")
+    words = keras.Input((), dtype="string")
+    keras.Model(words, keras.layers.Identity()(words)).save("strings.keras")
+    pathlib.Path("gap.txt").write_text("O\n\nA\n")
+    pathlib.Path("empty.txt").write_text("")
+    pathlib.Path("broken.keras").write_text("none")
+    labels = ["--labels", "tags=tags.txt"]
+    for arguments, told in [
+        (["none"], "There is no preset of that name, nor a directory."),
+        (["none.keras"], "File not found: filepath=none.keras"),
+        (["broken.keras"], "broken.keras"),
+        (["foreign.keras"], "must be made of layers of Keras and keras_elmo"),
+        (["strings.keras"], "The model must have one input, character ids"),
+        (["model/options.json"], "Without `weights_file`"),
+        (["tagger.keras", "--weights", "w"], "--weights must be left out"),
+        (["tagger.keras", "--dtype", "float32"], "--dtype must be left out"),
+        (["tagger.keras", *labels, *labels], "Received: 'tags' twice"),
+        (["tagger.keras", "--labels", "a=tags.txt"], "Received: ['a']"),
+        (["tagger.keras", "--labels", "tags=gap.txt"], "line 2 of which is"),
+        (["tagger.keras", "--labels", "tags=empty.txt"], "lists of names"),
+        (["tagger.keras", "--labels", "tags=none.txt"], "none.txt"),
+        (["model", *labels], "`labels` are of a model that gives labels"),
+        (["model", "--vocabulary", "none.txt"], "'none.txt', where there is"),
+    ]:
+        model, *options = arguments
+        assert told in fails(capsys, model, "served/x", *options), arguments
+    assert os.listdir("served/x") == []
+
+
+def test_what_cannot_be_understood(capsys):
+    for options, told in [
+        (["--labels", "tags"], "must be the name of an output, =, and a file"),
+        (["--version", "0"], "must be an integer of at least 1"),
+        (["--serving-default", "serve"], "invalid choice: 'serve'"),
+    ]:
+        with pytest.raises(SystemExit) as error:
+            main(["export", "model", "served", *options])
+        assert error.value.code == 2
+        assert told in capsys.readouterr().err
+
+
+def test_another_backend_is_told_at_once(monkeypatch, capsys):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
+    said = fails(capsys, "none", "served")
+    assert "with Keras' backend tensorflow. Received: torch" in said
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "keras-elmo export english_tiny served/elmo" in shown
+    assert "written whole or not at all" in shown
+    assert "each split on runs of spaces (U+0020) and nothing else" in shown

@@ -1,0 +1,208 @@
+"""`examples/serving/client.py`, against a server of the same format."""
+
+import importlib.util
+import io
+import json
+import sys
+import types
+
+import keras
+import numpy as np
+import pytest
+from conftest import ROOT
+from serving import rest_server
+from serving.answers import check
+from serving.answers import hub_answer
+from small_models import make_elmo
+
+from keras_elmo import batch_to_ids
+from keras_elmo import export_saved_model
+
+SENTENCES = [["The", "café", "."], ["東京"], ["a", "b", "c", "d"]]
+TEXTS = [" ".join(sentence) for sentence in SENTENCES]
+TAGS = ["O", "PLACE"]
+
+
+@pytest.fixture(scope="module")
+def client():
+    path = ROOT / "examples" / "serving" / "client.py"
+    spec = importlib.util.spec_from_file_location("client", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    ids = keras.Input((None, 12), dtype="int32")
+    dense = keras.layers.Dense(2, name="tags", bias_initializer="ones")
+    return keras.Model(ids, dense(make_elmo()(ids)))
+
+
+@pytest.fixture(scope="module")
+def server(exported, tagger, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    scores = export_saved_model(tagger, folder / "scores")
+    labels = {"tags": TAGS}
+    folder = export_saved_model(tagger, folder / "tagger", labels=labels)
+    with rest_server.serve(elmo=exported, tagger=folder, scores=scores) as url:
+        yield url
+
+
+@pytest.fixture
+def run(client, server, monkeypatch, capsys):
+    def run(*arguments):
+        """Runs the program; returns what it prints, and how it ends."""
+        command = ["client.py", "--server", server, *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", command)
+        try:
+            client.main()
+        except (client.ServerError, OSError, ValueError) as error:
+            return capsys.readouterr().out, str(error)
+        return capsys.readouterr().out, None
+
+    return run
+
+
+def saved(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("signature", ["default", "tokens"])
+def test_predict(client, server, elmo, signature, rows):
+    sentences = [[word.encode() for word in words] for words in SENTENCES]
+    make = {"default": client.of_sentences, "tokens": client.of_tokens}
+    inputs = make[signature](sentences)
+    found = client.predict(f"{server}/v1/models/elmo", inputs, signature, rows)
+    found = {k: np.array(v, "float32") for k, v in found.items()}
+    check(found, hub_answer(elmo, SENTENCES))
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_the_only_output_comes_without_its_name(client, server, tagger, rows):
+    inputs = client.of_tokens([[b"a", b"b"]])
+    url = f"{server}/v1/models/scores"
+    found = client.predict(url, inputs, "tokens", rows)
+    assert set(found) == {"output"}
+    expected = tagger(batch_to_ids([["a", "b"]], 12))
+    np.testing.assert_allclose(found["output"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [[], ["--rows"], ["--batch", "2"]])
+def test_vectors_are_saved_without_padding(run, elmo, tmp_path, options):
+    path = tmp_path / "answers.jsonl"
+    assert run(*TEXTS, "--save", path, *options) == ("", None)
+    answers = saved(path)
+    assert [answer.pop("words") for answer in answers] == SENTENCES
+    for answer, sentence in zip(answers, SENTENCES, strict=True):
+        expected = hub_answer(elmo, [sentence])
+        found = {k: np.array(v, "float32")[None] for k, v in answer.items()}
+        check(found, expected)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_comes_after_the_words_can_be_kept(run, tmp_path):
+    path = tmp_path / "answers.jsonl"
+    run(*TEXTS, "--save", path, "--uncut")
+    assert [len(answer["elmo"]) for answer in saved(path)] == [4, 4, 4]
+    assert not np.any(saved(path)[1]["elmo"][1:])
+
+
+def test_words_with_spaces_and_of_any_bytes(run, elmo, tmp_path):
+    words = [b"New York", b"\xff\xfe", b"", b"rains"]
+    (tmp_path / "text.tsv").write_bytes(b"\t".join(words) + b"\n\na\n")
+    path = tmp_path / "answers.jsonl"
+    assert run(
+        *("--file", tmp_path / "text.tsv", "--tokens", "--save", path)
+    ) == ("", None)
+    first, empty, last = saved(path)
+    assert first["words"] == ["New York", "\ufffd\ufffd", "", "rains"]
+    expected = hub_answer(elmo, [words])
+    np.testing.assert_allclose([first["elmo"]], expected["elmo"], atol=1e-5)
+    assert empty["words"] == empty["elmo"] == []
+    assert last["words"] == ["a"]
+
+
+def test_bytes_in_sentences(run, client, elmo, tmp_path):
+    (tmp_path / "text.txt").write_bytes(b"a \xff\xfe  b\n")
+    path = tmp_path / "answers.jsonl"
+    run("--file", tmp_path / "text.txt", "--save", path)
+    expected = hub_answer(elmo, [["a", b"\xff\xfe", "b"]])
+    (answer,) = saved(path)
+    np.testing.assert_allclose([answer["elmo"]], expected["elmo"], atol=1e-5)
+
+
+def test_tags_are_shown(run, tagger, monkeypatch):
+    best = np.asarray(tagger(batch_to_ids(SENTENCES, 12))).argmax(axis=-1)
+    expected = ""
+    for words, numbers in zip(SENTENCES, best):
+        pairs = [f"{w}/{TAGS[k]}" for w, k in zip(words, numbers)]
+        expected += f"{' '.join(words)}\n  tags_labels: {' '.join(pairs)}\n"
+    assert run(*TEXTS, "--model", "tagger") == (expected, None)
+    assert run(*TEXTS, "--model", "tagger", "--version", 1)[0] == expected
+    standard = types.SimpleNamespace(
+        buffer=io.BytesIO("\n".join(TEXTS).encode())
+    )
+    monkeypatch.setattr(sys, "stdin", standard)
+    assert run("--file", "-", "--model", "tagger")[0] == expected
+
+
+def test_vectors_are_described(run, elmo):
+    shown = run(TEXTS[0])[0].splitlines()
+    assert shown[0] == TEXTS[0]
+    vector = hub_answer(elmo, SENTENCES[:1])["elmo"][0, 0]
+    numbers = ", ".join(f"{x:.4f}" for x in vector[:4])
+    assert f"  elmo: [3, 12] {numbers}, ..." in shown
+    assert any(line.startswith("  default: [12] ") for line in shown)
+
+
+def test_numbers_of_tags_are_cut_where_they_have_names(client):
+    outputs = {
+        "tags": [[1, 0, 0]],
+        "tags_labels": [["PLACE", "", ""]],
+        "genre": [[0.1, 0.9]],
+        "genre_labels": ["novel"],
+        "tokens": [["Oslo", "", ""]],
+    }
+    (answer,) = client.answers_of_sentences([[b"Oslo"]], outputs)
+    assert answer == {
+        "words": ["Oslo"],
+        "tags": [1],
+        "tags_labels": ["PLACE"],
+        "genre": [0.1, 0.9],
+        "genre_labels": "novel",
+    }
+
+
+def test_the_servers_errors_are_told(run, client, server, tmp_path):
+    path = tmp_path / "answers.jsonl"
+    for arguments, told in [
+        (["a", "--model", "no"], "404 Not Found: Servable not found for"),
+        (["a", "--version", 9], "Specific(elmo, 9)"),
+        ([], "There is no sentence"),
+        (["--file", tmp_path / "none.txt"], "none.txt"),
+        (["a", "--server", "http://127.0.0.1:1"], "cannot be reached"),
+    ]:
+        out, error = run(*arguments, "--save", path)
+        assert told in error
+        assert not out and list(tmp_path.iterdir()) == []
+    url = f"{server}/v1/models/elmo"
+    for inputs, told in [
+        ({"tokens": [["a"]], "sequence_len": [2]}, "must not be above the"),
+        ({"tokens": [["a"], []], "sequence_len": [1, 0]}, "unexpected size"),
+        ({"tokens": [[1]], "sequence_len": [1]}, "not of expected type"),
+        ({"tokens": [["a"]]}, "keys must be equal to"),
+    ]:
+        with pytest.raises(
+            client.ServerError, match="400 Bad Request"
+        ) as wrong:
+            client.predict(url, inputs, "tokens")
+        assert told in str(wrong.value)
+
+
+def test_help_teaches(run, capsys):
+    with pytest.raises(SystemExit):
+        run("--help")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert 'python client.py "First sentence ." "Another ."' in shown

@@ -1,0 +1,157 @@
+"""The code of docs/serving.md and examples/serving/README.md, as it stands."""
+
+import os
+import shutil
+from concurrent import futures
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import ROOT
+from doc_snippets import read_blocks
+from doc_snippets import run_blocks
+
+import keras_elmo
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
+)
+PAGE = "docs/serving.md"
+EXAMPLE = "examples/serving/README.md"
+STRINGS = ["First sentence .", "Another ."]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("docs")
+
+
+@pytest.fixture(scope="module")
+def exported(folder):
+    elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
+    return keras_elmo.export_saved_model(elmo, folder / "exported")
+
+
+@pytest.fixture
+def serving_api():
+    reason = "tensorflow-serving-api is not installed."
+    pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason=reason)
+
+
+def of_layer(strings):
+    elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
+    return elmo(keras_elmo.batch_to_ids([s.split() for s in strings]))
+
+
+def test_the_page(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    blocks = read_blocks(PAGE)
+    assert len(blocks) == 6
+    names = run_blocks(blocks[:1])
+    assert names["folder"] == "served/elmo/1"
+    assert "'default': (2, 256), 'elmo': (2, 3, 256)" in capsys.readouterr().out
+    expected = of_layer(STRINGS)
+    np.testing.assert_allclose(names["vectors"]["elmo"], expected, atol=1e-5)
+
+    run_blocks(blocks[1:2], names)
+    expected = of_layer(["the cat sat", "dogs bark"])
+    np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
+
+    run_blocks(blocks[2:3], names)
+    answer = {k: v.numpy() for k, v in names["answer"].items()}
+    assert answer["tokens"].tolist()[1] == [b"Hello", b"", b"", b""]
+    tags = np.array(names["TAGS"])[answer["tags"].argmax(-1)].astype("S")
+    assert answer["tags_labels"][0].tolist() == tags[0].tolist()
+    assert answer["tags_labels"][1].tolist() == [tags[1, 0], b"", b"", b""]
+    genres = np.array(names["GENRES"])[answer["genre"].argmax(-1)]
+    assert answer["genre_labels"].tolist() == genres.astype("S").tolist()
+
+    run_blocks(blocks[3:4], names)
+    assert names["classifier"](tf.constant(STRINGS)).shape == (2, 2)
+    tokens = tf.constant([["First", "sentence", "."], ["Another", ".", ""]])
+    found = names["embedder"]([tokens, tf.constant([3, 2])])
+    np.testing.assert_allclose(found, of_layer(STRINGS), atol=1e-5)
+
+    run_blocks(blocks[4:5], names)
+    found = names["embedder"](tf.constant(STRINGS))
+    np.testing.assert_allclose(found, of_layer(STRINGS), atol=1e-5)
+
+    run_blocks(blocks[5:], names)
+    served = tf.saved_model.load(names["folder"]).signatures["default"]
+    found = served(tf.constant(STRINGS))["elmo"]
+    np.testing.assert_allclose(found, of_layer(STRINGS), atol=1e-5)
+
+
+def test_the_example_has_no_code_but_what_is_tested():
+    assert read_blocks(EXAMPLE) == []
+    assert len(read_blocks(EXAMPLE, "python serving-api")) == 1
+    assert len(read_blocks(PAGE, "python serving-api")) == 1
+
+
+def test_warm_up(serving_api, exported, folder, monkeypatch):
+    from tensorflow_serving.apis import prediction_log_pb2
+
+    def export(_, path):
+        assert not os.path.exists(path)
+        return shutil.copytree(exported, f"{path}/1")
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(keras_elmo, "export_saved_model", export)
+    names = {"keras_elmo": keras_elmo, "tf": tf, "elmo": None}
+    run_blocks(read_blocks(PAGE, "python serving-api"), names)
+    path = "served/warm/1/assets.extra/tf_serving_warmup_requests"
+    (record,) = tf.data.TFRecordDataset(path)
+    log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+    assert answer(log.predict_log.request, "served/warm/1")
+
+
+def answer(request, folder):
+    """What a SavedModel gives for a `PredictRequest`: name to array."""
+    signatures = tf.saved_model.load(folder).signatures
+    inputs = {
+        name: tf.constant(tf.make_ndarray(x))
+        for name, x in request.inputs.items()
+    }
+    outputs = signatures[request.model_spec.signature_name](**inputs)
+    wanted = list(request.output_filter) or list(outputs)
+    return {name: outputs[name].numpy() for name in wanted}
+
+
+def test_grpc(serving_api, exported):
+    import grpc
+    from tensorflow_serving.apis import predict_pb2
+    from tensorflow_serving.apis import prediction_service_pb2_grpc as service
+
+    class Servicer(service.PredictionServiceServicer):
+        def Predict(self, request, context):
+            assert request.model_spec.name == "elmo"
+            response = predict_pb2.PredictResponse()
+            for name, array in answer(request, exported).items():
+                response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
+            return response
+
+    server = grpc.server(futures.ThreadPoolExecutor(1))
+    service.add_PredictionServiceServicer_to_server(Servicer(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        (block,) = read_blocks(EXAMPLE, "python serving-api")
+        assert block.count("localhost:8500") == 1
+        names = run_blocks(
+            [block.replace("localhost:8500", f"127.0.0.1:{port}")]
+        )
+        names["channel"].close()
+    finally:
+        server.stop(None).wait()
+    assert list(names["response"].outputs) == ["elmo"]
+    expected = of_layer(STRINGS)
+    np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
+
+
+def test_the_settings_of_batching_are_those_of_the_page():
+    text = (ROOT / "examples/serving/batching.config").read_text()
+    page = (ROOT / EXAMPLE).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        name = line.split()[0]
+        assert f"| `{line}` |" in page or f"| `{name}` |" in page
