@@ -1,11 +1,10 @@
 """The code of docs/crf.md, block after block as a reader would run it."""
 
-import re
-
 import keras
 import numpy as np
 import pytest
-from conftest import ROOT
+from doc_snippets import read_blocks
+from doc_snippets import run_blocks
 from layer_checks import run_saved_model
 
 pytestmark = pytest.mark.skipif(
@@ -15,12 +14,9 @@ pytestmark = pytest.mark.skipif(
 
 def test_the_blocks_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "crf.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    blocks = read_blocks("docs/crf.md")
     assert len(blocks) == 5
-    names = {}
-    for block in blocks[:2]:
-        exec(block, names)
+    names = run_blocks(blocks[:2])
     printed = capsys.readouterr().out
     tags = names["tags"]
     shown = [[names["names"][tag] for tag in row] for row in tags]
@@ -29,8 +25,7 @@ def test_the_blocks_run(tmp_path, monkeypatch, capsys):
     assert np.all(tags[1, 1:] == 0)
     (served,) = run_saved_model("tagger", [names["x"]])
     np.testing.assert_array_equal(served, tags)
-    for block in blocks[2:]:
-        exec(block, names)
+    run_blocks(blocks[2:], names)
     assert tuple(names["log_likelihood"].shape) == (2,)
     assert np.isfinite(float(names["loss"]))
     assert names["tags"].shape == (2, 4)
