@@ -71,8 +71,9 @@ def map_groups_by_length(function, rows, groups):
     A row's length is that of what comes before its constant end.
 
     Args:
-        function: From `(n, width)` to `(n, dim)`, each row on its own.
-        rows: Integer tensor `(n, width)`.
+        function: From `(n, width)` to `(n, dim)`, each row on its own; it is
+            given no empty tensors.
+        rows: Integer tensor `(n, width)`, with at least one row.
         groups: Integer, the number of groups.
 
     Returns:
@@ -86,7 +87,10 @@ def map_groups_by_length(function, rows, groups):
     rows = tf.gather(rows, order)
     number = tf.shape(rows)[0]
     ends = [number * i // groups for i in range(groups + 1)]
-    results = [function(rows[i:j]) for i, j in itertools.pairwise(ends)]
+    results = [
+        function(rows[i : tf.maximum(i + 1, j)])[: j - i]
+        for i, j in itertools.pairwise(ends)
+    ]
     back = tf.math.invert_permutation(order)
     return tf.gather(tf.concat(results, axis=0), back)
 
