@@ -104,13 +104,8 @@ def describe_concurrency(found):
         cuts = statistics.quantiles(found[name], n=100)
         yield f"{name}: p50, ms", f"{1000 * cuts[49]:.0f}"
         yield f"{name}: p99, ms", f"{1000 * cuts[98]:.0f}"
-    memory = found["megabytes"]
-    rounds = min(max(200 // found["round"], 1), len(memory))
-    yield (
-        f"MB after {rounds * found['round']} requests",
-        f"{memory[rounds - 1]:.0f}",
-    )
-    yield "MB at the end", f"{memory[-1]:.0f}"
+    memory = [f"{x:,.0f}" for x in found["megabytes"]]
+    yield f"MB after each {found['round']} requests", " ".join(memory)
     for name, seconds in found["cold_start"].items():
         yield f"cold start: {name}, s", f"{seconds:.2f}"
 
