@@ -1,0 +1,135 @@
+"""How good predicted tags are: entity F1 as conlleval counts it, accuracy."""
+
+import collections
+
+import numpy as np
+
+
+def entities(tags):
+    """Finds the spans that the tags of a sentence mark, as conlleval does.
+
+    Tags that break their scheme mark spans, too: `I-PER` after `O` begins one,
+    and `I-LOC` after `B-PER` ends one and begins another.
+
+    Args:
+        tags: List of strings in IOB1, BIO or BIOES.
+
+    Returns:
+        A list of `(type, first word, word after the last)`.
+
+    Example:
+
+    >>> entities(["B-PER", "I-PER", "O", "I-LOC"])
+    [('PER', 0, 2), ('LOC', 3, 4)]
+    """
+    found, start = [], None
+    before, kind_before = "O", ""
+    for i, tag in enumerate([*tags, "O"]):
+        letter, _, kind = tag.partition("-")
+        if start is not None and (
+            before in "ES" or letter in "OBS" or kind != kind_before
+        ):
+            found.append((kind_before, start, i))
+            start = None
+        if letter != "O" and start is None:
+            start = i
+        before, kind_before = letter, kind
+    return found
+
+
+def entity_scores(gold, predicted):
+    """Precision, recall and F1 of entities, over all and of each type.
+
+    An entity is right if its type and both its ends are.
+
+    Args:
+        gold: List of sentences, each a list of tags.
+        predicted: The same, as long.
+
+    Returns:
+        A dictionary of `"precision"`, `"recall"`, `"f1"` (0 to 1) and
+        `"entities"`, the number in `gold`; and under `"types"` one such
+        dictionary for each type.
+    """
+    counts = collections.defaultdict(lambda: np.zeros(3, "int64"))
+    for truth, guess in zip(gold, predicted, strict=True):
+        truth, guess = set(entities(truth)), set(entities(guess))
+        for place, spans in enumerate((truth, guess, truth & guess)):
+            for kind, _, _ in spans:
+                counts[kind][place] += 1
+    return {
+        **_f1(*sum(counts.values(), np.zeros(3, "int64"))),
+        "types": {kind: _f1(*counts[kind]) for kind in sorted(counts)},
+    }
+
+
+def _f1(gold, predicted, right):
+    return {
+        "precision": float(right / max(1, predicted)),
+        "recall": float(right / max(1, gold)),
+        "f1": float(2 * right / max(1, gold + predicted)),
+        "entities": int(gold),
+    }
+
+
+def accuracy_scores(gold, predicted):
+    """The share of words with the right tag, over all and of each tag.
+
+    Returns:
+        A dictionary of `"accuracy"` (0 to 1) and `"words"`, their number; and
+        under `"types"` one such dictionary for each tag in `gold`.
+    """
+    counts = collections.defaultdict(lambda: [0, 0])
+    for truth, guess in zip(gold, predicted, strict=True):
+        for tag, other in zip(truth, guess, strict=True):
+            counts[tag][0] += tag == other
+            counts[tag][1] += 1
+
+    def share(right, words):
+        return {"accuracy": right / max(1, words), "words": words}
+
+    total = [sum(column) for column in zip(*counts.values())] or [0, 0]
+    types = {tag: share(*counts[tag]) for tag in sorted(counts)}
+    return {**share(*total), "types": types}
+
+
+def confusion(gold, predicted):
+    """Counts which tag each word has, and which it was given.
+
+    Spans are not looked at: of `B-PER` the type `PER` counts.
+
+    Returns:
+        The list of types, the most frequent ones first, and an integer array
+        whose rows are the true type and whose columns the one given.
+    """
+    pairs = collections.Counter(
+        (tag.partition("-")[2] or tag, other.partition("-")[2] or other)
+        for truth, guess in zip(gold, predicted, strict=True)
+        for tag, other in zip(truth, guess, strict=True)
+    )
+    totals = collections.Counter()
+    for (truth, guess), count in pairs.items():
+        totals[truth] += count
+        totals[guess] += 0
+    names = [name for name, _ in totals.most_common()]
+    number = {name: i for i, name in enumerate(names)}
+    counts = np.zeros((len(names), len(names)), "int64")
+    for (truth, guess), count in pairs.items():
+        counts[number[truth], number[guess]] = count
+    return names, counts
+
+
+def table(scores):
+    """The scores of each type as lines of text, in percent."""
+    measures = [m for m in ("precision", "recall", "f1", "accuracy")
+                if m in scores]  # fmt: skip
+    number = "entities" if "entities" in scores else "words"
+    rows = [("", *measures, number)]
+    for name, values in [*scores["types"].items(), ("all", scores)]:
+        percents = (f"{100 * values[m]:.2f}" for m in measures)
+        rows.append((name, *percents, f"{values[number]:,}"))
+    width = max(len(row[0]) for row in rows)
+    return "\n".join(
+        f"{row[0]:{width}}" + "".join(f"{cell:>11}" for cell in row[1:])
+        for row in rows
+    )

@@ -1,0 +1,150 @@
+"""Pictures of trainings: light, and readable without colours."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+import numpy as np
+from matplotlib import pyplot as plt
+
+STYLES = [
+    {"marker": "o"},
+    {"marker": "s", "linestyle": "--"},
+    {"marker": "^", "linestyle": "-."},
+    {"marker": "D", "linestyle": ":"},
+    {"marker": "v"},
+    {"marker": "x", "linestyle": "--"},
+]
+
+
+def draw_training(path, result):
+    """Draws the loss and the dev score of one training."""
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    updates = [entry["update"] for entry in result["history"]]
+    losses = [entry["loss"] for entry in result["history"]]
+    scores = [100 * entry["dev_score"] for entry in result["history"]]
+    axes.plot(updates, losses, color="0.5", label="training loss")
+    axes.set(xlabel="updates", ylabel="training loss (nats a sentence)")
+    axes.spines[["top"]].set_visible(False)
+    right = axes.twinx()
+    right.plot(updates, scores, marker="o", markersize=3)
+    right.set_ylabel(f"dev {result['measure']}, %  (dots)")
+    right.spines[["top"]].set_visible(False)
+    _save(figure, path)
+
+
+def draw_confusion(path, result, most=18):
+    """Draws which types were taken for which, of test or else of dev."""
+    name = "test" if "test" in result else "dev"
+    names = result[name]["confusion"]["names"][:most]
+    counts = np.array(result[name]["confusion"]["counts"])[:most]
+    shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
+    shares, counts = shares[:, :most], counts[:, :most]
+    size = 1.8 + 0.45 * len(names)
+    figure, axes = plt.subplots(figsize=(size, size), layout="constrained")
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for i, j in np.argwhere(counts):
+        color = "white" if shares[i, j] > 0.6 else "black"
+        axes.text(
+            j, i, f"{counts[i, j]}", ha="center", va="center",
+            color=color, fontsize=6,
+        )  # fmt: skip
+    places = range(len(names))
+    axes.set_xticks(places, names, rotation=90)
+    axes.set_yticks(places, names)
+    axes.set(xlabel="tagged as", ylabel="is", title=f"words of {name}")
+    axes.spines[:].set_visible(False)
+    _save(figure, path)
+
+
+def draw_curves(path, curves, measure):
+    """Draws dev scores against updates, of many trainings.
+
+    Args:
+        path: Path of the PNG.
+        curves: Mapping from a name to a list of histories, one a seed.
+        measure: String, what the score is.
+    """
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+    for i, (name, histories) in enumerate(curves.items()):
+        for k, history in enumerate(histories):
+            axes.plot(
+                [entry["update"] for entry in history],
+                [100 * entry["dev_score"] for entry in history],
+                color=colors[i % len(colors)],
+                linestyle=STYLES[i % len(STYLES)].get("linestyle", "-"),
+                alpha=0.8,
+                linewidth=1,
+                label=name if k == 0 else None,
+            )
+    axes.set(xlabel="updates", ylabel=f"dev {measure}, %")
+    _finish(axes)
+    _save(figure, path)
+
+
+def draw_sizes(path, scores, measure):
+    """Draws scores against training-set size (figure 1 of the paper).
+
+    Args:
+        path: Path of the PNG.
+        scores: Mapping from a name to a mapping from the percentage of the
+            training sentences to a list of scores, one a seed.
+        measure: String, what the score is.
+    """
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    for style, (name, by_size) in zip(STYLES, scores.items()):
+        sizes = sorted(by_size)
+        means = [100 * np.mean(by_size[size]) for size in sizes]
+        deviations = [
+            100 * np.std(by_size[size], ddof=1) if len(by_size[size]) > 1 else 0
+            for size in sizes
+        ]
+        axes.errorbar(sizes, means, deviations, capsize=3, label=name, **style)
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [f"{size:g}%" for size in sizes])
+    axes.minorticks_off()
+    axes.set(xlabel="training sentences", ylabel=f"test {measure}, %")
+    _finish(axes)
+    _save(figure, path)
+
+
+def draw_layer_weights(path, weights):
+    """Draws learned layer weights by task and place (the paper's figure 2).
+
+    Args:
+        path: Path of the PNG.
+        weights: Mapping from a task's name to a mapping from a place,
+            `"input"` or `"output"`, to an array `(layers,)`.
+    """
+    places = [p for p in ("input", "output")
+              if any(p in task for task in weights.values())]  # fmt: skip
+    figure, panels = plt.subplots(
+        1, len(places), figsize=(1.5 + 2.2 * len(places), 3.4),
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    for axes, place in zip(panels[0], places):
+        tasks = {t: w[place] for t, w in weights.items() if place in w}
+        values = np.stack([*tasks.values()], axis=1)[::-1]
+        axes.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        for i, j in np.ndindex(values.shape):
+            color = "white" if values[i, j] > 0.6 else "black"
+            axes.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center",
+                      color=color)  # fmt: skip
+        numbers = range(len(values))
+        axes.set_yticks(numbers, [f"layer {k}" for k in reversed(numbers)])
+        axes.set_xticks(range(len(tasks)), list(tasks), rotation=20)
+        axes.set_title(f"ELMo at the {place}")
+        axes.spines[:].set_visible(False)
+    _save(figure, path)
+
+
+def _finish(axes):
+    axes.grid(True, color="0.92")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+
+
+def _save(figure, path):
+    figure.savefig(path, dpi=130)
+    plt.close(figure)

@@ -1,0 +1,66 @@
+"""Tags sentences with a tagger that `train.py` has saved.
+
+    python examples/sequence_tagging/predict.py seed-1/tagger.keras \\
+        --text "Ann Lee went to Paris ."
+    python examples/sequence_tagging/predict.py seed-1/tagger.keras corpus.txt
+
+Text is tokenised, with spaces between words. A corpus has a sentence a line, or
+is CoNLL-U by its name (`pip install .[conllu]`); `-` is standard input. Out
+comes a word and its tag a line, with a blank line after each sentence.
+"""
+
+import argparse
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import word_layers  # noqa: F401  The saved model is made of them.
+from batches import Batches
+from batches import predict_tags
+
+from keras_elmo.text import read_corpus
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("tagger", help="file that train.py wrote")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("corpus", nargs="?", help="file of sentences, or -")
+    source.add_argument("--text", help="one sentence")
+    options = parser.parse_args(argv)
+
+    tagger = keras.saving.load_model(options.tagger)
+    if options.text is not None:
+        sentences = [options.text.split()]
+    else:
+        sentences = [s.tokens for s in read_corpus(options.corpus)]
+    for words, tags in zip(sentences, tag(tagger, sentences)):
+        for word, name in zip(words, tags):
+            print(f"{word}\t{name}")
+        print()
+
+
+def tag(tagger, sentences):
+    """Returns the tags of each sentence, as names.
+
+    Args:
+        tagger: The model that `train.py` saved.
+        sentences: List of lists of words.
+    """
+    names = tagger.get_layer("tags").tag_names
+    width = tagger.inputs[0].shape[-1]
+    # A sentence without words has no tags, and is nothing to compute.
+    chosen = [i for i, words in enumerate(sentences) if words]
+    found = predict_tags(tagger, Batches([sentences[i] for i in chosen], width))
+    tags = [[] for _ in sentences]
+    for i, row in zip(chosen, found):
+        tags[i] = [names[number] for number in row]
+    return tags
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Sentences with a tag for each word, from column files and CoNLL-U.
+
+A column file has a word a line and a blank line after each sentence, as in
+CoNLL-2003 and WNUT 2017. Its columns are apart by tabs or, in lines without
+any, by spaces.
+"""
+
+import os
+from typing import NamedTuple
+
+SCHEMES = ("BIO", "BIOES", "IOB1", "none")
+
+# Columns of CoNLL-U, from 0.
+_FORM, _UPOS, _CONLLU_COLUMNS = 1, 3, 10
+
+
+class Sentence(NamedTuple):
+    """A tagged sentence."""
+
+    words: list[str]
+    tags: list[str]
+    lines: list[int]
+    """Where each word stands in the file, from 1."""
+
+
+def read_tagged(path, word_column=0, tag_column=-1):
+    """Reads a file of tagged sentences; the name `.conllu` tells CoNLL-U.
+
+    Args:
+        path: Path of the file, in UTF-8.
+        word_column: Integer, which column holds the word, from 0; -1 is the
+            last one. In CoNLL-U it is FORM, whatever is asked for.
+        tag_column: The same for the tag. In CoNLL-U it is UPOS.
+
+    Returns:
+        A list of `Sentence`, at least one.
+
+    Raises:
+        ValueError: If the file is not as described; the message names the file
+            and the line, and says what is wrong with it.
+    """
+    is_conllu = os.fspath(path).endswith(".conllu")
+    rows = _conllu_rows if is_conllu else _column_rows
+    if is_conllu:
+        word_column, tag_column = _FORM, _UPOS
+    sentences, sentence = [], Sentence([], [], [])
+    for number, fields in rows(path):
+        if fields is None:
+            if sentence.words:
+                sentences.append(sentence)
+                sentence = Sentence([], [], [])
+            continue
+        for name, column, values in (
+            ("word", word_column, sentence.words),
+            ("tag", tag_column, sentence.tags),
+        ):
+            if not -len(fields) <= column < len(fields):
+                fail(
+                    path,
+                    number,
+                    f"the {name} must be in column {column}, from 0, but "
+                    f"there are {len(fields)} columns",
+                    fields,
+                )
+            if not fields[column].strip():
+                fail(path, number, f"the {name} is empty", fields)
+            values.append(fields[column])
+        sentence.lines.append(number)
+    if sentence.words:
+        sentences.append(sentence)
+    if not sentences:
+        raise ValueError(f"'{path}' holds no tagged sentences.")
+    return sentences
+
+
+def as_scheme(path, sentences, scheme):
+    """Checks that tags keep to a scheme, and rewrites IOB1 as BIO.
+
+    Args:
+        path: What messages call the file.
+        sentences: List of `Sentence`.
+        scheme: `"BIO"` and `"BIOES"` are checked. In `"IOB1"`, which the files
+            of CoNLL-2003 come in, a span begins with `I-` unless it follows one
+            of its own type. `"none"` is for tags that are no spans.
+
+    Returns:
+        A list of `Sentence`.
+
+    Raises:
+        ValueError: If a tag is not of the scheme; the message names the line.
+    """
+    if scheme == "none":
+        return sentences
+    if scheme == "IOB1":
+        sentences = [s._replace(tags=_iob1_to_bio(s.tags)) for s in sentences]
+        scheme = "BIO"
+    for sentence in sentences:
+        tags = ["O", *sentence.tags, "O"]
+        for i, number in enumerate([*sentence.lines, sentence.lines[-1]]):
+            reason = _wrong(*tags[i : i + 2], scheme)
+            if reason:
+                fail(path, number, reason, tags[1:-1][: i + 1])
+    return sentences
+
+
+def fail(path, number, reason, received):
+    """Raises the error of a line."""
+    raise ValueError(
+        f"'{path}', line {number}: {reason}. Received: {received!r}"
+    )
+
+
+def _iob1_to_bio(tags):
+    begins = [
+        tag.startswith("I-") and tag[2:] != before[2:]
+        for before, tag in zip(["O", *tags], tags)
+    ]
+    return [f"B{t[1:]}" if begin else t for t, begin in zip(tags, begins)]
+
+
+def _wrong(before, tag, scheme):
+    """Says what is wrong with a tag after another, or returns `None`."""
+    letter, _, kind = tag.partition("-")
+    if tag != "O" and (letter not in [*scheme.replace("O", "")] or not kind):
+        letters = ", ".join(f"'{x}-...'" for x in scheme if x != "O")
+        return f"a tag of the scheme {scheme} must be 'O', {letters}"
+    goes_on = before[:2] in ("B-", "I-") and before[2:] == kind
+    if letter in ("I", "E") and not goes_on:
+        return f"'{tag}' goes on with a span, but comes after '{before}'"
+    must_go_on = scheme == "BIOES" and before[:2] in ("B-", "I-")
+    if must_go_on and letter not in ("I", "E"):
+        return f"'{tag}' comes after '{before}', whose span has no end"
+    return None
+
+
+def _column_rows(path):
+    """Yields the number and the fields of lines; `None` for a blank one."""
+    columns = None
+    for number, line in _lines(path):
+        if not line.strip():
+            yield number, None
+            continue
+        fields = line.split("\t") if "\t" in line else line.split()
+        if fields[0] == "-DOCSTART-":
+            continue
+        columns = columns or len(fields)
+        if len(fields) != columns:
+            reason = f"there must be {columns} columns, as in the lines before"
+            fail(path, number, reason, line)
+        yield number, fields
+
+
+def _conllu_rows(path):
+    for number, line in _lines(path):
+        if not line.strip():
+            yield number, None
+            continue
+        if line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        if len(fields) != _CONLLU_COLUMNS:
+            reason = f"CoNLL-U has {_CONLLU_COLUMNS} columns, apart by tabs"
+            fail(path, number, reason, line)
+        # Ranges such as 1-2 and empty nodes such as 1.1 are no words.
+        if fields[0].isdigit():
+            yield number, fields
+
+
+def _lines(path):
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                reason = f"it is not UTF-8 at byte {error.start}"
+                fail(path, number, reason, line)
+            yield number, text.rstrip("\r\n")

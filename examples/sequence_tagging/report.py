@@ -1,0 +1,201 @@
+"""Tables and pictures of many trainings, from the results they have written."""
+
+import json
+import pathlib
+import statistics
+
+import numpy as np
+from training import updates_to_reach
+
+
+def write_report(folder, chosen):
+    """Writes `report.md`, and pictures where matplotlib is installed.
+
+    Args:
+        folder: Path of the folder of `experiments.py`.
+        chosen: The `TrainingList`.
+    """
+    folder = pathlib.Path(folder)
+    results = read_results(folder, chosen)
+    if not results:
+        print(f"No training in {folder} has ended yet.")
+        return
+    text = "\n".join(
+        [
+            *score_table(results, chosen),
+            "",
+            *type_table(results),
+            "",
+            *weight_table(results),
+            "",
+        ]
+    )
+    (folder / "report.md").write_text(text, encoding="utf-8")
+    print(text)
+    try:
+        import pictures
+    except ImportError:
+        print("No pictures: matplotlib is not installed.")
+        return
+    draw(pictures, folder, results)
+    print(f"Wrote {folder / 'report.md'} and pictures beside it")
+
+
+def read_results(folder, chosen):
+    """Returns a mapping from a training's name to results by seed."""
+    results = {}
+    for training in chosen.trainings:
+        files = folder.glob(f"{training.name}/seed-*/result.json")
+        found = [json.loads(file.read_text("utf-8")) for file in files]
+        if found:
+            found.sort(key=lambda result: result["seed"])
+            results[training.name] = found
+    return results
+
+
+def score_table(results, chosen):
+    """Lines of a table: scores, gain over the baseline, updates, time."""
+    measure = next(iter(results.values()))[0]["measure"]
+    lines = [
+        f"| | seeds | dev {measure} | test {measure} | over the baseline | "
+        "updates to the best | updates to the baseline's best | "
+        "s an evaluation | minutes |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for name, runs in results.items():
+        baseline = results.get(
+            chosen.baseline.format(last=name.split("-")[-1]), []
+        )
+        entries = [entry for run in runs for entry in run["history"]]
+        seconds = statistics.median(e["seconds"] for e in entries)
+        minutes = sum(e["seconds"] for e in entries) / 60 / len(runs)
+        best = np.mean([_best(run)["update"] for run in runs])
+        cells = [
+            name,
+            str(len(runs)),
+            _mean(_scores(runs, "dev")),
+            _mean(_scores(runs, "test")),
+            _gain(runs, baseline),
+            f"{best:,.0f}",
+            _reached(runs, baseline),
+            f"{seconds:.1f}",
+            f"{minutes:.1f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def type_table(results):
+    """Lines of a table: the score of each type on the test sentences."""
+    runs = [run for found in results.values() for run in found]
+    types = sorted(
+        {kind for r in runs for kind in r.get("test", r["dev"])["types"]}
+    )
+    measure = runs[0]["measure"]
+    lines = [
+        f"| {measure} of | {' | '.join(types)} |",
+        "| --- " + "| ---: " * len(types) + "|",
+    ]
+    for name, found in results.items():
+        cells = []
+        for kind in types:
+            scores = [
+                r.get("test", r["dev"])["types"][kind][measure]
+                for r in found
+                if kind in r.get("test", r["dev"])["types"]
+            ]
+            cells.append(f"{100 * np.mean(scores):.1f}" if scores else "")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def weight_table(results):
+    """Lines of a table: what the mixes have learned."""
+    lines = [
+        "| mix | place | gamma | weights of layers 0, 1, ... |",
+        "| --- | --- | ---: | --- |",
+    ]
+    for name, runs in results.items():
+        for place in runs[0]["mix_weights"]:
+            gamma = np.mean([r["mix_weights"][place]["gamma"] for r in runs])
+            weights = _weights(runs, place)
+            text = ", ".join(f"{weight:.3f}" for weight in weights)
+            lines.append(f"| {name} | {place} | {gamma:.2f} | {text} |")
+    return lines
+
+
+def draw(pictures, folder, results):
+    """Draws curves, sizes and layer weights, as far as there are any."""
+    measure = next(iter(results.values()))[0]["measure"]
+    groups, sizes = {}, {}
+    for name, runs in results.items():
+        percent = 100 * runs[0]["options"]["fraction"]
+        histories = [run["history"] for run in runs]
+        groups.setdefault(f"{percent:g}", {})[name] = histories
+        kind = name.removesuffix(f"-{percent:g}")
+        by_size = sizes.setdefault(kind, {})
+        by_size[percent] = _scores(runs, "test") or _scores(runs, "dev")
+    for percent, curves in groups.items():
+        most = dict(list(curves.items())[:6])
+        pictures.draw_curves(folder / f"curves-{percent}.png", most, measure)
+    shown = {
+        kind: sizes[kind]
+        for kind in ("baseline", "elmo", "layer-0", "layer-1", "layer-2")
+        if len(sizes.get(kind, {})) > 1
+    }
+    if shown:
+        pictures.draw_sizes(folder / "sizes.png", shown, measure)
+    learned = {
+        name: {place: _weights(runs, place) for place in runs[0]["mix_weights"]}
+        for name, runs in results.items()
+        if runs[0]["mix_weights"] and runs[0]["options"]["mix"] == "learned"
+    }
+    if learned:
+        pictures.draw_layer_weights(folder / "layers.png", learned)
+
+
+def _scores(runs, part):
+    return [run[part]["score"] for run in runs if part in run]
+
+
+def _best(run):
+    return max(run["history"], key=lambda entry: entry["dev_score"])
+
+
+def _weights(runs, place):
+    return np.mean([r["mix_weights"][place]["weights"] for r in runs], axis=0)
+
+
+def _mean(scores):
+    if not scores:
+        return ""
+    deviation = np.std(scores, ddof=1) if len(scores) > 1 else 0.0
+    return f"{100 * np.mean(scores):.2f} ± {100 * deviation:.2f}"
+
+
+def _gain(runs, baseline):
+    """The gain in test score, with the standard deviation of the difference.
+
+    That of two independent groups of seeds: the square root of the sum of the
+    variances.
+    """
+    ours, theirs = _scores(runs, "test"), _scores(baseline, "test")
+    if runs is baseline or not ours or not theirs:
+        return ""
+    gain = np.mean(ours) - np.mean(theirs)
+    spread = [np.var(s, ddof=1) if len(s) > 1 else 0 for s in (ours, theirs)]
+    return f"{100 * gain:+.2f} ± {100 * np.sqrt(sum(spread)):.2f}"
+
+
+def _reached(runs, baseline):
+    """Updates to reach the mean of the baseline's best dev scores."""
+    if not baseline:
+        return ""
+    score = np.mean([_best(run)["dev_score"] for run in baseline])
+    updates = [updates_to_reach(run["history"], score) for run in runs]
+    reached = [number for number in updates if number is not None]
+    if not reached:
+        return "never"
+    text = f"{np.mean(reached):,.0f}"
+    missed = len(updates) - len(reached)
+    return f"{text} ({missed} never)" if missed else text

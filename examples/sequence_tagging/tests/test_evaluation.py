@@ -1,0 +1,84 @@
+import random
+
+import numpy as np
+import pytest
+from evaluation import accuracy_scores
+from evaluation import confusion
+from evaluation import entities
+from evaluation import entity_scores
+from evaluation import table
+
+BIO = ["O", "B-a", "I-a", "B-b-c", "I-b-c"]
+BIOES = [*BIO, "E-a", "S-a", "E-b-c", "S-b-c"]
+
+
+def random_sentences(names, seed, number=300):
+    generator = random.Random(seed)
+    return [
+        generator.choices(names, k=1 + i % 9) for i in range(number)
+    ]  # Most of them break the scheme.
+
+
+@pytest.mark.parametrize("names", [BIO, BIOES])
+def test_as_seqeval_counts(names):
+    reason = "seqeval is not installed."
+    pytest.importorskip("seqeval", reason=reason)
+    from seqeval.metrics import classification_report
+    from seqeval.metrics.sequence_labeling import get_entities
+
+    gold = random_sentences(names, 1)
+    predicted = [
+        truth if i % 3 else guess
+        for i, (truth, guess) in enumerate(
+            zip(gold, random_sentences(names, 2))
+        )
+    ]
+    for tags in gold:
+        expected = [(kind, a, b + 1) for kind, a, b in get_entities(tags)]
+        assert entities(tags) == expected
+    scores = entity_scores(gold, predicted)
+    expected = classification_report(gold, predicted, output_dict=True)
+    assert 0.3 < scores["f1"] < 0.9
+    pairs = [(scores, expected["micro avg"])]
+    pairs += [(scores["types"][kind], expected[kind]) for kind in ("a", "b-c")]
+    for found, values in pairs:
+        assert found["precision"] == pytest.approx(values["precision"])
+        assert found["recall"] == pytest.approx(values["recall"])
+        assert found["f1"] == pytest.approx(values["f1-score"])
+        assert found["entities"] == values["support"]
+
+
+def test_a_broken_sentence_by_hand():
+    tags = ["I-a", "I-a", "B-a", "I-b", "O", "I-b", "B-b"]
+    assert entities(tags) == [
+        ("a", 0, 2), ("a", 2, 3), ("b", 3, 4), ("b", 5, 6), ("b", 6, 7),
+    ]  # fmt: skip
+    assert entities([]) == []
+
+
+def test_without_entities():
+    scores = entity_scores([["O"]], [["O"]])
+    assert scores["f1"] == 0 and scores["types"] == {}
+
+
+def test_accuracy():
+    scores = accuracy_scores([["X", "Y"], ["X"]], [["X", "X"], ["Z"]])
+    assert scores["accuracy"] == pytest.approx(1 / 3)
+    assert scores["types"]["X"] == {"accuracy": 0.5, "words": 2}
+    assert scores["types"]["Y"] == {"accuracy": 0.0, "words": 1}
+
+
+def test_confusion():
+    names, counts = confusion([["O", "B-a", "I-a"]], [["O", "O", "B-b"]])
+    assert names == ["a", "O", "b"]
+    np.testing.assert_array_equal(counts, [[0, 1, 1], [0, 1, 0], [0, 0, 0]])
+
+
+def test_table():
+    shown = table(entity_scores([["B-a", "O", "B-b"]], [["B-a", "O", "O"]]))
+    lines = [line.split() for line in shown.splitlines()]
+    assert lines[1:] == [
+        ["a", "100.00", "100.00", "100.00", "1"],
+        ["b", "0.00", "0.00", "0.00", "1"],
+        ["all", "100.00", "50.00", "66.67", "2"],
+    ]

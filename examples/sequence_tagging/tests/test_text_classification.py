@@ -1,0 +1,79 @@
+"""`examples/text_classification.py`, on a few sentences."""
+
+import importlib.util
+
+import keras
+import numpy as np
+import pytest
+from conftest import ROOT
+from small_models import make_elmo
+
+from keras_elmo import batch_to_ids
+from keras_elmo import save_bilm_weights
+
+SPEC = importlib.util.spec_from_file_location(
+    "text_classification", ROOT / "examples" / "text_classification.py"
+)
+example = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(example)
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    elmo = make_elmo()
+    folder = tmp_path / "model"
+    folder.mkdir()
+    save_bilm_weights(elmo, folder / "options.json", folder / "weights.hdf5")
+    lines = [f"{w}\tthe {w} {v}" for w in ("cat", "dog") for v in ("ran", "is")]
+    for name in ("train.txt", "dev.txt"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    files = ["--train", tmp_path / "train.txt", "--dev", tmp_path / "dev.txt"]
+    arguments = ["--elmo", folder, *files]
+    return [str(argument) for argument in arguments]
+
+
+@pytest.mark.parametrize("fine_tune", [False, True])
+def test_it_learns(arguments, tmp_path, capsys, fine_tune):
+    path = tmp_path / "model.keras"
+    flags = ["--fine-tune"] if fine_tune else []
+    accuracy = example.main(
+        [*arguments, *flags, "--epochs", "40", "--learning-rate", "0.05",
+         "--save", str(path), "--text", "the dog ran"]
+    )  # fmt: skip
+    assert accuracy == 1
+    assert "): the dog ran" in capsys.readouterr().out
+    model = keras.saving.load_model(path)
+    num_trained = sum(int(np.prod(v.shape)) for v in model.trainable_variables)
+    # The mix of three layers and its factor, and 12 to 2 with a bias.
+    assert num_trained > 1000 if fine_tune else num_trained == 4 + 26
+
+
+def test_padding_does_not_count(arguments):
+    model = example.build(arguments[1], 3)
+    alone = model.predict(batch_to_ids([["a", "cat"]], 12), verbose=0)
+    ids = batch_to_ids([["a", "cat"], ["a", "b", "c", "d"]], 12)
+    padded = model.predict(ids, verbose=0)[:1]
+    np.testing.assert_allclose(padded, alone, atol=1e-6)
+
+
+def test_built_in_sentences():
+    train, dev = example.built_in()
+    assert len(train) == 16 and len(dev) == 8
+    for pairs in (train, dev):
+        labels = [label for label, _ in pairs]
+        assert labels.count("question") == labels.count("statement")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb c\nno tab\n", "line 2: it must be a label, a tab"),
+        ("a\t \n", "line 1: it must be"),
+        ("", "holds no sentences"),
+        ("bird\tthe bird sang\n", r"\['cat', 'dog'\]. Received: \['bird'\]"),
+    ],
+)
+def test_bad_files_are_told(arguments, tmp_path, text, message):
+    (tmp_path / "dev.txt").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        example.main([*arguments, "--epochs", "1"])

@@ -1,0 +1,142 @@
+"""Training a tagger until its score on the dev sentences stops to rise."""
+
+import time
+
+import keras
+from batches import predict_tags
+from slow_adam import SlowAdam
+
+import keras_elmo
+
+
+def compile_tagger(model, learning_rate=1e-3, clip=5.0, fine_tune_factor=0.1):
+    """Makes a model ready for `fit`; the biLM in it learns more slowly."""
+    model.compile(
+        SlowAdam(
+            learning_rate=learning_rate,
+            global_clipnorm=clip,
+            slow_factor=fine_tune_factor,
+        ),
+        loss=keras_elmo.CRFLoss(),
+    )
+
+
+def train(
+    model,
+    batches,
+    evaluate,
+    epochs=50,
+    patience=8,
+    decay=0.5,
+    decay_patience=3,
+    evaluate_every=None,
+    report=print,
+):
+    """Trains a compiled model, and leaves it with its best weights.
+
+    Args:
+        model: The model, from the batches' inputs to the scores of a `CRF`.
+        batches: A `Batches` with tags.
+        evaluate: Function that returns the score to be raised.
+        epochs: Integer, how often to go through the sentences, at most.
+        patience: Integer, after how many evaluations without a better score to
+            stop.
+        decay: Float, what the learning rate is multiplied by after
+            `decay_patience` evaluations without a better score.
+        decay_patience: Integer.
+        evaluate_every: Integer, updates from one evaluation to the next;
+            `None` for once an epoch.
+        report: Function to which each evaluation's line is given.
+
+    Returns:
+        A list of dictionaries, one an evaluation.
+    """
+    steps = evaluate_every or len(batches)
+    score = DevScore(evaluate, steps, report)
+    model.fit(
+        batches.dataset(),
+        steps_per_epoch=steps,
+        epochs=max(1, epochs * len(batches) // steps),
+        shuffle=False,  # The dataset is.
+        verbose=0,
+        callbacks=[
+            score,
+            keras.callbacks.ReduceLROnPlateau(
+                "dev_score", mode="max", factor=decay, patience=decay_patience
+            ),
+            keras.callbacks.EarlyStopping(
+                "dev_score",
+                mode="max",
+                patience=patience,
+                restore_best_weights=True,
+            ),
+        ],
+    )
+    return score.history
+
+
+class DevScore(keras.callbacks.Callback):
+    """Scores the dev sentences, for the callbacks after it as `dev_score`.
+
+    Args:
+        evaluate: Function that returns the score.
+        steps: Integer, updates from one evaluation to the next.
+        report: Function to which each evaluation's line is given.
+    """
+
+    def __init__(self, evaluate, steps, report=print):
+        super().__init__()
+        self.history = []
+        self._evaluate = evaluate
+        self._steps = steps
+        self._report = report
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def on_epoch_end(self, epoch, logs):
+        seconds = time.perf_counter() - self._wall
+        cpu = time.process_time() - self._cpu
+        logs["dev_score"] = self._evaluate()
+        entry = {
+            "update": (epoch + 1) * self._steps,
+            "loss": float(logs["loss"]),
+            "dev_score": logs["dev_score"],
+            "learning_rate": float(self.model.optimizer.learning_rate),
+            "seconds": seconds,
+            "processor_seconds": cpu,
+        }
+        self.history.append(entry)
+        self._report(
+            f"update {entry['update']:>6,}  loss {entry['loss']:8.4f}  "
+            f"dev {100 * entry['dev_score']:6.2f}  "
+            f"rate {entry['learning_rate']:.1e}  {seconds:6.1f} s",
+            flush=True,
+        )
+
+
+def make_evaluation(tagger, batches, gold, tag_names, measure):
+    """Returns a function that scores a tagger's tags of some sentences.
+
+    Args:
+        tagger: Model from the batches' inputs to tags.
+        batches: A `Batches`.
+        gold: List of lists of the true tags.
+        tag_names: Strings, the tags.
+        measure: Function from the true and the predicted tags to what the
+            function returns.
+    """
+
+    def evaluate():
+        predicted = [
+            [tag_names[tag] for tag in row]
+            for row in predict_tags(tagger, batches)
+        ]
+        return measure(gold, predicted)
+
+    return evaluate
+
+
+def updates_to_reach(history, score):
+    """How many updates a training needed to reach a score, or `None`."""
+    return next((e["update"] for e in history if e["dev_score"] >= score), None)

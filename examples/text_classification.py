@@ -1,0 +1,162 @@
+"""Classifies sentences by the mean of their words' ELMo vectors.
+
+    python examples/text_classification.py --train TRAIN --dev DEV
+    python examples/text_classification.py --train TRAIN --dev DEV --fine-tune
+
+Each line of the files is a label, a tab, and a tokenised sentence. Without
+files it tells questions from statements, of a few sentences that are in it.
+The biLM is frozen, and what is trained is the mix of its layers and one dense
+layer; or with --fine-tune it is trained, too.
+"""
+
+import argparse
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+
+import keras_elmo
+
+# What is told apart is the order of words, as there are no question marks.
+QUESTIONS = """\
+where did you put the keys
+have they seen the river
+why is the door open
+can we go home now
+who wrote this letter
+do you know her name
+is the bank still closed
+when will the train arrive
+are these your books
+what was he looking for
+did she like the play
+how far is the village"""
+STATEMENTS = """\
+you put the keys on the table
+they have seen the river
+the door is open again
+we can go home now
+my brother wrote this letter
+you know her name
+the bank is still closed
+the train will arrive at noon
+these are your books
+he was looking for the dog
+she did like the play
+the village is far away"""
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--train", help="file to learn from")
+    add("--dev", help="file to score on")
+    add("--elmo", default="english_tiny", help="preset's name or folder; "
+        "default: english_tiny, which is in the package")  # fmt: skip
+    add("--fine-tune", action="store_true", help="train the biLM, too")
+    add("--epochs", type=int, default=20, help="default: 20")
+    add("--learning-rate", type=float, help="default: 0.01, or 0.001 with "
+        "--fine-tune")  # fmt: skip
+    add("--seed", type=int, default=0, help="default: 0")
+    add("--save", help="file to write the trained model to, .keras")
+    add("--text", action="append", default=[], help="sentence to classify")
+    options = parser.parse_args(argv)
+    if (options.train is None) != (options.dev is None):
+        parser.error("--train and --dev go together")
+
+    keras.utils.set_random_seed(options.seed)
+    if options.train:
+        train, dev = read_file(options.train), read_file(options.dev)
+    else:
+        train, dev = built_in()
+    names = sorted({label for label, _ in train})
+    model = build(options.elmo, len(names), options.fine_tune)
+    rate = options.learning_rate or (0.001 if options.fine_tune else 0.01)
+    model.compile(
+        keras.optimizers.Adam(rate, clipnorm=1.0),
+        loss="sparse_categorical_crossentropy",
+        metrics=["accuracy"],
+    )
+    width = model.inputs[0].shape[-1]
+    model.fit(
+        *arrays(train, names, width),
+        validation_data=arrays(dev, names, width),
+        epochs=options.epochs,
+        batch_size=16,
+        verbose=2,
+    )
+    _, accuracy = model.evaluate(*arrays(dev, names, width), verbose=0)
+    print(f"accuracy on dev: {100 * accuracy:.2f}% of {len(dev)} sentences")
+    for text in options.text:
+        ids = keras_elmo.batch_to_ids([text.split()], width)
+        probabilities = model.predict(ids, verbose=0)[0]
+        best = probabilities.argmax()
+        print(f"{names[best]} ({100 * probabilities[best]:.0f}%): {text}")
+    if options.save:
+        model.save(options.save)
+    return accuracy
+
+
+def build(preset, num_labels, fine_tune=False):
+    """ELMo, the mean over words, a dense layer."""
+    elmo = keras_elmo.ElmoLayer.from_preset(
+        preset, trainable=fine_tune, dropout=0.2, name="elmo"
+    )
+    width = elmo.token_encoder.max_characters_per_token
+    ids = keras.Input((None, width), dtype="int32")
+    # The mean leaves padding out: it takes the mask that ELMo passes on.
+    pooled = keras.layers.GlobalAveragePooling1D()(elmo(ids))
+    labels = keras.layers.Dense(num_labels, activation="softmax")(pooled)
+    return keras.Model(ids, labels)
+
+
+def built_in():
+    """Sentences of the two kinds: two thirds to train on, the rest for dev."""
+    pairs = [
+        (label, sentence.split())
+        for both in zip(QUESTIONS.splitlines(), STATEMENTS.splitlines())
+        for label, sentence in zip(("question", "statement"), both)
+    ]
+    return pairs[:16], pairs[16:]
+
+
+def read_file(path):
+    """Returns pairs of a label and a list of words.
+
+    Raises:
+        ValueError: If a line is no label, tab and sentence.
+    """
+    pairs = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            label, tab, sentence = line.rstrip("\n").partition("\t")
+            if not label or not tab or not sentence.split():
+                raise ValueError(
+                    f"'{path}', line {number}: it must be a label, a tab and a "
+                    f"sentence. Received: {line!r}"
+                )
+            pairs.append((label, sentence.split()))
+    if not pairs:
+        raise ValueError(f"'{path}' holds no sentences.")
+    return pairs
+
+
+def arrays(pairs, names, width):
+    """Character ids (sentences, time, chars), and labels' numbers."""
+    unknown = {label for label, _ in pairs} - set(names)
+    if unknown:
+        raise ValueError(
+            f"Labels must be among those of the training file, {names}. "
+            f"Received: {sorted(unknown)}"
+        )
+    ids = keras_elmo.batch_to_ids([words for _, words in pairs], width)
+    return ids, np.array([names.index(label) for label, _ in pairs])
+
+
+if __name__ == "__main__":
+    main()
