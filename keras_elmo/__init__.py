@@ -24,6 +24,7 @@ from keras_elmo.serving import export_saved_model
 from keras_elmo.text import CharacterVectorization
 from keras_elmo.text import batch_to_ids
 from keras_elmo.text import find_cropped_words
+from keras_elmo.text import read_word_vectors
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "export_saved_model",
     "find_cropped_words",
     "load_bilm_weights",
+    "read_word_vectors",
     "save_bilm_weights",
     "set_fast_paths",
 ]

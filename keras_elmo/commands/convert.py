@@ -9,6 +9,7 @@ from keras_elmo.bilm_variables import bilm_table
 from keras_elmo.formats.atomic import write_folder_atomically
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.pretraining.model_files import make_language_model
+from keras_elmo.text.corpora import open_unpacked
 
 _OPTIONS, _WEIGHTS = "options.json", "weights.hdf5"
 _SOFTMAX, _VOCABULARY = "softmax.hdf5", "vocab.txt"
@@ -62,7 +63,9 @@ def _write_files(folder, files, dtype):
     if softmax is not None:
         formats.write_softmax(os.path.join(folder, _SOFTMAX), *softmax, dtype)
     if files.vocabulary is not None:
-        shutil.copyfile(files.vocabulary, os.path.join(folder, _VOCABULARY))
+        path = os.path.join(folder, _VOCABULARY)
+        with open_unpacked(files.vocabulary) as source, open(path, "wb") as to:
+            shutil.copyfileobj(source, to)
 
 
 def _print_summary(folder, has_characters):

@@ -2,6 +2,7 @@
 
 from keras_elmo.formats.bilm_arrays import read_arrays
 from keras_elmo.formats.bilm_arrays import write_arrays
+from keras_elmo.formats.bilm_files import fetch
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.formats.bilm_options import LanguageModelOptions
 from keras_elmo.formats.bilm_options import make_options
@@ -24,6 +25,7 @@ __all__ = [
     "LanguageModelOptions",
     "Preset",
     "download_preset",
+    "fetch",
     "is_preset_folder",
     "load_preset_weights",
     "make_options",

@@ -16,10 +16,18 @@ from keras_elmo.formats.archives import open_archive
 from keras_elmo.formats.archives import read_member
 from keras_elmo.formats.bilm_arrays import read_arrays
 from keras_elmo.formats.downloads import download
+from keras_elmo.formats.hub import PREFIX
+from keras_elmo.formats.hub import download_from_hub
 
 _OPTIONS = "options.json"
-_WEIGHTS = "weights.hdf5"
-_BESIDE_WEIGHTS = ("softmax.hdf5", "training_state.hdf5")
+# The second name is that of the NLPL repository's models.
+_WEIGHTS = ("weights.hdf5", "model.hdf5")
+_BESIDE_WEIGHTS = (
+    "elmo_token_embeddings.hdf5",
+    "softmax.hdf5",
+    "token_embeddings.hdf5",
+    "training_state.hdf5",
+)
 
 
 class WeightSource(NamedTuple):
@@ -47,7 +55,8 @@ def open_bilm(options, weights=None):
 
     Args:
         options: Path or http(s) URL of the options file; or, without
-            `weights`, path of a directory, or path or URL of a `.zip`.
+            `weights`, path of a directory, path or URL of a `.zip`, or
+            `hf://user/repository`.
         weights: Path or URL of the weight file, or `None`.
 
     Yields:
@@ -55,9 +64,9 @@ def open_bilm(options, weights=None):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If a directory or zip does not hold just one `options.json`
-            and one `.hdf5` or `weights.hdf5`, a zip is damaged, or the options
-            are not JSON.
+        ValueError: If a directory or zip does not hold just one options file
+            and one weight file, by the names that `find_options` and
+            `find_weights` tell, a zip is damaged, or the options are not JSON.
         OSError: If a download fails.
     """
     options = fetch(options, "options")
@@ -84,13 +93,15 @@ def open_bilm(options, weights=None):
 
 
 def fetch(path_or_url, argument):
-    """Returns the local path of a file; a URL is downloaded once."""
+    """Returns the local path of a file or folder; a URL is downloaded once."""
     if not isinstance(path_or_url, (str, os.PathLike)):
         raise ValueError(
             f"`{argument}` must be a path or a URL. "
             f"Received: {path_or_url!r} (of type {type(path_or_url).__name__})"
         )
     path_or_url = os.fspath(path_or_url)
+    if path_or_url.startswith(PREFIX):
+        return download_from_hub(path_or_url)
     if not path_or_url.startswith(("http://", "https://")):
         return path_or_url
     # Each URL has a folder of its own, as many models' files share a name.
@@ -128,29 +139,42 @@ def read_options(path, label=None):
 
 
 def find_options(names, where):
-    """Picks the options file out of the names of the files of `where`."""
-    return _only(names, where, "an 'options.json'", lambda n: n == _OPTIONS)
+    """Picks the options file out of the names of the files of `where`.
+
+    Without one of the name `options.json`, another may end in it.
+    """
+    return _only(
+        names,
+        where,
+        "an 'options.json'",
+        lambda n: n == _OPTIONS,
+        lambda n: n.endswith(f"_{_OPTIONS}"),
+    )
 
 
 def find_weights(names, where):
     """Picks the weight file out of the names of the files of `where`.
 
-    Other HDF5 files may lie beside one of the name `weights.hdf5`.
+    Other HDF5 files may lie beside one of the name `weights.hdf5`, or without
+    that of the name `model.hdf5`.
     """
-    if any(posixpath.basename(n) == _WEIGHTS for n in names):
-        return _only(names, where, f"a '{_WEIGHTS}'", lambda n: n == _WEIGHTS)
     return _only(
         names,
         where,
         "a '.hdf5' file",
+        *(lambda n, name=name: n == name for name in _WEIGHTS),
         lambda n: n.endswith(".hdf5") and n not in _BESIDE_WEIGHTS,
     )
 
 
-def _only(names, where, what, matches):
-    found = sorted(n for n in names if matches(posixpath.basename(n)))
-    if len(found) == 1:
-        return found[0]
+def _only(names, where, what, *tests):
+    """The one name that passes the first test which any name passes."""
+    for test in tests:
+        found = sorted(n for n in names if test(posixpath.basename(n)))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            break
     raise ValueError(
         f"'{where}' must hold {what}, and only one. Received: "
         f"{found or sorted(names)}; pass the two files themselves to choose."

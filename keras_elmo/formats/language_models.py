@@ -24,6 +24,7 @@ from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint_softmax
 
+VOCABULARIES = ("vocab.txt", "vocab.txt.gz")
 _W, _B = "softmax/W", "softmax/b"
 
 
@@ -54,9 +55,10 @@ def open_language_model(model):
         model: One of `PRESETS`; or the path of a directory, or path or URL of
             a `.zip` of one. It holds `options.json`, and either a checkpoint
             of bilm-tf's training, or one `.hdf5` file of the name
-            `weights.hdf5` or of any other. In the second case `softmax.hdf5`
-            may lie beside it, in both `vocab.txt`. Where there are both, the
-            checkpoint is read, as it has the softmax.
+            `weights.hdf5`, `model.hdf5` or any other. In the second case
+            `softmax.hdf5` may lie beside it, in both `vocab.txt` or
+            `vocab.txt.gz`. Where there are both, the checkpoint is read, as it
+            has the softmax.
 
     Yields:
         A `LanguageModelFiles`, to be used while the context lasts.
@@ -155,7 +157,7 @@ def _from_weights(options, weights, label, model):
 
 def _files(options, folder, label, model, read_weights, read_softmax):
     options = read_options(options, os.path.join(label, "options.json"))
-    vocabulary = os.path.join(folder, "vocab.txt")
+    vocabularies = [os.path.join(folder, name) for name in VOCABULARIES]
 
     def read_w_and_b(vocabulary_size, dim):
         shapes = {_B: (vocabulary_size,)}
@@ -172,7 +174,7 @@ def _files(options, folder, label, model, read_weights, read_softmax):
         options,
         lambda shapes: _as_float32(read_weights(shapes)),
         read_w_and_b,
-        vocabulary if os.path.isfile(vocabulary) else None,
+        next(filter(os.path.isfile, vocabularies), None),
         model,
     )
 

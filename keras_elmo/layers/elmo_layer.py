@@ -184,7 +184,8 @@ class ElmoLayer(FreezableLayer):
         Args:
             options: Path or http(s) URL of the options file (JSON); or of a
                 `.zip`, or the path of a directory, that holds `options.json`
-                and one `.hdf5` file.
+                and one `.hdf5` file. Of several such files, `weights.hdf5` is
+                read, or `model.hdf5`, as the NLPL repository's models have it.
             weights_file: Path or URL of the weight file (HDF5). Left out for a
                 directory or `.zip`.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
@@ -225,14 +226,17 @@ class ElmoLayer(FreezableLayer):
 
     @classmethod
     def from_preset(cls, preset: str | os.PathLike, **kwargs) -> "ElmoLayer":
-        """Makes the layer from a trained model, by its name or its directory.
+        """Makes the layer from a trained model, by its name or its path.
 
         Args:
             preset: One of `keras_elmo.PRESETS`: `"english_tiny"`, which is in
                 the package, or `"original"`, `"5.5B"`, `"medium"`, `"small"`,
                 `"portuguese"` or `"pubmed"`, which are downloaded once; or the
                 path of a directory, as `save_to_preset` writes it or
-                `from_bilm` takes it.
+                `from_bilm` takes it, or of a `.zip` as `from_bilm` takes it; or
+                `"hf://user/repository"` or `"hf://user/repository@revision"`,
+                such a directory on the Hugging Face hub, for which the package
+                `huggingface_hub` must be installed.
             **kwargs: As for `from_bilm`. For a directory of `save_to_preset`,
                 they come before what was saved: without `trainable` the parts
                 keep their flags, and with `num_representations`, `scalar_mix`
@@ -246,6 +250,7 @@ class ElmoLayer(FreezableLayer):
                 not what it should be.
             OSError: If the download fails; the message names the URL, and
                 where to put the files by hand.
+            ImportError: If `huggingface_hub` is needed and not installed.
 
         Example:
 
@@ -255,11 +260,12 @@ class ElmoLayer(FreezableLayer):
         """
         is_name = isinstance(preset, str) and preset in formats.PRESETS
         is_path = isinstance(preset, (str, os.PathLike))
-        if is_name or not is_path or not os.path.isdir(preset):
+        path = formats.fetch(preset, "preset") if is_path else ""
+        if is_name or not os.path.exists(path):
             return cls.from_bilm(*formats.download_preset(preset), **kwargs)
-        if formats.is_preset_folder(preset):
-            return load_layer(cls, preset, **kwargs)
-        return cls.from_bilm(preset, **kwargs)
+        if formats.is_preset_folder(path):
+            return load_layer(cls, path, **kwargs)
+        return cls.from_bilm(path, **kwargs)
 
     def save_to_preset(self, preset_dir: str | os.PathLike) -> None:
         """Writes the layer to a directory, whole or not at all.

@@ -5,6 +5,7 @@ from keras_elmo.text.character_ids import find_cropped_words
 from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.corpora import Sentence
 from keras_elmo.text.corpora import read_corpus
+from keras_elmo.text.word_vectors import read_word_vectors
 
 __all__ = [
     "CharacterVectorization",
@@ -12,4 +13,5 @@ __all__ = [
     "batch_to_ids",
     "find_cropped_words",
     "read_corpus",
+    "read_word_vectors",
 ]

@@ -1,3 +1,4 @@
+import gzip
 import json
 import pathlib
 import zipfile
@@ -10,7 +11,9 @@ from formats.loopback import use_cache
 from small_models import make_elmo
 
 from keras_elmo import ElmoLayer
+from keras_elmo import batch_to_ids
 from keras_elmo import save_bilm_weights
+from keras_elmo.commands.main import main
 from keras_elmo.formats import open_bilm
 
 OPTIONS = {"lstm": {"dim": 16}}
@@ -86,6 +89,20 @@ def test_directory(tmp_path, kind):
             "options.json": FILES["options.json"],
             "mine.hdf5": WEIGHTS,
             "softmax.hdf5": "",
+            "token_embeddings.hdf5": "",
+        },
+        # As the NLPL repository and simple_elmo have them.
+        {
+            "options.json": FILES["options.json"],
+            "model.hdf5": WEIGHTS,
+            "other.hdf5": "",
+            "meta.json": "{}",
+            "vocab.txt": "",
+        },
+        # As AllenNLP publishes them.
+        {
+            "elmo_small_options.json": FILES["options.json"],
+            "elmo_small_weights.hdf5": WEIGHTS,
         },
     ],
 )
@@ -256,6 +273,45 @@ def test_truncated_zip(tmp_path, rest):
     with pytest.raises(ValueError, match="must be a directory or a") as info:
         read_both(path)
     assert f"options='{path}'" in str(info.value)
+
+
+def test_a_model_of_the_nlpl_repository(tmp_path, capsys):
+    """One path does, of a folder or of its archive."""
+    elmo = make_elmo()
+    folder = tmp_path / "nlpl"
+    folder.mkdir()
+    save_bilm_weights(elmo, folder / "options.json", folder / "model.hdf5")
+    (folder / "meta.json").write_text('{"language": "nob", "id": 210}')
+    (folder / "README").write_text("http://vectors.nlpl.eu/repository/")
+    words = b"<S>\n</S>\n<UNK>\nthe\n"
+    (folder / "vocab.txt.gz").write_bytes(gzip.compress(words))
+    files = {p.name: p.read_bytes() for p in folder.iterdir()}
+    archive = write_zip(tmp_path / "210.zip", files, zipfile.ZIP_DEFLATED)
+    ids = batch_to_ids([["the", "cat"]], 12)
+    expected = np.asarray(elmo.all_layers(ids))
+    (tmp_path / "text.txt").write_text("the cat\n")
+    for path in (folder, archive):
+        for make in (ElmoLayer.from_bilm, ElmoLayer.from_preset):
+            found = make(path).all_layers(ids)
+            np.testing.assert_array_equal(found, expected)
+        run(
+            "embed", tmp_path / "text.txt", tmp_path / f"{path.name}.npz",
+            "--model", path, "--layers", "top", "--quiet",
+        )  # fmt: skip
+        with np.load(tmp_path / f"{path.name}.npz") as found:
+            np.testing.assert_allclose(found["0"], expected[0, -1], atol=1e-5)
+        copy = tmp_path / f"{path.name}.copy"
+        run("convert", path, copy)
+        assert (copy / "vocab.txt").read_bytes() == words
+        found = ElmoLayer.from_bilm(copy).all_layers(ids)
+        np.testing.assert_array_equal(found, expected)
+        capsys.readouterr()
+        run("perplexity", path, tmp_path / "text.txt", status=1)
+        assert "has no softmax" in capsys.readouterr().err
+
+
+def run(*arguments, status=0):
+    assert main([*map(str, arguments)]) == status
 
 
 @pytest.mark.parametrize("where", ["start", "contents", "end"])
