@@ -118,9 +118,9 @@ def download_preset(name):
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(
-            "There is no preset of that name, nor a directory or .zip. Expected "
-            f"one of {sorted(PRESETS)}, or the path of a directory or .zip. "
-            f"Received: {name!r}"
+            "There is no preset of that name, nor a directory or .zip. "
+            f"Expected one of {sorted(PRESETS)}, or the path of a directory or "
+            f".zip. Received: {name!r}"
         )
     preset = PRESETS[name]
     if preset.path is not None:

@@ -114,13 +114,14 @@ def _entries(file, path):
     else:
         start = len(first)
         entries = _binary_entries(path, file, second, start, count, dim)
-    number = 0
-    for number, entry in enumerate(entries, start=1):
+    found = 0
+    for entry in entries:
         yield entry
-    if number != count:
+        found += 1
+    if found != count:
         raise ValueError(
             f"'{path}' must hold {count:,} words, as its first line says; it "
-            f"may be cut off. Received: {number:,}"
+            f"may be cut off. Received: {found:,}"
         )
 
 

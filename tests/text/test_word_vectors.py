@@ -128,7 +128,7 @@ def test_words_that_are_not_utf8(write):
             as_binary()[:-5],
             "word 3, at byte 40: the file ends within it; of 3 words",
         ),
-        (as_binary() + b"x", "byte 61: the file must end after 3 words"),
+        (as_binary() + b"x", "byte 60: the file must end after 3 words"),
         (b"9 3\n" + b"x" * 70000, "word 1, at byte 4: there must be a word"),
         (
             as_binary(vectors=np.full((3, 3), np.inf, "float32")),
