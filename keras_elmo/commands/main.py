@@ -7,6 +7,7 @@ import keras_elmo
 from keras_elmo.commands import convert_arguments
 from keras_elmo.commands import embed_arguments
 from keras_elmo.commands import export_arguments
+from keras_elmo.commands import inspect_arguments
 from keras_elmo.commands import perplexity_arguments
 from keras_elmo.commands import pretrain_arguments
 
@@ -16,6 +17,7 @@ _COMMANDS = {
     "perplexity": perplexity_arguments,
     "convert": convert_arguments,
     "export": export_arguments,
+    "inspect": inspect_arguments,
 }
 
 

@@ -155,14 +155,16 @@ def find_options(names, where):
 def find_weights(names, where):
     """Picks the weight file out of the names of the files of `where`.
 
-    Other HDF5 files may lie beside one of the name `weights.hdf5`, or without
-    that of the name `model.hdf5`.
+    Other HDF5 files may lie beside one of the name `weights.hdf5`; without,
+    beside one of the name `model.hdf5`, or one whose name ends in
+    `_weights.hdf5`.
     """
     return _only(
         names,
         where,
         "a '.hdf5' file",
         *(lambda n, name=name: n == name for name in _WEIGHTS),
+        lambda n: n.endswith(f"_{_WEIGHTS[0]}"),
         lambda n: n.endswith(".hdf5") and n not in _BESIDE_WEIGHTS,
     )
 

@@ -1,0 +1,89 @@
+"""The vectors by which `keras-elmo inspect` tells one model from another."""
+
+import os
+import zipfile
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_elmo.formats.embedding_files import read_npz
+from keras_elmo.formats.embedding_files import write_embeddings
+
+TOLERANCE = 1e-4
+
+# Short and long words, an unknown one, and letters of several scripts.
+_SENTENCES = (
+    ("The", "children", "play", "in", "the", "garden", "."),
+    ("我", "今天", "去", "天津", "上学"),
+    ("Don't", "antidisestablishmentarianism", "1,234.5", "naïve", "!"),
+)
+
+
+class Result(NamedTuple):
+    """What came of writing or comparing vectors."""
+
+    is_good: bool
+    told: str
+    difference: float | None = None
+
+
+def write(finding, path):
+    """Writes the vectors of a model's three sentences."""
+    vectors = _embed(finding)
+    texts = map(" ".join, _SENTENCES)
+    write_embeddings(path, zip(texts, vectors), "npz")
+    return Result(True, f"The vectors of three sentences are in '{path}'.")
+
+
+def compare(finding, path):
+    """Compares a model's vectors with those of a file that `write` wrote."""
+    try:
+        stored = list(read_npz(path))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            "--verify must be a file that --vectors wrote. "
+            f"Received: '{path}', which cannot be read so: {error}"
+        ) from error
+    if [text for text, _ in stored] != list(map(" ".join, _SENTENCES)):
+        raise ValueError(
+            "--verify must be a file that --vectors wrote. "
+            f"Received: '{path}', with other sentences"
+        )
+    worst = 0.0
+    largest = 0.0
+    for (_, expected), found in zip(stored, _embed(finding)):
+        if expected.shape != found.shape:
+            return Result(
+                False,
+                f"The vectors are not those of '{path}': of the shape "
+                f"{found.shape}, there {expected.shape}.",
+            )
+        difference = np.abs(found - expected)  # (layers, tokens, width)
+        size = np.abs(expected).max(axis=(1, 2), keepdims=True)
+        worst = max(worst, float((difference / size).max()))
+        largest = max(largest, float(difference.max()))
+    is_good = worst <= TOLERANCE
+    return Result(
+        is_good,
+        f"The vectors are {'' if is_good else 'not '}those of '{path}': the "
+        f"largest difference is {largest:.3g}, {worst:.2g} of its layer's "
+        f"largest number (at most {TOLERANCE:g} is the same).",
+        largest,
+    )
+
+
+def _embed(finding):
+    # Only here, as these load all of Keras.
+    from keras_elmo.embedding import ElmoEmbedder
+    from keras_elmo.layers import ElmoLayer
+
+    if not finding.loader:
+        raise ValueError(
+            "No vectors can be made of it: "
+            + ("see above." if finding.problems else "it is no model of words.")
+        )
+    method, *arguments = finding.loader
+    if not hasattr(ElmoLayer, method):
+        raise ValueError(f"No vectors can be made of it: no `{method}` yet.")
+    elmo = getattr(ElmoLayer, method)(*map(os.fspath, arguments))
+    return list(ElmoEmbedder(elmo).embed_sentences(_SENTENCES))

@@ -1,0 +1,103 @@
+import json
+
+import numpy as np
+import pytest
+from small_models import make_elmo
+
+from keras_elmo import save_bilm_weights
+from keras_elmo.commands.main import main
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model").mkdir()
+    write()
+    return "model"
+
+
+def write(**lstm):
+    elmo = make_elmo(lstm=lstm)
+    save_bilm_weights(elmo, "model/options.json", "model/weights.hdf5")
+    return elmo
+
+
+def inspect(capsys, *arguments, status=0):
+    assert main(["inspect", *arguments]) == status
+    out, err = capsys.readouterr()
+    assert not err
+    return out
+
+
+def test_what_is_told(model, capsys):
+    lines = inspect(capsys, model).splitlines()
+    assert lines[0] == "'model' is a biLM as bilm-tf and AllenNLP have it."
+    assert '  keras_elmo.ElmoLayer.from_bilm("model")' in lines
+    assert "What is wrong:" not in lines
+    told = json.loads(inspect(capsys, model, "--json"))
+    assert told["problems"] == []
+    assert told["facts"]["vectors"] == "3 layers, 12 wide"
+    files = "model/options.json", "model/weights.hdf5"
+    assert "from_bilm(" in inspect(capsys, *files)
+
+
+def test_what_is_wrong(model, capsys):
+    with open("model/weights.hdf5", "r+b") as file:
+        file.truncate(1000)
+    lines = inspect(capsys, model, status=1).splitlines()
+    (line,) = lines[lines.index("What is wrong:") + 1 :]
+    assert line.startswith("  weights.hdf5 is cut off: 1,000 bytes of ")
+    assert json.loads(inspect(capsys, model, "--json", status=1))["problems"]
+    inspect(capsys, "nowhere", status=1)
+
+
+def test_vectors_are_written_and_verified(model, capsys):
+    told = inspect(capsys, model, "--vectors", "vectors.npz")
+    assert "The vectors of three sentences are in 'vectors.npz'" in told
+    with np.load("vectors.npz") as stored:
+        assert [stored[str(i)].shape for i in range(3)] == [
+            (3, 7, 12), (3, 5, 12), (3, 5, 12)
+        ]  # fmt: skip
+    told = inspect(capsys, model, "--verify", "vectors.npz")
+    assert "The vectors are those of 'vectors.npz'" in told
+    # One weight that is a little different.
+    elmo = make_elmo()
+    kernel = elmo.encoder.forward_cells[0].kernel
+    value = np.array(kernel)
+    value[0, 0] += 0.05
+    kernel.assign(value)
+    save_bilm_weights(elmo, "model/options.json", "model/weights.hdf5")
+    told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
+    assert "The vectors are not those of 'vectors.npz': the largest" in told
+    told = json.loads(
+        inspect(capsys, model, "--verify", "vectors.npz", "--json", status=1)
+    )
+    assert told["largest_difference"] > 1e-4
+    write(num_layers=1)
+    told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
+    assert "of the shape (2, 7, 12), there (3, 7, 12)" in told
+
+
+def test_vectors_that_cannot_be_had(model, capsys):
+    for arguments, told in [
+        ((model, "--verify", "nowhere.npz"), "--verify must be a file that"),
+        ((model, "--verify", "model/options.json"), "--verify must be a file"),
+        (("model/options.json", "--vectors", "v"), "it is no model of words"),
+        (("nowhere", "--vectors", "v"), "see above"),
+    ]:
+        assert told in inspect(capsys, *arguments, status=1)
+
+
+@pytest.mark.parametrize("arguments", [(), ("a", "--vectors"), ("a", "--no")])
+def test_wrong_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as info:
+        main(["inspect", *arguments])
+    assert info.value.code == 2
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit):
+        main(["inspect", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "keras-elmo inspect my_elmo --verify vectors.npz" in shown
+    assert "1e-4 of the largest one of its layer" in shown
