@@ -5,11 +5,15 @@ from keras_elmo.text.character_ids import find_cropped_words
 from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.corpora import Sentence
 from keras_elmo.text.corpora import read_corpus
+from keras_elmo.text.vectorization_of import vectorization_of
+from keras_elmo.text.word_vectorization import WordVectorization
 
 __all__ = [
     "CharacterVectorization",
     "Sentence",
+    "WordVectorization",
     "batch_to_ids",
     "find_cropped_words",
     "read_corpus",
+    "vectorization_of",
 ]
