@@ -10,6 +10,7 @@ from keras_elmo.layers import CharCNNEmbedding
 from keras_elmo.layers import CRFDecoder
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.layers import Highway
+from keras_elmo.layers import KnownWordEmbedding
 from keras_elmo.layers import MixWeights
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers import ScalarMix
@@ -22,6 +23,8 @@ from keras_elmo.pretraining.bidirectional_language_model import (
 )
 from keras_elmo.serving import export_saved_model
 from keras_elmo.text import CharacterVectorization
+from keras_elmo.text import KnownWordVectorization
+from keras_elmo.text import TokenVectorization
 from keras_elmo.text import batch_to_ids
 from keras_elmo.text import find_cropped_words
 from keras_elmo.text import read_word_vectors
@@ -41,10 +44,13 @@ __all__ = [
     "ElmoEmbedder",
     "ElmoLayer",
     "Highway",
+    "KnownWordEmbedding",
+    "KnownWordVectorization",
     "MixWeights",
     "ProjectedLSTMCell",
     "ScalarMix",
     "TokenEmbedding",
+    "TokenVectorization",
     "batch_to_ids",
     "export_saved_model",
     "find_cropped_words",

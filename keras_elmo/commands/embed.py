@@ -8,6 +8,7 @@ from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.embedding.corpus_job import embed_corpus
 from keras_elmo.formats.embedding_files import guess_layout
 from keras_elmo.formats.fingerprint import bilm_fingerprint
+from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.corpora import guess_format
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.cropped_words import CroppedWords
@@ -21,7 +22,9 @@ def run(arguments):
     model = _model_files(arguments)
     with formats.open_bilm(*model) as files:
         token_encoder, _ = formats.parse_options(files.read_options())
-    cropped = CroppedWords(token_encoder["max_characters_per_token"])
+    cropped = CroppedWords(
+        CharacterVectorization(token_encoder["max_characters_per_token"])
+    )
     settings = {
         "model": bilm_fingerprint(*model),
         "layers": arguments.layers,

@@ -13,14 +13,13 @@ from keras_elmo.embedding.pairing import pair
 from keras_elmo.embedding.token_cache import TokenCache
 from keras_elmo.formats.embedding_files import guess_layout
 from keras_elmo.formats.embedding_files import write_embeddings
-from keras_elmo.layers import CharCNNEmbedding
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.ops.fast_paths import CompiledWhenEager
-from keras_elmo.text.character_ids import sentence_words
-from keras_elmo.text.character_ids import word_ids
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
+from keras_elmo.text.vectorization_of import vectorization_of
+from keras_elmo.text.word_lists import sentence_words
 
 # Rows of a packed batch: enough for a recurrent step at full speed.
 MAX_ROWS = 192
@@ -40,7 +39,7 @@ class ElmoEmbedder:
     compiled anew; there and on PyTorch a batch takes more memory.
 
     Args:
-        elmo: An `ElmoLayer` with character input, not stateful. It is used as
+        elmo: An `ElmoLayer` that reads words, not stateful. It is used as
             it is; after its weights change, call `clear_cache()`.
         layers: What to return for each token. `"all"`, the layers from 0, the
             token encoder's, to the top one; `"top"`; `"average"` of all;
@@ -84,7 +83,7 @@ class ElmoEmbedder:
         self.elmo = _checked_elmo(elmo)
         self.layers = layers
         self.batch_tokens = batch_tokens
-        self._width = elmo.token_encoder.max_characters_per_token
+        self._vectorization = vectorization_of(elmo.token_encoder)
         self._cache = TokenCache(self._encode_words, cache_words)
         self._token_function = CompiledWhenEager(self._encode_ids)
         self._encoder_function = CompiledWhenEager(self._run_encoder)
@@ -264,7 +263,9 @@ class ElmoEmbedder:
         # The forward stack needs <S> and the words, the backward one </S> and
         # the words in reverse: no vector depends on the closing boundary.
         words = [word for sentence in sentences for word in sentence]
-        vectors = self._embed_tokens([b"<S>", b"</S>", *words])
+        vectors = self._embed_tokens(
+            [*self._vectorization.boundary_words, *words]
+        )
         boundaries, vectors = vectors[:2], vectors[2:]
         lengths = np.array([len(sentence) for sentence in sentences])
         packing = pack_rows([len(s) + 1 for s in sentences], MAX_ROWS)
@@ -304,9 +305,7 @@ class ElmoEmbedder:
 
     def _embed_tokens(self, words):
         """Returns the token encoder's vectors of words: (words, dim)."""
-        # All that counts of a long word, and too much to be a boundary.
-        room = max(self._width, 5)
-        words = [word[:room] for word in words]
+        words = [self._vectorization.shortened(word) for word in words]
         number: dict[bytes, int] = {}
         for word in words:
             number.setdefault(word, len(number))
@@ -319,11 +318,8 @@ class ElmoEmbedder:
         order = sorted(range(len(words)), key=lambda i: len(words[i]))
         encoded = []
         for start in range(0, len(order), MAX_WORDS):
-            ids = np.stack(
-                [
-                    word_ids(words[i], self._width)
-                    for i in order[start : start + MAX_WORDS]
-                ]
+            ids = self._vectorization.ids_of_words(
+                [words[i] for i in order[start : start + MAX_WORDS]]
             )
             encoded.append(_run(self._token_function, ids))
         vectors = np.concatenate(encoded)
@@ -331,7 +327,7 @@ class ElmoEmbedder:
         return vectors
 
     def _encode_ids(self, ids):
-        """Ids (words, chars) to vectors (words, projection)."""
+        """Ids (words, *token_shape) to vectors (words, projection)."""
         return ops.cast(self.elmo.token_encoder(ids), "float32")
 
     def _run_encoder(self, forward, backward, carries_on):
@@ -348,11 +344,6 @@ class ElmoEmbedder:
 def _checked_elmo(elmo):
     if not isinstance(elmo, ElmoLayer):
         raise ValueError(f"`elmo` must be an `ElmoLayer`. Received: {elmo!r}")
-    if not isinstance(elmo.token_encoder, CharCNNEmbedding):
-        raise ValueError(
-            "`elmo` must read characters, by a `CharCNNEmbedding`. Received: "
-            f"token_encoder={elmo.token_encoder}"
-        )
     if not elmo.add_sentence_boundaries:
         raise ValueError(
             "`elmo` must add the sentence boundaries itself. Received: a layer "

@@ -13,6 +13,7 @@ from keras_elmo.ops.fast_paths import varying_length
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.ops.known_rows import looked_up
 from keras_elmo.text import character_ids
+from keras_elmo.text.character_vectorization import CharacterVectorization
 
 _TRAINING_GROUPS = 8
 
@@ -121,6 +122,10 @@ class CharCNNEmbedding(FreezableLayer):
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
         return character_ids.boundary_ids(self.max_characters_per_token)
+
+    def make_vectorization(self):
+        """Returns the layer that turns words into this one's ids."""
+        return CharacterVectorization(self.max_characters_per_token)
 
     @property
     def num_filters(self):

@@ -42,7 +42,10 @@ class ElmoLayer(FreezableLayer):
         token_encoder: Layer from one token's ids to its vector, `(...,
             *token_shape)` to `(..., projection)`. Defaults to the paper's
             `CharCNNEmbedding`. To add boundaries it must have `boundary_ids`,
-            the ids of `<S>` and `</S>`; its `compute_mask` tells padding.
+            the ids of `<S>` and `</S>`; its `compute_mask` tells padding. To
+            be given words, by `ElmoEmbedder` and `export_saved_model`, it has
+            a method `make_vectorization`, from words to its ids; without, its
+            ids are those of `batch_to_ids`.
         encoder: The `BiLMEncoder`. Defaults to the paper's.
         scalar_mix: The `ScalarMix`, or a list of one for each representation.
             A single one is copied, untrained, for further representations.

@@ -6,6 +6,8 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.ids import check_ids
+from keras_elmo.text.token_vectorization import TokenVectorization
+from keras_elmo.text.word_table import WordTable
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -24,6 +26,11 @@ class TokenEmbedding(FreezableLayer):
         projection_dim: Integer, size of a word's vector.
         boundary_tokens: Pair of integers, the ids of `<S>` and `</S>`. The
             default is that of a vocabulary which begins with them.
+        vocabulary: List of the words, strings or bytes, as many as
+            `num_tokens`: only with it can the layer be given words, by
+            `ElmoEmbedder` and `export_saved_model`.
+        unknown_token: Integer, the id of words outside the vocabulary, such as
+            that of `<UNK>`. With `None` they are an error.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -55,7 +62,13 @@ class TokenEmbedding(FreezableLayer):
     """
 
     def __init__(
-        self, num_tokens, projection_dim, boundary_tokens=(1, 2), **kwargs
+        self,
+        num_tokens,
+        projection_dim,
+        boundary_tokens=(1, 2),
+        vocabulary=None,
+        unknown_token=None,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         check_integer("num_tokens", num_tokens, 1)
@@ -63,6 +76,14 @@ class TokenEmbedding(FreezableLayer):
         self.num_tokens = num_tokens
         self.projection_dim = projection_dim
         self.boundary_tokens = _checked_boundaries(boundary_tokens, num_tokens)
+        check_integer("unknown_token", unknown_token, 1, optional=True)
+        self.unknown_token = unknown_token
+        self._table = None if vocabulary is None else WordTable.of(vocabulary)
+        if self._table is not None and len(self._table) != num_tokens:
+            raise ValueError(
+                f"`vocabulary` must have `num_tokens`={num_tokens} words. "
+                f"Received: {len(self._table)}"
+            )
 
     @property
     def token_shape(self):
@@ -73,6 +94,23 @@ class TokenEmbedding(FreezableLayer):
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2,)`."""
         return np.array(self.boundary_tokens, "int32")
+
+    @property
+    def word_table(self):
+        """The `WordTable` of the vocabulary; an error if there is none."""
+        if self._table is None:
+            raise ValueError(
+                f"Layer '{self.name}' does not know which words its ids stand "
+                "for: pass it `vocabulary`, as to `ElmoLayer.from_bilm`, or "
+                "make the ids yourself. Received: vocabulary=None"
+            )
+        return self._table
+
+    def make_vectorization(self):
+        """Returns the layer that turns words into this one's ids."""
+        return TokenVectorization(
+            self.word_table, self.boundary_tokens, self.unknown_token
+        )
 
     def build(self, input_shape):
         # Row i is for id i + 1; id 0, padding, has no weights of its own.
@@ -113,6 +151,8 @@ class TokenEmbedding(FreezableLayer):
             "num_tokens": self.num_tokens,
             "projection_dim": self.projection_dim,
             "boundary_tokens": list(self.boundary_tokens),
+            "vocabulary": self._table and self._table.as_strings(),
+            "unknown_token": self.unknown_token,
         }
 
 

@@ -10,7 +10,7 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
-from keras_elmo.text.character_ids import batch_to_ids
+from keras_elmo.text.vectorization_of import vectorization_of
 
 PROCEDURES = ("stream", "sentences")
 
@@ -72,6 +72,10 @@ class Evaluator:
         self._vocabulary = vocabulary
         self._is_stream = procedure == "stream"
         self._rows = rows
+        # Word input is the vocabulary's own ids.
+        encoder = model.token_encoder
+        has_parts = bool(encoder.token_shape)
+        self._vectorization = vectorization_of(encoder) if has_parts else None
         self._measure = CompiledWhenEager(self._measure_window)
 
     def evaluate(
@@ -128,9 +132,9 @@ class Evaluator:
         return ops.stack(sums), state
 
     def _input_ids(self, words):
-        token_shape = self._model.token_encoder.token_shape
-        if token_shape:
-            return ops.convert_to_tensor(batch_to_ids(words, *token_shape))
+        if self._vectorization is not None:
+            ids = self._vectorization.batch_to_ids(words)
+            return ops.convert_to_tensor(ids)
         return self._target_ids(words) + 1
 
     def _target_ids(self, words):

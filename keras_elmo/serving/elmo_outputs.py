@@ -2,12 +2,12 @@
 
 from keras import ops
 
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.ops.sentence_boundaries import output_mask
+from keras_elmo.text.vectorization_of import vectorization_of
 
 
 class ElmoOutputs:
-    """From character ids to the named outputs of an `ElmoLayer`.
+    """From ids to the named outputs of an `ElmoLayer`.
 
     Args:
         elmo: An `ElmoLayer`; it is built if it is not.
@@ -16,22 +16,16 @@ class ElmoOutputs:
     returns_tokens = False
 
     def __init__(self, elmo):
-        if not isinstance(elmo.token_encoder, CharCNNEmbedding):
-            raise ValueError(
-                "To take strings, an `ElmoLayer` must read characters, by a "
-                "`CharCNNEmbedding`. Received: "
-                f"token_encoder={elmo.token_encoder}"
-            )
-        self.width = elmo.token_encoder.max_characters_per_token
+        self.vectorization = vectorization_of(elmo.token_encoder)
         self._elmo = elmo
         if not elmo.built:
-            elmo.build((None, None, self.width))
+            elmo.build((None, None, *self.vectorization.token_shape))
 
     def __call__(self, ids):
         """Returns a dictionary of float32 tensors, zero at padding.
 
         Args:
-            ids: int32 tensor `(batch, time, chars)`.
+            ids: int32 tensor `(batch, time, *token_shape)`.
         """
         layers, mixes = self._elmo.layers_and_mixes(ids)
         # Each (batch, time, 2 * projection).

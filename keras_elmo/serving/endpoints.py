@@ -3,24 +3,25 @@
 import tensorflow as tf
 
 from keras_elmo.text import graph_tokens
-from keras_elmo.text.character_ids import BEGIN_WORD
 
 
 class Endpoints:
     """Functions of strings, or of ids, to named tensors.
 
     Args:
-        outputs: Function from character ids, int32 `(batch, time, width)`, to a
+        outputs: Function from ids, int32 `(batch, time, *token_shape)`, to a
             dictionary of tensors.
-        width: Integer, the number of ids a word.
+        vectorization: The `WordVectorization` that makes them of words.
         returns_tokens: Boolean, whether `default` also gives the words that it
             made of its sentences, as `tokens`.
     """
 
-    def __init__(self, outputs, width, returns_tokens):
-        self._width = width
+    def __init__(self, outputs, vectorization, returns_tokens):
+        self._vectorization = vectorization
         self._returns_tokens = returns_tokens
-        self._ids = tf.TensorSpec((None, None, width), tf.int32, "ids")
+        self._ids = tf.TensorSpec(
+            (None, None, *vectorization.token_shape), tf.int32, "ids"
+        )
         # One graph, which all signatures call.
         self._outputs = tf.function(
             outputs, input_signature=[self._ids], autograph=False
@@ -55,12 +56,17 @@ class Endpoints:
         return self._of_tokens(tokens, lengths)
 
     def _of_tokens(self, tokens, lengths):
-        ids = graph_tokens.token_ids(tokens, lengths, self._width)
+        ids = graph_tokens.token_ids(
+            tokens, lengths, self._vectorization.ids_in_graph
+        )
         return self._outputs(ids)
 
     def _character_ids(self, ids):
         ids = tf.ensure_shape(ids, self._ids.shape)
         # A server that merges requests pads the shorter ones with their own
         # first number, the mark that only starts a word.
-        is_padding = tf.reduce_all(ids == BEGIN_WORD, axis=-1, keepdims=True)
+        begin_id = self._vectorization.begin_id
+        if begin_id is None:
+            return self._outputs(ids)
+        is_padding = tf.reduce_all(ids == begin_id, axis=-1, keepdims=True)
         return self._outputs(tf.where(is_padding, 0, ids))

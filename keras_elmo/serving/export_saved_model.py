@@ -110,7 +110,9 @@ def export_saved_model(
 
     outputs = _outputs(model, labels)
     known = [] if vocabulary is None else know_words(model, vocabulary)
-    endpoints = Endpoints(outputs, outputs.width, outputs.returns_tokens)
+    endpoints = Endpoints(
+        outputs, outputs.vectorization, outputs.returns_tokens
+    )
 
     def write(temporary):
         archive = keras.export.ExportArchive()

@@ -7,10 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.text.character_ids import PADDING
-from keras_elmo.text.character_ids import batch_to_ids
 from keras_elmo.text.corpora import byte_lines
 from keras_elmo.text.corpora import check_file
+from keras_elmo.text.word_lists import sentence_words
 
 # How many words are encoded at a time.
 _BATCH = 1024
@@ -58,19 +57,22 @@ class _EncodedWords:
     """
 
     def __init__(self, encoder, words):
-        width = encoder.max_characters_per_token
+        vectorization = encoder.make_vectorization()
         try:
-            rows = batch_to_ids([words], width)[0]
+            words = sentence_words(words, 0)
         except ValueError as error:
             raise ValueError(
                 f"`vocabulary` must hold words. {error}"
             ) from error
         # Boundaries and padding are in every request.
+        padding = np.zeros((1, *encoder.token_shape), "int32")
         rows = np.concatenate(
-            [rows, encoder.boundary_ids, np.zeros((1, width), "int32")]
+            [vectorization.ids_of_words(words), encoder.boundary_ids, padding]
         )
         # Cropped words may be the same.
-        rows = np.unique(rows.astype("int16"), axis=0)
+        rows = np.unique(rows, axis=0)
+        if vectorization.num_ids <= np.iinfo("int16").max:
+            rows = rows.astype("int16")
         order = np.argsort(_hash_values(rows), kind="stable")
         rows = rows[order]
         self._hash_values = _variable(_hash_values(rows), "known_hash_values")
@@ -81,7 +83,7 @@ class _EncodedWords:
         """Returns a function that calls `function` on unknown words alone."""
 
         def embed(rows):
-            ids = tf.cast(rows, tf.int16)
+            ids = tf.cast(rows, self._rows.dtype)
             place = tf.searchsorted(self._hash_values, _hash_values(ids))
             place = tf.minimum(place, self._rows.shape[0] - 1)  # (n,)
             is_known = tf.reduce_all(tf.gather(self._rows, place) == ids, 1)
@@ -108,7 +110,8 @@ def _variable(value, name):
 def _encode(encoder, rows):
     """Runs the encoder on rows (n, width): (n, dim)."""
     # Words of like length, as the longest one decides on the work.
-    order = np.argsort((rows != PADDING).sum(axis=1), kind="stable")
+    changes = rows[:, 1:] != rows[:, :-1]
+    order = np.argsort(changes.sum(axis=1), kind="stable")
     parts = [
         encoder(rows[order[start : start + _BATCH]].astype("int32"))
         for start in range(0, len(rows), _BATCH)

@@ -21,7 +21,7 @@ class LabelNames:
             outputs: Dictionary of tensors: integers `(batch, time)` or
                 `(batch,)`, which are labels; or floats with one more axis,
                 the largest of which is the label.
-            ids: Character ids `(batch, time, chars)`.
+            ids: Ids of words, `(batch, time, *token_shape)`.
 
         Returns:
             Dictionary of string tensors, `(batch, time)` with "" at padding,
@@ -35,7 +35,8 @@ class LabelNames:
             )
         import tensorflow as tf
 
-        mask = tf.reduce_any(ids != 0, axis=-1)  # (batch, time)
+        of_token = list(range(2, len(ids.shape)))
+        mask = tf.reduce_any(ids != 0, axis=of_token)  # (batch, time)
         return {
             f"{name}_labels": _look_up(name, names, outputs[name], mask)
             for name, names in self._labels.items()

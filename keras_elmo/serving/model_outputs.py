@@ -5,8 +5,8 @@ import collections
 import keras
 from keras import ops
 
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.serving.label_names import LabelNames
+from keras_elmo.text.character_vectorization import CharacterVectorization
 
 
 class ModelOutputs:
@@ -45,7 +45,7 @@ class ModelOutputs:
                 "input of shape (None, chars). "
                 f"Received: an input of shape={tuple(shape)}"
             )
-        self.width = shape[2] or self._width_of_encoder()
+        self.vectorization = self._vectorization_of_ids(shape[2])
         self._dtype = dtype
         self._labels = LabelNames({**self._tag_names(), **(labels or {})})
 
@@ -93,18 +93,24 @@ class ModelOutputs:
             names = [f"output_{i}" for i in range(len(outputs))]
         return dict(zip(names, outputs))
 
-    def _width_of_encoder(self):
-        widths = {
-            layer.max_characters_per_token
+    def _vectorization_of_ids(self, width):
+        """The one of the token encoders that read ids of this width."""
+        found = [
+            layer.make_vectorization()
             for layer in self._model._flatten_layers()
-            if isinstance(layer, CharCNNEmbedding)
-        }
-        if len(widths) != 1:
+            if hasattr(layer, "make_vectorization")
+        ]
+        if width is None and len({v.token_shape for v in found}) != 1:
             self._fail(
-                "an input that does not tell `chars`, and layers "
-                f"`CharCNNEmbedding` of {sorted(widths) or 'no'} characters"
+                "an input that does not tell `chars`, and token encoders of "
+                f"{sorted({v.token_shape for v in found}) or 'no'} ids"
             )
-        return widths.pop()
+        fitting = [v for v in found if width in (None, *v.token_shape)]
+        if not fitting:
+            return CharacterVectorization(width)
+        if any(not _are_alike(v, fitting[0]) for v in fitting):
+            self._fail("token encoders that make different ids of words")
+        return fitting[0]
 
     def _fail(self, received):
         raise ValueError(
@@ -113,6 +119,13 @@ class ModelOutputs:
             '`keras.Input((None, 50), dtype="int32")`. '
             f"Received: model '{self._model.name}' with {received}"
         )
+
+
+def _are_alike(*vectorizations):
+    """Whether they make the same ids of the same words."""
+    configs = [{**v.get_config(), "name": None} for v in vectorizations]
+    types = {type(v) for v in vectorizations}
+    return len(types) == 1 and all(c == configs[0] for c in configs)
 
 
 def _names(outputs):

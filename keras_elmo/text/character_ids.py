@@ -9,6 +9,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from keras_elmo.text.word_lists import checked_sentences
+from keras_elmo.text.word_lists import find_words
+from keras_elmo.text.word_lists import padded_batch
+
 # Each is the id of the weight file's row, plus one.
 BEGIN_SENTENCE = 257
 END_SENTENCE = 258
@@ -55,20 +59,9 @@ def batch_to_ids(
     (2, 3, 50)
     """
     width = checked_width(max_characters_per_token)
-    encoded = [_word_bytes(s, i) for i, s in enumerate(_as_list(sentences))]
-    # Most words of a text repeat: each distinct one is encoded once.
-    rows: dict[bytes, int] = {}
-    for words in encoded:
-        for word in words:
-            rows.setdefault(word, len(rows) + 1)
-    table = np.zeros((len(rows) + 1, width), dtype="int32")
-    for word, row in rows.items():
-        table[row] = word_ids(word, width)
-    time = max((len(words) for words in encoded), default=0)
-    index = np.zeros((len(encoded), time), dtype="int64")
-    for i, words in enumerate(encoded):
-        index[i, : len(words)] = [rows[word] for word in words]
-    return table[index]  # (batch, time, width)
+    return padded_batch(
+        checked_sentences(sentences), lambda words: ids_of_words(words, width)
+    )
 
 
 def find_cropped_words(
@@ -92,19 +85,21 @@ def find_cropped_words(
     >>> find_cropped_words([["short", "x" * 49]])
     [(0, 1, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')]
     """
-    room = checked_width(max_characters_per_token) - 2
-    lists = _as_list(sentences)
-    return [
-        (i, j, lists[i][j])
-        for i, sentence in enumerate(lists)
-        for j, word in enumerate(_word_bytes(sentence, i))
-        if len(word) > room and word not in _BOUNDARY_WORDS
-    ]
+    width = checked_width(max_characters_per_token)
+    return find_words(sentences, lambda word: is_cropped(word, width))
 
 
-def sentence_words(sentence, i):
-    """Returns the words of sentence number `i` as bytes, checked."""
-    return _word_bytes(_listed(sentence), i)
+def is_cropped(word, width):
+    """Whether a word, as bytes, is longer than `width` ids can tell."""
+    return len(word) > width - 2 and word not in _BOUNDARY_WORDS
+
+
+def ids_of_words(words, width):
+    """Returns the ids of words, each bytes: int32 `(words, width)`."""
+    ids = np.zeros((len(words), width), dtype="int32")
+    for row, word in zip(ids, words):
+        row[:] = word_ids(word, width)
+    return ids
 
 
 def word_ids(word, width):
@@ -135,45 +130,3 @@ def checked_width(width):
             f"word marks and a character). Received: {width!r}"
         )
     return int(width)
-
-
-def _as_list(sentences):
-    listed = _listed(sentences)
-    if not isinstance(listed, list):
-        raise ValueError(
-            "`sentences` must be a list of sentences, each a list of words, "
-            'such as [["A", "sentence", "."]]. '
-            f"Received: {sentences!r}"
-        )
-    return [_listed(sentence) for sentence in listed]
-
-
-def _listed(items):
-    """Returns a list; or, if `items` are none or a string, `items`."""
-    if isinstance(items, (str, bytes)):
-        return items
-    try:
-        return list(items)
-    except TypeError:
-        return items
-
-
-def _word_bytes(sentence, i):
-    if not isinstance(sentence, list):
-        raise ValueError(
-            "Each sentence must be a list of words; split it first, with "
-            "`sentence.split()` for instance. "
-            f"Received as sentence {i}: {sentence!r}"
-        )
-    words = []
-    for j, word in enumerate(sentence):
-        if isinstance(word, str):
-            word = word.encode("utf-8", "ignore")
-        elif not isinstance(word, bytes):
-            raise ValueError(
-                "Each word must be a string or bytes. "
-                f"Received as word {j} of sentence {i}: {word!r} "
-                f"(of type {type(word).__name__})"
-            )
-        words.append(bytes(word))
-    return words

@@ -1,10 +1,11 @@
 import keras
 
-from keras_elmo.text.character_ids import checked_width
+from keras_elmo.text import character_ids
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class CharacterVectorization(keras.layers.Layer):
+class CharacterVectorization(WordVectorization):
     """Turns words, or sentences, into character ids inside the graph.
 
     ```
@@ -47,7 +48,8 @@ class CharacterVectorization(keras.layers.Layer):
             `sequence_len` comes with anything but padded words.
         tf.errors.InvalidArgumentError: If a number in `sequence_len` is
             negative or above `time`, or there are not as many as rows.
-        RuntimeError: When made on Keras' JAX or PyTorch backend.
+        RuntimeError: When called on Keras' JAX or PyTorch backend; there, use
+            `batch_to_ids`.
 
     Example:
 
@@ -67,95 +69,44 @@ class CharacterVectorization(keras.layers.Layer):
     """
 
     def __init__(self, max_characters_per_token=50, **kwargs):
-        if keras.backend.backend() != "tensorflow":
-            raise RuntimeError(
-                "`CharacterVectorization` runs on Keras' TensorFlow backend "
-                "alone; elsewhere make the ids in Python, by "
-                "`keras_elmo.batch_to_ids`. "
-                f"Received: backend='{keras.backend.backend()}'"
-            )
         super().__init__(**kwargs)
-        self.max_characters_per_token = checked_width(max_characters_per_token)
-        self.supports_jit = False  # XLA has no strings.
-
-    def __call__(self, inputs, *args, **kwargs):
-        return super().__call__(_as_strings(inputs, self.name), *args, **kwargs)
-
-    def call(self, inputs, sequence_len=None):
-        import tensorflow as tf
-
-        from keras_elmo.text import graph_tokens
-
-        self._check(inputs, sequence_len)
-        if len(inputs.shape) == 1:
-            inputs = graph_tokens.split_sentences(inputs)
-        if isinstance(inputs, tf.RaggedTensor):
-            tokens, lengths = graph_tokens.pad_tokens(inputs)
-        elif sequence_len is None:
-            tokens, lengths = inputs, graph_tokens.count_tokens(inputs)
-        else:
-            tokens = inputs
-            lengths = graph_tokens.check_lengths(
-                tf.convert_to_tensor(sequence_len), tokens
-            )
-        return graph_tokens.token_ids(
-            tokens, lengths, self.max_characters_per_token
+        self.max_characters_per_token = character_ids.checked_width(
+            max_characters_per_token
         )
 
-    def _check(self, inputs, sequence_len):
-        rank = len(inputs.shape)
-        dtype = keras.backend.standardize_dtype(inputs.dtype)
-        if dtype != "string" or rank not in (1, 2):
-            raise ValueError(
-                f"Layer '{self.name}' takes strings of shape (batch,), which "
-                "are sentences, or (batch, time), which are words. "
-                f"Received: shape={tuple(inputs.shape)}, dtype={dtype}"
-            )
-        if sequence_len is not None and (rank == 1 or _is_ragged(inputs)):
-            raise ValueError(
-                "`sequence_len` tells how many words a padded row holds: leave "
-                "it out with sentences and with ragged words. Received: "
-                f"sequence_len={sequence_len} with {inputs}"
-            )
+    @property
+    def token_shape(self):
+        return (self.max_characters_per_token,)
 
-    def compute_output_spec(self, inputs, sequence_len=None):
-        self._check(inputs, sequence_len)
-        shape = self.compute_output_shape(inputs.shape)
-        return keras.KerasTensor(shape, dtype="int32")
+    @property
+    def num_ids(self):
+        return character_ids.NUM_IDS
 
-    def compute_output_shape(self, input_shape, sequence_len_shape=None):
-        batch, *time = input_shape
-        return (batch, *(time or [None]), self.max_characters_per_token)
+    @property
+    def boundary_words(self):
+        return b"<S>", b"</S>"
+
+    @property
+    def begin_id(self):
+        return character_ids.BEGIN_WORD
+
+    def ids_of_words(self, words):
+        return character_ids.ids_of_words(words, self.max_characters_per_token)
+
+    def ids_in_graph(self, words):
+        from keras_elmo.text.graph_character_ids import character_ids_in_graph
+
+        return character_ids_in_graph(words, self.max_characters_per_token)
+
+    def is_cropped(self, word):
+        return character_ids.is_cropped(word, self.max_characters_per_token)
+
+    def shortened(self, word):
+        # Too much to be a boundary, though no more than counts of a long word.
+        return word[: max(self.max_characters_per_token, 5)]
 
     def get_config(self):
         return {
             **super().get_config(),
             "max_characters_per_token": self.max_characters_per_token,
         }
-
-
-def _as_strings(inputs, name):
-    if hasattr(inputs, "shape") and not hasattr(inputs, "__array_interface__"):
-        return inputs
-    import tensorflow as tf
-
-    if isinstance(inputs, (list, tuple)) and any(
-        isinstance(row, (list, tuple)) for row in inputs
-    ):
-        make = tf.ragged.constant
-    else:
-        make = tf.convert_to_tensor
-    try:
-        return make(inputs, dtype=tf.string)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"Layer '{name}' takes strings of shape (batch,), which are "
-            "sentences, or (batch, time), which are words. "
-            f"Received: {inputs!r}"
-        ) from error
-
-
-def _is_ragged(inputs):
-    import tensorflow as tf
-
-    return isinstance(inputs, tf.RaggedTensor)

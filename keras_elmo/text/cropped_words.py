@@ -1,18 +1,15 @@
-from keras_elmo.text.character_ids import find_cropped_words
-
-
 class CroppedWords:
     """Counts the words of a corpus that are too long for the model.
 
     Args:
-        max_characters_per_token: As in `batch_to_ids`.
+        vectorization: The model's `WordVectorization`.
         max_words: Integer, the most distinct words to count one by one; those
             that come later are counted in `total` alone.
     """
 
-    def __init__(self, max_characters_per_token, max_words=10_000):
+    def __init__(self, vectorization, max_words=10_000):
         self.total = 0
-        self._width = max_characters_per_token
+        self._vectorization = vectorization
         self._max_words = max_words
         self._words = {}  # From a word to its count and first sentence.
 
@@ -20,7 +17,7 @@ class CroppedWords:
         """Takes in a sentence; returns its cropped `(token index, word)`."""
         cropped = [
             (i, word)
-            for _, i, word in find_cropped_words([tokens], self._width)
+            for _, i, word in self._vectorization.find_cropped_words([tokens])
         ]
         for _, word in cropped:
             self.total += 1

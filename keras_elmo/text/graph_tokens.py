@@ -1,8 +1,8 @@
 """Padded tokens inside a TensorFlow graph. TensorFlow only."""
 
-import tensorflow as tf
+from collections.abc import Callable
 
-from keras_elmo.text.graph_character_ids import character_ids_in_graph
+import tensorflow as tf
 
 
 def split_sentences(sentences: tf.Tensor) -> tf.RaggedTensor:
@@ -81,21 +81,26 @@ def token_mask(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
 
 
 def token_ids(
-    tokens: tf.Tensor, lengths: tf.Tensor, max_characters_per_token: int
+    tokens: tf.Tensor, lengths: tf.Tensor, ids_in_graph: Callable
 ) -> tf.Tensor:
-    """Character ids of padded tokens.
+    """Ids of padded tokens.
 
     Args:
         tokens: String tensor `(batch, time)`.
         lengths: int32 tensor `(batch,)`: what comes after as many tokens is
             padding, whatever it is.
-        max_characters_per_token: Integer, the number of ids a word.
+        ids_in_graph: From `n` words, a string tensor `(n,)`, to their ids, an
+            int32 tensor `(n, *token_shape)`.
 
     Returns:
-        int32 tensor `(batch, time, max_characters_per_token)`, zero at padding.
+        int32 tensor `(batch, time, *token_shape)`, zero at padding.
     """
-    words = tf.reshape(tokens, [-1])
-    ids = character_ids_in_graph(words, max_characters_per_token)
-    ids = tf.reshape(ids, [*tf.unstack(tf.shape(tokens)), ids.shape[1]])
-    ids = tf.where(token_mask(tokens, lengths)[..., None], ids, 0)
-    return tf.ensure_shape(ids, [*tokens.shape, ids.shape[2]])
+    ids = ids_in_graph(tf.reshape(tokens, [-1]))
+    token_shape = ids.shape[1:]
+    ids = tf.reshape(ids, [*tf.unstack(tf.shape(tokens)), *token_shape])
+    mask = token_mask(tokens, lengths)
+    for _ in token_shape:
+        mask = mask[..., None]
+    return tf.ensure_shape(
+        tf.where(mask, ids, 0), [*tokens.shape, *token_shape]
+    )

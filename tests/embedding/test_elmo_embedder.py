@@ -12,6 +12,7 @@ from small_models import randomize
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
+from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo import save_bilm_weights
 
@@ -280,12 +281,9 @@ def test_layers_that_cannot_be_embedded_with_are_refused():
     with pytest.raises(ValueError, match="layer_norm"):
         elmo = make_elmo(scalar_mix=ScalarMix(layer_norm=True))
         ElmoEmbedder(elmo, layers="mix")
-    with pytest.raises(ValueError, match="characters"):
+    with pytest.raises(ValueError, match="how they become its ids"):
         small = make_elmo()
-        encoder = keras.layers.Embedding(9, 6)
-        ElmoEmbedder(
-            ElmoLayer(encoder, small.encoder, add_sentence_boundaries=False)
-        )
+        ElmoEmbedder(ElmoLayer(TokenEmbedding(9, 6), small.encoder))
     with pytest.raises(ValueError, match="boundaries itself"):
         ElmoEmbedder(make_elmo(add_sentence_boundaries=False))
 

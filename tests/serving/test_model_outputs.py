@@ -12,6 +12,7 @@ from serving.answers import padded
 from small_models import make_elmo
 from small_models import randomize
 
+from keras_elmo import CharacterVectorization
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo import export_saved_model
@@ -184,6 +185,14 @@ def test_a_model_without_boundaries_is_asked_for_nothing(ask, tmp_path):
     assert blank[name].shape == (1, 0, 6) and empty[name].shape == (0, 0, 6)
 
 
+def test_a_custom_token_encoder_reads_characters(ask, tmp_path):
+    x = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(x, keras.layers.Rescaling(0.5, name="half")(x))
+    folder = export_saved_model(model, tmp_path)
+    (answer,) = ask(folder, ("default", STRINGS))
+    np.testing.assert_array_equal(answer["half"], IDS * 0.5)
+
+
 def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
     ids = keras.Input(batch_shape=(3, None, 12), dtype="int32")
     x = make_elmo(stateful=True)(ids)
@@ -223,6 +232,21 @@ def of_input(shape, dtype="int32"):
     return keras.Model(x, keras.layers.Identity()(x))
 
 
+class OtherWords(keras.layers.Identity):
+    """Reads ids of as many numbers, of other words."""
+
+    def make_vectorization(self):
+        class OtherVectorization(CharacterVectorization):
+            pass
+
+        return OtherVectorization(12)
+
+
+def of_two_vectorizations():
+    ids = keras.Input((None, 12), dtype="int32")
+    return keras.Model(ids, make_elmo()(OtherWords()(ids)))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -234,7 +258,8 @@ def of_input(shape, dtype="int32"):
         ),
         (lambda: of_input((None, 12), "float32"), "dtype=float32"),
         (lambda: of_input((), "string"), "dtype=string"),
-        (lambda: of_input((None, None)), "`CharCNNEmbedding` of no characters"),
+        (lambda: of_input((None, None)), "token encoders of no ids"),
+        (of_two_vectorizations, "make different ids of words"),
         (lambda: of_input((5, 12)), "Any number of words must be allowed"),
     ],
 )

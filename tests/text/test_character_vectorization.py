@@ -205,5 +205,9 @@ def test_widths_that_hold_no_character(width):
 
 def test_other_backends_are_told_what_to_use(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    layer = CharacterVectorization(12)
     with pytest.raises(RuntimeError, match=r"batch_to_ids.*backend='jax'"):
-        CharacterVectorization()
+        layer(["a b"])
+    np.testing.assert_array_equal(
+        layer.batch_to_ids(SENTENCES), batch_to_ids(SENTENCES, 12)
+    )

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo import CharacterVectorization
 from keras_elmo.text import graph_tokens
 from keras_elmo.text.character_ids import batch_to_ids
 
@@ -29,7 +30,10 @@ def test_lines_of_random_bytes():
     np.testing.assert_array_equal(lengths, list(map(len, expected)))
     np.testing.assert_array_equal(graph_tokens.count_tokens(tokens), lengths)
     np.testing.assert_array_equal(
-        graph_tokens.token_ids(tokens, lengths, 7), batch_to_ids(expected, 7)
+        graph_tokens.token_ids(
+            tokens, lengths, CharacterVectorization(7).ids_in_graph
+        ),
+        batch_to_ids(expected, 7),
     )
 
 

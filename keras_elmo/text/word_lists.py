@@ -1,0 +1,112 @@
+"""Sentences as lists of words, checked, and their ids in a padded batch."""
+
+import numpy as np
+
+
+def checked_sentences(sentences):
+    """Returns the sentences as lists of their words' bytes.
+
+    Args:
+        sentences: Iterable of sentences, each an iterable of words, which are
+            strings or bytes. What UTF-8 cannot encode is left out of them.
+
+    Raises:
+        ValueError: If a string stands where a list of words belongs, or a word
+            is neither a string nor bytes.
+    """
+    return [
+        _word_bytes(s, i) for i, s in enumerate(listed_sentences(sentences))
+    ]
+
+
+def listed_sentences(sentences):
+    """Returns the sentences as lists of their words, as these are."""
+    listed = _listed(sentences)
+    if not isinstance(listed, list):
+        raise ValueError(
+            "`sentences` must be a list of sentences, each a list of words, "
+            'such as [["A", "sentence", "."]]. '
+            f"Received: {sentences!r}"
+        )
+    return [_listed(sentence) for sentence in listed]
+
+
+def sentence_words(sentence, i):
+    """Returns the words of sentence number `i` as bytes, checked."""
+    return _word_bytes(_listed(sentence), i)
+
+
+def find_words(sentences, is_wanted):
+    """Lists the words of some kind.
+
+    Args:
+        sentences: As for `checked_sentences`.
+        is_wanted: From a word's bytes to a boolean.
+
+    Returns:
+        List of `(sentence index, word index, word)`, in text order, the words
+        as they were given.
+    """
+    lists = listed_sentences(sentences)
+    return [
+        (i, j, lists[i][j])
+        for i, sentence in enumerate(lists)
+        for j, word in enumerate(_word_bytes(sentence, i))
+        if is_wanted(word)
+    ]
+
+
+def padded_batch(sentences, ids_of_words):
+    """Returns the ids of sentences' words, with zeros at padding.
+
+    Args:
+        sentences: List of lists of words, as bytes.
+        ids_of_words: From a list of `n` words to their ids, an integer array
+            `(n, *token_shape)`.
+
+    Returns:
+        Array `(batch, time, *token_shape)`.
+    """
+    # Most words of a text repeat: each distinct one is encoded once.
+    rows: dict[bytes, int] = {}
+    for words in sentences:
+        for word in words:
+            rows.setdefault(word, len(rows) + 1)
+    ids = ids_of_words(list(rows))
+    table = np.concatenate([np.zeros_like(ids, shape=(1, *ids.shape[1:])), ids])
+    time = max((len(words) for words in sentences), default=0)
+    index = np.zeros((len(sentences), time), dtype="int64")
+    for i, words in enumerate(sentences):
+        index[i, : len(words)] = [rows[word] for word in words]
+    return table[index]  # (batch, time, *token_shape)
+
+
+def _listed(items):
+    """Returns a list; or, if `items` are none or a string, `items`."""
+    if isinstance(items, (str, bytes)):
+        return items
+    try:
+        return list(items)
+    except TypeError:
+        return items
+
+
+def _word_bytes(sentence, i):
+    if not isinstance(sentence, list):
+        raise ValueError(
+            "Each sentence must be a list of words; split it first, with "
+            "`sentence.split()` for instance. "
+            f"Received as sentence {i}: {sentence!r}"
+        )
+    words = []
+    for j, word in enumerate(sentence):
+        if isinstance(word, str):
+            word = word.encode("utf-8", "ignore")
+        elif not isinstance(word, bytes):
+            raise ValueError(
+                "Each word must be a string or bytes. "
+                f"Received as word {j} of sentence {i}: {word!r} "
+                f"(of type {type(word).__name__})"
+            )
+        words.append(bytes(word))
+    return words
