@@ -28,6 +28,7 @@ from keras_elmo.text import TokenVectorization
 from keras_elmo.text import batch_to_ids
 from keras_elmo.text import find_cropped_words
 from keras_elmo.text import read_word_vectors
+from keras_elmo.token_embeddings import dump_token_embeddings
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ __all__ = [
     "TokenEmbedding",
     "TokenVectorization",
     "batch_to_ids",
+    "dump_token_embeddings",
     "export_saved_model",
     "find_cropped_words",
     "load_bilm_weights",

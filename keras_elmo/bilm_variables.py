@@ -23,7 +23,9 @@ def save_bilm_weights(
 
     Args:
         elmo: A built `ElmoLayer`, or another model with a `token_encoder`, a
-            `CharCNNEmbedding` or `TokenEmbedding`, and an `encoder`.
+            `CharCNNEmbedding` or `TokenEmbedding`, and an `encoder`. Of a
+            `KnownWordEmbedding` the character encoder is written;
+            `dump_token_embeddings` writes the words.
         options_path: Path of the options file (JSON) to write.
         weights_path: Path of the weight file (HDF5) to write.
         dtype: `"float32"`, as in every published file, or `"float16"` for one
@@ -40,7 +42,7 @@ def save_bilm_weights(
     """
     arrays = bilm_arrays(elmo)
     options = formats.make_options(
-        elmo.token_encoder.get_config(), elmo.encoder.get_config()
+        _encoder_in_file(elmo).get_config(), elmo.encoder.get_config()
     )
     formats.parse_language_model_options(options)
 
@@ -112,7 +114,7 @@ def bilm_table(model):
     `model` is an `ElmoLayer` or another with a `token_encoder`, an `encoder`
     and a flag `built`.
     """
-    token_encoder = getattr(model, "token_encoder", None)
+    token_encoder = _encoder_in_file(model)
     # By attributes: the layers know of this module, not the reverse.
     if hasattr(token_encoder, "highways"):
         token_encoder_table = _char_cnn_table
@@ -129,6 +131,13 @@ def bilm_table(model):
             f"Layer '{model.name}' has no weights yet: call or build it first."
         )
     return [*token_encoder_table(token_encoder), *_lstm_table(model.encoder)]
+
+
+def _encoder_in_file(model):
+    """The token encoder whose weights a file holds."""
+    token_encoder = getattr(model, "token_encoder", None)
+    # The known words of a `KnownWordEmbedding` are in a file of their own.
+    return getattr(token_encoder, "character_encoder", token_encoder)
 
 
 def _token_embedding_table(encoder):

@@ -22,7 +22,7 @@ _HDF5_ERRORS = (
 )
 
 
-def read_arrays(file, shapes, label=None):
+def read_arrays(file, shapes, label=None, unread=()):
     """Reads a weight file, which must hold just the arrays expected.
 
     Args:
@@ -30,6 +30,8 @@ def read_arrays(file, shapes, label=None):
         shapes: Dictionary from key to the shape expected. A size may be
             `None`, which is any.
         label: What messages call the file. Defaults to its path.
+        unread: What the keys of arrays begin with that may be there and are not
+            read.
 
     Returns:
         Dictionary from key to array.
@@ -44,7 +46,11 @@ def read_arrays(file, shapes, label=None):
         raise FileNotFoundError(f"There is no {subject}.")
     try:
         with h5py.File(file, "r") as store:
-            found = _datasets(store)
+            found = [
+                (key, data)
+                for key, data in _datasets(store)
+                if not key.startswith(tuple(unread))
+            ]
             datasets = {_canonical(key): data for key, data in found}
             check_keys(set(datasets), set(shapes), subject)
             if len(datasets) < len(found):

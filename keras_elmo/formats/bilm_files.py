@@ -1,12 +1,14 @@
 """Finding a biLM's options and weights: files, a directory, a zip, URLs."""
 
 import contextlib
+import gzip
 import hashlib
 import io
 import json
 import os
 import posixpath
 import zipfile
+import zlib
 from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
@@ -19,6 +21,7 @@ from keras_elmo.formats.downloads import download
 from keras_elmo.formats.hub import PREFIX
 from keras_elmo.formats.hub import download_from_hub
 
+VOCABULARIES = ("vocab.txt", "vocab.txt.gz")
 _OPTIONS = "options.json"
 # The second name is that of the NLPL repository's models.
 _WEIGHTS = ("weights.hdf5", "model.hdf5")
@@ -36,17 +39,20 @@ class WeightSource(NamedTuple):
     file: Any
     label: str
 
-    def read(self, shapes):
+    def read(self, shapes, unread=()):
         """Reads the arrays, as `read_arrays` does."""
-        return read_arrays(self.file, shapes, self.label)
+        return read_arrays(self.file, shapes, self.label, unread)
 
 
 class BilmFiles(NamedTuple):
-    """The two files of a biLM."""
+    """The files of a biLM."""
 
     read_options: Callable
     """Returns the parsed options."""
     weights: WeightSource
+    read_vocabulary: Callable = lambda: None
+    """Returns the bytes of the vocabulary file in the model's folder or zip,
+    unpacked, or `None`."""
 
 
 @contextlib.contextmanager
@@ -78,7 +84,7 @@ def open_bilm(options, weights=None):
         yield _from_paths(
             os.path.join(options, find_options(names, options)),
             os.path.join(options, find_weights(names, options)),
-        )
+        )._replace(read_vocabulary=lambda: _read_vocabulary(options, names))
     elif not os.path.isfile(options):
         raise FileNotFoundError(f"There is no file or directory '{options}'.")
     elif zipfile.is_zipfile(options):
@@ -129,7 +135,38 @@ def _from_zip(archive, path):
         WeightSource(
             io.BytesIO(read_member(archive, weights, path)), f"{path}/{weights}"
         ),
+        lambda: _read_archived_vocabulary(
+            archive, posixpath.dirname(options), path
+        ),
     )
+
+
+def _read_vocabulary(folder, names):
+    for name in VOCABULARIES:
+        if name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                return _unpacked(file.read(), os.path.join(folder, name))
+    return None
+
+
+def _read_archived_vocabulary(archive, root, path):
+    names = member_names(archive, path)
+    for name in (posixpath.join(root, name) for name in VOCABULARIES):
+        if name in names:
+            return _unpacked(read_member(archive, name, path), f"{path}/{name}")
+    return None
+
+
+def _unpacked(content, label):
+    if not label.endswith(".gz"):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError(
+            f"'{label}' cannot be unpacked; it may be cut off or damaged: "
+            f"{error}"
+        ) from error
 
 
 def read_options(path, label=None):

@@ -13,6 +13,7 @@ from keras_elmo.formats.archives import member_names
 from keras_elmo.formats.archives import open_archive
 from keras_elmo.formats.bilm_arrays import read_arrays
 from keras_elmo.formats.bilm_arrays import write_arrays
+from keras_elmo.formats.bilm_files import VOCABULARIES
 from keras_elmo.formats.bilm_files import fetch
 from keras_elmo.formats.bilm_files import find_options
 from keras_elmo.formats.bilm_files import find_weights
@@ -24,7 +25,6 @@ from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint_softmax
 
-VOCABULARIES = ("vocab.txt", "vocab.txt.gz")
 _W, _B = "softmax/W", "softmax/b"
 
 

@@ -1,13 +1,14 @@
 import math
 import os
+from collections.abc import Iterable
 
 import keras
 from keras import ops
 
 from keras_elmo import formats
-from keras_elmo.bilm_variables import assign_bilm_weights
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.bilm_parts import BilmParts
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_presets import load_layer
 from keras_elmo.layers.elmo_presets import save_layer
@@ -179,6 +180,9 @@ class ElmoLayer(FreezableLayer):
         options: str | os.PathLike,
         weights_file: str | os.PathLike | None = None,
         *,
+        token_embeddings: str | os.PathLike | None = None,
+        vocabulary: str | os.PathLike | Iterable[str | bytes] | None = None,
+        unknown_words: str | None = None,
         trainable: bool = False,
         **kwargs,
     ) -> "ElmoLayer":
@@ -191,6 +195,24 @@ class ElmoLayer(FreezableLayer):
                 read, or `model.hdf5`, as the NLPL repository's models have it.
             weights_file: Path or URL of the weight file (HDF5). Left out for a
                 directory or `.zip`.
+            token_embeddings: Path or URL of a file of the vectors of a
+                vocabulary, as `dump_token_embeddings` and bilm-tf's function of
+                that name write it (HDF5, `embedding`). They are looked up in
+                place of running the character CNN.
+            vocabulary: The words of `token_embeddings` in their order, or those
+                of a model with word input: a path of a file of one word a line,
+                or an iterable of words. For a model in a directory or `.zip`,
+                its `vocab.txt` by default. Without, the layer takes ids alone,
+                and `<S>` and `</S>` must be the first two words.
+            unknown_words: What becomes of other words, where vectors are looked
+                up. `"characters"`: the character CNN reads them, and a token's
+                ids are its number, or 0, and then its characters, as
+                `elmo.token_encoder.make_vectorization()` makes them. `"unk"`:
+                the vector of `<UNK>`, and a token's id is its number, from 1
+                on. `"error"`: none, and likewise. The default is `"characters"`
+                for a model that has them, and else `"unk"` if there is one: in
+                training, it stood for rare words. A dumped `<UNK>` is no more
+                than the vector of that spelling.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
                 the mix is trained. Sets the flags of `token_encoder` and
                 `encoder`, which can be changed one by one later.
@@ -210,19 +232,18 @@ class ElmoLayer(FreezableLayer):
 
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         """
-        dtype = kwargs.get("dtype")
         with formats.open_bilm(options, weights_file) as files:
-            token_encoder, encoder = formats.parse_options(files.read_options())
-            layer = cls(
-                CharCNNEmbedding(
-                    dtype=dtype, name="token_encoder", **token_encoder
-                ),
-                BiLMEncoder(dtype=dtype, name="encoder", **encoder),
-                **kwargs,
+            parts = BilmParts(
+                files,
+                token_embeddings,
+                vocabulary,
+                unknown_words,
+                kwargs.get("dtype"),
             )
+            layer = cls(parts.token_encoder, parts.encoder, **kwargs)
             with leave_out_random_values():
                 layer.build((None, None, *layer.token_encoder.token_shape))
-            assign_bilm_weights(layer, files.weights.read)
+            parts.assign(layer)
         layer.token_encoder.trainable = trainable
         layer.encoder.trainable = trainable
         return layer

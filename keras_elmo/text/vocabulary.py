@@ -161,6 +161,33 @@ class Vocabulary:
         return np.fromiter(found, "int32", len(words))
 
 
+def vocabulary_words(vocabulary):
+    """Returns the words of a vocabulary, of any words at all.
+
+    Args:
+        vocabulary: Path of a file of one word a line, plain or gzip; the bytes
+            of one; or an iterable of words. As in bilm-tf, a line
+            `!!!MAXTERMID` is skipped.
+
+    Returns:
+        A list of words; those of a file are bytes.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+    """
+    if isinstance(vocabulary, bytes):
+        lines = vocabulary.split(b"\n")
+        lines = [line.removesuffix(b"\r") for line in lines]
+        lines = lines if lines[-1] else lines[:-1]
+    elif isinstance(vocabulary, (str, os.PathLike)):
+        path = os.fspath(vocabulary)
+        check_file(path)
+        lines = byte_lines(path)
+    else:
+        return list(vocabulary)
+    return [line for line in lines if line != _SKIPPED]
+
+
 def _numbered(words):
     """Returns a dictionary from words to ids, of `(its place, word)` pairs."""
     ids: dict[bytes, int] = {}

@@ -3,6 +3,7 @@
 import json
 import os
 
+from keras_elmo.formats.bilm_files import VOCABULARIES
 from keras_elmo.formats.bilm_files import find_options
 from keras_elmo.formats.bilm_files import find_weights
 from keras_elmo.formats.bilm_shapes import bilm_shapes
@@ -14,7 +15,6 @@ from keras_elmo.formats.inspection.finding import size_of
 from keras_elmo.formats.inspection.hdf5_file import add_bilm_uses
 from keras_elmo.formats.inspection.saved_model import inspect_saved_model
 from keras_elmo.formats.inspection.text_file import add_vocabulary
-from keras_elmo.formats.language_models import VOCABULARIES
 from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
