@@ -1,0 +1,161 @@
+"""The code of docs/migrating.md, beside the numbers of the packages it names."""
+
+import json
+import shutil
+
+import h5py
+import keras
+import numpy as np
+import pytest
+from doc_snippets import read_blocks
+from doc_snippets import run_blocks
+
+import keras_elmo
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Strings are TensorFlow's."
+)
+PAGE = "docs/migrating.md"
+SENTENCES = [["First", "sentence", "."], ["Another", "."]]
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+@pytest.fixture(scope="module")
+def reference(shared):
+    return shared / "reference" / "allennlp"
+
+
+@pytest.fixture
+def folder(reference, shared, tmp_path, monkeypatch):
+    """A folder with the files that the page names."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(reference / "options.json", tmp_path)
+    shutil.copy(reference / "lm_weights.hdf5", tmp_path / "weights.hdf5")
+    shutil.copy(reference / "vocab_test.txt", tmp_path / "vocab.txt")
+    nlpl = tmp_path / "folder_or_zip"
+    nlpl.mkdir()
+    shutil.copy(reference / "options.json", nlpl)
+    shutil.copy(reference / "lm_weights.hdf5", nlpl / "model.hdf5")
+    shutil.copy(reference / "vocab_test.txt", nlpl / "vocab.txt")
+    many_langs = shared / "reference/elmo_for_many_langs/char_and_word"
+    shutil.copytree(many_langs, tmp_path / "zhs.model")
+    return tmp_path
+
+
+def blocks_of(*names):
+    """Some of the page's blocks, by names for what they are about."""
+    about = (
+        "allennlp",
+        "embedder",
+        "bilm_tf",
+        "token_embeddings",
+        "hub",
+        "simple_elmo",
+        "many_langs",
+    )
+    blocks = dict(zip(about, read_blocks(PAGE), strict=True))
+    return [blocks[name] for name in names]
+
+
+def layers_of(folder, sentences):
+    elmo = keras_elmo.ElmoLayer.from_bilm(
+        folder / "options.json", folder / "weights.hdf5"
+    )
+    ids = keras_elmo.batch_to_ids(sentences)
+    return keras.ops.convert_to_numpy(elmo.all_layers(ids))
+
+
+def first_sentence(reference):
+    """A sentence, and AllenNLP's top layer of it."""
+    text = json.loads((reference / "sentences.json").read_text())[0][0]
+    with h5py.File(reference / "lm_embeddings_0.hdf5") as stored:
+        forward, backward = stored["0"][...]
+    return text.split(), np.concatenate([forward, backward], axis=-1)
+
+
+def test_allennlp(folder, reference):
+    names = run_blocks(blocks_of("allennlp"))
+    assert names["mask"].numpy().tolist() == [[True] * 3, [True, True, False]]
+    expected = layers_of(folder, SENTENCES).mean(axis=1)
+    np.testing.assert_allclose(names["first"], expected, **CLOSE)
+    np.testing.assert_allclose(names["second"], expected, **CLOSE)
+    assert names["first"]._keras_mask.numpy().tolist() == [
+        [True] * 3,
+        [True, True, False],
+    ]
+    with h5py.File(reference / "gradients.hdf5") as file:
+        ids, stored, mask = (
+            file[k][...] for k in ("character_ids", "elmo", "mask")
+        )
+        found, _ = names["elmo"](ids)
+    np.testing.assert_allclose(found, stored * mask[..., None], **CLOSE)
+
+
+def test_allennlp_embedder(folder, reference):
+    words, expected = first_sentence(reference)
+    names = run_blocks(blocks_of("allennlp", "embedder"))
+    vectors = names["embedder"].embed_sentence(words)
+    np.testing.assert_allclose(vectors[-1], expected, **CLOSE)
+    layers = layers_of(folder, SENTENCES)
+    np.testing.assert_allclose(names["vectors"], layers[1, :, :2], **CLOSE)
+    np.testing.assert_allclose(names["activations"], layers, **CLOSE)
+    assert names["mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+
+
+def test_bilm_tf(folder):
+    names = run_blocks(blocks_of("allennlp", "bilm_tf"))
+    expected = layers_of(folder, SENTENCES).mean(axis=1)
+    for vectors in names["vectors"]:
+        np.testing.assert_allclose(vectors, expected, **CLOSE)
+    # Weights of 0 cost nothing; others, the factor times their squares.
+    for mix in names["elmo"].scalar_mixes:
+        mix.scalars.assign([1.0, 0.0, -2.0])
+    assert sum(map(float, names["model"].losses)) == pytest.approx(0.01)
+
+
+def test_token_embeddings(folder, reference):
+    names = run_blocks(blocks_of("allennlp", "token_embeddings"))
+    with (
+        h5py.File(folder / "token_embeddings.hdf5") as found,
+        h5py.File(reference / "elmo_token_embeddings.hdf5") as stored,
+    ):
+        np.testing.assert_allclose(
+            found["embedding"], stored["embedding"], **CLOSE
+        )
+    layers = layers_of(folder, [["Another", "word"]])
+    np.testing.assert_allclose(names["vectors"], layers[0], **CLOSE)
+
+
+def test_hub(folder):
+    names = run_blocks(blocks_of("allennlp", "hub"))
+    model = names["model"]
+    elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
+    ids = keras_elmo.batch_to_ids([["the", "cat", "sat"], ["dogs", "bark"]])
+    vectors = keras.ops.convert_to_numpy(elmo(ids))
+    means = [vectors[0].mean(axis=0), vectors[1, :2].mean(axis=0)]
+    for layer in model.layers[-2:]:
+        means = layer(np.stack(means))
+    strings = keras.ops.convert_to_tensor(["the cat sat", "dogs bark"])
+    np.testing.assert_allclose(model(strings), means, **CLOSE)
+    assert model.trainable_variables[0].path.startswith("elmo_layer")
+
+
+def test_simple_elmo(folder):
+    names = run_blocks(blocks_of("allennlp", "simple_elmo"))
+    layers = layers_of(folder, SENTENCES).mean(axis=1)
+    np.testing.assert_allclose(names["vectors"][1], layers[1, :2], **CLOSE)
+    mean = layers[1, :2].mean(axis=0)
+    mean /= np.linalg.norm(mean)
+    np.testing.assert_allclose(names["means"][1], mean, **CLOSE)
+
+
+def test_elmo_for_many_langs(folder):
+    block = blocks_of("many_langs")[0]
+    names = run_blocks(["import keras_elmo", block])
+    assert [x.shape for x in names["vectors"]] == [(6, 32)]
+    sentences = json.loads((folder / "zhs.model/sentences.json").read_text())
+    with h5py.File(folder / "zhs.model/expected.hdf5") as stored:
+        expected = [stored[str(k)][...] for k in range(len(sentences))]
+    found = names["embedder"].embed_batch(sentences)
+    for vectors, layers in zip(found, expected):
+        np.testing.assert_allclose(vectors, layers.mean(axis=0), atol=1e-5)
