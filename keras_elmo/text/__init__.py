@@ -5,11 +5,13 @@ from keras_elmo.text.character_ids import find_cropped_words
 from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.corpora import Sentence
 from keras_elmo.text.corpora import read_corpus
+from keras_elmo.text.lexicon_vectorization import LexiconVectorization
 from keras_elmo.text.vectorization_of import vectorization_of
 from keras_elmo.text.word_vectorization import WordVectorization
 
 __all__ = [
     "CharacterVectorization",
+    "LexiconVectorization",
     "Sentence",
     "WordVectorization",
     "batch_to_ids",
