@@ -12,13 +12,17 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import CRFDecoder
 from keras_elmo import ElmoLayer
 from keras_elmo import Highway
+from keras_elmo import LexiconEmbedding
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 
 BATCH, TIME = 2, 3
-IDS = batch_to_ids([["Conform", "or", "not"], ["a", "é"]], 12)
+SENTENCES = [["Conform", "or", "not"], ["a", "é"]]
+IDS = batch_to_ids(SENTENCES, 12)
+SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+LISTED = {"characters": [*SPECIAL, *"Confrmé"], "words": ["<oov>", "or", "é"]}
 WORD_IDS = np.array([[5, 9, 3], [7, 4, 0]], "int32")
 VECTORS = np.random.default_rng(0).normal(size=(BATCH, TIME, 6))
 VECTORS = VECTORS.astype("float32")
@@ -29,6 +33,19 @@ def char_cnn(**kwargs):
     return CharCNNEmbedding(
         6, [(1, 4), (3, 8)], 1, 4, max_characters_per_token=12, **kwargs
     )
+
+
+def lexicon(words=True, **kwargs):
+    return LexiconEmbedding(
+        LISTED["characters"],
+        LISTED["words"] if words else None,
+        *(6, [(1, 4), (3, 8)], 1, 4, 5),
+        max_characters_per_token=12,
+        **kwargs,
+    )
+
+
+LEXICON_IDS = lexicon().make_vectorization().batch_to_ids(SENTENCES)
 
 
 def elmo(token_encoder=None, **kwargs):
@@ -62,6 +79,13 @@ CASES = {
         1,
         MASK,
     ),
+    "LexiconEmbedding": (lexicon, LEXICON_IDS, 12, MASK),
+    "LexiconEmbedding, characters": (
+        lambda **kwargs: lexicon(words=False, **kwargs),
+        LEXICON_IDS[..., :-1],
+        11,
+        MASK,
+    ),
     "Highway": (Highway, VECTORS, 4, MASK),
     "BiLMEncoder": (
         lambda **kwargs: BiLMEncoder(8, 6, **kwargs),
@@ -78,6 +102,14 @@ CASES = {
         ),
         WORD_IDS,
         19,
+        MASK,
+    ),
+    "ElmoLayer, lexicon": (
+        lambda **kwargs: elmo(
+            token_encoder=lexicon(dtype=kwargs.get("dtype")), **kwargs
+        ),
+        LEXICON_IDS,
+        30,
         MASK,
     ),
     "ElmoLayer, two representations": (
@@ -143,9 +175,9 @@ def test_every_public_layer_is_here():
         # The language model has tests of its own.
         and not issubclass(getattr(keras_elmo, name), keras.Model)
     }
-    # It has no numbers to train on, and tests of its own.
-    public.remove("CharacterVectorization")
-    assert public == {name.split(",")[0] for name in CASES}
+    # They have no numbers to train on, and tests of their own.
+    vectorizations = {"CharacterVectorization", "LexiconVectorization"}
+    assert public - vectorizations == {name.split(",")[0] for name in CASES}
 
 
 @layers

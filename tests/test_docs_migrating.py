@@ -1,4 +1,4 @@
-"""The code of docs/migrating.md, beside the numbers of the packages it names."""
+"""The code of docs/migrating.md, beside the numbers of other packages."""
 
 import json
 import shutil

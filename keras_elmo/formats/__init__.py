@@ -8,9 +8,12 @@ from keras_elmo.formats.bilm_options import LanguageModelOptions
 from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.bilm_options import parse_options
+from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.formats.language_models import LanguageModelFiles
 from keras_elmo.formats.language_models import open_language_model
 from keras_elmo.formats.language_models import write_softmax
+from keras_elmo.formats.many_langs import is_many_langs
+from keras_elmo.formats.many_langs import open_many_langs
 from keras_elmo.formats.preset_folders import is_preset_folder
 from keras_elmo.formats.preset_folders import load_preset_weights
 from keras_elmo.formats.preset_folders import read_preset_config
@@ -24,13 +27,16 @@ __all__ = [
     "LanguageModelFiles",
     "LanguageModelOptions",
     "Preset",
+    "bilm_shapes",
     "download_preset",
     "fetch",
+    "is_many_langs",
     "is_preset_folder",
     "load_preset_weights",
     "make_options",
     "open_bilm",
     "open_language_model",
+    "open_many_langs",
     "parse_language_model_options",
     "parse_options",
     "read_arrays",

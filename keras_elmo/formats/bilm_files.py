@@ -48,7 +48,9 @@ class BilmFiles(NamedTuple):
     """The files of a biLM."""
 
     read_options: Callable
-    """Returns the parsed options."""
+    """Returns the parsed JSON."""
+    options_label: str
+    """What to call the options file."""
     weights: WeightSource
     read_vocabulary: Callable = lambda: None
     """Returns the bytes of the vocabulary file in the model's folder or zip,
@@ -121,7 +123,7 @@ def _from_paths(options, weights):
         if not os.path.isfile(path):
             raise FileNotFoundError(f"There is no {kind} file '{path}'.")
     return BilmFiles(
-        lambda: read_options(options), WeightSource(weights, weights)
+        lambda: read_options(options), options, WeightSource(weights, weights)
     )
 
 
@@ -129,9 +131,10 @@ def _from_zip(archive, path):
     names = member_names(archive, path)
     options, weights = find_options(names, path), find_weights(names, path)
     return BilmFiles(
-        lambda: _parse_json(
+        lambda: parse_json(
             read_member(archive, options, path), f"{path}/{options}"
         ),
+        f"{path}/{options}",
         WeightSource(
             io.BytesIO(read_member(archive, weights, path)), f"{path}/{weights}"
         ),
@@ -172,7 +175,7 @@ def _unpacked(content, label):
 def read_options(path, label=None):
     """Returns the JSON of an options file; messages call it `label`."""
     with open(path, "rb") as file:
-        return _parse_json(file.read(), label or path)
+        return parse_json(file.read(), label or path)
 
 
 def find_options(names, where):
@@ -220,7 +223,7 @@ def _only(names, where, what, *tests):
     )
 
 
-def _parse_json(text, label):
+def parse_json(text, label):
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -4,6 +4,10 @@ from typing import NamedTuple
 
 from keras_elmo.formats.option_section import OptionSection
 
+# Far above what any model has: a damaged file must not keep the reader busy.
+_MOST_LAYERS = 1000
+_MOST_CHARACTERS = 10_000
+
 
 def parse_options(options):
     """Turns an options file's content into constructor arguments.
@@ -46,12 +50,13 @@ class LanguageModelOptions(NamedTuple):
         return "num_tokens" in self.token_encoder
 
 
-def parse_language_model_options(options):
+def parse_language_model_options(options, label=None):
     """Turns an options file's content into a language model's arguments.
 
     Args:
         options: Dictionary, as parsed from the JSON. Without the key
             `char_cnn` the model's input are words.
+        label: What messages call the file, if it is one.
 
     Returns:
         A `LanguageModelOptions`.
@@ -59,7 +64,15 @@ def parse_language_model_options(options):
     Raises:
         ValueError: Naming the key, what it must be, and what was found.
     """
-    top = _checked_object(options)
+    try:
+        return _parse_language_model(_checked_object(options))
+    except ValueError as error:
+        if label is None:
+            raise
+        raise ValueError(f"The options file '{label}': {error}") from error
+
+
+def _parse_language_model(top):
     encoder = _parse_encoder(top.section("lstm"))
     projection_dim = encoder["projection_dim"]
     vocabulary_size = top.integer("n_tokens_vocab", 1, default=None)
@@ -68,7 +81,7 @@ def parse_language_model_options(options):
         top.fail(
             "bidirectional", "true, as only bidirectional models fit", False
         )
-    if "char_cnn" in options:
+    if "char_cnn" in top.values:
         token_encoder = _parse_char_cnn(top, projection_dim)
         if shares_softmax:
             raise ValueError(
@@ -147,7 +160,7 @@ def _parse_encoder(lstm):
     return {
         "units": lstm.integer("dim", 1),
         "projection_dim": lstm.integer("projection_dim", 1),
-        "num_layers": lstm.integer("n_layers", 1, default=1),
+        "num_layers": lstm.integer("n_layers", 1, 1, _MOST_LAYERS),
         "cell_clip": lstm.limit("cell_clip"),
         "proj_clip": lstm.limit("proj_clip"),
         "use_skip_connections": lstm.flag("use_skip_connections"),
@@ -156,13 +169,15 @@ def _parse_encoder(lstm):
 
 def _parse_char_cnn(top, projection_dim):
     char_cnn = top.section("char_cnn")
-    max_characters = char_cnn.integer("max_characters_per_token", 3)
+    max_characters = char_cnn.integer(
+        "max_characters_per_token", 3, high=_MOST_CHARACTERS
+    )
     # Training writes 261, prediction 262, over the same 261 rows of weights.
     char_cnn.one_of("n_characters", (261, 262))
     return {
         "projection_dim": projection_dim,
         "filters": char_cnn.filters("filters", max_characters),
-        "num_highways": char_cnn.integer("n_highway", 0, default=0),
+        "num_highways": char_cnn.integer("n_highway", 0, 0, _MOST_LAYERS),
         "embedding_dim": char_cnn.section("embedding").integer("dim", 1),
         "activation": char_cnn.one_of("activation", ("relu", "tanh")),
         "max_characters_per_token": max_characters,

@@ -18,6 +18,7 @@ from keras_elmo.formats.bilm_files import fetch
 from keras_elmo.formats.bilm_files import find_options
 from keras_elmo.formats.bilm_files import find_weights
 from keras_elmo.formats.bilm_files import read_options
+from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.presets import PRESETS
 from keras_elmo.formats.presets import download_preset
 from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
@@ -156,7 +157,9 @@ def _from_weights(options, weights, label, model):
 
 
 def _files(options, folder, label, model, read_weights, read_softmax):
-    options = read_options(options, os.path.join(label, "options.json"))
+    options_label = os.path.join(label, "options.json")
+    options = read_options(options, options_label)
+    parse_language_model_options(options, options_label)
     vocabularies = [os.path.join(folder, name) for name in VOCABULARIES]
 
     def read_w_and_b(vocabulary_size, dim):

@@ -16,12 +16,14 @@ class OptionSection:
             self.fail(key, "a JSON object", values)
         return OptionSection(values, f"{self.path}{key}.")
 
-    def integer(self, key, low, default=_REQUIRED):
+    def integer(self, key, low, default=_REQUIRED, high=None):
         value = self._get(key, default)
         if value is None:
             return None
-        if not _is_integer(value) or value < low:
-            self.fail(key, f"an integer of at least {low}", value)
+        is_good = _is_integer(value) and value >= low
+        if not is_good or (high is not None and value > high):
+            expected = f"at least {low}" if high is None else f"{low} to {high}"
+            self.fail(key, f"an integer of {expected}", value)
         return value
 
     def limit(self, key):

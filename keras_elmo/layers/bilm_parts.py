@@ -20,7 +20,7 @@ class BilmParts:
     """Makes the parts of an `ElmoLayer`, and reads their weights.
 
     Args:
-        files: As `open_bilm` yields it; used until `assign` has returned.
+        files: As `open_bilm` yields it.
         token_embeddings: As for `ElmoLayer.from_bilm`, like the following.
         vocabulary: Likewise.
         unknown_words: Likewise.
@@ -30,14 +30,18 @@ class BilmParts:
     def __init__(
         self, files, token_embeddings, vocabulary, unknown_words, dtype
     ):
-        options = formats.parse_language_model_options(files.read_options())
-        self._files = files
+        options = formats.parse_language_model_options(
+            files.read_options(), files.options_label
+        )
         self._dtype = dtype
         self._rows = None
         words = _words(vocabulary, files, options, token_embeddings)
         way = _checked_way(unknown_words, options, words)
         if token_embeddings is not None:
             self._rows = _read_rows(token_embeddings, options, len(words))
+        # Before the layers are made, whose sizes the options say, be they as
+        # damaged as they may.
+        self._arrays = _read_arrays(files, options, way, self._rows)
         self.encoder = BiLMEncoder(
             dtype=dtype, name="encoder", **options.encoder
         )
@@ -57,22 +61,10 @@ class BilmParts:
 
     def assign(self, layer):
         """Sets the weights of a built layer that has the parts."""
-        if isinstance(self.token_encoder, TokenEmbedding) and (
-            self._rows is not None
-        ):
-            assign_bilm_weights(layer, self._read_with_rows)
-            return
-        assign_bilm_weights(layer, self._files.weights.read)
-        if self._rows is not None:
+        assign_bilm_weights(layer, lambda shapes: self._arrays)
+        if isinstance(self.token_encoder, KnownWordEmbedding):
             known_words = self.token_encoder.known_words
             known_words.embeddings.assign(self._rows)
-
-    def _read_with_rows(self, shapes):
-        shapes = {k: v for k, v in shapes.items() if k != "embedding"}
-        arrays = self._files.weights.read(
-            shapes, unread=("char_embed", "CNN", "embedding")
-        )
-        return {**arrays, "embedding": self._rows}
 
     def _char_cnn(self, options, name):
         return CharCNNEmbedding(
@@ -162,6 +154,21 @@ def _checked_way(way, options, words):
             f"Received: {len(words):,} words without"
         )
     return way
+
+
+def _read_arrays(files, options, way, rows):
+    """The weight file's arrays that the layers take, and `rows`, if any."""
+    if rows is None or way == "characters":
+        return files.weights.read(
+            formats.bilm_shapes(options.token_encoder, options.encoder)
+        )
+    token_encoder = {"num_tokens": len(rows), "projection_dim": rows.shape[1]}
+    shapes = formats.bilm_shapes(token_encoder, options.encoder)
+    del shapes["embedding"]
+    arrays = files.weights.read(
+        shapes, unread=("char_embed", "CNN", "embedding")
+    )
+    return {**arrays, "embedding": rows}
 
 
 def _read_rows(path, options, number):

@@ -28,21 +28,37 @@ def load_layer(cls, folder, trainable=None, **kwargs):
                 f"Received: {argument}={kwargs[argument]!r}"
             )
     saved = formats.read_preset_config(folder, cls)
-    config = _overridden(saved, kwargs)
+    layer = _make(cls, saved, kwargs, folder)
     new_mixes = {
         key: kwargs[key]
         for key in _OF_MIXES
-        if kwargs.get(key) not in (None, saved[key])
+        if kwargs.get(key) not in (None, saved.get(key))
     }
-    with leave_out_random_values():
-        layer = cls.from_config(config)
-        _build(layer)
     formats.load_preset_weights(folder, _whole_model(layer).load_weights)
     if new_mixes:
+        config = _overridden(saved, kwargs)
         layer = _with_new_mixes(layer, config, new_mixes)
     if trainable is not None:
         layer.token_encoder.trainable = trainable
         layer.encoder.trainable = trainable
+    return layer
+
+
+def _make(cls, saved, arguments, folder):
+    """Makes and builds the layer of a saved config and arguments."""
+    try:
+        with leave_out_random_values():
+            layer = cls.from_config(_overridden(saved, arguments))
+            _build(layer)
+    except Exception as error:
+        if arguments:
+            _make(cls, saved, {}, folder)
+            raise  # Without them it works.
+        # A damaged config may say anything at all.
+        raise ValueError(
+            f"The config of the preset '{folder}' is not that of a layer: "
+            f"{error}"
+        ) from error
     return layer
 
 

@@ -94,7 +94,8 @@ def read_training_state(path, model, optimizer):
                 [state[str(i)][()] for i in range(len(state))],
                 json.loads(store["notes"][()]),
             )
-    except (OSError, KeyError, RuntimeError, ValueError) as error:
+    except Exception as error:
+        # What h5py raises depends on where the file is damaged.
         raise ValueError(
             f"'{path}' cannot be read as a checkpoint of this training: {error}"
         ) from error

@@ -181,7 +181,12 @@ def file_arrays_in_float32(model):
 
 
 def test_softmax_of_a_checkpoint_may_be_shared_or_missing(tmp_path):
-    (tmp_path / "options.json").write_text('{"share_embedding_softmax": true}')
+    options = {
+        "lstm": {"dim": 3, "projection_dim": 2},
+        "n_tokens_vocab": 5,
+        "share_embedding_softmax": True,
+    }
+    (tmp_path / "options.json").write_text(json.dumps(options))
     write_checkpoint(tmp_path, {"lm/softmax/b": B})
     with open_language_model(tmp_path) as files:
         w, b = files.read_softmax(None, 2)

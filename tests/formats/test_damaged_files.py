@@ -1,0 +1,371 @@
+"""Every reader, with files that are damaged or made to do harm.
+
+Each takes the file, or refuses with an error that names it and says why. None
+crashes, hangs, takes all memory or runs anything.
+"""
+
+import gzip
+import io
+import os
+import pickle
+import shutil
+import zipfile
+
+import h5py
+import keras
+import numpy as np
+import pytest
+from formats.checkpoints import write_checkpoint
+from fuzzing import damaged
+from fuzzing import damaged_json
+from fuzzing import many_files
+from fuzzing import reads_or_says_why
+from hypothesis import given
+from hypothesis import strategies as st
+from small_models import make_elmo
+
+import keras_elmo
+from keras_elmo import ElmoLayer
+from keras_elmo import formats
+from keras_elmo.bilm_variables import bilm_arrays
+from keras_elmo.formats.inspection import inspect_path
+from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
+from keras_elmo.text.vocabulary import Vocabulary
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow",
+    reason="Files are read alike on every backend.",
+)
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    return make_elmo({"num_highways": 1}, {"num_layers": 1})
+
+
+@pytest.fixture(scope="module")
+def shapes(elmo):
+    return {key: array.shape for key, array in bilm_arrays(elmo).items()}
+
+
+@pytest.fixture(scope="module")
+def model(elmo, tmp_path_factory):
+    """A folder with a model's options and weights, as users have them."""
+    folder = tmp_path_factory.mktemp("model")
+    keras_elmo.save_bilm_weights(
+        elmo, folder / "options.json", folder / "weights.hdf5"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scratch(model, tmp_path_factory):
+    """A copy of it, a file of which each test may damage."""
+    return shutil.copytree(model, tmp_path_factory.mktemp("scratch") / "model")
+
+
+def check_inspection(path):
+    """Whatever a file is, it can be inspected."""
+    assert inspect_path(path)
+
+
+@many_files
+@given(data=st.data())
+def test_weights(data, shapes, model, scratch):
+    path = scratch / "damaged.hdf5"
+    path.write_bytes(data.draw(damaged((model / "weights.hdf5").read_bytes())))
+    arrays = reads_or_says_why(
+        lambda: formats.read_arrays(path, shapes), str(path)
+    )
+    if arrays is not None:
+        assert {k: a.shape for k, a in arrays.items()} == shapes
+        assert all(np.isfinite(a).all() for a in arrays.values())
+    check_inspection(path)
+
+
+def _huge(store, key):
+    store.create_dataset(
+        key, (1 << 40, 1 << 10), "f4", chunks=(1 << 10, 1 << 10)
+    )
+
+
+def _of_objects(store, key):
+    store.create_dataset(key, data="a text", dtype=h5py.string_dtype())
+
+
+def _of_records(store, key):
+    store[key] = np.zeros(3, [("a", "f4"), ("b", "i4")])
+
+
+def _elsewhere(store, key):
+    store[key] = h5py.ExternalLink("/etc/passwd", "/")
+
+
+def _itself(store, key):
+    store[key] = h5py.SoftLink(f"/{key}")
+
+
+def _a_group(store, key):
+    store.create_group(key)
+
+
+def _a_reference(store, key):
+    store[key] = np.array([store.ref], h5py.ref_dtype)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        _huge,
+        _of_objects,
+        _of_records,
+        _elsewhere,
+        _itself,
+        _a_group,
+        _a_reference,
+    ],
+)
+def test_weights_made_to_do_harm(harm, shapes, model, scratch):
+    path = scratch / "harmful.hdf5"
+    for key in ("char_embed", "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/B"):
+        shutil.copy(model / "weights.hdf5", path)
+        with h5py.File(path, "r+") as store:
+            del store[key]
+            harm(store, key)
+        with pytest.raises(ValueError, match="harmful"):
+            formats.read_arrays(path, shapes)
+        check_inspection(path)
+
+
+@many_files
+@given(data=st.data())
+def test_options(data, model, scratch):
+    path = scratch / "damaged.json"
+    content = (model / "options.json").read_bytes()
+    path.write_bytes(data.draw(damaged_json(content)))
+    weights = scratch / "weights.hdf5"
+    reads_or_says_why(
+        lambda: ElmoLayer.from_bilm(path, weights), str(path), str(weights)
+    )
+    check_inspection(path)
+
+
+@many_files
+@given(data=st.data())
+def test_zip(data, model, scratch):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("options.json", "weights.hdf5"):
+            archive.write(model / name, name)
+    path = scratch / "damaged.zip"
+    path.write_bytes(data.draw(damaged(content.getvalue())))
+    reads_or_says_why(lambda: ElmoLayer.from_bilm(path), str(path))
+    check_inspection(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["../options.json", "/options.json", "a/../../options.json"]
+)
+def test_zip_that_leads_out_of_it(name, model, scratch):
+    path = scratch / "harmful.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        options = (model / "options.json").read_bytes()
+        archive.writestr(zipfile.ZipInfo(name), options)
+        archive.write(model / "weights.hdf5", "weights.hdf5")
+    with pytest.raises(ValueError, match="harmful"):
+        ElmoLayer.from_bilm(path)
+    check_inspection(path)
+
+
+def test_zip_of_options_without_end(model, scratch):
+    path = scratch / "harmful.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("options.json", "w", force_zip64=True) as file:
+            for _ in range(256):
+                file.write(bytes(1 << 20))
+        archive.write(model / "weights.hdf5", "weights.hdf5")
+    with pytest.raises(ValueError, match="harmful"):
+        ElmoLayer.from_bilm(path)
+    check_inspection(path)
+
+
+@pytest.mark.parametrize("ending", [".index", ".data-00000-of-00001"])
+@many_files
+@given(data=st.data())
+def test_checkpoint(data, ending, elmo, shapes, tmp_path_factory):
+    folder = tmp_path_factory.getbasetemp() / "checkpoint"
+    whole = folder.with_name("whole_checkpoint")
+    if not whole.exists():
+        arrays = {f"lm/{k}": a for k, a in bilm_arrays(elmo).items()}
+        write_checkpoint(whole, arrays)
+        shutil.copytree(whole, folder)
+    name = f"model.ckpt-7{ending}"
+    content = (whole / name).read_bytes()
+    (folder / name).write_bytes(data.draw(damaged(content)))
+    path = folder / "model.ckpt-7"
+    reads_or_says_why(lambda: read_checkpoint(str(path), shapes), str(path))
+    check_inspection(folder)
+    shutil.copy(whole / name, folder / name)
+
+
+@pytest.fixture(scope="module")
+def presets(elmo, tmp_path_factory):
+    """A preset's folder, and a copy to damage."""
+    folder = tmp_path_factory.mktemp("presets")
+    elmo.save_to_preset(folder / "whole")
+    shutil.copytree(folder / "whole", folder / "damaged")
+    return folder / "whole", folder / "damaged"
+
+
+@many_files
+@given(data=st.data())
+def test_config_of_a_preset(data, presets):
+    whole, folder = presets
+    content = (whole / "config.json").read_bytes()
+    (folder / "config.json").write_bytes(data.draw(damaged_json(content)))
+    reads_or_says_why(lambda: ElmoLayer.from_preset(folder), str(folder))
+    check_inspection(folder)
+    shutil.copy(whole / "config.json", folder)
+
+
+@many_files
+@given(data=st.data())
+def test_weights_of_a_preset(data, presets):
+    whole, folder = presets
+    content = (whole / "model.weights.h5").read_bytes()
+    (folder / "model.weights.h5").write_bytes(data.draw(damaged(content)))
+    reads_or_says_why(lambda: ElmoLayer.from_preset(folder), str(folder))
+    check_inspection(folder)
+
+
+_GLOVE = "".join(
+    f"word{i} {i / 7:.4f} {-i / 3:.4f} 1e-3\n" for i in range(20)
+).encode()
+_WORD2VEC = b"20 3\n" + b"".join(
+    f"wörd{i} ".encode() + np.array([i, -i, i / 3], "<f4").tobytes()
+    for i in range(20)
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [_GLOVE, b"20 3\n" + _GLOVE, _WORD2VEC, gzip.compress(_WORD2VEC)],
+    ids=["glove", "word2vec-text", "word2vec-binary", "gzip"],
+)
+@many_files
+@given(data=st.data())
+def test_word_vectors(data, content, scratch):
+    path = scratch / "damaged.vectors"
+    path.write_bytes(data.draw(damaged(content)))
+    found = reads_or_says_why(
+        lambda: keras_elmo.read_word_vectors(path), str(path)
+    )
+    if found is not None:
+        words, vectors = found
+        assert vectors.shape[0] == len(words)
+        assert np.isfinite(vectors).all()
+    check_inspection(path)
+
+
+_WORDS = b"<S>\n</S>\n<UNK>\nthe\nw\xc3\xb6rd\ncat\n"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@many_files
+@given(data=st.data())
+def test_vocabulary(data, pack, scratch):
+    path = scratch / "damaged.txt"
+    path.write_bytes(data.draw(damaged(pack(_WORDS))))
+    reads_or_says_why(lambda: Vocabulary.from_file(path), str(path))
+    check_inspection(path)
+
+
+@many_files
+@given(data=st.data())
+def test_dumped_vocabulary(data, model, scratch):
+    whole = scratch / "token_embeddings.hdf5"
+    if not whole.exists():
+        with h5py.File(whole, "w") as store:
+            store["embedding"] = np.ones((6, 6), "f4")
+    path = scratch / "damaged_embeddings.hdf5"
+    path.write_bytes(data.draw(damaged(whole.read_bytes())))
+    reads_or_says_why(
+        lambda: ElmoLayer.from_bilm(
+            model / "options.json",
+            model / "weights.hdf5",
+            token_embeddings=path,
+            vocabulary=_WORDS.split(),
+        ),
+        str(path),
+    )
+    check_inspection(path)
+
+
+@pytest.fixture(scope="module")
+def many_langs(shared, tmp_path_factory):
+    """A folder of ELMoForManyLangs, and a copy to damage."""
+    whole = shared / "reference/elmo_for_many_langs/char_and_word"
+    folder = tmp_path_factory.mktemp("many_langs")
+    return whole, shutil.copytree(whole, folder / "model")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "config.json",
+        "cnn_config.json",
+        "char.dic",
+        "word.dic",
+        "token_embedder.pkl",
+        "encoder.pkl",
+    ],
+)
+@many_files
+@given(data=st.data())
+def test_many_langs(data, name, many_langs):
+    whole, folder = many_langs
+    content = (whole / name).read_bytes()
+    damage = damaged_json if name.endswith(".json") else damaged
+    (folder / name).write_bytes(data.draw(damage(content)))
+    reads_or_says_why(lambda: ElmoLayer.from_many_langs(folder), str(folder))
+    check_inspection(folder)
+    shutil.copy(whole / name, folder)
+
+
+class Harm:
+    """What runs a command when pickle reads it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("in_zip", [False, True])
+def test_pickles_are_not_run(protocol, in_zip, many_langs, tmp_path):
+    whole, _ = many_langs
+    folder = shutil.copytree(whole, tmp_path / "model")
+    content = pickle.dumps({"a": Harm(tmp_path / "harm")}, protocol)
+    path = folder / "encoder.pkl"
+    if in_zip:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("archive/data.pkl", content)
+    else:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"encoder\.pkl"):
+        ElmoLayer.from_many_langs(folder)
+    check_inspection(folder)
+    assert not (tmp_path / "harm").exists()
+    pickle.loads(content)
+    assert (tmp_path / "harm").exists()
+
+
+def test_the_files_are_read_when_they_are_whole(model, presets, scratch):
+    """So that the tests above test more than refusals."""
+    expected = bilm_arrays(ElmoLayer.from_bilm(model))
+    found = bilm_arrays(ElmoLayer.from_preset(presets[0]))
+    assert set(found) == set(expected)
+    for key, array in expected.items():
+        np.testing.assert_array_equal(found[key], array)

@@ -1,0 +1,120 @@
+"""Files with damage, for tests of their readers."""
+
+import json
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+# As many files for each reader, the same ones in each run.
+many_files = hypothesis.settings(
+    max_examples=200,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+
+_HOSTILE_VALUES = [
+    None, True, False, 0, -1, 1.5, 1e308, 10**9, 10**30, "", "3", "\0", "😀",
+    [], [[]], {}, [0], [[1, 2, 3]], {"dim": {}}, "NaN", ["relu"], [10**9] * 2,
+]  # fmt: skip
+
+
+def damaged(content):
+    """A strategy for what becomes of `content`, bytes, on the way."""
+    end = len(content)
+    places = st.integers(0, max(0, end - 1))
+    pieces = st.binary(min_size=1, max_size=40)
+    bits = st.lists(
+        st.tuples(places, st.integers(0, 7)), min_size=1, max_size=9
+    )
+    return st.one_of(
+        places.map(lambda i: content[:i]),
+        bits.map(lambda found: _flip(content, found)),
+        st.tuples(places, pieces).map(
+            lambda a: content[: a[0]] + a[1] + content[a[0] + len(a[1]) :]
+        ),
+        st.tuples(places, pieces).map(
+            lambda a: content[: a[0]] + a[1] + content[a[0] :]
+        ),
+        st.tuples(places, places).map(
+            lambda a: content[: min(a)] + content[max(a) :]
+        ),
+        st.tuples(places, places).map(
+            lambda a: content[: max(a)] + content[min(a) :]
+        ),
+        pieces,
+    )
+
+
+def damaged_json(content):
+    """As `damaged`, of JSON: also valid JSON with other values."""
+    value = json.loads(content)
+    paths = st.sampled_from(list(_paths(value)))
+    others = st.sampled_from(_HOSTILE_VALUES)
+    rewritten = st.tuples(paths, others).map(
+        lambda a: json.dumps(_replaced(value, *a)).encode()
+    )
+    lacking = paths.filter(bool).map(
+        lambda path: json.dumps(_without(value, path)).encode()
+    )
+    deep = st.just(b'{"lstm": ' + b"[" * 100_000)
+    return st.one_of(damaged(content), rewritten, rewritten, lacking, deep)
+
+
+def reads_or_says_why(read, *names):
+    """Calls a reader, which may refuse if it names a file and a reason.
+
+    Args:
+        read: Function without arguments.
+        *names: Strings, of which one must be in the message of an error.
+
+    Returns:
+        What was read, or `None`.
+    """
+    try:
+        return read()
+    except (ValueError, FileNotFoundError) as error:
+        message = str(error)
+    if not any(name in message for name in names):
+        pytest.fail(f"The error names none of {names}: {message}")
+    return None
+
+
+def _flip(content, bits):
+    content = bytearray(content)
+    for place, bit in bits:
+        content[place] ^= 1 << bit
+    return bytes(content)
+
+
+def _paths(value, path=()):
+    yield path
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    else:
+        return
+    for key, item in items:
+        yield from _paths(item, (*path, key))
+
+
+def _replaced(value, path, new):
+    if not path:
+        return new
+    key, *rest = path
+    value = value.copy()
+    value[key] = _replaced(value[key], rest, new)
+    return value
+
+
+def _without(value, path):
+    key, *rest = path
+    value = value.copy()
+    if rest:
+        value[key] = _without(value[key], rest)
+    else:
+        del value[key]
+    return value
