@@ -2,11 +2,9 @@
 
 from typing import NamedTuple
 
+from keras_elmo.formats.option_section import MOST_CHARACTERS
+from keras_elmo.formats.option_section import MOST_LAYERS
 from keras_elmo.formats.option_section import OptionSection
-
-# Far above what any model has: a damaged file must not keep the reader busy.
-_MOST_LAYERS = 1000
-_MOST_CHARACTERS = 10_000
 
 
 def parse_options(options):
@@ -160,7 +158,7 @@ def _parse_encoder(lstm):
     return {
         "units": lstm.integer("dim", 1),
         "projection_dim": lstm.integer("projection_dim", 1),
-        "num_layers": lstm.integer("n_layers", 1, 1, _MOST_LAYERS),
+        "num_layers": lstm.integer("n_layers", 1, 1, MOST_LAYERS),
         "cell_clip": lstm.limit("cell_clip"),
         "proj_clip": lstm.limit("proj_clip"),
         "use_skip_connections": lstm.flag("use_skip_connections"),
@@ -170,14 +168,14 @@ def _parse_encoder(lstm):
 def _parse_char_cnn(top, projection_dim):
     char_cnn = top.section("char_cnn")
     max_characters = char_cnn.integer(
-        "max_characters_per_token", 3, high=_MOST_CHARACTERS
+        "max_characters_per_token", 3, high=MOST_CHARACTERS
     )
     # Training writes 261, prediction 262, over the same 261 rows of weights.
     char_cnn.one_of("n_characters", (261, 262))
     return {
         "projection_dim": projection_dim,
         "filters": char_cnn.filters("filters", max_characters),
-        "num_highways": char_cnn.integer("n_highway", 0, 0, _MOST_LAYERS),
+        "num_highways": char_cnn.integer("n_highway", 0, 0, MOST_LAYERS),
         "embedding_dim": char_cnn.section("embedding").integer("dim", 1),
         "activation": char_cnn.one_of("activation", ("relu", "tanh")),
         "max_characters_per_token": max_characters,

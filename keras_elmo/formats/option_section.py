@@ -1,3 +1,7 @@
+# Far above what any model has: a damaged file must not keep its reader busy.
+MOST_LAYERS = 1000
+MOST_CHARACTERS = 10_000
+
 _REQUIRED = object()
 
 
