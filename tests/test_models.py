@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import shutil
 import threading
 
 import h5py
@@ -286,7 +287,7 @@ def test_the_readme_on_the_layer(snippets):
 
 
 def test_the_readme_on_the_embedder(snippets, capsys):
-    assert len(snippets) == 3
+    assert len(snippets) == 4
     names = {}
     exec("\n".join(["import keras_elmo", snippets[1]]), names)
     assert capsys.readouterr().out == "(3, 2, 12)\n(3, 1, 12)\n"
@@ -294,6 +295,14 @@ def test_the_readme_on_the_embedder(snippets, capsys):
     assert names["means"][0].shape == (3, 12)
     with h5py.File("corpus.hdf5") as file:
         assert file["0"].shape == (3, 12) and file["1"].shape == (2, 12)
+
+
+def test_the_readme_on_other_languages(snippets, shared):
+    stored = shared / "reference/elmo_for_many_langs/char_only"
+    shutil.make_archive("178", "zip", stored)
+    names = {}
+    exec("\n".join(["import keras_elmo", snippets[3]]), names)
+    assert names["vectors"].shape == (1, 3, 32)
 
 
 def test_the_readme_on_serving(snippets):

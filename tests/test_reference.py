@@ -1,4 +1,4 @@
-"""The numbers of bilm-tf and AllenNLP."""
+"""The numbers of bilm-tf, AllenNLP and ELMoForManyLangs."""
 
 import json
 
@@ -123,3 +123,21 @@ def test_a_bilm_trained_by_bilm_tf_loads(shared):
     vectors = elmo(batch_to_ids([["It", "works", "."]]))
     assert vectors.shape == (1, 3, 256)
     assert np.all(np.isfinite(ops.convert_to_numpy(vectors)))
+
+
+@pytest.mark.parametrize("variant", ["char_only", "char_and_word"])
+def test_elmo_for_many_langs(shared, variant, path_taken):
+    folder = shared / "reference" / "elmo_for_many_langs" / variant
+    elmo = ElmoLayer.from_many_langs(folder)
+    sentences = json.loads((folder / "sentences.json").read_text("utf-8"))
+    ids = elmo.token_encoder.make_vectorization().batch_to_ids(sentences)
+    layers = ops.convert_to_numpy(elmo.all_layers(ids))
+    with h5py.File(folder / "expected.hdf5") as stored:
+        assert len(stored) == len(sentences)
+        for i, sentence in enumerate(sentences):
+            expected = stored[str(i)][...]
+            assert expected.shape == (3, len(sentence), 32)
+            np.testing.assert_allclose(
+                layers[i, :, : len(sentence)], expected, rtol=0, atol=1e-5
+            )
+            assert not np.any(layers[i, :, len(sentence) :])

@@ -7,20 +7,27 @@ import shutil
 from keras_elmo import formats
 from keras_elmo.bilm_variables import bilm_table
 from keras_elmo.formats.atomic import write_folder_atomically
+from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.text.corpora import open_unpacked
 
 _OPTIONS, _WEIGHTS = "options.json", "weights.hdf5"
 _SOFTMAX, _VOCABULARY = "softmax.hdf5", "vocab.txt"
+_BILM_FILES = (_OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY)
 
 
 def run(arguments):
     """Runs `keras-elmo convert`."""
     folder = arguments.folder
     replaces = os.path.isdir(folder) and bool(os.listdir(folder))
+    is_many_langs = formats.is_many_langs(arguments.model)
+    names = formats.PRESET_FILES if is_many_langs else _BILM_FILES
     if replaces:
-        _check_replaceable(folder, arguments.overwrite)
+        _check_replaceable(folder, arguments.overwrite, names)
+    if is_many_langs:
+        _write_preset(folder, arguments, replaces)
+        return
     with formats.open_language_model(arguments.model) as files:
 
         def write(path):
@@ -30,14 +37,26 @@ def run(arguments):
         _print_summary(folder, "char_cnn" in files.options)
 
 
-def _check_replaceable(folder, overwrite):
+def _write_preset(folder, arguments, replaces):
+    """Writes a model of ELMoForManyLangs, which bilm-tf's files cannot hold."""
+    if arguments.dtype != "float32":
+        raise ValueError(
+            "--dtype must be left out: a model of ELMoForManyLangs becomes a "
+            f"preset folder, in float32. Received: {arguments.dtype}"
+        )
+    elmo = ElmoLayer.from_many_langs(arguments.model)
+    write_folder_atomically(folder, elmo.save_to_preset, overwrite=replaces)
+    _print_files(folder, formats.PRESET_FILES)
+    print(f'To use it: keras_elmo.ElmoLayer.from_preset("{folder}")')
+
+
+def _check_replaceable(folder, overwrite, names):
     if not overwrite:
         raise ValueError(
             "FOLDER must not exist yet, or be empty; --overwrite replaces a "
             f"model in it. Received: '{folder}'"
         )
-    names = {_OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY}
-    others = sorted(set(os.listdir(folder)) - names)
+    others = sorted(set(os.listdir(folder)) - set(names))
     if others:
         raise ValueError(
             "--overwrite replaces a folder with nothing but a model's files, "
@@ -69,14 +88,18 @@ def _write_files(folder, files, dtype):
 
 
 def _print_summary(folder, has_characters):
+    _print_files(folder, _BILM_FILES)
     names = os.listdir(folder)
-    print(f"'{folder}' holds:")
-    for name in (_OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY):
-        if name in names:
-            size = os.path.getsize(os.path.join(folder, name)) / 1e6
-            print(f"  {name:12}  {size:,.2f} MB")
     missing = [name for name in (_SOFTMAX, _VOCABULARY) if name not in names]
     if missing:
         print(f"MODEL has no {' and no '.join(missing)}: it predicts no words.")
     if has_characters:
         print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')
+
+
+def _print_files(folder, names):
+    print(f"'{folder}' holds:")
+    found = [name for name in names if name in os.listdir(folder)]
+    for name in found:
+        size = os.path.getsize(os.path.join(folder, name)) / 1e6
+        print(f"  {name:{max(map(len, found))}}  {size:,.2f} MB")

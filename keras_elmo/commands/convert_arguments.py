@@ -12,12 +12,16 @@ FOLDER gets options.json and weights.hdf5, and where MODEL has them
 softmax.hdf5 and vocab.txt, which are for predicting words: for keras-elmo
 perplexity and for fine-tuning by keras-elmo pretrain --from. It is written
 whole or not at all.
+
+MODEL may also be a folder or .zip of ELMoForManyLangs. It is written as a
+preset folder of this package, as neither bilm-tf nor AllenNLP can hold it.
 """
 
 _EPILOG = """\
 examples:
   keras-elmo convert bilm_tf_checkpoint my_elmo
   keras-elmo convert my_elmo my_small_files --dtype float16
+  keras-elmo convert 178.zip my_vietnamese_elmo
 """
 
 

@@ -3,12 +3,11 @@ import itertools
 import os
 
 from keras_elmo import formats
+from keras_elmo.commands.embed_models import find_model
 from keras_elmo.commands.progress import CorpusProgress
 from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.embedding.corpus_job import embed_corpus
 from keras_elmo.formats.embedding_files import guess_layout
-from keras_elmo.formats.fingerprint import bilm_fingerprint
-from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.corpora import guess_format
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.cropped_words import CroppedWords
@@ -19,14 +18,10 @@ SHOWN_CROPPED_WORDS = 20
 def run(arguments):
     """Runs `keras-elmo embed`."""
     layout = arguments.layout or guess_layout(arguments.output)
-    model = _model_files(arguments)
-    with formats.open_bilm(*model) as files:
-        token_encoder, _ = formats.parse_options(files.read_options())
-    cropped = CroppedWords(
-        CharacterVectorization(token_encoder["max_characters_per_token"])
-    )
+    model = find_model(*_model_files(arguments))
+    cropped = CroppedWords(model.vectorization())
     settings = {
-        "model": bilm_fingerprint(*model),
+        "model": model.fingerprint(),
         "layers": arguments.layers,
         "compute_dtype": arguments.compute_dtype,
         "format": arguments.format or guess_format(arguments.input),
@@ -50,7 +45,7 @@ def run(arguments):
 
 
 def _model_files(arguments):
-    """Returns the arguments of `from_bilm`: one path or two."""
+    """Returns the path of the model, or those of its two files."""
     both = arguments.options and arguments.weights
     if arguments.model and not (arguments.options or arguments.weights):
         if arguments.model in formats.PRESETS:
@@ -89,9 +84,8 @@ def _embed(arguments, model, sentences, progress):
     first = next(sentences, None)
     if first is None:  # Nothing is left to do: spare loading the model.
         return
-    embedder = ElmoEmbedder.from_bilm(
-        *model,
-        dtype=arguments.compute_dtype,
+    embedder = ElmoEmbedder(
+        model.load(dtype=arguments.compute_dtype),
         layers=arguments.layers,
         batch_tokens=arguments.batch_tokens,
         cache_words=arguments.cache_words,

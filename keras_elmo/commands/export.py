@@ -4,6 +4,7 @@ import os
 
 import keras
 
+from keras_elmo import formats
 from keras_elmo.commands.export_summary import print_summary
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.serving import export_saved_model
@@ -67,6 +68,8 @@ def _read_labels(pairs):
 def _load(model, weights, dtype):
     options = {"dtype": dtype} if dtype else {}
     if not model.endswith(".keras"):
+        if not weights and formats.is_many_langs(model):
+            return ElmoLayer.from_many_langs(model, **options)
         if weights or os.path.isfile(model):
             return ElmoLayer.from_bilm(model, weights, **options)
         return ElmoLayer.from_preset(model, **options)

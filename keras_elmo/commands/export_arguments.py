@@ -9,9 +9,10 @@ Writes a model as a SavedModel that takes strings, for TensorFlow Serving and
 any other program that loads one. It needs nothing of this package any more.
 
 MODEL is an ElmoLayer's: a preset's name, a folder of save_to_preset or of
-keras-elmo pretrain, a folder or .zip with options.json and one .hdf5, or an
-options file with --weights. Or it is a .keras file: any Keras model that
-starts from character ids, such as a tagger with an ElmoLayer inside.
+keras-elmo pretrain, a folder or .zip with options.json and one .hdf5, or of
+ELMoForManyLangs, or an options file with --weights. Or it is a .keras file: any
+Keras model that starts from character ids, such as a tagger with an ElmoLayer
+inside.
 
 FOLDER is the model's folder on the server, and its name the model's name. The
 SavedModel goes to FOLDER/1, the next one to FOLDER/2: a server that watches
@@ -23,7 +24,8 @@ signatures, which a request chooses from:
   default        sentences, each split on runs of spaces (U+0020) and nothing
                  else: tokenise them before, and do not lowercase
   tokens         words, a row a sentence, padded with "", and their numbers
-  character_ids  what keras_elmo.batch_to_ids makes
+  character_ids  what keras_elmo.batch_to_ids makes; of a model of
+                 ELMoForManyLangs, the batch_to_ids of its make_vectorization()
 
 outputs:
   of an ElmoLayer, those of TF-Hub's google/elmo/3: word_emb, lstm_outputs1,

@@ -14,6 +14,7 @@ from keras_elmo.formats.language_models import open_language_model
 from keras_elmo.formats.language_models import write_softmax
 from keras_elmo.formats.many_langs import is_many_langs
 from keras_elmo.formats.many_langs import open_many_langs
+from keras_elmo.formats.preset_folders import PRESET_FILES
 from keras_elmo.formats.preset_folders import is_preset_folder
 from keras_elmo.formats.preset_folders import load_preset_weights
 from keras_elmo.formats.preset_folders import read_preset_config
@@ -24,6 +25,7 @@ from keras_elmo.formats.presets import download_preset
 
 __all__ = [
     "PRESETS",
+    "PRESET_FILES",
     "LanguageModelFiles",
     "LanguageModelOptions",
     "Preset",

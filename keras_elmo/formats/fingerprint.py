@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 
 from keras_elmo.formats.bilm_files import open_bilm
 
@@ -21,6 +22,15 @@ def bilm_fingerprint(options, weights=None):
         parsed = json.dumps(files.read_options(), sort_keys=True)
         digest = hashlib.sha256(parsed.encode())
         digest.update(_digest(files.weights.file))
+    return digest.hexdigest()[:16]
+
+
+def files_fingerprint(folder, names):
+    """Returns a digest of some files of a folder, 16 hex digits."""
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        digest.update(name.encode() + b"\0")
+        digest.update(_digest(os.path.join(folder, name)))
     return digest.hexdigest()[:16]
 
 

@@ -11,6 +11,7 @@ from keras_elmo.formats.atomic import write_folder_atomically
 _CONFIG = "config.json"
 _METADATA = "metadata.json"
 _WEIGHTS = "model.weights.h5"
+PRESET_FILES = (_CONFIG, _METADATA, _WEIGHTS)
 
 
 def is_preset_folder(path):

@@ -35,7 +35,8 @@ def export_saved_model(
       `(batch,)`, how many of them each sentence has. What comes after them is
       padding, whatever it is; a `""` among them is an empty word.
     - `character_ids`: `ids`, int32 `(batch, time, chars)`, as `batch_to_ids`
-      makes them.
+      makes them; or, of another token encoder than `CharCNNEmbedding`, as its
+      `make_vectorization()` does.
 
     What comes out of an `ElmoLayer` has the names of TF-Hub's `google/elmo/3`:
     `word_emb` `(batch, time, projection)`, the words' vectors without context;

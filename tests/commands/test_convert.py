@@ -182,3 +182,39 @@ def test_help_teaches(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "keras-elmo convert bilm_tf_checkpoint my_elmo" in shown
     assert "written whole or not at all" in shown
+
+
+PRESET_FILES = ["config.json", "metadata.json", "model.weights.h5"]
+
+
+@pytest.mark.parametrize("variant", ["char_only", "char_and_word"])
+def test_a_model_of_elmo_for_many_langs(
+    shared, tmp_path, monkeypatch, capsys, variant
+):
+    monkeypatch.chdir(tmp_path)
+    stored = shared / "reference/elmo_for_many_langs" / variant
+    convert(stored, "model")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "'model' holds:"
+    assert [line.split()[0] for line in lines[1:4]] == PRESET_FILES
+    assert lines[4:] == ['To use it: keras_elmo.ElmoLayer.from_preset("model")']
+    assert sorted(os.listdir("model")) == PRESET_FILES
+    elmo = keras_elmo.ElmoLayer.from_preset("model", return_all_layers=True)
+    sentences = json.loads((stored / "sentences.json").read_text("utf-8"))
+    ids = elmo.token_encoder.make_vectorization().batch_to_ids(sentences)
+    layers = np.asarray(elmo(ids))
+    with h5py.File(stored / "expected.hdf5") as expected:
+        for i, sentence in enumerate(sentences):
+            found = layers[i, :, : len(sentence)]
+            np.testing.assert_allclose(found, expected[str(i)], atol=1e-5)
+
+    said = fails(capsys, stored, "model")
+    assert "--overwrite replaces a model in it. Received: 'model'" in said
+    convert(stored, "model", "--overwrite")
+    capsys.readouterr()
+    said = fails(capsys, stored, "other", "--dtype", "float16")
+    assert "--dtype must be left out" in said and not os.path.exists("other")
+    pathlib.Path("model/notes.txt").write_text("mine")
+    said = fails(capsys, stored, "model", "--overwrite")
+    assert "with ['notes.txt']" in said
+    assert "model.weights.h5" in os.listdir("model")

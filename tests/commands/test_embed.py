@@ -7,6 +7,7 @@ import os
 import pathlib
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ import pytest
 from small_models import make_elmo
 
 import keras_elmo
+from keras_elmo.commands.embed_models import find_model
 from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import CorpusProgress
 from keras_elmo.embedding import ElmoEmbedder
@@ -372,7 +374,7 @@ def test_a_model_that_is_not_needed_is_not_loaded(
         patch.setattr(name, stop)
         assert main(names) == 130
     assert not os.path.exists("out.hdf5")
-    monkeypatch.setattr(ElmoEmbedder, "from_bilm", stop)
+    monkeypatch.setattr(keras_elmo.ElmoLayer, "from_bilm", stop)
     assert main(names) == 0
     check(read(), expected)
     out = capsys.readouterr().out
@@ -442,3 +444,42 @@ def test_the_command_is_installed_by_its_name():
     name, target = scripts.strip().split(" = ")
     assert name == "keras-elmo"
     assert pkgutil.resolve_name(target) is main
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "preset"])
+def test_a_model_of_elmo_for_many_langs(shared, folder, kind, capsys):
+    stored = shared / "reference/elmo_for_many_langs/char_and_word"
+    elmo = keras_elmo.ElmoLayer.from_many_langs(stored)
+    model = {"folder": stored, "zip": "178.zip", "preset": "preset"}[kind]
+    if kind == "zip":
+        with zipfile.ZipFile("178.zip", "w") as archive:
+            for path in stored.iterdir():
+                archive.write(path, path.name)
+    if kind == "preset":
+        elmo.save_to_preset("preset")
+    sentences = json.loads((stored / "sentences.json").read_text("utf-8"))
+    lines = [" ".join(sentence) + "\n" for sentence in sentences]
+    (folder / "corpus.txt").write_text("".join(lines), "utf-8")
+    embed(model)
+    # 72 characters are more than 48; of the 3 bytes of others, none is too.
+    assert "Too long for the model, and cropped: 1 tokens" in (
+        capsys.readouterr().out
+    )
+    found = h5py.File("out.hdf5")
+    with h5py.File(stored / "expected.hdf5") as expected:
+        for i in range(len(sentences)):
+            np.testing.assert_allclose(
+                found[str(i)], expected[str(i)], rtol=0, atol=1e-5
+            )
+
+
+def test_a_finished_job_of_another_model_is_told_apart(shared, tmp_path):
+    stored = shared / "reference/elmo_for_many_langs"
+    paths = []
+    for variant in ("char_only", "char_and_word"):
+        elmo = keras_elmo.ElmoLayer.from_many_langs(stored / variant)
+        elmo.save_to_preset(tmp_path / variant)
+        paths += [stored / variant, tmp_path / variant]
+    assert len({find_model(path).fingerprint() for path in paths}) == 4
+    copy = shutil.copytree(paths[-1], tmp_path / "copy")
+    assert find_model(copy).fingerprint() == find_model(paths[-1]).fingerprint()

@@ -3,8 +3,6 @@
 import numpy as np
 from keras import ops
 
-from keras_elmo import batch_to_ids
-
 
 def hub_answer(elmo, sentences):
     """The outputs for tokenised sentences, each run on its own.
@@ -16,11 +14,11 @@ def hub_answer(elmo, sentences):
     Returns:
         Dictionary of arrays, zero at padding.
     """
-    width = elmo.token_encoder.max_characters_per_token
+    vectorization = elmo.token_encoder.make_vectorization()
     time = max(map(len, sentences), default=0)
     rows = []
     for sentence in sentences:
-        ids = batch_to_ids([sentence], width)
+        ids = vectorization.batch_to_ids([sentence])
         layers = as_float32(elmo.all_layers(ids))[0]
         size = layers.shape[-1] // 2
         row = {

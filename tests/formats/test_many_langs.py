@@ -1,0 +1,283 @@
+import json
+import os
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from formats.state_dicts import legacy_file
+from formats.state_dicts import whole
+
+from keras_elmo import ElmoLayer
+from keras_elmo import formats
+from keras_elmo.formats.torch_state_dicts import read_state_dict
+
+FILES = ["token_embedder.pkl", "encoder.pkl"]
+
+
+@pytest.fixture
+def stored(shared):
+    return shared / "reference/elmo_for_many_langs/char_and_word"
+
+
+@pytest.fixture
+def folder(stored, tmp_path):
+    """A copy of the model, to be spoilt."""
+    return shutil.copytree(
+        stored, tmp_path / "model", copy_function=shutil.copyfile
+    )
+
+
+def edit(path, change):
+    """Changes the JSON of a file."""
+    values = json.loads(path.read_text())
+    change(values)
+    path.write_text(json.dumps(values))
+
+
+def change_cnn(folder, **values):
+    edit(
+        folder / "cnn_config.json",
+        lambda config: config["token_embedder"].update(values),
+    )
+
+
+def change_encoder(folder, **values):
+    edit(
+        folder / "cnn_config.json",
+        lambda config: config["encoder"].update(values),
+    )
+
+
+def opened(path):
+    with formats.open_many_langs(path) as files:
+        return files
+
+
+def refused(path, message, error=ValueError):
+    with pytest.raises(error, match=message):
+        ElmoLayer.from_many_langs(path)
+
+
+def is_same(elmo, other):
+    pairs = zip(elmo.get_weights(), other.get_weights(), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def test_what_the_files_say(stored):
+    token_encoder, encoder, _ = opened(stored)
+    assert encoder == {
+        "units": 48,
+        "projection_dim": 16,
+        "num_layers": 2,
+        "cell_clip": 3.0,
+        "proj_clip": 3.0,
+        "use_skip_connections": True,
+    }
+    characters, words = (
+        token_encoder.pop("characters"),
+        token_encoder.pop("words"),
+    )
+    assert characters[:6] == [
+        "<bos>",
+        "<eos>",
+        "<oov>",
+        "<pad>",
+        "<bow>",
+        "<eow>",
+    ]
+    assert len(characters) == 50 and characters[-1] == "阿"
+    assert len(words) == 21 and words[6] == "Deep"
+    assert token_encoder == {
+        "projection_dim": 16,
+        "filters": [[1, 8], [2, 8], [3, 16], [4, 24]],
+        "num_highways": 2,
+        "embedding_dim": 10,
+        "word_embedding_dim": 12,
+        "activation": "relu",
+        "max_characters_per_token": 50,
+    }
+
+
+@pytest.mark.parametrize("root", ["", "vi.model/"])
+def test_a_zip(stored, tmp_path, root):
+    path = tmp_path / "178.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in os.listdir(stored):
+            archive.write(stored / name, root + name)
+    assert formats.is_many_langs(path)
+    elmo = ElmoLayer.from_many_langs(path, name="vi", num_representations=2)
+    expected = ElmoLayer.from_many_langs(stored, num_representations=2)
+    assert is_same(elmo, expected) and elmo.name == "vi"
+
+
+def test_what_is_no_such_model(shared, tmp_path):
+    assert not formats.is_many_langs(shared / "reference/bilm_tf_english")
+    assert not formats.is_many_langs("small")
+    assert not formats.is_many_langs(None)
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    assert not formats.is_many_langs(tmp_path / "a.zip")
+    refused(
+        tmp_path / "lost", "There is no file or directory", FileNotFoundError
+    )
+    refused(tmp_path / "a.zip", "The archive .* cannot be read")
+    refused(None, "`directory` must be a path or a URL")
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.writestr("options.json", "{}")
+    refused(tmp_path / "b.zip", "must hold an 'encoder.pkl', and only one")
+
+
+def test_files_of_before_pytorch_1_6(folder):
+    expected = ElmoLayer.from_many_langs(folder)
+    for name in FILES:
+        arrays = read_state_dict(folder / name)
+        pairs = {k: whole(x, str(i)) for i, (k, x) in enumerate(arrays.items())}
+        (folder / name).write_bytes(
+            legacy_file(
+                {k: t for k, (t, _) in pairs.items()},
+                [s for _, s in pairs.values()],
+            )
+        )
+    assert is_same(ElmoLayer.from_many_langs(folder), expected)
+
+
+def test_from_preset_and_trainable(stored):
+    elmo = ElmoLayer.from_preset(stored, trainable=True, dtype="mixed_bfloat16")
+    assert elmo.token_encoder.compute_dtype == "bfloat16"
+    assert len(elmo.trainable_weights) == len(elmo.weights) == 20 + 16 + 2
+    frozen = ElmoLayer.from_many_langs(stored)
+    assert len(frozen.trainable_weights) == 2
+
+
+@pytest.mark.parametrize(
+    "path", ["/train/cnn_config.json", "../configs/cnn_config.json"]
+)
+def test_the_sizes_are_looked_for_in_the_folder(folder, path):
+    edit(folder / "config.json", lambda config: config.update(config_path=path))
+    assert opened(folder).encoder["units"] == 48
+
+
+def test_nothing_outside_of_the_folder_is_read(folder):
+    (folder.parent / "sizes.json").write_text("{}")
+    for path in ("../sizes.json", str(folder.parent / "sizes.json")):
+        (folder / "config.json").write_text(json.dumps({"config_path": path}))
+        assert opened(folder).encoder["units"] == 4096
+
+
+def test_without_sizes_they_are_the_standard_ones(folder):
+    os.remove(folder / "cnn_config.json")
+    token_encoder, encoder, _ = opened(folder)
+    assert encoder["units"] == 4096 and encoder["projection_dim"] == 512
+    assert token_encoder["filters"] == [
+        *([1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024])
+    ]
+    assert token_encoder["embedding_dim"] == 50
+    assert token_encoder["word_embedding_dim"] == 100
+    refused(folder, "lacks: .*'convolutions.6.weight'")
+
+
+def test_no_clips(folder):
+    change_encoder(folder, cell_clip=0, proj_clip=None)
+    encoder = opened(folder).encoder
+    assert encoder["cell_clip"] is None and encoder["proj_clip"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "values", "message"),
+    [
+        (change_cnn, {"name": "lstm"}, "'token_embedder.name' must be 'cnn'"),
+        (change_encoder, {"name": "lstm"}, "'encoder.name' must be 'elmo'"),
+        (change_cnn, {"activation": "elu"}, "'token_embedder.activation' must"),
+        (change_cnn, {"char_dim": 0}, "'token_embedder.char_dim' must be"),
+        (change_cnn, {"filters": [[0, 1]]}, "'token_embedder.filters' must be"),
+        (change_encoder, {"dim": "48"}, "'encoder.dim' must be an integer"),
+        (change_encoder, {"dim": 16}, "another than 'dim' .* Received: 16"),
+        (change_encoder, {"n_layers": 3}, "lacks: .*'backward_layer_2.input"),
+        (change_encoder, {"n_layers": 1}, "no place in the model: .*_layer_1"),
+        (
+            change_cnn,
+            {"word_dim": 0},
+            "no place in the model: .*'word_emb_layer",
+        ),
+        (
+            change_cnn,
+            {"word_dim": 5},
+            r"shape \(21, 5\) .*Received: \(21, 12\)",
+        ),
+    ],
+)
+def test_sizes_that_do_not_fit(folder, change, values, message):
+    change(folder, **values)
+    refused(folder, message)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.json", b"{", "'.*config.json' is not JSON"),
+        ("config.json", b"[]", "config.json' must hold a JSON object"),
+        (
+            "config.json",
+            b"{}",
+            "must name a file as 'config_path'. Received: N",
+        ),
+        ("cnn_config.json", b"{}", "lack the key 'encoder'"),
+        (
+            "char.dic",
+            b"a\t0\nb\t0\n",
+            "Line 2 of .*char.dic' must hold an entry",
+        ),
+        (
+            "char.dic",
+            b"a\t0\nb\t-1\n",
+            "Line 2 of .*char.dic' must hold an entry",
+        ),
+        ("char.dic", b"a\t1\n", "must be those from 0 to 0. .* up to 1"),
+        ("char.dic", b"a\t0\n", "`characters` must hold <bos>"),
+        ("char.dic", b"\xff\t0\n", "char.dic' is not UTF-8"),
+        ("char.dic", b"", "`characters` must hold <bos>"),
+        (
+            "word.dic",
+            b"a\t0\nb\t1\nb\t2\n",
+            "Each of `words` must be there once",
+        ),
+        ("encoder.pkl", b"", "state dict '.*encoder.pkl' cannot be read"),
+        ("token_embedder.pkl", b"x", "token_embedder.pkl' cannot be read"),
+    ],
+)
+def test_files_that_are_damaged(folder, name, content, message):
+    (folder / name).write_bytes(content)
+    refused(folder, message)
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "char.dic", "word.dic", "encoder.pkl"]
+)
+def test_files_that_are_missing(folder, name):
+    os.remove(folder / name)
+    refused(folder, f"There is no file '.*{name}'", FileNotFoundError)
+
+
+def test_numbers_that_are_none(folder):
+    arrays = dict(read_state_dict(folder / "encoder.pkl"))
+    for value, message in (
+        (np.float32("nan"), "must hold finite numbers"),
+        (np.float32(0), r"must have the shape \(192,\)"),
+    ):
+        key = "forward_layer_0.state_linearity.bias"
+        shape = (192,) if np.isnan(value) else (5,)
+        arrays[key] = np.full(shape, value)
+        pairs = {k: whole(x, str(i)) for i, (k, x) in enumerate(arrays.items())}
+        data = legacy_file(
+            {k: t for k, (t, _) in pairs.items()},
+            [s for _, s in pairs.values()],
+        )
+        (folder / "encoder.pkl").write_bytes(data)
+        refused(folder, f"{key}' of the state dict .* {message}")
+
+
+def test_an_entry_that_is_white_space_is_that_of_u_3000(folder):
+    path = folder / "char.dic"
+    text = path.read_text("utf-8").replace("!\t6", "\u00a0\t6")
+    path.write_text(text, "utf-8")
+    assert opened(folder).token_encoder["characters"][6] == "\u3000"
