@@ -12,6 +12,7 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import CRFDecoder
 from keras_elmo import ElmoLayer
 from keras_elmo import Highway
+from keras_elmo import KnownWordEmbedding
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
@@ -20,6 +21,9 @@ from keras_elmo import batch_to_ids
 BATCH, TIME = 2, 3
 IDS = batch_to_ids([["Conform", "or", "not"], ["a", "é"]], 12)
 WORD_IDS = np.array([[5, 9, 3], [7, 4, 0]], "int32")
+KNOWN_IDS = np.zeros((BATCH, TIME, 13), "int32")
+KNOWN_IDS[0, :2, 1:], KNOWN_IDS[1, 1, 1:] = IDS[0, :2], IDS[1, 1]
+KNOWN_IDS[0, 2, 0], KNOWN_IDS[1, 0, 0] = 9, 4
 VECTORS = np.random.default_rng(0).normal(size=(BATCH, TIME, 6))
 VECTORS = VECTORS.astype("float32")
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y", "B-Z"]
@@ -37,6 +41,17 @@ def elmo(token_encoder=None, **kwargs):
         token_encoder or char_cnn(dtype=dtype),
         BiLMEncoder(8, 6, dtype=dtype),
         **kwargs,
+    )
+
+
+def known_words(**kwargs):
+    return TokenEmbedding(9, 6, (8, 9), [*"abcdefghi"], **kwargs)
+
+
+def known_or_characters(**kwargs):
+    dtype = kwargs.get("dtype")
+    return KnownWordEmbedding(
+        known_words(dtype=dtype), char_cnn(dtype=dtype), **kwargs
     )
 
 
@@ -62,6 +77,18 @@ CASES = {
         1,
         MASK,
     ),
+    "TokenEmbedding, of words": (
+        lambda **kwargs: known_words(unknown_token=3, **kwargs),
+        WORD_IDS,
+        1,
+        MASK,
+    ),
+    "KnownWordEmbedding": (
+        known_or_characters,
+        KNOWN_IDS,
+        12,
+        MASK,
+    ),
     "Highway": (Highway, VECTORS, 4, MASK),
     "BiLMEncoder": (
         lambda **kwargs: BiLMEncoder(8, 6, **kwargs),
@@ -78,6 +105,15 @@ CASES = {
         ),
         WORD_IDS,
         19,
+        MASK,
+    ),
+    "ElmoLayer, known words": (
+        lambda **kwargs: elmo(
+            token_encoder=known_or_characters(dtype=kwargs.get("dtype")),
+            **kwargs,
+        ),
+        KNOWN_IDS,
+        30,
         MASK,
     ),
     "ElmoLayer, two representations": (
@@ -143,8 +179,8 @@ def test_every_public_layer_is_here():
         # The language model has tests of its own.
         and not issubclass(getattr(keras_elmo, name), keras.Model)
     }
-    # It has no numbers to train on, and tests of its own.
-    public.remove("CharacterVectorization")
+    # They have no numbers to train on, and tests of their own.
+    public -= {name for name in public if name.endswith("Vectorization")}
     assert public == {name.split(",")[0] for name in CASES}
 
 

@@ -8,10 +8,13 @@ from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.embedding.corpus_job import embed_corpus
 from keras_elmo.formats.embedding_files import guess_layout
 from keras_elmo.formats.fingerprint import bilm_fingerprint
+from keras_elmo.formats.fingerprint import file_digest
 from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.corpora import guess_format
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.cropped_words import CroppedWords
+from keras_elmo.text.known_word_vectorization import KnownWordVectorization
+from keras_elmo.text.vocabulary import vocabulary_words
 
 SHOWN_CROPPED_WORDS = 20
 
@@ -20,16 +23,13 @@ def run(arguments):
     """Runs `keras-elmo embed`."""
     layout = arguments.layout or guess_layout(arguments.output)
     model = _model_files(arguments)
-    with formats.open_bilm(*model) as files:
-        token_encoder, _ = formats.parse_options(files.read_options())
-    cropped = CroppedWords(
-        CharacterVectorization(token_encoder["max_characters_per_token"])
-    )
+    cropped = CroppedWords(_character_vectorization(arguments, model))
     settings = {
         "model": bilm_fingerprint(*model),
         "layers": arguments.layers,
         "compute_dtype": arguments.compute_dtype,
         "format": arguments.format or guess_format(arguments.input),
+        **{name: file_digest(path) for name, path in _words(arguments).items()},
     }
     with CorpusProgress(arguments.quiet).shown() as progress:
         counts = embed_corpus(
@@ -59,6 +59,28 @@ def _model_files(arguments):
     if arguments.model or not both:
         raise ValueError("Pass --model, or --options and --weights together.")
     return arguments.options, arguments.weights
+
+
+def _words(arguments):
+    """Returns what `from_bilm` is told of words that are looked up."""
+    words = {
+        "token_embeddings": arguments.token_embeddings,
+        "vocabulary": arguments.vocabulary,
+    }
+    return {name: path for name, path in words.items() if path}
+
+
+def _character_vectorization(arguments, model):
+    """What reads the characters of words, or `None`."""
+    with formats.open_bilm(*model) as files:
+        options = formats.parse_language_model_options(files.read_options())
+    if options.is_word_input:
+        return None
+    width = options.token_encoder["max_characters_per_token"]
+    if arguments.token_embeddings and arguments.vocabulary:
+        words = vocabulary_words(arguments.vocabulary)
+        return KnownWordVectorization(words, width)
+    return CharacterVectorization(width)
 
 
 def _sentences(arguments, progress, cropped):
@@ -91,6 +113,7 @@ def _embed(arguments, model, sentences, progress):
         return
     embedder = ElmoEmbedder.from_bilm(
         *model,
+        **_words(arguments),
         dtype=arguments.compute_dtype,
         layers=arguments.layers,
         batch_tokens=arguments.batch_tokens,
