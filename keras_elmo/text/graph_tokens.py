@@ -72,7 +72,7 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
         ),
     ]
     with tf.control_dependencies([check for check in checks if check]):
-        return tf.cast(lengths, tf.int32)
+        return tf.identity(tf.cast(lengths, tf.int32))
 
 
 def token_mask(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
