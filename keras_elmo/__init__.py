@@ -11,6 +11,7 @@ from keras_elmo.layers import CRFDecoder
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.layers import Highway
 from keras_elmo.layers import KnownWordEmbedding
+from keras_elmo.layers import LexiconEmbedding
 from keras_elmo.layers import MixWeights
 from keras_elmo.layers import ProjectedLSTMCell
 from keras_elmo.layers import ScalarMix
@@ -24,6 +25,7 @@ from keras_elmo.pretraining.bidirectional_language_model import (
 from keras_elmo.serving import export_saved_model
 from keras_elmo.text import CharacterVectorization
 from keras_elmo.text import KnownWordVectorization
+from keras_elmo.text import LexiconVectorization
 from keras_elmo.text import TokenVectorization
 from keras_elmo.text import batch_to_ids
 from keras_elmo.text import find_cropped_words
@@ -47,6 +49,8 @@ __all__ = [
     "Highway",
     "KnownWordEmbedding",
     "KnownWordVectorization",
+    "LexiconEmbedding",
+    "LexiconVectorization",
     "MixWeights",
     "ProjectedLSTMCell",
     "ScalarMix",

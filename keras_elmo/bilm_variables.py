@@ -116,15 +116,16 @@ def bilm_table(model):
     """
     token_encoder = _encoder_in_file(model)
     # By attributes: the layers know of this module, not the reverse.
-    if hasattr(token_encoder, "highways"):
+    if hasattr(token_encoder, "has_projection"):
         token_encoder_table = _char_cnn_table
     elif hasattr(token_encoder, "num_tokens"):
         token_encoder_table = _token_embedding_table
     else:
         raise ValueError(
             "Only a model with a `CharCNNEmbedding` or a `TokenEmbedding` has "
-            f"the arrays of a biLM weight file. Received: {model} with the "
-            f"token encoder {token_encoder}"
+            "the arrays of a biLM weight file; `ElmoLayer.save_to_preset` "
+            f"writes any. Received: {model} with the token encoder "
+            f"{token_encoder}"
         )
     if not model.built:
         raise ValueError(

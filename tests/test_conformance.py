@@ -13,13 +13,17 @@ from keras_elmo import CRFDecoder
 from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import KnownWordEmbedding
+from keras_elmo import LexiconEmbedding
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 
 BATCH, TIME = 2, 3
-IDS = batch_to_ids([["Conform", "or", "not"], ["a", "é"]], 12)
+SENTENCES = [["Conform", "or", "not"], ["a", "é"]]
+IDS = batch_to_ids(SENTENCES, 12)
+SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+LISTED = {"characters": [*SPECIAL, *"Confrmé"], "words": ["<oov>", "or", "é"]}
 WORD_IDS = np.array([[5, 9, 3], [7, 4, 0]], "int32")
 KNOWN_IDS = np.zeros((BATCH, TIME, 13), "int32")
 KNOWN_IDS[0, :2, 1:], KNOWN_IDS[1, 1, 1:] = IDS[0, :2], IDS[1, 1]
@@ -33,6 +37,19 @@ def char_cnn(**kwargs):
     return CharCNNEmbedding(
         6, [(1, 4), (3, 8)], 1, 4, max_characters_per_token=12, **kwargs
     )
+
+
+def lexicon(words=True, **kwargs):
+    return LexiconEmbedding(
+        LISTED["characters"],
+        LISTED["words"] if words else None,
+        *(6, [(1, 4), (3, 8)], 1, 4, 5),
+        max_characters_per_token=12,
+        **kwargs,
+    )
+
+
+LEXICON_IDS = lexicon().make_vectorization().batch_to_ids(SENTENCES)
 
 
 def elmo(token_encoder=None, **kwargs):
@@ -89,6 +106,13 @@ CASES = {
         12,
         MASK,
     ),
+    "LexiconEmbedding": (lexicon, LEXICON_IDS, 12, MASK),
+    "LexiconEmbedding, characters": (
+        lambda **kwargs: lexicon(words=False, **kwargs),
+        LEXICON_IDS[..., :-1],
+        11,
+        MASK,
+    ),
     "Highway": (Highway, VECTORS, 4, MASK),
     "BiLMEncoder": (
         lambda **kwargs: BiLMEncoder(8, 6, **kwargs),
@@ -113,6 +137,14 @@ CASES = {
             **kwargs,
         ),
         KNOWN_IDS,
+        30,
+        MASK,
+    ),
+    "ElmoLayer, lexicon": (
+        lambda **kwargs: elmo(
+            token_encoder=lexicon(dtype=kwargs.get("dtype")), **kwargs
+        ),
+        LEXICON_IDS,
         30,
         MASK,
     ),

@@ -11,6 +11,8 @@ from keras_elmo.formats.bilm_options import parse_options
 from keras_elmo.formats.language_models import LanguageModelFiles
 from keras_elmo.formats.language_models import open_language_model
 from keras_elmo.formats.language_models import write_softmax
+from keras_elmo.formats.many_langs import is_many_langs
+from keras_elmo.formats.many_langs import open_many_langs
 from keras_elmo.formats.preset_folders import is_preset_folder
 from keras_elmo.formats.preset_folders import load_preset_weights
 from keras_elmo.formats.preset_folders import read_preset_config
@@ -26,11 +28,13 @@ __all__ = [
     "Preset",
     "download_preset",
     "fetch",
+    "is_many_langs",
     "is_preset_folder",
     "load_preset_weights",
     "make_options",
     "open_bilm",
     "open_language_model",
+    "open_many_langs",
     "parse_language_model_options",
     "parse_options",
     "read_arrays",

@@ -129,7 +129,7 @@ def _from_zip(archive, path):
     names = member_names(archive, path)
     options, weights = find_options(names, path), find_weights(names, path)
     return BilmFiles(
-        lambda: _parse_json(
+        lambda: parse_json(
             read_member(archive, options, path), f"{path}/{options}"
         ),
         WeightSource(
@@ -172,7 +172,7 @@ def _unpacked(content, label):
 def read_options(path, label=None):
     """Returns the JSON of an options file; messages call it `label`."""
     with open(path, "rb") as file:
-        return _parse_json(file.read(), label or path)
+        return parse_json(file.read(), label or path)
 
 
 def find_options(names, where):
@@ -220,7 +220,7 @@ def _only(names, where, what, *tests):
     )
 
 
-def _parse_json(text, label):
+def parse_json(text, label):
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -7,6 +7,7 @@ from keras_elmo.layers.crf_decoder import CRFDecoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
+from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.scalar_mix import MixWeights
 from keras_elmo.layers.scalar_mix import ScalarMix
@@ -20,6 +21,7 @@ __all__ = [
     "ElmoLayer",
     "Highway",
     "KnownWordEmbedding",
+    "LexiconEmbedding",
     "MixWeights",
     "ProjectedLSTMCell",
     "ScalarMix",

@@ -14,7 +14,9 @@ from keras_elmo.layers.elmo_presets import load_layer
 from keras_elmo.layers.elmo_presets import save_layer
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.initializers import leave_out_random_values
+from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.scalar_mix import make_mixes
+from keras_elmo.many_langs_variables import assign_many_langs_weights
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.sentence_boundaries import lay_out
@@ -249,6 +251,51 @@ class ElmoLayer(FreezableLayer):
         return layer
 
     @classmethod
+    def from_many_langs(
+        cls,
+        directory: str | os.PathLike,
+        *,
+        trainable: bool = False,
+        **kwargs,
+    ) -> "ElmoLayer":
+        """Makes the layer from a model of ELMoForManyLangs.
+
+        Its ids are of its own characters: `elmo.token_encoder` is a
+        `LexiconEmbedding`, whose `make_vectorization()` makes them of words.
+        PyTorch is not needed.
+
+        Args:
+            directory: Path of the directory with `config.json`, `char.dic`,
+                `token_embedder.pkl`, `encoder.pkl` and, if the model has one,
+                `word.dic`; or path or http(s) URL of a `.zip` of it.
+            trainable: As for `from_bilm`.
+            **kwargs: As for `from_bilm`.
+
+        Returns:
+            An `ElmoLayer` with the files' weights.
+
+        Raises:
+            ValueError: If a file is not what it should be; the message names
+                the file, the key, what was expected and what was found.
+            FileNotFoundError: If a file is missing.
+        """
+        dtype = kwargs.get("dtype")
+        with formats.open_many_langs(directory) as files:
+            layer = cls(
+                LexiconEmbedding(
+                    dtype=dtype, name="token_encoder", **files.token_encoder
+                ),
+                BiLMEncoder(dtype=dtype, name="encoder", **files.encoder),
+                **kwargs,
+            )
+            with leave_out_random_values():
+                layer.build((None, None, *layer.token_encoder.token_shape))
+            assign_many_langs_weights(layer, files.read)
+        layer.token_encoder.trainable = trainable
+        layer.encoder.trainable = trainable
+        return layer
+
+    @classmethod
     def from_preset(cls, preset: str | os.PathLike, **kwargs) -> "ElmoLayer":
         """Makes the layer from a trained model, by its name or its path.
 
@@ -287,6 +334,8 @@ class ElmoLayer(FreezableLayer):
         path = formats.fetch(preset, "preset") if is_path else ""
         if is_name or not os.path.exists(path):
             return cls.from_bilm(*formats.download_preset(preset), **kwargs)
+        if formats.is_many_langs(path):
+            return cls.from_many_langs(path, **kwargs)
         if formats.is_preset_folder(path):
             return load_layer(cls, path, **kwargs)
         return cls.from_bilm(path, **kwargs)

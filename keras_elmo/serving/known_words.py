@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.text.corpora import byte_lines
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.word_lists import sentence_words
@@ -19,7 +19,8 @@ def know_words(layer, vocabulary):
     """Encodes a vocabulary with every character encoder in a layer.
 
     Args:
-        layer: A built layer, in which there is a `CharCNNEmbedding`.
+        layer: A built layer, in which there is a token encoder that reads
+            characters.
         vocabulary: Path of a file of one word a line, plain or gzip; or an
             iterable of words, each a string or bytes.
 
@@ -29,12 +30,13 @@ def know_words(layer, vocabulary):
     encoders = [
         part
         for part in layer._flatten_layers()
-        if isinstance(part, CharCNNEmbedding)
+        if isinstance(part, CharacterCNN)
     ]
     if not encoders:
         raise ValueError(
-            "With `vocabulary`, the model must hold a `CharCNNEmbedding`, such "
-            f"as an `ElmoLayer`'s. Received: model '{layer.name}' without"
+            "With `vocabulary`, the model must hold a token encoder that reads "
+            "characters, such as a `CharCNNEmbedding`. "
+            f"Received: model '{layer.name}' without"
         )
     words = _listed_words(vocabulary)
     return [(encoder, _EncodedWords(encoder, words)) for encoder in encoders]

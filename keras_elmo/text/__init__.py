@@ -6,6 +6,7 @@ from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.corpora import Sentence
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.known_word_vectorization import KnownWordVectorization
+from keras_elmo.text.lexicon_vectorization import LexiconVectorization
 from keras_elmo.text.token_vectorization import TokenVectorization
 from keras_elmo.text.vectorization_of import vectorization_of
 from keras_elmo.text.word_vectorization import WordVectorization
@@ -14,6 +15,7 @@ from keras_elmo.text.word_vectors import read_word_vectors
 __all__ = [
     "CharacterVectorization",
     "KnownWordVectorization",
+    "LexiconVectorization",
     "Sentence",
     "TokenVectorization",
     "WordVectorization",

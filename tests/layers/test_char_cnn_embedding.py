@@ -10,7 +10,7 @@ from small_models import oracle_arguments
 import keras_elmo
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo.layers import char_cnn_embedding
+from keras_elmo.layers import character_cnn
 
 WORDS = ["a", "Hello", "", "naïve", "東京", "🙂", "long-long-word", "<S>"]
 
@@ -149,11 +149,11 @@ def test_bad_filters_are_named(filters):
 def test_fast_path_encodes_each_distinct_word_once(monkeypatch):
     layer = make_elmo().token_encoder
     seen = []
-    embed = layer._embed
+    encode = layer.encode
     monkeypatch.setattr(
         layer,
-        "_embed",
-        lambda rows, *more: seen.append(rows.shape[0]) or embed(rows, *more),
+        "encode",
+        lambda rows, *more: seen.append(rows.shape[0]) or encode(rows, *more),
     )
     ids = batch_to_ids([["the", "cat", "the"], ["a", "cat"]], 12)
     layer(ids)
@@ -178,7 +178,7 @@ def test_ends_of_any_length_and_ids_that_repeat(length, path_taken):
 )
 def test_fast_path_leaves_out_the_end_that_words_have_in_common(monkeypatch):
     seen = []
-    module = char_cnn_embedding
+    module = character_cnn
     look_up = module.embed_characters
     monkeypatch.setattr(
         module,

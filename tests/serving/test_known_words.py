@@ -152,6 +152,6 @@ def test_what_is_no_vocabulary(elmo, tmp_path):
         export_saved_model(elmo, tmp_path / "a", vocabulary="no_file.txt")
     ids = keras.Input((None, 12), dtype="int32")
     model = keras.Model(ids, keras.layers.Rescaling(2)(ids))
-    with pytest.raises(ValueError, match="must hold a `CharCNNEmbedding`"):
+    with pytest.raises(ValueError, match="such as a `CharCNNEmbedding`"):
         export_saved_model(model, tmp_path / "a", vocabulary=WORDS)
     assert list(tmp_path.iterdir()) == []

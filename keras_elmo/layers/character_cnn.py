@@ -1,0 +1,228 @@
+import keras
+from keras import ops
+
+from keras_elmo.layers.arguments import check_integer
+from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.highway import Highway
+from keras_elmo.ops.fast_paths import choose
+from keras_elmo.ops.fast_paths import map_distinct_rows
+from keras_elmo.ops.fast_paths import map_groups_by_length
+from keras_elmo.ops.fast_paths import varying_length
+from keras_elmo.ops.known_rows import looked_up
+
+_TRAINING_GROUPS = 8
+
+PAPER_FILTERS = (
+    (1, 32),
+    (2, 32),
+    (3, 64),
+    (4, 128),
+    (5, 256),
+    (6, 512),
+    (7, 1024),
+)
+
+
+class CharacterCNN(FreezableLayer):
+    """Base of the token encoders that read a word's characters.
+
+    ```
+    e = embeddings[ids]                                (chars, embedding_dim)
+    f_w = activation(max over positions(conv_w(e)) + bias_w)     for each width
+    x = highways(concatenate(f_1, f_2, ...))                       (filters,)
+    ```
+
+    Subclasses have a `token_shape`, check the ids in `check_ids`, make
+    the weights by `build_characters`, and go on from `encode_characters` in
+    `encode`.
+    """
+
+    def __init__(
+        self,
+        filters,
+        num_highways,
+        embedding_dim,
+        activation,
+        max_characters_per_token,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_integer("num_highways", num_highways, 0)
+        check_integer("embedding_dim", embedding_dim, 1)
+        check_integer("max_characters_per_token", max_characters_per_token, 3)
+        self.filters = _checked_filters(filters, max_characters_per_token)
+        self.num_highways = num_highways
+        self.embedding_dim = embedding_dim
+        self.activation = keras.activations.get(activation)
+        self.max_characters_per_token = max_characters_per_token
+        self.highways = [
+            Highway(dtype=self.dtype_policy, name=f"highway_{i}")
+            for i in range(num_highways)
+        ]
+        self._pass_on_trainable()
+        # Neither distinct words nor their padding have sizes that XLA knows.
+        self.supports_jit = keras.backend.backend() != "tensorflow"
+
+    @property
+    def num_filters(self):
+        """Total number of convolution filters."""
+        return sum(number for _, number in self.filters)
+
+    def check_ids(self, ids):
+        """Returns the ids, or raises `ValueError` if they are no tokens'."""
+        raise NotImplementedError
+
+    def encode(self, rows, training):
+        """From ids `(words, *token_shape)` to vectors `(words, dim)`."""
+        raise NotImplementedError
+
+    def build_characters(self, num_characters):
+        """Makes the weights, for ids from 1 to `num_characters`."""
+        # Row i is for id i + 1; id 0, padding, has no weights of its own.
+        self.embeddings = self.add_weight(
+            shape=(num_characters, self.embedding_dim),
+            initializer=keras.initializers.RandomUniform(-1.0, 1.0),
+            name="embeddings",
+        )
+        self.conv_kernels = []
+        self.conv_biases = []
+        for i, (width, number) in enumerate(self.filters):
+            kernel = self.add_weight(
+                shape=(width, self.embedding_dim, number),
+                initializer=self._conv_initializer(width),
+                name=f"conv_{i}_kernel",
+            )
+            bias = self.add_weight(
+                shape=(number,), initializer="zeros", name=f"conv_{i}_bias"
+            )
+            self.conv_kernels.append(kernel)
+            self.conv_biases.append(bias)
+        for highway in self.highways:
+            highway.build((None, self.num_filters))
+
+    def _conv_initializer(self, width):
+        if self.activation is keras.activations.relu:
+            return keras.initializers.RandomUniform(-0.05, 0.05)
+        deviation = (width * self.embedding_dim) ** -0.5
+        return keras.initializers.RandomNormal(stddev=deviation)
+
+    def call(self, inputs, training=None):
+        inputs = self.check_ids(inputs)
+        rows = ops.reshape(inputs, (-1, *self.token_shape))
+
+        def encode(rows):
+            return self.encode(rows, training)
+
+        vectors = map_distinct_rows(looked_up(self, encode), rows)
+        shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
+        return ops.reshape(vectors, shape)  # (..., projection)
+
+    def encode_characters(self, words, training):
+        """From ids `(words, chars)` to vectors `(words, filters)`."""
+        # In training, where the maxima cost most, short words are apart.
+        groups = _TRAINING_GROUPS if training else 1
+        x = map_groups_by_length(self._convolve, words, groups)
+        for highway in self.highways:
+            x = highway(x)
+        return x
+
+    def _convolve(self, words):
+        widest = max(width for width, _ in self.filters)
+        length = varying_length(words)
+        words = words[:, : length + widest]
+        x = embed_characters(words, self.embeddings)  # (words, chars, dim)
+        # Of the windows that lie in the constant end, one is enough.
+        x = choose(
+            length + widest <= self.max_characters_per_token,
+            lambda: convolve_and_pool(x, self.conv_kernels, length + 1),
+            lambda: convolve_and_pool(x, self.conv_kernels),
+        )
+        return self.activation(x + ops.concatenate(self.conv_biases))
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is not None:
+            return previous_mask
+        return ops.any(inputs, axis=-1)  # any id that is not 0
+
+    def compute_output_spec(self, inputs, training=None):
+        self.check_ids(inputs)
+        return super().compute_output_spec(inputs)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "filters": [list(pair) for pair in self.filters],
+            "num_highways": self.num_highways,
+            "embedding_dim": self.embedding_dim,
+            "activation": keras.activations.serialize(self.activation),
+            "max_characters_per_token": self.max_characters_per_token,
+        }
+
+
+def _checked_filters(filters, max_width):
+    filters = [tuple(pair) for pair in filters]
+    good = filters and all(
+        len(pair) == 2 and 1 <= pair[0] <= max_width and pair[1] >= 1
+        for pair in filters
+    )
+    if not good:
+        raise ValueError(
+            "`filters` must be pairs (width, number) of positive integers, no "
+            f"width above `max_characters_per_token`={max_width}. "
+            f"Received: filters={filters}"
+        )
+    return filters
+
+
+def embed_characters(words, embeddings):
+    """Looks up `words` (words, chars) -> (words, chars, embedding_dim).
+
+    Id 0 gives zeros, id i the row i - 1 of `embeddings`.
+    """
+    embeddings = ops.convert_to_tensor(embeddings)
+    table = ops.pad(embeddings, ((1, 0), (0, 0)))
+    # Keras counts a negative index from the end: send it out of range instead.
+    words = ops.where(words < 0, table.shape[0], words)
+    return ops.take(table, words, axis=0)
+
+
+def convolve_and_pool(x, kernels, positions=None):
+    """Unpadded convolutions of `x`, maximum over positions.
+
+    Args:
+        x: Tensor `(words, chars, dim)`.
+        kernels: List of tensors `(width, dim, number)`.
+        positions: How many windows of each width to look at, from the first on.
+            Defaults to all.
+
+    Returns:
+        Tensor `(words, sum of the numbers)`.
+    """
+    # With so few channels, a product of all windows is faster than `ops.conv`,
+    # and its gradient far more so.
+    if positions is not None:
+        widest = max(kernel.shape[0] for kernel in kernels)
+        shared = _shifted(x, widest, positions)
+    pooled = []
+    for kernel in kernels:
+        width, dim, number = kernel.shape
+        if positions is None:
+            count = ops.shape(x)[1] - width + 1
+            shifted = _shifted(x, width, count)
+        else:
+            count, shifted = positions, shared[:width]
+        windows = ops.concatenate(shifted, axis=-1)
+        kernel = ops.reshape(kernel, (width * dim, number))
+        convolved = ops.matmul(windows, kernel)  # (words * count, number)
+        convolved = ops.reshape(convolved, (-1, count, number))
+        pooled.append(ops.max(convolved, axis=1))
+    return ops.concatenate(pooled, axis=-1)
+
+
+def _shifted(x, width, count):
+    """The first, second, ... `width`-th element of `count` windows.
+
+    A list of tensors `(words * count, dim)`.
+    """
+    dim = x.shape[-1]
+    return [ops.reshape(x[:, i : i + count], (-1, dim)) for i in range(width)]

@@ -1,0 +1,191 @@
+import keras
+from keras import ops
+
+from keras_elmo.layers.arguments import check_integer
+from keras_elmo.layers.character_cnn import PAPER_FILTERS
+from keras_elmo.layers.character_cnn import CharacterCNN
+from keras_elmo.layers.initializers import fan_in_normal
+from keras_elmo.layers.initializers import for_large_matrix
+from keras_elmo.ops.ids import check_ids
+from keras_elmo.text.lexicon import Lexicon
+from keras_elmo.text.lexicon_vectorization import LexiconVectorization
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class LexiconEmbedding(CharacterCNN):
+    """Embeds words by listed characters, and by themselves if they are listed.
+
+    ```
+    e = embeddings[ids - 1]                            (chars, embedding_dim)
+    f_w = activation(max over positions(conv_w(e)) + bias_w)     for each width
+    x = highways(concatenate(f_1, f_2, ...))                       (filters,)
+    v = word_embeddings[word_id - 1]                     (word_embedding_dim,)
+    y = concatenate(v, x) @ projection_kernel + projection_bias
+    ```
+
+    The token encoder of ELMoForManyLangs' models. Their characters are Unicode
+    code points, of which each model has a list of its own. Without `words`
+    there is no `v`.
+
+    Args:
+        characters: List of distinct strings, each one code point; and among
+            them the special ones `<bos>`, `<eos>`, `<oov>`, `<pad>`, `<bow>`
+            and `<eow>`.
+        words: List of distinct strings, `<oov>` among them, or `None`.
+        projection_dim: Integer, size of a word's vector.
+        filters: Pairs `(width, number)`, one a convolution.
+        num_highways: Integer, number of `Highway` layers; may be 0.
+        embedding_dim: Integer, size of a character's vector.
+        word_embedding_dim: Integer, size of the vector `v` of a listed word.
+        activation: Activation of the convolutions; must not decrease anywhere,
+            as it is applied after the maximum.
+        max_characters_per_token: Integer, number of characters' ids a word, the
+            two marks of a word included.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: Integer tensor of shape `(..., max_characters_per_token)`, and
+            one wider with `words`, as `make_vectorization()` makes it.
+
+    Input shape:
+        `(..., max_characters_per_token)`, and one wider with `words`.
+
+    Output shape:
+        `(..., projection_dim)`.
+
+    Masking:
+        A word whose ids are all zero is padding: it is masked in the output,
+        where it holds some constant vector.
+
+    Raises:
+        ValueError: If a list lacks a special entry, or holds one twice; or the
+            ids are not integers, have another width, or lie out of range. In a
+            compiled function, where values cannot be looked at, the backend's
+            own lookup reports ids out of range.
+
+    Example:
+
+    >>> special = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+    >>> layer = LexiconEmbedding(
+    ...     [*special, "a", "b"], projection_dim=8, filters=[(1, 4), (2, 12)]
+    ... )
+    >>> ids = layer.make_vectorization().batch_to_ids([["a", "b", "ab"]])
+    >>> tuple(layer(ids).shape)
+    (1, 3, 8)
+
+    Reference:
+
+    - [Che et al., 2018](https://aclanthology.org/K18-2005)
+    - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
+    """
+
+    def __init__(
+        self,
+        characters,
+        words=None,
+        projection_dim=512,
+        filters=PAPER_FILTERS,
+        num_highways=2,
+        embedding_dim=50,
+        word_embedding_dim=100,
+        activation="relu",
+        max_characters_per_token=50,
+        **kwargs,
+    ):
+        super().__init__(
+            filters,
+            num_highways,
+            embedding_dim,
+            activation,
+            max_characters_per_token,
+            **kwargs,
+        )
+        check_integer("projection_dim", projection_dim, 1)
+        check_integer("word_embedding_dim", word_embedding_dim, 1)
+        self.projection_dim = projection_dim
+        self.word_embedding_dim = word_embedding_dim
+        # In an object of its own: Keras tracks what lists hold, one by one.
+        self._lexicon = Lexicon(characters, words, max_characters_per_token)
+
+    @property
+    def token_shape(self):
+        """Shape of one token's ids."""
+        return self._lexicon.token_shape
+
+    @property
+    def boundary_ids(self):
+        """The ids of `<bos>` and `<eos>`, an array `(2, *token_shape)`."""
+        return self._lexicon.ids_of_words([b"<bos>", b"<eos>"])
+
+    @property
+    def has_words(self):
+        """Whether listed words have a vector of their own."""
+        return self._lexicon.word_ids is not None
+
+    def make_vectorization(self):
+        """Returns the layer that turns words into this one's ids."""
+        return LexiconVectorization(**self._lexicon.config())
+
+    def build(self, input_shape):
+        self.build_characters(len(self._lexicon.character_ids))
+        features = self.num_filters
+        if self.has_words:
+            features += self.word_embedding_dim
+            self.word_embeddings = self.add_weight(
+                shape=(len(self._lexicon.word_ids), self.word_embedding_dim),
+                initializer=for_large_matrix(
+                    keras.initializers.RandomUniform(-0.25, 0.25)
+                ),
+                name="word_embeddings",
+            )
+        self.projection_kernel = self.add_weight(
+            shape=(features, self.projection_dim),
+            initializer=for_large_matrix(fan_in_normal()),
+            name="projection_kernel",
+        )
+        self.projection_bias = self.add_weight(
+            shape=(self.projection_dim,),
+            initializer="zeros",
+            name="projection_bias",
+        )
+
+    def check_ids(self, ids):
+        ids = check_ids(ids, self.token_shape, self._lexicon.num_ids, self.name)
+        if not self.has_words:
+            return ids
+        # The two lists are not of one size.
+        num_characters = len(self._lexicon.character_ids)
+        num_words = len(self._lexicon.word_ids)
+        characters, word = ids[..., :-1], ids[..., -1:]
+        return ops.concatenate(
+            [
+                check_ids(characters, (), num_characters + 1, self.name),
+                check_ids(word, (), num_words + 1, self.name),
+            ],
+            axis=-1,
+        )
+
+    def encode(self, rows, training):
+        width = self.max_characters_per_token
+        x = self.encode_characters(rows[:, :width], training)
+        if self.has_words:
+            ids = rows[:, -1]
+            # Keras counts a negative index from the end: send it out of range.
+            # Padding, id 0, may have any vector.
+            ids = ops.where(
+                ids < 0, len(self._lexicon.word_ids), ops.maximum(ids - 1, 0)
+            )
+            words = ops.take(self.word_embeddings, ids, axis=0)
+            x = ops.concatenate([words, x], axis=-1)
+        return ops.matmul(x, self.projection_kernel) + self.projection_bias
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.projection_dim)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            **self._lexicon.config(),
+            "projection_dim": self.projection_dim,
+            "word_embedding_dim": self.word_embedding_dim,
+        }
