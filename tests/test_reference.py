@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
+from keras_elmo import dump_token_embeddings
 from keras_elmo.bilm_variables import bilm_table
 
 SENTENCE_FILES = {
@@ -63,6 +64,44 @@ def test_stored_embeddings_of_first_sentences(shared, package):
             rtol=1e-5,
             atol=1e-6,
         )
+
+
+@pytest.mark.parametrize("unknown_words", ["characters", "unk", "error"])
+def test_token_embeddings_stand_for_characters(shared, unknown_words):
+    """A vocabulary that AllenNLP's package of the same model stores."""
+    folder = shared / "reference" / "allennlp"
+    texts = json.loads((folder / "sentences.json").read_text())
+    sentences = [s.split() for s in texts[0]]
+    elmo = load(
+        folder,
+        token_embeddings=folder / "elmo_token_embeddings.hdf5",
+        vocabulary=folder / "vocab_test.txt",
+        unknown_words=unknown_words,
+    )
+    vectorization = elmo.token_encoder.make_vectorization()
+    ids = vectorization.batch_to_ids(sentences)
+    known = ids[..., 0] if unknown_words == "characters" else ids
+    assert np.all((known > 0) == batch_to_ids(sentences).any(axis=-1))
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(elmo.all_layers(ids)),
+        ops.convert_to_numpy(load(folder).all_layers(batch_to_ids(sentences))),
+        atol=1e-6,
+        rtol=0,
+    )
+
+
+def test_token_embeddings_as_they_are_stored(shared, tmp_path):
+    folder = shared / "reference" / "allennlp"
+    path = tmp_path / "token_embeddings.hdf5"
+    dump_token_embeddings(load(folder), folder / "vocab_test.txt", path)
+    with (
+        h5py.File(path) as found,
+        h5py.File(folder / "elmo_token_embeddings.hdf5") as expected,
+    ):
+        assert list(found) == list(expected) == ["embedding"]
+        found, expected = found["embedding"], expected["embedding"]
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found[()], expected[()], atol=1e-6, rtol=0)
 
 
 def stored_gradients(folder):

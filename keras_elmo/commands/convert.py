@@ -11,10 +11,13 @@ from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.text.corpora import open_unpacked
+from keras_elmo.text.vocabulary import vocabulary_words
+from keras_elmo.token_embeddings import dump_token_embeddings
 
 _OPTIONS, _WEIGHTS = "options.json", "weights.hdf5"
 _SOFTMAX, _VOCABULARY = "softmax.hdf5", "vocab.txt"
-_BILM_FILES = (_OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY)
+_VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
+_BILM_FILES = _OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY, _VECTORS, _WORDS
 
 
 def run(arguments):
@@ -32,9 +35,11 @@ def run(arguments):
 
         def write(path):
             _write_files(path, files, arguments.dtype)
+            if arguments.token_embeddings:
+                _write_token_embeddings(path, arguments.token_embeddings)
 
         write_folder_atomically(folder, write, overwrite=replaces)
-        _print_summary(folder, "char_cnn" in files.options)
+        _print_summary(folder)
 
 
 def _write_preset(folder, arguments, replaces):
@@ -87,14 +92,25 @@ def _write_files(folder, files, dtype):
             shutil.copyfileobj(source, to)
 
 
-def _print_summary(folder, has_characters):
+def _write_token_embeddings(folder, vocabulary):
+    words = vocabulary_words(vocabulary)
+    elmo = ElmoLayer.from_bilm(folder)
+    dump_token_embeddings(elmo, words, os.path.join(folder, _VECTORS))
+    with open(os.path.join(folder, _WORDS), "wb") as file:
+        file.writelines(word + b"\n" for word in words)
+
+
+def _print_summary(folder):
     _print_files(folder, _BILM_FILES)
     names = os.listdir(folder)
     missing = [name for name in (_SOFTMAX, _VOCABULARY) if name not in names]
     if missing:
         print(f"MODEL has no {' and no '.join(missing)}: it predicts no words.")
-    if has_characters:
-        print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')
+    arguments = f'"{folder}"'
+    if _VECTORS in names:
+        files = (os.path.join(folder, name) for name in (_VECTORS, _WORDS))
+        arguments += ', token_embeddings="{}", vocabulary="{}"'.format(*files)
+    print(f"To use it: keras_elmo.ElmoLayer.from_bilm({arguments})")
 
 
 def _print_files(folder, names):

@@ -22,6 +22,7 @@ examples:
   keras-elmo convert bilm_tf_checkpoint my_elmo
   keras-elmo convert my_elmo my_small_files --dtype float16
   keras-elmo convert 178.zip my_vietnamese_elmo
+  keras-elmo convert my_elmo my_fast_elmo --token-embeddings words.txt
 """
 
 
@@ -46,6 +47,13 @@ def add_parser(commands, run):
         default="float32",
         help="in the files; float16 takes half the room, with three digits. "
         "Default: %(default)s",
+    )
+    add(
+        "--token-embeddings",
+        metavar="VOCABULARY",
+        help="write token_embeddings.hdf5, too: the vectors of the words of "
+        "this file, one a line, as bilm-tf's dump_token_embeddings does; and "
+        "the words, as token_vocab.txt",
     )
     add(
         "--overwrite",

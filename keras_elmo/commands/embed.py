@@ -8,6 +8,7 @@ from keras_elmo.commands.progress import CorpusProgress
 from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.embedding.corpus_job import embed_corpus
 from keras_elmo.formats.embedding_files import guess_layout
+from keras_elmo.formats.fingerprint import file_digest
 from keras_elmo.text.corpora import guess_format
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.cropped_words import CroppedWords
@@ -18,13 +19,15 @@ SHOWN_CROPPED_WORDS = 20
 def run(arguments):
     """Runs `keras-elmo embed`."""
     layout = arguments.layout or guess_layout(arguments.output)
-    model = find_model(*_model_files(arguments))
+    words = _words(arguments)
+    model = find_model(*_model_files(arguments), **words)
     cropped = CroppedWords(model.vectorization())
     settings = {
         "model": model.fingerprint(),
         "layers": arguments.layers,
         "compute_dtype": arguments.compute_dtype,
         "format": arguments.format or guess_format(arguments.input),
+        **{name: file_digest(path) for name, path in words.items()},
     }
     with CorpusProgress(arguments.quiet).shown() as progress:
         counts = embed_corpus(
@@ -54,6 +57,15 @@ def _model_files(arguments):
     if arguments.model or not both:
         raise ValueError("Pass --model, or --options and --weights together.")
     return arguments.options, arguments.weights
+
+
+def _words(arguments):
+    """Returns what `from_bilm` is told of words that are looked up."""
+    words = {
+        "token_embeddings": arguments.token_embeddings,
+        "vocabulary": arguments.vocabulary,
+    }
+    return {name: path for name, path in words.items() if path}
 
 
 def _sentences(arguments, progress, cropped):

@@ -56,6 +56,19 @@ def add_parser(commands, run):
     add("--options", metavar="FILE", help="in place of --model, its two files")
     add("--weights", metavar="FILE", help="goes with --options")
     add(
+        "--token-embeddings",
+        metavar="FILE",
+        help="vectors of a vocabulary's words, as keras-elmo convert writes "
+        "them, to look up in place of running the character CNN; goes with "
+        "--vocabulary. Other words are read by their characters",
+    )
+    add(
+        "--vocabulary",
+        metavar="FILE",
+        help="the words of --token-embeddings, or of a model with word input "
+        "(by default its vocab.txt), one a line",
+    )
+    add(
         "--layers",
         type=_layers,
         default="all",

@@ -14,20 +14,35 @@ from keras_elmo.formats.fingerprint import files_fingerprint
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.text.character_vectorization import CharacterVectorization
+from keras_elmo.text.known_word_vectorization import KnownWordVectorization
 from keras_elmo.text.vectorization_of import vectorization_of
+from keras_elmo.text.vocabulary import vocabulary_words
 
 
-def find_model(path, weights=None):
+def find_model(path, weights=None, **words):
     """Returns the model of a path, or of the paths of its two files.
 
-    It has three methods: `vectorization()`, `fingerprint()` and `load(dtype)`,
-    which returns the `ElmoLayer`.
+    It has three methods: `vectorization()`, which is `None` if no word is too
+    long; `fingerprint()`; and `load(dtype)`, which returns the `ElmoLayer`.
+
+    Args:
+        path: Path of a model, or of its options file.
+        weights: Path of the weight file, if `path` is that of the options.
+        **words: Paths, `token_embeddings` and `vocabulary`, as for
+            `ElmoLayer.from_bilm`.
     """
-    if weights is None and formats.is_many_langs(path):
-        return _ManyLangs(path)
-    if weights is None and _is_preset_folder(path):
-        return _PresetFolder(path)
-    return _Bilm(path, weights)
+    for is_kind, kind in (
+        (formats.is_many_langs, _ManyLangs),
+        (_is_preset_folder, _PresetFolder),
+    ):
+        if weights is None and is_kind(path):
+            if words:
+                raise ValueError(
+                    f"{' and '.join(sorted(words))} go with the files of a "
+                    f"bilm-tf model. Received: '{path}', which has its own"
+                )
+            return kind(path)
+    return _Bilm(path, weights, words)
 
 
 def _is_preset_folder(path):
@@ -37,19 +52,28 @@ def _is_preset_folder(path):
 
 
 class _Bilm:
-    def __init__(self, options, weights):
+    def __init__(self, options, weights, words):
         self._paths = (options, weights)
+        self._words = words
 
     def vectorization(self):
         with formats.open_bilm(*self._paths) as files:
-            token_encoder, _ = formats.parse_options(files.read_options())
-        return CharacterVectorization(token_encoder["max_characters_per_token"])
+            options = formats.parse_language_model_options(
+                files.read_options(), files.options_label
+            )
+        if options.is_word_input:
+            return None  # Nothing is cropped.
+        width = options.token_encoder["max_characters_per_token"]
+        if len(self._words) == 2:
+            words = vocabulary_words(self._words["vocabulary"])
+            return KnownWordVectorization(words, width)
+        return CharacterVectorization(width)
 
     def fingerprint(self):
         return bilm_fingerprint(*self._paths)
 
     def load(self, dtype):
-        return ElmoLayer.from_bilm(*self._paths, dtype=dtype)
+        return ElmoLayer.from_bilm(*self._paths, **self._words, dtype=dtype)
 
 
 class _ManyLangs:

@@ -34,6 +34,11 @@ def files_fingerprint(folder, names):
     return digest.hexdigest()[:16]
 
 
+def file_digest(path):
+    """Returns a digest of a file, 16 hex digits."""
+    return _digest(path).hex()[:16]
+
+
 def _digest(file):
     if hasattr(file, "read"):
         return hashlib.file_digest(file, "sha256").digest()

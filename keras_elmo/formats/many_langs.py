@@ -7,6 +7,7 @@ They are `config.json`, which names a second file with the sizes; the lists
 
 import contextlib
 import io
+import math
 import os
 import posixpath
 import zipfile
@@ -21,6 +22,9 @@ from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
 from keras_elmo.formats.bilm_files import fetch
 from keras_elmo.formats.bilm_files import parse_json
+from keras_elmo.formats.bilm_shapes import bilm_shapes
+from keras_elmo.formats.option_section import MOST_CHARACTERS
+from keras_elmo.formats.option_section import MOST_LAYERS
 from keras_elmo.formats.option_section import OptionSection
 from keras_elmo.formats.torch_state_dicts import read_state_dict
 
@@ -112,6 +116,9 @@ class _Folder:
     def label(self, name):
         return os.path.join(self.path, name)
 
+    def size(self, name):
+        return os.path.getsize(self.label(name)) if name in self else 0
+
     def read(self, name):
         if name not in self:
             raise FileNotFoundError(f"There is no file '{self.label(name)}'.")
@@ -137,6 +144,12 @@ class _Zip:
     def label(self, name):
         return posixpath.join(self._path, self._root, name)
 
+    def size(self, name):
+        if name not in self:
+            return 0
+        name = posixpath.join(self._root, name)
+        return self._archive.getinfo(name).file_size
+
     def read(self, name):
         if name not in self:
             raise FileNotFoundError(f"There is no file '{self.label(name)}'.")
@@ -145,10 +158,8 @@ class _Zip:
 
 
 def _parse(files):
-    sizes = OptionSection(_read_sizes(files))
-    encoder = _parse_encoder(sizes.section("encoder"))
-    token_encoder = _parse_token_embedder(sizes.section("token_embedder"))
-    token_encoder["projection_dim"] = encoder["projection_dim"]
+    token_encoder, encoder = _parse_sizes(*_read_sizes(files))
+    _check_sizes(files, token_encoder, encoder)
     token_encoder["characters"] = _read_lexicon(files, _CHARACTERS)
     token_encoder["words"] = None
     if token_encoder["word_embedding_dim"]:
@@ -163,8 +174,22 @@ def _parse(files):
     return ManyLangsFiles(token_encoder, encoder, read)
 
 
+def _check_sizes(files, token_encoder, encoder):
+    """Raises `ValueError` if the files cannot hold as many numbers."""
+    shapes = bilm_shapes(token_encoder, encoder).items()
+    # Of characters there may be fewer.
+    numbers = sum(math.prod(s) for key, s in shapes if key != "char_embed")
+    stored = sum(map(files.size, (_TOKEN_EMBEDDER, _ENCODER)))
+    if numbers > stored:
+        raise ValueError(
+            f"The files '{files.label(_TOKEN_EMBEDDER)}' and '{_ENCODER}' are "
+            f"too small for a model of these sizes, {numbers:,} numbers. "
+            f"Received: {stored:,} bytes"
+        )
+
+
 def _read_sizes(files):
-    """Returns the content of the file that `config_path` names."""
+    """Returns the content of the file that `config_path` names, and its label."""
     config = _read_object(files, _CONFIG)
     path = config.get("config_path")
     if not isinstance(path, str):
@@ -175,8 +200,8 @@ def _read_sizes(files):
     # It is from where the model was trained. Nothing out of the model is read.
     for name in (posixpath.normpath(path), posixpath.basename(path)):
         if not name.startswith(("/", "..")) and name in files:
-            return _read_object(files, name)
-    return _STANDARD
+            return _read_object(files, name), files.label(name)
+    return _STANDARD, files.label(_CONFIG)
 
 
 def _read_object(files, name):
@@ -188,6 +213,18 @@ def _read_object(files, name):
             f"Received: {type(found).__name__}"
         )
     return found
+
+
+def _parse_sizes(content, label):
+    """Returns arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
+    sizes = OptionSection(content)
+    try:
+        encoder = _parse_encoder(sizes.section("encoder"))
+        token_encoder = _parse_token_embedder(sizes.section("token_embedder"))
+    except ValueError as error:
+        raise ValueError(f"The file '{label}': {error}") from error
+    token_encoder["projection_dim"] = encoder["projection_dim"]
+    return token_encoder, encoder
 
 
 def _parse_encoder(section):
@@ -208,7 +245,7 @@ def _parse_encoder(section):
     return {
         "units": units,
         "projection_dim": projection_dim,
-        "num_layers": section.integer("n_layers", 1),
+        "num_layers": section.integer("n_layers", 1, high=MOST_LAYERS),
         "cell_clip": section.limit("cell_clip"),
         "proj_clip": section.limit("proj_clip"),
         "use_skip_connections": True,
@@ -217,10 +254,12 @@ def _parse_encoder(section):
 
 def _parse_token_embedder(section):
     section.one_of("name", ("cnn",))
-    max_characters = section.integer("max_characters_per_token", 3)
+    max_characters = section.integer(
+        "max_characters_per_token", 3, high=MOST_CHARACTERS
+    )
     return {
         "filters": section.filters("filters", max_characters),
-        "num_highways": section.integer("n_highway", 0),
+        "num_highways": section.integer("n_highway", 0, high=MOST_LAYERS),
         "embedding_dim": section.integer("char_dim", 1),
         "word_embedding_dim": section.integer("word_dim", 0, default=0),
         "activation": section.one_of("activation", ("relu", "tanh")),

@@ -1,4 +1,4 @@
-"""What any model answers that starts from character ids."""
+"""What any model answers that starts from the ids of words."""
 
 import collections
 
@@ -14,7 +14,8 @@ class ModelOutputs:
 
     Args:
         model: A Keras model with one input, character ids `(batch, time,
-            chars)`.
+            chars)` or those of another token encoder, `(batch, time,
+            *token_shape)`.
         labels: Mapping from the name of an output to the names of its labels.
 
     Raises:
@@ -32,12 +33,12 @@ class ModelOutputs:
             )
         inputs = getattr(model, "inputs", None)
         if inputs is None:  # A subclassed model tells no shapes.
-            shape, dtype = (None, None, None), "int32"
+            shape, dtype = (None, None, ...), "int32"
         elif len(inputs) == 1:
             shape, dtype = inputs[0].shape, inputs[0].dtype
         else:
             self._fail(f"{len(inputs)} inputs")
-        if len(shape) != 3 or dtype not in ("int32", "int64"):
+        if len(shape) not in (2, 3) or dtype not in ("int32", "int64"):
             self._fail(f"an input of shape={tuple(shape)}, dtype={dtype}")
         if shape[1] is not None:
             raise ValueError(
@@ -45,15 +46,15 @@ class ModelOutputs:
                 "input of shape (None, chars). "
                 f"Received: an input of shape={tuple(shape)}"
             )
-        self.vectorization = self._vectorization_of_ids(shape[2])
         self._dtype = dtype
+        self.vectorization = self._vectorization_of_ids(shape[2:])
         self._labels = LabelNames({**self._tag_names(), **(labels or {})})
 
     def __call__(self, ids):
         """Returns a dictionary of the model's outputs, and of their labels.
 
         Args:
-            ids: int32 tensor `(batch, time, chars)`.
+            ids: int32 tensor `(batch, time, *token_shape)`.
         """
         inputs = ops.cast(ids, self._dtype)
         structure = getattr(self._model, "input", None)
@@ -93,32 +94,58 @@ class ModelOutputs:
             names = [f"output_{i}" for i in range(len(outputs))]
         return dict(zip(names, outputs))
 
-    def _vectorization_of_ids(self, width):
-        """The one of the token encoders that read ids of this width."""
+    def _vectorization_of_ids(self, token_shape):
+        """The one of the token encoders that read ids of this shape.
+
+        A size may be `None`, and a shape `(...,)`: not known.
+        """
+        layers = self._model._flatten_layers()
+        readers = [x for x in layers if hasattr(x, "make_vectorization")]
+        parts = {
+            id(part)
+            for x in readers
+            for part in x._flatten_layers(include_self=False)
+        }
+        readers = [x for x in readers if id(x) not in parts]
+        if None in token_shape or ... in token_shape:
+            shapes = {_token_shape(x) for x in readers}
+            if len(shapes) != 1:
+                self._fail(
+                    "an input that does not tell its ids, and token encoders "
+                    f"of {sorted(shapes) or 'no'} ids"
+                )
+            token_shape = shapes.pop()
         found = [
-            layer.make_vectorization()
-            for layer in self._model._flatten_layers()
-            if hasattr(layer, "make_vectorization")
+            x.make_vectorization()
+            for x in readers
+            if _token_shape(x) == tuple(token_shape)
         ]
-        if width is None and len({v.token_shape for v in found}) != 1:
+        if not found and len(token_shape) == 1:
+            return CharacterVectorization(*token_shape)
+        if not found:
             self._fail(
-                "an input that does not tell `chars`, and token encoders of "
-                f"{sorted({v.token_shape for v in found}) or 'no'} ids"
+                f"an input of shape=(None, None), dtype={self._dtype}, and no "
+                "token encoder that tells which words these are"
             )
-        fitting = [v for v in found if width in (None, *v.token_shape)]
-        if not fitting:
-            return CharacterVectorization(width)
-        if any(not _are_alike(v, fitting[0]) for v in fitting):
+        if any(not _are_alike(v, found[0]) for v in found):
             self._fail("token encoders that make different ids of words")
-        return fitting[0]
+        return found[0]
 
     def _fail(self, received):
         raise ValueError(
             "The model must have one input, character ids of shape (batch, "
             "time, chars), such as "
-            '`keras.Input((None, 50), dtype="int32")`. '
+            '`keras.Input((None, 50), dtype="int32")`, or the ids of another '
+            "token encoder. "
             f"Received: model '{self._model.name}' with {received}"
         )
+
+
+def _token_shape(token_encoder):
+    shape = getattr(token_encoder, "token_shape", None)
+    if shape is None:
+        return token_encoder.make_vectorization().token_shape
+    return tuple(shape)
 
 
 def _are_alike(*vectorizations):

@@ -2,7 +2,8 @@ class CroppedWords:
     """Counts the words of a corpus that are too long for the model.
 
     Args:
-        vectorization: The model's `WordVectorization`.
+        vectorization: The model's `WordVectorization`, or `None` if it crops
+            no words.
         max_words: Integer, the most distinct words to count one by one; those
             that come later are counted in `total` alone.
     """
@@ -15,6 +16,8 @@ class CroppedWords:
 
     def add(self, index, tokens):
         """Takes in a sentence; returns its cropped `(token index, word)`."""
+        if self._vectorization is None:
+            return []
         cropped = [
             (i, word)
             for _, i, word in self._vectorization.find_cropped_words([tokens])

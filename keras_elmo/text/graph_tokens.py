@@ -72,7 +72,7 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
         ),
     ]
     with tf.control_dependencies([check for check in checks if check]):
-        return tf.cast(lengths, tf.int32)
+        return tf.identity(tf.cast(lengths, tf.int32))
 
 
 def token_mask(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
@@ -95,12 +95,10 @@ def token_ids(
     Returns:
         int32 tensor `(batch, time, *token_shape)`, zero at padding.
     """
-    ids = ids_in_graph(tf.reshape(tokens, [-1]))
-    token_shape = ids.shape[1:]
-    ids = tf.reshape(ids, [*tf.unstack(tf.shape(tokens)), *token_shape])
     mask = token_mask(tokens, lengths)
-    for _ in token_shape:
-        mask = mask[..., None]
-    return tf.ensure_shape(
-        tf.where(mask, ids, 0), [*tokens.shape, *token_shape]
-    )
+    # Padding is no word, and may be one that cannot be encoded.
+    ids = ids_in_graph(tf.boolean_mask(tokens, mask))  # (n, *token_shape)
+    token_shape = ids.shape[1:]
+    shape = tf.concat([tf.shape(tokens), token_shape], axis=0)
+    ids = tf.scatter_nd(tf.where(mask), ids, tf.cast(shape, tf.int64))
+    return tf.ensure_shape(ids, [*tokens.shape, *token_shape])

@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 
-from keras_elmo.text.character_vectorization import CharacterVectorization
+from keras_elmo.text import character_ids
 from keras_elmo.text.word_table import WordTable
 from keras_elmo.text.word_vectorization import WordVectorization
 
@@ -50,45 +50,52 @@ class KnownWordVectorization(WordVectorization):
     def __init__(self, vocabulary, max_characters_per_token=50, **kwargs):
         super().__init__(**kwargs)
         self._table = WordTable.of(vocabulary)
-        self._characters = CharacterVectorization(max_characters_per_token)
+        self.max_characters_per_token = character_ids.checked_width(
+            max_characters_per_token
+        )
 
     @property
     def token_shape(self):
-        return (1 + self._characters.max_characters_per_token,)
+        return (1 + self.max_characters_per_token,)
 
     @property
     def num_ids(self):
-        return max(len(self._table) + 1, self._characters.num_ids)
+        return max(len(self._table) + 1, character_ids.NUM_IDS)
 
     @property
     def boundary_words(self):
-        return self._characters.boundary_words
+        return b"<S>", b"</S>"
 
     def ids_of_words(self, words):
         ids = np.zeros((len(words), *self.token_shape), "int32")
         ids[:, 0] = [self._table.id(word, 0) for word in words]
         unknown = np.flatnonzero(ids[:, 0] == 0)
-        ids[unknown, 1:] = self._characters.ids_of_words(
-            [words[i] for i in unknown]
+        ids[unknown, 1:] = character_ids.ids_of_words(
+            [words[i] for i in unknown], self.max_characters_per_token
         )
         return ids
 
     def ids_in_graph(self, words):
         import tensorflow as tf
 
+        from keras_elmo.text.graph_character_ids import character_ids_in_graph
+
         numbers = self._table.look_up(words)[:, None]  # (n, 1)
-        characters = self._characters.ids_in_graph(words)
+        characters = character_ids_in_graph(
+            words, self.max_characters_per_token
+        )
         characters = tf.where(numbers > 0, 0, characters)  # (n, chars)
         return tf.concat([numbers, characters], axis=1)
 
     def is_cropped(self, word):
-        return not self._table.id(word) and self._characters.is_cropped(word)
+        width = self.max_characters_per_token
+        return not self._table.id(word) and character_ids.is_cropped(
+            word, width
+        )
 
     def get_config(self):
         return {
             **super().get_config(),
             "vocabulary": self._table.as_strings(),
-            "max_characters_per_token": (
-                self._characters.max_characters_per_token
-            ),
+            "max_characters_per_token": self.max_characters_per_token,
         }

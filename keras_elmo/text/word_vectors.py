@@ -21,7 +21,7 @@ def read_word_vectors(
     limit: int | None = None,
     errors: str = "strict",
 ) -> tuple[list[str], np.ndarray]:
-    """Reads vectors of words, as GloVe, word2vec and fastText write them.
+    r"""Reads vectors of words, as GloVe, word2vec and fastText write them.
 
     - GloVe's text: a line a word, the word and its numbers apart by spaces. A
       word may have spaces of its own.

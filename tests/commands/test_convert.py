@@ -126,9 +126,47 @@ def test_a_model_of_words(capsys, tmp_path, monkeypatch):
     pathlib.Path("words/vocab.txt").write_text("<S>\n</S>\n<UNK>\na\nb\n")
     pathlib.Path("text.txt").write_text("a b\nb a a\n")
     convert("words", "copy")
-    assert "ElmoLayer" not in capsys.readouterr().out
+    told = 'To use it: keras_elmo.ElmoLayer.from_bilm("copy")'
+    assert capsys.readouterr().out.splitlines()[-1] == told
+    embedder = keras_elmo.ElmoEmbedder.from_bilm("copy")
+    # `<UNK>` stands for the word that is not there.
+    found = embedder.embed_batch([["a", "c"], ["a", "<UNK>"]])
+    np.testing.assert_array_equal(found[0], found[1])
     copied = perplexity("copy", "text.txt", capsys)
     assert copied == perplexity("words", "text.txt", capsys)
+
+
+def test_the_vectors_of_a_vocabulary(checkpoint, capsys):
+    words = [b"<S>", b"</S>", b"<UNK>", b"The", b"\xff", b"dog"]
+    pathlib.Path("words.txt").write_bytes(b"\n".join(words))
+    convert(checkpoint, "model", "--token-embeddings", "words.txt")
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert told == (
+        'To use it: keras_elmo.ElmoLayer.from_bilm("model", '
+        'token_embeddings="model/token_embeddings.hdf5", '
+        'vocabulary="model/token_vocab.txt")'
+    )
+    known = pathlib.Path("model/token_vocab.txt").read_bytes()
+    assert known == b"\n".join(words) + b"\n"
+    with h5py.File("model/token_embeddings.hdf5") as file:
+        assert list(file) == ["embedding"]
+        assert file["embedding"].shape == (6, 32)
+        assert file["embedding"].dtype == "float32"
+    elmo = eval(told.removeprefix("To use it: "))
+    sentences = [["The", "cat", "\udcff", "."], [b"\xff", "dog"]]
+    expected = keras_elmo.ElmoEmbedder.from_bilm("model")
+    found = keras_elmo.ElmoEmbedder(elmo).embed_batch(sentences)
+    for a, b in zip(found, expected.embed_batch(sentences)):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    text = checkpoint / "heldout.txt"
+    arguments = ["--model", "model", "--layers", "top", "--quiet"]
+    assert main(["embed", str(text), "a.hdf5", *arguments]) == 0
+    arguments += ["--token-embeddings", "model/token_embeddings.hdf5"]
+    arguments += ["--vocabulary", "model/token_vocab.txt"]
+    assert main(["embed", str(text), "b.hdf5", *arguments]) == 0
+    with h5py.File("a.hdf5") as a, h5py.File("b.hdf5") as b:
+        assert set(a) == set(b)
+        np.testing.assert_allclose(b["0"][()], a["0"][()], atol=2e-6)
 
 
 def test_a_folder_is_written_whole_or_not_at_all(
@@ -162,7 +200,8 @@ def test_errors(checkpoint, capsys):
         (
             (checkpoint, "full", "--overwrite"),
             "nothing but a model's files, ['options.json', 'softmax.hdf5', "
-            "'vocab.txt', 'weights.hdf5']. Received: 'full' with ['notes.txt']",
+            "'token_embeddings.hdf5', 'token_vocab.txt', 'vocab.txt', "
+            "'weights.hdf5']. Received: 'full' with ['notes.txt']",
         ),
         (
             (checkpoint, "file", "--overwrite"),

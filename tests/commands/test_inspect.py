@@ -78,6 +78,14 @@ def test_vectors_are_written_and_verified(model, capsys):
     assert "of the shape (2, 7, 12), there (3, 7, 12)" in told
 
 
+def test_vectors_of_a_model_of_many_langs(shared, tmp_path, capsys):
+    path = str(shared / "reference/elmo_for_many_langs/char_and_word")
+    vectors = str(tmp_path / "vectors.npz")
+    inspect(capsys, path, "--vectors", vectors)
+    told = inspect(capsys, path, "--verify", vectors)
+    assert "The vectors are those of" in told
+
+
 def test_vectors_that_cannot_be_had(model, capsys):
     for arguments, told in [
         ((model, "--verify", "nowhere.npz"), "--verify must be a file that"),

@@ -314,6 +314,9 @@ def test_a_model_of_many_langs_without_a_part(shared, tmp_path):
     path = tmp_path / "many"
     shutil.copytree(shared / "reference/elmo_for_many_langs/char_only", path)
     path.chmod(0o755)
+    shutil.make_archive(tmp_path / "zipped", "zip", path)
+    zipped = str(tmp_path / "zipped.zip")
+    assert good(zipped).loader == ("from_many_langs", zipped)
     (path / "char.dic").unlink()
     assert "Missing beside the rest: ['char.dic']" in bad(path)[1]
 

@@ -15,6 +15,10 @@ class Custom(keras.layers.Layer):
     token_shape = (7,)
 
 
+class OfNumbers(keras.layers.Layer):
+    token_shape = ()
+
+
 @pytest.mark.parametrize(
     ("encoder", "width"),
     [(CharCNNEmbedding(max_characters_per_token=9), 9), (Custom(), 7)],
@@ -54,6 +58,8 @@ def test_cropped_words_are_those_of_find_cropped_words():
 
 def test_a_token_encoder_that_reads_no_words():
     with pytest.raises(ValueError, match=r"must say how they become its ids"):
+        vectorization_of(OfNumbers())
+    with pytest.raises(ValueError, match="pass it `vocabulary`"):
         vectorization_of(TokenEmbedding(9, 6))
     with pytest.raises(ValueError, match=r"`make_vectorization`.*Received: "):
         vectorization_of(keras.layers.Dense(3))

@@ -66,14 +66,6 @@ def _as_archive(finding, folder, path):
     finding.problems = [renamed(problem) for problem in finding.problems]
     finding.facts["size"] = size_of(os.path.getsize(path))
     finding.loader = tuple(map(renamed, finding.loader))
-    if not finding.loader and finding.uses and not finding.problems:
-        finding.uses = [
-            *finding.uses,
-            "Unpack it first, if a folder is needed.",
-        ]
-    if finding.loader[:1] == ("from_many_langs",):
-        finding.uses = ["Unpack it first.", *finding.uses]
-        finding.loader = ()
     return finding
 
 

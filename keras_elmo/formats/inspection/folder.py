@@ -15,6 +15,7 @@ from keras_elmo.formats.inspection.finding import size_of
 from keras_elmo.formats.inspection.hdf5_file import add_bilm_uses
 from keras_elmo.formats.inspection.saved_model import inspect_saved_model
 from keras_elmo.formats.inspection.text_file import add_vocabulary
+from keras_elmo.formats.many_langs import open_many_langs
 from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
@@ -163,7 +164,18 @@ def _many_langs(path, names):
         damage = tell_damage(file)
         if damage is not None:
             finding.problems.append(f"{name} {damage}")
-    if not finding.problems:
+    if finding.problems:
+        return finding
+    try:
+        with open_many_langs(path) as files:
+            sizes = files.encoder
+    except (ValueError, OSError) as error:
+        finding.problems.append(str(error))
+    else:
+        finding.facts["LSTMs"] = (
+            f"{sizes['num_layers']} layers in each direction, "
+            f"{sizes['units']:,} units, projection {sizes['projection_dim']}"
+        )
         finding.loader = ("from_many_langs", path)
         finding.uses.append(f'keras_elmo.ElmoLayer.from_many_langs("{path}")')
     return finding

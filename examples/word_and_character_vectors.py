@@ -1,0 +1,148 @@
+"""Tags words by their ELMo vector beside a vector that was trained elsewhere.
+
+    python examples/word_and_character_vectors.py
+    python examples/word_and_character_vectors.py --elmo original \\
+        --vectors glove.6B.100d.txt
+
+ELMo knows a word's letters and its sentence, and vectors of words (GloVe,
+word2vec or fastText; text or binary) know more texts than any biLM has read.
+Both are frozen here and laid side by side; a BiLSTM reads them. Strings go into
+the model, so that the saved one needs nothing beside it.
+
+Without --vectors, random ones stand in for a file. The sentences are a few in
+Chinese, with the names that the Chinese Treebank has for parts of speech.
+TensorFlow's backend only, as the model takes strings.
+"""
+
+import argparse
+import os
+import tempfile
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import keras_elmo
+
+TAGGED = """\
+我/PN 今天/NT 去/VV 天津/NR 上学/VV
+他/PN 昨天/NT 去/VV 北京/NR
+我/PN 明天/NT 上学/VV
+她/PN 今天/NT 来/VV 上海/NR
+他/PN 来/VV 天津/NR 上学/VV
+北京/NR 明天/NT 下雨/VV"""
+SENTENCE = "我 今天 去 天津 上学"
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--elmo", default="english_tiny", help="preset's name or folder; "
+        "default: english_tiny, which is in the package")  # fmt: skip
+    add("--vectors", help="file of word vectors")
+    add("--limit", type=int, help="how many of its words to read")
+    add("--epochs", type=int, default=40, help="default: 40")
+    add("--seed", type=int, default=0, help="default: 0")
+    add("--save", help="file to write the trained model to, .keras")
+    options = parser.parse_args(argv)
+
+    keras.utils.set_random_seed(options.seed)
+    pairs = [
+        [token.split("/") for token in line.split()]
+        for line in TAGGED.splitlines()
+    ]
+    tags = sorted({tag for sentence in pairs for _, tag in sentence})
+    if options.vectors:
+        words, vectors = keras_elmo.read_word_vectors(
+            options.vectors, limit=options.limit
+        )
+    else:
+        words, vectors = stand_in({word for s in pairs for word, _ in s})
+    print(f"{len(words):,} words have vectors, {vectors.shape[1]} wide.")
+
+    elmo = keras_elmo.ElmoLayer.from_preset(options.elmo)
+    model = build(elmo, words, vectors, len(tags))
+    model.compile("adam", "sparse_categorical_crossentropy")
+    x = padded([[word for word, _ in s] for s in pairs])
+    y = np.zeros(x.shape, "int32")
+    for i, sentence in enumerate(pairs):
+        y[i, : len(sentence)] = [tags.index(tag) for _, tag in sentence]
+    model.fit(x, y, epochs=options.epochs, verbose=0)
+
+    tokens = padded([SENTENCE.split()])
+    for layer in ("elmo", "word_vectors", "side_by_side", "bilstm"):
+        part = keras.Model(model.input, model.get_layer(layer).output)
+        print(f"{layer:12}  {tuple(part(tokens).shape)}")
+    best = np.argmax(model(tokens)[0], axis=-1)
+    found = zip(SENTENCE.split(), best)
+    print(" ".join(f"{word}/{tags[tag]}" for word, tag in found))
+    if options.save:
+        model.save(options.save)
+
+
+def build(elmo, words, vectors, num_tags, units=64):
+    """A tagger of words by ELMo and by vectors that were trained elsewhere.
+
+    Args:
+        elmo: An `ElmoLayer`; the model calls it `elmo` whatever its name.
+        words: List of strings, the words that have vectors.
+        vectors: Array `(words, dim)`.
+        num_tags: Integer.
+        units: Integer, of the LSTM of each direction.
+
+    Returns:
+        A model from tokens, strings `(batch, time)` padded with "", to the
+        probabilities of tags `(batch, time, num_tags)`.
+    """
+    tokens = keras.Input((None,), dtype="string", name="tokens")
+    vectorization = elmo.token_encoder.make_vectorization()
+    from_characters = keras.layers.Identity(name="elmo")(
+        elmo(vectorization(tokens))
+    )  # (batch, time, 2 * projection)
+
+    # 0 is padding, 1 any word without a vector, which gets their mean.
+    numbers = keras.layers.StringLookup(vocabulary=words, mask_token="")
+    table = np.concatenate(
+        [np.zeros_like(vectors[:1]), vectors.mean(0, keepdims=True), vectors]
+    )
+    embedding = keras.layers.Embedding(
+        *table.shape, mask_zero=True, trainable=False, name="word_vectors"
+    )
+    embedding.build()
+    embedding.set_weights([table])
+    from_words = embedding(numbers(tokens))  # (batch, time, dim)
+
+    x = keras.layers.Concatenate(name="side_by_side")(
+        [from_words, from_characters]
+    )
+    lstm = keras.layers.LSTM(units, return_sequences=True)
+    x = keras.layers.Bidirectional(lstm, name="bilstm")(x)
+    outputs = keras.layers.Dense(num_tags, "softmax", name="tags")(x)
+    return keras.Model(tokens, outputs)
+
+
+def padded(sentences):
+    """Lists of words as a string tensor `(batch, time)`, padded with ""."""
+    return tf.ragged.constant(sentences, dtype=tf.string).to_tensor("")
+
+
+def stand_in(words, dim=100):
+    """Writes random vectors to a file of word2vec's, and reads it again."""
+    generator = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "vectors.bin")
+        with open(path, "wb") as file:
+            file.write(f"{len(words)} {dim}\n".encode())
+            for word in sorted(words):
+                vector = generator.normal(size=dim).astype("<f4")
+                file.write(word.encode() + b" " + vector.tobytes() + b"\n")
+        return keras_elmo.read_word_vectors(path)
+
+
+if __name__ == "__main__":
+    main()

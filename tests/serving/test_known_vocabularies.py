@@ -1,0 +1,91 @@
+"""Exported models whose words are looked up in a vocabulary."""
+
+import keras
+import numpy as np
+import pytest
+from serving.answers import as_float32
+from serving.answers import check
+from serving.answers import hub_answer
+from serving.answers import padded
+from small_models import make_elmo
+
+from keras_elmo import ElmoLayer
+from keras_elmo import dump_token_embeddings
+from keras_elmo import export_saved_model
+from keras_elmo import save_bilm_weights
+
+WORDS = ["the", "<S>", "cat", "<UNK>", "</S>", "é"]
+SENTENCES = [["the", "dog", "é", "cat"], [], ["the", "x" * 30]]
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    """Loads the model that reads characters, or looks words up."""
+    folder = tmp_path_factory.mktemp("bilm")
+    elmo = make_elmo()
+    files = folder / "options.json", folder / "weights.hdf5"
+    save_bilm_weights(elmo, *files)
+    dump_token_embeddings(elmo, WORDS, folder / "rows.hdf5")
+
+    def load(way=None):
+        if way is None:
+            return ElmoLayer.from_bilm(*files)
+        return ElmoLayer.from_bilm(
+            *files,
+            token_embeddings=folder / "rows.hdf5",
+            vocabulary=WORDS,
+            unknown_words=way,
+        )
+
+    return load
+
+
+def test_with_characters_for_other_words(ask, load, tmp_path):
+    folder = export_saved_model(load("characters"), tmp_path)
+    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    check(answer, hub_answer(load(), SENTENCES))
+
+
+def test_with_unk_for_other_words(ask, load, tmp_path):
+    folder = export_saved_model(load("unk"), tmp_path)
+    ids = np.array([[1, 4, 6, 3], [0, 0, 0, 0], [1, 4, 0, 0]], "int32")
+    answers = ask(
+        folder, ("tokens", padded(SENTENCES)), ("character_ids", {"ids": ids})
+    )
+    known = [
+        [word if word in WORDS else "<UNK>" for word in sentence]
+        for sentence in SENTENCES
+    ]
+    # The dumped row is that of the letters.
+    for answer in answers:
+        check(answer, hub_answer(load(), known))
+
+
+def test_with_an_error_for_other_words(ask, load, tmp_path):
+    folder = export_saved_model(load("error"), tmp_path)
+    known = [["the", "é", "cat"], ["the"]]
+    good, bad = ask(
+        folder, ("tokens", padded(known)), ("tokens", padded(SENTENCES))
+    )
+    check(good, hub_answer(load(), known))
+    assert isinstance(bad, str) and "dog" in bad
+
+
+@pytest.mark.parametrize("way", ["characters", "unk"])
+def test_a_model_with_such_a_layer_inside(ask, load, tmp_path, way):
+    elmo = load(way)
+    inputs = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
+    scores = keras.layers.Dense(3, name="scores")(elmo(inputs))
+    model = keras.Model(inputs, scores)
+    path = tmp_path / "model.keras"
+    model.save(path)
+    loaded = keras.saving.load_model(path)
+    folder = export_saved_model(
+        loaded, tmp_path / "served", labels={"scores": ["a", "b", "c"]}
+    )
+    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    ids = elmo.token_encoder.make_vectorization().batch_to_ids(SENTENCES)
+    expected = as_float32(model(ids))
+    difference = np.abs(np.asarray(answer["scores"]) - expected).max()
+    assert difference < 1e-5
+    assert answer["scores_labels"].shape == (3, 4)
