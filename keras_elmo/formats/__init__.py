@@ -7,7 +7,6 @@ from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.formats.bilm_options import LanguageModelOptions
 from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.bilm_options import parse_options
 from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.formats.language_models import LanguageModelFiles
 from keras_elmo.formats.language_models import open_language_model
@@ -40,7 +39,6 @@ __all__ = [
     "open_language_model",
     "open_many_langs",
     "parse_language_model_options",
-    "parse_options",
     "read_arrays",
     "read_preset_config",
     "write_arrays",

@@ -7,29 +7,6 @@ from keras_elmo.formats.option_section import MOST_LAYERS
 from keras_elmo.formats.option_section import OptionSection
 
 
-def parse_options(options):
-    """Turns an options file's content into constructor arguments.
-
-    Args:
-        options: Dictionary, as parsed from the JSON.
-
-    Returns:
-        Two dictionaries: the arguments of `CharCNNEmbedding` and those of
-        `BiLMEncoder`.
-
-    Raises:
-        ValueError: Naming the key, what it must be, and what was found.
-    """
-    top = _checked_object(options)
-    if "char_cnn" not in options:
-        raise ValueError(
-            "The options have no key 'char_cnn': only models with character "
-            f"input can be loaded. Received keys: {sorted(options)}"
-        )
-    encoder = _parse_encoder(top.section("lstm"))
-    return _parse_char_cnn(top, encoder["projection_dim"]), encoder
-
-
 class LanguageModelOptions(NamedTuple):
     """What the options file of a language model says."""
 

@@ -189,7 +189,7 @@ def _check_sizes(files, token_encoder, encoder):
 
 
 def _read_sizes(files):
-    """Returns the content of the file that `config_path` names, and its label."""
+    """Returns what the file that `config_path` names says, and its label."""
     config = _read_object(files, _CONFIG)
     path = config.get("config_path")
     if not isinstance(path, str):

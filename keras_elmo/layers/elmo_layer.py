@@ -281,10 +281,14 @@ class ElmoLayer(FreezableLayer):
         """
         dtype = kwargs.get("dtype")
         with formats.open_many_langs(directory) as files:
-            layer = cls(
-                LexiconEmbedding(
+            try:
+                token_encoder = LexiconEmbedding(
                     dtype=dtype, name="token_encoder", **files.token_encoder
-                ),
+                )
+            except ValueError as error:
+                raise ValueError(f"The model '{directory}': {error}") from error
+            layer = cls(
+                token_encoder,
                 BiLMEncoder(dtype=dtype, name="encoder", **files.encoder),
                 **kwargs,
             )

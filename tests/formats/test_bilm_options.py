@@ -8,7 +8,6 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import TokenEmbedding
 from keras_elmo.formats import make_options
 from keras_elmo.formats import parse_language_model_options
-from keras_elmo.formats import parse_options
 
 OPTIONS = {
     "lstm": {
@@ -111,6 +110,11 @@ def changed(path, value):
 def test_reference_options(shared, name):
     path = shared / "reference" / name / "options.json"
     assert parse_options(json.loads(path.read_text())) == REFERENCE[name]
+
+
+def parse_options(options):
+    """The arguments of the token encoder and of the encoder."""
+    return parse_language_model_options(options)[:2]
 
 
 def test_results_are_the_layers_arguments():
@@ -281,12 +285,24 @@ def test_options_must_be_an_object(options):
     assert f"Received: {type(options).__name__}" in str(info.value)
 
 
-def test_word_input_has_no_char_cnn():
-    options = changed("char_cnn", REMOVED)
-    with pytest.raises(ValueError, match="no key 'char_cnn'") as info:
-        parse_options(options)
-    assert "only models with character input" in str(info.value)
-    assert "Received keys: ['lstm']" in str(info.value)
+def test_a_file_is_named():
+    with pytest.raises(ValueError, match=r"'my/options\.json': The option "):
+        parse_language_model_options(
+            changed("lstm.dim", 0), label="my/options.json"
+        )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "lstm.n_layers",
+        "char_cnn.n_highway",
+        "char_cnn.max_characters_per_token",
+    ],
+)
+def test_sizes_without_sense_are_refused(path):
+    with pytest.raises(ValueError, match=f"'{path}' must be an integer of"):
+        parse_options(changed(path, 10**9))
 
 
 TRAINING = {

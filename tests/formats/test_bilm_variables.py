@@ -18,7 +18,6 @@ from keras_elmo import save_bilm_weights
 from keras_elmo.bilm_variables import assign_bilm_weights
 from keras_elmo.bilm_variables import bilm_arrays
 from keras_elmo.formats import parse_language_model_options
-from keras_elmo.formats import parse_options
 
 MODELS = {
     "bilm_tf": "lm_weights.hdf5",
@@ -62,7 +61,9 @@ def test_reference_models_are_saved_as_they_came(shared, paths, name):
         json.loads(path.read_text())
         for path in (paths[0], folder / "options.json")
     )
-    assert parse_options(saved) == parse_options(original)
+    assert parse_language_model_options(saved) == (
+        parse_language_model_options(original)
+    )
     assert saved["char_cnn"]["n_characters"] == 262
 
 
