@@ -17,6 +17,7 @@ import keras
 import numpy as np
 from arguments import parse_arguments
 from batches import Batches
+from batches import compute_layers
 from evaluation import accuracy_scores
 from evaluation import confusion
 from evaluation import entity_scores
@@ -27,15 +28,14 @@ from model import join
 from model import load_bilm
 from model import mix_weights
 from model import with_tags
-from precomputing import compute_layers
 from reading import as_scheme
+from reading import frequent_words
 from reading import read_tagged
+from reading import read_vectors
+from reading import with_vectors
 from training import compile_tagger
 from training import make_evaluation
 from training import train
-from vocabulary import frequent_words
-from vocabulary import read_vectors
-from vocabulary import with_vectors
 
 from keras_elmo.formats.atomic import write_atomically
 

@@ -2,18 +2,18 @@ import keras
 import numpy as np
 import pytest
 from batches import Batches
+from batches import compute_layers
 from model import Design
 from model import build_head
 from model import join
 from model import load_bilm
 from model import mix_weights
 from model import with_tags
-from precomputing import compute_layers
+from report import updates_to_reach
 from sequence_tagging.tagging_data import write_bilm
-from slow_adam import SlowAdam
+from training import SlowAdam
 from training import compile_tagger
 from training import train
-from training import updates_to_reach
 
 from keras_elmo import batch_to_ids
 
