@@ -9,6 +9,7 @@
 import json
 import os
 import pathlib
+import sys
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -39,7 +40,8 @@ from training import train
 
 from keras_elmo.formats.atomic import write_atomically
 
-QUICK_SENTENCES, QUICK_EPOCHS = 300, 3
+# So many that a tagger of names finds some of them.
+QUICK_SENTENCES, QUICK_EPOCHS, QUICK_RATE = 300, 15, 0.005
 
 
 def main(argv=None):
@@ -47,6 +49,7 @@ def main(argv=None):
     set_threads(options.threads)
     if options.quick:
         options.epochs = min(options.epochs, QUICK_EPOCHS)
+        options.learning_rate = max(options.learning_rate, QUICK_RATE)
     data = read_data(options)
     uses_elmo = options.elmo_at != "none"
     bilm = load_bilm(options.elmo, options.fine_tune) if uses_elmo else None
@@ -117,7 +120,9 @@ def train_one(options, seed, data, bilm, layers, precompute_seconds):
     # With layers at hand the biLM is not needed, nor without ELMo.
     runs_bilm = bilm is not None and layers["train"] is None
     whole = join(head, bilm)
-    model = whole if runs_bilm else head
+    # What is compiled is no part of the tagger, which is saved without the
+    # optimizer.
+    model = whole if runs_bilm else keras.Model(head.input, head.output)
     width = head.inputs[0].shape[-1]
 
     def make_batches(name, chosen, **kwargs):
@@ -254,4 +259,7 @@ def set_threads(number):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")

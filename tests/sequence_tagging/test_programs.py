@@ -1,12 +1,16 @@
 """`train.py`, `predict.py` and `experiments.py`, on a few sentences."""
 
 import json
+import os
+import subprocess
+import sys
 
 import experiments
 import keras
 import predict
 import pytest
 import train
+from conftest import ROOT
 from sequence_tagging.tagging_data import write_bilm
 from sequence_tagging.tagging_data import write_conllu
 from sequence_tagging.tagging_data import write_files
@@ -27,6 +31,16 @@ def run(paths, *arguments):
     train_file, dev, test = paths
     arguments = [train_file, dev, "--test", test, *SMALL, *arguments]
     return train.main([str(argument) for argument in arguments])
+
+
+def start(program, *arguments):
+    """Runs a program in a process of its own."""
+    return subprocess.run(
+        [sys.executable, program.__file__, *map(str, arguments)],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+    )
 
 
 def read_tags(text):
@@ -59,9 +73,10 @@ def test_a_tagger_learns_and_is_used(tmp_path, preset, capsys):
     assert set(first["test"]["types"]) == {"per", "loc"}
     assert first["precompute_seconds"] > 0
 
-    tagger = str(output / "seed-1" / "tagger.keras")
-    predict.main([tagger, "--text", "Dee Moss left New York ."])
-    words, tags = zip(*read_tags(capsys.readouterr().out)[0])
+    tagger = str(output / "seed-1")
+    # A new process has seen nothing of the training.
+    shown = start(predict, tagger, "--text", "Dee Moss left New York .").stdout
+    words, tags = zip(*read_tags(shown)[0])
     assert " ".join(words) == "Dee Moss left New York ."
     assert " ".join(tags) == "B-per I-per O B-loc I-loc O"
     corpus = tmp_path / "corpus.txt"
@@ -70,6 +85,31 @@ def test_a_tagger_learns_and_is_used(tmp_path, preset, capsys):
     printed = capsys.readouterr().out
     assert printed.count("\n\n") == 2 and "\n\n\n" in printed
     assert "Rome\tB-loc\n" in printed
+
+
+def test_files_that_are_no_taggers_are_told(tmp_path):
+    with pytest.raises(ValueError, match=r"There is no tagger '.*none'"):
+        predict.main([str(tmp_path / "none"), "--text", "a"])
+    with pytest.raises(ValueError, match=r"There is no tagger '.*r\.keras'"):
+        predict.main([str(tmp_path), "--text", "a"])
+    (tmp_path / "tagger.keras").write_text("no model")
+    with pytest.raises(ValueError, match="is no tagger"):
+        predict.main([str(tmp_path), "--text", "a"])
+    inputs = keras.Input((2,))
+    keras.Model(inputs, inputs + 1).save(tmp_path / "tagger.keras")
+    with pytest.raises(ValueError, match="is no tagger"):
+        predict.main([str(tmp_path), "--text", "a"])
+
+
+def test_a_bad_file_is_told_in_a_line(tmp_path):
+    path = tmp_path / "bad.conll"
+    path.write_text("a\tO\nb\n")
+    output = tmp_path / "out"
+    result = start(train, path, path, "--output", output)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert f"error: '{path}', line 2: there must be 2 columns" in result.stderr
+    assert not output.exists()
 
 
 def test_parts_of_speech_of_a_fraction(tmp_path):
