@@ -11,6 +11,7 @@ layer; or with --fine-tune it is trained, too.
 
 import argparse
 import os
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -159,4 +160,7 @@ def arrays(pairs, names, width):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")

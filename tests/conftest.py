@@ -44,6 +44,17 @@ def path_taken(request):
     keras_elmo.set_fast_paths(True)
 
 
+@pytest.fixture
+def portable_path(monkeypatch):
+    """The portable code, whose graphs are built in less time; here and in
+    processes that a test starts.
+    """
+    monkeypatch.setenv("KERAS_ELMO_FAST_PATHS", "0")
+    keras_elmo.set_fast_paths(False)
+    yield
+    keras_elmo.set_fast_paths(True)
+
+
 def pytest_collection_modifyitems(items):
     if keras.backend.backend() == "jax":
         skip = pytest.mark.skip(reason="JAX would compile each shape anew.")

@@ -129,8 +129,9 @@ def parse_arguments(argv=None):
         "clipped to; default: 5")  # fmt: skip
     add("--threads", type=int, help="default: TensorFlow's choice. With 1, as "
         "many trainings run side by side as there are cores")  # fmt: skip
-    add("--quick", action="store_true", help="300 sentences of each file and "
-        "3 epochs: to see that all works")  # fmt: skip
+    add("--quick", action="store_true", help="300 sentences of each file, 15 "
+        "epochs, a learning rate of at least 0.005: to see that all "
+        "works")  # fmt: skip
 
     arguments = parser.parse_args(argv)
     arguments.scheme = arguments.scheme or (

@@ -11,6 +11,8 @@ comes a word and its tag a line, with a blank line after each sentence.
 
 import argparse
 import os
+import pathlib
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -27,13 +29,15 @@ def main(argv=None):
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("tagger", help="file that train.py wrote")
+    parser.add_argument(
+        "tagger", help="file that train.py wrote, or its folder"
+    )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("corpus", nargs="?", help="file of sentences, or -")
     source.add_argument("--text", help="one sentence")
     options = parser.parse_args(argv)
 
-    tagger = keras.saving.load_model(options.tagger)
+    tagger = load(options.tagger)
     if options.text is not None:
         sentences = [options.text.split()]
     else:
@@ -42,6 +46,30 @@ def main(argv=None):
         for word, name in zip(words, tags):
             print(f"{word}\t{name}")
         print()
+
+
+def load(path):
+    """Loads a tagger.
+
+    Args:
+        path: Path of the file `tagger.keras`, or of the folder that holds it.
+
+    Raises:
+        ValueError: If it is no tagger, or the folder holds none.
+    """
+    path = pathlib.Path(path)
+    if path.is_dir():
+        path = path / "tagger.keras"
+    if not path.is_file():
+        raise ValueError(f"There is no tagger '{path}': train.py writes one.")
+    try:
+        tagger = keras.saving.load_model(path)
+        tagger.get_layer("tags").tag_names  # noqa: B018  Is it there?
+    except Exception as error:
+        raise ValueError(
+            f"'{path}' is no tagger that train.py wrote: {error}"
+        ) from error
+    return tagger
 
 
 def tag(tagger, sentences):
@@ -63,4 +91,7 @@ def tag(tagger, sentences):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")

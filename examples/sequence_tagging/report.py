@@ -5,7 +5,6 @@ import pathlib
 import statistics
 
 import numpy as np
-from training import updates_to_reach
 
 
 def write_report(folder, chosen):
@@ -164,6 +163,11 @@ def _best(run):
 
 def _weights(runs, place):
     return np.mean([r["mix_weights"][place]["weights"] for r in runs], axis=0)
+
+
+def updates_to_reach(history, score):
+    """How many updates a training needed to reach a score, or `None`."""
+    return next((e["update"] for e in history if e["dev_score"] >= score), None)
 
 
 def _mean(scores):

@@ -9,6 +9,7 @@
 import json
 import os
 import pathlib
+import sys
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -17,6 +18,7 @@ import keras
 import numpy as np
 from arguments import parse_arguments
 from batches import Batches
+from batches import compute_layers
 from evaluation import accuracy_scores
 from evaluation import confusion
 from evaluation import entity_scores
@@ -27,19 +29,19 @@ from model import join
 from model import load_bilm
 from model import mix_weights
 from model import with_tags
-from precomputing import compute_layers
 from reading import as_scheme
+from reading import frequent_words
 from reading import read_tagged
+from reading import read_vectors
+from reading import with_vectors
 from training import compile_tagger
 from training import make_evaluation
 from training import train
-from vocabulary import frequent_words
-from vocabulary import read_vectors
-from vocabulary import with_vectors
 
 from keras_elmo.formats.atomic import write_atomically
 
-QUICK_SENTENCES, QUICK_EPOCHS = 300, 3
+# So many that a tagger of names finds some of them.
+QUICK_SENTENCES, QUICK_EPOCHS, QUICK_RATE = 300, 15, 0.005
 
 
 def main(argv=None):
@@ -47,6 +49,7 @@ def main(argv=None):
     set_threads(options.threads)
     if options.quick:
         options.epochs = min(options.epochs, QUICK_EPOCHS)
+        options.learning_rate = max(options.learning_rate, QUICK_RATE)
     data = read_data(options)
     uses_elmo = options.elmo_at != "none"
     bilm = load_bilm(options.elmo, options.fine_tune) if uses_elmo else None
@@ -117,7 +120,9 @@ def train_one(options, seed, data, bilm, layers, precompute_seconds):
     # With layers at hand the biLM is not needed, nor without ELMo.
     runs_bilm = bilm is not None and layers["train"] is None
     whole = join(head, bilm)
-    model = whole if runs_bilm else head
+    # What is compiled is no part of the tagger, which is saved without the
+    # optimizer.
+    model = whole if runs_bilm else keras.Model(head.input, head.output)
     width = head.inputs[0].shape[-1]
 
     def make_batches(name, chosen, **kwargs):
@@ -254,4 +259,7 @@ def set_threads(number):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")

@@ -56,12 +56,16 @@ class ModelOutputs:
         Args:
             ids: int32 tensor `(batch, time, *token_shape)`.
         """
-        inputs = ops.cast(ids, self._dtype)
+        # Keras' LSTM, for one, cannot run without a column: it gets padding.
+        is_empty = ops.equal(ops.shape(ids)[1], 0)
+        num_added = ops.cast(is_empty, "int32")
+        inputs = ops.pad(ids, [(0, 0), (0, num_added), (0, 0)])
+        inputs = ops.cast(inputs, self._dtype)
         structure = getattr(self._model, "input", None)
         if structure is not None:  # It may be a list or a dictionary.
             inputs = keras.tree.pack_sequence_as(structure, [inputs])
         outputs = {
-            name: _in_full_precision(x)
+            name: _without_columns(_in_full_precision(x), num_added)
             for name, x in self._named(self._model(inputs)).items()
         }
         labels = self._labels(outputs, ids)
@@ -168,6 +172,13 @@ def _names(outputs):
 def _maker(x):
     """The layer that made a symbolic tensor."""
     return x._keras_history.operation
+
+
+def _without_columns(x, number):
+    """Takes the last columns away, of an output `(batch, time, ...)`."""
+    if len(x.shape) < 2 or x.shape[1] is not None:
+        return x
+    return x[:, : ops.shape(x)[1] - number]
 
 
 def _in_full_precision(x):

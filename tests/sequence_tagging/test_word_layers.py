@@ -2,9 +2,9 @@ import keras
 import numpy as np
 import pytest
 from layer_checks import run_saved_model
-from vocabulary import frequent_words
-from vocabulary import read_vectors
-from vocabulary import with_vectors
+from reading import frequent_words
+from reading import read_vectors
+from reading import with_vectors
 from word_layers import CharacterBiLSTM
 from word_layers import WordNumbers
 

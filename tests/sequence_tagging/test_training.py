@@ -2,18 +2,18 @@ import keras
 import numpy as np
 import pytest
 from batches import Batches
+from batches import compute_layers
 from model import Design
 from model import build_head
 from model import join
 from model import load_bilm
 from model import mix_weights
 from model import with_tags
-from precomputing import compute_layers
+from report import updates_to_reach
 from sequence_tagging.tagging_data import write_bilm
-from slow_adam import SlowAdam
+from training import SlowAdam
 from training import compile_tagger
 from training import train
-from training import updates_to_reach
 
 from keras_elmo import batch_to_ids
 
@@ -21,6 +21,8 @@ TAGS = ["O", "B-a", "I-a"]
 SENTENCES = [["Ann", "Lee", "met", "Bob"], ["he", "slept"], ["Cy"]] * 4
 NUMBERS = [[1, 2, 0, 1], [0, 0], [1]] * 4
 SMALL = {"word_dim": 5, "character_units": 3, "units": 4}
+
+pytestmark = pytest.mark.usefixtures("portable_path")
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +38,12 @@ def make_model(preset, on_layers, fine_tune=False, **design):
     return head, bilm, head if on_layers else join(head, bilm)
 
 
-def fit(model, layers, updates=5):
+def fit(model, layers):
     batches = Batches(SENTENCES, 12, 4, layers, NUMBERS, seed=1)
     compile_tagger(model, learning_rate=0.01)
+    model.run_eagerly = True  # So few updates are not worth a graph.
     history = train(
-        model, batches, lambda: 0.0, epochs=updates, patience=99,
+        model, batches, lambda: 0.0, epochs=2, patience=99,
         evaluate_every=1, decay_patience=99,
     )  # fmt: skip
     return [entry["loss"] for entry in history]
@@ -65,12 +68,12 @@ def test_on_computed_layers_training_is_the_same(preset, tmp_path):
     # The whole model has what the head has learned, saved and reloaded too.
     tagger = with_tags(join(head, bilm), TAGS)
     ids, *layers = next(Batches(SENTENCES, 12, 12, layers).in_order())[1]
-    expected = with_tags(head, TAGS).predict([ids, *layers], verbose=0)
+    expected = with_tags(head, TAGS)([ids, *layers])
     assert len(np.unique(expected)) > 1
-    np.testing.assert_array_equal(tagger.predict(ids, verbose=0), expected)
+    np.testing.assert_array_equal(tagger(ids), expected)
     tagger.save(tmp_path / "tagger.keras")
     loaded = keras.saving.load_model(tmp_path / "tagger.keras")
-    np.testing.assert_array_equal(loaded.predict(ids, verbose=0), expected)
+    np.testing.assert_array_equal(loaded(ids), expected)
     assert loaded.get_layer("tags").tag_names == TAGS
 
 
@@ -114,7 +117,7 @@ def test_layer_0_knows_no_context(preset):
         words=False, characters=False,
     )  # fmt: skip
     sentences = [["Ann", "Lee"], ["met", "Lee"]]
-    scores = whole.predict(batch_to_ids(sentences, 12), verbose=0)
+    scores = np.asarray(whole(batch_to_ids(sentences, 12)))
     # Without a sentence's first row, which is another by its place.
     np.testing.assert_allclose(scores[0, 1], scores[1, 1], atol=1e-5)
 
@@ -135,6 +138,7 @@ def test_fine_tuned_at_a_lower_rate(preset):
         _, bilm, whole = make_model(preset, on_layers=False, fine_tune=True)
         before = bilm.get_weights()
         compile_tagger(whole, learning_rate=0.01, fine_tune_factor=factor)
+        whole.run_eagerly = True
         x, y = next(iter(Batches(SENTENCES, 12, 12, None, NUMBERS).dataset()))
         others = [w.copy() for w in whole.layers[-1].get_weights()]
         whole.train_on_batch(x, y)

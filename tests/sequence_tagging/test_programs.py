@@ -1,12 +1,16 @@
 """`train.py`, `predict.py` and `experiments.py`, on a few sentences."""
 
 import json
+import os
+import subprocess
+import sys
 
 import experiments
 import keras
 import predict
 import pytest
 import train
+from conftest import ROOT
 from sequence_tagging.tagging_data import write_bilm
 from sequence_tagging.tagging_data import write_conllu
 from sequence_tagging.tagging_data import write_files
@@ -14,6 +18,8 @@ from sequence_tagging.tagging_data import write_files
 SMALL = ["--word-dim", "8", "--character-units", "6", "--units", "12",
          "--batch-size", "8", "--dropout", "0.1", "--elmo-dropout", "0.1",
          "--learning-rate", "0.02"]  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("portable_path")
 
 
 @pytest.fixture
@@ -25,6 +31,16 @@ def run(paths, *arguments):
     train_file, dev, test = paths
     arguments = [train_file, dev, "--test", test, *SMALL, *arguments]
     return train.main([str(argument) for argument in arguments])
+
+
+def start(program, *arguments):
+    """Runs a program in a process of its own."""
+    return subprocess.run(
+        [sys.executable, program.__file__, *map(str, arguments)],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+    )
 
 
 def read_tags(text):
@@ -57,9 +73,10 @@ def test_a_tagger_learns_and_is_used(tmp_path, preset, capsys):
     assert set(first["test"]["types"]) == {"per", "loc"}
     assert first["precompute_seconds"] > 0
 
-    tagger = str(output / "seed-1" / "tagger.keras")
-    predict.main([tagger, "--text", "Dee Moss left New York ."])
-    words, tags = zip(*read_tags(capsys.readouterr().out)[0])
+    tagger = str(output / "seed-1")
+    # A new process has seen nothing of the training.
+    shown = start(predict, tagger, "--text", "Dee Moss left New York .").stdout
+    words, tags = zip(*read_tags(shown)[0])
     assert " ".join(words) == "Dee Moss left New York ."
     assert " ".join(tags) == "B-per I-per O B-loc I-loc O"
     corpus = tmp_path / "corpus.txt"
@@ -68,6 +85,31 @@ def test_a_tagger_learns_and_is_used(tmp_path, preset, capsys):
     printed = capsys.readouterr().out
     assert printed.count("\n\n") == 2 and "\n\n\n" in printed
     assert "Rome\tB-loc\n" in printed
+
+
+def test_files_that_are_no_taggers_are_told(tmp_path):
+    with pytest.raises(ValueError, match=r"There is no tagger '.*none'"):
+        predict.main([str(tmp_path / "none"), "--text", "a"])
+    with pytest.raises(ValueError, match=r"There is no tagger '.*r\.keras'"):
+        predict.main([str(tmp_path), "--text", "a"])
+    (tmp_path / "tagger.keras").write_text("no model")
+    with pytest.raises(ValueError, match="is no tagger"):
+        predict.main([str(tmp_path), "--text", "a"])
+    inputs = keras.Input((2,))
+    keras.Model(inputs, inputs + 1).save(tmp_path / "tagger.keras")
+    with pytest.raises(ValueError, match="is no tagger"):
+        predict.main([str(tmp_path), "--text", "a"])
+
+
+def test_a_bad_file_is_told_in_a_line(tmp_path):
+    path = tmp_path / "bad.conll"
+    path.write_text("a\tO\nb\n")
+    output = tmp_path / "out"
+    result = start(train, path, path, "--output", output)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert f"error: '{path}', line 2: there must be 2 columns" in result.stderr
+    assert not output.exists()
 
 
 def test_parts_of_speech_of_a_fraction(tmp_path):
@@ -130,15 +172,18 @@ def test_experiments_go_on_and_report(tmp_path, capsys, monkeypatch):
     pytest.importorskip(
         "matplotlib", reason="matplotlib, of `examples`, is not installed."
     )
-    write_files(tmp_path, number=8)
+    paths = write_files(tmp_path, number=8)
     output = tmp_path / "runs"
     command = ["wnut17", str(tmp_path), "--output", str(output), "--quick",
                "--seeds", "1", "--jobs", "1"]  # fmt: skip
     experiments.main([*command, "--only", "baseline", "--list"])
     assert "[to do]" in capsys.readouterr().out
 
-    experiments.main([*command, "--only", "baseline"])
-    assert "1 trainings, 0 of them done" in capsys.readouterr().out
+    # What `train.py` has written there is done.
+    run(
+        paths, "--elmo-at", "none", "--epochs", 1,
+        "--output", output / "baseline",
+    )  # fmt: skip
     result = output / "baseline" / "seed-1" / "result.json"
     before = result.stat().st_mtime_ns
     # A training that fails is told, and is tried again the next time.

@@ -17,14 +17,20 @@ SPEC = importlib.util.spec_from_file_location(
 example = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(example)
 
+pytestmark = pytest.mark.usefixtures("portable_path")
+
 
 @pytest.fixture
 def arguments(tmp_path):
-    elmo = make_elmo()
+    elmo = make_elmo(lstm={"num_layers": 1})
     folder = tmp_path / "model"
     folder.mkdir()
     save_bilm_weights(elmo, folder / "options.json", folder / "weights.hdf5")
-    lines = [f"{w}\tthe {w} {v}" for w in ("cat", "dog") for v in ("ran", "is")]
+    lines = [
+        f"{name}\t{name} {verb}"
+        for name in ("kitten", "Dog")
+        for verb in ("ran", "sat")
+    ]
     for name in ("train.txt", "dev.txt"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     files = ["--train", tmp_path / "train.txt", "--dev", tmp_path / "dev.txt"]
@@ -37,15 +43,15 @@ def test_it_learns(arguments, tmp_path, capsys, fine_tune):
     path = tmp_path / "model.keras"
     flags = ["--fine-tune"] if fine_tune else []
     accuracy = example.main(
-        [*arguments, *flags, "--epochs", "40", "--learning-rate", "0.05",
-         "--save", str(path), "--text", "the dog ran"]
+        [*arguments, *flags, "--epochs", "20", "--learning-rate", "0.1",
+         "--save", str(path), "--text", "Dog ran"]
     )  # fmt: skip
     assert accuracy == 1
-    assert "): the dog ran" in capsys.readouterr().out
+    assert "): Dog ran" in capsys.readouterr().out
     model = keras.saving.load_model(path)
     num_trained = sum(int(np.prod(v.shape)) for v in model.trainable_variables)
-    # The mix of three layers and its factor, and 12 to 2 with a bias.
-    assert num_trained > 1000 if fine_tune else num_trained == 4 + 26
+    # The mix of two layers and its factor, and 12 to 2 with a bias.
+    assert num_trained > 1000 if fine_tune else num_trained == 3 + 26
 
 
 def test_padding_does_not_count(arguments):
@@ -70,7 +76,7 @@ def test_built_in_sentences():
         ("a\tb c\nno tab\n", "line 2: it must be a label, a tab"),
         ("a\t \n", "line 1: it must be"),
         ("", "holds no sentences"),
-        ("bird\tthe bird sang\n", r"\['cat', 'dog'\]. Received: \['bird'\]"),
+        ("bird\tthe bird sang\n", r"\['Dog', 'kitten'\]. Received: \['bird'\]"),
     ],
 )
 def test_bad_files_are_told(arguments, tmp_path, text, message):

@@ -1,0 +1,124 @@
+"""Taggers that end in a CRF, asked for the words and tags of raw sentences."""
+
+import keras
+import numpy as np
+from keras import ops
+from model import Design
+from model import build_head
+from model import join
+from model import with_tags
+from serving.answers import padded
+from small_models import make_elmo
+from small_models import randomize
+
+from keras_elmo import CRFDecoder
+from keras_elmo import CRFLoss
+from keras_elmo import batch_to_ids
+from keras_elmo import export_saved_model
+
+NAMES = ["O", "B-per", "I-per", "B-loc", "I-loc"]
+TEXTS = [
+    "Zoë Lee met Bo in Zürich , New York and Århus .",
+    "",
+    "东京 was Bo 's , and THE Élysée Ann 's .",
+    "Hello",
+]
+SENTENCES = [text.split() for text in TEXTS]
+IDS = batch_to_ids(SENTENCES, 12)
+VOCABULARY = ["the", "bo", "Zürich", "'s", "hello"]
+SMALL = {"word_dim": 5, "character_units": 3, "units": 6}
+
+
+def make_scores(scheme, **design):
+    """From character ids to the scores of a CRF, with weights all random."""
+    bilm = make_elmo(return_all_layers=True, name="bilm")
+    design = Design(**SMALL | design)
+    head = build_head(design, NAMES, scheme, VOCABULARY, bilm)
+    randomize(head)
+    # Potentials of either sign for all tags, so that many are decoded.
+    potentials = head.get_layer("potentials")
+    randomize(potentials, 3.0)
+    before = keras.Model(head.input, potentials.output)
+    ids = ops.convert_to_tensor(IDS)
+    stacked = bilm(ids)  # (batch, layers, time, size)
+    layers = [stacked[:, k] for k in range(stacked.shape[1])]
+    mean = np.asarray(before([ids, *layers]))[IDS.any(axis=-1)].mean(axis=0)
+    potentials.bias.assign_sub(mean)
+    return join(head, bilm)
+
+
+def names_of(tagger):
+    """The tagger's names in Python: one list a sentence."""
+    tags = np.asarray(tagger(IDS))
+    return [
+        [NAMES[tag] for tag in row[: len(words)]]
+        for row, words in zip(tags, SENTENCES)
+    ]
+
+
+def keeps_to_bio(names):
+    return all(
+        not tag.startswith("I-") or before[1:] == tag[1:]
+        for row in names
+        for before, tag in zip(["O", *row], row)
+    )
+
+
+def check(ask, folder, tagger):
+    """Compares what is served with what Keras computes, in all signatures."""
+    expected = names_of(tagger)
+    assert keeps_to_bio(expected)
+    assert len({name for row in expected for name in row}) > 2
+    default, tokens, ids, *empty = ask(
+        folder,
+        ("default", {"strings": TEXTS}),
+        ("tokens", padded(SENTENCES)),
+        ("character_ids", {"ids": IDS}),
+        ("default", {"strings": [""]}),
+        ("default", {"strings": []}),
+    )
+    for answer in (default, tokens, ids):
+        np.testing.assert_array_equal(answer["tags"], tagger(IDS))
+        found = answer["tags_labels"]
+        assert found.shape == IDS.shape[:2]
+        for row, names in zip(found, expected):
+            assert [name.decode() for name in row if name] == names
+            assert not any(row[len(names) :])
+    for row, words in zip(default["tokens"], SENTENCES):
+        assert [word.decode() for word in row if word] == words
+    for number, answer in zip((1, 0), empty, strict=True):
+        for name in ("tokens", "tags", "tags_labels"):
+            assert answer[name].shape == (number, 0)
+
+
+def test_a_decoder_keeps_to_the_scheme(ask, tmp_path):
+    scores = make_scores(None, words=False, characters=False)
+    free, tagger = (
+        keras.Model(
+            scores.input,
+            CRFDecoder(tag_names=NAMES, scheme=scheme, name="tags")(
+                scores.output
+            ),
+        )
+        for scheme in (None, "BIO")
+    )
+    assert not keeps_to_bio(names_of(free))  # Random scores do not.
+    check(ask, export_saved_model(tagger, tmp_path), tagger)
+
+
+def test_a_tagger_that_embeds_words_and_characters(ask, tmp_path):
+    """Trained a little, saved and reloaded before, as a user's is."""
+    scores = make_scores("BIO")
+    scores.compile(keras.optimizers.Adam(1e-3), loss=CRFLoss())
+    scores.run_eagerly = True
+    before = scores.get_weights()
+    tags = np.zeros(IDS.shape[:2], "int32")
+    scores.fit(IDS, tags, epochs=2, verbose=0)
+    assert any((a != b).any() for a, b in zip(before, scores.get_weights()))
+    tagger = with_tags(scores, NAMES)
+    tagger.save(tmp_path / "tagger.keras")
+    loaded = keras.saving.load_model(tmp_path / "tagger.keras")
+    folder = export_saved_model(
+        loaded, tmp_path / "served", vocabulary=["Bo", "Zürich", "Unheard"]
+    )
+    check(ask, folder, tagger)
