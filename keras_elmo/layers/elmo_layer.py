@@ -281,8 +281,8 @@ class ElmoLayer(FreezableLayer):
             preset: One of `keras_elmo.PRESETS`: `"english_tiny"`, which is in
                 the package, or `"original"`, `"5.5B"`, `"medium"`, `"small"`,
                 `"portuguese"` or `"pubmed"`, which are downloaded once; or the
-                path of a directory, as `save_to_preset` writes it or
-                `from_bilm` takes it.
+                path of a directory, as `save_to_preset` writes it, or
+                `from_bilm` or `from_many_langs` takes it.
             **kwargs: As for `from_bilm`. For a directory of `save_to_preset`,
                 they come before what was saved: without `trainable` the parts
                 keep their flags, and with `num_representations`, `scalar_mix`
