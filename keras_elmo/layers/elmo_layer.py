@@ -307,11 +307,12 @@ class ElmoLayer(FreezableLayer):
             preset: One of `keras_elmo.PRESETS`: `"english_tiny"`, which is in
                 the package, or `"original"`, `"5.5B"`, `"medium"`, `"small"`,
                 `"portuguese"` or `"pubmed"`, which are downloaded once; or the
-                path of a directory, as `save_to_preset` writes it or
-                `from_bilm` takes it, or of a `.zip` as `from_bilm` takes it; or
-                `"hf://user/repository"` or `"hf://user/repository@revision"`,
-                such a directory on the Hugging Face hub, for which the package
-                `huggingface_hub` must be installed.
+                path of a directory, as `save_to_preset` writes it, or of a
+                directory or `.zip` as `from_bilm` or `from_many_langs` takes
+                it; or `"hf://user/repository"` or
+                `"hf://user/repository@revision"`, such a directory on the
+                Hugging Face hub, for which the package `huggingface_hub` must
+                be installed.
             **kwargs: As for `from_bilm`. For a directory of `save_to_preset`,
                 they come before what was saved: without `trainable` the parts
                 keep their flags, and with `num_representations`, `scalar_mix`
