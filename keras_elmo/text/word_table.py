@@ -24,7 +24,7 @@ class WordTable:
     def __len__(self):
         return len(self.words)
 
-    def id(self, word, default=None):
+    def get(self, word, default=None):
         """Returns the id of a word, bytes; `default` if it is not there."""
         return self._ids.get(word, default)
 

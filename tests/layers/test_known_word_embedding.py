@@ -69,6 +69,13 @@ def test_boundaries_are_looked_up_where_they_are_known(layer):
     assert end.tolist() == [0, *batch_to_ids([["</S>"]], 9)[0, 0]]
 
 
+def test_without_a_vocabulary_boundaries_are_read(layer):
+    other = KnownWordEmbedding(TokenEmbedding(3, 6), layer.character_encoder)
+    expected = batch_to_ids([["<S>", "</S>"]], 9)[0]
+    np.testing.assert_array_equal(other.boundary_ids[:, 1:], expected)
+    assert other.boundary_ids[:, 0].tolist() == [0, 0]
+
+
 def test_padding_is_masked(layer):
     vectorization = layer.make_vectorization()
     ids = vectorization.batch_to_ids([["the", "dog"], ["dog"], []])
