@@ -36,7 +36,7 @@ def run(arguments):
 
 
 def _print_finding(finding):
-    print(f"'{finding.path}' is {finding.what}.")
+    print(f"'{finding.path}': {finding.what}.")
     width = max(map(len, finding.facts), default=0)
     for name, value in finding.facts.items():
         print(f"  {name:{width}}  {value}")

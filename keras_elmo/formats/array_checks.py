@@ -3,15 +3,19 @@
 import numpy as np
 
 
+class WrongArrays(ValueError):
+    """A file that can be read, but whose arrays are not those expected."""
+
+
 def check_keys(found, expected, subject):
-    """Raises `ValueError` unless two sets of keys are the same.
+    """Raises `WrongArrays` unless two sets of keys are the same.
 
     `subject` is what the message calls the file: its kind and its name.
     """
     if found == expected:
         return
     missing, unread = sorted(expected - found), sorted(found - expected)
-    raise ValueError(
+    raise WrongArrays(
         f"The {subject} does not fit its options. "
         f"Expected arrays that it lacks: {missing or 'none'}. "
         f"Received arrays with no place in the model: {unread or 'none'}."
@@ -28,22 +32,22 @@ def checked_array(stored, key, shape, subject):
         subject: What the messages call the file: its kind and its name.
 
     Raises:
-        ValueError: If it has another shape, or holds no finite floating-point
+        WrongArrays: If it has another shape, or holds no finite floating-point
             numbers.
     """
     if not _fits(stored.shape, shape):
-        raise ValueError(
+        raise WrongArrays(
             f"The array '{key}' of the {subject} must have the shape "
             f"{tuple(shape)} by the options. Received: {stored.shape}"
         )
     if stored.dtype.kind != "f":
-        raise ValueError(
+        raise WrongArrays(
             f"The array '{key}' of the {subject} must hold floating-point "
             f"numbers. Received: dtype={stored.dtype}"
         )
     array = np.asarray(stored)
     if not np.isfinite(array).all():
-        raise ValueError(
+        raise WrongArrays(
             f"The array '{key}' of the {subject} must hold finite numbers. "
             "Received: an infinity or a NaN"
         )

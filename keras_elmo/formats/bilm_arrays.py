@@ -6,20 +6,11 @@ import re
 import h5py
 import numpy as np
 
+from keras_elmo.formats.array_checks import WrongArrays
 from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
 from keras_elmo.formats.atomic import write_atomically
 from keras_elmo.formats.hdf5_files import create_hdf5
-
-# What h5py raises on files of another kind, cut or damaged.
-_HDF5_ERRORS = (
-    OSError,
-    RuntimeError,
-    KeyError,
-    TypeError,
-    OverflowError,
-    UnicodeDecodeError,
-)
 
 
 def read_arrays(file, shapes, label=None, unread=()):
@@ -54,7 +45,7 @@ def read_arrays(file, shapes, label=None, unread=()):
             datasets = {_canonical(key): data for key, data in found}
             check_keys(set(datasets), set(shapes), subject)
             if len(datasets) < len(found):
-                raise ValueError(
+                raise WrongArrays(
                     f"The {subject} names an array twice, with and "
                     "without 'Cell0'. Expected each once. "
                     f"Received: {sorted(key for key, _ in found)}"
@@ -63,7 +54,10 @@ def read_arrays(file, shapes, label=None, unread=()):
                 key: checked_array(datasets[key], key, shape, subject)
                 for key, shape in shapes.items()
             }
-    except _HDF5_ERRORS as error:
+    except WrongArrays:
+        raise
+    except Exception as error:
+        # What h5py raises depends on where the file is damaged.
         raise ValueError(
             f"The {subject} cannot be read as HDF5; it may be "
             f"truncated or of another kind. h5py says: {error}"

@@ -75,7 +75,7 @@ class BilmParts:
         number = len(words or ()) or options.token_encoder["num_tokens"]
         boundaries = min(1, number), min(2, number)
         if words is not None:
-            boundaries = [words.id(word) for word in _BOUNDARIES]
+            boundaries = [words.get(word) for word in _BOUNDARIES]
             if name == "token_encoder" and None in boundaries:
                 raise ValueError(
                     "`vocabulary` must hold <S> and </S>, which are put around "
@@ -87,7 +87,7 @@ class BilmParts:
             options.encoder["projection_dim"],
             boundaries,
             words,
-            words.id(_UNKNOWN) if way == "unk" else None,
+            words.get(_UNKNOWN) if way == "unk" else None,
             dtype=self._dtype,
             name=name,
         )
@@ -126,7 +126,7 @@ def _words(vocabulary, files, options, token_embeddings):
 
 def _checked_way(way, options, words):
     """What becomes of words that have no vector: one of `_WAYS`."""
-    has_unknown = words is not None and words.id(_UNKNOWN) is not None
+    has_unknown = words is not None and words.get(_UNKNOWN) is not None
     if way is None:
         if not options.is_word_input:
             return "characters"

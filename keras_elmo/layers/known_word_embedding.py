@@ -1,4 +1,5 @@
 import keras
+import numpy as np
 from keras import ops
 
 from keras_elmo.layers.freezable_layer import FreezableLayer
@@ -82,8 +83,10 @@ class KnownWordEmbedding(FreezableLayer):
     @property
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
-        vectorization = self.make_vectorization()
-        return vectorization.ids_of_words(list(vectorization.boundary_words))
+        numbers = self.known_words.numbers_of((b"<S>", b"</S>"))
+        characters = self.character_encoder.boundary_ids
+        characters = np.where(numbers[:, None] > 0, 0, characters)
+        return np.concatenate([numbers[:, None], characters], axis=1)
 
     def make_vectorization(self):
         """Returns the layer that turns words into this one's ids."""

@@ -106,6 +106,11 @@ class TokenEmbedding(FreezableLayer):
             )
         return self._table
 
+    def numbers_of(self, words):
+        """Returns the ids of words, bytes: int32; 0 for unknown ones."""
+        table = self._table or {}
+        return np.array([table.get(word, 0) for word in words], "int32")
+
     def make_vectorization(self):
         """Returns the layer that turns words into this one's ids."""
         return TokenVectorization(

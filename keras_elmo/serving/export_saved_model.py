@@ -57,7 +57,8 @@ def export_saved_model(
 
     Args:
         model: An `ElmoLayer`; or a Keras model with one input, character ids of
-            shape `(batch, time, chars)`.
+            shape `(batch, time, chars)`, or the ids of another token encoder in
+            it, such as a `TokenEmbedding` with a `vocabulary`.
         path: Path of the model's folder. The SavedModel is written, whole or
             not at all, to a folder in it that is named by the version's number,
             which is how TensorFlow Serving finds it.

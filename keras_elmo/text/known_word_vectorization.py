@@ -68,7 +68,7 @@ class KnownWordVectorization(WordVectorization):
 
     def ids_of_words(self, words):
         ids = np.zeros((len(words), *self.token_shape), "int32")
-        ids[:, 0] = [self._table.id(word, 0) for word in words]
+        ids[:, 0] = [self._table.get(word, 0) for word in words]
         unknown = np.flatnonzero(ids[:, 0] == 0)
         ids[unknown, 1:] = character_ids.ids_of_words(
             [words[i] for i in unknown], self.max_characters_per_token
@@ -89,7 +89,7 @@ class KnownWordVectorization(WordVectorization):
 
     def is_cropped(self, word):
         width = self.max_characters_per_token
-        return not self._table.id(word) and character_ids.is_cropped(
+        return not self._table.get(word) and character_ids.is_cropped(
             word, width
         )
 

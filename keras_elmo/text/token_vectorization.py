@@ -81,7 +81,7 @@ class TokenVectorization(WordVectorization):
         return self._table.words[first - 1], self._table.words[last - 1]
 
     def ids_of_words(self, words):
-        ids = [self._table.id(word, self.unknown_token) for word in words]
+        ids = [self._table.get(word, self.unknown_token) for word in words]
         if None in ids:
             unknown = words[ids.index(None)].decode("utf-8", "replace")
             raise ValueError(

@@ -15,6 +15,7 @@ class WordTable:
         self.words = _as_bytes(words)
         self._ids = {word: i for i, word in enumerate(self.words, start=1)}
         self._sorted = None
+        self._tensors = None
 
     @classmethod
     def of(cls, words):
@@ -24,7 +25,7 @@ class WordTable:
     def __len__(self):
         return len(self.words)
 
-    def id(self, word, default=None):
+    def get(self, word, default=None):
         """Returns the id of a word, bytes; `default` if it is not there."""
         return self._ids.get(word, default)
 
@@ -56,7 +57,11 @@ class WordTable:
             ids = np.array(list(self._ids.values()), "int32")
             order = np.argsort(hash_values, kind="stable")
             self._sorted = [x[order] for x in (hash_values, words, ids)]
-        return [tf.constant(x) for x in self._sorted]
+        if not tf.executing_eagerly():  # A graph has constants of its own.
+            return [tf.constant(x) for x in self._sorted]
+        if self._tensors is None:
+            self._tensors = [tf.constant(x) for x in self._sorted]
+        return self._tensors
 
 
 def _as_bytes(words):

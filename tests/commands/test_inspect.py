@@ -31,7 +31,7 @@ def inspect(capsys, *arguments, status=0):
 
 def test_what_is_told(model, capsys):
     lines = inspect(capsys, model).splitlines()
-    assert lines[0] == "'model' is a biLM as bilm-tf and AllenNLP have it."
+    assert lines[0] == "'model': a biLM as bilm-tf and AllenNLP have it."
     assert '  keras_elmo.ElmoLayer.from_bilm("model")' in lines
     assert "What is wrong:" not in lines
     told = json.loads(inspect(capsys, model, "--json"))

@@ -281,7 +281,7 @@ def test_layers_that_cannot_be_embedded_with_are_refused():
     with pytest.raises(ValueError, match="layer_norm"):
         elmo = make_elmo(scalar_mix=ScalarMix(layer_norm=True))
         ElmoEmbedder(elmo, layers="mix")
-    with pytest.raises(ValueError, match="how they become its ids"):
+    with pytest.raises(ValueError, match="pass it `vocabulary`"):
         small = make_elmo()
         ElmoEmbedder(ElmoLayer(TokenEmbedding(9, 6), small.encoder))
     with pytest.raises(ValueError, match="boundaries itself"):

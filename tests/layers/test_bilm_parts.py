@@ -22,6 +22,8 @@ from keras_elmo import batch_to_ids
 from keras_elmo import dump_token_embeddings
 from keras_elmo import save_bilm_weights
 
+pytestmark = pytest.mark.slow_on_jax
+
 WORDS = ["the", "<S>", "cat", "<UNK>", "</S>", "東京"]
 SENTENCES = [["the", "cat"], ["東京", "dog", "the"]]
 

@@ -8,6 +8,7 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import KnownWordEmbedding
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
+from keras_elmo.ops.known_rows import use_known_rows
 
 WORDS = ["the", "<S>", "cat"]
 
@@ -48,18 +49,20 @@ def test_known_words_are_looked_up_and_others_are_read(layer, path_taken):
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="TensorFlow's fast path."
 )
-def test_characters_are_read_once_for_each_unknown_word(layer, monkeypatch):
+def test_characters_are_read_once_for_each_unknown_word(layer):
     seen = []
-    embed = layer.character_encoder._embed
-    monkeypatch.setattr(
-        layer.character_encoder,
-        "_embed",
-        lambda words, training: (
-            seen.append(words.shape[0]) or embed(words, training)
-        ),
-    )
+
+    def watch(function):
+        def encode(rows):
+            seen.append(rows.shape[0])
+            return function(rows)
+
+        return encode
+
     sentence = ["the", "dog", "cat", "dog", "the", "<S>"]
-    layer(layer.make_vectorization().batch_to_ids([sentence]))
+    ids = layer.make_vectorization().batch_to_ids([sentence])
+    with use_known_rows([(layer.character_encoder, watch)]):
+        layer(ids)
     assert seen == [2]  # "dog", and what stands for known words.
 
 
@@ -67,6 +70,13 @@ def test_boundaries_are_looked_up_where_they_are_known(layer):
     start, end = layer.boundary_ids
     assert start.tolist() == [2, *[0] * 9]
     assert end.tolist() == [0, *batch_to_ids([["</S>"]], 9)[0, 0]]
+
+
+def test_without_a_vocabulary_boundaries_are_read(layer):
+    other = KnownWordEmbedding(TokenEmbedding(3, 6), layer.character_encoder)
+    expected = batch_to_ids([["<S>", "</S>"]], 9)[0]
+    np.testing.assert_array_equal(other.boundary_ids[:, 1:], expected)
+    assert other.boundary_ids[:, 0].tolist() == [0, 0]
 
 
 def test_padding_is_masked(layer):

@@ -234,7 +234,7 @@ def test_an_unbuilt_layer_is_built(ask, tmp_path):
 def test_what_is_no_model_of_characters(elmo, tmp_path):
     words = ElmoLayer(TokenEmbedding(9, 6), elmo.encoder)
     for model, options, message in (
-        (words, {}, "must say how they become its ids"),
+        (words, {}, "pass it `vocabulary`"),
         (elmo.token_encoder, {}, "`model` must be an `ElmoLayer` or a Keras"),
         (elmo, {"labels": {"elmo": ["a", "b"]}}, "`labels` are of a model"),
         (elmo, {"serving_default": "serve"}, "`serving_default` must be one"),
