@@ -179,11 +179,12 @@ class TrainingList(NamedTuple):
 
 
 _BASELINE = ["--elmo-at", "none"]
+_AT_INPUT = ["--elmo-at", "input"]
 
 _WNUT17 = TrainingList(
     ending="conll",
     seeds=[1, 2, 3, 4, 5],
-    arguments=[],
+    arguments=["--batch-size", "16"],  # The best of the trials below.
     trainings=[
         Training("baseline", _BASELINE),
         Training("elmo-both", ["--elmo-at", "both"]),
@@ -195,7 +196,7 @@ _WNUT17 = TrainingList(
     baseline="baseline",
 )
 
-# Both arms get the same trials; what is best on dev becomes the default.
+# Both arms get the same trials.
 _TRIALS = {
     "1": ["--dropout", "0.5", "--elmo-dropout", "0.5"],
     "2": ["--dropout", "0.6", "--elmo-dropout", "0.6"],
@@ -204,6 +205,8 @@ _TRIALS = {
           "--elmo-dropout", "0.6"],
     "5": ["--batch-size", "16"],
     "6": ["--units", "200"],
+    "7": ["--batch-size", "16", "--units", "200"],
+    "8": ["--batch-size", "8"],
 }  # fmt: skip
 
 # How ELMo's layers make one vector, beside the weights learned freely.
@@ -217,7 +220,7 @@ _MIXES = {
 }
 # By the percentage of the training sentences; few updates make an epoch of few.
 _SIZES = {
-    "1": ["--fraction", "0.01", "--evaluate-every", "20", "--epochs", "200"],
+    "1": ["--fraction", "0.01", "--evaluate-every", "40", "--epochs", "400"],
     "10": ["--fraction", "0.1", "--evaluate-every", "40", "--epochs", "50"],
     "100": ["--evaluate-every", "200", "--epochs", "15"],
 }
@@ -226,23 +229,24 @@ _PROBE = ["--no-words", "--no-characters", "--units", "0"]
 
 
 def _part_of_speech():
-    main, mixes, probes = [], [], []
+    trainings = []
     for percent, size in _SIZES.items():
-        main.append(Training(f"baseline-{percent}", [*_BASELINE, *size]))
-        main.append(Training(f"elmo-{percent}", ["--elmo-at", "input", *size]))
-        for name, mix in _MIXES.items():
-            arguments = ["--elmo-at", "input", *mix, *size]
-            mixes.append(Training(f"{name}-{percent}", arguments))
+        for name, place in (("baseline", _BASELINE), ("elmo", _AT_INPUT)):
+            trainings.append(Training(f"{name}-{percent}", [*place, *size]))
+    for name, mix in _MIXES.items():
+        arguments = [*_AT_INPUT, *mix, *_SIZES["10"]]
+        trainings.append(Training(f"{name}-10", arguments))
     for name in ("layer-0", "layer-1", "layer-2", "average"):
-        arguments = ["--elmo-at", "input", *_MIXES[name], *_PROBE]
-        probes.append(Training(f"probe-{name}-100", arguments + _SIZES["100"]))
-    return main + mixes + probes
+        arguments = [*_AT_INPUT, *_MIXES[name], *_PROBE, *_SIZES["100"]]
+        trainings.append(Training(f"probe-{name}-100", arguments))
+    return trainings
 
 
 LISTS = {
     "wnut17": _WNUT17,
     "wnut17-tuning": _WNUT17._replace(
         seeds=[1],
+        arguments=[],
         trainings=[
             Training(f"{name}-{trial}", [*arm, *arguments])
             for trial, arguments in _TRIALS.items()

@@ -58,7 +58,7 @@ def score_table(results, chosen):
     lines = [
         f"| | seeds | dev {measure} | test {measure} | over the baseline | "
         "updates to the best | updates to the baseline's best | "
-        "s an evaluation | minutes |",
+        "processor's s an evaluation | minutes |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, runs in results.items():
@@ -66,8 +66,8 @@ def score_table(results, chosen):
             chosen.baseline.format(last=name.split("-")[-1]), []
         )
         entries = [entry for run in runs for entry in run["history"]]
-        seconds = statistics.median(e["seconds"] for e in entries)
-        minutes = sum(e["seconds"] for e in entries) / 60 / len(runs)
+        seconds = statistics.median(e["processor_seconds"] for e in entries)
+        minutes = sum(e["processor_seconds"] for e in entries) / 60 / len(runs)
         best = np.mean([_best(run)["update"] for run in runs])
         cells = [
             name,

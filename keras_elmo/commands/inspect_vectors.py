@@ -83,7 +83,5 @@ def _embed(finding):
             + ("see above." if finding.problems else "it is no model of words.")
         )
     method, *arguments = finding.loader
-    if not hasattr(ElmoLayer, method):
-        raise ValueError(f"No vectors can be made of it: no `{method}` yet.")
     elmo = getattr(ElmoLayer, method)(*map(os.fspath, arguments))
     return list(ElmoEmbedder(elmo).embed_sentences(_SENTENCES))
