@@ -158,8 +158,10 @@ class _Zip:
 
 
 def _parse(files):
-    token_encoder, encoder = _parse_sizes(*_read_sizes(files))
-    _check_sizes(files, token_encoder, encoder)
+    sizes, label = _read_sizes(files)
+    token_encoder, encoder = _parse_sizes(sizes, label)
+    if sizes is not _STANDARD:  # A damaged file may say any.
+        _check_sizes(files, token_encoder, encoder)
     token_encoder["characters"] = _read_lexicon(files, _CHARACTERS)
     token_encoder["words"] = None
     if token_encoder["word_embedding_dim"]:
