@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo import batch_to_ids
 from keras_elmo.formats.atomic import write_atomically
 
 # Sentences are sorted by length within this many batches.
@@ -19,7 +18,8 @@ class Batches:
 
     Args:
         sentences: List of lists of words.
-        width: Integer, the number of character ids a word.
+        vectorization: What makes words the model's ids, as
+            `keras_elmo.CharacterVectorization()`.
         batch_size: Integer, sentences a batch.
         layers: List of arrays `(layers, words, width)`, one a sentence: the
             biLM's layers, computed before; or `None`.
@@ -28,11 +28,17 @@ class Batches:
     """
 
     def __init__(
-        self, sentences, width, batch_size=32, layers=None, tags=None, seed=0
+        self,
+        sentences,
+        vectorization,
+        batch_size=32,
+        layers=None,
+        tags=None,
+        seed=0,
     ):
         self.sentences = sentences
         self.batch_size = batch_size
-        self._width = width
+        self._vectorization = vectorization
         self._layers = layers
         self._tags = tags
         self._lengths = np.array([len(words) for words in sentences])
@@ -77,7 +83,7 @@ class Batches:
 
     def _inputs(self, numbers):
         words = [self.sentences[i] for i in numbers]
-        ids = batch_to_ids(words, self._width)  # (batch, time, chars)
+        ids = self._vectorization.batch_to_ids(words)  # (batch, time, chars)
         if self._layers is None:
             return ids
         chosen = [self._layers[i] for i in numbers]

@@ -17,9 +17,9 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
-import word_layers  # noqa: F401  The saved model is made of them.
 from batches import Batches
 from batches import predict_tags
+from model import vectorization_of
 
 from keras_elmo.text import read_corpus
 
@@ -80,10 +80,12 @@ def tag(tagger, sentences):
         sentences: List of lists of words.
     """
     names = tagger.get_layer("tags").tag_names
-    width = tagger.inputs[0].shape[-1]
+    parts = {layer.name: layer for layer in tagger.layers}
+    vectorization = vectorization_of(parts.get("bilm"))
     # A sentence without words has no tags, and is nothing to compute.
     chosen = [i for i, words in enumerate(sentences) if words]
-    found = predict_tags(tagger, Batches([sentences[i] for i in chosen], width))
+    batches = Batches([sentences[i] for i in chosen], vectorization)
+    found = predict_tags(tagger, batches)
     tags = [[] for _ in sentences]
     for i, row in zip(chosen, found):
         tags[i] = [names[number] for number in row]

@@ -28,6 +28,7 @@ from model import build_head
 from model import join
 from model import load_bilm
 from model import mix_weights
+from model import vectorization_of
 from model import with_tags
 from reading import as_scheme
 from reading import frequent_words
@@ -123,13 +124,13 @@ def train_one(options, seed, data, bilm, layers, precompute_seconds):
     # What is compiled is no part of the tagger, which is saved without the
     # optimizer.
     model = whole if runs_bilm else keras.Model(head.input, head.output)
-    width = head.inputs[0].shape[-1]
+    vectorization = vectorization_of(bilm)
 
     def make_batches(name, chosen, **kwargs):
         of_file = layers[name]
         return Batches(
             [data[name][i].words for i in chosen],
-            width,
+            vectorization,
             options.batch_size,
             None if of_file is None else [of_file[i] for i in chosen],
             seed=seed,

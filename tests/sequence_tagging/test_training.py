@@ -8,18 +8,23 @@ from model import build_head
 from model import join
 from model import load_bilm
 from model import mix_weights
+from model import vectorization_of
 from model import with_tags
+from predict import load
+from predict import tag
 from report import updates_to_reach
 from sequence_tagging.tagging_data import write_bilm
 from training import SlowAdam
 from training import compile_tagger
 from training import train
 
+from keras_elmo import CharacterVectorization
 from keras_elmo import batch_to_ids
 
 TAGS = ["O", "B-a", "I-a"]
 SENTENCES = [["Ann", "Lee", "met", "Bob"], ["he", "slept"], ["Cy"]] * 4
 NUMBERS = [[1, 2, 0, 1], [0, 0], [1]] * 4
+READER = CharacterVectorization(12)
 SMALL = {"word_dim": 5, "character_units": 3, "units": 4}
 
 pytestmark = pytest.mark.usefixtures("portable_path")
@@ -39,7 +44,7 @@ def make_model(preset, on_layers, fine_tune=False, **design):
 
 
 def fit(model, layers):
-    batches = Batches(SENTENCES, 12, 4, layers, NUMBERS, seed=1)
+    batches = Batches(SENTENCES, READER, 4, layers, NUMBERS, seed=1)
     compile_tagger(model, learning_rate=0.01)
     model.run_eagerly = True  # So few updates are not worth a graph.
     history = train(
@@ -67,7 +72,7 @@ def test_on_computed_layers_training_is_the_same(preset, tmp_path):
 
     # The whole model has what the head has learned, saved and reloaded too.
     tagger = with_tags(join(head, bilm), TAGS)
-    ids, *layers = next(Batches(SENTENCES, 12, 12, layers).in_order())[1]
+    ids, *layers = next(Batches(SENTENCES, READER, 12, layers).in_order())[1]
     expected = with_tags(head, TAGS)([ids, *layers])
     assert len(np.unique(expected)) > 1
     np.testing.assert_array_equal(tagger(ids), expected)
@@ -139,7 +144,9 @@ def test_fine_tuned_at_a_lower_rate(preset):
         before = bilm.get_weights()
         compile_tagger(whole, learning_rate=0.01, fine_tune_factor=factor)
         whole.run_eagerly = True
-        x, y = next(iter(Batches(SENTENCES, 12, 12, None, NUMBERS).dataset()))
+        x, y = next(
+            iter(Batches(SENTENCES, READER, 12, None, NUMBERS).dataset())
+        )
         others = [w.copy() for w in whole.layers[-1].get_weights()]
         whole.train_on_batch(x, y)
         after = whole.layers[-1].get_weights()
@@ -170,7 +177,7 @@ def test_the_best_weights_are_left():
         kept.append([w.copy() for w in head.get_weights()])
         return next(scores)
 
-    batches = Batches(SENTENCES, 50, 4, None, NUMBERS)
+    batches = Batches(SENTENCES, CharacterVectorization(), 4, None, NUMBERS)
     lines = []
     history = train(
         head, batches, evaluate, epochs=9, patience=3, decay_patience=2,
@@ -191,7 +198,7 @@ def test_the_best_weights_are_left():
 
 def test_batches_cover_all_sentences_in_each_epoch():
     tags = [[i] * len(words) for i, words in enumerate(SENTENCES)]
-    batches = Batches(SENTENCES, 12, 5, None, tags, seed=2)
+    batches = Batches(SENTENCES, READER, 5, None, tags, seed=2)
     assert len(batches) == 3
     data = iter(batches.dataset())
     orders = []
@@ -206,3 +213,22 @@ def test_batches_cover_all_sentences_in_each_epoch():
         assert sorted(seen) == list(range(12))
         orders.append(seen)
     assert orders[0] != orders[1]
+
+
+def test_a_bilm_with_characters_of_its_own(shared, tmp_path):
+    """Such as those of ELMoForManyLangs; and it is found in a saved tagger."""
+    path = shared / "reference/elmo_for_many_langs/char_and_word"
+    bilm = load_bilm(path)
+    with pytest.raises(ValueError, match="--no-words --no-characters"):
+        build_head(Design(**SMALL), TAGS, "BIO", ["he"], bilm)
+    design = Design(words=False, characters=False, units=4)
+    whole = join(build_head(design, TAGS, "BIO", [], bilm), bilm)
+    batches = Batches(SENTENCES, vectorization_of(bilm), 12, tags=NUMBERS)
+    compile_tagger(whole)
+    whole.run_eagerly = True
+    train(whole, batches, lambda: 0.5, epochs=1)
+    tagger = with_tags(whole, TAGS)
+    expected = tag(tagger, SENTENCES[:3])
+    assert [len(names) for names in expected] == [4, 2, 1]
+    tagger.save(tmp_path / "tagger.keras")
+    assert tag(load(tmp_path), SENTENCES[:3]) == expected
