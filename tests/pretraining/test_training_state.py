@@ -4,6 +4,11 @@ import signal
 import h5py
 import numpy as np
 import pytest
+from fuzzing import damaged
+from fuzzing import many_files
+from fuzzing import reads_or_says_why
+from hypothesis import given
+from hypothesis import strategies as st
 from keras import ops
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import make_settings
@@ -134,6 +139,29 @@ def test_what_is_not_finite_is_not_written(path, where, value):
     assert f"'{key}" in str(info.value)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory):
+    """A model, its optimizer, and the file of their state."""
+    model = make_model()
+    path = tmp_path_factory.mktemp("state") / "state.hdf5"
+    write_training_state(path, *model, make_progress())
+    return model, path
+
+
+@many_files
+@given(data=st.data())
+def test_damage_is_told_with_the_name_of_the_file(data, state):
+    model, whole = state
+    path = whole.with_name("damaged.hdf5")
+    path.write_bytes(data.draw(damaged(whole.read_bytes())))
+    before = values_of(*model)
+    found = reads_or_says_why(
+        lambda: read_training_state(path, *model), str(path)
+    )
+    if found is None:
+        check_equal(values_of(*model), before)
 
 
 @pytest.mark.parametrize("limit", [3000, 20_000])
