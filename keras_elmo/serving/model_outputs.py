@@ -59,7 +59,8 @@ class ModelOutputs:
         # Keras' LSTM, for one, cannot run without a column: it gets padding.
         is_empty = ops.equal(ops.shape(ids)[1], 0)
         num_added = ops.cast(is_empty, "int32")
-        inputs = ops.pad(ids, [(0, 0), (0, num_added), (0, 0)])
+        others = [(0, 0)] * (len(ids.shape) - 2)
+        inputs = ops.pad(ids, [(0, 0), (0, num_added), *others])
         inputs = ops.cast(inputs, self._dtype)
         structure = getattr(self._model, "input", None)
         if structure is not None:  # It may be a list or a dictionary.
