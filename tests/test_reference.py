@@ -85,8 +85,8 @@ def test_token_embeddings_stand_for_characters(shared, unknown_words):
     np.testing.assert_allclose(
         ops.convert_to_numpy(elmo.all_layers(ids)),
         ops.convert_to_numpy(load(folder).all_layers(batch_to_ids(sentences))),
+        rtol=1e-6,
         atol=1e-6,
-        rtol=0,
     )
 
 
@@ -101,7 +101,9 @@ def test_token_embeddings_as_they_are_stored(shared, tmp_path):
         assert list(found) == list(expected) == ["embedding"]
         found, expected = found["embedding"], expected["embedding"]
         assert found.dtype == expected.dtype
-        np.testing.assert_allclose(found[()], expected[()], atol=1e-6, rtol=0)
+        np.testing.assert_allclose(
+            found[()], expected[()], rtol=1e-6, atol=1e-6
+        )
 
 
 def stored_gradients(folder):
