@@ -1,4 +1,4 @@
-"""Tagged sentences, from column files and CoNLL-U; word vectors.
+"""Tagged sentences, from column files and CoNLL-U; their words.
 
 A column file has a word a line and a blank line after each sentence, as in
 CoNLL-2003 and WNUT 2017. Its columns are apart by tabs or, in lines without
@@ -193,40 +193,6 @@ def frequent_words(sentences, min_count=2):
         word.lower() for words in sentences for word in words
     )
     return [word for word, n in counts.most_common() if n >= min_count]
-
-
-def read_vectors(path, limit=None):
-    """Reads word vectors as GloVe's are: a word and its numbers a line.
-
-    Args:
-        path: Path of the file, in UTF-8.
-        limit: Integer, how many lines to read; `None` for all.
-
-    Returns:
-        The list of words, and a float32 array `(words, dim)`.
-
-    Raises:
-        ValueError: If a line is not as described; the message names it.
-    """
-    found = {}
-    dim = None
-    with open(path, encoding="utf-8", newline="\n") as file:
-        for number, line in enumerate(file, start=1):
-            if limit is not None and number > limit:
-                break
-            word, *numbers = line.rstrip().split(" ")
-            try:
-                vector = np.array(numbers, "float32")
-            except ValueError:
-                reason = "after the word there must be numbers, apart by spaces"
-                fail(path, number, reason, line[:80])
-            dim = dim or len(vector)
-            if len(vector) != dim or not dim:
-                fail(path, number, f"there must be {dim} numbers", line[:80])
-            found.setdefault(word, vector)
-    if not found:
-        raise ValueError(f"'{path}' holds no word vectors.")
-    return list(found), np.stack([*found.values()])
 
 
 def with_vectors(words, known, vectors, seed=0):

@@ -33,12 +33,12 @@ from model import with_tags
 from reading import as_scheme
 from reading import frequent_words
 from reading import read_tagged
-from reading import read_vectors
 from reading import with_vectors
 from training import compile_tagger
 from training import make_evaluation
 from training import train
 
+import keras_elmo
 from keras_elmo.formats.atomic import write_atomically
 
 # So many that a tagger of names finds some of them.
@@ -197,7 +197,9 @@ def make_head(options, sentences, tag_names, bilm):
     words = frequent_words([s.words for s in sentences])
     vectors, word_dim = None, options.word_dim
     if options.word_vectors:
-        known = read_vectors(options.word_vectors, options.max_vectors)
+        known = keras_elmo.read_word_vectors(
+            options.word_vectors, limit=options.max_vectors
+        )
         words, vectors = with_vectors(words, *known)
         word_dim = vectors.shape[1]
     design = Design(

@@ -53,12 +53,7 @@ def inspect_folder(path):
 
 def _bilm(path, names):
     finding = Finding(path, _kind_of_bilm(names))
-    options = None
-    try:
-        file = os.path.join(path, find_options(names, path))
-        options = add_options(finding, file)
-    except ValueError as error:
-        finding.problems.append(str(error))
+    options = _add_options(finding, path, names)
     try:
         file = os.path.join(path, find_weights(names, path))
         add_weights(finding, file, options)
@@ -74,6 +69,17 @@ def _bilm(path, names):
             else "Run the training's command again."
         )
     return finding
+
+
+def _add_options(finding, path, names):
+    """Returns the options of a folder, or `None` and a problem."""
+    try:
+        return add_options(
+            finding, os.path.join(path, find_options(names, path))
+        )
+    except ValueError as error:
+        finding.problems.append(str(error))
+        return None
 
 
 def _kind_of_bilm(names):
@@ -102,12 +108,7 @@ def _add_language_model(finding, path, names, options):
 
 def _checkpoint(path, names):
     finding = Finding(path, "a TensorFlow checkpoint of bilm-tf's training")
-    options = None
-    try:
-        file = os.path.join(path, find_options(names, path))
-        options = add_options(finding, file)
-    except ValueError as error:
-        finding.problems.append(str(error))
+    options = _add_options(finding, path, names)
     try:
         checkpoint = find_checkpoint(path)
         finding.facts["checkpoint"] = os.path.basename(checkpoint)
