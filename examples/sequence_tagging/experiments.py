@@ -176,6 +176,8 @@ class TrainingList(NamedTuple):
     baseline: str
     """The training that the others are compared to; `{last}` in it is what
     stands after the last hyphen of their names."""
+    control: str
+    """The same, of the training whose ELMo knows no context."""
 
 
 _BASELINE = ["--elmo-at", "none"]
@@ -194,6 +196,7 @@ _WNUT17 = TrainingList(
         Training("baseline-no-characters", [*_BASELINE, "--no-characters"]),
     ],
     baseline="baseline",
+    control="layer-0",
 )
 
 # Both arms get the same trials.
@@ -204,9 +207,6 @@ _TRIALS = {
     "4": ["--learning-rate", "0.002", "--dropout", "0.6",
           "--elmo-dropout", "0.6"],
     "5": ["--batch-size", "16"],
-    "6": ["--units", "200"],
-    "7": ["--batch-size", "16", "--units", "200"],
-    "8": ["--batch-size", "8"],
 }  # fmt: skip
 
 # How ELMo's layers make one vector, beside the weights learned freely.
@@ -253,6 +253,7 @@ LISTS = {
             for name, arm in (("baseline", _BASELINE), ("elmo-both", []))
         ],
         baseline="baseline-{last}",
+        control="layer-0-{last}",
     ),
     "ewt": TrainingList(
         ending="conllu",
@@ -260,6 +261,7 @@ LISTS = {
         arguments=[],
         trainings=_part_of_speech(),
         baseline="baseline-{last}",
+        control="layer-0-{last}",
     ),
 }
 

@@ -57,7 +57,9 @@ def draw_confusion(path, result, most=18):
 
 
 def draw_curves(path, curves, measure):
-    """Draws dev scores against updates, of many trainings.
+    """Draws the best dev score so far against updates, of many trainings.
+
+    Thick lines are means over the seeds, thin ones the seeds.
 
     Args:
         path: Path of the PNG.
@@ -67,19 +69,41 @@ def draw_curves(path, curves, measure):
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     for i, (name, histories) in enumerate(curves.items()):
-        for k, history in enumerate(histories):
-            axes.plot(
-                [entry["update"] for entry in history],
-                [100 * entry["dev_score"] for entry in history],
-                color=colors[i % len(colors)],
-                linestyle=STYLES[i % len(STYLES)].get("linestyle", "-"),
-                alpha=0.8,
-                linewidth=1,
-                label=name if k == 0 else None,
-            )
-    axes.set(xlabel="updates", ylabel=f"dev {measure}, %")
+        style = {
+            "color": colors[i % len(colors)],
+            "linestyle": STYLES[i % len(STYLES)].get("linestyle", "-"),
+        }
+        updates, best = best_so_far(histories)
+        for row in best:
+            axes.plot(updates, 100 * row, alpha=0.35, linewidth=0.7, **style)
+        mean = 100 * best.mean(axis=0)
+        axes.plot(updates, mean, linewidth=2, label=name, **style)
+    axes.set(xlabel="updates", ylabel=f"best dev {measure} so far, %")
     _finish(axes)
     _save(figure, path)
+
+
+def best_so_far(histories):
+    """Returns updates, and each history's best score up to them.
+
+    A training that has ended keeps its best score.
+
+    Args:
+        histories: List of histories, one a seed.
+
+    Returns:
+        A pair: an array `(points,)` of updates, from the first ones at which
+        all have a score, and one `(seeds, points)` of scores.
+    """
+    first = max(history[0]["update"] for history in histories)
+    updates = sorted({e["update"] for history in histories for e in history})
+    updates = np.array([update for update in updates if update >= first])
+    rows = []
+    for history in histories:
+        own = [entry["update"] for entry in history]
+        best = np.maximum.accumulate([e["dev_score"] for e in history])
+        rows.append(best[np.searchsorted(own, updates, side="right") - 1])
+    return updates, np.stack(rows)
 
 
 def draw_sizes(path, scores, measure):
@@ -118,22 +142,25 @@ def draw_layer_weights(path, weights):
     """
     places = [p for p in ("input", "output")
               if any(p in task for task in weights.values())]  # fmt: skip
+    widths = [sum(p in task for task in weights.values()) for p in places]
     figure, panels = plt.subplots(
-        1, len(places), figsize=(1.5 + 2.2 * len(places), 3.4),
-        squeeze=False, layout="constrained",
+        1, len(places), figsize=(2 + 1.3 * sum(widths), 3.4), squeeze=False,
+        width_ratios=widths, layout="constrained",
     )  # fmt: skip
     for axes, place in zip(panels[0], places):
         tasks = {t: w[place] for t, w in weights.items() if place in w}
         values = np.stack([*tasks.values()], axis=1)[::-1]
-        axes.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        # Equal weights have the middle's colour.
+        most = 2 / len(values)
+        axes.imshow(values, cmap="Blues", vmin=0, vmax=most, aspect="auto")
         for i, j in np.ndindex(values.shape):
-            color = "white" if values[i, j] > 0.6 else "black"
+            color = "white" if values[i, j] > 0.7 * most else "black"
             axes.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center",
                       color=color)  # fmt: skip
         numbers = range(len(values))
         axes.set_yticks(numbers, [f"layer {k}" for k in reversed(numbers)])
         axes.set_xticks(range(len(tasks)), list(tasks), rotation=20)
-        axes.set_title(f"ELMo at the {place}")
+        axes.set_title(f"at the {place}")
         axes.spines[:].set_visible(False)
     _save(figure, path)
 

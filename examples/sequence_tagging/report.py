@@ -1,10 +1,44 @@
-"""Tables and pictures of many trainings, from the results they have written."""
+"""Tables and pictures of many trainings, from the results they have written.
 
+`experiments.py` writes them. One picture is of several tasks, the learned
+weights of ELMo's layers (the paper's figure 2):
+
+    python examples/sequence_tagging/report.py layers.png \\
+        "names=FOLDER/elmo-both" "parts of speech=OTHER/elmo-100"
+"""
+
+import argparse
 import json
 import pathlib
 import statistics
 
 import numpy as np
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("picture", help="PNG to write")
+    add("tasks", nargs="+", metavar="NAME=FOLDER", help="a task's name, and "
+        "the folder of its trainings: seed-1, seed-2, ...")  # fmt: skip
+    options = parser.parse_args(argv)
+    weights = {}
+    for task in options.tasks:
+        name, _, folder = task.partition("=")
+        runs = read_seeds(pathlib.Path(folder))
+        if not runs or not runs[0]["mix_weights"]:
+            parser.error(
+                "A task must be given as NAME=FOLDER, with a training with "
+                f"ELMo in FOLDER/seed-1. Received: {task!r}"
+            )
+        weights[name] = layer_weights(runs)
+    import pictures
+
+    pictures.draw_layer_weights(options.picture, weights)
+    print(f"Wrote {options.picture}")
 
 
 def write_report(folder, chosen):
@@ -44,27 +78,42 @@ def read_results(folder, chosen):
     """Returns a mapping from a training's name to results by seed."""
     results = {}
     for training in chosen.trainings:
-        files = folder.glob(f"{training.name}/seed-*/result.json")
-        found = [json.loads(file.read_text("utf-8")) for file in files]
+        found = read_seeds(folder / training.name)
         if found:
-            found.sort(key=lambda result: result["seed"])
             results[training.name] = found
     return results
 
 
+def read_seeds(folder):
+    """Returns the results of a training that have been written, by seed."""
+    files = folder.glob("seed-*/result.json")
+    found = [json.loads(file.read_text("utf-8")) for file in files]
+    return sorted(found, key=lambda result: result["seed"])
+
+
 def score_table(results, chosen):
-    """Lines of a table: scores, gain over the baseline, updates, time."""
+    """Lines of a table: scores, gains over others, updates, time."""
     measure = next(iter(results.values()))[0]["measure"]
+    columns = [
+        "",
+        "seeds",
+        f"dev {measure}",
+        f"test {measure}",
+        "over the baseline",
+        "over layer 0",
+        "updates to the best",
+        "updates to the baseline's best",
+        "processor's s an evaluation",
+        "minutes",
+    ]
     lines = [
-        f"| | seeds | dev {measure} | test {measure} | over the baseline | "
-        "updates to the best | updates to the baseline's best | "
-        "processor's s an evaluation | minutes |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        f"| {' | '.join(columns)} |",
+        "| --- " + "| ---: " * (len(columns) - 1) + "|",
     ]
     for name, runs in results.items():
-        baseline = results.get(
-            chosen.baseline.format(last=name.split("-")[-1]), []
-        )
+        last = name.split("-")[-1]
+        baseline = results.get(chosen.baseline.format(last=last), [])
+        control = results.get(chosen.control.format(last=last), [])
         entries = [entry for run in runs for entry in run["history"]]
         seconds = statistics.median(e["processor_seconds"] for e in entries)
         minutes = sum(e["processor_seconds"] for e in entries) / 60 / len(runs)
@@ -75,6 +124,7 @@ def score_table(results, chosen):
             _mean(_scores(runs, "dev")),
             _mean(_scores(runs, "test")),
             _gain(runs, baseline),
+            _gain(runs, control),
             f"{best:,.0f}",
             _reached(runs, baseline),
             f"{seconds:.1f}",
@@ -117,10 +167,20 @@ def weight_table(results):
     for name, runs in results.items():
         for place in runs[0]["mix_weights"]:
             gamma = np.mean([r["mix_weights"][place]["gamma"] for r in runs])
-            weights = _weights(runs, place)
+            weights = layer_weights(runs)[place]
             text = ", ".join(f"{weight:.3f}" for weight in weights)
             lines.append(f"| {name} | {place} | {gamma:.2f} | {text} |")
     return lines
+
+
+def layer_weights(runs):
+    """Returns the mean weights of ELMo's layers, by the place of the mix."""
+    return {
+        place: np.mean(
+            [run["mix_weights"][place]["weights"] for run in runs], axis=0
+        )
+        for place in runs[0]["mix_weights"]
+    }
 
 
 def draw(pictures, folder, results):
@@ -145,7 +205,7 @@ def draw(pictures, folder, results):
     if shown:
         pictures.draw_sizes(folder / "sizes.png", shown, measure)
     learned = {
-        name: {place: _weights(runs, place) for place in runs[0]["mix_weights"]}
+        name: layer_weights(runs)
         for name, runs in results.items()
         if runs[0]["mix_weights"] and runs[0]["options"]["mix"] == "learned"
     }
@@ -161,10 +221,6 @@ def _best(run):
     return max(run["history"], key=lambda entry: entry["dev_score"])
 
 
-def _weights(runs, place):
-    return np.mean([r["mix_weights"][place]["weights"] for r in runs], axis=0)
-
-
 def updates_to_reach(history, score):
     """How many updates a training needed to reach a score, or `None`."""
     return next((e["update"] for e in history if e["dev_score"] >= score), None)
@@ -177,14 +233,14 @@ def _mean(scores):
     return f"{100 * np.mean(scores):.2f} ± {100 * deviation:.2f}"
 
 
-def _gain(runs, baseline):
+def _gain(runs, others):
     """The gain in test score, with the standard deviation of the difference.
 
     That of two independent groups of seeds: the square root of the sum of the
     variances.
     """
-    ours, theirs = _scores(runs, "test"), _scores(baseline, "test")
-    if runs is baseline or not ours or not theirs:
+    ours, theirs = _scores(runs, "test"), _scores(others, "test")
+    if runs is others or not ours or not theirs:
         return ""
     gain = np.mean(ours) - np.mean(theirs)
     spread = [np.var(s, ddof=1) if len(s) > 1 else 0 for s in (ours, theirs)]
@@ -203,3 +259,7 @@ def _reached(runs, baseline):
     text = f"{np.mean(reached):,.0f}"
     missed = len(updates) - len(reached)
     return f"{text} ({missed} never)" if missed else text
+
+
+if __name__ == "__main__":
+    main()
