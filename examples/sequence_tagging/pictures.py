@@ -27,7 +27,7 @@ def draw_training(path, result):
     axes.spines[["top"]].set_visible(False)
     right = axes.twinx()
     right.plot(updates, scores, marker="o", markersize=3)
-    right.set_ylabel(f"dev {result['measure']}, %  (dots)")
+    right.set_ylabel(f"dev {_label(result['measure'])}, %  (dots)")
     right.spines[["top"]].set_visible(False)
     _save(figure, path)
 
@@ -66,7 +66,7 @@ def draw_curves(path, curves, measure):
         curves: Mapping from a name to a list of histories, one a seed.
         measure: String, what the score is.
     """
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
     colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     for i, (name, histories) in enumerate(curves.items()):
         style = {
@@ -78,8 +78,9 @@ def draw_curves(path, curves, measure):
             axes.plot(updates, 100 * row, alpha=0.35, linewidth=0.7, **style)
         mean = 100 * best.mean(axis=0)
         axes.plot(updates, mean, linewidth=2, label=name, **style)
-    axes.set(xlabel="updates", ylabel=f"best dev {measure} so far, %")
-    _finish(axes)
+    axes.set(xlabel="updates", ylabel=f"best dev {_label(measure)} so far, %")
+    # Beside the lines, which may run anywhere.
+    _finish(axes, loc="upper left", bbox_to_anchor=(1, 1))
     _save(figure, path)
 
 
@@ -127,7 +128,7 @@ def draw_sizes(path, scores, measure):
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{size:g}%" for size in sizes])
     axes.minorticks_off()
-    axes.set(xlabel="training sentences", ylabel=f"test {measure}, %")
+    axes.set(xlabel="training sentences", ylabel=f"test {_label(measure)}, %")
     _finish(axes)
     _save(figure, path)
 
@@ -165,11 +166,15 @@ def draw_layer_weights(path, weights):
     _save(figure, path)
 
 
-def _finish(axes):
+def _label(measure):
+    return "F1" if measure == "f1" else measure
+
+
+def _finish(axes, **legend):
     axes.grid(True, color="0.92")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, **legend)
 
 
 def _save(figure, path):
