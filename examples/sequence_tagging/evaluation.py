@@ -119,6 +119,12 @@ def confusion(gold, predicted):
     return names, counts
 
 
+def mean_and_deviation(scores):
+    """Scores in percent as `mean ± deviation`, of a sample."""
+    deviation = np.std(scores, ddof=1) if len(scores) > 1 else 0.0
+    return f"{100 * np.mean(scores):.2f} ± {100 * deviation:.2f}"
+
+
 def table(scores):
     """The scores of each type as lines of text, in percent."""
     measures = [m for m in ("precision", "recall", "f1", "accuracy")

@@ -253,7 +253,6 @@ LISTS = {
             for name, arm in (("baseline", _BASELINE), ("elmo-both", []))
         ],
         baseline="baseline-{last}",
-        control="layer-0-{last}",
     ),
     "ewt": TrainingList(
         ending="conllu",

@@ -13,6 +13,7 @@ import pathlib
 import statistics
 
 import numpy as np
+from evaluation import mean_and_deviation
 
 
 def main(argv=None):
@@ -118,11 +119,12 @@ def score_table(results, chosen):
         seconds = statistics.median(e["processor_seconds"] for e in entries)
         minutes = sum(e["processor_seconds"] for e in entries) / 60 / len(runs)
         best = np.mean([_best(run)["update"] for run in runs])
+        tests = _scores(runs, "test")
         cells = [
             name,
             str(len(runs)),
-            _mean(_scores(runs, "dev")),
-            _mean(_scores(runs, "test")),
+            mean_and_deviation(_scores(runs, "dev")),
+            mean_and_deviation(tests) if tests else "",
             _gain(runs, baseline),
             _gain(runs, control),
             f"{best:,.0f}",
@@ -165,9 +167,8 @@ def weight_table(results):
         "| --- | --- | ---: | --- |",
     ]
     for name, runs in results.items():
-        for place in runs[0]["mix_weights"]:
+        for place, weights in layer_weights(runs).items():
             gamma = np.mean([r["mix_weights"][place]["gamma"] for r in runs])
-            weights = layer_weights(runs)[place]
             text = ", ".join(f"{weight:.3f}" for weight in weights)
             lines.append(f"| {name} | {place} | {gamma:.2f} | {text} |")
     return lines
@@ -224,13 +225,6 @@ def _best(run):
 def updates_to_reach(history, score):
     """How many updates a training needed to reach a score, or `None`."""
     return next((e["update"] for e in history if e["dev_score"] >= score), None)
-
-
-def _mean(scores):
-    if not scores:
-        return ""
-    deviation = np.std(scores, ddof=1) if len(scores) > 1 else 0.0
-    return f"{100 * np.mean(scores):.2f} ± {100 * deviation:.2f}"
 
 
 def _gain(runs, others):

@@ -22,6 +22,7 @@ from batches import compute_layers
 from evaluation import accuracy_scores
 from evaluation import confusion
 from evaluation import entity_scores
+from evaluation import mean_and_deviation
 from evaluation import table
 from model import Design
 from model import build_head
@@ -245,12 +246,6 @@ def choose(number, fraction, seed):
 
 def count(variables):
     return sum(int(np.prod(v.shape)) for v in variables)
-
-
-def mean_and_deviation(scores):
-    """Scores in percent as `mean ± deviation`, of a sample."""
-    deviation = np.std(scores, ddof=1) if len(scores) > 1 else 0.0
-    return f"{100 * np.mean(scores):.2f} ± {100 * deviation:.2f}"
 
 
 def set_threads(number):

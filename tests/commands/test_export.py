@@ -209,7 +209,7 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
     pathlib.Path("broken.keras").write_text("none")
     labels = ["--labels", "tags=tags.txt"]
     for arguments, told in [
-        (["none"], "There is no preset of that name, nor a directory"),
+        (["none"], "There is no preset of that name, nor a directory or .zip."),
         (["none.keras"], "File not found: filepath=none.keras"),
         (["broken.keras"], "broken.keras"),
         (["foreign.keras"], "must be made of layers of Keras and keras_elmo"),
