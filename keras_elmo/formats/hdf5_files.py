@@ -1,7 +1,93 @@
+"""HDF5 files: the one place that opens them."""
+
 import contextlib
 import io
+import os
 
 import h5py
+
+from keras_elmo.formats.untrusted_files import UntrustedFile
+from keras_elmo.formats.untrusted_files import check_regular
+from keras_elmo.formats.untrusted_files import most_unpacked
+
+
+@contextlib.contextmanager
+def open_hdf5(file):
+    """Opens an HDF5 file to read, if all its data is its own.
+
+    HDF5 itself follows links, external storage and virtual arrays to any file
+    on the machine, and makes up what was never stored.
+
+    Args:
+        file: Path, or file object open for reading.
+
+    Yields:
+        The `h5py.File`, and a dictionary from its arrays' keys to their shapes.
+
+    Raises:
+        UntrustedFile: If it is not a regular file, holds data that lies
+            elsewhere, or declares more data than it stores.
+    """
+    if isinstance(file, (str, os.PathLike)):
+        check_regular(file)
+    with h5py.File(file, "r") as store:
+        _check_links(store)
+        yield store, _checked_shapes(store)
+
+
+def _check_links(store):
+    def is_link(key, link):
+        return None if link.type == h5py.h5l.TYPE_HARD else key
+
+    root = store["/"].id  # Its links do not keep it open.
+    found = root.links.visit(is_link, info=True)
+    if found is not None:
+        raise UntrustedFile(
+            f"its '{found.decode(errors='replace')}' is a link to another place"
+        )
+
+
+def _checked_shapes(store):
+    shapes = {}
+    declared = 0
+
+    def visit(key, item):
+        nonlocal declared
+        if isinstance(item, h5py.Dataset):
+            shapes[key] = item.shape
+            if item.shape is not None:  # HDF5 knows null arrays.
+                declared += _checked_size(key, item)
+
+    store.visititems(visit)
+    size = store.id.get_filesize()
+    if declared > most_unpacked(size):
+        raise UntrustedFile(
+            f"its arrays declare {declared:,} bytes, the file has {size:,}"
+        )
+    return shapes
+
+
+def _checked_size(key, dataset):
+    """The bytes that an array declares, which must be stored in the file."""
+    creation = dataset.id.get_create_plist()
+    if creation.get_layout() == h5py.h5d.VIRTUAL:
+        raise UntrustedFile(
+            f"its array '{key}' is virtual: made of arrays of other places"
+        )
+    if creation.get_external_count():
+        raise UntrustedFile(
+            f"its array '{key}' is stored in another file, "
+            f"'{dataset.external[0][0]}'"
+        )
+    declared = dataset.id.get_type().get_size() * dataset.size
+    stored = dataset.id.get_storage_size()
+    is_packed = creation.get_nfilters() > 0
+    if stored < (min(1, declared) if is_packed else declared):
+        raise UntrustedFile(
+            f"its array '{key}' declares {declared:,} bytes, of which "
+            f"{stored:,} are stored"
+        )
+    return declared
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import os
 from keras_elmo.formats.bilm_files import VOCABULARIES
 from keras_elmo.formats.bilm_files import find_options
 from keras_elmo.formats.bilm_files import find_weights
+from keras_elmo.formats.bilm_files import read_regular
 from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.formats.inspection.bilm_model import add_options
 from keras_elmo.formats.inspection.bilm_model import add_weights
@@ -16,6 +17,7 @@ from keras_elmo.formats.inspection.hdf5_file import add_bilm_uses
 from keras_elmo.formats.inspection.saved_model import inspect_saved_model
 from keras_elmo.formats.inspection.text_file import add_vocabulary
 from keras_elmo.formats.many_langs import open_many_langs
+from keras_elmo.formats.preset_folders import check_preset_sizes
 from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
@@ -151,9 +153,18 @@ def _preset(path, names):
         if damage is not None:
             finding.problems.append(f"model.weights.h5 {damage}")
     if not finding.problems:
+        _add_wrong_sizes(finding, path, config.get("config"))
+    if not finding.problems:
         finding.loader = ("from_preset", path)
         finding.uses.append(f'keras_elmo.ElmoLayer.from_preset("{path}")')
     return finding
+
+
+def _add_wrong_sizes(finding, path, config):
+    try:
+        check_preset_sizes(path, config if isinstance(config, dict) else {})
+    except ValueError as error:
+        finding.problems.append(str(error))
 
 
 def _many_langs(path, names):
@@ -198,8 +209,7 @@ def _add_missing(finding, names, expected):
 
 def _read_json(finding, path):
     try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
+        content = json.loads(read_regular(path))
     except (ValueError, RecursionError) as error:
         finding.problems.append(f"{os.path.basename(path)} is no JSON: {error}")
         return {}
