@@ -2,9 +2,13 @@
 
 import contextlib
 import io
+import math
 import os
 
 import h5py
+from h5py import h5d
+from h5py import h5l
+from h5py import h5o
 
 from keras_elmo.formats.untrusted_files import UntrustedFile
 from keras_elmo.formats.untrusted_files import check_regular
@@ -36,29 +40,33 @@ def open_hdf5(file):
 
 
 def _check_links(store):
-    def is_link(key, link):
-        return None if link.type == h5py.h5l.TYPE_HARD else key
+    def is_link(name, link):
+        return None if link.type == h5l.TYPE_HARD else name
 
     root = store["/"].id  # Its links do not keep it open.
     found = root.links.visit(is_link, info=True)
     if found is not None:
-        raise UntrustedFile(
-            f"its '{found.decode(errors='replace')}' is a link to another place"
-        )
+        raise UntrustedFile(f"its '{_text(found)}' is a link to another place")
 
 
 def _checked_shapes(store):
+    # By h5py's own layer over HDF5: there may be an array for each sentence of
+    # a corpus.
+    names = []
+
+    def visit(name, info):
+        if info.type == h5o.TYPE_DATASET:
+            names.append(name)
+
+    root = store["/"].id
+    h5o.visit(root, visit, info=True)
     shapes = {}
     declared = 0
-
-    def visit(key, item):
-        nonlocal declared
-        if isinstance(item, h5py.Dataset):
-            shapes[key] = item.shape
-            if item.shape is not None:  # HDF5 knows null arrays.
-                declared += _checked_size(key, item)
-
-    store.visititems(visit)
+    for name in names:
+        dataset = h5d.open(root, name)
+        key = _text(name)
+        shapes[key] = dataset.shape
+        declared += _checked_size(key, dataset)
     size = store.id.get_filesize()
     if declared > most_unpacked(size):
         raise UntrustedFile(
@@ -69,18 +77,20 @@ def _checked_shapes(store):
 
 def _checked_size(key, dataset):
     """The bytes that an array declares, which must be stored in the file."""
-    creation = dataset.id.get_create_plist()
-    if creation.get_layout() == h5py.h5d.VIRTUAL:
+    creation = dataset.get_create_plist()
+    if creation.get_layout() == h5d.VIRTUAL:
         raise UntrustedFile(
             f"its array '{key}' is virtual: made of arrays of other places"
         )
     if creation.get_external_count():
+        file, *_ = creation.get_external(0)
         raise UntrustedFile(
-            f"its array '{key}' is stored in another file, "
-            f"'{dataset.external[0][0]}'"
+            f"its array '{key}' is stored in another file, '{_text(file)}'"
         )
-    declared = dataset.id.get_type().get_size() * dataset.size
-    stored = dataset.id.get_storage_size()
+    is_null = dataset.shape is None
+    numbers = 0 if is_null else math.prod(dataset.shape)
+    declared = numbers * dataset.get_type().get_size()
+    stored = dataset.get_storage_size()
     is_packed = creation.get_nfilters() > 0
     if stored < (min(1, declared) if is_packed else declared):
         raise UntrustedFile(
@@ -88,6 +98,10 @@ def _checked_size(key, dataset):
             f"{stored:,} are stored"
         )
     return declared
+
+
+def _text(name):
+    return name.decode("utf-8", "backslashreplace")
 
 
 @contextlib.contextmanager

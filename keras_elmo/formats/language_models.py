@@ -125,7 +125,8 @@ def _from_folder(folder, label, model):
     if not holds_checkpoint(names):
         weights = os.path.join(folder, find_weights(names, label))
         return _from_weights(options, weights, label, model)
-    path = find_checkpoint(folder, label)
+    # What a zip names on this machine is not its own.
+    path = find_checkpoint(folder, label, may_lie_elsewhere=folder == label)
     name = os.path.join(label, os.path.basename(path))
     return _files(
         options,

@@ -62,6 +62,10 @@ def huge(store):
     store.create_dataset("x", (1 << 40,), "f4", chunks=(1 << 10,))
 
 
+def larger_than_64_bits_count(store):
+    store.create_dataset("x", (1 << 32, 1 << 32), "i1", chunks=(1, 1 << 10))
+
+
 def huge_and_packed(store):
     x = store.create_dataset("x", (1 << 40,), "f4", compression="gzip")
     x[:10] = 1.0
@@ -77,6 +81,7 @@ def huge_and_packed(store):
         (soft_link, "'x' is a link"),
         (never_stored, "'x' declares 16 bytes, of which 0 are stored"),
         (huge, "'x' declares 4,398,046,511,104 bytes, of which 0 are"),
+        (larger_than_64_bits_count, "'x' declares 18,446,744,073,709,551,616"),
         (huge_and_packed, "arrays declare 4,398,046,511,152 bytes, the file"),
     ],
 )

@@ -37,7 +37,8 @@ def inspect_archive(path):
                 return _unknown(path, names, size)
             with tempfile.TemporaryDirectory() as folder:
                 extract_model(archive, root, folder, path)
-                return _as_archive(inspect_folder(folder), folder, path)
+                finding = inspect_folder(folder, is_unpacked=True)
+                return _as_archive(finding, folder, path)
     except ValueError as error:
         return unreadable(path, "a zip file", str(error))
 

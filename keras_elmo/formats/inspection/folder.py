@@ -26,8 +26,11 @@ MANY_LANGS = ("char.dic", "config.json", "encoder.pkl", "token_embedder.pkl")
 _PRESET = ("config.json", "metadata.json", "model.weights.h5")
 
 
-def inspect_folder(path):
-    """Returns the `Finding` of a folder."""
+def inspect_folder(path, is_unpacked=False):
+    """Returns the `Finding` of a folder.
+
+    `is_unpacked` says that it is of an archive: nothing outside is looked at.
+    """
     names = sorted(os.listdir(path))
     if {"saved_model.pb", "tfhub_module.pb"} & set(names):
         return inspect_saved_model(path, names)
@@ -41,7 +44,7 @@ def inspect_folder(path):
     if set(_PRESET) & set(names):
         return _preset(path, names)
     if holds_checkpoint(names):
-        return _checkpoint(path, names)
+        return _checkpoint(path, names, is_unpacked)
     if any(n.endswith((".hdf5", "options.json")) for n in names):
         return _bilm(path, names)
     shown = ", ".join(names[:10]) or "nothing"
@@ -108,11 +111,11 @@ def _add_language_model(finding, path, names, options):
             finding.uses.append(f"keras-elmo perplexity {path} heldout.txt")
 
 
-def _checkpoint(path, names):
+def _checkpoint(path, names, is_unpacked):
     finding = Finding(path, "a TensorFlow checkpoint of bilm-tf's training")
     options = _add_options(finding, path, names)
     try:
-        checkpoint = find_checkpoint(path)
+        checkpoint = find_checkpoint(path, None, not is_unpacked)
         finding.facts["checkpoint"] = os.path.basename(checkpoint)
         if options is not None:
             shapes = bilm_shapes(options.token_encoder, options.encoder)
