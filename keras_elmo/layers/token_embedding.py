@@ -6,6 +6,7 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.ids import check_ids
+from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.token_vectorization import TokenVectorization
 from keras_elmo.text.word_table import WordTable
 
@@ -125,6 +126,7 @@ class TokenEmbedding(FreezableLayer):
             initializer=for_large_matrix(
                 keras.initializers.RandomNormal(stddev=deviation)
             ),
+            autocast=False,
             name="embeddings",
         )
 
@@ -132,7 +134,8 @@ class TokenEmbedding(FreezableLayer):
         ids = self._checked(inputs)
         # Keras counts a negative index from the end: send it out of range.
         rows = ops.where(ids < 0, self.num_tokens, ops.maximum(ids - 1, 0))
-        vectors = ops.take(self.embeddings, rows, axis=0)
+        vectors = ops.take(read_weight(self.embeddings), rows, axis=0)
+        vectors = ops.cast(vectors, self.compute_dtype)
         return ops.where(ids[..., None] != 0, vectors, 0)  # (..., projection)
 
     def _checked(self, ids):

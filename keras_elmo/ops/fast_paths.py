@@ -13,6 +13,8 @@ import keras
 from keras import ops
 from keras.src.backend.common.stateless_scope import in_stateless_scope
 
+from keras_elmo.ops.weights import trainable_flags
+
 # How many tokens `scan_time` prepares at a time: enough for a product at full
 # speed. At the original size, 2048 of them take 256 MB.
 PREPARED_ROWS = 2048
@@ -87,6 +89,15 @@ def map_groups_by_length(function, rows, groups):
     rows = tf.gather(rows, order)
     number = tf.shape(rows)[0]
     ends = [number * i // groups for i in range(groups + 1)]
+    if not tf.executing_eagerly():
+        # One graph for all groups, and one of its gradient. Inlined, it would
+        # be there once for each, and TensorFlow takes seconds to optimize that.
+        function = tf.function(
+            function,
+            input_signature=[tf.TensorSpec((None, rows.shape[1]), rows.dtype)],
+            autograph=False,
+            experimental_attributes={"_noinline": True},
+        )
     results = [
         function(rows[i : tf.maximum(i + 1, j)])[: j - i]
         for i, j in itertools.pairwise(ends)
@@ -136,16 +147,18 @@ class CompiledWhenEager:
 
     Step by step, TensorFlow spends longer on starting the operations of a
     recurrent loop than on many of them. A graph is traced once for each value
-    of the keyword arguments, for any size of all axes but the last one of
-    numbers.
+    of the keyword arguments and of the weights' flags `trainable`, for any size
+    of all axes but the last one of numbers.
 
     Args:
         function: Takes tensors, lists of them, or `None`; its keyword arguments
             are no tensors. Returns tensors, or lists of them.
+        layer: The layer whose weights it reads, if gradients may be taken.
     """
 
-    def __init__(self, function):
+    def __init__(self, function, layer=None):
         self._function = function
+        self._layer = layer
         self._compiled = {}
 
     def __call__(self, *args, **options):
@@ -159,7 +172,8 @@ class CompiledWhenEager:
             return self._function(*args, **options)
         given = [x for x in args if x is not None]
         absent = tuple(x is None for x in args)
-        key = (absent, *options.items())
+        flags = trainable_flags(self._layer) if self._layer else ()
+        key = (absent, flags, *options.items())
         if key not in self._compiled:
             self._compiled[key] = self._trace(given, absent, options)
         return self._compiled[key](*given)
