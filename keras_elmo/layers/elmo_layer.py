@@ -17,6 +17,7 @@ from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.many_langs_variables import assign_many_langs_weights
+from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.sentence_boundaries import lay_out
@@ -476,6 +477,7 @@ class ElmoLayer(FreezableLayer):
         if self.add_sentence_boundaries:
             boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)
             tokens = ops.concatenate([tokens, boundaries])
+        tokens = at_least_one(tokens)
         layout = lay_out(
             mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
         )

@@ -144,14 +144,27 @@ def test_a_mask_by_hand_wins():
     )
 
 
+@pytest.mark.parametrize("add", [True, False])
+@pytest.mark.parametrize("keep", [True, False])
+def test_sentences_without_words_give_an_empty_result(add, keep, path_taken):
+    elmo = make_elmo(add_sentence_boundaries=add, keep_sentence_boundaries=keep)
+    time = 2 * (add and keep)
+    for shape in ((2, 0), (2, 3, 0)):
+        output = numpy(elmo(np.zeros((*shape, 12), "int32")))
+        assert output.shape == (*shape[:-1], time, 12)
+        assert np.all(np.any(output, axis=-1))  # <S> and </S>
+
+
 @pytest.mark.skipif(
     keras.backend.backend() == "jax",
     reason="There `keras.ops.take` drops an axis when it takes nothing.",
 )
-def test_an_empty_batch_gives_an_empty_result():
-    elmo = make_elmo()
-    assert numpy(elmo(IDS[:0])).shape == (0, 6, 12)
-    assert numpy(elmo(batch_to_ids([[]], 12))).shape == (1, 0, 12)
+@pytest.mark.parametrize("add", [True, False])
+def test_an_empty_batch_gives_an_empty_result(add, path_taken):
+    elmo = make_elmo(add_sentence_boundaries=add)
+    time = 6 - 2 * (not add)
+    assert numpy(elmo(IDS[:0])).shape == (0, time, 12)
+    assert numpy(elmo(batch_to_ids([], 12))).shape == (0, 0, 12)
 
 
 @pytest.mark.slow_on_jax
