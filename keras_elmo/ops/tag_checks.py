@@ -2,10 +2,10 @@
 
 from keras import ops
 
+from keras_elmo.ops.checks import concrete_value
 from keras_elmo.ops.checks import require
 from keras_elmo.ops.clique_scores import IMPOSSIBLE
 from keras_elmo.ops.clique_scores import unpack_scores
-from keras_elmo.ops.ids import concrete_value
 from keras_elmo.ops.linear_chain import log_likelihood
 
 
