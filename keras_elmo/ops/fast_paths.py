@@ -14,6 +14,7 @@ from keras import ops
 from keras.src.backend.common.stateless_scope import in_stateless_scope
 
 from keras_elmo.ops.at_least_one import at_least_one
+from keras_elmo.ops.weights import hide_frozen_weights
 from keras_elmo.ops.weights import trainable_flags
 
 # How many tokens `scan_time` prepares at a time: enough for a product at full
@@ -189,7 +190,8 @@ class CompiledWhenEager:
 
         specs = keras.tree.map_structure(_spec_of_any_size, given)
         function = tf.function(function, autograph=False)
-        return function.get_concrete_function(*specs)
+        with hide_frozen_weights():
+            return function.get_concrete_function(*specs)
 
 
 def _spec_of_any_size(x):

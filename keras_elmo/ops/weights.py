@@ -1,7 +1,12 @@
 """How the layers read their weights."""
 
+import contextlib
+import contextvars
+
 import keras
 from keras import ops
+
+_hides_frozen = contextvars.ContextVar("hides_frozen", default=False)
 
 
 def read_weight(variable, dtype=None):
@@ -32,16 +37,32 @@ def trainable_flags(layer):
     return tuple(weight.trainable for weight in layer.weights)
 
 
+@contextlib.contextmanager
+def hide_frozen_weights():
+    """Within, a TensorFlow graph is not told which frozen weights it reads.
+
+    It must know them to be exported, but tells the tapes that are recording
+    when it is called.
+    """
+    token = _hides_frozen.set(True)
+    try:
+        yield
+    finally:
+        _hides_frozen.reset(token)
+
+
 def _unrecorded(value):
     if keras.backend.backend() != "tensorflow":
         return ops.stop_gradient(value)
     import tensorflow as tf
 
     # Which of the copies is meant is not known outside of a replica.
-    if isinstance(value, tf.Variable) and not (
+    if not isinstance(value, tf.Variable) or (
         tf.distribute.in_cross_replica_context()
     ):
-        return tf.raw_ops.ReadVariableOp(
-            resource=value.handle, dtype=value.dtype
-        )
-    return tf.stop_gradient(value)
+        return tf.stop_gradient(value)
+    if not (_hides_frozen.get() or tf.executing_eagerly()):
+        graph = tf.compat.v1.get_default_graph()
+        if hasattr(graph, "watch_variable"):
+            graph.watch_variable(value)
+    return tf.raw_ops.ReadVariableOp(resource=value.handle, dtype=value.dtype)
