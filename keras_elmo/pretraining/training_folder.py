@@ -8,8 +8,8 @@ import json
 import os
 import re
 
-from keras_elmo.embedding.file_lock import file_lock
 from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.formats.file_lock import file_lock
 from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
