@@ -1,3 +1,4 @@
+import collections
 import errno
 import json
 import os
@@ -17,6 +18,10 @@ from embedding.small_corpus import shards
 from embedding.small_corpus import vectors_of
 
 from keras_elmo.embedding.job_folder import JobFolder
+from keras_elmo.embedding.shards import InputRecord
+from keras_elmo.embedding.shards import read_record
+from keras_elmo.embedding.shards import read_shard
+from keras_elmo.embedding.shards import write_shard
 from keras_elmo.formats.embedding_files import LAYOUTS
 from keras_elmo.formats.file_lock import file_lock
 from keras_elmo.text import Sentence
@@ -207,6 +212,41 @@ def test_a_damaged_shard_and_those_after_it_are_redone(output, damage):
     run(output, embed=embed)
     check(output)
     assert embed.num_read == 40 - kept
+
+
+def test_a_shard_with_any_bit_flipped_is_redone(tmp_path):
+    path = tmp_path / "shard"
+    sentences = make_sentences(3)
+    write_shard(path, [(s, vectors_of(s.tokens)) for s in sentences])
+    content, record = path.read_bytes(), read_record(path)
+    expected = list(read_shard(path))
+    assert record == InputRecord(sentences).as_dict()
+    outcomes = collections.Counter()
+    for bit in range(8 * len(content)):
+        if bit % 3 and bit < 8 * content.index(b"PK\1\2"):
+            continue  # The arrays themselves: some suffice.
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        found = read_record(path)
+        if found is None:
+            outcomes["no record"] += 1
+            continue
+        assert found == record
+        try:
+            arrays = list(read_shard(path))
+        except ValueError as error:
+            assert "was damaged on the disk" in str(error)
+            assert not path.exists()
+            outcomes["removed"] += 1
+        else:  # It was a date, or something like it.
+            for (text, vectors), (text0, vectors0) in zip(arrays, expected):
+                assert text == text0
+                np.testing.assert_array_equal(vectors, vectors0)
+            assert len(arrays) == len(expected)
+            outcomes["no matter"] += 1
+    assert min(outcomes.values()) > 100
+    assert len(outcomes) == 3
 
 
 def test_damage_inside_a_shard_is_found_before_it_spreads(output):
@@ -528,7 +568,7 @@ def test_links_are_followed(output, tmp_path):
     assert output.is_symlink()
     check(target)
     target.chmod(0o600)
-    with pytest.raises(FileExistsError, match="'.*vectors' exists"):
+    with pytest.raises(FileExistsError, match="vectors' exists"):
         run(output)
     run(output, make_sentences(3), overwrite=True)
     assert output.is_symlink()
