@@ -1,7 +1,6 @@
 """The folder in which the finished part of a job survives a kill."""
 
 import contextlib
-import errno
 import json
 import os
 import re
@@ -9,13 +8,13 @@ import re
 from keras_elmo.formats.atomic import replace_file
 from keras_elmo.formats.atomic import replaceable_file
 from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.formats.disk_room import room_told
 from keras_elmo.formats.file_lock import file_lock
 
 _VERSION = 1
 # Nothing else in the folder is ever touched.
 _SHARD = re.compile(r"shard-\d{9}")
 _TEMPORARY = re.compile(r"merged|\.(shard-\d{9}|job\.json|merged)\.\w{8}")
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class JobFolder:
@@ -47,15 +46,8 @@ class JobFolder:
             raise OSError(error.errno, error.strerror, self.output) from error
         with file_lock(self._lock_file):
             try:
-                yield
-            except OSError as error:
-                if error.errno not in _FULL:
-                    raise
-                raise OSError(
-                    error.errno,
-                    f"There is no room to write '{self.output}'. {self._kept} "
-                    f"Make room and run the same again. The error was: {error}",
-                ) from error
+                with room_told(f"to write '{self.output}'", self._what_is_kept):
+                    yield
             finally:
                 self._tidy_up()
 
@@ -170,11 +162,11 @@ class JobFolder:
             "folder."
         )
 
-    @property
-    def _kept(self):
+    def _what_is_kept(self):
+        kept = "Nothing was finished yet, and nothing is kept."
         if os.path.exists(self.shard(0)):
-            return f"What is finished is kept in '{self.path}'."
-        return "Nothing was finished yet, and nothing is kept."
+            kept = f"What is finished is kept in '{self.path}'."
+        return f"{kept} Make room and run the same again."
 
     def _identity(self, path):
         """What stays the same when a file is moved."""

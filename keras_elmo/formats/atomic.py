@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 
+from keras_elmo.formats.disk_room import room_told
 from keras_elmo.formats.exchange import exchange
 from keras_elmo.formats.exchange import restore_exchanged
 from keras_elmo.formats.file_lock import try_lock
@@ -83,12 +84,16 @@ def write_folder_atomically(path, write, overwrite=False):
     Raises:
         FolderIsTaken: If there is something at `path` other than an empty
             folder, or than a folder with `overwrite`.
+        OSError: If the disk is full, among others.
     """
     path = os.path.realpath(path)
     restore_exchanged(path)
     _check_folder(path, overwrite)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with _temporary(path, os.mkdir) as temporary:
+    with (
+        room_told(f"to write '{path}'", lambda: "Nothing was changed."),
+        _temporary(path, os.mkdir) as temporary,
+    ):
         write(temporary)
         for folder, _, files in os.walk(temporary, topdown=False):
             for file in files:
