@@ -239,14 +239,18 @@ def main():
         for answer in answers:
             show(answer)
         return
-    part = f"{arguments.save}.part"
+    path = os.path.realpath(arguments.save)  # Of what a link leads to.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"--save must be a file. Received: '{arguments.save}'")
+    part = f"{path}.part"
     try:
         with open(part, "w", encoding="utf-8") as file:
             for answer in answers:
                 file.write(json.dumps(answer, ensure_ascii=False) + "\n")
-        os.replace(part, arguments.save)
+        os.replace(part, path)
     except BaseException:
-        os.remove(part)
+        if os.path.exists(part):
+            os.remove(part)
         raise
 
 

@@ -65,7 +65,12 @@ def _words(arguments):
         "token_embeddings": arguments.token_embeddings,
         "vocabulary": arguments.vocabulary,
     }
-    return {name: path for name, path in words.items() if path}
+    words = {name: path for name, path in words.items() if path}
+    if "token_embeddings" in words:  # They may be a URL.
+        words["token_embeddings"] = formats.fetch(
+            words["token_embeddings"], "token_embeddings"
+        )
+    return words
 
 
 def _sentences(arguments, progress, cropped):

@@ -10,6 +10,7 @@ import keras
 
 from keras_elmo import formats
 from keras_elmo.formats.fingerprint import bilm_fingerprint
+from keras_elmo.formats.fingerprint import file_digest
 from keras_elmo.formats.fingerprint import files_fingerprint
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
@@ -23,14 +24,17 @@ def find_model(path, weights=None, **words):
     """Returns the model of a path, or of the paths of its two files.
 
     It has three methods: `vectorization()`, which is `None` if no word is too
-    long; `fingerprint()`; and `load(dtype)`, which returns the `ElmoLayer`.
+    long; `fingerprint()`, of all files but those of `words`; and `load(dtype)`,
+    which returns the `ElmoLayer`.
 
     Args:
-        path: Path of a model, or of its options file.
+        path: Path or URL of a model, or of its options file.
         weights: Path of the weight file, if `path` is that of the options.
         **words: Paths, `token_embeddings` and `vocabulary`, as for
             `ElmoLayer.from_bilm`.
     """
+    # Once, as a model of the hub may change from one look to the next.
+    path = formats.fetch(path, "model")
     for is_kind, kind in (
         (formats.is_many_langs, _ManyLangs),
         (_is_preset_folder, _PresetFolder),
@@ -86,10 +90,11 @@ class _ManyLangs:
 
     def fingerprint(self):
         if os.path.isfile(self._path):
-            return files_fingerprint(*_split(self._path))
-        kinds = (".json", ".dic", ".pkl")
-        names = [n for n in os.listdir(self._path) if n.endswith(kinds)]
-        return files_fingerprint(self._path, names)
+            return file_digest(self._path)
+        with formats.open_many_langs(self._path) as files:
+            said = [files.token_encoder, files.encoder]
+        names = [n for n in os.listdir(self._path) if n.endswith(".pkl")]
+        return files_fingerprint(self._path, names, said)
 
     def load(self, dtype):
         return ElmoLayer.from_many_langs(self._path, dtype=dtype)
@@ -112,8 +117,3 @@ class _PresetFolder:
 
     def load(self, dtype):
         return ElmoLayer.from_preset(self._path, dtype=dtype, stateful=False)
-
-
-def _split(path):
-    folder, name = os.path.split(path)
-    return folder, [name]

@@ -144,9 +144,7 @@ def _keep_shards(folder, source, progress):
 
 def _read_again(sentences, expected, folder, first=0):
     """Checks that the sentences are those of a record, and returns it."""
-    record = InputRecord()
-    for sentence in sentences:
-        record.add(sentence)
+    record = InputRecord(sentences)
     if record.as_dict() != expected:
         raise ValueError(
             "The sentences must be those that the unfinished job in "

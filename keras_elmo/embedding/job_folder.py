@@ -1,24 +1,24 @@
 """The folder in which the finished part of a job survives a kill."""
 
 import contextlib
-import errno
 import json
 import os
 import re
 
-from keras_elmo.embedding.file_lock import file_lock
-from keras_elmo.formats.atomic import move
+from keras_elmo.formats.atomic import replace_file
+from keras_elmo.formats.atomic import replaceable_file
 from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.formats.disk_room import room_told
+from keras_elmo.formats.file_lock import file_lock
 
 _VERSION = 1
 # Nothing else in the folder is ever touched.
 _SHARD = re.compile(r"shard-\d{9}")
 _TEMPORARY = re.compile(r"merged|\.(shard-\d{9}|job\.json|merged)\.\w{8}")
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class JobFolder:
-    """The folder `OUTPUT.parts`.
+    """The folder `OUTPUT.parts`; where OUTPUT is a link, beside its target.
 
     It holds finished shards, `job.json` with the job's settings, and a lock
     file. The job is over once `job.json` is gone; what it recorded last is
@@ -28,28 +28,26 @@ class JobFolder:
     def __init__(self, output, layout):
         self.output = os.fspath(output)
         self._layout = layout
-        self.path = f"{self.output}.parts"
+        self._target = replaceable_file(self.output)
+        self._check_parent()
+        self.path = f"{self._target}.parts"
         self._job_file = os.path.join(self.path, "job.json")
         self._lock_file = os.path.join(self.path, "lock")
 
     @contextlib.contextmanager
     def locked(self):
         """Makes the folder, and keeps other processes out of it."""
-        self._check_output()
-        with contextlib.suppress(FileExistsError):
+        try:
             os.mkdir(self.path)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            # The path that the caller knows.
+            raise OSError(error.errno, error.strerror, self.output) from error
         with file_lock(self._lock_file):
             try:
-                yield
-            except OSError as error:
-                if error.errno not in _FULL:
-                    raise
-                raise OSError(
-                    error.errno,
-                    f"There is no room to write '{self.output}'. What is "
-                    f"finished is kept in '{self.path}'; make room and run the "
-                    f"same again. The error was: {error}",
-                ) from error
+                with room_told(f"to write '{self.output}'", self._what_is_kept):
+                    yield
             finally:
                 self._tidy_up()
 
@@ -110,7 +108,7 @@ class JobFolder:
             "record": record,
         }
         self._write_job(job)
-        move(self.merged, self.output)
+        replace_file(self.merged, self._target)
 
     def remove(self):
         """Removes what the job made, `job.json` last."""
@@ -118,12 +116,8 @@ class JobFolder:
         self._remove_temporaries()
         os.remove(self._job_file)
 
-    def _check_output(self):
-        if os.path.isdir(self.output):
-            raise IsADirectoryError(
-                f"The output must be a file. Received a folder: '{self.output}'"
-            )
-        parent = os.path.dirname(os.path.abspath(self.output))
+    def _check_parent(self):
+        parent = os.path.dirname(os.path.abspath(self._target))
         if not os.path.isdir(parent):
             raise FileNotFoundError(
                 f"There is no folder '{parent}' to write '{self.output}' to."
@@ -167,6 +161,12 @@ class JobFolder:
             "To start over, pass `restart=True` (--restart) or delete the "
             "folder."
         )
+
+    def _what_is_kept(self):
+        kept = "Nothing was finished yet, and nothing is kept."
+        if os.path.exists(self.shard(0)):
+            kept = f"What is finished is kept in '{self.path}'."
+        return f"{kept} Make room and run the same again."
 
     def _identity(self, path):
         """What stays the same when a file is moved."""

@@ -1,5 +1,7 @@
 """Shards: the finished parts of a corpus that is being embedded."""
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -13,10 +15,12 @@ from keras_elmo.formats.embedding_files import write_npz
 class InputRecord:
     """Counts sentences, and digests their text and tokens."""
 
-    def __init__(self):
+    def __init__(self, sentences=()):
         self.sentences = 0
         self.tokens = 0
         self._digest = hashlib.sha256()
+        for sentence in sentences:
+            self.add(sentence)
 
     def add(self, sentence):
         """Takes in one more sentence."""
@@ -42,7 +46,8 @@ class InputRecord:
 def write_shard(path, embedded):
     """Writes pairs of a `Sentence` and its array, whole or not at all.
 
-    A shard is a `.npz` whose comment records which sentences it is of.
+    A shard is a `.npz` whose comment records which sentences it is of, after a
+    digest of that record.
     """
     record = InputRecord()
 
@@ -54,18 +59,20 @@ def write_shard(path, embedded):
     def write(temporary):
         write_npz(temporary, embeddings())
         with zipfile.ZipFile(temporary, "a") as archive:
-            archive.comment = json.dumps(record.as_dict()).encode()
+            text = json.dumps(record.as_dict()).encode()
+            archive.comment = _digest(text) + text
 
     write_atomically(path, write)
 
 
 def read_record(path):
-    """Returns a shard's record; `None` if it is missing or cut off."""
+    """Returns a shard's record; `None` if it is missing or damaged."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return json.loads(archive.comment)
-    except (FileNotFoundError, zipfile.BadZipFile, ValueError):
+        with _damage_told(), zipfile.ZipFile(path) as archive:
+            digest, text = archive.comment[:64], archive.comment[64:]
+    except (FileNotFoundError, _Damage):
         return None
+    return json.loads(text) if digest == _digest(text) else None
 
 
 def read_shard(path):
@@ -74,11 +81,45 @@ def read_shard(path):
     Raises:
         ValueError: If the shard is damaged; it is then removed.
     """
+    embeddings = read_npz(path)
     try:
-        yield from read_npz(path)
-    except (zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
+        while True:
+            with _damage_told():
+                embedding = next(embeddings, None)
+            if embedding is None:
+                return
+            yield embedding
+    except _Damage as error:
         os.remove(path)
         raise ValueError(
             f"'{path}' was damaged on the disk and has been removed; run the "
             f"same again to redo it. The error was: {error}"
         ) from error
+
+
+class _Damage(Exception):
+    """What a file holds is not what was written."""
+
+
+@contextlib.contextmanager
+def _damage_told():
+    """Context in which a file that is not as it was written is a `_Damage`.
+
+    What reading it raises depends on where it is damaged.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except OSError as error:
+        # The system's own say nothing of what the file holds, but for one of
+        # a place that cannot be.
+        if error.errno not in (None, errno.EINVAL):
+            raise
+        raise _Damage(error) from error
+    except Exception as error:
+        raise _Damage(error) from error
+
+
+def _digest(text):
+    return hashlib.sha256(text).hexdigest().encode()

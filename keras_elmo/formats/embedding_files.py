@@ -1,5 +1,6 @@
 """Files of embeddings: an array for each sentence, and the sentences' text."""
 
+import io
 import json
 import os
 import re
@@ -82,10 +83,10 @@ def write_npz(path, embeddings):
 
 def read_npz(path):
     """Yields the text and the array of each sentence of a `"npz"` file."""
-    with np.load(path, allow_pickle=False) as archive:
-        texts = json.loads(archive["sentences"].tobytes())
+    with zipfile.ZipFile(path) as archive:
+        texts = json.loads(_read_member(archive, "sentences").tobytes())
         for i, text in enumerate(texts):
-            yield text, archive[str(i)]
+            yield text, _read_member(archive, str(i))
 
 
 def _write_member(archive, key, array):
@@ -93,6 +94,12 @@ def _write_member(archive, key, array):
     member = zipfile.ZipInfo(f"{key}.npy")
     with archive.open(member, "w", force_zip64=True) as file:
         np.lib.format.write_array(file, array, allow_pickle=False)
+
+
+def _read_member(archive, key):
+    # As a whole: its checksum comes before what it says of itself.
+    file = io.BytesIO(archive.read(f"{key}.npy"))
+    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _write_allennlp(path, embeddings):

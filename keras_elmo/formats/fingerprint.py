@@ -1,14 +1,18 @@
-"""What tells one trained biLM from another."""
+"""What tells one trained biLM from another: all that decides a vector."""
 
 import hashlib
 import json
 import os
 
 from keras_elmo.formats.bilm_files import open_bilm
+from keras_elmo.formats.bilm_options import parse_language_model_options
 
 
 def bilm_fingerprint(options, weights=None):
-    """Returns a digest of a biLM's options and weights, 16 hex digits.
+    """Returns a digest of a biLM, 16 hex digits.
+
+    It is of the options, the weights and, for a model with word input, the
+    vocabulary beside them.
 
     Args:
         options: As for `open_bilm`.
@@ -19,28 +23,46 @@ def bilm_fingerprint(options, weights=None):
         ValueError: As `open_bilm`.
     """
     with open_bilm(options, weights) as files:
-        parsed = json.dumps(files.read_options(), sort_keys=True)
-        digest = hashlib.sha256(parsed.encode())
-        digest.update(_digest(files.weights.file))
-    return digest.hexdigest()[:16]
+        parsed = files.read_options()
+        parts = [_of_json(parsed), _of_file(files.weights.file)]
+        model = parse_language_model_options(parsed, files.options_label)
+        vocabulary = files.read_vocabulary() if model.is_word_input else None
+        if vocabulary is not None:
+            parts.append(hashlib.sha256(vocabulary).digest())
+    return _of_parts(parts)
 
 
-def files_fingerprint(folder, names):
-    """Returns a digest of some files of a folder, 16 hex digits."""
-    digest = hashlib.sha256()
+def files_fingerprint(folder, names, said=None):
+    """Returns a digest of some files of a folder, 16 hex digits.
+
+    Args:
+        folder: Path of the folder.
+        names: Names of the files.
+        said: What other files say, as JSON can hold it.
+    """
+    parts = [_of_json(said)]
     for name in sorted(names):
-        digest.update(name.encode() + b"\0")
-        digest.update(_digest(os.path.join(folder, name)))
-    return digest.hexdigest()[:16]
+        parts.append(hashlib.sha256(name.encode()).digest())
+        parts.append(_of_file(os.path.join(folder, name)))
+    return _of_parts(parts)
 
 
 def file_digest(path):
     """Returns a digest of a file, 16 hex digits."""
-    return _digest(path).hex()[:16]
+    return _of_file(path).hex()[:16]
 
 
-def _digest(file):
+def _of_parts(digests):
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
+
+
+def _of_json(content):
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _of_file(file):
     if hasattr(file, "read"):
         return hashlib.file_digest(file, "sha256").digest()
     with open(file, "rb") as opened:
-        return _digest(opened)
+        return _of_file(opened)

@@ -5,8 +5,11 @@ import copy
 import keras
 
 from keras_elmo import formats
+from keras_elmo.formats.disk_room import check_room
 from keras_elmo.layers.initializers import leave_out_random_values
 
+# Of one weight in Keras' file, beside its numbers.
+_BYTES_OF_A_NAME = 2048
 _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
 
 
@@ -16,7 +19,14 @@ def save_layer(layer, folder):
         raise ValueError(
             f"Layer '{layer.name}' has no weights yet: call or build it first."
         )
-    formats.write_preset_folder(folder, layer, _whole_model(layer).save_weights)
+
+    def save_weights(path):
+        # Keras ends the process when a disk becomes full meanwhile.
+        names = len(layer.weights) * _BYTES_OF_A_NAME
+        check_room(path, 4 * layer.count_params() + names)
+        _whole_model(layer).save_weights(path)
+
+    formats.write_preset_folder(folder, layer, save_weights)
 
 
 def load_layer(cls, folder, trainable=None, **kwargs):

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import math
-import os
 
 import tensorflow as tf
 
@@ -14,6 +13,8 @@ from keras_elmo.pretraining.model_files import read_model_options
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.shards import find_shards
 from keras_elmo.pretraining.shards import read_sentences
+from keras_elmo.pretraining.text_digests import check_shards
+from keras_elmo.pretraining.text_digests import describe_shards
 from keras_elmo.pretraining.trainer import Schedule
 from keras_elmo.pretraining.trainer import Trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
@@ -82,8 +83,8 @@ def pretrain(
 
     Raises:
         ValueError: If an argument is not as above, or the training in `output`
-            is another, or gradients of several windows are to be averaged on
-            several devices; or as `Trainer.run`.
+            is another or of another text, or gradients of several windows are
+            to be averaged on several devices; or as `Trainer.run`.
         OSError: As `Trainer.run`.
     """
     strategy = strategy or tf.distribute.get_strategy()
@@ -112,7 +113,7 @@ def pretrain(
         else:
             before, corpus, words_digest = begun
             settings.check_goes_on(before)
-            _check_shards(shards, corpus["shards"])
+            check_shards(shards, corpus["shards"])
             words = folder.read_vocabulary()
             given = _given_vocabulary(vocabulary, None) or words
             if not words_digest == digest(words) == digest(given):
@@ -171,22 +172,11 @@ def _survey(shards, words, min_count, max_vocabulary, report):
     corpus = {
         "sentences": sentences,
         "tokens": tokens,
-        "shards": [os.path.basename(path) for path in shards],
+        "shards": describe_shards(shards),
     }
     if words is None:
         words = Vocabulary.from_counts(counts, min_count, max_vocabulary)
     return corpus, words
-
-
-def _check_shards(shards, before):
-    names = [os.path.basename(path) for path in shards]
-    if names != before:
-        raise ValueError(
-            "A training that goes on must have the shards that it began with. "
-            f"Missing: {sorted(set(before) - set(names)) or 'none'}. "
-            f"New: {sorted(set(names) - set(before)) or 'none'}. To begin "
-            "anew, choose another folder, or --restart."
-        )
 
 
 def _schedule(settings, plan, corpus, replicas):

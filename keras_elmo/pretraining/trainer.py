@@ -15,6 +15,8 @@ from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.stop_request import StopRequest
+from keras_elmo.pretraining.text_digests import check_heldout
+from keras_elmo.pretraining.text_digests import text_digest
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.training_folder import LOG_FILE
@@ -78,6 +80,7 @@ class Trainer:
         self._settings = settings
         self._schedule = schedule
         self._heldout = heldout
+        self._heldout_digest = text_digest(heldout)
         self._report = report or Report()
         self._strategy = strategy or tf.distribute.get_strategy()
         self._writes = is_chief(self._strategy)
@@ -152,6 +155,8 @@ class Trainer:
                 self._state_path, self._model, self._optimizer
             )
             self._check_rows(progress.position.shape[1] - 2)
+            if progress.notes["best"] is not None:
+                check_heldout(self._heldout_digest, progress.notes["heldout"])
             for stream, position in zip(self._streams, progress.position):
                 stream.restore(position)
             log_size = progress.notes["log_size"]
@@ -161,6 +166,7 @@ class Trainer:
             notes = {
                 "losses": [],
                 "best": None,
+                "heldout": None,
                 "evaluations_since_best": 0,
             }
             progress = Progress(0, positions, state, notes)
@@ -225,6 +231,7 @@ class Trainer:
         if math.isnan(found.perplexity):
             raise self._diverged("The held-out perplexity is nan", self._step)
         best = self._notes["best"]
+        self._notes["heldout"] = self._heldout_digest
         is_best = best is None or found.perplexity < best["perplexity"]
         if is_best:
             self._save_model()

@@ -2,14 +2,14 @@
 
 import contextlib
 import dataclasses
-import errno
 import hashlib
 import json
 import os
 import re
 
-from keras_elmo.embedding.file_lock import file_lock
 from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.formats.disk_room import room_told
+from keras_elmo.formats.file_lock import file_lock
 from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
@@ -17,7 +17,7 @@ LOG_FILE = "log.jsonl"
 VOCABULARY_FILE = "vocab.txt"
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_ADVICE = "The last checkpoint is as it was; make room and run the same again."
 # What a kill leaves of a file that is being written.
 _TEMPORARY = re.compile(r"\.\w+\.(hdf5|json|txt)\.\w{8}")
 
@@ -48,17 +48,8 @@ class TrainingFolder:
         with file_lock(self.file(_LOCK_FILE)):
             for name in filter(_TEMPORARY.fullmatch, os.listdir(self.path)):
                 os.remove(self.file(name))
-            try:
+            with room_told(f"to write in '{self.path}'", lambda: _ADVICE):
                 yield
-            except OSError as error:
-                if error.errno not in _FULL:
-                    raise
-                raise OSError(
-                    error.errno,
-                    f"There is no room to write in '{self.path}'. The last "
-                    "checkpoint is as it was; make room and run the same "
-                    f"again. The error was: {error}",
-                ) from error
 
     @property
     def has_state(self):

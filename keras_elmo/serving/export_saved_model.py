@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import keras
 
+from keras_elmo.formats.atomic import FolderIsTaken
 from keras_elmo.formats.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.known_rows import use_known_rows
@@ -84,6 +85,7 @@ def export_saved_model(
     Raises:
         ValueError: If the model takes anything but character ids, the version
             is there already, or an argument is not as described.
+        OSError: If it cannot be written, as on a full disk.
         RuntimeError: On Keras' JAX or PyTorch backend.
 
     Example:
@@ -109,6 +111,7 @@ def export_saved_model(
     folder = version_folder(path, version, overwrite)
     from keras_elmo.serving.endpoints import Endpoints
     from keras_elmo.serving.known_words import know_words
+    from keras_elmo.serving.system_errors import system_errors
 
     outputs = _outputs(model, labels)
     known = [] if vocabulary is None else know_words(model, vocabulary)
@@ -123,10 +126,18 @@ def export_saved_model(
             for name in sorted(SIGNATURES, key=serving_default.__ne__):
                 archive.add_endpoint(name, *endpoints[name])
             # `archive.track` would store the variables a second time.
-            archive.write_out(temporary, verbose=False)
+            with system_errors():
+                archive.write_out(temporary, verbose=False)
 
-    write_folder_atomically(folder, write, overwrite)
-    return folder
+    while True:
+        try:
+            write_folder_atomically(folder, write, overwrite)
+            return folder
+        except FolderIsTaken:
+            if version is not None:
+                raise
+            # Another process came first, or left the folder to be put back.
+            folder = version_folder(path)
 
 
 def _outputs(model, labels):

@@ -183,7 +183,7 @@ def test_a_folder_is_written_whole_or_not_at_all(
         for arguments in [("new",), ("model", "--overwrite")]:
             assert "The disk is full." in fails(capsys, checkpoint, *arguments)
     with monkeypatch.context() as patch:
-        patch.setattr(atomic, "move", fail)
+        patch.setattr(atomic, "_move", fail)
         said = fails(capsys, checkpoint, "model", "--overwrite")
         assert "The disk is full." in said
     assert os.listdir() == ["model"]

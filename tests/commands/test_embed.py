@@ -286,6 +286,82 @@ def test_a_fingerprint_is_that_of_options_and_weights(model, tmp_path):
     assert bilm_fingerprint(*paths) != same
 
 
+def test_a_fingerprint_of_word_input_is_of_its_vocabulary_too(model, tmp_path):
+    folder = shutil.copytree(model, tmp_path / "model")
+    options = json.loads((folder / "options.json").read_text())
+    del options["char_cnn"]
+    options["n_tokens_vocab"] = 4
+    (folder / "options.json").write_text(json.dumps(options))
+    found = [bilm_fingerprint(folder)]
+    for words in ("<S>\n</S>\na\nb\n", "<S>\n</S>\nb\na\n"):
+        (folder / "vocab.txt").write_text(words)
+        found.append(bilm_fingerprint(folder))
+        archive = shutil.make_archive(tmp_path / "zip", "zip", folder)
+        assert bilm_fingerprint(archive) == found[-1]
+        packed = gzip.compress((folder / "vocab.txt").read_bytes())
+        (folder / "vocab.txt").unlink()
+        (folder / "vocab.txt.gz").write_bytes(packed)
+        assert bilm_fingerprint(folder) == found[-1]
+        (folder / "vocab.txt.gz").unlink()
+    assert len(set(found)) == 3
+
+
+def test_the_vocabulary_of_characters_does_not_matter(model, tmp_path):
+    folder = shutil.copytree(model, tmp_path / "model")
+    (folder / "vocab.txt").write_text("<S>\n</S>\n<UNK>\na\n")
+    assert bilm_fingerprint(folder) == bilm_fingerprint(model)
+
+
+def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
+    shared, tmp_path
+):
+    stored = shared / "reference/elmo_for_many_langs/char_and_word"
+    folder = shutil.copytree(stored, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    sizes = folder / config["config_path"]
+    inner = folder / "configs" / "inner.json"
+    inner.parent.mkdir(exist_ok=True)
+    shutil.move(sizes if sizes.exists() else folder / sizes.name, inner)
+    config["config_path"] = "configs/inner.json"
+    (folder / "config.json").write_text(json.dumps(config))
+    found = [find_model(folder).fingerprint()]
+    content = inner.read_text()
+    parsed = json.loads(content)
+    parsed["encoder"]["cell_clip"] = 7
+    for path, changed in [
+        (inner, json.dumps(parsed).encode()),
+        (folder / "encoder.pkl", b"other"),
+        (folder / "token_embedder.pkl", b"other"),
+    ]:
+        before = path.read_bytes()
+        path.write_bytes(changed)
+        found.append(find_model(folder).fingerprint())
+        path.write_bytes(before)
+    lines = (folder / "word.dic").read_text("utf-8").splitlines()
+    entries = [line.split("\t") for line in lines]
+    entries[-1][0], entries[-2][0] = entries[-2][0], entries[-1][0]
+    text = "".join("\t".join(entry) + "\n" for entry in entries)
+    (folder / "word.dic").write_text(text, "utf-8")
+    found.append(find_model(folder).fingerprint())
+    assert len(set(found)) == 5
+
+
+def test_token_embeddings_may_be_a_url(model, folder, monkeypatch):
+    elmo = keras_elmo.ElmoLayer.from_bilm(model)
+    (folder / "words.txt").write_text("<S>\n</S>\n<UNK>\ncat\nsat\n")
+    keras_elmo.dump_token_embeddings(elmo, "words.txt", "words.hdf5")
+    monkeypatch.setattr(
+        keras_elmo.formats,
+        "fetch",
+        lambda path, _: {"http://a/b": "words.hdf5"}.get(path, path),
+    )
+    options = ["--vocabulary", "words.txt", "--token-embeddings"]
+    embed(model, *options, "http://a/b")
+    found = read()
+    embed(model, *options, "words.hdf5", "--overwrite")
+    check(read(), found)
+
+
 def test_settings_tell_what_the_vectors_depend_on(
     model, folder, monkeypatch, capsys
 ):

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from full_disk import no_file_over
 from small_models import make_elmo
 
 from keras_elmo import batch_to_ids
@@ -228,6 +229,14 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
         model, *options = arguments
         assert told in fails(capsys, model, "served/x", *options), arguments
     assert os.listdir("served/x") == []
+
+
+def test_a_full_disk_is_told_in_a_line(elmo, capsys):
+    with no_file_over(5_000):
+        line = fails(capsys, "model", "served")
+    assert f"no room to write '{os.path.abspath('served/1')}'" in line
+    assert "File too large" in line
+    assert os.listdir("served") == []
 
 
 def test_what_cannot_be_understood(capsys):

@@ -1,3 +1,4 @@
+import collections
 import errno
 import json
 import os
@@ -16,9 +17,13 @@ from embedding.small_corpus import run
 from embedding.small_corpus import shards
 from embedding.small_corpus import vectors_of
 
-from keras_elmo.embedding.file_lock import file_lock
 from keras_elmo.embedding.job_folder import JobFolder
+from keras_elmo.embedding.shards import InputRecord
+from keras_elmo.embedding.shards import read_record
+from keras_elmo.embedding.shards import read_shard
+from keras_elmo.embedding.shards import write_shard
 from keras_elmo.formats.embedding_files import LAYOUTS
+from keras_elmo.formats.file_lock import file_lock
 from keras_elmo.text import Sentence
 
 EMPTY_ZIP = b"PK\5\6" + bytes(18)
@@ -29,17 +34,22 @@ def output(tmp_path):
     return tmp_path / "vectors"
 
 
-def break_off(output, after=25, **kwargs):
-    """A job that fails in the middle; returns the sentences in shards."""
+def broken_after(number):
+    """An embedder that fails in the middle."""
 
     def broken(sentences):
         for i, vectors in enumerate(Embedder(ahead=1)(sentences)):
-            if i == after:
+            if i == number:
                 raise KeyboardInterrupt
             yield vectors
 
+    return broken
+
+
+def break_off(output, after=25, **kwargs):
+    """A job that fails in the middle; returns the sentences in shards."""
     with pytest.raises(KeyboardInterrupt):
-        run(output, embed=broken, **kwargs)
+        run(output, embed=broken_after(after), **kwargs)
     assert not output.exists()
     return sum(map(num_sentences, shards(output)))
 
@@ -202,6 +212,41 @@ def test_a_damaged_shard_and_those_after_it_are_redone(output, damage):
     run(output, embed=embed)
     check(output)
     assert embed.num_read == 40 - kept
+
+
+def test_a_shard_with_any_bit_flipped_is_redone(tmp_path):
+    path = tmp_path / "shard"
+    sentences = make_sentences(3)
+    write_shard(path, [(s, vectors_of(s.tokens)) for s in sentences])
+    content, record = path.read_bytes(), read_record(path)
+    expected = list(read_shard(path))
+    assert record == InputRecord(sentences).as_dict()
+    outcomes = collections.Counter()
+    for bit in range(8 * len(content)):
+        if bit % 3 and bit < 8 * content.index(b"PK\1\2"):
+            continue  # The arrays themselves: some suffice.
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        found = read_record(path)
+        if found is None:
+            outcomes["no record"] += 1
+            continue
+        assert found == record
+        try:
+            arrays = list(read_shard(path))
+        except ValueError as error:
+            assert "was damaged on the disk" in str(error)
+            assert not path.exists()
+            outcomes["removed"] += 1
+        else:  # It was a date, or something like it.
+            for (text, vectors), (text0, vectors0) in zip(arrays, expected):
+                assert text == text0
+                np.testing.assert_array_equal(vectors, vectors0)
+            assert len(arrays) == len(expected)
+            outcomes["no matter"] += 1
+    assert min(outcomes.values()) > 100
+    assert len(outcomes) == 3
 
 
 def test_damage_inside_a_shard_is_found_before_it_spreads(output):
@@ -448,6 +493,18 @@ def test_a_full_disk_keeps_what_is_finished(output, number):
     assert embed.num_read == 40 - kept
 
 
+def test_a_full_disk_before_anything_is_finished(output):
+    def full(sentences):
+        yield vectors_of(next(sentences))
+        raise OSError(errno.ENOSPC, "what the system says")
+
+    with pytest.raises(OSError, match="no room to write") as info:
+        run(output, embed=full)
+    assert "nothing is kept" in str(info.value)
+    assert ".parts" not in str(info.value)
+    assert os.listdir(output.parent) == []
+
+
 def test_other_errors_of_the_system_stay_as_they_are(output):
     def gone(sentences):
         raise FileNotFoundError("gone")
@@ -497,6 +554,37 @@ def test_the_output_must_have_a_folder_and_be_none(output):
     output.mkdir()
     with pytest.raises(IsADirectoryError, match="Received a folder"):
         run(output, overwrite=True)
+    assert os.listdir(output.parent) == ["vectors"]
+
+
+def test_links_are_followed(output, tmp_path):
+    target = tmp_path / "elsewhere" / "target"
+    target.parent.mkdir()
+    output.symlink_to(target)
+    with pytest.raises(KeyboardInterrupt):
+        run(output, embed=broken_after(25))
+    assert shards(target)
+    run(output)
+    assert output.is_symlink()
+    check(target)
+    target.chmod(0o600)
+    with pytest.raises(FileExistsError, match="vectors' exists"):
+        run(output)
+    run(output, make_sentences(3), overwrite=True)
+    assert output.is_symlink()
+    check(target, make_sentences(3))
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert os.listdir(target.parent) == ["target"]
+    assert set(os.listdir(tmp_path)) == {"elsewhere", "vectors"}
+
+
+def test_a_device_is_not_replaced(output):
+    embed = Embedder()
+    output.symlink_to(os.devnull)
+    with pytest.raises(ValueError, match="must be a file") as info:
+        run(output, embed=embed, overwrite=True)
+    assert f"'{output}'" in str(info.value)
+    assert embed.num_read == 0
     assert os.listdir(output.parent) == ["vectors"]
 
 

@@ -172,7 +172,7 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path, num_events):
         assert not list(parts.glob(".*"))
         yield from Embedder()(sentences)
 
-    for kill_at in range(20, num_events("allennlp"), 17):
+    for kill_at in range(20, num_events("allennlp"), 13):
         run_in_child(output, kill_at, restart=True, overwrite=True)
         left.update(p.name[1:6] for p in parts.glob(".*"))
         run(output, embed=embed, overwrite=True)

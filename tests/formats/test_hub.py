@@ -11,6 +11,7 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo import save_bilm_weights
+from keras_elmo.commands.embed_models import find_model
 from keras_elmo.commands.main import main
 from keras_elmo.formats import open_bilm
 from keras_elmo.formats.language_models import open_language_model
@@ -85,6 +86,15 @@ def test_a_bilm_of_the_hub(hub, elmo, tmp_path, capsys):
     arguments = [text, output, "--model", "hf://user/repo", "--quiet"]
     assert main(["embed", *map(str, arguments)]) == 0
     assert output.exists()
+
+
+def test_a_model_that_changes_on_the_hub_is_looked_up_once(hub, elmo):
+    elmo.save_to_preset(hub.folder)
+    model = find_model("hf://user/repo")
+    assert model.fingerprint() == find_model(hub.folder).fingerprint()
+    assert model.vectorization().max_characters_per_token == 12
+    check_same(model.load(None), elmo)
+    assert hub.asked == [("user/repo", None)]
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import json
 import os
-import resource
-import signal
+import shutil
 
 import keras
 import numpy as np
 import pytest
+from full_disk import no_file_over
 from keras import ops
 from small_models import make_elmo
 from small_models import randomize
@@ -437,15 +437,25 @@ def test_folders_above_are_made_and_permissions_are_the_usual(folder):
     assert folder.stat().st_mode == usual.stat().st_mode
 
 
-def test_a_full_disk_leaves_nothing(folder):
+@pytest.mark.parametrize("size", [100, 3_000, 50_000, 150_000])
+def test_a_full_disk_leaves_nothing(folder, size):
     elmo = make_elmo({"embedding_dim": 3000})
-    old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, old_limit[1]))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            elmo.save_to_preset(folder)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
-        signal.signal(signal.SIGXFSZ, old_handler)
+    with (
+        pytest.raises(OSError, match=r"no room to write .* File too large"),
+        no_file_over(size),
+    ):
+        elmo.save_to_preset(folder)
     assert os.listdir(folder.parent) == []
+
+
+def test_there_is_room_for_the_weights_and_no_more(folder, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(
+        "keras_elmo.layers.elmo_presets.check_room",
+        lambda path, size: sizes.append(size),
+    )
+    for embedding_dim in (4, 3000):
+        make_elmo({"embedding_dim": embedding_dim}).save_to_preset(folder)
+        size = (folder / "model.weights.h5").stat().st_size
+        assert size <= sizes.pop() <= size + 60_000
+        shutil.rmtree(folder)

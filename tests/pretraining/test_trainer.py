@@ -1,4 +1,5 @@
 import dataclasses
+import gzip
 import math
 import os
 import random
@@ -274,8 +275,12 @@ def without_log(files):
 @pytest.mark.parametrize("checkpoint_every", [1, 100])
 @pytest.mark.parametrize("heldout", [True, False])
 def test_what_diverges_leaves_the_last_good_state(
-    corpus, begun, unbroken, checkpoint_every, heldout
+    corpus, begun, unbroken, checkpoint_every, heldout, tmp_path
 ):
+    if not heldout:
+        begun = tmp_path / "without"
+        report = At(5, lambda: signal.raise_signal(signal.SIGTERM))
+        train(corpus, begun, heldout=False, report=report)
     before = snapshot(begun)
     settings = make_settings(learning_rate=1e30)
     plan = Plan(checkpoint_every=checkpoint_every)
@@ -416,13 +421,47 @@ def test_other_shards_are_refused(corpus, begun, tmp_path):
     assert "Missing: ['shard-1.txt']. New: ['shard-9.txt']" in message
 
 
-def test_a_shard_that_was_changed_is_refused(corpus, begun, tmp_path):
-    shards = tmp_path / "shards"
-    shutil.copytree(corpus, shards)
-    for path in shards.glob("shard-*.txt"):
-        path.write_text(path.read_text() + "w1 w2\n")
-    message = check_refused(begun, "must be what it was", shards, begun)
-    assert str(shards) in message
+@pytest.mark.parametrize("name", ["shard-1.txt", "shard-4.txt.gz"])
+def test_a_shard_that_was_changed_is_refused(corpus, begun, tmp_path, name):
+    shards = shutil.copytree(corpus, tmp_path / "shards")
+    content = (shards / name).read_bytes()
+    # A word for another of the same length; in a .gz, a date.
+    changed = bytearray(content)
+    changed[5] ^= 1
+    (shards / name).write_bytes(changed)
+    message = check_refused(begun, "must have the text", shards, begun)
+    assert f"Changed since: ['{shards / name}']" in message
+    assert "--restart" in message
+    (shards / name).write_bytes(content)
+    report = At(6, lambda: signal.raise_signal(signal.SIGTERM))
+    assert not train(shards, begun, plan=PLAN, report=report)
+
+
+def test_another_held_out_text_is_refused(corpus, begun, tmp_path):
+    other = shutil.copytree(corpus, tmp_path / "other")
+    text = (other / "heldout").read_text()
+    (other / "heldout").write_text(text.replace("w1", "w2", 1))
+    match = "held-out text"
+    message = check_refused(begun, match, other, begun, plan=PLAN)
+    assert "Received: another text. To begin anew" in message
+    message = check_refused(begun, match, corpus, begun, None, False)
+    assert "Received: none" in message
+    # Its words alone count.
+    (other / "heldout").write_bytes(
+        gzip.compress(text.replace(" ", "  ").encode())
+    )
+    report = At(6, lambda: signal.raise_signal(signal.SIGTERM))
+    assert not train(other, begun, plan=PLAN, report=report)
+
+
+def test_a_held_out_text_may_come_later(corpus, tmp_path):
+    settings = make_settings(steps=2)
+    assert train(corpus, tmp_path / "out", settings, False)
+    settings = make_settings(steps=4)
+    assert train(corpus, tmp_path / "out", settings, plan=PLAN)
+    check_refused(
+        tmp_path / "out", "held-out", corpus, tmp_path / "out", None, False
+    )
 
 
 def test_another_vocabulary_is_refused(corpus, begun, tmp_path):

@@ -257,6 +257,52 @@ def test_a_failure_leaves_nothing(elmo, tmp_path, monkeypatch):
     assert os.listdir(tmp_path / "elmo") == []
 
 
+@pytest.fixture
+def quick_export(monkeypatch):
+    """What is called in place of writing; it makes a stand-in for a model."""
+    calls = []
+
+    def write_out(self, path, **kwargs):
+        if calls:
+            calls.pop()()
+        open(os.path.join(path, "saved_model.pb"), "w").close()
+
+    kind = type(keras.export.ExportArchive())
+    monkeypatch.setattr(kind, "write_out", write_out)
+    monkeypatch.setattr(kind, "add_endpoint", lambda *args: None)
+    return calls
+
+
+def test_two_exports_at_a_time_are_two_versions(elmo, tmp_path, quick_export):
+    quick_export.append(lambda: export_saved_model(elmo, tmp_path))
+    assert export_saved_model(elmo, tmp_path) == str(tmp_path / "2")
+    assert sorted(os.listdir(tmp_path)) == ["1", "2"]
+    quick_export.append(lambda: export_saved_model(elmo, tmp_path, version=3))
+    with pytest.raises(ValueError, match="must not exist yet"):
+        export_saved_model(elmo, tmp_path, version=3)
+    assert sorted(os.listdir(tmp_path)) == ["1", "2", "3"]
+
+
+def test_two_exports_that_overwrite_one_version(elmo, tmp_path, quick_export):
+    for _ in range(2):
+        quick_export.append(
+            lambda: export_saved_model(
+                elmo, tmp_path, version=1, overwrite=True
+            )
+        )
+        export_saved_model(elmo, tmp_path, version=1, overwrite=True)
+        assert os.listdir(tmp_path) == ["1"]
+
+
+def test_a_version_that_a_killed_export_moved_away(
+    elmo, tmp_path, quick_export
+):
+    export_saved_model(elmo, tmp_path)
+    (tmp_path / "1").rename(tmp_path / ".1.01234567.old")
+    assert export_saved_model(elmo, tmp_path) == str(tmp_path / "2")
+    assert sorted(os.listdir(tmp_path)) == ["1", "2"]
+
+
 def test_export_needs_tensorflow(elmo, tmp_path, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
     with pytest.raises(RuntimeError, match="backend='torch'"):

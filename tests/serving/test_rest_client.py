@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import json
+import os
 import sys
 import types
 
@@ -107,6 +108,18 @@ def test_what_comes_after_the_words_can_be_kept(run, tmp_path):
     run(*TEXTS, "--save", path, "--uncut")
     assert [len(answer["elmo"]) for answer in saved(path)] == [4, 4, 4]
     assert not np.any(saved(path)[1]["elmo"][1:])
+
+
+def test_answers_go_where_a_link_leads_but_to_no_device(run, tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(target)
+    assert run("a b", "--save", link) == ("", None)
+    assert link.is_symlink()
+    assert len(saved(target)) == 1
+    link.unlink()
+    link.symlink_to(os.devnull)
+    assert "--save must be a file" in run("a b", "--save", link)[1]
+    assert link.is_symlink()
 
 
 def test_words_with_spaces_and_of_any_bytes(run, elmo, tmp_path):

@@ -1,0 +1,22 @@
+"""TensorFlow's names for what the system says of files. TensorFlow only."""
+
+import contextlib
+import errno
+
+import tensorflow as tf
+
+_NUMBERS = {
+    tf.errors.ResourceExhaustedError: errno.ENOSPC,
+    tf.errors.OutOfRangeError: errno.EFBIG,
+    tf.errors.PermissionDeniedError: errno.EACCES,
+}
+
+
+@contextlib.contextmanager
+def system_errors():
+    """Context in which TensorFlow writes files: its errors are `OSError`s."""
+    try:
+        yield
+    except tuple(_NUMBERS) as error:
+        number = _NUMBERS[type(error)]
+        raise OSError(number, error.message) from error
