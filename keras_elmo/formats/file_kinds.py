@@ -3,7 +3,7 @@
 import json
 import zipfile
 
-import h5py
+from keras_elmo.formats.hdf5_files import open_hdf5
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK"
@@ -20,7 +20,8 @@ def check_whole(path):
         file.seek(0)
         try:
             if start.startswith(_HDF5):
-                h5py.File(file, "r").close()
+                with open_hdf5(file):
+                    pass
             elif start.startswith(_ZIP):
                 zipfile.ZipFile(file).close()
             elif start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
