@@ -8,8 +8,6 @@ OLDEST_VENV := .venv-oldest
 NEWEST_VENV := .venv-newest
 WHEEL_VENV := .venv-wheel
 BIN := $(VENV)/bin
-# Keep TensorFlow's start-up notes out of the way.
-export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .PHONY: demo test lint test-wheel test-backends test-oldest test-newest clean
 

@@ -4,6 +4,7 @@ import os
 
 from keras_elmo import formats
 from keras_elmo.bilm_variables import assign_bilm_weights
+from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
@@ -160,10 +161,10 @@ def _read_arrays(files, options, way, rows):
     """The weight file's arrays that the layers take, and `rows`, if any."""
     if rows is None or way == "characters":
         return files.weights.read(
-            formats.bilm_shapes(options.token_encoder, options.encoder)
+            bilm_shapes(options.token_encoder, options.encoder)
         )
     token_encoder = {"num_tokens": len(rows), "projection_dim": rows.shape[1]}
-    shapes = formats.bilm_shapes(token_encoder, options.encoder)
+    shapes = bilm_shapes(token_encoder, options.encoder)
     del shapes["embedding"]
     arrays = files.weights.read(
         shapes, unread=("char_embed", "CNN", "embedding")
