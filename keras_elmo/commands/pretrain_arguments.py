@@ -143,14 +143,15 @@ def _add_plan(add):
         "--evaluate-every",
         type=positive_integer,
         metavar="STEPS",
-        help="steps between two perplexities. Default: those of an epoch",
+        help="steps between two perplexities. Default: those of an epoch; in "
+        "the first one also after 10, 100, 1,000 and 10,000 steps, which "
+        "--patience does not count",
     )
     add(
         "--checkpoint-every",
         type=positive_integer,
-        default=1000,
         metavar="STEPS",
-        help="Default: %(default)s",
+        help="Default: 1000, and also after 10 and 100 steps",
     )
     add(
         "--log-every",
