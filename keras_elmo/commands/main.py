@@ -10,6 +10,7 @@ from keras_elmo.commands import export_arguments
 from keras_elmo.commands import inspect_arguments
 from keras_elmo.commands import perplexity_arguments
 from keras_elmo.commands import pretrain_arguments
+from keras_elmo.commands.short_text import shorten
 
 _COMMANDS = {
     "embed": embed_arguments,
@@ -77,5 +78,5 @@ def _show_warning(message, *_):
 
 
 def _say(text):
-    text = str(text).replace("\n", " ")
+    text = shorten(str(text).replace("\n", " "))
     print(f"keras-elmo: {text}", file=sys.stderr)

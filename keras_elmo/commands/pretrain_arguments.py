@@ -196,6 +196,6 @@ def _add_machine(add):
         metavar="FOLDER",
         help="where to write TensorBoard's curves; auto is OUTPUT/tensorboard; "
         "none is nowhere. Default: auto, if tensorboard is installed (pip "
-        "install keras-elmo[tensorboard])",
+        "install tensorboard)",
     )
     add("--quiet", action="store_true", help="no progress, no summary")

@@ -78,6 +78,17 @@ def noisy(tmp_path, monkeypatch):
     return make
 
 
+def test_no_message_shows_a_whole_vocabulary(monkeypatch, capsys):
+    def run(arguments):
+        raise ValueError(f"Received: {[str(i) for i in range(9999)]}")
+
+    monkeypatch.setattr("keras_elmo.commands.inspect.run", run)
+    assert main(["inspect", "a"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("keras-elmo: error: Received: ['0', '1', ")
+    assert len(shown) < 200
+
+
 def test_start_up_lines_are_not_shown(noisy, capfd):
     quiet_start.import_quietly(noisy())
     assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "3"
