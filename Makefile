@@ -8,6 +8,8 @@ OLDEST_VENV := .venv-oldest
 NEWEST_VENV := .venv-newest
 WHEEL_VENV := .venv-wheel
 BIN := $(VENV)/bin
+# Whoever has no tests left takes half of the other's.
+WORKERS := -n 2 --dist worksteal
 
 .PHONY: demo test lint test-wheel test-backends test-oldest test-newest clean
 
@@ -16,7 +18,7 @@ demo: $(VENV)/installed ## Load, train, save, reload and export a small model
 
 test: $(VENV)/installed-dev ## All checks and tests, on TensorFlow
 	$(MAKE) lint
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q $(WORKERS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -34,8 +36,8 @@ test-wheel: $(VENV)/installed-dev ## The built wheel, in an environment of its o
 WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_reference.py
 
 test-backends: $(BACKENDS_VENV)/installed ## The layers on JAX and PyTorch
-	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
-	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q -n 2 $(BACKEND_TESTS)
+	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS)
+	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS)
 LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling counted_seed text_windows perplexity
 BACKEND_TESTS := tests/layers tests/ops tests/losses tests/metrics tests/test_crf_models.py \
 	tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
@@ -45,12 +47,12 @@ BACKEND_TESTS := tests/layers tests/ops tests/losses tests/metrics tests/test_cr
 test-oldest: ## The oldest versions supported
 	$(PYTHON) -m venv $(OLDEST_VENV)
 	$(OLDEST_VENV)/bin/pip install --quiet -c tests/oldest.txt -e .[dev]
-	$(OLDEST_VENV)/bin/python -m pytest -q -n 2
+	$(OLDEST_VENV)/bin/python -m pytest -q $(WORKERS)
 
 test-newest: ## The newest versions that can be had
 	$(PYTHON) -m venv $(NEWEST_VENV)
 	$(NEWEST_VENV)/bin/pip install --quiet --upgrade -e .[dev]
-	$(NEWEST_VENV)/bin/python -m pytest -q -n 2
+	$(NEWEST_VENV)/bin/python -m pytest -q $(WORKERS)
 
 $(VENV)/installed: setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)

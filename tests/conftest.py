@@ -33,6 +33,17 @@ def fixed_seed():
     keras.utils.set_random_seed(0)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def freed_memory():
+    """Frees what a module's tests have left, graphs above all.
+
+    TensorFlow also keeps a little for every name that a variable ever had;
+    after this, names are used again.
+    """
+    yield
+    keras.backend.clear_session()
+
+
 @pytest.fixture(params=["fast", "portable"])
 def path_taken(request):
     """Runs a test on TensorFlow's fast paths and on the portable code."""

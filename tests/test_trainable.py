@@ -3,7 +3,9 @@
 import copy
 
 import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 from small_models import make_elmo
 
 from keras_elmo import BiLMEncoder
@@ -12,6 +14,7 @@ from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
 
 NUM_CNN, NUM_ENCODER, NUM_MIX = 17, 16, 2
+IDS = np.ones((2, 3, 12), "int32")
 
 
 def freeze_nothing(elmo):
@@ -190,17 +193,39 @@ def test_thawing_the_whole_reaches_frozen_parts_on_every_backend():
     assert len(elmo.trainable_weights) == len(elmo.weights)
 
 
-def test_frozen_parts_do_not_move_in_training():
-    import numpy as np
+@pytest.mark.parametrize("freeze", FREEZES)
+def test_a_tape_sees_the_trainable_weights_alone(freeze):
+    elmo = make_elmo()
+    number = freeze(elmo)
+    with tf.GradientTape() as tape:
+        elmo(IDS, training=True)
+    assert len(tape.watched_variables()) == number
 
+
+def test_no_gradient_is_traced_for_frozen_parts():
+    elmo = make_elmo()
+    freeze_bilm(elmo)
+
+    @tf.function(autograph=False)
+    def step(ids):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(elmo(ids, training=True))
+        return tape.gradient(loss, [w.value for w in elmo.trainable_weights])
+
+    graph = step.get_concrete_function(tf.TensorSpec((None, None, 12), "int32"))
+    # A loop through a layer's steps; another would be its gradient.
+    loops = [op for op in graph.graph.get_operations() if "While" in op.type]
+    assert len(loops) == elmo.encoder.num_layers
+
+
+def test_frozen_parts_do_not_move_in_training():
     elmo = make_elmo()
     freeze_bilm(elmo)
     before = [np.array(w) for w in elmo.get_weights()]
     inputs = keras.Input((None, 12), dtype="int32")
     model = keras.Model(inputs, elmo(inputs))
     model.compile("adam", "mse")
-    ids = np.ones((2, 3, 12), "int32")
-    model.fit(ids, np.zeros((2, 3, 12), "float32"), verbose=0)
+    model.fit(IDS, np.zeros((2, 3, 12), "float32"), verbose=0)
     moved = [
         not np.array_equal(a, b) for a, b in zip(before, elmo.get_weights())
     ]

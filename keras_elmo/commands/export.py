@@ -1,15 +1,17 @@
 """The command `keras-elmo export`."""
 
 import os
+import zipfile
 
 import keras
 
 from keras_elmo import formats
 from keras_elmo.commands.export_summary import print_summary
+from keras_elmo.formats.keras_files import check_keras_file
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.serving import export_saved_model
 from keras_elmo.serving.version_folders import version_folder
-from keras_elmo.text.corpora import byte_lines
+from keras_elmo.text.corpora import listed_lines
 
 
 def run(arguments):
@@ -56,7 +58,7 @@ def _read_labels(pairs):
                 "--labels must be given once for each output. "
                 f"Received: '{name}' twice"
             )
-        labels[name] = list(byte_lines(path))
+        labels[name] = list(listed_lines(path))
         if b"" in labels[name]:
             raise ValueError(
                 f"--labels must be files of one name a line. Received: '{path}'"
@@ -79,6 +81,8 @@ def _load(model, weights, dtype):
                 f"{option} must be left out: a .keras file has its own. "
                 f"Received: '{value}' with '{model}'"
             )
+    if zipfile.is_zipfile(model):  # Keras says what is wrong with others.
+        check_keras_file(model)
     try:
         return keras.saving.load_model(model, compile=False)
     except TypeError as error:  # A class that is not registered.

@@ -55,6 +55,8 @@ def checked_array(stored, key, shape, subject):
 
 
 def _fits(shape, expected):
+    if shape is None:  # HDF5 knows null arrays.
+        return False
     return len(shape) == len(expected) and all(
         wanted in (None, size) for size, wanted in zip(shape, expected)
     )

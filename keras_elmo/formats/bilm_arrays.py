@@ -1,9 +1,9 @@
 """The weight file of a biLM: named arrays in HDF5."""
 
+import math
 import os
 import re
 
-import h5py
 import numpy as np
 
 from keras_elmo.formats.array_checks import WrongArrays
@@ -11,6 +11,8 @@ from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
 from keras_elmo.formats.atomic import write_atomically
 from keras_elmo.formats.hdf5_files import create_hdf5
+from keras_elmo.formats.hdf5_files import open_hdf5
+from keras_elmo.formats.untrusted_files import UntrustedFile
 
 
 def read_arrays(file, shapes, label=None, unread=()):
@@ -21,47 +23,51 @@ def read_arrays(file, shapes, label=None, unread=()):
         shapes: Dictionary from key to the shape expected. A size may be
             `None`, which is any.
         label: What messages call the file. Defaults to its path.
-        unread: What the keys of arrays begin with that may be there and are not
-            read.
+        unread: Keys of arrays that may be there and are not read.
 
     Returns:
         Dictionary from key to array.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it cannot be read as HDF5, or an array is missing, left
-            over, or of another shape than expected.
+        ValueError: If it cannot be read as HDF5, holds data that lies
+            elsewhere, or an array is missing, left over, or of another shape
+            than expected.
     """
     subject = f"weight file '{label or os.fspath(file)}'"
-    if isinstance(file, (str, os.PathLike)) and not os.path.isfile(file):
+    if isinstance(file, (str, os.PathLike)) and not os.path.exists(file):
         raise FileNotFoundError(f"There is no {subject}.")
     try:
-        with h5py.File(file, "r") as store:
-            found = [
-                (key, data)
-                for key, data in _datasets(store)
-                if not key.startswith(tuple(unread))
-            ]
-            datasets = {_canonical(key): data for key, data in found}
-            check_keys(set(datasets), set(shapes), subject)
-            if len(datasets) < len(found):
+        with open_hdf5(file) as (store, stored):
+            found = [key for key in stored if key not in unread]
+            names = {_canonical(key): key for key in found}
+            check_keys(set(names), set(shapes), subject)
+            if len(names) < len(found):
                 raise WrongArrays(
                     f"The {subject} names an array twice, with and "
                     "without 'Cell0'. Expected each once. "
-                    f"Received: {sorted(key for key, _ in found)}"
+                    f"Received: {sorted(found)}"
                 )
             return {
-                key: checked_array(datasets[key], key, shape, subject)
+                key: checked_array(store[names[key]], key, shape, subject)
                 for key, shape in shapes.items()
             }
     except WrongArrays:
         raise
+    except UntrustedFile as error:
+        raise ValueError(f"The {subject} is not read: {error}.") from error
     except Exception as error:
         # What h5py raises depends on where the file is damaged.
         raise ValueError(
             f"The {subject} cannot be read as HDF5; it may be "
             f"truncated or of another kind. h5py says: {error}"
         ) from error
+
+
+def most_of_arrays(shapes):
+    """How many bytes a file with arrays of these shapes may have."""
+    # Twice what float64 needs, and more for what HDF5 adds.
+    return 16 * sum(map(math.prod, shapes.values())) + (1 << 24)
 
 
 def write_arrays(path, arrays, dtype=None):
@@ -99,17 +105,6 @@ def _cast(array, key, dtype):
             f"Received: numbers up to {np.abs(array).max()}"
         )
     return cast
-
-
-def _datasets(store):
-    found = []
-
-    def visit(key, item):
-        if isinstance(item, h5py.Dataset):
-            found.append((key, item))
-
-    store.visititems(visit)
-    return found
 
 
 def _canonical(key):

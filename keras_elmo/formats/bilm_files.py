@@ -10,16 +10,19 @@ import posixpath
 import zipfile
 import zlib
 from collections.abc import Callable
-from typing import Any
 from typing import NamedTuple
 
 from keras_elmo.formats.archives import member_names
 from keras_elmo.formats.archives import open_archive
 from keras_elmo.formats.archives import read_member
+from keras_elmo.formats.bilm_arrays import most_of_arrays
 from keras_elmo.formats.bilm_arrays import read_arrays
 from keras_elmo.formats.downloads import download
 from keras_elmo.formats.hub import PREFIX
 from keras_elmo.formats.hub import download_from_hub
+from keras_elmo.formats.untrusted_files import UntrustedFile
+from keras_elmo.formats.untrusted_files import bounded_lines
+from keras_elmo.formats.untrusted_files import check_regular
 
 VOCABULARIES = ("vocab.txt", "vocab.txt.gz")
 _OPTIONS = "options.json"
@@ -33,16 +36,30 @@ _BESIDE_WEIGHTS = (
     "training_state.hdf5",
 )
 
+# Bytes; they have a few hundred.
+MOST_OF_OPTIONS = 1 << 20
+
 
 class WeightSource(NamedTuple):
-    """A weight file: what h5py can open, and what to call it."""
+    """A weight file: how to open it, and what to call it."""
 
-    file: Any
+    open: Callable
+    """From the most bytes that it may unpack to, or `None`, to what h5py can
+    open: a path, or a file object."""
     label: str
 
+    @property
+    def file(self):
+        """What h5py can open."""
+        return self.open(None)
+
     def read(self, shapes, unread=()):
-        """Reads the arrays, as `read_arrays` does."""
-        return read_arrays(self.file, shapes, self.label, unread)
+        """Reads the arrays, as `read_arrays` does.
+
+        Of the arrays in `unread`, too, the shapes are needed.
+        """
+        file = self.open(most_of_arrays({**shapes, **dict(unread)}))
+        return read_arrays(file, shapes, self.label, unread)
 
 
 class BilmFiles(NamedTuple):
@@ -124,7 +141,9 @@ def _from_paths(options, weights):
         if not os.path.isfile(path):
             raise FileNotFoundError(f"There is no {kind} file '{path}'.")
     return BilmFiles(
-        lambda: read_options(options), options, WeightSource(weights, weights)
+        lambda: read_options(options),
+        options,
+        WeightSource(lambda most: weights, weights),
     )
 
 
@@ -132,12 +151,11 @@ def _from_zip(archive, path):
     names = member_names(archive, path)
     options, weights = find_options(names, path), find_weights(names, path)
     return BilmFiles(
-        lambda: parse_json(
-            read_member(archive, options, path), f"{path}/{options}"
-        ),
+        lambda: read_archived_options(archive, options, path),
         f"{path}/{options}",
         WeightSource(
-            io.BytesIO(read_member(archive, weights, path)), f"{path}/{weights}"
+            lambda most: io.BytesIO(read_member(archive, weights, path, most)),
+            f"{path}/{weights}",
         ),
         lambda: _read_archived_vocabulary(
             archive, posixpath.dirname(options), path
@@ -145,11 +163,17 @@ def _from_zip(archive, path):
     )
 
 
+def read_archived_options(archive, name, path):
+    """Returns the JSON of an options file in the archive at `path`."""
+    content = read_member(archive, name, path, MOST_OF_OPTIONS)
+    return parse_json(content, f"{path}/{name}")
+
+
 def _read_vocabulary(folder, names):
     for name in VOCABULARIES:
         if name in names:
-            with open(os.path.join(folder, name), "rb") as file:
-                return _unpacked(file.read(), os.path.join(folder, name))
+            path = os.path.join(folder, name)
+            return _unpacked(read_regular(path), path, os.path.getsize(path))
     return None
 
 
@@ -157,16 +181,19 @@ def _read_archived_vocabulary(archive, root, path):
     names = member_names(archive, path)
     for name in (posixpath.join(root, name) for name in VOCABULARIES):
         if name in names:
-            return _unpacked(read_member(archive, name, path), f"{path}/{name}")
+            content = read_member(archive, name, path)
+            return _unpacked(content, f"{path}/{name}", os.path.getsize(path))
     return None
 
 
-def _unpacked(content, label):
+def _unpacked(content, label, size):
+    """Unpacks a vocabulary from a file of `size` bytes, if it is packed."""
     if not label.endswith(".gz"):
         return content
     try:
-        return gzip.decompress(content)
-    except (EOFError, OSError, zlib.error) as error:
+        with gzip.open(io.BytesIO(content)) as file:
+            return b"".join(bounded_lines(file, size))
+    except (EOFError, OSError, zlib.error, UntrustedFile) as error:
         raise ValueError(
             f"'{label}' cannot be unpacked; it may be cut off or damaged: "
             f"{error}"
@@ -175,8 +202,14 @@ def _unpacked(content, label):
 
 def read_options(path, label=None):
     """Returns the JSON of an options file; messages call it `label`."""
+    return parse_json(read_regular(path), label or path)
+
+
+def read_regular(path):
+    """Returns the bytes of a file, which must not be a pipe or a device."""
+    check_regular(path)
     with open(path, "rb") as file:
-        return parse_json(file.read(), label or path)
+        return file.read()
 
 
 def is_training_without_model(names):

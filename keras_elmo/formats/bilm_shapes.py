@@ -13,12 +13,22 @@ def bilm_shapes(token_encoder, encoder):
     """
     if "num_tokens" in token_encoder:
         size = token_encoder["num_tokens"], token_encoder["projection_dim"]
-        return {"embedding": size, **_lstm_shapes(**encoder)}
-    return _char_cnn_shapes(**token_encoder) | _lstm_shapes(**encoder)
+        shapes = {"embedding": size}
+    else:
+        shapes = _char_cnn_shapes(**token_encoder)
+    return {
+        **shapes,
+        **lstm_shapes(
+            encoder["units"], encoder["projection_dim"], encoder["num_layers"]
+        ),
+    }
 
 
-def _char_cnn_shapes(projection_dim, filters, num_highways, embedding_dim, **_):
-    shapes = {"char_embed": (NUM_CHARACTERS, embedding_dim)}
+def character_cnn_shapes(
+    filters, num_highways, embedding_dim, num_characters=NUM_CHARACTERS
+):
+    """As `bilm_shapes`, of the convolutions and highways over characters."""
+    shapes = {"char_embed": (num_characters, embedding_dim)}
     for i, (width, number) in enumerate(filters):
         shapes[f"CNN/W_cnn_{i}"] = (1, width, embedding_dim, number)
         shapes[f"CNN/b_cnn_{i}"] = (number,)
@@ -27,13 +37,11 @@ def _char_cnn_shapes(projection_dim, filters, num_highways, embedding_dim, **_):
         for name in ("carry", "transform"):
             shapes[f"CNN_high_{i}/W_{name}"] = (size, size)
             shapes[f"CNN_high_{i}/b_{name}"] = (size,)
-    if projection_dim != size:
-        shapes["CNN_proj/W_proj"] = (size, projection_dim)
-        shapes["CNN_proj/b_proj"] = (projection_dim,)
     return shapes
 
 
-def _lstm_shapes(units, projection_dim, num_layers, **_):
+def lstm_shapes(units, projection_dim, num_layers):
+    """As `bilm_shapes`, of the LSTMs alone."""
     shapes = {}
     for direction in range(2):
         for layer in range(num_layers):
@@ -43,4 +51,13 @@ def _lstm_shapes(units, projection_dim, num_layers, **_):
             shapes[f"{root}/B"] = (4 * units,)
             if projection_dim != units:
                 shapes[f"{root}/W_P_0"] = (units, projection_dim)
+    return shapes
+
+
+def _char_cnn_shapes(projection_dim, filters, num_highways, embedding_dim, **_):
+    shapes = character_cnn_shapes(filters, num_highways, embedding_dim)
+    size = sum(number for _, number in filters)
+    if projection_dim != size:
+        shapes["CNN_proj/W_proj"] = (size, projection_dim)
+        shapes["CNN_proj/b_proj"] = (projection_dim,)
     return shapes

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 from typing import NamedTuple
 
-from keras_elmo.formats.archives import extract_members
+from keras_elmo.formats.archived_bilm import extract_model
 from keras_elmo.formats.archives import member_names
 from keras_elmo.formats.archives import open_archive
 from keras_elmo.formats.bilm_arrays import read_arrays
@@ -115,7 +115,7 @@ def _extract_model(path, folder):
     with open_archive(path) as archive:
         options = find_options(member_names(archive, path), path)
         root = posixpath.dirname(options)
-        extract_members(archive, root, folder, path)
+        extract_model(archive, root, folder, path)
     return posixpath.join(path, root) if root else path
 
 
@@ -125,7 +125,8 @@ def _from_folder(folder, label, model):
     if not holds_checkpoint(names):
         weights = os.path.join(folder, find_weights(names, label))
         return _from_weights(options, weights, label, model)
-    path = find_checkpoint(folder, label)
+    # What a zip names on this machine is not its own.
+    path = find_checkpoint(folder, label, may_lie_elsewhere=folder == label)
     name = os.path.join(label, os.path.basename(path))
     return _files(
         options,

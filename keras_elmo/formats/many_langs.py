@@ -72,7 +72,7 @@ def is_many_langs(path):
         return False
     if os.path.isdir(path):
         names = os.listdir(path)
-    elif zipfile.is_zipfile(path):
+    elif os.path.isfile(path) and zipfile.is_zipfile(path):
         with open_archive(path) as archive:
             names = map(posixpath.basename, archive.namelist())
             return {_TOKEN_EMBEDDER, _ENCODER} <= set(names)

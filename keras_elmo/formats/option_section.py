@@ -30,6 +30,13 @@ class OptionSection:
             self.fail(key, f"an integer of {expected}", value)
         return value
 
+    def count(self, key):
+        """The length of a list; 0 if it is not there."""
+        value = self._get(key, [])
+        if not isinstance(value, list):
+            self.fail(key, "a list", value)
+        return len(value)
+
     def limit(self, key):
         value = self._get(key, None)
         if value is None:

@@ -2,11 +2,14 @@
 
 import datetime
 import json
+import math
 import os
 
 import keras
 
 from keras_elmo.formats.atomic import write_folder_atomically
+from keras_elmo.formats.hdf5_files import open_hdf5
+from keras_elmo.formats.preset_sizes import count_numbers
 
 _CONFIG = "config.json"
 _METADATA = "metadata.json"
@@ -56,14 +59,17 @@ def write_preset_folder(path, layer, save_weights):
 def read_preset_config(path, cls):
     """Returns the config, for `cls.from_config`, of a folder's layer.
 
-    Nothing of another package is in it, so that it is safe to make layers of.
+    Nothing of another package is in it, and no size that the weights are too
+    few for, so that it is safe to make layers of.
 
     Args:
         path: Path of the folder.
         cls: The class that the layer must be of.
 
     Raises:
-        ValueError: If the file is damaged, or says another class.
+        FileNotFoundError: If the weights are missing.
+        ValueError: If the file is damaged, or says another class or other
+            sizes; or the weights cannot be read, or lie elsewhere.
     """
     file_path = os.path.join(path, _CONFIG)
     try:
@@ -81,26 +87,67 @@ def read_preset_config(path, cls):
             f"'{expected}'. Received: {found!r}"
         )
     _check_classes(config, f"The config file '{file_path}'")
+    check_preset_sizes(path, config)
     return config
+
+
+def check_preset_sizes(path, config):
+    """Raises `ValueError` unless a folder's weights can be those of `config`.
+
+    Args:
+        path: Path of the folder.
+        config: The config of an `ElmoLayer`.
+
+    Raises:
+        FileNotFoundError: If the weights are missing.
+        ValueError: If they are fewer than the layer has, cannot be read, or
+            lie elsewhere.
+    """
+    weights_path = os.path.join(path, _WEIGHTS)
+    if not os.path.exists(weights_path):
+        raise FileNotFoundError(f"There is no weight file '{weights_path}'.")
+    try:
+        needed = count_numbers(config)
+    except ValueError as error:
+        file_path = os.path.join(path, _CONFIG)
+        raise ValueError(
+            f"The config file '{file_path}' is not that of a layer: {error}"
+        ) from error
+    try:
+        # Before Keras, which would follow links.
+        with open_hdf5(weights_path) as (_, shapes):
+            stored = sum(math.prod(shape or ()) for shape in shapes.values())
+    except Exception as error:  # h5py raises errors of every kind.
+        raise ValueError(_misfit(weights_path, error)) from error
+    if needed > stored:
+        raise ValueError(
+            f"The weight file '{weights_path}' does not fit the config, whose "
+            f"sizes ask for {needed:,} numbers. Received: {stored:,}"
+        )
 
 
 def load_preset_weights(path, load_weights):
     """Calls `load_weights` on the path of a folder's weights.
 
+    Args:
+        path: Path of a folder whose config was read by `read_preset_config`.
+        load_weights: Function of a path.
+
     Raises:
-        FileNotFoundError: If they are missing.
         ValueError: If they are damaged, or not those of the layer.
     """
     file_path = os.path.join(path, _WEIGHTS)
-    if not os.path.isfile(file_path):
-        raise FileNotFoundError(f"There is no weight file '{file_path}'.")
     try:
         load_weights(file_path)
     except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"The weight file '{file_path}' cannot be read, or does not fit "
-            f"the layer. Keras says: {error}"
-        ) from error
+        raise ValueError(_misfit(file_path, error)) from error
+
+
+def _misfit(path, error):
+    return (
+        f"The weight file '{path}' cannot be read, or does not fit the layer. "
+        f"The error was: {error}"
+    )
 
 
 def _without_build(config):

@@ -19,12 +19,14 @@ def holds_checkpoint(names):
     return any(n == "checkpoint" or n.endswith(".index") for n in names)
 
 
-def find_checkpoint(folder, label=None):
+def find_checkpoint(folder, label=None, may_lie_elsewhere=True):
     """Returns the path, without an ending, of a folder's latest checkpoint.
 
     Args:
         folder: Path of the folder.
         label: What messages call it. Defaults to its path.
+        may_lie_elsewhere: Boolean, whether the folder's file `checkpoint` may
+            name a checkpoint in another folder.
 
     Raises:
         FileNotFoundError: If the folder's file `checkpoint` names a checkpoint
@@ -35,7 +37,7 @@ def find_checkpoint(folder, label=None):
     if named is not None:
         # The folder may have moved since its path was written down.
         beside = os.path.join(folder, os.path.basename(named))
-        for path in (beside, named):
+        for path in (beside, named) if may_lie_elsewhere else (beside,):
             if os.path.isfile(f"{path}.index"):
                 return path
         raise FileNotFoundError(

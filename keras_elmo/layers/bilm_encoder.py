@@ -7,6 +7,7 @@ from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops import sequences
+from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.fast_paths import scan_time
@@ -57,6 +58,8 @@ class BiLMEncoder(FreezableLayer):
             where it can be: what the forward stack gives for a sentence's last
             token, and the backward stack for its first, is then undefined.
             Where these are the boundaries, that costs nothing.
+        training: Boolean, whether gradients will be taken. It changes no
+            result.
 
     Returns:
         A list of `num_layers` tensors of shape
@@ -129,7 +132,7 @@ class BiLMEncoder(FreezableLayer):
             for direction in DIRECTIONS
         )
         self._carried_state = CarriedState()
-        self._encode = CompiledWhenEager(self._run_layers)
+        self._encode = CompiledWhenEager(self._run_layers, self)
         self._pass_on_trainable()
 
     @property
@@ -157,6 +160,7 @@ class BiLMEncoder(FreezableLayer):
         initial_state=None,
         return_state=None,
         omit_ends=False,
+        training=None,
     ):
         if mask is None:
             # Keras looks for it only when `inputs` is the one tensor passed.
@@ -177,12 +181,15 @@ class BiLMEncoder(FreezableLayer):
             self._checked_state(initial_state),
             holds_state=holds_state,
             omits_ends=omit_ends and not holds_state,
+            training=bool(training and self.trainable_variables),
         )
         if carried is not None:
             self._carried_state.assign(state)
         return (outputs, state) if returns_state else outputs
 
-    def _run_layers(self, x, mask, state, holds_state, omits_ends):
+    def _run_layers(self, x, mask, state, holds_state, omits_ends, training):
+        time = ops.shape(x)[1]
+        x, mask = at_least_one(x, axis=1), at_least_one(mask, axis=1)
         length = sequences.lengths(mask)  # (batch, 1)
         order = sequences.pack_order(mask)  # (batch, time)
         slots = sequences.pack_slots(mask)  # (batch, time)
@@ -209,6 +216,7 @@ class BiLMEncoder(FreezableLayer):
             [sequences.gather_time_major(x, place) for place in places],
             state,
             is_real=is_real,
+            training=training,
         )
         outputs = []
         for both in layers:
@@ -219,7 +227,8 @@ class BiLMEncoder(FreezableLayer):
                 ],
                 axis=-1,
             )  # (batch, time, 2 * projection)
-            outputs.append(ops.where(mask[..., None], output, 0))
+            output = ops.where(mask[..., None], output, 0)
+            outputs.append(output[:, :time])
         return outputs, state
 
     def run_directions(
@@ -336,6 +345,7 @@ class BiLMEncoder(FreezableLayer):
         initial_state=None,
         return_state=None,
         omit_ends=False,
+        training=None,
     ):
         self._carried_state.of(self, inputs.shape[0])
         shape = self._output_shapes(inputs.shape, return_state=False)[0]

@@ -159,16 +159,12 @@ def _checked_way(way, options, words):
 
 def _read_arrays(files, options, way, rows):
     """The weight file's arrays that the layers take, and `rows`, if any."""
+    shapes = bilm_shapes(options.token_encoder, options.encoder)
     if rows is None or way == "characters":
-        return files.weights.read(
-            bilm_shapes(options.token_encoder, options.encoder)
-        )
-    token_encoder = {"num_tokens": len(rows), "projection_dim": rows.shape[1]}
-    shapes = bilm_shapes(token_encoder, options.encoder)
-    del shapes["embedding"]
-    arrays = files.weights.read(
-        shapes, unread=("char_embed", "CNN", "embedding")
-    )
+        return files.weights.read(shapes)
+    of_lstms = {k: s for k, s in shapes.items() if k.startswith("RNN_")}
+    of_tokens = {k: s for k, s in shapes.items() if k not in of_lstms}
+    arrays = files.weights.read(of_lstms, unread=of_tokens)
     return {**arrays, "embedding": rows}
 
 

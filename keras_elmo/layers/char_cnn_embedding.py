@@ -7,6 +7,7 @@ from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.ids import check_ids
+from keras_elmo.ops.weights import read_weight
 from keras_elmo.text import character_ids
 from keras_elmo.text.character_vectorization import CharacterVectorization
 
@@ -94,6 +95,11 @@ class CharCNNEmbedding(CharacterCNN):
         return (self.max_characters_per_token,)
 
     @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`."""
+        return character_ids.NUM_IDS
+
+    @property
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
         return character_ids.boundary_ids(self.max_characters_per_token)
@@ -113,23 +119,25 @@ class CharCNNEmbedding(CharacterCNN):
             self.projection_kernel = self.add_weight(
                 shape=(self.num_filters, self.projection_dim),
                 initializer=for_large_matrix(fan_in_normal()),
+                autocast=False,
                 name="projection_kernel",
             )
             self.projection_bias = self.add_weight(
                 shape=(self.projection_dim,),
                 initializer="zeros",
+                autocast=False,
                 name="projection_bias",
             )
 
     def check_ids(self, ids):
-        return check_ids(
-            ids, self.token_shape, character_ids.NUM_IDS, self.name
-        )
+        return check_ids(ids, self.token_shape, self.num_ids, self.name)
 
     def encode(self, rows, training):
         x = self.encode_characters(rows, training)
         if self.has_projection:
-            x = ops.matmul(x, self.projection_kernel) + self.projection_bias
+            kernel = read_weight(self.projection_kernel, self.compute_dtype)
+            bias = read_weight(self.projection_bias, self.compute_dtype)
+            x = ops.matmul(x, kernel) + bias
         return x  # (words, projection)
 
     def compute_output_shape(self, input_shape):

@@ -2,13 +2,14 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.highway import Highway
+from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.ops.fast_paths import choose
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length
 from keras_elmo.ops.known_rows import looked_up
+from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8
 
@@ -23,7 +24,7 @@ PAPER_FILTERS = (
 )
 
 
-class CharacterCNN(FreezableLayer):
+class CharacterCNN(IdLayer):
     """Base of the token encoders that read a word's characters.
 
     ```
@@ -82,6 +83,7 @@ class CharacterCNN(FreezableLayer):
         self.embeddings = self.add_weight(
             shape=(num_characters, self.embedding_dim),
             initializer=keras.initializers.RandomUniform(-1.0, 1.0),
+            autocast=False,
             name="embeddings",
         )
         self.conv_kernels = []
@@ -90,10 +92,14 @@ class CharacterCNN(FreezableLayer):
             kernel = self.add_weight(
                 shape=(width, self.embedding_dim, number),
                 initializer=self._conv_initializer(width),
+                autocast=False,
                 name=f"conv_{i}_kernel",
             )
             bias = self.add_weight(
-                shape=(number,), initializer="zeros", name=f"conv_{i}_bias"
+                shape=(number,),
+                initializer="zeros",
+                autocast=False,
+                name=f"conv_{i}_bias",
             )
             self.conv_kernels.append(kernel)
             self.conv_biases.append(bias)
@@ -119,8 +125,9 @@ class CharacterCNN(FreezableLayer):
 
     def encode_characters(self, words, training):
         """From ids `(words, chars)` to vectors `(words, filters)`."""
-        # In training, where the maxima cost most, short words are apart.
-        groups = _TRAINING_GROUPS if training else 1
+        # For the gradient, the maxima cost most: short words are apart.
+        has_gradient = training and self.trainable_variables
+        groups = _TRAINING_GROUPS if has_gradient else 1
         x = map_groups_by_length(self._convolve, words, groups)
         for highway in self.highways:
             x = highway(x)
@@ -130,14 +137,21 @@ class CharacterCNN(FreezableLayer):
         widest = max(width for width, _ in self.filters)
         length = varying_length(words)
         words = words[:, : length + widest]
-        x = embed_characters(words, self.embeddings)  # (words, chars, dim)
+        x = embed_characters(words, self._read(self.embeddings))
+        kernels, biases = (
+            [self._read(weight) for weight in weights]
+            for weights in (self.conv_kernels, self.conv_biases)
+        )
         # Of the windows that lie in the constant end, one is enough.
         x = choose(
             length + widest <= self.max_characters_per_token,
-            lambda: convolve_and_pool(x, self.conv_kernels, length + 1),
-            lambda: convolve_and_pool(x, self.conv_kernels),
+            lambda: convolve_and_pool(x, kernels, length + 1),
+            lambda: convolve_and_pool(x, kernels),
         )
-        return self.activation(x + ops.concatenate(self.conv_biases))
+        return self.activation(x + ops.concatenate(biases))
+
+    def _read(self, weight):
+        return read_weight(weight, self.compute_dtype)
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is not None:

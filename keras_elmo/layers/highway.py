@@ -3,6 +3,7 @@ from keras import ops
 
 from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix
+from keras_elmo.ops.weights import read_weight
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -72,22 +73,28 @@ class Highway(keras.layers.Layer):
             kernel = self.add_weight(
                 shape=(dim, dim),
                 initializer=for_large_matrix(self.kernel_initializer),
+                autocast=False,
                 name=f"{part}_kernel",
             )
             bias = self.add_weight(
-                shape=(dim,), initializer=bias_initializer, name=f"{part}_bias"
+                shape=(dim,),
+                initializer=bias_initializer,
+                autocast=False,
+                name=f"{part}_bias",
             )
             setattr(self, f"{part}_kernel", kernel)
             setattr(self, f"{part}_bias", bias)
         self.input_spec = keras.InputSpec(min_ndim=2, axes={-1: dim})
 
     def call(self, inputs):
-        return highway(
-            inputs,
-            (self.carry_kernel, self.carry_bias),
-            (self.transform_kernel, self.transform_bias),
-            self.activation,
+        carry, transform = (
+            [read_weight(weight, self.compute_dtype) for weight in pair]
+            for pair in (
+                (self.carry_kernel, self.carry_bias),
+                (self.transform_kernel, self.transform_bias),
+            )
         )
+        return highway(inputs, carry, transform, self.activation)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)

@@ -7,6 +7,7 @@ from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.ids import check_ids
+from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.lexicon import Lexicon
 from keras_elmo.text.lexicon_vectorization import LexiconVectorization
 
@@ -113,6 +114,11 @@ class LexiconEmbedding(CharacterCNN):
         return self._lexicon.token_shape
 
     @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`."""
+        return self._lexicon.num_ids
+
+    @property
     def boundary_ids(self):
         """The ids of `<bos>` and `<eos>`, an array `(2, *token_shape)`."""
         return self._lexicon.ids_of_words([b"<bos>", b"<eos>"])
@@ -136,21 +142,24 @@ class LexiconEmbedding(CharacterCNN):
                 initializer=for_large_matrix(
                     keras.initializers.RandomUniform(-0.25, 0.25)
                 ),
+                autocast=False,
                 name="word_embeddings",
             )
         self.projection_kernel = self.add_weight(
             shape=(features, self.projection_dim),
             initializer=for_large_matrix(fan_in_normal()),
+            autocast=False,
             name="projection_kernel",
         )
         self.projection_bias = self.add_weight(
             shape=(self.projection_dim,),
             initializer="zeros",
+            autocast=False,
             name="projection_bias",
         )
 
     def check_ids(self, ids):
-        ids = check_ids(ids, self.token_shape, self._lexicon.num_ids, self.name)
+        ids = check_ids(ids, self.token_shape, self.num_ids, self.name)
         if not self.has_words:
             return ids
         # The two lists are not of one size.
@@ -175,9 +184,12 @@ class LexiconEmbedding(CharacterCNN):
             ids = ops.where(
                 ids < 0, len(self._lexicon.word_ids), ops.maximum(ids - 1, 0)
             )
-            words = ops.take(self.word_embeddings, ids, axis=0)
+            words = ops.take(read_weight(self.word_embeddings), ids, axis=0)
+            words = ops.cast(words, self.compute_dtype)
             x = ops.concatenate([words, x], axis=-1)
-        return ops.matmul(x, self.projection_kernel) + self.projection_bias
+        kernel = read_weight(self.projection_kernel, self.compute_dtype)
+        bias = read_weight(self.projection_bias, self.compute_dtype)
+        return ops.matmul(x, kernel) + bias  # (words, projection)
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.projection_dim)

@@ -10,6 +10,7 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.arguments import check_limit
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.layers.initializers import joint_glorot_uniform
+from keras_elmo.ops.weights import read_weight
 
 
 class LSTMWeights(NamedTuple):
@@ -132,6 +133,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         self.kernel = self.add_weight(
             shape=(features, gates),
             initializer=initializer(),
+            autocast=False,
             name="kernel",
         )
         self.recurrent_kernel = self.add_weight(
@@ -141,7 +143,10 @@ class ProjectedLSTMCell(keras.layers.Layer):
             name="recurrent_kernel",
         )
         self.bias = self.add_weight(
-            shape=(gates,), initializer="zeros", name="bias"
+            shape=(gates,),
+            initializer="zeros",
+            autocast=False,
+            name="bias",
         )
         if self.has_projection:
             self.projection_kernel = self.add_weight(
@@ -161,8 +166,9 @@ class ProjectedLSTMCell(keras.layers.Layer):
         # The forget gate's +1 is part of the cell, not of the weights.
         forget_bias = np.repeat([0.0, 0.0, 1.0, 0.0], self.units)
         return LSTMWeights(
-            self._cast(self.kernel),
-            self._cast(self.bias) + self._cast(forget_bias),
+            read_weight(self.kernel, self.compute_dtype),
+            read_weight(self.bias, self.compute_dtype)
+            + self._cast(forget_bias),
             self._read_for_steps(self.recurrent_kernel),
             self._read_for_steps(self.projection_kernel)
             if self.has_projection
@@ -172,9 +178,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
     def _read_for_steps(self, kernel):
         # In training, the steps' gradients add up in the kernel's own dtype, so
         # it is cast in each step; otherwise once.
-        if self.trainable:
-            return ops.convert_to_tensor(kernel)
-        return self._cast(kernel)
+        dtype = None if kernel.trainable else self.compute_dtype
+        return read_weight(kernel, dtype)
 
     def _cast(self, values):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)

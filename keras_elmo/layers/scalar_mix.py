@@ -5,6 +5,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.ops.weights import read_weight
+
 
 class MixWeights(NamedTuple):
     """What a `ScalarMix` has learned."""
@@ -101,6 +103,7 @@ class ScalarMix(keras.layers.Layer):
                 shape=(num_layers,),
                 initializer="zeros",
                 regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
+                autocast=False,
                 name="scalars",
             )
         elif len(self.fixed_weights) != num_layers:
@@ -108,11 +111,13 @@ class ScalarMix(keras.layers.Layer):
                 "`fixed_weights` must hold one number a layer, here "
                 f"{num_layers}. Received: fixed_weights={self.fixed_weights}"
             )
-        self.gamma = self.add_weight(shape=(), initializer="ones", name="gamma")
+        self.gamma = self.add_weight(
+            shape=(), initializer="ones", autocast=False, name="gamma"
+        )
 
     def _weights(self):
         if self.fixed_weights is None:
-            return ops.softmax(self.scalars)
+            return ops.softmax(read_weight(self.scalars, self.compute_dtype))
         return ops.convert_to_tensor(self.fixed_weights, self.compute_dtype)
 
     def _fail(self, expected, received):
@@ -131,7 +136,8 @@ class ScalarMix(keras.layers.Layer):
         if self.layer_norm:
             mask = first_mask(mask)
             inputs = [normalize_layer(x, mask) for x in inputs]
-        return mix_layers(inputs, self._weights(), self.gamma)
+        gamma = read_weight(self.gamma, self.compute_dtype)
+        return mix_layers(inputs, self._weights(), gamma)
 
     @property
     def normalized_weights(self):

@@ -3,15 +3,16 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.ids import check_ids
+from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.token_vectorization import TokenVectorization
 from keras_elmo.text.word_table import WordTable
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class TokenEmbedding(FreezableLayer):
+class TokenEmbedding(IdLayer):
     """Embeds words by their number in a vocabulary.
 
     ```
@@ -91,6 +92,11 @@ class TokenEmbedding(FreezableLayer):
         return ()
 
     @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`."""
+        return self.num_tokens + 1
+
+    @property
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2,)`."""
         return np.array(self.boundary_tokens, "int32")
@@ -125,6 +131,7 @@ class TokenEmbedding(FreezableLayer):
             initializer=for_large_matrix(
                 keras.initializers.RandomNormal(stddev=deviation)
             ),
+            autocast=False,
             name="embeddings",
         )
 
@@ -132,11 +139,12 @@ class TokenEmbedding(FreezableLayer):
         ids = self._checked(inputs)
         # Keras counts a negative index from the end: send it out of range.
         rows = ops.where(ids < 0, self.num_tokens, ops.maximum(ids - 1, 0))
-        vectors = ops.take(self.embeddings, rows, axis=0)
+        vectors = ops.take(read_weight(self.embeddings), rows, axis=0)
+        vectors = ops.cast(vectors, self.compute_dtype)
         return ops.where(ids[..., None] != 0, vectors, 0)  # (..., projection)
 
     def _checked(self, ids):
-        return check_ids(ids, self.token_shape, self.num_tokens + 1, self.name)
+        return check_ids(ids, self.token_shape, self.num_ids, self.name)
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is not None:

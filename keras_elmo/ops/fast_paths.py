@@ -13,6 +13,9 @@ import keras
 from keras import ops
 from keras.src.backend.common.stateless_scope import in_stateless_scope
 
+from keras_elmo.ops.at_least_one import at_least_one
+from keras_elmo.ops.weights import trainable_flags
+
 # How many tokens `scan_time` prepares at a time: enough for a product at full
 # speed. At the original size, 2048 of them take 256 MB.
 PREPARED_ROWS = 2048
@@ -47,21 +50,21 @@ def map_distinct_rows(function, rows):
     """Applies `function` to each distinct row once.
 
     Args:
-        function: From `(n, ...)` to `(n, dim)`, each row on its own.
+        function: From `(n, ...)` to `(n, dim)`, each row on its own; it is
+            given no empty tensors.
         rows: Integer tensor `(n, width)`.
 
     Returns:
         `function(rows)`, a tensor `(n, dim)`.
     """
     if not fast_paths_enabled():
-        return function(rows)
+        number = ops.shape(rows)[0]
+        return function(at_least_one(rows))[:number]
     import tensorflow as tf
 
     distinct, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
-    # A convolution of nothing has a wrong shape on some machines.
-    is_empty = tf.cast(tf.equal(tf.shape(rows)[0], 0), tf.int32)
-    distinct = tf.pad(distinct, [[0, is_empty], [0, 0]])
     distinct.set_shape((None, rows.shape[1]))
+    distinct = at_least_one(distinct)
     return tf.gather(function(distinct), index)  # (n, dim)
 
 
@@ -87,6 +90,15 @@ def map_groups_by_length(function, rows, groups):
     rows = tf.gather(rows, order)
     number = tf.shape(rows)[0]
     ends = [number * i // groups for i in range(groups + 1)]
+    if not tf.executing_eagerly():
+        # One graph for all groups, and one of its gradient. Inlined, it would
+        # be there once for each, and TensorFlow takes seconds to optimize that.
+        function = tf.function(
+            function,
+            input_signature=[tf.TensorSpec((None, rows.shape[1]), rows.dtype)],
+            autograph=False,
+            experimental_attributes={"_noinline": True},
+        )
     results = [
         function(rows[i : tf.maximum(i + 1, j)])[: j - i]
         for i, j in itertools.pairwise(ends)
@@ -136,16 +148,18 @@ class CompiledWhenEager:
 
     Step by step, TensorFlow spends longer on starting the operations of a
     recurrent loop than on many of them. A graph is traced once for each value
-    of the keyword arguments, for any size of all axes but the last one of
-    numbers.
+    of the keyword arguments and of the weights' flags `trainable`, for any size
+    of all axes but the last one of numbers.
 
     Args:
         function: Takes tensors, lists of them, or `None`; its keyword arguments
             are no tensors. Returns tensors, or lists of them.
+        layer: The layer whose weights it reads, if gradients may be taken.
     """
 
-    def __init__(self, function):
+    def __init__(self, function, layer=None):
         self._function = function
+        self._layer = layer
         self._compiled = {}
 
     def __call__(self, *args, **options):
@@ -159,7 +173,8 @@ class CompiledWhenEager:
             return self._function(*args, **options)
         given = [x for x in args if x is not None]
         absent = tuple(x is None for x in args)
-        key = (absent, *options.items())
+        flags = trainable_flags(self._layer) if self._layer else ()
+        key = (absent, flags, *options.items())
         if key not in self._compiled:
             self._compiled[key] = self._trace(given, absent, options)
         return self._compiled[key](*given)

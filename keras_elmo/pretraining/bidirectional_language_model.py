@@ -3,6 +3,7 @@ from keras import ops
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.ops.weights import read_weight
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 
 
@@ -233,7 +234,7 @@ class BidirectionalLanguageModel(keras.Model):
 
     def _tied_kernel(self):
         if self.share_embedding_softmax:
-            return self.token_encoder.embeddings
+            return read_weight(self.token_encoder.embeddings)
         return None
 
     def compute_output_spec(

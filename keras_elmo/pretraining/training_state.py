@@ -5,12 +5,12 @@ import os
 from typing import Any
 from typing import NamedTuple
 
-import h5py
 import numpy as np
 from keras import ops
 
 from keras_elmo.formats.atomic import write_atomically
 from keras_elmo.formats.hdf5_files import create_hdf5
+from keras_elmo.formats.hdf5_files import open_hdf5
 
 # What a new training is given afresh, as it may differ.
 _NOT_RESTORED = "learning_rate"
@@ -84,7 +84,7 @@ def read_training_state(path, model, optimizer):
     """
     path = os.fspath(path)
     try:
-        with h5py.File(path, "r") as store:
+        with open_hdf5(path) as (store, _):
             variables = _variables(model, optimizer)
             values = {key: store[key][()] for key in variables}
             state = store["lstm_state"]

@@ -3,6 +3,7 @@ from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.initializers import for_large_matrix
+from keras_elmo.ops.weights import read_weight
 from keras_elmo.pretraining.candidate_sampling import LogUniformCandidates
 
 _MINUS_INFINITY = -1e9
@@ -77,7 +78,7 @@ class VocabularySoftmax(keras.layers.Layer):
     def call(self, inputs, kernel=None):
         kernel = self._cast(self._kernel(kernel))
         logits = ops.matmul(inputs, ops.transpose(kernel))
-        return self._widen(logits) + self._widen(self.bias)
+        return self._widen(logits) + self._widen(read_weight(self.bias))
 
     def losses(self, inputs, targets, kernel=None):
         """The exact cross entropies, in nats.
@@ -116,7 +117,7 @@ class VocabularySoftmax(keras.layers.Layer):
         # One look-up, so that there is one gradient to add to the kernel's.
         rows = ops.concatenate([targets, words])
         kernel = self._cast(ops.take(self._kernel(kernel), rows, axis=0))
-        bias = self._widen(ops.take(self.bias, rows, axis=0))
+        bias = self._widen(ops.take(read_weight(self.bias), rows, axis=0))
         count = ops.shape(inputs)[0]
         true = self._widen(inputs * kernel[:count])
         true = ops.sum(true, axis=-1)  # (n,)
@@ -134,7 +135,7 @@ class VocabularySoftmax(keras.layers.Layer):
         )
 
     def _kernel(self, kernel):
-        return self.kernel if self.has_kernel else kernel
+        return read_weight(self.kernel) if self.has_kernel else kernel
 
     def _cast(self, values):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)

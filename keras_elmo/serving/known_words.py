@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.layers.character_cnn import CharacterCNN
-from keras_elmo.text.corpora import byte_lines
 from keras_elmo.text.corpora import check_file
+from keras_elmo.text.corpora import listed_lines
 from keras_elmo.text.word_lists import sentence_words
 
 # How many words are encoded at a time.
@@ -46,7 +46,7 @@ def _listed_words(vocabulary):
     if isinstance(vocabulary, (str, os.PathLike)):
         path = os.fspath(vocabulary)
         check_file(path)
-        return list(byte_lines(path))
+        return list(listed_lines(path))
     return list(vocabulary)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.formats.untrusted_files import UntrustedFile
+from keras_elmo.formats.untrusted_files import bounded_lines
 from keras_elmo.text.conllu_corpus import import_conllu
 from keras_elmo.text.conllu_corpus import read_conllu
 
@@ -141,11 +143,32 @@ def _lines(path, errors):
 
 def byte_lines(path):
     """Yields the lines of a file as bytes, without their ends."""
-    for number, line in enumerate(_raw_lines(path)):
+    return _byte_lines(_raw_lines(path))
+
+
+def listed_lines(path):
+    """As `byte_lines`, of a list that is to be kept in memory.
+
+    Raises:
+        ValueError: If it unpacks to far more than any list has.
+    """
+    return _byte_lines(_bounded_lines(path))
+
+
+def _byte_lines(lines):
+    for number, line in enumerate(lines):
         if number == 0:
             line = line.removeprefix(codecs.BOM_UTF8)
         if line:  # There may be a byte order mark alone.
             yield _bytes_without_end(line)
+
+
+def _bounded_lines(path):
+    with open_unpacked(path) as file:
+        try:
+            yield from bounded_lines(file, os.path.getsize(path))
+        except UntrustedFile as error:
+            raise ValueError(f"'{path}' is not read: {error}.") from error
 
 
 def byte_words(line):

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from keras_elmo.formats.atomic import write_atomically
-from keras_elmo.text.corpora import byte_lines
 from keras_elmo.text.corpora import check_file
+from keras_elmo.text.corpora import listed_lines
 
 BEGIN_SENTENCE = b"<S>"
 END_SENTENCE = b"</S>"
@@ -61,7 +61,7 @@ class Vocabulary:
         """
         path = os.fspath(path)
         check_file(path)
-        lines = enumerate(byte_lines(path), start=1)
+        lines = enumerate(listed_lines(path), start=1)
         vocabulary = cls.__new__(cls)
         try:
             vocabulary._ids = _numbered(
@@ -182,7 +182,7 @@ def vocabulary_words(vocabulary):
     elif isinstance(vocabulary, (str, os.PathLike)):
         path = os.fspath(vocabulary)
         check_file(path)
-        lines = byte_lines(path)
+        lines = listed_lines(path)
     else:
         return list(vocabulary)
     return [line for line in lines if line != _SKIPPED]

@@ -93,10 +93,13 @@ def test_a_size_may_be_any(path):
 
 
 def test_missing_file(tmp_path):
-    for path in (tmp_path / "nowhere.hdf5", tmp_path):
-        with pytest.raises(FileNotFoundError, match="no weight file") as info:
-            read_arrays(path, shapes_of(ARRAYS))
-        assert f"'{path}'" in str(info.value)
+    path = tmp_path / "nowhere.hdf5"
+    with pytest.raises(FileNotFoundError, match="no weight file") as info:
+        read_arrays(path, shapes_of(ARRAYS))
+    assert f"'{path}'" in str(info.value)
+    with pytest.raises(ValueError, match="is not a regular file") as info:
+        read_arrays(tmp_path, shapes_of(ARRAYS))
+    assert f"'{tmp_path}'" in str(info.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"<html>" * 1000])

@@ -54,7 +54,7 @@ def write_zip(path, files=FILES, compression=zipfile.ZIP_STORED):
 def read_both(*args):
     """The options, the weight file's bytes and its label."""
     with open_bilm(*args) as files:
-        file, label = files.weights
+        file, label = files.weights.file, files.weights.label
         if isinstance(file, str):
             content = pathlib.Path(file).read_bytes()
         else:

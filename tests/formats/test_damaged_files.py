@@ -28,10 +28,15 @@ import keras_elmo
 from keras_elmo import ElmoLayer
 from keras_elmo import formats
 from keras_elmo.bilm_variables import bilm_arrays
+from keras_elmo.commands.main import main
+from keras_elmo.formats import open_language_model
+from keras_elmo.formats import untrusted_files
+from keras_elmo.formats.archived_bilm import extract_model
 from keras_elmo.formats.inspection import inspect_path
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
 from keras_elmo.formats.torch_state_dicts import read_state_dict
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.vocabulary import vocabulary_words
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow",
@@ -138,6 +143,104 @@ def test_weights_made_to_do_harm(harm, shapes, model, scratch):
         check_inspection(path)
 
 
+def _stored_elsewhere(store, key, shape):
+    external = [("/etc/passwd", 0, h5py.h5f.UNLIMITED)]
+    store.create_dataset(key, shape, "f4", external=external)
+
+
+def _virtual(store, key, shape):
+    layout = h5py.VirtualLayout(shape, "f4")
+    layout[:] = h5py.VirtualSource("/nowhere.hdf5", "x", shape)
+    store.create_virtual_dataset(key, layout)
+
+
+def _link_elsewhere(store, key, shape):
+    store[key] = h5py.ExternalLink("/nowhere.hdf5", "x")
+
+
+def _link_inside(store, key, shape):
+    store["other"] = np.zeros(shape, "f4")
+    store[key] = h5py.SoftLink("/other")
+
+
+_TOLD = {
+    _stored_elsewhere: "is stored in another file, '/etc/passwd'",
+    _virtual: "is virtual",
+    _link_elsewhere: "is a link to another place",
+    _link_inside: "is a link to another place",
+}
+
+
+@pytest.mark.parametrize("harm", _TOLD)
+def test_weights_that_lie_elsewhere(harm, model, presets, tmp_path):
+    folder = shutil.copytree(model, tmp_path / "model")
+    rows = shutil.copy(folder / "weights.hdf5", tmp_path / "rows.hdf5")
+    preset = shutil.copytree(presets[0], tmp_path / "preset")
+    _change(folder / "weights.hdf5", "char_embed", harm)
+    _change(preset / "model.weights.h5", _PRESET_KEY, harm)
+    with h5py.File(rows, "w") as store:
+        harm(store, "embedding", (3, 6))
+    archive = shutil.make_archive(tmp_path / "zipped", "zip", folder)
+    for path, read in [
+        (folder / "weights.hdf5", lambda: ElmoLayer.from_bilm(folder)),
+        (archive, lambda: ElmoLayer.from_bilm(archive)),
+        (preset / "model.weights.h5", lambda: ElmoLayer.from_preset(preset)),
+        (
+            rows,
+            lambda: ElmoLayer.from_bilm(
+                model, token_embeddings=rows, vocabulary=["<S>", "</S>", "a"]
+            ),
+        ),
+    ]:
+        with pytest.raises(ValueError, match=_TOLD[harm]) as info:
+            read()
+        assert str(path) in str(info.value)
+    for path in (folder, folder / "weights.hdf5", archive, preset, rows):
+        assert _TOLD[harm] in "".join(inspect_path(path).problems)
+
+
+_PRESET_KEY = "layers/elmo_layer/token_encoder/vars/0"
+
+
+def _change(path, key, harm):
+    with h5py.File(path, "r+") as store:
+        shape = store[key].shape
+        del store[key]
+        harm(store, key, shape)
+
+
+def test_a_keras_file_whose_weights_lie_elsewhere(elmo, tmp_path, capsys):
+    inputs = keras.Input((None, 12), dtype="int32")
+    path = tmp_path / "model.keras"
+    keras.Model(inputs, elmo(inputs)).save(path)
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "parts")
+    with h5py.File(tmp_path / "parts/model.weights.h5", "r+") as store:
+        _link_inside(store, "link", (1,))
+    shutil.make_archive(path, "zip", tmp_path / "parts")
+    os.replace(f"{path}.zip", path)
+    told = "'link' is a link to another place"
+    assert told in "".join(inspect_path(path).problems)
+    assert main(["export", str(path), str(tmp_path / "served")]) == 1
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["options.json", "weights.hdf5", "vocab.txt", "metadata.json"]
+)
+def test_pipes_keep_nobody_waiting(name, model, tmp_path):
+    folder = shutil.copytree(model, tmp_path / "model")
+    if name == "metadata.json":
+        (folder / "options.json").unlink()
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    for path in (folder, folder / name):
+        assert inspect_path(path).problems
+        if name != "vocab.txt":
+            with pytest.raises((ValueError, FileNotFoundError)):
+                ElmoLayer.from_preset(path)
+
+
 @many_files
 @given(data=st.data())
 def test_options(data, model, scratch):
@@ -178,16 +281,76 @@ def test_zip_that_leads_out_of_it(name, model, scratch):
     check_inspection(path)
 
 
-def test_zip_of_options_without_end(model, scratch):
+@pytest.mark.parametrize("name", ["options.json", "weights.hdf5"])
+def test_zip_of_files_without_end(name, model, scratch):
     path = scratch / "harmful.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        with archive.open("options.json", "w", force_zip64=True) as file:
-            for _ in range(256):
-                file.write(bytes(1 << 20))
-        archive.write(model / "weights.hdf5", "weights.hdf5")
-    with pytest.raises(ValueError, match="harmful"):
+        archive.writestr(name, bytes(20 << 20))
+        for other in {"options.json", "weights.hdf5"} - {name}:
+            archive.write(model / other, other)
+    told = f"declares more for '{name}' than is read"
+    with pytest.raises(ValueError, match=told) as info:
         ElmoLayer.from_bilm(path)
-    check_inspection(path)
+    assert f"'{path}'" in str(info.value)
+    with pytest.raises(ValueError, match=told), open_language_model(path):
+        pass
+    assert told in "".join(inspect_path(path).problems)
+
+
+def test_no_more_is_unpacked_than_is_read(model, tmp_path):
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("options.json", "weights.hdf5"):
+            archive.write(model / name, f"a/{name}")
+        for name in ("a/corpus.txt", "a/training_state.hdf5", "vocab.txt"):
+            archive.writestr(name, bytes(1 << 20))
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    with zipfile.ZipFile(path) as archive:
+        extract_model(archive, "a", folder, path)
+    assert {p.name: p.stat().st_size for p in folder.iterdir()} == {
+        "corpus.txt": 0,
+        "options.json": (model / "options.json").stat().st_size,
+        "training_state.hdf5": 0,
+        "weights.hdf5": (model / "weights.hdf5").stat().st_size,
+    }
+
+
+def test_zip_of_far_more_than_its_size(model, scratch, monkeypatch):
+    monkeypatch.setattr(untrusted_files, "_ALWAYS", 1000)
+    path = scratch / "harmful.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("options.json", "weights.hdf5"):
+            archive.write(model / name, name)
+        archive.writestr("vocab.txt", bytes(16 << 20))
+    told = r"'vocab\.txt' than is read"
+    with pytest.raises(ValueError, match=told), open_language_model(path):
+        pass
+    assert "than is read" in "".join(inspect_path(path).problems)
+
+
+def _vocabulary_of_folder(path):
+    with formats.open_bilm(path) as files:
+        return files.read_vocabulary()
+
+
+def test_vocabularies_of_far_more_than_their_size(scratch, monkeypatch):
+    monkeypatch.setattr(untrusted_files, "_ALWAYS", 1000)
+    path = scratch / "vocab.txt.gz"
+    for content in (b"a\n" * (1 << 19), b"a" * (1 << 20)):
+        path.write_bytes(gzip.compress(content))
+        for read in (
+            lambda: vocabulary_words(path),
+            lambda: _vocabulary_of_folder(scratch),
+        ):
+            with pytest.raises(ValueError, match="unpack to more than") as info:
+                read()
+            assert f"'{path}'" in str(info.value)
+        finding = inspect_path(path)
+        assert "unpack to more than" in "".join(finding.problems)
+    with pytest.raises(ValueError, match="unpack to more than"):
+        Vocabulary.from_file(path)
+    path.unlink()
 
 
 @pytest.mark.parametrize("ending", [".index", ".data-00000-of-00001"])

@@ -1,5 +1,6 @@
 import json
 import pathlib
+import re
 import shutil
 import zipfile
 
@@ -21,6 +22,7 @@ from keras_elmo.formats import Preset
 from keras_elmo.formats import open_language_model
 from keras_elmo.formats import write_arrays
 from keras_elmo.formats import write_softmax
+from keras_elmo.formats.inspection import inspect_path
 
 W = np.arange(10, dtype="float32").reshape(5, 2) + 0.1
 B = np.arange(5, dtype="float32") + 0.3
@@ -151,6 +153,19 @@ def test_zip_of_a_training_checkpoint(shared, tmp_path):
         with pytest.raises(ValueError, match="does not fit") as info:
             files.read_weights({})
     assert f"'{path}/model/model.ckpt-372'" in str(info.value)
+
+
+def test_zip_whose_checkpoint_lies_elsewhere(shared, tmp_path):
+    folder = shared / "reference/bilm_tf_checkpoint"
+    path = tmp_path / "model.zip"
+    state = f'model_checkpoint_path: "{folder}/model.ckpt-372"\n'
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(folder / "options.json", "options.json")
+        archive.writestr("checkpoint", state)
+    told = r"no 'model\.ckpt-372\.index'"
+    with pytest.raises(FileNotFoundError, match=told):
+        open_language_model(path).__enter__()
+    assert re.search(told, "".join(inspect_path(path).problems))
 
 
 def test_words_that_share_the_softmax(tmp_path):

@@ -11,14 +11,21 @@ import pytest
 from keras import ops
 from small_models import make_elmo
 from small_models import randomize
+from text.lexicons import CHARACTERS
+from text.lexicons import WORDS
 
 import keras_elmo
 from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
+from keras_elmo import KnownWordEmbedding
+from keras_elmo import LexiconEmbedding
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo import save_bilm_weights
+from keras_elmo.formats.inspection import inspect_path
+from keras_elmo.formats.preset_sizes import count_numbers
 
 IDS = batch_to_ids([["A", "preset", "."], ["é"]], 12)
 FILES = ["config.json", "metadata.json", "model.weights.h5"]
@@ -333,6 +340,74 @@ def test_weights_of_another_model(folder, other):
     os.replace(folder.parent / "other/config.json", folder / "config.json")
     with pytest.raises(ValueError, match="does not fit"):
         ElmoLayer.from_preset(folder)
+
+
+@pytest.mark.parametrize(
+    "path, value",
+    [
+        ("encoder.num_layers", 100_000),
+        ("encoder.units", 10**9),
+        ("encoder.projection_dim", 10**9),
+        ("encoder.projection_dim", "6"),
+        ("token_encoder.num_highways", 100_000),
+        ("token_encoder.num_highways", 900),
+        ("token_encoder.embedding_dim", 10**9),
+        ("token_encoder.projection_dim", 10**9),
+        ("token_encoder.filters", [[1, 10**9]]),
+        ("token_encoder.max_characters_per_token", 10**9),
+        ("num_representations", 10**9),
+    ],
+)
+def test_sizes_are_checked_before_layers_are_made(
+    folder, path, value, monkeypatch
+):
+    make_elmo().save_to_preset(folder)
+    config = json.loads((folder / "config.json").read_text())
+    part, key = ["", *path.split(".")][-2:]
+    (config["config"][part] if part else config)["config"][key] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(ElmoLayer, "from_config", None)
+    told = "ask for .* numbers|The option '.*' must be"
+    with pytest.raises(ValueError, match=told) as info:
+        ElmoLayer.from_preset(folder)
+    assert f"'{folder}/" in str(info.value)
+    assert str(info.value) in inspect_path(folder).problems
+
+
+@pytest.mark.parametrize("part", ["encoder", "token_encoder"])
+def test_parts_are_of_their_classes(folder, part):
+    make_elmo().save_to_preset(folder)
+    config = json.loads((folder / "config.json").read_text())
+    mix = keras.saving.serialize_keras_object(ScalarMix())
+    config["config"][part] = mix
+    (folder / "config.json").write_text(json.dumps(config))
+    told = f"The option '{part}.class_name' must be .* Received: 'ScalarMix'"
+    with pytest.raises(ValueError, match=told):
+        ElmoLayer.from_preset(folder)
+
+
+_LEXICON = {"filters": [(1, 3)], "projection_dim": 6, "num_highways": 1}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CharCNNEmbedding(6, [(1, 3), (2, 4)], 2),
+        lambda: CharCNNEmbedding(None, [(1, 2), (2, 4)], 0),
+        lambda: CharCNNEmbedding(6, [(1, 2), (2, 4)], 1),
+        lambda: TokenEmbedding(9, 6),
+        lambda: KnownWordEmbedding(
+            TokenEmbedding(9, 6), CharCNNEmbedding(6, [(1, 3)], 1)
+        ),
+        lambda: LexiconEmbedding(CHARACTERS, **_LEXICON),
+        lambda: LexiconEmbedding(CHARACTERS, WORDS, **_LEXICON),
+    ],
+)
+@pytest.mark.parametrize("units", [6, 7])
+def test_as_many_numbers_are_asked_for_as_there_are(make, units):
+    elmo = ElmoLayer(make(), BiLMEncoder(units, 6), return_all_layers=True)
+    elmo.build((None, None, *elmo.token_encoder.token_shape))
+    assert count_numbers(as_json(elmo)) == elmo.count_params()
 
 
 def test_layer_must_be_built(folder):

@@ -1,3 +1,4 @@
+import os
 import resource
 import signal
 
@@ -209,6 +210,18 @@ def test_another_file_is_told(path):
     with h5py.File(path, "w") as store:
         store["softmax"] = np.zeros(3)
     check_refused(path, make_model(), "cannot be read as a checkpoint")
+
+
+def test_a_state_that_lies_elsewhere_is_told(path):
+    model = make_model()
+    write_training_state(path, *model, make_progress())
+    with h5py.File(path, "r+") as store:
+        del store["position"]
+        store["position"] = h5py.SoftLink("/notes")
+    check_refused(path, model, "'position' is a link to another place")
+    path.unlink()
+    os.mkfifo(path)
+    check_refused(path, model, "it is not a regular file")
 
 
 def test_another_optimizers_state_is_told(path):

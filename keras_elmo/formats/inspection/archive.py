@@ -5,7 +5,7 @@ import os
 import posixpath
 import tempfile
 
-from keras_elmo.formats.archives import extract_members
+from keras_elmo.formats.archived_bilm import extract_model
 from keras_elmo.formats.archives import member_names
 from keras_elmo.formats.archives import open_archive
 from keras_elmo.formats.archives import read_member
@@ -14,6 +14,7 @@ from keras_elmo.formats.inspection.finding import size_of
 from keras_elmo.formats.inspection.finding import unreadable
 from keras_elmo.formats.inspection.folder import MANY_LANGS
 from keras_elmo.formats.inspection.folder import inspect_folder
+from keras_elmo.formats.keras_files import check_keras_file
 
 _KERAS = {"config.json", "metadata.json", "model.weights.h5"}
 _MARKS = ("encoder.pkl", "char.dic", "config.json")
@@ -35,8 +36,9 @@ def inspect_archive(path):
             if root is None:
                 return _unknown(path, names, size)
             with tempfile.TemporaryDirectory() as folder:
-                extract_members(archive, root, folder, path)
-                return _as_archive(inspect_folder(folder), folder, path)
+                extract_model(archive, root, folder, path)
+                finding = inspect_folder(folder, is_unpacked=True)
+                return _as_archive(finding, folder, path)
     except ValueError as error:
         return unreadable(path, "a zip file", str(error))
 
@@ -86,6 +88,10 @@ def _keras_file(path, archive, size):
         ]
     else:
         finding.uses.append(f'keras.saving.load_model("{path}")')
+    try:
+        check_keras_file(path)
+    except ValueError as error:
+        finding.problems.append(str(error))
     if not path.endswith(".keras"):
         finding.problems.append("Keras loads it if its name ends in .keras.")
     return finding

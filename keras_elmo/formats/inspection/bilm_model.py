@@ -7,6 +7,7 @@ from keras_elmo.formats.bilm_arrays import read_arrays
 from keras_elmo.formats.bilm_files import read_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.bilm_shapes import bilm_shapes
+from keras_elmo.formats.hdf5_files import open_hdf5
 from keras_elmo.formats.inspection.damage import tell_damage
 from keras_elmo.formats.inspection.finding import count_of
 from keras_elmo.formats.inspection.finding import size_of
@@ -85,14 +86,12 @@ def _add_model_facts(finding, options, path):
 
 def _remedy(path):
     """A hint at a convention that a weight file does not keep to."""
-    import h5py
-
     try:
-        with h5py.File(path, "r") as store:
-            rows = store["char_embed"].shape[0]
-    except (OSError, RuntimeError, KeyError, AttributeError, IndexError):
+        with open_hdf5(path) as (_, shapes):
+            shape = shapes.get("char_embed")
+    except (OSError, RuntimeError, KeyError, ValueError):
         return ""
-    if rows == 262:
+    if shape and shape[0] == 262:
         return (
             " A weight file holds 261 rows of characters, whatever "
             "n_characters says: the 262nd, of padding, is zero and is added "

@@ -3,6 +3,9 @@
 import os
 import re
 
+from keras_elmo.formats.hdf5_files import open_hdf5
+from keras_elmo.formats.untrusted_files import UntrustedFile
+
 HDF5 = b"\x89HDF\r\n\x1a\n"
 ZIP = b"PK\x03\x04"
 GZIP = b"\x1f\x8b"
@@ -19,7 +22,8 @@ def first_bytes(path, number=4096):
 def tell_damage(path):
     """Says what is wrong with a file whatever it is to be; or `None`."""
     if not os.path.isfile(path):
-        return "is not there"
+        is_there = os.path.exists(path)
+        return "is not a regular file" if is_there else "is not there"
     try:
         start = first_bytes(path)
     except OSError as error:
@@ -46,11 +50,11 @@ def tell_damage(path):
 
 
 def _tell_damaged_hdf5(path):
-    import h5py
-
     try:
-        with h5py.File(path, "r") as store:
-            store.visititems(lambda *_: None)
+        with open_hdf5(path):
+            return None
+    except UntrustedFile as error:
+        return f"is not read: {error}"
     except Exception as error:  # h5py raises errors of every kind.
         size = os.path.getsize(path)
         whole = re.search(r"stored_eof = (\d+)", str(error))
@@ -60,4 +64,3 @@ def _tell_damaged_hdf5(path):
                 "Download it again"
             )
         return f"is a damaged HDF5 file; h5py says: {error}"
-    return None

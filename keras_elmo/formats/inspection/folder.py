@@ -7,6 +7,7 @@ from keras_elmo.formats.bilm_files import VOCABULARIES
 from keras_elmo.formats.bilm_files import find_options
 from keras_elmo.formats.bilm_files import find_weights
 from keras_elmo.formats.bilm_files import is_training_without_model
+from keras_elmo.formats.bilm_files import read_regular
 from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.formats.inspection.bilm_model import add_options
 from keras_elmo.formats.inspection.bilm_model import add_weights
@@ -17,6 +18,7 @@ from keras_elmo.formats.inspection.hdf5_file import add_bilm_uses
 from keras_elmo.formats.inspection.saved_model import inspect_saved_model
 from keras_elmo.formats.inspection.text_file import add_vocabulary
 from keras_elmo.formats.many_langs import open_many_langs
+from keras_elmo.formats.preset_folders import check_preset_sizes
 from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
@@ -25,8 +27,11 @@ MANY_LANGS = ("char.dic", "config.json", "encoder.pkl", "token_embedder.pkl")
 _PRESET = ("config.json", "metadata.json", "model.weights.h5")
 
 
-def inspect_folder(path):
-    """Returns the `Finding` of a folder."""
+def inspect_folder(path, is_unpacked=False):
+    """Returns the `Finding` of a folder.
+
+    `is_unpacked` says that it is of an archive: nothing outside is looked at.
+    """
     names = sorted(os.listdir(path))
     if {"saved_model.pb", "tfhub_module.pb"} & set(names):
         return inspect_saved_model(path, names)
@@ -42,7 +47,7 @@ def inspect_folder(path):
     if is_training_without_model(names):
         return _begun_training(path, names)
     if holds_checkpoint(names):
-        return _checkpoint(path, names)
+        return _checkpoint(path, names, is_unpacked)
     if any(n.endswith((".hdf5", "options.json")) for n in names):
         return _bilm(path, names)
     shown = ", ".join(names[:10]) or "nothing"
@@ -123,11 +128,11 @@ def _add_language_model(finding, path, names, options):
             finding.uses.append(f"keras-elmo perplexity {path} heldout.txt")
 
 
-def _checkpoint(path, names):
+def _checkpoint(path, names, is_unpacked):
     finding = Finding(path, "a TensorFlow checkpoint of bilm-tf's training")
     options = _add_options(finding, path, names)
     try:
-        checkpoint = find_checkpoint(path)
+        checkpoint = find_checkpoint(path, None, not is_unpacked)
         finding.facts["checkpoint"] = os.path.basename(checkpoint)
         if options is not None:
             shapes = bilm_shapes(options.token_encoder, options.encoder)
@@ -168,9 +173,18 @@ def _preset(path, names):
         if damage is not None:
             finding.problems.append(f"model.weights.h5 {damage}")
     if not finding.problems:
+        _add_wrong_sizes(finding, path, config.get("config"))
+    if not finding.problems:
         finding.loader = ("from_preset", path)
         finding.uses.append(f'keras_elmo.ElmoLayer.from_preset("{path}")')
     return finding
+
+
+def _add_wrong_sizes(finding, path, config):
+    try:
+        check_preset_sizes(path, config if isinstance(config, dict) else {})
+    except ValueError as error:
+        finding.problems.append(str(error))
 
 
 def _many_langs(path, names):
@@ -215,8 +229,7 @@ def _add_missing(finding, names, expected):
 
 def _read_json(finding, path):
     try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
+        content = json.loads(read_regular(path))
     except (ValueError, RecursionError) as error:
         finding.problems.append(f"{os.path.basename(path)} is no JSON: {error}")
         return {}

@@ -3,8 +3,7 @@
 import os
 import re
 
-import h5py
-
+from keras_elmo.formats.hdf5_files import open_hdf5
 from keras_elmo.formats.inspection.bilm_model import add_options
 from keras_elmo.formats.inspection.bilm_model import add_weights
 from keras_elmo.formats.inspection.finding import Finding
@@ -15,15 +14,7 @@ _SHOWN = 8
 
 def inspect_hdf5(path):
     """Returns the `Finding` of an HDF5 file that can be read."""
-    with h5py.File(path, "r") as store:
-        shapes = {}
-        store.visititems(
-            lambda key, item: (
-                shapes.update({key: item.shape})
-                if isinstance(item, h5py.Dataset)
-                else None
-            )
-        )
+    with open_hdf5(path) as (store, shapes):
         top = set(store)
     if any(key.startswith("RNN_0/") for key in shapes):
         return _weights(path, shapes)

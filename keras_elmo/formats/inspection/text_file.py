@@ -10,6 +10,9 @@ from keras_elmo.formats.inspection.bilm_model import add_options
 from keras_elmo.formats.inspection.finding import Finding
 from keras_elmo.formats.inspection.finding import size_of
 from keras_elmo.formats.inspection.finding import unreadable
+from keras_elmo.formats.untrusted_files import UntrustedFile
+from keras_elmo.formats.untrusted_files import bounded_lines
+from keras_elmo.formats.untrusted_files import check_regular
 
 _SPECIAL = ("<S>", "</S>", "<UNK>")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
@@ -71,8 +74,9 @@ def add_vocabulary(finding, path, options=None):
     """Adds what a vocabulary file holds, and whether it fits the options."""
     try:
         with _open(path) as file:
-            words = [line.rstrip(b"\r\n") for line in file]
-    except (OSError, EOFError, zlib.error) as error:
+            lines = bounded_lines(file, os.path.getsize(path))
+            words = [line.rstrip(b"\r\n") for line in lines]
+    except (OSError, EOFError, zlib.error, UntrustedFile) as error:
         finding.problems.append(
             f"{os.path.basename(path)} cannot be read: {error}"
         )
@@ -103,6 +107,7 @@ def _first_lines(path, number):
 
 
 def _open(path):
+    check_regular(path)
     with open(path, "rb") as file:
         is_gzip = file.read(2) == b"\x1f\x8b"
     return gzip.open(path, "rb") if is_gzip else open(path, "rb")

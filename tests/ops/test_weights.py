@@ -1,0 +1,55 @@
+import keras
+import numpy as np
+from backend_gradients import weight_gradients
+from keras import ops
+from small_models import make_elmo
+
+from keras_elmo.ops.weights import read_weight
+
+IDS = np.random.default_rng(0).integers(1, 250, (2, 3, 12), "int32")
+
+
+def gradients(elmo):
+    return weight_gradients(elmo, ops.sum, IDS)[1]
+
+
+def test_a_frozen_encoder_passes_the_gradient_on():
+    elmo = make_elmo()
+    expected = gradients(elmo)
+    elmo.encoder.trainable = False
+    found = gradients(elmo)
+    assert found.keys() == {
+        weight.path
+        for part in (elmo.token_encoder, elmo.scalar_mixes[0])
+        for weight in part.weights
+    }
+    for path, gradient in found.items():
+        np.testing.assert_allclose(
+            gradient, expected[path], rtol=1e-5, atol=1e-5, err_msg=path
+        )
+
+
+def test_thawed_between_calls():
+    elmo = make_elmo()
+    expected = gradients(elmo)
+    elmo.trainable = False
+    elmo(IDS)
+    elmo.trainable = True
+    found = gradients(elmo)
+    for path, gradient in expected.items():
+        np.testing.assert_array_equal(found[path], gradient, err_msg=path)
+
+
+def test_a_weight_is_cast_when_asked():
+    variable = keras.Variable([1.0, 2.0], trainable=False, autocast=False)
+    assert read_weight(variable).dtype == variable.value.dtype
+    half = ops.convert_to_numpy(
+        ops.cast(read_weight(variable, "float16"), "float32")
+    )
+    np.testing.assert_array_equal(half, [1.0, 2.0])
+
+
+def test_values_of_a_stateless_scope_are_read():
+    variable = keras.Variable(1.0, trainable=False, autocast=False)
+    with keras.StatelessScope([(variable, ops.convert_to_tensor(2.0))]):
+        assert float(ops.convert_to_numpy(read_weight(variable))) == 2.0
