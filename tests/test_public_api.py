@@ -79,6 +79,17 @@ def test_docstrings_are_complete(name):
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
+def test_arguments_have_types(name):
+    value = getattr(keras_elmo, name)
+    function = value.__init__ if inspect.isclass(value) else value
+    if inspect.isclass(value) and issubclass(value, tuple):
+        assert set(value._fields) == set(value.__annotations__)
+        return
+    parameters = set(inspect.signature(function).parameters) - {"self"}
+    assert parameters | {"return"} == set(inspect.get_annotations(function))
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keras_elmo.save_bilm_weights(make_elmo(), "options.json", "weights.hdf5")
