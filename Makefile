@@ -10,8 +10,6 @@ WHEEL_VENV := .venv-wheel
 BIN := $(VENV)/bin
 # Whoever has no tests left takes half of the other's.
 WORKERS := -n 2 --dist worksteal
-# Keep TensorFlow's start-up notes out of the way.
-export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .PHONY: demo test lint test-wheel test-backends test-oldest test-newest clean
 

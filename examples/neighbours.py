@@ -19,12 +19,13 @@ too, of the word's occurrences; it needs matplotlib (`pip install .[examples]`).
 import argparse
 import collections
 import heapq
-import os
 import random
 import sys
 import textwrap
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+
+# isort: split
 
 import numpy as np
 from keras import ops

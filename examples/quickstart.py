@@ -9,13 +9,14 @@ Without files it uses the small English model that the package ships.
 """
 
 import argparse
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+
+# isort: split
 
 import keras
 import numpy as np

@@ -10,10 +10,11 @@ layer; or with --fine-tune it is trained, too.
 """
 
 import argparse
-import os
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+
+# isort: split
 
 import keras
 import numpy as np

@@ -18,7 +18,9 @@ import argparse
 import os
 import tempfile
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+
+# isort: split
 
 import keras
 import numpy as np

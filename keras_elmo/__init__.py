@@ -1,36 +1,42 @@
 """ELMo as Keras layers."""
 
-from keras_elmo.bilm_variables import load_bilm_weights
-from keras_elmo.bilm_variables import save_bilm_weights
-from keras_elmo.embedding import ElmoEmbedder
-from keras_elmo.formats import PRESETS
-from keras_elmo.layers import CRF
-from keras_elmo.layers import BiLMEncoder
-from keras_elmo.layers import CharCNNEmbedding
-from keras_elmo.layers import CRFDecoder
-from keras_elmo.layers import ElmoLayer
-from keras_elmo.layers import Highway
-from keras_elmo.layers import KnownWordEmbedding
-from keras_elmo.layers import LexiconEmbedding
-from keras_elmo.layers import MixWeights
-from keras_elmo.layers import ProjectedLSTMCell
-from keras_elmo.layers import ScalarMix
-from keras_elmo.layers import TokenEmbedding
-from keras_elmo.losses import CRFLoss
-from keras_elmo.metrics import CRFAccuracy
-from keras_elmo.ops.fast_paths import set_fast_paths
-from keras_elmo.pretraining.bidirectional_language_model import (
-    BidirectionalLanguageModel,
-)
-from keras_elmo.serving import export_saved_model
-from keras_elmo.text import CharacterVectorization
-from keras_elmo.text import KnownWordVectorization
-from keras_elmo.text import LexiconVectorization
-from keras_elmo.text import TokenVectorization
-from keras_elmo.text import batch_to_ids
-from keras_elmo.text import find_cropped_words
-from keras_elmo.text import read_word_vectors
-from keras_elmo.token_embeddings import dump_token_embeddings
+import typing
+
+from keras_elmo.lazy_names import lazy_names as _lazy_names
+from keras_elmo.registration import register_classes as _register_classes
+
+if typing.TYPE_CHECKING:
+    from keras_elmo.bilm_variables import load_bilm_weights
+    from keras_elmo.bilm_variables import save_bilm_weights
+    from keras_elmo.embedding import ElmoEmbedder
+    from keras_elmo.formats import PRESETS
+    from keras_elmo.layers import CRF
+    from keras_elmo.layers import BiLMEncoder
+    from keras_elmo.layers import CharCNNEmbedding
+    from keras_elmo.layers import CRFDecoder
+    from keras_elmo.layers import ElmoLayer
+    from keras_elmo.layers import Highway
+    from keras_elmo.layers import KnownWordEmbedding
+    from keras_elmo.layers import LexiconEmbedding
+    from keras_elmo.layers import MixWeights
+    from keras_elmo.layers import ProjectedLSTMCell
+    from keras_elmo.layers import ScalarMix
+    from keras_elmo.layers import TokenEmbedding
+    from keras_elmo.losses import CRFLoss
+    from keras_elmo.metrics import CRFAccuracy
+    from keras_elmo.ops.fast_paths import set_fast_paths
+    from keras_elmo.pretraining.bidirectional_language_model import (
+        BidirectionalLanguageModel,
+    )
+    from keras_elmo.serving.export_saved_model import export_saved_model
+    from keras_elmo.text import CharacterVectorization
+    from keras_elmo.text import KnownWordVectorization
+    from keras_elmo.text import LexiconVectorization
+    from keras_elmo.text import TokenVectorization
+    from keras_elmo.text import batch_to_ids
+    from keras_elmo.text import find_cropped_words
+    from keras_elmo.text import read_word_vectors
+    from keras_elmo.token_embeddings import dump_token_embeddings
 
 __version__ = "0.1.0"
 
@@ -65,3 +71,43 @@ __all__ = [
     "save_bilm_weights",
     "set_fast_paths",
 ]
+
+_MODULES = {
+    "keras_elmo.bilm_variables": ("load_bilm_weights", "save_bilm_weights"),
+    "keras_elmo.embedding": ("ElmoEmbedder",),
+    "keras_elmo.formats": ("PRESETS",),
+    "keras_elmo.layers": (
+        "CRF",
+        "BiLMEncoder",
+        "CharCNNEmbedding",
+        "CRFDecoder",
+        "ElmoLayer",
+        "Highway",
+        "KnownWordEmbedding",
+        "LexiconEmbedding",
+        "MixWeights",
+        "ProjectedLSTMCell",
+        "ScalarMix",
+        "TokenEmbedding",
+    ),
+    "keras_elmo.losses": ("CRFLoss",),
+    "keras_elmo.metrics": ("CRFAccuracy",),
+    "keras_elmo.ops.fast_paths": ("set_fast_paths",),
+    "keras_elmo.pretraining.bidirectional_language_model": (
+        "BidirectionalLanguageModel",
+    ),
+    "keras_elmo.serving.export_saved_model": ("export_saved_model",),
+    "keras_elmo.text": (
+        "CharacterVectorization",
+        "KnownWordVectorization",
+        "LexiconVectorization",
+        "TokenVectorization",
+        "batch_to_ids",
+        "find_cropped_words",
+        "read_word_vectors",
+    ),
+    "keras_elmo.token_embeddings": ("dump_token_embeddings",),
+}
+
+__getattr__, __dir__ = _lazy_names(__name__, _MODULES)
+_register_classes()

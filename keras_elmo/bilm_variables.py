@@ -3,6 +3,7 @@
 import json
 import os
 
+import keras
 import numpy as np
 from keras import ops
 
@@ -11,7 +12,7 @@ from keras_elmo.formats.atomic import write_atomically
 
 
 def save_bilm_weights(
-    elmo,
+    elmo: keras.layers.Layer,
     options_path: str | os.PathLike,
     weights_path: str | os.PathLike,
     dtype: str = "float32",
@@ -55,7 +56,9 @@ def save_bilm_weights(
     write_atomically(options_path, write)
 
 
-def load_bilm_weights(elmo, weights_path: str | os.PathLike) -> None:
+def load_bilm_weights(
+    elmo: keras.layers.Layer, weights_path: str | os.PathLike
+) -> None:
     """Reads a weight file into the biLM of a built layer of the same shapes.
 
     Args:

@@ -16,7 +16,7 @@ _BATCH = 1024
 
 
 def dump_token_embeddings(
-    elmo,
+    elmo: keras.layers.Layer,
     vocabulary: str | os.PathLike | Iterable[str | bytes],
     path: str | os.PathLike,
 ) -> None:

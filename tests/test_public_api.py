@@ -1,7 +1,10 @@
 """The names a user sees, their documentation, and its examples."""
 
+import ast
 import doctest
 import inspect
+import pathlib
+import sys
 
 import keras
 import numpy as np
@@ -40,6 +43,8 @@ DOCUMENTED = [
     ids=lambda module: module.__name__,
 )
 def test_all_lists_what_is_public(module):
+    for name in module.__all__:
+        getattr(module, name)
     public = {
         name
         for name, value in vars(module).items()
@@ -74,10 +79,22 @@ def test_docstrings_are_complete(name):
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
+def test_arguments_have_types(name):
+    value = getattr(keras_elmo, name)
+    function = value.__init__ if inspect.isclass(value) else value
+    if inspect.isclass(value) and issubclass(value, tuple):
+        assert set(value._fields) == set(value.__annotations__)
+        return
+    parameters = set(inspect.signature(function).parameters) - {"self"}
+    assert parameters | {"return"} == set(inspect.get_annotations(function))
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keras_elmo.save_bilm_weights(make_elmo(), "options.json", "weights.hdf5")
-    names = {**vars(keras_elmo), "np": np, "keras": keras}
+    public = {name: getattr(keras_elmo, name) for name in keras_elmo.__all__}
+    names = {**public, "np": np, "keras": keras}
     value = getattr(keras_elmo, name)
     tests = doctest.DocTestFinder().find(value, name, globs=names)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -87,3 +104,34 @@ def test_examples_run(name, tmp_path, monkeypatch):
     assert result.failed == 0
     if value is not keras_elmo.MixWeights:
         assert result.attempted > 0
+
+
+@pytest.mark.parametrize(
+    "module", [keras_elmo, keras_elmo.formats], ids=lambda m: m.__name__
+)
+def test_names_are_imported_at_their_first_use(module):
+    for name in module.__all__:
+        getattr(module, name)
+        vars(module).pop(name)
+    assert set(module.__all__) <= set(dir(module))
+    names = {name: getattr(module, name) for name in module.__all__}
+    assert {name: vars(module)[name] for name in names} == names
+    # What type checkers read is the same.
+    tree = ast.parse(pathlib.Path(module.__file__).read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    for imported in block.body:
+        home = sys.modules[imported.module]
+        for alias in imported.names:
+            assert getattr(home, alias.name) is names.pop(alias.name)
+    assert not names
+    # A module of the same name would stand in the way of a name.
+    folder = pathlib.Path(module.__file__).parent
+    assert not {path.stem for path in folder.iterdir()} & set(module.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'Elmo'"):
+        module.Elmo  # noqa: B018
+
+
+def test_modules_are_attributes_without_an_import(monkeypatch):
+    formats = sys.modules["keras_elmo.formats"]
+    monkeypatch.delattr(keras_elmo, "formats")
+    assert keras_elmo.formats is formats

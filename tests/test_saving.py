@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 SENTENCES = [["Save", "me", "."], ["Héllo"], ["東京", "へ"]]
 
 LOAD = """
-import sys, numpy as np, keras, keras_elmo
+import sys, keras_elmo, numpy as np, keras  # In this order.
 model = keras.saving.load_model("model.keras")
 np.save("loaded.npy", model.predict(np.load("ids.npy"), verbose=0))
 assert len(model.trainable_weights) == int(sys.argv[1])

@@ -10,11 +10,12 @@ comes a word and its tag a line, with a blank line after each sentence.
 """
 
 import argparse
-import os
 import pathlib
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import keras_elmo.quiet_start  # noqa: F401
+
+# isort: split
 
 import keras
 from batches import Batches

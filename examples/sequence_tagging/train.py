@@ -7,12 +7,13 @@
 """
 
 import json
-import os
 import pathlib
 import sys
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+
+# isort: split
 
 import keras
 import numpy as np
@@ -40,6 +41,7 @@ from training import make_evaluation
 from training import train
 
 import keras_elmo
+from keras_elmo.commands.status_line import StatusLine
 from keras_elmo.formats.atomic import write_atomically
 
 # So many that a tagger of names finds some of them.
@@ -53,8 +55,10 @@ def main(argv=None):
         options.epochs = min(options.epochs, QUICK_EPOCHS)
         options.learning_rate = max(options.learning_rate, QUICK_RATE)
     data = read_data(options)
-    uses_elmo = options.elmo_at != "none"
-    bilm = load_bilm(options.elmo, options.fine_tune) if uses_elmo else None
+    bilm = None
+    if options.elmo_at != "none":
+        with StatusLine().waiting(f"reading {options.elmo}"):
+            bilm = load_bilm(options.elmo, options.fine_tune)
     layers, seconds = precompute(bilm, data, options.precompute)
     results = [
         train_one(options, seed, data, bilm, layers, seconds)
@@ -76,7 +80,10 @@ def read_data(options):
         path = getattr(options, name)
         if path is None:
             continue
-        sentences = read_tagged(path, options.word_column, options.tag_column)
+        with StatusLine().waiting(f"reading {path}"):
+            sentences = read_tagged(
+                path, options.word_column, options.tag_column
+            )
         if options.quick:
             sentences = sentences[:QUICK_SENTENCES]
         # Only what is learned from must keep to its scheme.
@@ -93,14 +100,14 @@ def precompute(bilm, data, folder):
     if bilm is None or not folder:
         return dict.fromkeys(data), 0.0
     start = time.perf_counter()
-    layers = {
-        name: compute_layers(
-            bilm,
-            [s.words for s in sentences],
-            None if folder is True else folder,
-        )
-        for name, sentences in data.items()
-    }
+    layers = {}
+    for name, sentences in data.items():
+        with StatusLine().waiting(f"computing the biLM's layers of {name}"):
+            layers[name] = compute_layers(
+                bilm,
+                [s.words for s in sentences],
+                None if folder is True else folder,
+            )
     seconds = time.perf_counter() - start
     print(f"layers of the biLM computed in {seconds:.1f} s")
     return layers, seconds
@@ -163,6 +170,7 @@ def train_one(options, seed, data, bilm, layers, precompute_seconds):
         options.decay,
         options.decay_patience,
         options.evaluate_every,
+        "F1" if is_spans else "accuracy",
     )
 
     result = {
@@ -198,9 +206,10 @@ def make_head(options, sentences, tag_names, bilm):
     words = frequent_words([s.words for s in sentences])
     vectors, word_dim = None, options.word_dim
     if options.word_vectors:
-        known = keras_elmo.read_word_vectors(
-            options.word_vectors, limit=options.max_vectors
-        )
+        with StatusLine().waiting(f"reading {options.word_vectors}"):
+            known = keras_elmo.read_word_vectors(
+                options.word_vectors, limit=options.max_vectors
+            )
         words, vectors = with_vectors(words, *known)
         word_dim = vectors.shape[1]
     design = Design(

@@ -1,4 +1,4 @@
-"""Training a tagger until its score on the dev sentences stops to rise."""
+"""Training a tagger until its score on the dev sentences stops rising."""
 
 import time
 
@@ -6,6 +6,7 @@ import keras
 from batches import predict_tags
 
 import keras_elmo
+from keras_elmo.commands.status_line import StatusLine
 
 
 def compile_tagger(model, learning_rate=1e-3, clip=5.0, fine_tune_factor=0.1):
@@ -29,6 +30,7 @@ def train(
     decay=0.5,
     decay_patience=3,
     evaluate_every=None,
+    score_name="score",
     report=print,
 ):
     """Trains a compiled model, and leaves it with its best weights.
@@ -45,32 +47,35 @@ def train(
         decay_patience: Integer.
         evaluate_every: Integer, updates from one evaluation to the next;
             `None` for once an epoch.
+        score_name: String, what to call the score.
         report: Function to which each evaluation's line is given.
 
     Returns:
         A list of dictionaries, one an evaluation.
     """
     steps = evaluate_every or len(batches)
-    score = DevScore(evaluate, steps, report)
-    model.fit(
-        batches.dataset(),
-        steps_per_epoch=steps,
-        epochs=max(1, epochs * len(batches) // steps),
-        shuffle=False,  # The dataset is.
-        verbose=0,
-        callbacks=[
-            score,
-            keras.callbacks.ReduceLROnPlateau(
-                "dev_score", mode="max", factor=decay, patience=decay_patience
-            ),
-            keras.callbacks.EarlyStopping(
-                "dev_score",
-                mode="max",
-                patience=patience,
-                restore_best_weights=True,
-            ),
-        ],
-    )
+    score = DevScore(evaluate, steps, score_name, report)
+    callbacks = [
+        score,
+        keras.callbacks.ReduceLROnPlateau(
+            "dev_score", mode="max", factor=decay, patience=decay_patience
+        ),
+        keras.callbacks.EarlyStopping(
+            "dev_score",
+            mode="max",
+            patience=patience,
+            restore_best_weights=True,
+        ),
+    ]
+    with score.line.waiting("compiling the first update"):
+        model.fit(
+            batches.dataset(),
+            steps_per_epoch=steps,
+            epochs=max(1, epochs * len(batches) // steps),
+            shuffle=False,  # The dataset is.
+            verbose=0,
+            callbacks=callbacks,
+        )
     return score.history
 
 
@@ -80,23 +85,31 @@ class DevScore(keras.callbacks.Callback):
     Args:
         evaluate: Function that returns the score.
         steps: Integer, updates from one evaluation to the next.
+        score_name: String, what to call the score.
         report: Function to which each evaluation's line is given.
     """
 
-    def __init__(self, evaluate, steps, report=print):
+    def __init__(self, evaluate, steps, score_name="score", report=print):
         super().__init__()
         self.history = []
         self._evaluate = evaluate
         self._steps = steps
+        self._score_name = score_name
         self._report = report
+        self.line = StatusLine()
 
     def on_epoch_begin(self, epoch, logs=None):
+        self._first = epoch * self._steps
         self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.line.show(lambda: f"update {self._first + batch + 1:,}")
 
     def on_epoch_end(self, epoch, logs):
         seconds = time.perf_counter() - self._wall
         cpu = time.process_time() - self._cpu
-        logs["dev_score"] = self._evaluate()
+        with self.line.waiting("tagging the dev sentences"):
+            logs["dev_score"] = self._evaluate()
         entry = {
             "update": (epoch + 1) * self._steps,
             "loss": float(logs["loss"]),
@@ -108,7 +121,7 @@ class DevScore(keras.callbacks.Callback):
         self.history.append(entry)
         self._report(
             f"update {entry['update']:>6,}  loss {entry['loss']:8.4f}  "
-            f"dev {100 * entry['dev_score']:6.2f}  "
+            f"dev {self._score_name} {100 * entry['dev_score']:6.2f}  "
             f"rate {entry['learning_rate']:.1e}  {seconds:6.1f} s",
             flush=True,
         )

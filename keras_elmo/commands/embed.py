@@ -51,9 +51,10 @@ def _model_files(arguments):
     """Returns the path of the model, or those of its two files."""
     both = arguments.options and arguments.weights
     if arguments.model and not (arguments.options or arguments.weights):
-        if arguments.model in formats.PRESETS:
+        path = formats.fetch(arguments.model, "--model")
+        if arguments.model in formats.PRESETS or not os.path.exists(path):
             return formats.download_preset(arguments.model)
-        return (arguments.model,)
+        return (path,)
     if arguments.model or not both:
         raise ValueError("Pass --model, or --options and --weights together.")
     return arguments.options, arguments.weights

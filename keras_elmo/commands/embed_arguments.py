@@ -1,9 +1,9 @@
 import argparse
 
-from keras_elmo.embedding.pairing import DTYPES
+from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.choices import LAYOUTS
+from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.formats import PRESETS
-from keras_elmo.formats.embedding_files import LAYOUTS
-from keras_elmo.text.corpora import FORMATS
 
 _DESCRIPTION = """\
 Embeds a corpus: an array of ELMo vectors for each sentence, in one file.
@@ -80,7 +80,7 @@ def add_parser(commands, run):
     add = parser.add_argument_group("files").add_argument
     add(
         "--format",
-        choices=FORMATS,
+        choices=CORPUS_FORMATS,
         help="of INPUT. Default: conllu for .conllu and .conllu.gz, else text",
     )
     add(
@@ -99,7 +99,7 @@ def add_parser(commands, run):
     )
     add(
         "--dtype",
-        choices=DTYPES,
+        choices=VECTOR_DTYPES,
         default="float32",
         help="in OUTPUT; float16 takes half the room. Default: float32",
     )

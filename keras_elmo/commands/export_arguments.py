@@ -1,5 +1,6 @@
 import argparse
 
+from keras_elmo.choices import SIGNATURES
 from keras_elmo.commands.argument_types import positive_integer
 from keras_elmo.formats import PRESETS
 from keras_elmo.pretraining.settings import DTYPES
@@ -63,8 +64,7 @@ def add_parser(commands, run):
     )
     add(
         "--serving-default",
-        # Those of `export_saved_model`, which imports all of Keras.
-        choices=("default", "tokens", "character_ids"),
+        choices=SIGNATURES,
         default="default",
         help="the signature of requests that name none. Default: %(default)s",
     )

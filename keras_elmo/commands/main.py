@@ -10,6 +10,7 @@ from keras_elmo.commands import export_arguments
 from keras_elmo.commands import inspect_arguments
 from keras_elmo.commands import perplexity_arguments
 from keras_elmo.commands import pretrain_arguments
+from keras_elmo.commands.short_text import shorten
 
 _COMMANDS = {
     "embed": embed_arguments,
@@ -23,7 +24,7 @@ _COMMANDS = {
 
 def main(argv=None):
     """Runs the command `keras-elmo`; returns its exit status."""
-    arguments = _make_parser().parse_args(argv)
+    arguments = _parse(argv)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -36,6 +37,16 @@ def main(argv=None):
             return 1
 
 
+def _parse(argv):
+    parser, commands = _make_parser()
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:  # With the usage of the command that was meant.
+        commands.choices[arguments.command].error(
+            f"unrecognized arguments: {' '.join(unknown)}"
+        )
+    return arguments
+
+
 def _make_parser():
     parser = argparse.ArgumentParser(
         prog="keras-elmo", description="ELMo on the command line."
@@ -44,17 +55,18 @@ def _make_parser():
         "--version", action="version", version=keras_elmo.__version__
     )
     commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", required=True
+        title="commands", dest="command", metavar="COMMAND", required=True
     )
     for name, module in _COMMANDS.items():
         module.add_parser(commands, _runner(name))
-    return parser
+    return parser, commands
 
 
 def _runner(name):
     """Returns a function that runs a command, whose module it imports."""
 
     def run(arguments):
+        importlib.import_module("keras_elmo.quiet_start")
         module = importlib.import_module(f"keras_elmo.commands.{name}")
         return module.run(arguments)
 
@@ -66,5 +78,5 @@ def _show_warning(message, *_):
 
 
 def _say(text):
-    text = str(text).replace("\n", " ")
+    text = shorten(str(text).replace("\n", " "))
     print(f"keras-elmo: {text}", file=sys.stderr)

@@ -55,15 +55,17 @@ def measure(
         dtype: As for `load_language_model`.
         quiet: Boolean, whether to show nothing.
     """
-    loaded = load_language_model(model, vocabulary, dtype)
+    line = StatusLine(quiet)
+    with line.waiting("reading the model"):
+        loaded = load_language_model(model, vocabulary, dtype)
     evaluator = Evaluator(loaded.model, loaded.vocabulary, procedure, rows)
     total = sum(len(sentence) + 1 for sentence in sentences)
-    line = StatusLine(quiet)
-    found = evaluator.evaluate(
-        sentences,
-        lambda done: line.show(
-            lambda: f"measuring the perplexity: {done:,}/{total:,} tokens"
-        ),
-    )
-    line.close()
+    with line.waiting("compiling"):
+        found = evaluator.evaluate(
+            sentences,
+            lambda done: line.show(
+                lambda: f"measuring the perplexity: {done:,}/{total:,} tokens"
+            ),
+        )
+        line.close()
     return found

@@ -1,7 +1,7 @@
 import argparse
 
+from keras_elmo.choices import PROCEDURES
 from keras_elmo.commands.argument_types import positive_integer
-from keras_elmo.pretraining.perplexity import PROCEDURES
 from keras_elmo.pretraining.settings import DTYPES
 
 _DESCRIPTION = """\

@@ -143,14 +143,15 @@ def _add_plan(add):
         "--evaluate-every",
         type=positive_integer,
         metavar="STEPS",
-        help="steps between two perplexities. Default: those of an epoch",
+        help="steps between two perplexities. Default: those of an epoch; in "
+        "the first one also after 10, 100, 1,000 and 10,000 steps, which "
+        "--patience does not count",
     )
     add(
         "--checkpoint-every",
         type=positive_integer,
-        default=1000,
         metavar="STEPS",
-        help="Default: %(default)s",
+        help="Default: 1000, and also after 10 and 100 steps",
     )
     add(
         "--log-every",
@@ -195,6 +196,6 @@ def _add_machine(add):
         metavar="FOLDER",
         help="where to write TensorBoard's curves; auto is OUTPUT/tensorboard; "
         "none is nowhere. Default: auto, if tensorboard is installed (pip "
-        "install keras-elmo[tensorboard])",
+        "install tensorboard)",
     )
     add("--quiet", action="store_true", help="no progress, no summary")

@@ -52,6 +52,9 @@ class TrainingProgress(Report):
         self._bar = None
         self._seconds = 0.0  # Of steps: without evaluations and checkpoints.
 
+    def working(self, what):
+        return self._line.waiting(what)
+
     def counted(self, sentences, tokens):
         self._line.show(
             lambda: (

@@ -64,8 +64,8 @@ def find_tensorboard_folder(asked, output):
         if asked is None:
             return None
         raise ImportError(
-            "--tensorboard needs the package tensorboard: pip install "
-            "keras-elmo[tensorboard]"
+            "--tensorboard needs the package tensorboard: "
+            "pip install tensorboard"
         )
     if asked in (None, "auto"):
         return os.path.join(output, "tensorboard")

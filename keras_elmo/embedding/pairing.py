@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-DTYPES = ("float32", "float16")
+from keras_elmo.choices import VECTOR_DTYPES
 
 
 def pair(sentences, embed, dtype):
@@ -47,9 +47,9 @@ def pair(sentences, embed, dtype):
 
 def checked_dtype(dtype):
     """Returns `dtype`; raises a `ValueError` if files do not hold it."""
-    if dtype not in DTYPES:
+    if dtype not in VECTOR_DTYPES:
         raise ValueError(
-            f"`dtype` must be one of {list(DTYPES)}. Received: {dtype!r}"
+            f"`dtype` must be one of {list(VECTOR_DTYPES)}. Received: {dtype!r}"
         )
     return dtype
 

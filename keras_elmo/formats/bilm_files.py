@@ -26,6 +26,7 @@ from keras_elmo.formats.untrusted_files import check_regular
 
 VOCABULARIES = ("vocab.txt", "vocab.txt.gz")
 _OPTIONS = "options.json"
+_TRAINING = "training.json"
 # The second name is that of the NLPL repository's models.
 _WEIGHTS = ("weights.hdf5", "model.hdf5")
 _BESIDE_WEIGHTS = (
@@ -211,11 +212,23 @@ def read_regular(path):
         return file.read()
 
 
+def is_training_without_model(names):
+    """Whether these are the files of a training that has just begun."""
+    return _TRAINING in names and _OPTIONS not in names
+
+
 def find_options(names, where):
     """Picks the options file out of the names of the files of `where`.
 
     Without one of the name `options.json`, another may end in it.
     """
+    if is_training_without_model(names):
+        raise ValueError(
+            f"The training in '{where}' has no model yet: keras-elmo pretrain "
+            "writes the first one at its first held-out perplexity or "
+            "checkpoint, by default after 10 steps. Run its command again to "
+            "go on."
+        )
     return _only(
         names,
         where,

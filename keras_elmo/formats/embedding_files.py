@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import h5py
 import numpy as np
 
+from keras_elmo.choices import LAYOUTS
 from keras_elmo.formats.atomic import write_atomically
 from keras_elmo.formats.hdf5_files import create_hdf5
 
@@ -140,4 +141,3 @@ _WRITERS = {
     "bilm-tf": _write_bilm_tf,
     "npz": write_npz,
 }
-LAYOUTS = tuple(_WRITERS)

@@ -30,7 +30,7 @@ def download_from_hub(handle):
     except ImportError as error:
         raise ImportError(
             f"'{handle}' needs the package huggingface_hub: "
-            "pip install 'keras-elmo[hf]', or pip install huggingface_hub"
+            "pip install huggingface_hub"
         ) from error
     try:
         return huggingface_hub.snapshot_download(repository, revision=revision)

@@ -3,8 +3,6 @@
 import os
 from typing import NamedTuple
 
-from keras_elmo.formats.downloads import download
-
 _BASE = "https://s3-us-west-2.amazonaws.com/allennlp/models/elmo"
 
 
@@ -128,6 +126,9 @@ def download_preset(name):
             os.path.join(preset.path, "options.json"),
             os.path.join(preset.path, "weights.hdf5"),
         )
+    # Imports Keras, which the table above does not need.
+    from keras_elmo.formats.downloads import download
+
     return (
         download(preset.options_url, name, "options.json"),
         download(preset.weights_url, name, "weights.hdf5"),

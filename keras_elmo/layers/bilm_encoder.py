@@ -1,3 +1,5 @@
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -94,16 +96,16 @@ class BiLMEncoder(FreezableLayer):
 
     def __init__(
         self,
-        units=4096,
-        projection_dim=512,
-        num_layers=2,
-        cell_clip=3.0,
-        proj_clip=3.0,
-        use_skip_connections=True,
-        return_state=False,
-        stateful=False,
-        **kwargs,
-    ):
+        units: int = 4096,
+        projection_dim: int | None = 512,
+        num_layers: int = 2,
+        cell_clip: float | None = 3.0,
+        proj_clip: float | None = 3.0,
+        use_skip_connections: bool = True,
+        return_state: bool = False,
+        stateful: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_integer("num_layers", num_layers, 1)
         self.units = units
@@ -282,7 +284,7 @@ class BiLMEncoder(FreezableLayer):
             last_state.extend(last)
         return layers, last_state
 
-    def get_initial_state(self, batch_size):
+    def get_initial_state(self, batch_size: int) -> list[Any]:
         """Returns the list of zero states that a sentence starts from."""
         return [
             state
@@ -291,7 +293,7 @@ class BiLMEncoder(FreezableLayer):
             for state in cell.get_initial_state(batch_size)
         ]
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         """Makes a stateful layer start from zero again."""
         self._carried_state.reset()
 

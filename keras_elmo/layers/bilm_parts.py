@@ -4,6 +4,7 @@ import os
 
 from keras_elmo import formats
 from keras_elmo.bilm_variables import assign_bilm_weights
+from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
@@ -158,7 +159,7 @@ def _checked_way(way, options, words):
 
 def _read_arrays(files, options, way, rows):
     """The weight file's arrays that the layers take, and `rows`, if any."""
-    shapes = formats.bilm_shapes(options.token_encoder, options.encoder)
+    shapes = bilm_shapes(options.token_encoder, options.encoder)
     if rows is None or way == "characters":
         return files.weights.read(shapes)
     of_lstms = {k: s for k, s in shapes.items() if k.startswith("RNN_")}

@@ -1,3 +1,8 @@
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -70,14 +75,14 @@ class CharCNNEmbedding(CharacterCNN):
 
     def __init__(
         self,
-        projection_dim=512,
-        filters=PAPER_FILTERS,
-        num_highways=2,
-        embedding_dim=16,
-        activation="relu",
-        max_characters_per_token=50,
-        **kwargs,
-    ):
+        projection_dim: int | None = 512,
+        filters: Iterable[Sequence[int]] = PAPER_FILTERS,
+        num_highways: int = 2,
+        embedding_dim: int = 16,
+        activation: str | Callable[..., Any] = "relu",
+        max_characters_per_token: int = 50,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             filters,
             num_highways,
@@ -104,7 +109,7 @@ class CharCNNEmbedding(CharacterCNN):
         """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
         return character_ids.boundary_ids(self.max_characters_per_token)
 
-    def make_vectorization(self):
+    def make_vectorization(self) -> CharacterVectorization:
         """Returns the layer that turns words into this one's ids."""
         return CharacterVectorization(self.max_characters_per_token)
 

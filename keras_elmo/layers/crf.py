@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -106,17 +109,24 @@ class CRF(keras.layers.Layer):
 
     def __init__(
         self,
-        num_tags,
-        tag_names=None,
-        scheme=None,
-        transitions_initializer="glorot_uniform",
-        boundary_initializer="zeros",
-        transitions_regularizer=None,
-        boundary_regularizer=None,
-        transitions_constraint=None,
-        boundary_constraint=None,
-        **kwargs,
-    ):
+        num_tags: int,
+        tag_names: Sequence[str] | None = None,
+        scheme: str | None = None,
+        transitions_initializer: str
+        | keras.initializers.Initializer = "glorot_uniform",
+        boundary_initializer: str | keras.initializers.Initializer = "zeros",
+        transitions_regularizer: str
+        | keras.regularizers.Regularizer
+        | None = None,
+        boundary_regularizer: str
+        | keras.regularizers.Regularizer
+        | None = None,
+        transitions_constraint: str
+        | keras.constraints.Constraint
+        | None = None,
+        boundary_constraint: str | keras.constraints.Constraint | None = None,
+        **kwargs: Any,
+    ) -> None:
         # Half precision would lose what the sums need.
         super().__init__(autocast=False, **kwargs)
         check_integer("num_tags", num_tags, 1)
@@ -180,7 +190,9 @@ class CRF(keras.layers.Layer):
             scores = constrain(scores, *self._allowed)
         return scores  # (batch, time, num_tags + 1, num_tags)
 
-    def log_likelihood(self, potentials, tags, mask=None):
+    def log_likelihood(
+        self, potentials: Any, tags: Any, mask: Any = None
+    ) -> Any:
         """Log of the probability of sentences of tags, in nats.
 
         It has a gradient, but no second derivative.
@@ -196,7 +208,7 @@ class CRF(keras.layers.Layer):
         """
         return checked_log_likelihood(self._scores(potentials, mask), tags)
 
-    def decode(self, potentials, mask=None):
+    def decode(self, potentials: Any, mask: Any = None) -> Any:
         """The best sentence of tags (Viterbi).
 
         Args:
@@ -208,7 +220,7 @@ class CRF(keras.layers.Layer):
         """
         return linear_chain.best_tags(self._scores(potentials, mask))
 
-    def marginals(self, potentials, mask=None):
+    def marginals(self, potentials: Any, mask: Any = None) -> Any:
         """Each token's probability of each tag, given the whole sentence.
 
         Args:

@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 
 from keras_elmo.layers.tag_schemes import allowed_tags
@@ -57,8 +60,12 @@ class CRFDecoder(keras.layers.Layer):
     """
 
     def __init__(
-        self, return_marginals=False, tag_names=None, scheme=None, **kwargs
-    ):
+        self,
+        return_marginals: bool = False,
+        tag_names: Sequence[str] | None = None,
+        scheme: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         # Half precision would lose what the scores hold.
         super().__init__(autocast=False, **kwargs)
         self.return_marginals = bool(return_marginals)

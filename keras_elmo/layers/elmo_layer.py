@@ -1,6 +1,8 @@
 import math
 import os
 from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 from keras import ops
@@ -15,6 +17,7 @@ from keras_elmo.layers.elmo_presets import save_layer
 from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
+from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.many_langs_variables import assign_many_langs_weights
 from keras_elmo.ops.as_ids import as_ids
@@ -118,18 +121,18 @@ class ElmoLayer(IdLayer):
 
     def __init__(
         self,
-        token_encoder=None,
-        encoder=None,
-        scalar_mix=None,
-        num_representations=1,
-        keep_sentence_boundaries=False,
-        add_sentence_boundaries=True,
-        return_all_layers=False,
-        dropout=0.0,
-        stateful=False,
-        seed=None,
-        **kwargs,
-    ):
+        token_encoder: keras.layers.Layer | None = None,
+        encoder: BiLMEncoder | None = None,
+        scalar_mix: ScalarMix | Sequence[ScalarMix] | None = None,
+        num_representations: int = 1,
+        keep_sentence_boundaries: bool = False,
+        add_sentence_boundaries: bool = True,
+        return_all_layers: bool = False,
+        dropout: float = 0.0,
+        stateful: bool = False,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         dtype = self.dtype_policy
         self.token_encoder = token_encoder or CharCNNEmbedding(
@@ -380,12 +383,12 @@ class ElmoLayer(IdLayer):
     def stateful(self, value):
         self.encoder.stateful = value
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         """Makes a stateful layer start from zero again."""
         self.encoder.reset_state()
 
     @property
-    def normalized_weights(self):
+    def normalized_weights(self) -> Any:
         """The learned layer weights and gamma, as NumPy arrays.
 
         A `MixWeights(weights, gamma)`, or a list of them with
@@ -424,7 +427,7 @@ class ElmoLayer(IdLayer):
             [self._dropout(x, training=training) for x in self._mix(*run)]
         )
 
-    def all_layers(self, inputs, mask=None):
+    def all_layers(self, inputs: Any, mask: Any = None) -> Any:
         """Returns every layer of the biLM, unmixed.
 
         Args:

@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -49,11 +52,13 @@ class Highway(keras.layers.Layer):
 
     def __init__(
         self,
-        activation="relu",
-        kernel_initializer=None,
-        carry_bias_initializer=None,
-        **kwargs,
-    ):
+        activation: str | Callable[..., Any] = "relu",
+        kernel_initializer: str | keras.initializers.Initializer | None = None,
+        carry_bias_initializer: str
+        | keras.initializers.Initializer
+        | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.activation = keras.activations.get(activation)
         self.kernel_initializer = keras.initializers.get(

@@ -1,8 +1,12 @@
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.id_layer import IdLayer
+from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.text.known_word_vectorization import KnownWordVectorization
 
@@ -59,7 +63,12 @@ class KnownWordEmbedding(IdLayer):
     - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
     """
 
-    def __init__(self, known_words, character_encoder, **kwargs):
+    def __init__(
+        self,
+        known_words: TokenEmbedding,
+        character_encoder: CharCNNEmbedding,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.known_words = known_words
         self.character_encoder = character_encoder
@@ -93,7 +102,7 @@ class KnownWordEmbedding(IdLayer):
         characters = np.where(numbers[:, None] > 0, 0, characters)
         return np.concatenate([numbers[:, None], characters], axis=1)
 
-    def make_vectorization(self):
+    def make_vectorization(self) -> KnownWordVectorization:
         """Returns the layer that turns words into this one's ids."""
         return KnownWordVectorization(
             self.known_words.word_table,

@@ -1,3 +1,8 @@
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -82,17 +87,17 @@ class LexiconEmbedding(CharacterCNN):
 
     def __init__(
         self,
-        characters,
-        words=None,
-        projection_dim=512,
-        filters=PAPER_FILTERS,
-        num_highways=2,
-        embedding_dim=50,
-        word_embedding_dim=100,
-        activation="relu",
-        max_characters_per_token=50,
-        **kwargs,
-    ):
+        characters: Sequence[str],
+        words: Sequence[str] | None = None,
+        projection_dim: int = 512,
+        filters: Iterable[Sequence[int]] = PAPER_FILTERS,
+        num_highways: int = 2,
+        embedding_dim: int = 50,
+        word_embedding_dim: int = 100,
+        activation: str | Callable[..., Any] = "relu",
+        max_characters_per_token: int = 50,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
             filters,
             num_highways,
@@ -128,7 +133,7 @@ class LexiconEmbedding(CharacterCNN):
         """Whether listed words have a vector of their own."""
         return self._lexicon.word_ids is not None
 
-    def make_vectorization(self):
+    def make_vectorization(self) -> LexiconVectorization:
         """Returns the layer that turns words into this one's ids."""
         return LexiconVectorization(**self._lexicon.config())
 

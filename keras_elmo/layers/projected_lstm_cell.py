@@ -75,12 +75,12 @@ class ProjectedLSTMCell(keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        projection_dim=None,
-        cell_clip=None,
-        proj_clip=None,
-        **kwargs,
-    ):
+        units: int,
+        projection_dim: int | None = None,
+        cell_clip: float | None = None,
+        proj_clip: float | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_integer("units", units, 1)
         check_integer("projection_dim", projection_dim, 1, optional=True)

@@ -1,4 +1,6 @@
 import numbers
+from collections.abc import Iterable
+from typing import Any
 from typing import NamedTuple
 
 import keras
@@ -70,7 +72,13 @@ class ScalarMix(keras.layers.Layer):
     - [Peters et al., 2018](https://arxiv.org/abs/1802.05365), equation 1
     """
 
-    def __init__(self, layer_norm=False, l2=0.0, fixed_weights=None, **kwargs):
+    def __init__(
+        self,
+        layer_norm: bool = False,
+        l2: float = 0.0,
+        fixed_weights: Iterable[float] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         if not isinstance(l2, numbers.Real) or not l2 >= 0:
             raise ValueError(
@@ -140,7 +148,7 @@ class ScalarMix(keras.layers.Layer):
         return mix_layers(inputs, self._weights(), gamma)
 
     @property
-    def normalized_weights(self):
+    def normalized_weights(self) -> MixWeights:
         """The layers' weights and gamma, as a `MixWeights` of NumPy arrays."""
         if not self.built:
             raise ValueError(

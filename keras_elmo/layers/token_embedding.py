@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
@@ -64,13 +67,13 @@ class TokenEmbedding(IdLayer):
 
     def __init__(
         self,
-        num_tokens,
-        projection_dim,
-        boundary_tokens=(1, 2),
-        vocabulary=None,
-        unknown_token=None,
-        **kwargs,
-    ):
+        num_tokens: int,
+        projection_dim: int,
+        boundary_tokens: Sequence[int] = (1, 2),
+        vocabulary: Sequence[str | bytes] | None = None,
+        unknown_token: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_integer("num_tokens", num_tokens, 1)
         check_integer("projection_dim", projection_dim, 1)
@@ -117,7 +120,7 @@ class TokenEmbedding(IdLayer):
         table = self._table or {}
         return np.array([table.get(word, 0) for word in words], "int32")
 
-    def make_vectorization(self):
+    def make_vectorization(self) -> TokenVectorization:
         """Returns the layer that turns words into this one's ids."""
         return TokenVectorization(
             self.word_table, self.boundary_tokens, self.unknown_token

@@ -48,7 +48,11 @@ class CRFLoss(keras.losses.Loss):
     >>> history = model.fit(x, y, sample_weight=np.ones(4), verbose=0)
     """
 
-    def __init__(self, reduction="sum_over_batch_size", name="crf_loss"):
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str = "crf_loss",
+    ) -> None:
         # Scores do not fit into half precision.
         dtype = keras.backend.result_type(keras.config.floatx(), "float32")
         super().__init__(name=name, reduction=reduction, dtype=dtype)

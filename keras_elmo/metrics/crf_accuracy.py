@@ -42,7 +42,9 @@ class CRFAccuracy(keras.metrics.Mean):
     0.5
     """
 
-    def __init__(self, name="crf_accuracy", dtype=None):
+    def __init__(
+        self, name: str = "crf_accuracy", dtype: str | None = None
+    ) -> None:
         super().__init__(name=name, dtype=dtype)
         self._direction = "up"  # `EarlyStopping` looks there.
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -72,14 +74,14 @@ class BidirectionalLanguageModel(keras.Model):
 
     def __init__(
         self,
-        vocabulary_size,
-        token_encoder=None,
-        encoder=None,
-        num_negatives=8192,
-        dropout=0.1,
-        share_embedding_softmax=False,
-        **kwargs,
-    ):
+        vocabulary_size: int,
+        token_encoder: keras.layers.Layer | None = None,
+        encoder: BiLMEncoder | None = None,
+        num_negatives: int = 8192,
+        dropout: float = 0.1,
+        share_embedding_softmax: bool = False,
+        **kwargs: Any,
+    ) -> None:
         # Without autocast: the cell states are float32 in half precision too.
         super().__init__(autocast=False, **kwargs)
         dtype = self.dtype_policy

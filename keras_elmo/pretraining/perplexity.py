@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_elmo.choices import PROCEDURES
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
 from keras_elmo.text.vectorization_of import vectorization_of
-
-PROCEDURES = ("stream", "sentences")
 
 # The largest table of logits, one direction's, in numbers: 128 MB.
 _MAX_LOGITS = 2**25

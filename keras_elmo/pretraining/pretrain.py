@@ -24,15 +24,20 @@ from keras_elmo.pretraining.workers import make_any
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.word_counts import count_words
 
+# When a long training first shows what it has learned, and saves it.
+_EARLY_STEPS = (10, 100, 1_000, 10_000)
+_CHECKPOINT_EVERY = 1000
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """What to do when. Unlike the `Settings`, it changes no number."""
 
     evaluate_every: int | None = None
-    """Steps; by default those of an epoch"""
-    checkpoint_every: int = 1000
-    """Steps"""
+    """Steps; by default those of an epoch, and in the first one after 10, 100,
+    1,000 and 10,000 steps, too"""
+    checkpoint_every: int | None = None
+    """Steps; by default 1,000, and after 10 and 100 steps, too"""
     log_every: int = 100
     """Steps"""
     patience: int | None = None
@@ -92,7 +97,8 @@ def pretrain(
     plan = plan or Plan()
     report = report or Report()
     shards = find_shards(train)
-    sentences = None if heldout is None else read_sentences(heldout)
+    with report.working("reading the held-out text"):
+        sentences = None if heldout is None else read_sentences(heldout)
     folder = TrainingFolder(output)
     with folder.lock() if is_chief(strategy) else contextlib.nullcontext():
         if restart and is_chief(strategy):
@@ -132,18 +138,22 @@ def pretrain(
                 initial, words, settings.dtype, new_softmax, settings.options
             ).model
 
-        trainer = Trainer(
-            make_model,
-            words,
-            shards,
-            folder,
-            settings,
-            _schedule(settings, plan, corpus, strategy.num_replicas_in_sync),
-            sentences,
-            plan.heldout_rows,
-            strategy,
-            report,
+        schedule = _schedule(
+            settings, plan, corpus, strategy.num_replicas_in_sync
         )
+        with report.working("making the model"):
+            trainer = Trainer(
+                make_model,
+                words,
+                shards,
+                folder,
+                settings,
+                schedule,
+                sentences,
+                plan.heldout_rows,
+                strategy,
+                report,
+            )
         return trainer.run()
 
 
@@ -190,7 +200,13 @@ def _schedule(settings, plan, corpus, replicas):
     return Schedule(
         total,
         plan.evaluate_every or epoch,
-        plan.checkpoint_every,
+        plan.checkpoint_every or _CHECKPOINT_EVERY,
         plan.log_every,
         plan.patience,
+        () if plan.evaluate_every else _early_steps(epoch),
+        () if plan.checkpoint_every else _early_steps(_CHECKPOINT_EVERY),
     )
+
+
+def _early_steps(regular):
+    return tuple(step for step in _EARLY_STEPS if step < regular)

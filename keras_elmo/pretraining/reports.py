@@ -1,8 +1,14 @@
 """What a training tells of itself while it runs."""
 
+import contextlib
+
 
 class Report:
     """Takes no notice of anything; others are subclasses."""
+
+    def working(self, what):
+        """Returns a context in which `what` is done, which may take long."""
+        return contextlib.nullcontext()
 
     def counted(self, sentences, tokens):
         """So much of the corpus is counted."""
@@ -31,6 +37,13 @@ class Reports(Report):
 
     def __init__(self, reports):
         self._reports = list(reports)
+
+    @contextlib.contextmanager
+    def working(self, what):
+        with contextlib.ExitStack() as stack:
+            for report in self._reports:
+                stack.enter_context(report.working(what))
+            yield
 
     def counted(self, *args):
         for report in self._reports:

@@ -40,6 +40,10 @@ class Schedule:
     log_every: int
     patience: int | None = None
     """Evaluations without a better one, after which training stops"""
+    early_evaluations: tuple[int, ...] = ()
+    """Before the first regular one; they do not count for `patience`"""
+    early_checkpoints: tuple[int, ...] = ()
+    """Before the first regular one"""
 
 
 class Trainer:
@@ -131,11 +135,15 @@ class Trainer:
         )
         with StopRequest() as stop:
             if not self._is_over:
-                for window in self._windows():
+                windows = iter(self._windows())
+                with self._report.working("reading the corpus"):
+                    window = next(windows)
+                with self._report.working("compiling the first step"):
                     self._train_on(window)
+                self._look_after()
+                while not (self._is_any(stop.is_made) or self._is_over):
+                    self._train_on(next(windows))
                     self._look_after()
-                    if self._is_any(stop.is_made) or self._is_over:
-                        break
                 if self._step != self._saved_step:
                     self._save()
         self._report.ended(self._step, self._is_over)
@@ -216,18 +224,23 @@ class Trainer:
         if self._step % schedule.log_every == 0 or is_last:
             losses, self._notes["losses"] = self._notes["losses"], []
             self._write_log(training_loss=math.fsum(losses) / len(losses))
+        is_regular = self._step % schedule.evaluate_every == 0 or is_last
         evaluates = self._heldout is not None and (
-            self._step % schedule.evaluate_every == 0 or is_last
+            is_regular or self._step in schedule.early_evaluations
         )
         if evaluates:
-            self._evaluate()
-        is_due = self._step % schedule.checkpoint_every == 0
+            self._evaluate(is_regular)
+        is_due = (
+            self._step % schedule.checkpoint_every == 0
+            or self._step in schedule.early_checkpoints
+        )
         if is_due or evaluates or is_last:
             self._save()
 
-    def _evaluate(self):
+    def _evaluate(self, is_regular):
         self._check_weights()
-        found = self._evaluator.evaluate(self._heldout)
+        with self._report.working("measuring the held-out perplexity"):
+            found = self._evaluator.evaluate(self._heldout)
         if math.isnan(found.perplexity):
             raise self._diverged("The held-out perplexity is nan", self._step)
         best = self._notes["best"]
@@ -237,7 +250,7 @@ class Trainer:
             self._save_model()
             self._notes["best"] = {"step": self._step, **found._asdict()}
             self._notes["evaluations_since_best"] = 0
-        else:
+        elif is_regular:
             self._notes["evaluations_since_best"] += 1
         self._write_log(heldout_perplexity=found.perplexity)
         self._report.evaluated(self._step, found, is_best)

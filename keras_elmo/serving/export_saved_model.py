@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import keras
 
+from keras_elmo.choices import SIGNATURES
 from keras_elmo.formats.atomic import FolderIsTaken
 from keras_elmo.formats.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
@@ -12,8 +13,6 @@ from keras_elmo.serving.elmo_outputs import ElmoOutputs
 from keras_elmo.serving.model_outputs import ModelOutputs
 from keras_elmo.serving.stateless import stateless
 from keras_elmo.serving.version_folders import version_folder
-
-SIGNATURES = ("default", "tokens", "character_ids")
 
 
 def export_saved_model(

@@ -1,3 +1,5 @@
+from typing import Any
+
 import keras
 
 from keras_elmo.text import character_ids
@@ -68,7 +70,9 @@ class CharacterVectorization(WordVectorization):
     - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
     """
 
-    def __init__(self, max_characters_per_token=50, **kwargs):
+    def __init__(
+        self, max_characters_per_token: int = 50, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.max_characters_per_token = character_ids.checked_width(
             max_characters_per_token

@@ -8,7 +8,7 @@ def import_conllu():
     except ImportError as error:
         raise ImportError(
             "To read CoNLL-U, the package 'conllu' is needed: "
-            "pip install 'keras-elmo[conllu]', or pip install conllu."
+            "pip install conllu"
         ) from error
     return conllu
 

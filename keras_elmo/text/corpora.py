@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.formats.untrusted_files import UntrustedFile
 from keras_elmo.formats.untrusted_files import bounded_lines
 from keras_elmo.text.conllu_corpus import import_conllu
 from keras_elmo.text.conllu_corpus import read_conllu
 
-FORMATS = ("text", "conllu")
 STANDARD_INPUT = "-"
 
 _GZIP = b"\x1f\x8b"
@@ -72,7 +72,7 @@ def read_corpus(
     """
     path = os.fspath(path)
     format = guess_format(path) if format is None else format
-    _check_choice("format", format, FORMATS)
+    _check_choice("format", format, CORPUS_FORMATS)
     _check_choice("errors", errors, ("strict", "replace"))
     if path != STANDARD_INPUT:
         check_file(path)

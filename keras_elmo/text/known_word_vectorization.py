@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import numpy as np
 
@@ -47,7 +50,12 @@ class KnownWordVectorization(WordVectorization):
     - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
     """
 
-    def __init__(self, vocabulary, max_characters_per_token=50, **kwargs):
+    def __init__(
+        self,
+        vocabulary: Sequence[str | bytes],
+        max_characters_per_token: int = 50,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._table = WordTable.of(vocabulary)
         self.max_characters_per_token = character_ids.checked_width(

@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 
 from keras_elmo.text import lexicon as names
@@ -63,8 +66,12 @@ class LexiconVectorization(WordVectorization):
     """
 
     def __init__(
-        self, characters, words=None, max_characters_per_token=50, **kwargs
-    ):
+        self,
+        characters: Sequence[str],
+        words: Sequence[str] | None = None,
+        max_characters_per_token: int = 50,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._lexicon = Lexicon(characters, words, max_characters_per_token)
 

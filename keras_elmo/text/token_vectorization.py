@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import numpy as np
 
@@ -57,11 +60,11 @@ class TokenVectorization(WordVectorization):
 
     def __init__(
         self,
-        vocabulary,
-        boundary_tokens=(1, 2),
-        unknown_token=None,
-        **kwargs,
-    ):
+        vocabulary: Sequence[str | bytes],
+        boundary_tokens: Sequence[int] = (1, 2),
+        unknown_token: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self._table = WordTable.of(vocabulary)
         self.boundary_tokens = tuple(boundary_tokens)

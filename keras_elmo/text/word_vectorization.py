@@ -1,4 +1,7 @@
+from collections.abc import Iterable
+
 import keras
+import numpy as np
 
 from keras_elmo.text.word_lists import checked_sentences
 from keras_elmo.text.word_lists import find_words
@@ -62,7 +65,9 @@ class WordVectorization(keras.layers.Layer):
         """Returns a word of the same ids, without what is not read of it."""
         return word
 
-    def batch_to_ids(self, sentences):
+    def batch_to_ids(
+        self, sentences: Iterable[Iterable[str | bytes]]
+    ) -> np.ndarray:
         """Converts tokenised sentences to a padded batch of ids, in Python.
 
         Args:

@@ -253,7 +253,7 @@ def test_mistakes_are_told_in_one_line(
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--model", "no_model"], "no file or directory 'no_model'"),
+        (["--model", "english_tinny"], "'english_tiny', "),
         (["--options", "a"], "Pass --model, or"),
         (["--weights", "a"], "Pass --model, or"),
         (["--options", "a", "--weights", "b"], "no options file 'a'"),

@@ -1,3 +1,4 @@
+import contextlib
 import gzip
 import io
 import json
@@ -147,6 +148,9 @@ def test_progress(checkpoint, monkeypatch, capsys):
             super().__init__(quiet)
             self._interval = 0
 
+        def waiting(self, what):
+            return contextlib.nullcontext()
+
     text = checkpoint / "heldout.txt"
     monkeypatch.setattr(module, "StatusLine", Always)
     lines = run(capsys, checkpoint, text).err.splitlines()
@@ -157,7 +161,7 @@ def test_progress(checkpoint, monkeypatch, capsys):
     assert not run(capsys, checkpoint, text, "--quiet").err
     monkeypatch.setattr(sys, "stderr", Terminal())
     run(capsys, checkpoint, text)
-    shown = "".join(f"\x1b[K{line}\r" for line in lines)
+    shown = "".join(f"\r\x1b[K{line}\r" for line in lines)
     assert sys.stderr.getvalue() == f"{shown}\n"
 
 

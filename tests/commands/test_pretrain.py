@@ -587,7 +587,7 @@ def test_help_teaches(capsys):
         assert text in shown
 
 
-def test_the_extra_of_the_message_exists():
+def test_the_extra_of_the_page_exists():
     setup = configparser.ConfigParser()
     setup.read(pathlib.Path(__file__).parents[2] / "setup.cfg")
     extra = setup["options.extras_require"]["tensorboard"]

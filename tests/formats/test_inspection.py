@@ -21,6 +21,7 @@ from keras_elmo import TokenEmbedding
 from keras_elmo import export_saved_model
 from keras_elmo import save_bilm_weights
 from keras_elmo.bilm_variables import bilm_table
+from keras_elmo.formats import open_language_model
 from keras_elmo.formats import parse_language_model_options
 from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.formats.embedding_files import write_embeddings
@@ -286,6 +287,26 @@ def test_other_files(tmp_path):
     os.mkdir(tmp_path / "empty")
     assert "no model that this package knows" in bad(tmp_path / "empty")[1]
     assert "no such file or folder" in bad(tmp_path / "nowhere")[1]
+
+
+def test_a_training_that_has_no_model_yet(tmp_path):
+    (tmp_path / "training.json").write_text("{}")
+    (tmp_path / "vocab.txt").write_text("<S>\n")
+    finding = good(tmp_path)
+    assert finding.what.endswith("keras-elmo pretrain, which has no model yet")
+    assert finding.uses == ["Run the training's command again."]
+    (tmp_path / "training_state.hdf5").touch()
+    (use,) = good(tmp_path).uses
+    assert use.endswith("goes on from training_state.hdf5.")
+    # So say all that would read the model.
+    with pytest.raises(ValueError, match="has no model yet") as info:
+        ElmoLayer.from_bilm(tmp_path)
+    with (
+        pytest.raises(ValueError) as other,
+        open_language_model(tmp_path),
+    ):
+        pass
+    assert str(other.value) == str(info.value)
 
 
 def test_the_reference_files(shared):

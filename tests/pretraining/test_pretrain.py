@@ -176,6 +176,9 @@ def test_epochs_and_plans(corpus, tmp_path):
     assert train(corpus, tmp_path, settings, False, report=report, plan=Plan())
     assert report.schedule.total == len(report.of) == math.ceil(0.2 * epoch)
     assert report.schedule.evaluate_every == math.ceil(epoch)
+    assert report.schedule.early_evaluations == (10,)
+    assert report.schedule.checkpoint_every == 1000
+    assert report.schedule.early_checkpoints == (10, 100)
 
 
 def test_an_empty_corpus_is_refused(tmp_path):

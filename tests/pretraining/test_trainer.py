@@ -254,6 +254,39 @@ def test_patience(corpus, tmp_path, monkeypatch):
     assert found == [9.0, 5.0, 5.0, math.inf, 6.0, 4.0, 3.0]
 
 
+def test_a_long_training_soon_shows_what_it_has_learned(
+    corpus, tmp_path, monkeypatch
+):
+    evaluations(monkeypatch, [9.0, 9.5, 8.0])
+    done = []
+
+    class Note(Losses):
+        def working(self, what):
+            if not what.startswith("measuring"):
+                done.append(what)
+            return super().working(what)
+
+        def evaluated(self, step, perplexity, is_best):
+            assert os.path.exists(tmp_path / "weights.hdf5")
+            done.append((step, is_best))
+
+        def saved(self, step, path):
+            done.append(step)
+
+    settings = make_settings(batch_size=1, unroll_steps=2, steps=101)
+    # The second, which is early, does not count.
+    assert train(
+        corpus, tmp_path, settings, plan=Plan(patience=1), report=Note()
+    )
+    assert done == [
+        "reading the held-out text",
+        "making the model",
+        "reading the corpus",
+        "compiling the first step",
+        (10, True), 10, (100, False), 100, (101, True), 101,
+    ]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def first_steps(corpus, tmp_path_factory):
     """A folder with the first five steps of the training."""

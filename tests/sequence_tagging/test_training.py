@@ -181,13 +181,15 @@ def test_the_best_weights_are_left():
     lines = []
     history = train(
         head, batches, evaluate, epochs=9, patience=3, decay_patience=2,
-        evaluate_every=2, report=lambda line, **_: lines.append(line),
+        evaluate_every=2, score_name="F1",
+        report=lambda line, **_: lines.append(line),
     )  # fmt: skip
     assert [e["dev_score"] for e in history] == [0.2, 0.5, 0.4, 0.5, 0.1]
     assert [e["update"] for e in history] == [2, 4, 6, 8, 10]
     rates = [e["learning_rate"] for e in history]
     assert rates == pytest.approx([0.1] * 4 + [0.05])
     assert len(lines) == 5
+    assert "  dev F1  20.00  rate" in lines[0]
     trained = {v.path for v in head.trainable_variables}
     for variable, weight in zip(head.weights, kept[1]):
         if variable.path in trained:

@@ -6,6 +6,7 @@ import os
 from keras_elmo.formats.bilm_files import VOCABULARIES
 from keras_elmo.formats.bilm_files import find_options
 from keras_elmo.formats.bilm_files import find_weights
+from keras_elmo.formats.bilm_files import is_training_without_model
 from keras_elmo.formats.bilm_files import read_regular
 from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.formats.inspection.bilm_model import add_options
@@ -43,6 +44,8 @@ def inspect_folder(path, is_unpacked=False):
         return _many_langs(path, names)
     if set(_PRESET) & set(names):
         return _preset(path, names)
+    if is_training_without_model(names):
+        return _begun_training(path, names)
     if holds_checkpoint(names):
         return _checkpoint(path, names, is_unpacked)
     if any(n.endswith((".hdf5", "options.json")) for n in names):
@@ -67,13 +70,27 @@ def _bilm(path, names):
     add_bilm_uses(finding, path)
     _add_language_model(finding, path, names, options)
     if "training.json" in names:
-        finding.uses.append(
+        finding.uses.append(_how_to_go_on(names))
+    return finding
+
+
+def _begun_training(path, names):
+    return Finding(
+        path,
+        "the folder of a training by keras-elmo pretrain, which has no model "
+        "yet",
+        {"model": "comes with the first held-out perplexity or checkpoint"},
+        uses=[_how_to_go_on(names)],
+    )
+
+
+def _how_to_go_on(names):
+    if "training_state.hdf5" in names:
+        return (
             "Run the training's command again: it goes on from "
             "training_state.hdf5."
-            if "training_state.hdf5" in names
-            else "Run the training's command again."
         )
-    return finding
+    return "Run the training's command again."
 
 
 def _add_options(finding, path, names):

@@ -1,0 +1,15 @@
+"""What is chosen by name, in Python as on the command line.
+
+Nothing is imported here: `keras-elmo embed --help` needs no more than this.
+"""
+
+CORPUS_FORMATS = ("text", "conllu")
+"""Of a corpus that is read"""
+LAYOUTS = ("allennlp", "bilm-tf", "npz")
+"""Of a file of embeddings"""
+VECTOR_DTYPES = ("float32", "float16")
+"""In a file of embeddings"""
+PROCEDURES = ("stream", "sentences")
+"""To measure a perplexity by"""
+SIGNATURES = ("default", "tokens", "character_ids")
+"""Of an exported model"""

@@ -1,0 +1,105 @@
+"""This package's classes in Keras' registry, each imported at its first use.
+
+`import keras_elmo` alone must do for `keras.saving.load_model`, and need not
+import Keras: `keras-elmo --help` does not.
+"""
+
+import importlib
+import sys
+
+_MODULES = {
+    "BiLMEncoder": "layers.bilm_encoder",
+    "BidirectionalLanguageModel": "pretraining.bidirectional_language_model",
+    "CRF": "layers.crf",
+    "CRFAccuracy": "metrics.crf_accuracy",
+    "CRFDecoder": "layers.crf_decoder",
+    "CRFLoss": "losses.crf_loss",
+    "CharCNNEmbedding": "layers.char_cnn_embedding",
+    "CharacterVectorization": "text.character_vectorization",
+    "ElmoLayer": "layers.elmo_layer",
+    "Highway": "layers.highway",
+    "KnownWordEmbedding": "layers.known_word_embedding",
+    "KnownWordVectorization": "text.known_word_vectorization",
+    "LexiconEmbedding": "layers.lexicon_embedding",
+    "LexiconVectorization": "text.lexicon_vectorization",
+    "ProjectedLSTMCell": "layers.projected_lstm_cell",
+    "ScalarMix": "layers.scalar_mix",
+    "TokenEmbedding": "layers.token_embedding",
+    "TokenVectorization": "text.token_vectorization",
+    "VocabularySoftmax": "pretraining.vocabulary_softmax",
+}
+
+
+def register_classes():
+    """Lets Keras find the classes: now, or once Keras is imported."""
+    if "keras" in sys.modules:
+        import keras
+
+        _register(keras)
+    else:
+        call_after_import("keras", _register)
+
+
+def call_after_import(name, function):
+    """Calls `function` with a module once it has been imported.
+
+    Args:
+        name: The name of a top-level module, which is not imported yet.
+        function: What to call.
+    """
+    sys.meta_path.insert(0, _Finder(name, function))
+
+
+def _register(keras):
+    known = keras.saving.get_custom_objects()
+    for name, module in _MODULES.items():
+        # A class that has been imported has registered itself.
+        known.setdefault(f"keras_elmo>{name}", _Unimported(name, module))
+
+
+class _Unimported:
+    """Stands in the registry for a class, which takes its place when imported.
+
+    Args:
+        name: The name of the class.
+        module: Its module, in this package.
+    """
+
+    def __init__(self, name, module):
+        self._name = name
+        self._module = f"keras_elmo.{module}"
+
+    def from_config(self, config, **kwargs):
+        """As the class's own."""
+        cls = getattr(importlib.import_module(self._module), self._name)
+        return cls.from_config(config, **kwargs)
+
+
+class _Finder:
+    """Finds one module as the other finders do; then calls a function."""
+
+    def __init__(self, name, function):
+        self._name = name
+        self._function = function
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self._name:
+            return None
+        others = (f for f in sys.meta_path if f is not self)
+        specs = (finder.find_spec(name, path, target) for finder in others)
+        spec = next(filter(None, specs), None)
+        if spec is not None and spec.loader is not None:
+            self._call_after(spec.loader)
+        return spec
+
+    def _call_after(self, loader):
+        # On the loader itself: others tell modules apart by its type.
+        execute = loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+            self._function(module)
+
+        loader.exec_module = exec_module

@@ -1,0 +1,117 @@
+"""What all commands have in common."""
+
+import itertools
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from keras_elmo import quiet_start
+from keras_elmo.commands.main import main
+
+ROOT = pathlib.Path(quiet_start.__file__).parent.parent
+_NUMBERS = itertools.count()
+HEAVY = "keras", "tensorflow", "numpy", "h5py"
+COMMANDS = "embed", "pretrain", "perplexity", "convert", "export", "inspect"
+
+PROGRAM = f"""
+import sys
+from keras_elmo.commands.main import main
+for arguments, status in (
+    (["--help"], 0), (["--version"], 0), ([], 2), (["embed"], 2),
+    (["inspect", "a", "--nothing"], 2),
+    *[([command, "--help"], 0) for command in {COMMANDS}],
+):
+    try:
+        main(arguments)
+    except SystemExit as end:
+        assert end.code == status, arguments
+print("imported:", *[name for name in {HEAVY} if name in sys.modules])
+"""
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        **options,
+    )
+
+
+def test_help_and_wrong_usage_import_nothing_heavy():
+    done = run("-c", PROGRAM)
+    assert done.stdout.endswith("\nimported:\n"), done.stdout + done.stderr
+    done = run("-m", "keras_elmo", "--version", check=True)
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_unknown_option_shows_the_usage_of_its_command(command, capsys):
+    needed = {"embed": 2, "perplexity": 2, "convert": 2, "export": 2}
+    arguments = ["a"] * needed.get(command, 1)
+    if command == "pretrain":
+        arguments = ["--train", "a", "--output", "b"]
+    with pytest.raises(SystemExit) as info:
+        main([command, *arguments, "--modle", "x"])
+    assert info.value.code == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"usage: keras-elmo {command} ")
+    assert "unrecognized arguments: --modle x" in shown
+
+
+@pytest.fixture
+def noisy(tmp_path, monkeypatch):
+    """Makes a module that writes past `sys.stderr`; returns its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+
+    def make(end=""):
+        name = f"noisy_{next(_NUMBERS)}"
+        text = f"import os\nos.write(2, b'start-up lines\\n')\n{end}\n"
+        (tmp_path / f"{name}.py").write_text(text)
+        return name
+
+    return make
+
+
+def test_no_message_shows_a_whole_vocabulary(monkeypatch, capsys):
+    def run(arguments):
+        raise ValueError(f"Received: {[str(i) for i in range(9999)]}")
+
+    monkeypatch.setattr("keras_elmo.commands.inspect.run", run)
+    assert main(["inspect", "a"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("keras-elmo: error: Received: ['0', '1', ")
+    assert len(shown) < 200
+
+
+def test_start_up_lines_are_not_shown(noisy, capfd):
+    quiet_start.import_quietly(noisy())
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "3"
+    assert capfd.readouterr().err == ""
+    os.write(2, b"later\n")
+    assert capfd.readouterr().err == "later\n"
+
+
+@pytest.mark.parametrize("level", ["0", "1"])
+def test_start_up_lines_that_are_asked_for(noisy, level, monkeypatch, capfd):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", level)
+    quiet_start.import_quietly(noisy())
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == level
+    shown = capfd.readouterr().err
+    assert shown == ("start-up lines\n" if level == "0" else "")
+
+
+def test_a_failure_shows_what_was_written(noisy, capfd):
+    with pytest.raises(ImportError, match="no_such_module"):
+        quiet_start.import_quietly(noisy("import no_such_module"))
+    assert capfd.readouterr().err == "start-up lines\n"
+
+
+def test_without_standard_error(noisy, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    quiet_start.import_quietly(noisy())

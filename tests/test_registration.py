@@ -1,0 +1,78 @@
+"""Keras finds this package's classes, imported or not."""
+
+import importlib
+import sys
+
+import keras
+import pytest
+
+import keras_elmo
+from keras_elmo import registration
+from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """Keras' registry, as it was before a class of the package was imported."""
+    for name in keras_elmo.__all__:
+        getattr(keras_elmo, name)
+    known = keras.saving.get_custom_objects()
+    ours = {k: v for k, v in known.items() if k.startswith("keras_elmo>")}
+    for name in ours:
+        monkeypatch.delitem(known, name)
+    yield known, ours
+    for name in ours:
+        known.pop(name, None)
+
+
+def test_all_classes_are_found_before_they_are_imported(registry):
+    known, ours = registry
+    registration.register_classes()
+    assert set(ours) == {k for k in known if k.startswith("keras_elmo>")}
+    for name, cls in ours.items():
+        assert known[name] is not cls
+        module, class_name = known[name]._module, known[name]._name
+        assert getattr(importlib.import_module(module), class_name) is cls
+
+
+def test_an_object_is_made_again(registry):
+    mix = keras_elmo.ScalarMix(layer_norm=True, name="mix")
+    config = keras.saving.serialize_keras_object(mix)
+    registration.register_classes()
+    again = keras.saving.deserialize_keras_object(config)
+    assert type(again) is keras_elmo.ScalarMix
+    assert again.get_config() == mix.get_config()
+
+
+def test_what_is_imported_stays(registry):
+    known, _ = registry
+    known["keras_elmo>VocabularySoftmax"] = VocabularySoftmax
+    registration.register_classes()
+    assert known["keras_elmo>VocabularySoftmax"] is VocabularySoftmax
+
+
+def test_a_function_is_called_after_an_import(tmp_path, monkeypatch):
+    (tmp_path / "imported_later.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "imported_later", raising=False)
+    values, finders = [], list(sys.meta_path)
+    registration.call_after_import(
+        "imported_later", lambda module: values.append(module.value)
+    )
+    # To look for a module is not to import it.
+    assert importlib.util.find_spec("imported_later")
+    assert importlib.util.find_spec("not_there_at_all") is None
+    assert values == []
+    module = importlib.import_module("imported_later")
+    assert values == [1]
+    assert sys.meta_path == finders
+    importlib.reload(module)
+    assert values == [1]
+    assert type(module.__loader__) is importlib.machinery.SourceFileLoader
+
+
+def test_a_module_that_is_not_there_is_not_found(monkeypatch):
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    registration.call_after_import("not_there_at_all", print)
+    with pytest.raises(ModuleNotFoundError, match="not_there_at_all"):
+        importlib.import_module("not_there_at_all")

@@ -1,0 +1,47 @@
+# mypy: disallow-untyped-calls, disallow-untyped-defs, disallow-any-generics
+# mypy: warn-return-any, check-untyped-defs, strict-equality
+"""What users write, for mypy alone: its types are those of the wheel."""
+
+from typing import assert_type
+
+import keras
+import numpy as np
+
+import keras_elmo
+from keras_elmo import CRF
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import CRFDecoder
+from keras_elmo import ElmoEmbedder
+from keras_elmo import ElmoLayer
+from keras_elmo import Highway
+from keras_elmo import ScalarMix
+from keras_elmo import TokenEmbedding
+
+
+def make_layers() -> list[keras.layers.Layer]:
+    token_encoder = CharCNNEmbedding(4, [(1, 4), [2, 8]], activation="tanh")
+    encoder = BiLMEncoder(8, projection_dim=4, cell_clip=None, name="encoder")
+    mixes = [ScalarMix(fixed_weights=[0, 0, 1]), ScalarMix(l2=1e-3)]
+    elmo = ElmoLayer(token_encoder, encoder, mixes, 2, dropout=0.5)
+    elmo.reset_state()
+    ids = token_encoder.make_vectorization().batch_to_ids([["a", b"b"]])
+    assert_type(ids, np.ndarray)
+    elmo.all_layers(ids)
+    words = TokenEmbedding(3, 4, vocabulary=["a", "b", "c"], dtype="float32")
+    crf = CRF(3, tag_names=("O", "B-A", "I-A"), scheme="BIO")
+    crf.decode(crf(ids))
+    return [elmo, words, Highway(), crf, CRFDecoder(return_marginals=True)]
+
+
+def embed() -> list[np.ndarray]:
+    elmo = ElmoLayer.from_preset("english_tiny")
+    assert_type(elmo, ElmoLayer)
+    keras_elmo.set_fast_paths(False)
+    keras_elmo.save_bilm_weights(elmo, "options.json", "weights.hdf5")
+    embedder = ElmoEmbedder(elmo, layers="average")
+    return list(embedder.embed_sentences([["a", "b"]]))
+
+
+# What is no type of an argument is told: `warn_unused_ignores` sees that.
+CRF("3")  # type: ignore[arg-type]
