@@ -122,7 +122,12 @@ def export_saved_model(
             # The first one is the default.
             for name in sorted(SIGNATURES, key=serving_default.__ne__):
                 archive.add_endpoint(name, *endpoints[name])
-            # `archive.track` would store the variables a second time.
+            # Frozen weights are read where no graph notices which they are.
+            # Keras' own variables, or `archive.track`, would be stored a
+            # second time.
+            archive.add_variable_collection(
+                "weights", [weight.value for weight in model.weights]
+            )
             archive.write_out(temporary, verbose=False)
 
     write_folder_atomically(folder, write, overwrite)
