@@ -2,9 +2,8 @@
 
 import re
 
-# Of a word; of a multiword token or an empty node.
-_WORD_ID = re.compile("[0-9]+")
-_OTHER_ID = re.compile("[0-9]+[-.][0-9]+")
+# Of a word, a multiword token or an empty node.
+_ID = re.compile("[0-9]{1,18}([-.][0-9]{1,18})?")
 
 
 def import_conllu():
@@ -63,12 +62,14 @@ def read_conllu(lines, path, conllu):
 
 def _parse(file, conllu):
     def is_word(fields, column):
+        word_id = fields[column]
         # The package takes "_" and "" for ids, and breaks at long numbers.
-        if _WORD_ID.fullmatch(fields[column]):
-            return True
-        if _OTHER_ID.fullmatch(fields[column]):
-            return False
-        raise conllu.exceptions.ParseException("The ID is none of CoNLL-U.")
+        if not _ID.fullmatch(word_id):
+            raise conllu.exceptions.ParseException("The ID is none of CoNLL-U.")
+        first, _, last = word_id.partition("-")
+        if last and int(last) < int(first):
+            raise conllu.exceptions.ParseException("The range ends too early.")
+        return word_id.isdigit()
 
     def form(fields, column):
         if not fields[column]:
