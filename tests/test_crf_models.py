@@ -100,6 +100,39 @@ def test_sample_weight_weighs_sentences():
         np.testing.assert_array_equal(old, new)
 
 
+def dense_tagger():
+    inputs = keras.Input((3, 4))
+    model = keras.Model(inputs, CRF(3)(keras.layers.Dense(3)(inputs)))
+    return compile_tagger(model)
+
+
+@pytest.mark.parametrize("function", ["fit", "train_on_batch"])
+def test_class_weight_is_refused(function):
+    x, y = np.ones((4, 3, 4), "float32"), np.ones((4, 3), "int32")
+    train = getattr(dense_tagger(), function)
+    with pytest.raises(ValueError, match="`class_weight` does not go with"):
+        train(x, y, class_weight={0: 1.0, 1: 2.0})
+
+
+def test_training_ends_on_nan():
+    x, y = np.ones((8, 3, 4), "float32"), np.ones((8, 3), "int32")
+    x[4, 1] = np.nan
+    history = (
+        dense_tagger()
+        .fit(
+            x,
+            y,
+            batch_size=2,
+            shuffle=False,
+            epochs=3,
+            callbacks=[keras.callbacks.TerminateOnNaN()],
+            verbose=0,
+        )
+        .history
+    )
+    assert len(history["loss"]) == 1 and np.isnan(history["loss"][0])
+
+
 def test_the_mask_comes_with_the_inputs_or_by_hand():
     ids, tags, _ = make_data()
     model = make_tagger()

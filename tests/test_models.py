@@ -62,18 +62,41 @@ def test_sequential(run_eagerly, tmp_path):
     assert model.evaluate(IDS, TARGETS, batch_size=4, verbose=0) > 0
 
 
-def test_subclassed():
-    class Tagger(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.elmo = make_elmo(dropout=0.2)
-            self.dense = keras.layers.Dense(3, activation="softmax")
+@keras.saving.register_keras_serializable(package="tests")
+class Tagger(keras.Model):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.elmo = make_elmo(dropout=0.2)
+        self.dense = keras.layers.Dense(3, activation="softmax")
 
-        def call(self, ids, training=None):
-            return self.dense(self.elmo(ids, training=training))
+    def call(self, ids, training=None):
+        return self.dense(self.elmo(ids, training=training))
 
+
+def test_subclassed(tmp_path):
     model = compile_and_fit(Tagger())
-    assert model.predict(IDS, verbose=0).shape == (7, 4, 3)
+    expected = model.predict(IDS, verbose=0)
+    assert expected.shape == (7, 4, 3)
+    copied = round_trip(model, tmp_path)
+    np.testing.assert_array_equal(copied.predict(IDS, verbose=0), expected)
+
+
+def test_sequential_without_an_input(tmp_path):
+    model = keras.Sequential([make_elmo(), keras.layers.Dense(3)])
+    expected = ops.convert_to_numpy(model(IDS))
+    cloned = keras.models.clone_model(model)
+    cloned.set_weights(model.get_weights())
+    for copied in (round_trip(model, tmp_path), cloned):
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(copied(IDS)), expected
+        )
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = keras.Sequential([make_elmo(), keras.layers.Dense(3)])
+        with pytest.raises(ValueError, match=r"int32.*dtype=bfloat16"):
+            model(IDS)
+    finally:
+        keras.config.set_dtype_policy("float32")
 
 
 def test_padded_batches_of_a_tf_data_pipeline():

@@ -72,9 +72,9 @@ def add_parser(commands, run):
         "--layers",
         type=_layers,
         default="all",
-        help="all, top, average, or numbers from 0, such as 0,2. top, average "
-        "and a single number give arrays (tokens, width), the others (layers, "
-        "tokens, width). Default: all",
+        help="all, top, average, sum, or numbers from 0, such as 0,2. top, "
+        "average, sum and a single number give arrays (tokens, width), the "
+        "others (layers, tokens, width). Default: all",
     )
 
     add = parser.add_argument_group("files").add_argument
@@ -144,13 +144,13 @@ def add_parser(commands, run):
 
 
 def _layers(text):
-    if text in ("all", "top", "average"):
+    if text in ("all", "top", "average", "sum"):
         return text
     try:
         numbers = [int(number) for number in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(
-            "must be all, top, average, or numbers such as 0,2. "
+            "must be all, top, average, sum, or numbers such as 0,2. "
             f"Received: {text!r}"
         ) from None
     return numbers if len(numbers) > 1 else numbers[0]

@@ -35,6 +35,10 @@ class ElmoEmbedder:
     that the layer gives for each sentence on its own, up to rounding; those of
     `<S>` and `</S>` are not among them.
 
+    It can be pickled and copied, to be used with joblib or `multiprocessing`.
+    TensorFlow does not survive a fork: start processes by
+    `multiprocessing.get_context("spawn")`, or the child hangs.
+
     It is made for TensorFlow. On JAX each batch has a shape of its own and is
     compiled anew; there and on PyTorch a batch takes more memory.
 
@@ -42,9 +46,9 @@ class ElmoEmbedder:
         elmo: An `ElmoLayer` that reads words, not stateful. It is used as
             it is; after its weights change, call `clear_cache()`.
         layers: What to return for each token. `"all"`, the layers from 0, the
-            token encoder's, to the top one; `"top"`; `"average"` of all;
-            `"mix"`, the layer's own learned mix, its first one; an integer, one
-            layer; or a list of integers.
+            token encoder's, to the top one; `"top"`; `"average"` or `"sum"` of
+            all; `"mix"`, the layer's own learned mix, its first one; an
+            integer, one layer; or a list of integers.
         batch_tokens: Integer, tokens computed at a time, `<S>` and `</S>`
             included; a single longer sentence is computed whole. More is
             faster up to a point, and takes more memory: at the original size
@@ -83,6 +87,7 @@ class ElmoEmbedder:
         self.elmo = _checked_elmo(elmo)
         self.layers = layers
         self.batch_tokens = batch_tokens
+        self.cache_words = cache_words
         self._vectorization = vectorization_of(elmo.token_encoder)
         self._cache = TokenCache(self._encode_words, cache_words)
         self._token_function = CompiledWhenEager(self._encode_ids)
@@ -91,6 +96,11 @@ class ElmoEmbedder:
         self._is_single = not (
             layers == "all" or isinstance(layers, (list, tuple))
         )
+
+    def __reduce__(self):
+        # Neither locks nor graphs nor the cache: a copy has its own.
+        arguments = (self.elmo, self.layers, self.batch_tokens)
+        return type(self), (*arguments, self.cache_words)
 
     @classmethod
     def from_bilm(
@@ -154,7 +164,7 @@ class ElmoEmbedder:
         Yields:
             For each sentence a float32 array `(layers, tokens, width)`; without
             the first axis if `layers` asks for a single one, `"top"`,
-            `"average"` or `"mix"`.
+            `"average"`, `"sum"` or `"mix"`.
         """
         batch: list[list[bytes]] = []
         num_tokens = 0
@@ -378,6 +388,8 @@ def _selection(layers, elmo):
         return list
     if layers == "average":
         return lambda outputs: [sum(outputs) / num_layers]
+    if layers == "sum":
+        return lambda outputs: [sum(outputs)]
     if layers == "mix":
         return _learned_mix(elmo)
     indices = [num_layers - 1 if layers == "top" else layers]
@@ -386,8 +398,8 @@ def _selection(layers, elmo):
     for index in indices:
         if type(index) is not int or not 0 <= index < num_layers:
             raise ValueError(
-                '`layers` must be "all", "top", "average", "mix", an integer '
-                f"from 0 to {num_layers - 1}, or a list of such integers. "
+                '`layers` must be "all", "top", "average", "sum", "mix", an '
+                f"integer from 0 to {num_layers - 1}, or a list of such. "
                 f"Received: layers={layers!r}"
             )
     return lambda outputs: [outputs[index] for index in indices]

@@ -7,6 +7,7 @@ from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops import sequences
+from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.fast_paths import scan_time
@@ -187,6 +188,8 @@ class BiLMEncoder(FreezableLayer):
         return (outputs, state) if returns_state else outputs
 
     def _run_layers(self, x, mask, state, holds_state, omits_ends, training):
+        time = ops.shape(x)[1]
+        x, mask = at_least_one(x, axis=1), at_least_one(mask, axis=1)
         length = sequences.lengths(mask)  # (batch, 1)
         order = sequences.pack_order(mask)  # (batch, time)
         slots = sequences.pack_slots(mask)  # (batch, time)
@@ -224,7 +227,8 @@ class BiLMEncoder(FreezableLayer):
                 ],
                 axis=-1,
             )  # (batch, time, 2 * projection)
-            outputs.append(ops.where(mask[..., None], output, 0))
+            output = ops.where(mask[..., None], output, 0)
+            outputs.append(output[:, :time])
         return outputs, state
 
     def run_directions(

@@ -1,7 +1,7 @@
-import sys
-
 import keras
 from keras import ops
+
+from keras_elmo.ops.call_stack import calling_frames
 
 # Where Keras traces what it exports; it has no public sign of it.
 EXPORT_MODULE = "keras.src.export."
@@ -55,9 +55,7 @@ class CarriedState:
 
 def _is_exporting():
     """Whether Keras is tracing the layer for export."""
-    frame = sys._getframe()
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(EXPORT_MODULE):
-            return True
-        frame = frame.f_back
-    return False
+    return any(
+        frame.f_globals.get("__name__", "").startswith(EXPORT_MODULE)
+        for frame in calling_frames()
+    )

@@ -95,6 +95,11 @@ class CharCNNEmbedding(CharacterCNN):
         return (self.max_characters_per_token,)
 
     @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`."""
+        return character_ids.NUM_IDS
+
+    @property
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
         return character_ids.boundary_ids(self.max_characters_per_token)
@@ -125,9 +130,7 @@ class CharCNNEmbedding(CharacterCNN):
             )
 
     def check_ids(self, ids):
-        return check_ids(
-            ids, self.token_shape, character_ids.NUM_IDS, self.name
-        )
+        return check_ids(ids, self.token_shape, self.num_ids, self.name)
 
     def encode(self, rows, training):
         x = self.encode_characters(rows, training)

@@ -2,8 +2,8 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.highway import Highway
+from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.ops.fast_paths import choose
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
@@ -24,7 +24,7 @@ PAPER_FILTERS = (
 )
 
 
-class CharacterCNN(FreezableLayer):
+class CharacterCNN(IdLayer):
     """Base of the token encoders that read a word's characters.
 
     ```

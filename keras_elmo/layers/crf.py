@@ -37,8 +37,9 @@ class CRF(keras.layers.Layer):
     tagger = keras.Model(inputs, keras_elmo.CRFDecoder()(scores))
     ```
 
-    `class_weight` of `fit` cannot be used: Keras would take the place of a
-    sentence's largest tag for its class. `sample_weight` weighs sentences.
+    `class_weight` of `fit` cannot be used, and `CRFLoss` raises an error: Keras
+    would take the place of a sentence's largest tag for its class.
+    `sample_weight` weighs sentences.
 
     Args:
         num_tags: Integer, the number of tags.
@@ -62,8 +63,8 @@ class CRF(keras.layers.Layer):
 
     Call arguments:
         inputs: Tensor of shape `(batch, time, num_tags)`, the potentials: each
-            token's score of each tag, in nats. Any float dtype; sums are made
-            in float32 or wider.
+            token's score of each tag, in nats; -inf forbids the tag there. Any
+            float dtype; sums are made in float32 or wider.
         mask: Boolean tensor of shape `(batch, time)`, true at real tokens.
             Defaults to the mask of the inputs, or else to all.
 

@@ -12,11 +12,13 @@ from keras_elmo.layers.bilm_parts import BilmParts
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_presets import load_layer
 from keras_elmo.layers.elmo_presets import save_layer
-from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.many_langs_variables import assign_many_langs_weights
+from keras_elmo.ops.as_ids import as_ids
+from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.sentence_boundaries import lay_out
@@ -25,7 +27,7 @@ from keras_elmo.ops.sequences import gather_slots
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class ElmoLayer(FreezableLayer):
+class ElmoLayer(IdLayer):
     """ELMo: a vector for each token that depends on its whole sentence.
 
     ```
@@ -70,7 +72,9 @@ class ElmoLayer(FreezableLayer):
 
     Call arguments:
         inputs: Integer tensor of ids, of shape `(batch, time, chars)` or, for
-            documents of sentences, `(batch, sentences, time, chars)`.
+            documents of sentences, `(batch, sentences, time, chars)`. Whole
+            numbers of another type are cast to int32, if it holds all ids:
+            half precision does not.
         mask: Boolean tensor of shape `(batch, time)` or `(batch, sentences,
             time)`, `False` at padding. Overrules the token encoder's own, by
             which an all-zero row of ids is padding.
@@ -363,6 +367,11 @@ class ElmoLayer(FreezableLayer):
         save_layer(self, preset_dir)
 
     @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`. `None` if unknown."""
+        return getattr(self.token_encoder, "num_ids", None)
+
+    @property
     def stateful(self):
         """Whether the encoder carries its state from call to call."""
         return self.encoder.stateful
@@ -438,6 +447,8 @@ class ElmoLayer(FreezableLayer):
                 "return_all_layers=True)(inputs)`. "
                 f"Received: inputs={inputs}"
             )
+        if self.num_ids is not None:
+            inputs = as_ids(inputs, self.num_ids, self.name)
         inputs = ops.convert_to_tensor(inputs)
         if not self.built:
             self.build(tuple(inputs.shape))
@@ -476,6 +487,7 @@ class ElmoLayer(FreezableLayer):
         if self.add_sentence_boundaries:
             boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)
             tokens = ops.concatenate([tokens, boundaries])
+        tokens = at_least_one(tokens)
         layout = lay_out(
             mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
         )

@@ -2,13 +2,13 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.text.known_word_vectorization import KnownWordVectorization
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class KnownWordEmbedding(FreezableLayer):
+class KnownWordEmbedding(IdLayer):
     """Looks the vectors of known words up, and reads others by characters.
 
     ```
@@ -81,6 +81,11 @@ class KnownWordEmbedding(FreezableLayer):
         return (1 + self.character_encoder.max_characters_per_token,)
 
     @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`."""
+        return max(self.known_words.num_ids, self.character_encoder.num_ids)
+
+    @property
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
         numbers = self.known_words.numbers_of((b"<S>", b"</S>"))
@@ -113,8 +118,7 @@ class KnownWordEmbedding(FreezableLayer):
         )  # (..., projection)
 
     def _checked(self, inputs):
-        largest = max(self.known_words.num_tokens + 1, 262)
-        return check_ids(inputs, self.token_shape, largest, self.name)
+        return check_ids(inputs, self.token_shape, self.num_ids, self.name)
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is not None:

@@ -114,6 +114,11 @@ class LexiconEmbedding(CharacterCNN):
         return self._lexicon.token_shape
 
     @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`."""
+        return self._lexicon.num_ids
+
+    @property
     def boundary_ids(self):
         """The ids of `<bos>` and `<eos>`, an array `(2, *token_shape)`."""
         return self._lexicon.ids_of_words([b"<bos>", b"<eos>"])
@@ -154,7 +159,7 @@ class LexiconEmbedding(CharacterCNN):
         )
 
     def check_ids(self, ids):
-        ids = check_ids(ids, self.token_shape, self._lexicon.num_ids, self.name)
+        ids = check_ids(ids, self.token_shape, self.num_ids, self.name)
         if not self.has_words:
             return ids
         # The two lists are not of one size.

@@ -3,7 +3,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.ops.weights import read_weight
@@ -12,7 +12,7 @@ from keras_elmo.text.word_table import WordTable
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class TokenEmbedding(FreezableLayer):
+class TokenEmbedding(IdLayer):
     """Embeds words by their number in a vocabulary.
 
     ```
@@ -92,6 +92,11 @@ class TokenEmbedding(FreezableLayer):
         return ()
 
     @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`."""
+        return self.num_tokens + 1
+
+    @property
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2,)`."""
         return np.array(self.boundary_tokens, "int32")
@@ -139,7 +144,7 @@ class TokenEmbedding(FreezableLayer):
         return ops.where(ids[..., None] != 0, vectors, 0)  # (..., projection)
 
     def _checked(self, ids):
-        return check_ids(ids, self.token_shape, self.num_tokens + 1, self.name)
+        return check_ids(ids, self.token_shape, self.num_ids, self.name)
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is not None:

@@ -1,5 +1,6 @@
 import keras
 
+from keras_elmo.ops.call_stack import calling_frames
 from keras_elmo.ops.tag_checks import checked_log_likelihood
 
 
@@ -28,11 +29,13 @@ class CRFLoss(keras.losses.Loss):
         zero, and counts in the mean.
 
     Raises:
-        ValueError: If a shape is another, if a real token's tag is out of
-            range, or if tags break the `scheme` of the `CRF`. In a compiled
-            function TensorFlow raises `InvalidArgumentError` for the last two;
-            where values cannot be looked at (JAX, XLA), the loss is NaN or
-            1e30.
+        ValueError: If a shape is another, if `fit` is given `class_weight`, if
+            a real token's tag is out of range, or if tags have probability
+            zero, by the `scheme` of the `CRF` or by -inf in its inputs. In a
+            compiled function TensorFlow raises `InvalidArgumentError` for the
+            last two; where values cannot be looked at (JAX, XLA), the loss is
+            NaN or 1e30. NaN in the inputs raises nothing: the loss is NaN, as
+            `keras.callbacks.TerminateOnNaN` expects.
 
     Example:
 
@@ -57,7 +60,25 @@ class CRFLoss(keras.losses.Loss):
                 "`sample_weight` must be one number a sentence, of shape "
                 f"(batch,). Received: shape={tuple(shape)}"
             )
+        if sample_weight is not None:
+            _check_class_weight()
         return super().__call__(y_true, y_pred, sample_weight)
 
     def call(self, y_true, y_pred):
         return -checked_log_likelihood(y_pred, y_true)  # (batch,)
+
+
+def _check_class_weight():
+    # Keras makes `sample_weight` of it before any public function of a loss,
+    # metric or layer is called, and of the same shape.
+    for frame in calling_frames():
+        if frame.f_code.co_name not in ("fit", "train_on_batch"):
+            continue
+        weights = frame.f_locals.get("class_weight")
+        if weights and isinstance(frame.f_locals.get("self"), keras.Model):
+            raise ValueError(
+                "`class_weight` does not go with `CRFLoss`: a sentence has no "
+                "single class, and Keras would weigh it by the place of its "
+                "largest tag. Pass `sample_weight`, one number a sentence. "
+                f"Received: class_weight of {len(weights)} classes"
+            )

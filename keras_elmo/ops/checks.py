@@ -3,8 +3,6 @@
 import keras
 from keras import ops
 
-from keras_elmo.ops.ids import concrete_value
-
 
 def require(condition, message, x):
     """Returns `x`, or raises an error unless all of `condition` is true.
@@ -32,3 +30,22 @@ def require(condition, message, x):
     check = tf.debugging.Assert(ops.all(condition), [message])
     with tf.control_dependencies([check]):
         return tf.identity(x)
+
+
+def concrete_value(x):
+    """`x` as a NumPy array, or `None` while a function is being traced."""
+    backend = keras.backend.backend()
+    if isinstance(x, keras.KerasTensor):
+        return None
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        return None if tf.is_symbolic_tensor(x) else x.numpy()
+    if backend == "jax":
+        import jax
+
+        if isinstance(x, jax.core.Tracer):
+            return None
+    if backend == "torch" and x.device.type == "meta":
+        return None
+    return keras.ops.convert_to_numpy(x)

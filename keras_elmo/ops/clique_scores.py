@@ -22,7 +22,8 @@ def pack_scores(potentials, mask, transitions, start, end):
     """Clique scores from each token's own and from the chain's.
 
     Args:
-        potentials: Tensor `(batch, time, num_tags)`.
+        potentials: Tensor `(batch, time, num_tags)`. Minus infinity, here and
+            in the chain's, is what cannot be.
         mask: Boolean tensor `(batch, time)`, true at real tokens.
         transitions: Tensor `(num_tags, num_tags)`, from row to column.
         start: Tensor `(num_tags,)`, for the first tag of a sentence.
@@ -35,6 +36,8 @@ def pack_scores(potentials, mask, transitions, start, end):
     own = potentials + ops.where(last[..., None], end, 0)  # (b, t, tags)
     before = ops.where(first[..., None, None], start, transitions)
     scores = ops.where(mask[..., None, None], before + own[:, :, None], 0)
+    # An infinity would make the sums NaN; NaN itself stays.
+    scores = ops.where(scores < IMPOSSIBLE, IMPOSSIBLE, scores)
     real = ops.cast(mask, scores.dtype)[..., None] * ops.ones_like(own)
     return ops.concatenate([scores, real[:, :, None]], axis=2)
 

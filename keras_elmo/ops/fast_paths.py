@@ -13,6 +13,7 @@ import keras
 from keras import ops
 from keras.src.backend.common.stateless_scope import in_stateless_scope
 
+from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.weights import trainable_flags
 
 # How many tokens `scan_time` prepares at a time: enough for a product at full
@@ -49,21 +50,21 @@ def map_distinct_rows(function, rows):
     """Applies `function` to each distinct row once.
 
     Args:
-        function: From `(n, ...)` to `(n, dim)`, each row on its own.
+        function: From `(n, ...)` to `(n, dim)`, each row on its own; it is
+            given no empty tensors.
         rows: Integer tensor `(n, width)`.
 
     Returns:
         `function(rows)`, a tensor `(n, dim)`.
     """
     if not fast_paths_enabled():
-        return function(rows)
+        number = ops.shape(rows)[0]
+        return function(at_least_one(rows))[:number]
     import tensorflow as tf
 
     distinct, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
-    # A convolution of nothing has a wrong shape on some machines.
-    is_empty = tf.cast(tf.equal(tf.shape(rows)[0], 0), tf.int32)
-    distinct = tf.pad(distinct, [[0, is_empty], [0, 0]])
     distinct.set_shape((None, rows.shape[1]))
+    distinct = at_least_one(distinct)
     return tf.gather(function(distinct), index)  # (n, dim)
 
 

@@ -2,23 +2,20 @@
 
 import keras
 
+from keras_elmo.ops.as_ids import as_ids
+from keras_elmo.ops.checks import concrete_value
+
 
 def check_ids(ids, token_shape, num_ids, name):
     """Returns `ids`, or raises `ValueError` if they are no tokens' ids.
 
     Args:
-        ids: Tensor `(..., *token_shape)`.
+        ids: As for `as_ids`, of shape `(..., *token_shape)`.
         token_shape: Tuple, the shape of one token's ids.
         num_ids: Integer; ids lie from 0 to `num_ids - 1`.
         name: The layer's name, for the message.
     """
-    dtype = keras.backend.standardize_dtype(ids.dtype)
-    if dtype not in ("int32", "int64"):
-        raise ValueError(
-            f"Layer '{name}' takes integer ids, of int32 or int64; declare a "
-            'symbolic input with `keras.Input(..., dtype="int32")`. '
-            f"Received: dtype={dtype}"
-        )
+    ids = as_ids(ids, num_ids, name)
     rank = len(token_shape)
     if tuple(ids.shape[len(ids.shape) - rank :]) not in (
         token_shape,
@@ -76,22 +73,3 @@ def check_token_shape(shape, token_shape, name):
             f"Layer '{name}' takes ids of shape (batch, time{dims}) or "
             f"(batch, sentences, time{dims}). Received: shape={tuple(shape)}"
         )
-
-
-def concrete_value(x):
-    """`x` as a NumPy array, or `None` while a function is being traced."""
-    backend = keras.backend.backend()
-    if isinstance(x, keras.KerasTensor):
-        return None
-    if backend == "tensorflow":
-        import tensorflow as tf
-
-        return None if tf.is_symbolic_tensor(x) else x.numpy()
-    if backend == "jax":
-        import jax
-
-        if isinstance(x, jax.core.Tracer):
-            return None
-    if backend == "torch" and x.device.type == "meta":
-        return None
-    return keras.ops.convert_to_numpy(x)

@@ -2,10 +2,10 @@
 
 from keras import ops
 
+from keras_elmo.ops.checks import concrete_value
 from keras_elmo.ops.checks import require
 from keras_elmo.ops.clique_scores import IMPOSSIBLE
 from keras_elmo.ops.clique_scores import unpack_scores
-from keras_elmo.ops.ids import concrete_value
 from keras_elmo.ops.linear_chain import log_likelihood
 
 
@@ -61,10 +61,11 @@ def checked_log_likelihood(scores, tags):
         message += f" Received: {wrong[wrong != 0][:5].tolist()}"
     result = log_likelihood(scores, require(good, message, tags))
     result = require(
-        result > IMPOSSIBLE / 2,
-        "A sentence's tags break the CRF's `scheme`, which gives them "
-        "probability zero. Mend them, or give the scheme to `CRFDecoder` "
-        "alone.",
+        # NaN passes, for `TerminateOnNaN`.
+        (result > IMPOSSIBLE / 2) | ops.isnan(result),
+        "A sentence's tags have probability zero: they break the CRF's "
+        "`scheme`, or its inputs are -inf for one of them. Mend them, or "
+        "constrain the decoding alone: give the scheme to `CRFDecoder`.",
         result,
     )
     return ops.where(ops.all(good, axis=1), result, float("nan"))

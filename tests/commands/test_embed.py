@@ -122,6 +122,7 @@ def test_other_layouts(model, folder, expected):
         ("all", lambda v: v),
         ("top", lambda v: v[2]),
         ("average", lambda v: v.mean(0)),
+        ("sum", lambda v: v.sum(0)),
         ("0,2", lambda v: v[[0, 2]]),
         ("1", lambda v: v[1]),
     ],

@@ -1,5 +1,7 @@
+import copy
 import itertools
 import json
+import pickle
 
 import h5py
 import keras
@@ -62,6 +64,7 @@ def test_equals_the_layer_on_each_sentence_alone(
 PICKS = {
     "top": ("top", lambda x: x[-1]),
     "average": ("average", lambda x: x.mean(axis=0)),
+    "sum": ("sum", lambda x: x.sum(axis=0)),
     "one": (0, lambda x: x[0]),
     "two": ([2, 0], lambda x: x[[2, 0]]),
     "list of one": ([1], lambda x: x[[1]]),
@@ -197,6 +200,21 @@ def test_the_cache_is_cleared_when_told():
     assert abs(after - before).max() > 1e-3
     expected = expected_layers(elmo, ["cat"])
     np.testing.assert_allclose(after, expected, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_copies_embed_the_same(elmo, copied):
+    embedder = ElmoEmbedder(elmo, [2, 0], batch_tokens=12, cache_words=3)
+    expected = embedder.embed_batch(SENTENCES)  # Graphs and a cache are there.
+    other = copied(embedder)
+    assert (other.layers, other.batch_tokens) == ([2, 0], 12)
+    assert other.cache_words == 3
+    for a, b in zip(other.embed_batch(SENTENCES), expected, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_from_bilm(elmo, tmp_path):

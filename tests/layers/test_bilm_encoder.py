@@ -273,6 +273,19 @@ def test_the_last_state_is_that_after_the_last_token(path_taken):
                     )
 
 
+def test_no_tokens_leave_the_state_as_it_was(path_taken):
+    encoder = make_elmo().encoder
+    _, state = encoder(random_batch(), return_state=True)
+    nothing = random_batch((4, 0, 6))
+    layers, after = encoder(nothing, initial_state=state, return_state=True)
+    assert [tuple(layer.shape) for layer in layers] == [(4, 0, 12)] * 2
+    for x, expected in zip(after, state, strict=True):
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(x), ops.convert_to_numpy(expected)
+        )
+    assert tuple(encoder(nothing)[0].shape) == (4, 0, 12)
+
+
 def test_the_state_is_a_value_that_goes_in_again():
     elmo = make_elmo()
     encoder = elmo.encoder

@@ -100,7 +100,7 @@ def test_an_all_zero_row_is_masked():
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        (np.zeros((2, 3, 12), "float32"), ["integer", "float32"]),
+        (np.full((2, 3, 12), 0.5, "float32"), ["integer", "float32"]),
         (np.zeros((2, 3, 11), "int32"), ["12", "11"]),
         (np.full((1, 1, 12), 262), ["0 to 261", "262 to 262"]),
         (np.full((1, 1, 12), -1), ["0 to 261", "-1 to -1"]),
@@ -130,7 +130,7 @@ def test_ids_out_of_range_fail_in_a_graph_too(bad, path_taken):
         tf.function(layer)(ids)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "bool"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool"])
 def test_ids_that_others_would_wrap_are_refused(dtype):
     layer = make_elmo().token_encoder
     with pytest.raises(ValueError, match=f"int32 or int64.*{dtype}"):

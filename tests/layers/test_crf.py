@@ -2,6 +2,7 @@ import brute_force_crf as brute_force
 import keras
 import numpy as np
 import pytest
+from backend_gradients import input_gradient
 from backend_gradients import weight_gradients
 from keras import ops
 
@@ -71,6 +72,42 @@ def test_gradients_of_the_weights():
             g for path, g in found.items() if path.endswith(f"/{name}")
         )
         np.testing.assert_allclose(gradient, a - b, rtol=1e-4, atol=1e-5)
+
+
+def test_minus_infinity_forbids_a_tag():
+    chain = brute_force.random_chain(MASK, 3)
+    # Nothing that `chain.tags` needs; at one token, all but that.
+    needed = np.eye(3, dtype=bool)[chain.tags]
+    chain.potentials[:2, 1][~needed[:2, 1]] = -np.inf
+    chain.potentials[0, 2, np.argmin(needed[0, 2])] = -np.inf
+    pairs = set(zip(chain.tags[:, :-1].flat, chain.tags[:, 1:].flat))
+    unused = next(
+        (i, j) for i in range(3) for j in range(3) if (i, j) not in pairs
+    )
+    chain.transitions[unused] = -np.inf
+    layer = layer_of(chain)
+    arguments = (chain.potentials, chain.mask)
+    np.testing.assert_allclose(
+        as_numpy(
+            layer.log_likelihood(chain.potentials, chain.tags, chain.mask)
+        ),
+        brute_force.log_likelihood(chain),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    expected = brute_force.expected_counts(chain)[0]
+    marginals = as_numpy(layer.marginals(*arguments))
+    np.testing.assert_allclose(marginals, expected, rtol=1e-5, atol=1e-6)
+    best = as_numpy(layer.decode(*arguments))
+    forbidden = np.isneginf(chain.potentials)
+    assert not np.any(forbidden & np.eye(3, dtype=bool)[best])
+    gradient = input_gradient(
+        lambda x: ops.sum(layer.log_likelihood(x, chain.tags, chain.mask)),
+        chain.potentials,
+    )
+    there = brute_force.expected_counts(chain, chain.tags)[0]
+    there = np.where(forbidden, 0, there - expected)
+    np.testing.assert_allclose(gradient, there, rtol=1e-4, atol=1e-5)
 
 
 def test_the_mask_of_the_inputs_counts_and_goes_no_further():

@@ -100,8 +100,8 @@ def test_elmo_refuses_characters(elmo):
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        (IDS.astype("float32"), ["integer", "float32"]),
-        (IDS.astype("uint8"), ["int32 or int64", "uint8"]),
+        (IDS + 0.5, ["integer", "float64"]),
+        (IDS.astype("bool"), ["int32 or int64", "bool"]),
         (IDS + 1, ["0 to 9", "1 to 10"]),
         (IDS - 1, ["0 to 9", "-1 to 8"]),
     ],
@@ -112,8 +112,6 @@ def test_bad_ids_are_named(layer, elmo, ids, words):
             function(ids)
         for word in words:
             assert word in str(error.value)
-    with pytest.raises(ValueError, match="Received: dtype=float32"):
-        layer(keras.Input((None,), dtype="float32"))
 
 
 @pytest.mark.skipif(

@@ -75,8 +75,38 @@ def test_tags_that_break_the_scheme_are_named():
     for sentence in ([0, 2, 0, 0], [2, 0, 0, 0]):
         bad = good.copy()
         bad[0] = sentence
-        with pytest.raises(ValueError, match="break the CRF's `scheme`"):
+        with pytest.raises(
+            ValueError, match="`scheme`, or its inputs are -inf"
+        ):
             CRFLoss()(bad, scores)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_nan_gives_its_sentence_a_nan_loss(compiled):
+    loss = CRFLoss(reduction="none")
+    if compiled:
+        # TensorFlow's optimizer turns a comparison round, NaN or not.
+        if keras.backend.backend() != "tensorflow":
+            pytest.skip("It is about TensorFlow.")
+        import tensorflow as tf
+
+        loss = tf.function(loss)
+    potentials = CHAIN.potentials.copy()
+    potentials[0, 1, 2] = np.nan
+    potentials[1, 3] = np.nan  # padding
+    scores = scores_of(CHAIN._replace(potentials=potentials))
+    losses = value(loss(CHAIN.tags, scores))
+    expected = value(loss(CHAIN.tags, scores_of()))
+    assert np.isnan(losses[0])
+    np.testing.assert_array_equal(losses[1:], expected[1:])
+
+
+def test_tags_that_the_inputs_forbid_are_named():
+    potentials = CHAIN.potentials.copy()
+    potentials[0, 1, CHAIN.tags[0, 1]] = -np.inf
+    scores = scores_of(CHAIN._replace(potentials=potentials))
+    with pytest.raises(ValueError, match="its inputs are -inf"):
+        CRFLoss()(CHAIN.tags, scores)
 
 
 def test_bad_shapes_are_named():
@@ -99,7 +129,7 @@ def test_bad_tags_are_named_in_a_graph():
 
     compiled = tf.function(CRFLoss())
     scores = scores_of(tag_names=BIO, scheme="BIO")
-    for tag, message in ((3, "from 0 to 2"), (2, "`scheme`, which gives")):
+    for tag, message in ((3, "from 0 to 2"), (2, "`scheme`, or its inputs")):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             compiled(np.full((4, 4), tag), scores)
     assert np.isfinite(compiled(np.zeros((4, 4), "int32"), scores))

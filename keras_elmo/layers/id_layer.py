@@ -1,0 +1,21 @@
+from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.ops.as_ids import as_ids
+
+
+class IdLayer(FreezableLayer):
+    """A layer of ids, which takes whole numbers of any type that holds them.
+
+    Subclasses have `num_ids`; their ids lie from 0 to `num_ids - 1`.
+    """
+
+    @property
+    def num_ids(self):
+        """Integer, or `None` if the inputs are taken as they are."""
+        raise NotImplementedError
+
+    def __call__(self, inputs, *args, **kwargs):
+        # Before Keras casts floats to the compute dtype: bfloat16 makes 256 of
+        # 257.
+        if self.num_ids is not None:
+            inputs = as_ids(inputs, self.num_ids, self.name)
+        return super().__call__(inputs, *args, **kwargs)

@@ -1,0 +1,17 @@
+from keras import ops
+
+
+def at_least_one(x, axis=0):
+    """`x`, with one slice of zeros if it has none along `axis`.
+
+    Not every operation takes tensors of no elements.
+    """
+    size = ops.shape(x)[axis]
+    if isinstance(size, int):
+        missing = int(size == 0)
+        if not missing:
+            return x
+    else:
+        missing = ops.cast(ops.equal(size, 0), "int32")
+    widths = [(0, missing if i == axis else 0) for i in range(len(x.shape))]
+    return ops.pad(x, widths)

@@ -1,0 +1,128 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from small_models import make_elmo
+
+from keras_elmo import TokenEmbedding
+from keras_elmo import batch_to_ids
+
+# Between them ids from 257 on, which half precision rounds.
+IDS = batch_to_ids([["<S>", "a", "</S>"], ["é"]], 12)
+on_tensorflow = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="It is about TensorFlow."
+)
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    return make_elmo(dtype="mixed_bfloat16")
+
+
+def numpy(x):
+    return ops.convert_to_numpy(ops.cast(x, "float32"))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int16", "uint16", "uint32", "float32", "float64"]
+)
+def test_whole_numbers_of_types_that_hold_all_ids_are_cast(elmo, dtype):
+    expected = elmo(IDS)
+    for ids in (IDS.astype(dtype), ops.convert_to_tensor(IDS.astype(dtype))):
+        output = elmo(ids)
+        np.testing.assert_array_equal(numpy(output), numpy(expected))
+        np.testing.assert_array_equal(
+            numpy(output._keras_mask), numpy(expected._keras_mask)
+        )
+        np.testing.assert_array_equal(
+            numpy(elmo.all_layers(ids)), numpy(elmo.all_layers(IDS))
+        )
+
+
+def test_a_small_vocabulary_fits_into_a_small_type():
+    layer = TokenEmbedding(255, 4)
+    ids = np.array([[0, 128, 255]])
+    np.testing.assert_array_equal(
+        numpy(layer(ids.astype("uint8"))), numpy(layer(ids))
+    )
+    with pytest.raises(ValueError, match=r"int32.*dtype=uint8"):
+        TokenEmbedding(256, 4)(ids.astype("uint8"))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision_is_refused(elmo, dtype):
+    for layer in (elmo, elmo.token_encoder, TokenEmbedding(3, 4)):
+        with pytest.raises(
+            ValueError, match=rf'keras.Input\(.*"int32".*dtype={dtype}'
+        ):
+            layer(ops.cast(ops.zeros((1, 2, 12)), dtype))
+
+
+def test_fractions_are_refused(elmo):
+    for bad in (0.5, float("nan")):
+        for layer in (elmo, elmo.token_encoder):
+            with pytest.raises(
+                ValueError, match=r'keras.Input\(.*"int32".*fractions'
+            ):
+                layer(IDS + np.float32(bad))
+
+
+@on_tensorflow
+def test_fractions_are_refused_in_a_graph():
+    import tensorflow as tf
+
+    layer = TokenEmbedding(300, 4)
+    compiled = tf.function(layer)
+    np.testing.assert_array_equal(compiled(IDS.astype("float32")), layer(IDS))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="fractions"):
+        compiled(IDS + np.float32(0.5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8"])
+def test_symbolic_inputs_of_any_dtype_pass(elmo, dtype):
+    output = elmo(keras.Input((None, 12), dtype=dtype))
+    assert output.shape == (None, None, 12) and output.dtype == "bfloat16"
+
+
+def test_a_model_of_floats_keeps_ids_whole(elmo):
+    inputs = keras.Input((None, 12), dtype="float32")
+    model = keras.Model(inputs, elmo(inputs))
+    np.testing.assert_array_equal(numpy(model(IDS)), numpy(elmo(IDS)))
+
+
+def test_lists_of_ids(elmo):
+    np.testing.assert_array_equal(numpy(elmo(IDS.tolist())), numpy(elmo(IDS)))
+
+
+@on_tensorflow
+def test_ragged_sentences_are_padded(elmo):
+    import tensorflow as tf
+
+    ragged = tf.RaggedTensor.from_tensor(IDS, lengths=[3, 1])
+    np.testing.assert_array_equal(numpy(elmo(ragged)), numpy(elmo(IDS)))
+
+
+@pytest.mark.parametrize(
+    ("words", "received"),
+    [
+        ([["a", "b"]], "strings"),
+        (np.array([["a", "b"]]), "strings"),
+        (np.array([[b"a", b"b"]]), "strings"),
+        ([["a", "b"], ["c"]], "lists of unequal lengths"),
+        ([IDS[0].tolist(), IDS[1, :1].tolist()], "lists of unequal lengths"),
+        (None, "neither a tensor nor an array"),
+    ],
+)
+def test_words_are_sent_to_batch_to_ids(elmo, words, received):
+    for function in (elmo, elmo.all_layers, elmo.token_encoder):
+        with pytest.raises(ValueError, match=f"batch_to_ids.*: {received}"):
+            function(words)
+
+
+@on_tensorflow
+def test_tensors_of_words_are_sent_to_batch_to_ids(elmo):
+    import tensorflow as tf
+
+    for words in (tf.constant([["a"]]), tf.ragged.constant([["a"], []])):
+        with pytest.raises(ValueError, match=r"batch_to_ids.*strings"):
+            elmo(words)
