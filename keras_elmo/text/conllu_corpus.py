@@ -1,5 +1,10 @@
 """CoNLL-U: the tokens of sentences that are annotated."""
 
+import re
+
+# Of a word, a multiword token or an empty node.
+_ID = re.compile("[0-9]{1,18}([-.][0-9]{1,18})?")
+
 
 def import_conllu():
     """Returns the package `conllu`, which may not be installed."""
@@ -56,10 +61,24 @@ def read_conllu(lines, path, conllu):
 
 
 def _parse(file, conllu):
-    for sentence in conllu.parse_incr(file, fields=("id", "form")):
-        # The ids of ranges and empty nodes are tuples.
-        words = [t for t in sentence if not isinstance(t["id"], tuple)]
-        yield [word["form"] for word in words]
+    def is_word(fields, column):
+        word_id = fields[column]
+        # The package takes "_" and "" for ids, and breaks at long numbers.
+        if not _ID.fullmatch(word_id):
+            raise conllu.exceptions.ParseException("The ID is none of CoNLL-U.")
+        first, _, last = word_id.partition("-")
+        if last and int(last) < int(first):
+            raise conllu.exceptions.ParseException("The range ends too early.")
+        return word_id.isdigit()
+
+    def form(fields, column):
+        if not fields[column]:
+            raise conllu.exceptions.ParseException("The FORM is empty.")
+        return fields[column]
+
+    parsers = {"id": is_word, "form": form}
+    for sentence in conllu.parse_incr(file, ("id", "form"), parsers):
+        yield [token["form"] for token in sentence if token["id"]]
 
 
 def _is_bad(line, conllu):

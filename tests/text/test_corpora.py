@@ -131,7 +131,12 @@ def test_conllu_of_a_treebank(shared):
 
 
 @pytest.mark.parametrize(
-    "bad", ["no tabs", "x\tform\t_", "2-1\tform\t_", "1..2\tform"]
+    "bad",
+    [
+        *("no tabs", "x\tform\t_", "2-1\tform\t_", "1..2\tform"),
+        *("_\tform\t_", "1\t\t_", "1-2-3\tform\t_", "\u0661\tform\t_"),
+        f"{'9' * 5000}\tform\t_",
+    ],
 )
 def test_a_bad_line_of_conllu_is_told(tmp_path, bad):
     lines = CONLLU.splitlines()
