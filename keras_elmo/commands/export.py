@@ -91,3 +91,7 @@ def _load(model, weights, dtype):
             "of your own, call `keras_elmo.export_saved_model` where they are "
             f"imported. Received: '{model}'. {error}"
         ) from error
+    except Exception as error:  # Keras raises errors of every kind.
+        raise ValueError(
+            f"MODEL cannot be loaded: '{model}'. The error was: {error}"
+        ) from error

@@ -1,8 +1,10 @@
+import json
 import os
 import pathlib
 import re
 import shlex
 import shutil
+import zipfile
 
 import keras
 import numpy as np
@@ -200,6 +202,25 @@ class Foreign(keras.layers.Layer):
         return x
 
 
+def write_damaged(source, path):
+    """Copies a model whose dtype is a function: Keras gives AttributeError."""
+    function = {
+        "module": "os",
+        "class_name": "function",
+        "config": "system",
+        "registered_name": "function",
+    }
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "config.json":
+                config = json.loads(content)
+                for layer in config["config"]["layers"]:
+                    layer["config"]["dtype"] = function
+                content = json.dumps(config)
+            new.writestr(name, content)
+
+
 def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
     ids = keras.Input((None, 12), dtype="int32")
     keras.Model(ids, Foreign()(ids)).save("foreign.keras")
@@ -208,11 +229,13 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
     pathlib.Path("gap.txt").write_text("O\n\nA\n")
     pathlib.Path("empty.txt").write_text("")
     pathlib.Path("broken.keras").write_text("none")
+    write_damaged("tagger.keras", "damaged.keras")
     labels = ["--labels", "tags=tags.txt"]
     for arguments, told in [
         (["none"], "There is no preset of that name, nor a directory or .zip."),
         (["none.keras"], "File not found: filepath=none.keras"),
         (["broken.keras"], "broken.keras"),
+        (["damaged.keras"], "cannot be loaded: 'damaged.keras'"),
         (["foreign.keras"], "must be made of layers of Keras and keras_elmo"),
         (["strings.keras"], "The model must have one input, character ids"),
         (["model/options.json"], "Without `weights_file`"),
