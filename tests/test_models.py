@@ -1,20 +1,15 @@
 """The layer inside the models that people write."""
 
 import pickle
-import re
-import shutil
 import threading
 
-import h5py
 import keras
 import numpy as np
 import pytest
-from conftest import ROOT
 from keras import ops
 from layer_checks import run_saved_model
 from small_models import make_elmo
 
-import keras_elmo
 from keras_elmo import ScalarMix
 from keras_elmo import batch_to_ids
 
@@ -282,55 +277,3 @@ def test_export_is_noticed_by_the_name_that_keras_gives_it():
 
     assert keras.Model.export.__module__.startswith("keras.src.")
     assert __import__(EXPORT_MODULE.rstrip("."), fromlist=["x"])
-
-
-@pytest.fixture
-def snippets(tmp_path, monkeypatch):
-    """The README's Python, each block a string, where its files are."""
-    monkeypatch.chdir(tmp_path)
-    keras_elmo.save_bilm_weights(
-        make_elmo({"max_characters_per_token": 50}),
-        "options.json",
-        "weights.hdf5",
-    )
-    (tmp_path / "corpus.txt").write_text("First sentence .\nAnother .\n")
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-
-
-def test_the_readme_on_the_layer(snippets):
-    names = {}
-    exec(snippets[0], names)
-    assert names["vectors"].shape == (2, 3, 256)
-    assert np.all(names["vectors"][1, 2] == 0)
-    assert names["model"].output_shape == (None, None, 5)
-    model = names["model"]
-    model.compile("adam", "sparse_categorical_crossentropy")
-    model.fit(names["ids"], np.zeros((2, 3), "int32"), verbose=0)
-
-
-def test_the_readme_on_the_embedder(snippets, capsys):
-    assert len(snippets) == 4
-    names = {}
-    exec("\n".join(["import keras_elmo", snippets[1]]), names)
-    assert capsys.readouterr().out == "(3, 2, 12)\n(3, 1, 12)\n"
-    assert names["vectors"].shape == (2, 3, 2, 12)
-    assert names["means"][0].shape == (3, 12)
-    with h5py.File("corpus.hdf5") as file:
-        assert file["0"].shape == (3, 12) and file["1"].shape == (2, 12)
-
-
-def test_the_readme_on_other_languages(snippets, shared):
-    stored = shared / "reference/elmo_for_many_langs/char_only"
-    shutil.make_archive("178", "zip", stored)
-    names = {}
-    exec("\n".join(["import keras_elmo", snippets[3]]), names)
-    assert names["vectors"].shape == (1, 3, 32)
-
-
-def test_the_readme_on_serving(snippets):
-    names = {}
-    exec("\n".join(["import keras_elmo", snippets[2]]), names)
-    assert names["folder"] == "served/elmo/1"
-    assert names["vectors"].shape == (2, 3, 256)
-    assert np.all(names["vectors"][1, 2] == 0)
