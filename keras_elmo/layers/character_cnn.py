@@ -4,7 +4,6 @@ from keras import ops
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.id_layer import IdLayer
-from keras_elmo.ops.fast_paths import choose
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length
@@ -143,11 +142,7 @@ class CharacterCNN(IdLayer):
             for weights in (self.conv_kernels, self.conv_biases)
         )
         # Of the windows that lie in the constant end, one is enough.
-        x = choose(
-            length + widest <= self.max_characters_per_token,
-            lambda: convolve_and_pool(x, kernels, length + 1),
-            lambda: convolve_and_pool(x, kernels),
-        )
+        x = convolve_and_pool(x, kernels, length + 1)
         return self.activation(x + ops.concatenate(biases))
 
     def _read(self, weight):
@@ -214,18 +209,19 @@ def convolve_and_pool(x, kernels, positions=None):
     """
     # With so few channels, a product of all windows is faster than `ops.conv`,
     # and its gradient far more so.
-    if positions is not None:
-        widest = max(kernel.shape[0] for kernel in kernels)
-        shared = _shifted(x, widest, positions)
+    chars, dim = ops.shape(x)[1], x.shape[-1]
+    positions = chars if positions is None else positions
+    widest = max(kernel.shape[0] for kernel in kernels)
+    # The first, second, ... element of each window.
+    elements = [x[:, i : i + positions] for i in range(widest)]
     pooled = []
     for kernel in kernels:
-        width, dim, number = kernel.shape
-        if positions is None:
-            count = ops.shape(x)[1] - width + 1
-            shifted = _shifted(x, width, count)
-        else:
-            count, shifted = positions, shared[:width]
-        windows = ops.concatenate(shifted, axis=-1)
+        width, _, number = kernel.shape
+        count = _smaller(positions, chars - width + 1)
+        windows = ops.concatenate(
+            [element[:, :count] for element in elements[:width]], axis=-1
+        )
+        windows = ops.reshape(windows, (-1, width * dim))
         kernel = ops.reshape(kernel, (width * dim, number))
         convolved = ops.matmul(windows, kernel)  # (words * count, number)
         convolved = ops.reshape(convolved, (-1, count, number))
@@ -233,10 +229,7 @@ def convolve_and_pool(x, kernels, positions=None):
     return ops.concatenate(pooled, axis=-1)
 
 
-def _shifted(x, width, count):
-    """The first, second, ... `width`-th element of `count` windows.
-
-    A list of tensors `(words * count, dim)`.
-    """
-    dim = x.shape[-1]
-    return [ops.reshape(x[:, i : i + count], (-1, dim)) for i in range(width)]
+def _smaller(a, b):
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    return ops.minimum(a, b)

@@ -126,15 +126,6 @@ def varying_length(rows):
     return tf.maximum(tf.reduce_max(_varying_lengths(rows)), 0)
 
 
-def choose(condition, if_true, if_false):
-    """Calls one of two functions, by a boolean or a boolean tensor."""
-    if isinstance(condition, bool):
-        return if_true() if condition else if_false()
-    import tensorflow as tf
-
-    return tf.cond(condition, if_true, if_false)
-
-
 def _varying_lengths(rows):
     """Length of each row without the end in which it no longer changes."""
     import tensorflow as tf
