@@ -20,7 +20,6 @@ from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.many_langs_variables import assign_many_langs_weights
-from keras_elmo.ops.as_ids import as_ids
 from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
@@ -450,9 +449,7 @@ class ElmoLayer(IdLayer):
                 "return_all_layers=True)(inputs)`. "
                 f"Received: inputs={inputs}"
             )
-        if self.num_ids is not None:
-            inputs = as_ids(inputs, self.num_ids, self.name)
-        inputs = ops.convert_to_tensor(inputs)
+        inputs = ops.convert_to_tensor(self.as_ids(inputs))
         if not self.built:
             self.build(tuple(inputs.shape))
         layers = self._unpack_layers(*self._run_bilm(inputs, mask))

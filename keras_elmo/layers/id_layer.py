@@ -16,6 +16,10 @@ class IdLayer(FreezableLayer):
     def __call__(self, inputs, *args, **kwargs):
         # Before Keras casts floats to the compute dtype: bfloat16 makes 256 of
         # 257.
-        if self.num_ids is not None:
-            inputs = as_ids(inputs, self.num_ids, self.name)
-        return super().__call__(inputs, *args, **kwargs)
+        return super().__call__(self.as_ids(inputs), *args, **kwargs)
+
+    def as_ids(self, inputs):
+        """Returns `inputs` as int32 or int64, or raises `ValueError`."""
+        if self.num_ids is None:
+            return inputs
+        return as_ids(inputs, self.num_ids, self.name)
