@@ -6,14 +6,13 @@ from keras_elmo.lazy_names import lazy_names as _lazy_names
 from keras_elmo.registration import register_classes as _register_classes
 
 if typing.TYPE_CHECKING:
-    from keras_elmo.bilm_variables import load_bilm_weights
-    from keras_elmo.bilm_variables import save_bilm_weights
+    from keras_elmo.crf import CRF
+    from keras_elmo.crf import CRFAccuracy
+    from keras_elmo.crf import CRFDecoder
+    from keras_elmo.crf import CRFLoss
     from keras_elmo.embedding import ElmoEmbedder
-    from keras_elmo.formats import PRESETS
-    from keras_elmo.layers import CRF
     from keras_elmo.layers import BiLMEncoder
     from keras_elmo.layers import CharCNNEmbedding
-    from keras_elmo.layers import CRFDecoder
     from keras_elmo.layers import ElmoLayer
     from keras_elmo.layers import Highway
     from keras_elmo.layers import KnownWordEmbedding
@@ -22,8 +21,10 @@ if typing.TYPE_CHECKING:
     from keras_elmo.layers import ProjectedLSTMCell
     from keras_elmo.layers import ScalarMix
     from keras_elmo.layers import TokenEmbedding
-    from keras_elmo.losses import CRFLoss
-    from keras_elmo.metrics import CRFAccuracy
+    from keras_elmo.models.bilm_variables import load_bilm_weights
+    from keras_elmo.models.bilm_variables import save_bilm_weights
+    from keras_elmo.models.presets import PRESETS
+    from keras_elmo.models.token_embeddings import dump_token_embeddings
     from keras_elmo.ops.fast_paths import set_fast_paths
     from keras_elmo.pretraining.bidirectional_language_model import (
         BidirectionalLanguageModel,
@@ -36,7 +37,6 @@ if typing.TYPE_CHECKING:
     from keras_elmo.text import batch_to_ids
     from keras_elmo.text import find_cropped_words
     from keras_elmo.text import read_word_vectors
-    from keras_elmo.token_embeddings import dump_token_embeddings
 
 __version__ = "0.1.0"
 
@@ -73,14 +73,15 @@ __all__ = [
 ]
 
 _MODULES = {
-    "keras_elmo.bilm_variables": ("load_bilm_weights", "save_bilm_weights"),
+    "keras_elmo.models.bilm_variables": (
+        "load_bilm_weights",
+        "save_bilm_weights",
+    ),
     "keras_elmo.embedding": ("ElmoEmbedder",),
-    "keras_elmo.formats": ("PRESETS",),
+    "keras_elmo.models.presets": ("PRESETS",),
     "keras_elmo.layers": (
-        "CRF",
         "BiLMEncoder",
         "CharCNNEmbedding",
-        "CRFDecoder",
         "ElmoLayer",
         "Highway",
         "KnownWordEmbedding",
@@ -90,8 +91,7 @@ _MODULES = {
         "ScalarMix",
         "TokenEmbedding",
     ),
-    "keras_elmo.losses": ("CRFLoss",),
-    "keras_elmo.metrics": ("CRFAccuracy",),
+    "keras_elmo.crf": ("CRF", "CRFAccuracy", "CRFDecoder", "CRFLoss"),
     "keras_elmo.ops.fast_paths": ("set_fast_paths",),
     "keras_elmo.pretraining.bidirectional_language_model": (
         "BidirectionalLanguageModel",
@@ -106,7 +106,7 @@ _MODULES = {
         "find_cropped_words",
         "read_word_vectors",
     ),
-    "keras_elmo.token_embeddings": ("dump_token_embeddings",),
+    "keras_elmo.models.token_embeddings": ("dump_token_embeddings",),
 }
 
 __getattr__, __dir__ = _lazy_names(__name__, _MODULES)

@@ -7,7 +7,7 @@ from keras import ops
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
-from keras_elmo.bilm_variables import bilm_table
+from keras_elmo.models.bilm_variables import bilm_table
 
 CNN = {
     "projection_dim": 6,

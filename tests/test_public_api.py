@@ -15,8 +15,6 @@ import keras_elmo
 import keras_elmo.embedding
 import keras_elmo.formats
 import keras_elmo.layers
-import keras_elmo.losses
-import keras_elmo.metrics
 import keras_elmo.serving
 import keras_elmo.text
 
@@ -33,10 +31,8 @@ DOCUMENTED = [
     [
         keras_elmo,
         keras_elmo.embedding,
-        keras_elmo.formats,
         keras_elmo.layers,
-        keras_elmo.losses,
-        keras_elmo.metrics,
+        keras_elmo.crf,
         keras_elmo.serving,
         keras_elmo.text,
     ],

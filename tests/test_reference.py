@@ -11,7 +11,7 @@ from keras import ops
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo import dump_token_embeddings
-from keras_elmo.bilm_variables import bilm_table
+from keras_elmo.models.bilm_variables import bilm_table
 
 SENTENCE_FILES = {
     "bilm_tf": "lm_embeddings_sentences.json",

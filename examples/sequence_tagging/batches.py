@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.files.atomic import write_atomically
 
 # Sentences are sorted by length within this many batches.
 _POOL = 50

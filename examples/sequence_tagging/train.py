@@ -42,7 +42,7 @@ from training import train
 
 import keras_elmo
 from keras_elmo.commands.status_line import StatusLine
-from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.files.atomic import write_atomically
 
 # So many that a tagger of names finds some of them.
 QUICK_SENTENCES, QUICK_EPOCHS, QUICK_RATE = 300, 15, 0.005

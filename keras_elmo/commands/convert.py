@@ -4,15 +4,21 @@ import json
 import os
 import shutil
 
-from keras_elmo import formats
-from keras_elmo.bilm_variables import bilm_table
-from keras_elmo.formats.atomic import write_folder_atomically
+from keras_elmo.files.atomic import write_folder_atomically
+from keras_elmo.formats.bilm_arrays import write_arrays
+from keras_elmo.formats.bilm_options import make_options
+from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.formats.many_langs import is_many_langs
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.initializers import leave_out_random_values
+from keras_elmo.models.bilm_variables import bilm_table
+from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.language_models import write_softmax
+from keras_elmo.models.preset_folders import PRESET_FILES
+from keras_elmo.models.token_embeddings import dump_token_embeddings
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.text.corpora import open_unpacked
 from keras_elmo.text.vocabulary import vocabulary_words
-from keras_elmo.token_embeddings import dump_token_embeddings
 
 _OPTIONS, _WEIGHTS = "options.json", "weights.hdf5"
 _SOFTMAX, _VOCABULARY = "softmax.hdf5", "vocab.txt"
@@ -24,14 +30,14 @@ def run(arguments):
     """Runs `keras-elmo convert`."""
     folder = arguments.folder
     replaces = os.path.isdir(folder) and bool(os.listdir(folder))
-    is_many_langs = formats.is_many_langs(arguments.model)
-    names = formats.PRESET_FILES if is_many_langs else _BILM_FILES
+    from_many_langs = is_many_langs(arguments.model)
+    names = PRESET_FILES if from_many_langs else _BILM_FILES
     if replaces:
         _check_replaceable(folder, arguments.overwrite, names)
-    if is_many_langs:
+    if from_many_langs:
         _write_preset(folder, arguments, replaces)
         return
-    with formats.open_language_model(arguments.model) as files:
+    with open_language_model(arguments.model) as files:
 
         def write(path):
             _write_files(path, files, arguments.dtype)
@@ -51,7 +57,7 @@ def _write_preset(folder, arguments, replaces):
         )
     elmo = ElmoLayer.from_many_langs(arguments.model)
     write_folder_atomically(folder, elmo.save_to_preset, overwrite=replaces)
-    _print_files(folder, formats.PRESET_FILES)
+    _print_files(folder, PRESET_FILES)
     print(f'To use it: keras_elmo.ElmoLayer.from_preset("{folder}")')
 
 
@@ -70,22 +76,22 @@ def _check_replaceable(folder, overwrite, names):
 
 
 def _write_files(folder, files, dtype):
-    parsed = formats.parse_language_model_options(files.options)
+    parsed = parse_language_model_options(files.options)
     with leave_out_random_values():
         # Of its shapes alone; those of characters know no vocabulary.
         size = parsed.vocabulary_size if parsed.is_word_input else 1
         model = make_language_model(files.options, size)
-    options = formats.make_options(
+    options = make_options(
         model.token_encoder.get_config(), model.encoder.get_config()
     )
     path = os.path.join(folder, _OPTIONS)
     with open(path, "w", encoding="utf-8") as file:
         json.dump({**files.options, **options}, file, indent=2)
     arrays = files.read_weights({k: shape for k, shape, _ in bilm_table(model)})
-    formats.write_arrays(os.path.join(folder, _WEIGHTS), arrays, dtype)
+    write_arrays(os.path.join(folder, _WEIGHTS), arrays, dtype)
     softmax = files.read_softmax(None, parsed.encoder["projection_dim"])
     if softmax is not None:
-        formats.write_softmax(os.path.join(folder, _SOFTMAX), *softmax, dtype)
+        write_softmax(os.path.join(folder, _SOFTMAX), *softmax, dtype)
     if files.vocabulary is not None:
         path = os.path.join(folder, _VOCABULARY)
         with open_unpacked(files.vocabulary) as source, open(path, "wb") as to:

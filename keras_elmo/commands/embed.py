@@ -2,13 +2,15 @@ import contextlib
 import itertools
 import os
 
-from keras_elmo import formats
-from keras_elmo.commands.embed_models import find_model
 from keras_elmo.commands.progress import CorpusProgress
 from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.embedding.corpus_job import embed_corpus
-from keras_elmo.formats.embedding_files import guess_layout
-from keras_elmo.formats.fingerprint import file_digest
+from keras_elmo.embedding.embedding_files import guess_layout
+from keras_elmo.files.fetch import fetch
+from keras_elmo.models.find_model import find_model
+from keras_elmo.models.fingerprint import file_digest
+from keras_elmo.models.presets import PRESETS
+from keras_elmo.models.presets import download_preset
 from keras_elmo.text.corpora import guess_format
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.cropped_words import CroppedWords
@@ -51,9 +53,9 @@ def _model_files(arguments):
     """Returns the path of the model, or those of its two files."""
     both = arguments.options and arguments.weights
     if arguments.model and not (arguments.options or arguments.weights):
-        path = formats.fetch(arguments.model, "--model")
-        if arguments.model in formats.PRESETS or not os.path.exists(path):
-            return formats.download_preset(arguments.model)
+        path = fetch(arguments.model, "--model")
+        if arguments.model in PRESETS or not os.path.exists(path):
+            return download_preset(arguments.model)
         return (path,)
     if arguments.model or not both:
         raise ValueError("Pass --model, or --options and --weights together.")
@@ -68,7 +70,7 @@ def _words(arguments):
     }
     words = {name: path for name, path in words.items() if path}
     if "token_embeddings" in words:  # They may be a URL.
-        words["token_embeddings"] = formats.fetch(
+        words["token_embeddings"] = fetch(
             words["token_embeddings"], "token_embeddings"
         )
     return words

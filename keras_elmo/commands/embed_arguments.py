@@ -3,7 +3,7 @@ import argparse
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import VECTOR_DTYPES
-from keras_elmo.formats import PRESETS
+from keras_elmo.models.presets import PRESETS
 
 _DESCRIPTION = """\
 Embeds a corpus: an array of ELMo vectors for each sentence, in one file.

@@ -5,9 +5,9 @@ import zipfile
 
 import keras
 
-from keras_elmo import formats
 from keras_elmo.commands.export_summary import print_summary
 from keras_elmo.formats.keras_files import check_keras_file
+from keras_elmo.formats.many_langs import is_many_langs
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.serving import export_saved_model
 from keras_elmo.serving.version_folders import version_folder
@@ -70,7 +70,7 @@ def _read_labels(pairs):
 def _load(model, weights, dtype):
     options = {"dtype": dtype} if dtype else {}
     if not model.endswith(".keras"):
-        if not weights and formats.is_many_langs(model):
+        if not weights and is_many_langs(model):
             return ElmoLayer.from_many_langs(model, **options)
         if weights or os.path.isfile(model):
             return ElmoLayer.from_bilm(model, weights, **options)

@@ -2,7 +2,7 @@ import argparse
 
 from keras_elmo.choices import SIGNATURES
 from keras_elmo.commands.argument_types import positive_integer
-from keras_elmo.formats import PRESETS
+from keras_elmo.models.presets import PRESETS
 from keras_elmo.pretraining.settings import DTYPES
 
 _DESCRIPTION = """\

@@ -5,7 +5,7 @@ import json
 
 from keras_elmo.commands.inspect_vectors import compare
 from keras_elmo.commands.inspect_vectors import write
-from keras_elmo.formats.inspection import inspect_path
+from keras_elmo.inspection import inspect_path
 
 
 def run(arguments):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.formats.embedding_files import read_npz
-from keras_elmo.formats.embedding_files import write_embeddings
+from keras_elmo.embedding.embedding_files import read_npz
+from keras_elmo.embedding.embedding_files import write_embeddings
 
 TOLERANCE = 1e-4
 

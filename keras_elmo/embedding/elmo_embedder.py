@@ -8,11 +8,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.embedding.embedding_files import guess_layout
+from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.pairing import pair
 from keras_elmo.embedding.token_cache import TokenCache
-from keras_elmo.formats.embedding_files import guess_layout
-from keras_elmo.formats.embedding_files import write_embeddings
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.ops.fast_paths import CompiledWhenEager

@@ -5,11 +5,11 @@ import json
 import os
 import re
 
-from keras_elmo.formats.atomic import replace_file
-from keras_elmo.formats.atomic import replaceable_file
-from keras_elmo.formats.atomic import write_atomically
-from keras_elmo.formats.disk_room import room_told
-from keras_elmo.formats.file_lock import file_lock
+from keras_elmo.files.atomic import replace_file
+from keras_elmo.files.atomic import replaceable_file
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.disk_room import room_told
+from keras_elmo.files.file_lock import file_lock
 
 _VERSION = 1
 # Nothing else in the folder is ever touched.

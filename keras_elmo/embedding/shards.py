@@ -7,9 +7,9 @@ import json
 import os
 import zipfile
 
-from keras_elmo.formats.atomic import write_atomically
-from keras_elmo.formats.embedding_files import read_npz
-from keras_elmo.formats.embedding_files import write_npz
+from keras_elmo.embedding.embedding_files import read_npz
+from keras_elmo.embedding.embedding_files import write_npz
+from keras_elmo.files.atomic import write_atomically
 
 
 class InputRecord:

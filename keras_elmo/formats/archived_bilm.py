@@ -2,8 +2,8 @@
 
 import posixpath
 
-from keras_elmo.formats.archives import extract_members
-from keras_elmo.formats.archives import member_names
+from keras_elmo.files.archives import extract_members
+from keras_elmo.files.archives import member_names
 from keras_elmo.formats.bilm_arrays import most_of_arrays
 from keras_elmo.formats.bilm_files import MOST_OF_OPTIONS
 from keras_elmo.formats.bilm_files import VOCABULARIES

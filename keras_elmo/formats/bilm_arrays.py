@@ -6,13 +6,13 @@ import re
 
 import numpy as np
 
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.hdf5_files import create_hdf5
+from keras_elmo.files.hdf5_files import open_hdf5
+from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.formats.array_checks import WrongArrays
 from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
-from keras_elmo.formats.atomic import write_atomically
-from keras_elmo.formats.hdf5_files import create_hdf5
-from keras_elmo.formats.hdf5_files import open_hdf5
-from keras_elmo.formats.untrusted_files import UntrustedFile
 
 
 def read_arrays(file, shapes, label=None, unread=()):

@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import hashlib
 import io
 import json
 import os
@@ -12,17 +11,15 @@ import zlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from keras_elmo.formats.archives import member_names
-from keras_elmo.formats.archives import open_archive
-from keras_elmo.formats.archives import read_member
+from keras_elmo.files.archives import member_names
+from keras_elmo.files.archives import open_archive
+from keras_elmo.files.archives import read_member
+from keras_elmo.files.fetch import fetch
+from keras_elmo.files.untrusted_files import UntrustedFile
+from keras_elmo.files.untrusted_files import bounded_lines
+from keras_elmo.files.untrusted_files import read_regular
 from keras_elmo.formats.bilm_arrays import most_of_arrays
 from keras_elmo.formats.bilm_arrays import read_arrays
-from keras_elmo.formats.downloads import download
-from keras_elmo.formats.hub import PREFIX
-from keras_elmo.formats.hub import download_from_hub
-from keras_elmo.formats.untrusted_files import UntrustedFile
-from keras_elmo.formats.untrusted_files import bounded_lines
-from keras_elmo.formats.untrusted_files import check_regular
 
 VOCABULARIES = ("vocab.txt", "vocab.txt.gz")
 _OPTIONS = "options.json"
@@ -118,24 +115,6 @@ def open_bilm(options, weights=None):
         )
 
 
-def fetch(path_or_url, argument):
-    """Returns the local path of a file or folder; a URL is downloaded once."""
-    if not isinstance(path_or_url, (str, os.PathLike)):
-        raise ValueError(
-            f"`{argument}` must be a path or a URL. "
-            f"Received: {path_or_url!r} (of type {type(path_or_url).__name__})"
-        )
-    path_or_url = os.fspath(path_or_url)
-    if path_or_url.startswith(PREFIX):
-        return download_from_hub(path_or_url)
-    if not path_or_url.startswith(("http://", "https://")):
-        return path_or_url
-    # Each URL has a folder of its own, as many models' files share a name.
-    digest = hashlib.sha256(path_or_url.encode()).hexdigest()[:16]
-    name = posixpath.basename(path_or_url.split("?")[0]) or "file"
-    return download(path_or_url, digest, name)
-
-
 def _from_paths(options, weights):
     for kind, path in (("options", options), ("weight", weights)):
         if not os.path.isfile(path):
@@ -203,13 +182,6 @@ def _unpacked(content, label, size):
 def read_options(path, label=None):
     """Returns the JSON of an options file; messages call it `label`."""
     return parse_json(read_regular(path), label or path)
-
-
-def read_regular(path):
-    """Returns the bytes of a file, which must not be a pipe or a device."""
-    check_regular(path)
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def is_training_without_model(names):

@@ -2,10 +2,10 @@
 
 import io
 
-from keras_elmo.formats.archives import member_names
-from keras_elmo.formats.archives import open_archive
-from keras_elmo.formats.archives import read_member
-from keras_elmo.formats.hdf5_files import open_hdf5
+from keras_elmo.files.archives import member_names
+from keras_elmo.files.archives import open_archive
+from keras_elmo.files.archives import read_member
+from keras_elmo.files.hdf5_files import open_hdf5
 
 
 def check_keras_file(path):

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
 
-from keras_elmo.formats.archives import member_names
-from keras_elmo.formats.archives import open_archive
-from keras_elmo.formats.archives import read_member
+from keras_elmo.files.archives import member_names
+from keras_elmo.files.archives import open_archive
+from keras_elmo.files.archives import read_member
+from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
-from keras_elmo.formats.bilm_files import fetch
 from keras_elmo.formats.bilm_files import parse_json
 from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.formats.option_section import MOST_CHARACTERS

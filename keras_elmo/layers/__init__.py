@@ -2,8 +2,6 @@
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.crf import CRF
-from keras_elmo.layers.crf_decoder import CRFDecoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
@@ -14,9 +12,7 @@ from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.token_embedding import TokenEmbedding
 
 __all__ = [
-    "CRF",
     "BiLMEncoder",
-    "CRFDecoder",
     "CharCNNEmbedding",
     "ElmoLayer",
     "Highway",

@@ -7,19 +7,25 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo import formats
+from keras_elmo.files.fetch import fetch
+from keras_elmo.formats.bilm_files import open_bilm
+from keras_elmo.formats.many_langs import is_many_langs
+from keras_elmo.formats.many_langs import open_many_langs
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
-from keras_elmo.layers.bilm_parts import BilmParts
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.elmo_presets import load_layer
-from keras_elmo.layers.elmo_presets import save_layer
 from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
-from keras_elmo.many_langs_variables import assign_many_langs_weights
+from keras_elmo.models.bilm_parts import BilmParts
+from keras_elmo.models.elmo_presets import load_layer
+from keras_elmo.models.elmo_presets import save_layer
+from keras_elmo.models.many_langs_variables import assign_many_langs_weights
+from keras_elmo.models.preset_folders import is_preset_folder
+from keras_elmo.models.presets import PRESETS
+from keras_elmo.models.presets import download_preset
 from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
@@ -240,7 +246,7 @@ class ElmoLayer(IdLayer):
 
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         """
-        with formats.open_bilm(options, weights_file) as files:
+        with open_bilm(options, weights_file) as files:
             parts = BilmParts(
                 files,
                 token_embeddings,
@@ -286,7 +292,7 @@ class ElmoLayer(IdLayer):
             FileNotFoundError: If a file is missing.
         """
         dtype = kwargs.get("dtype")
-        with formats.open_many_langs(directory) as files:
+        with open_many_langs(directory) as files:
             try:
                 token_encoder = LexiconEmbedding(
                     dtype=dtype, name="token_encoder", **files.token_encoder
@@ -340,14 +346,14 @@ class ElmoLayer(IdLayer):
         >>> elmo.save_to_preset("my_elmo")
         >>> elmo = ElmoLayer.from_preset("my_elmo", dropout=0.5)
         """
-        is_name = isinstance(preset, str) and preset in formats.PRESETS
+        is_name = isinstance(preset, str) and preset in PRESETS
         is_path = isinstance(preset, (str, os.PathLike))
-        path = formats.fetch(preset, "preset") if is_path else ""
+        path = fetch(preset, "preset") if is_path else ""
         if is_name or not os.path.exists(path):
-            return cls.from_bilm(*formats.download_preset(preset), **kwargs)
-        if formats.is_many_langs(path):
+            return cls.from_bilm(*download_preset(preset), **kwargs)
+        if is_many_langs(path):
             return cls.from_many_langs(path, **kwargs)
-        if formats.is_preset_folder(path):
+        if is_preset_folder(path):
             return load_layer(cls, path, **kwargs)
         return cls.from_bilm(path, **kwargs)
 

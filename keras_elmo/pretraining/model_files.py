@@ -7,17 +7,18 @@ from typing import NamedTuple
 
 from keras import ops
 
-from keras_elmo import formats
-from keras_elmo.bilm_variables import assign_bilm_weights
-from keras_elmo.bilm_variables import bilm_arrays
-from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.formats.bilm_arrays import write_arrays
+from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.language_models import open_language_model
-from keras_elmo.formats.language_models import write_softmax
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.token_embedding import TokenEmbedding
+from keras_elmo.models.bilm_variables import assign_bilm_weights
+from keras_elmo.models.bilm_variables import bilm_arrays
+from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.language_models import write_softmax
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
@@ -147,7 +148,7 @@ def save_language_model(
             them, and `vocab.txt`.
         dtype: `"float32"`, or `"float16"` for half the size.
     """
-    content = formats.make_options(
+    content = make_options(
         model.token_encoder.get_config(),
         model.encoder.get_config(),
         {
@@ -174,7 +175,7 @@ def save_language_model(
 
     vocabulary.write(at("vocab.txt"))
     write_atomically(at("options.json"), write_options)
-    formats.write_arrays(at("weights.hdf5"), weights, dtype)
+    write_arrays(at("weights.hdf5"), weights, dtype)
     write_softmax(at("softmax.hdf5"), kernel, bias, dtype)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 
-from keras_elmo.formats.fingerprint import file_digest
+from keras_elmo.models.fingerprint import file_digest
 
 _TO_BEGIN_ANEW = "To begin anew, choose another folder, or --restart."
 

@@ -7,9 +7,9 @@ import json
 import os
 import re
 
-from keras_elmo.formats.atomic import write_atomically
-from keras_elmo.formats.disk_room import room_told
-from keras_elmo.formats.file_lock import file_lock
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.disk_room import room_told
+from keras_elmo.files.file_lock import file_lock
 from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"

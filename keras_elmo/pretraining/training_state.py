@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
-from keras_elmo.formats.atomic import write_atomically
-from keras_elmo.formats.hdf5_files import create_hdf5
-from keras_elmo.formats.hdf5_files import open_hdf5
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.hdf5_files import create_hdf5
+from keras_elmo.files.hdf5_files import open_hdf5
 
 # What a new training is given afresh, as it may differ.
 _NOT_RESTORED = "learning_rate"

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import keras
 
 from keras_elmo.choices import SIGNATURES
-from keras_elmo.formats.atomic import FolderIsTaken
-from keras_elmo.formats.atomic import write_folder_atomically
+from keras_elmo.files.atomic import FolderIsTaken
+from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.known_rows import use_known_rows
 from keras_elmo.serving.elmo_outputs import ElmoOutputs

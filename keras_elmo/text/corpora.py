@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from keras_elmo.choices import CORPUS_FORMATS
-from keras_elmo.formats.untrusted_files import UntrustedFile
-from keras_elmo.formats.untrusted_files import bounded_lines
+from keras_elmo.files.untrusted_files import UntrustedFile
+from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.text.conllu_corpus import import_conllu
 from keras_elmo.text.conllu_corpus import read_conllu
 

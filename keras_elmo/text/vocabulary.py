@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from keras_elmo.formats.atomic import write_atomically
+from keras_elmo.files.atomic import write_atomically
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import listed_lines
 

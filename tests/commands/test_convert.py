@@ -10,7 +10,7 @@ import pytest
 import keras_elmo
 from keras_elmo.commands import convert as module
 from keras_elmo.commands.main import main
-from keras_elmo.formats import atomic
+from keras_elmo.files import atomic
 
 FILES = ["options.json", "softmax.hdf5", "vocab.txt", "weights.hdf5"]
 

@@ -19,11 +19,11 @@ import pytest
 from small_models import make_elmo
 
 import keras_elmo
-from keras_elmo.commands.embed_models import find_model
 from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import CorpusProgress
 from keras_elmo.embedding import ElmoEmbedder
-from keras_elmo.formats.fingerprint import bilm_fingerprint
+from keras_elmo.models.find_model import find_model
+from keras_elmo.models.fingerprint import bilm_fingerprint
 
 TEXT = "The cat sat .\n\n\u00c9t\u00e9  \u4e2d\u6587\u4e2d\u6587\nThe end\n"
 TOKENS = [line.split() for line in TEXT.splitlines()]

@@ -14,7 +14,7 @@ from embedding.small_corpus import num_sentences
 from embedding.small_corpus import run
 from embedding.small_corpus import shards
 
-from keras_elmo.formats.embedding_files import LAYOUTS
+from keras_elmo.embedding.embedding_files import LAYOUTS
 
 # Python 3.12 warns of forks beside threads; the child runs none of theirs.
 pytestmark = [

@@ -14,7 +14,7 @@ from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo import save_bilm_weights
 from keras_elmo.commands.main import main
-from keras_elmo.formats import open_bilm
+from keras_elmo.formats.bilm_files import open_bilm
 
 OPTIONS = {"lstm": {"dim": 16}}
 # Of a kind that downloads take; h5py is another test's.

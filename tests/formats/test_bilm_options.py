@@ -6,8 +6,8 @@ import pytest
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import TokenEmbedding
-from keras_elmo.formats import make_options
-from keras_elmo.formats import parse_language_model_options
+from keras_elmo.formats.bilm_options import make_options
+from keras_elmo.formats.bilm_options import parse_language_model_options
 
 OPTIONS = {
     "lstm": {

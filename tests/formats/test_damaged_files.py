@@ -26,15 +26,16 @@ from small_models import make_elmo
 
 import keras_elmo
 from keras_elmo import ElmoLayer
-from keras_elmo import formats
-from keras_elmo.bilm_variables import bilm_arrays
 from keras_elmo.commands.main import main
-from keras_elmo.formats import open_language_model
-from keras_elmo.formats import untrusted_files
+from keras_elmo.files import untrusted_files
 from keras_elmo.formats.archived_bilm import extract_model
-from keras_elmo.formats.inspection import inspect_path
+from keras_elmo.formats.bilm_arrays import read_arrays
+from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
 from keras_elmo.formats.torch_state_dicts import read_state_dict
+from keras_elmo.inspection import inspect_path
+from keras_elmo.models.bilm_variables import bilm_arrays
+from keras_elmo.models.language_models import open_language_model
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import vocabulary_words
 
@@ -80,9 +81,7 @@ def check_inspection(path):
 def test_weights(data, shapes, model, scratch):
     path = scratch / "damaged.hdf5"
     path.write_bytes(data.draw(damaged((model / "weights.hdf5").read_bytes())))
-    arrays = reads_or_says_why(
-        lambda: formats.read_arrays(path, shapes), str(path)
-    )
+    arrays = reads_or_says_why(lambda: read_arrays(path, shapes), str(path))
     if arrays is not None:
         assert {k: a.shape for k, a in arrays.items()} == shapes
         assert all(np.isfinite(a).all() for a in arrays.values())
@@ -139,7 +138,7 @@ def test_weights_made_to_do_harm(harm, shapes, model, scratch):
             del store[key]
             harm(store, key)
         with pytest.raises(ValueError, match="harmful"):
-            formats.read_arrays(path, shapes)
+            read_arrays(path, shapes)
         check_inspection(path)
 
 
@@ -330,7 +329,7 @@ def test_zip_of_far_more_than_its_size(model, scratch, monkeypatch):
 
 
 def _vocabulary_of_folder(path):
-    with formats.open_bilm(path) as files:
+    with open_bilm(path) as files:
         return files.read_vocabulary()
 
 

@@ -26,7 +26,7 @@ from pretraining.small_trainings import read_log
 from pretraining.small_trainings import train
 from pretraining.small_trainings import write_corpus
 
-from keras_elmo.formats import hdf5_files
+from keras_elmo.files import hdf5_files
 from keras_elmo.pretraining import trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 

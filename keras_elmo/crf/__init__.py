@@ -1,0 +1,8 @@
+"""A conditional random field over tags: layers, loss, accuracy."""
+
+from keras_elmo.crf.crf import CRF
+from keras_elmo.crf.crf_accuracy import CRFAccuracy
+from keras_elmo.crf.crf_decoder import CRFDecoder
+from keras_elmo.crf.crf_loss import CRFLoss
+
+__all__ = ["CRF", "CRFAccuracy", "CRFDecoder", "CRFLoss"]

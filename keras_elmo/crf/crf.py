@@ -1,0 +1,291 @@
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_elmo.crf import linear_chain
+from keras_elmo.crf.clique_scores import constrain
+from keras_elmo.crf.clique_scores import pack_scores
+from keras_elmo.crf.tag_checks import checked_log_likelihood
+from keras_elmo.crf.tag_schemes import allowed_tags
+from keras_elmo.crf.tag_schemes import check_tag_names
+from keras_elmo.layers.arguments import check_integer
+from keras_elmo.ops.masks import as_mask
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class CRF(keras.layers.Layer):
+    """Linear-chain conditional random field: sentences of tags, not tags alone.
+
+    ```
+    score(y | x) = start_transitions[y_1] + end_transitions[y_n]
+        + sum_t potentials[t, y_t] + sum_t transitions[y_t, y_(t+1)]
+    p(y | x) = exp(score(y | x)) / sum_y' exp(score(y' | x))
+    ```
+
+    A call returns scores, as a `Dense` layer returns logits: train on them with
+    `CRFLoss`, measure with `CRFAccuracy`, and turn them into tags with
+    `CRFDecoder`, which has no weights. All three need nothing but the scores.
+
+    ```
+    potentials = keras.layers.Dense(num_tags)(x)
+    scores = keras_elmo.CRF(num_tags)(potentials, mask=mask)
+    model = keras.Model(inputs, scores)
+    model.compile(
+        "adam",
+        loss=keras_elmo.CRFLoss(),
+        metrics=[keras_elmo.CRFAccuracy()],
+    )
+    tagger = keras.Model(inputs, keras_elmo.CRFDecoder()(scores))
+    ```
+
+    `class_weight` of `fit` cannot be used, and `CRFLoss` raises an error: Keras
+    would take the place of a sentence's largest tag for its class.
+    `sample_weight` weighs sentences.
+
+    Args:
+        num_tags: Integer, the number of tags.
+        tag_names: Strings, the tags' names in the order of their numbers.
+            Needed with a `scheme`.
+        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, what it forbids has
+            probability zero, in training and in decoding: `I-PER` after
+            anything but `B-PER` and `I-PER`, or, with `"BIOES"`, an end of the
+            sentence inside a span. Training tags must keep to it. To constrain
+            decoding alone, give the scheme to `CRFDecoder` instead.
+        transitions_initializer: Initializer of `transitions`.
+        boundary_initializer: Initializer of `start_transitions` and
+            `end_transitions`.
+        transitions_regularizer: Regularizer of `transitions`.
+        boundary_regularizer: Regularizer of `start_transitions` and
+            `end_transitions`.
+        transitions_constraint: Constraint on `transitions`.
+        boundary_constraint: Constraint on `start_transitions` and
+            `end_transitions`.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Call arguments:
+        inputs: Tensor of shape `(batch, time, num_tags)`, the potentials: each
+            token's score of each tag, in nats; -inf forbids the tag there. Any
+            float dtype; sums are made in float32 or wider.
+        mask: Boolean tensor of shape `(batch, time)`, true at real tokens.
+            Defaults to the mask of the inputs, or else to all.
+
+    Output shape:
+        `(batch, time, num_tags + 1, num_tags)`, float32 in half precision too:
+        at a token, the score of each tag (column) after each tag (row), and in
+        the last row 1 at real tokens and 0 at padding. That is
+        `4 * num_tags * (num_tags + 1)` bytes a token; a training step takes
+        twelve times as much.
+
+    Masking:
+        Padding may lie anywhere. It takes no part: its potentials get no
+        gradient, and a sentence that is all padding has a log likelihood of
+        zero. The mask goes on inside the scores; as a Keras mask it ends here.
+
+    Raises:
+        ValueError: If the input's shape is another.
+
+    Example:
+
+    >>> potentials = np.random.rand(2, 5, 3).astype("float32")
+    >>> mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], dtype=bool)
+    >>> crf = CRF(num_tags=3, tag_names=["O", "B-PER", "I-PER"], scheme="BIO")
+    >>> tuple(crf(potentials, mask=mask).shape)
+    (2, 5, 4, 3)
+    >>> tuple(crf.decode(potentials, mask).shape)
+    (2, 5)
+    >>> tuple(crf.marginals(potentials, mask).shape)
+    (2, 5, 3)
+    >>> tags = np.array([[0, 1, 2, 2, 0], [1, 2, 0, 0, 0]])
+    >>> tuple(crf.log_likelihood(potentials, tags, mask).shape)
+    (2,)
+
+    Reference:
+
+    - [Lafferty et al., 2001](https://dl.acm.org/doi/10.5555/645530.655813)
+    - [Lample et al., 2016](https://arxiv.org/abs/1603.01360)
+    """
+
+    def __init__(
+        self,
+        num_tags: int,
+        tag_names: Sequence[str] | None = None,
+        scheme: str | None = None,
+        transitions_initializer: str
+        | keras.initializers.Initializer = "glorot_uniform",
+        boundary_initializer: str | keras.initializers.Initializer = "zeros",
+        transitions_regularizer: str
+        | keras.regularizers.Regularizer
+        | None = None,
+        boundary_regularizer: str
+        | keras.regularizers.Regularizer
+        | None = None,
+        transitions_constraint: str
+        | keras.constraints.Constraint
+        | None = None,
+        boundary_constraint: str | keras.constraints.Constraint | None = None,
+        **kwargs: Any,
+    ) -> None:
+        # Half precision would lose what the sums need.
+        super().__init__(autocast=False, **kwargs)
+        check_integer("num_tags", num_tags, 1)
+        self.num_tags = int(num_tags)
+        self.tag_names = check_tag_names(tag_names, num_tags)
+        self.scheme = scheme
+        self._allowed = allowed_tags(self.tag_names, scheme)
+        self.transitions_initializer = keras.initializers.get(
+            transitions_initializer
+        )
+        self.boundary_initializer = keras.initializers.get(boundary_initializer)
+        self.transitions_regularizer = keras.regularizers.get(
+            transitions_regularizer
+        )
+        self.boundary_regularizer = keras.regularizers.get(boundary_regularizer)
+        self.transitions_constraint = keras.constraints.get(
+            transitions_constraint
+        )
+        self.boundary_constraint = keras.constraints.get(boundary_constraint)
+        self.supports_masking = True
+
+    @property
+    def scores_dtype(self):
+        """Dtype of the scores and of all sums."""
+        return keras.backend.result_type(self.compute_dtype, "float32")
+
+    def build(self, input_shape):
+        self._check_shape(input_shape)
+        self.transitions = self.add_weight(
+            shape=(self.num_tags, self.num_tags),
+            initializer=self.transitions_initializer,
+            regularizer=self.transitions_regularizer,
+            constraint=self.transitions_constraint,
+            autocast=False,
+            name="transitions",
+        )
+        self.start_transitions, self.end_transitions = (
+            self.add_weight(
+                shape=(self.num_tags,),
+                initializer=self.boundary_initializer,
+                regularizer=self.boundary_regularizer,
+                constraint=self.boundary_constraint,
+                autocast=False,
+                name=name,
+            )
+            for name in ("start_transitions", "end_transitions")
+        )
+
+    def call(self, inputs, mask=None):
+        self._check_shape(inputs.shape)
+        if mask is None:
+            mask = ops.ones(ops.shape(inputs)[:2], "bool")
+        scores = pack_scores(
+            self._widen(inputs),
+            as_mask(mask, inputs.shape[:2], self.name),
+            self._widen(self.transitions),
+            self._widen(self.start_transitions),
+            self._widen(self.end_transitions),
+        )
+        if self._allowed is not None:
+            scores = constrain(scores, *self._allowed)
+        return scores  # (batch, time, num_tags + 1, num_tags)
+
+    def log_likelihood(
+        self, potentials: Any, tags: Any, mask: Any = None
+    ) -> Any:
+        """Log of the probability of sentences of tags, in nats.
+
+        It has a gradient, but no second derivative.
+
+        Args:
+            potentials: Tensor `(batch, time, num_tags)`.
+            tags: Tensor `(batch, time)`, numbers of tags. Those at padding may
+                be anything.
+            mask: Boolean tensor `(batch, time)`, true at real tokens.
+
+        Returns:
+            Tensor `(batch,)`, float32.
+        """
+        return checked_log_likelihood(self._scores(potentials, mask), tags)
+
+    def decode(self, potentials: Any, mask: Any = None) -> Any:
+        """The best sentence of tags (Viterbi).
+
+        Args:
+            potentials: Tensor `(batch, time, num_tags)`.
+            mask: Boolean tensor `(batch, time)`, true at real tokens.
+
+        Returns:
+            int32 tensor `(batch, time)`, 0 at padding.
+        """
+        return linear_chain.best_tags(self._scores(potentials, mask))
+
+    def marginals(self, potentials: Any, mask: Any = None) -> Any:
+        """Each token's probability of each tag, given the whole sentence.
+
+        Args:
+            potentials: Tensor `(batch, time, num_tags)`.
+            mask: Boolean tensor `(batch, time)`, true at real tokens.
+
+        Returns:
+            Tensor `(batch, time, num_tags)`, float32; zeros at padding.
+        """
+        return linear_chain.marginals(self._scores(potentials, mask))
+
+    def _scores(self, potentials, mask):
+        if isinstance(potentials, keras.KerasTensor):
+            raise ValueError(
+                "The methods take values, not symbolic inputs. In a Functional "
+                f"model, call layer '{self.name}' and give its scores to "
+                f"`CRFLoss` or `CRFDecoder`. Received: {potentials}"
+            )
+        return self(potentials, mask=mask)
+
+    def _widen(self, values):
+        return ops.cast(values, self.scores_dtype)
+
+    def _check_shape(self, shape):
+        if len(shape) != 3 or shape[-1] != self.num_tags:
+            raise ValueError(
+                f"Layer '{self.name}' takes potentials of shape (batch, time, "
+                f"{self.num_tags}): put `keras.layers.Dense({self.num_tags})` "
+                f"before it. Received: shape={tuple(shape)}"
+            )
+
+    def compute_mask(self, inputs, mask=None):
+        # It would be taken for a mask of the per-sentence losses.
+        return None
+
+    def compute_output_spec(self, inputs, mask=None):
+        self._check_shape(inputs.shape)
+        shape = self.compute_output_shape(inputs.shape)
+        return keras.KerasTensor(shape, self.scores_dtype)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:2], self.num_tags + 1, self.num_tags)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_tags": self.num_tags,
+            "tag_names": self.tag_names,
+            "scheme": self.scheme,
+            "transitions_initializer": keras.initializers.serialize(
+                self.transitions_initializer
+            ),
+            "boundary_initializer": keras.initializers.serialize(
+                self.boundary_initializer
+            ),
+            "transitions_regularizer": keras.regularizers.serialize(
+                self.transitions_regularizer
+            ),
+            "boundary_regularizer": keras.regularizers.serialize(
+                self.boundary_regularizer
+            ),
+            "transitions_constraint": keras.constraints.serialize(
+                self.transitions_constraint
+            ),
+            "boundary_constraint": keras.constraints.serialize(
+                self.boundary_constraint
+            ),
+        }

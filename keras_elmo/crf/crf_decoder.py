@@ -1,0 +1,114 @@
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from keras_elmo.crf import linear_chain
+from keras_elmo.crf.clique_scores import constrain
+from keras_elmo.crf.tag_checks import check_packed_shape
+from keras_elmo.crf.tag_schemes import allowed_tags
+from keras_elmo.crf.tag_schemes import check_tag_names
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class CRFDecoder(keras.layers.Layer):
+    """The best sentence of tags by the scores of a `CRF` layer (Viterbi).
+
+    ```
+    y* = argmax_y score(y | x)
+    ```
+
+    It has no weights: a model that ends in it shares those of the model that
+    was trained on the scores.
+
+    Args:
+        return_marginals: Boolean, whether each token's probability of each tag
+            comes out too.
+        tag_names: Strings, the tags' names in the order of their numbers. They
+            are kept for whoever wants to show tags.
+        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, what it forbids is
+            never decoded, though the CRF may have been trained without one.
+            Not needed if the `CRF` has it.
+        **kwargs: Base layer keyword arguments, such as `name`.
+
+    Call arguments:
+        inputs: Tensor of shape `(batch, time, num_tags + 1, num_tags)`, what a
+            `CRF` layer returned.
+
+    Output shape:
+        `(batch, time)`, int32. With `return_marginals=True` a list of that and
+        of `(batch, time, num_tags)`, the probabilities in float32.
+
+    Masking:
+        The scores hold the mask. Padding gets tag 0 and probabilities of zero.
+
+    Raises:
+        ValueError: If the input's shape is another.
+
+    Example:
+
+    >>> potentials = np.array([[[0, 5], [0, 0], [0, 0]]], dtype="float32")
+    >>> crf = CRF(2, transitions_initializer="identity")
+    >>> decoder = CRFDecoder(tag_names=["O", "NAME"])
+    >>> tags = keras.ops.convert_to_numpy(decoder(crf(potentials)))
+    >>> [[decoder.tag_names[tag] for tag in row] for row in tags]
+    [['NAME', 'NAME', 'NAME']]
+
+    Reference:
+
+    - [Viterbi, 1967](https://doi.org/10.1109/TIT.1967.1054010)
+    """
+
+    def __init__(
+        self,
+        return_marginals: bool = False,
+        tag_names: Sequence[str] | None = None,
+        scheme: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        # Half precision would lose what the scores hold.
+        super().__init__(autocast=False, **kwargs)
+        self.return_marginals = bool(return_marginals)
+        self.tag_names = check_tag_names(tag_names)
+        self.scheme = scheme
+        self._allowed = allowed_tags(self.tag_names, scheme)
+
+    def build(self, input_shape):
+        self._check_shape(input_shape)
+
+    def call(self, inputs):
+        self._check_shape(inputs.shape)
+        if self._allowed is not None:
+            inputs = constrain(inputs, *self._allowed)
+        tags = linear_chain.best_tags(inputs)
+        if self.return_marginals:
+            return [tags, linear_chain.marginals(inputs)]
+        return tags
+
+    def _check_shape(self, shape):
+        check_packed_shape(shape)
+        check_tag_names(self.tag_names, shape[-1])
+
+    def compute_output_spec(self, inputs):
+        self._check_shape(inputs.shape)
+        shapes = self.compute_output_shape(inputs.shape)
+        if self.return_marginals:
+            return [
+                keras.KerasTensor(shapes[0], "int32"),
+                keras.KerasTensor(shapes[1], inputs.dtype),
+            ]
+        return keras.KerasTensor(shapes, "int32")
+
+    def compute_output_shape(self, input_shape):
+        shape = tuple(input_shape[:2])
+        if self.return_marginals:
+            return [shape, (*shape, input_shape[-1])]
+        return shape
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "return_marginals": self.return_marginals,
+            "tag_names": self.tag_names,
+            "scheme": self.scheme,
+        }

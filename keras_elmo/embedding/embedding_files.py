@@ -1,0 +1,143 @@
+"""Files of embeddings: an array for each sentence, and the sentences' text."""
+
+import io
+import json
+import os
+import re
+import zipfile
+from collections.abc import Iterable
+
+import h5py
+import numpy as np
+
+from keras_elmo.choices import LAYOUTS
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.hdf5_files import create_hdf5
+
+
+def write_embeddings(
+    path: str | os.PathLike,
+    embeddings: Iterable[tuple[str, np.ndarray]],
+    layout: str = "allennlp",
+) -> None:
+    """Writes embeddings to a file, as they come, whole or not at all.
+
+    Each sentence's array has its index for a key: `"0"`, `"1"`, ... Beside them
+    is the text of the sentences:
+
+    - `"allennlp"`: HDF5 as AllenNLP writes it. `sentence_to_index`, of shape
+      `(1,)`, is a JSON object from a sentence to its key; of equal sentences
+      the last one's.
+    - `"bilm-tf"`: HDF5 as bilm-tf writes it, and in addition `sentences`, an
+      array of strings in the order of the keys. Two things that such strings
+      cannot hold have stand-ins: U+2400 for NUL, U+FFFD for a lone surrogate.
+    - `"npz"`: for `numpy.load`. `sentences` are the UTF-8 bytes of a JSON list:
+      `json.loads(archive["sentences"].tobytes())`.
+
+    One array at a time is in memory. What grows with the number of sentences:
+    for `"allennlp"` their text, for `"npz"` their text and the archive's table
+    of contents, for `"bilm-tf"` nothing.
+
+    Args:
+        path: Path of the file.
+        embeddings: Iterable of a sentence's text and its array.
+        layout: `"allennlp"`, `"bilm-tf"` or `"npz"`.
+
+    Raises:
+        ValueError: If there is no such layout.
+    """
+    write = _WRITERS[checked_layout(layout)]
+    write_atomically(path, lambda temporary: write(temporary, embeddings))
+
+
+def guess_layout(path):
+    """Returns the layout that a file's name tells."""
+    suffix = os.path.splitext(path)[1].lower()
+    layouts = {".npz": "npz", ".hdf5": "allennlp", ".h5": "allennlp"}
+    if suffix not in layouts:
+        raise ValueError(
+            "The output's name must end in .hdf5, .h5 or .npz, or `layout` "
+            f"(--layout) say what it is. Received: '{path}'"
+        )
+    return layouts[suffix]
+
+
+def checked_layout(layout):
+    """Returns `layout`; raises a `ValueError` if there is no such one."""
+    if layout not in LAYOUTS:
+        raise ValueError(
+            f"`layout` must be one of {list(LAYOUTS)}. Received: {layout!r}"
+        )
+    return layout
+
+
+def write_npz(path, embeddings):
+    """Writes layout `"npz"` straight to `path`."""
+    texts = []
+    with zipfile.ZipFile(path, "w") as archive:
+        for i, (text, vectors) in enumerate(embeddings):
+            _write_member(archive, str(i), vectors)
+            texts.append(text)
+        encoded = np.frombuffer(json.dumps(texts).encode(), dtype="uint8")
+        _write_member(archive, "sentences", encoded)
+
+
+def read_npz(path):
+    """Yields the text and the array of each sentence of a `"npz"` file."""
+    with zipfile.ZipFile(path) as archive:
+        texts = json.loads(_read_member(archive, "sentences").tobytes())
+        for i, text in enumerate(texts):
+            yield text, _read_member(archive, str(i))
+
+
+def _write_member(archive, key, array):
+    # Without a date, so that equal embeddings give equal files.
+    member = zipfile.ZipInfo(f"{key}.npy")
+    with archive.open(member, "w", force_zip64=True) as file:
+        np.lib.format.write_array(file, array, allow_pickle=False)
+
+
+def _read_member(archive, key):
+    # As a whole: its checksum comes before what it says of itself.
+    file = io.BytesIO(archive.read(f"{key}.npy"))
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _write_allennlp(path, embeddings):
+    index = {}
+    with create_hdf5(path) as (store, check):
+        for key, text in _write_datasets(store, embeddings, check):
+            index[text] = key
+        texts = store.create_dataset("sentence_to_index", (1,), _STRING)
+        texts[0] = json.dumps(index)
+
+
+def _write_bilm_tf(path, embeddings):
+    with create_hdf5(path) as (store, check):
+        texts = store.create_dataset(
+            "sentences", (0,), _STRING, maxshape=(None,), chunks=(1024,)
+        )
+        for key, text in _write_datasets(store, embeddings, check):
+            texts.resize(int(key) + 1, axis=0)
+            texts[int(key)] = _storable(text)
+
+
+def _write_datasets(store, embeddings, check):
+    """Yields each sentence's key and text, its array written."""
+    for i, (text, vectors) in enumerate(embeddings):
+        store.create_dataset(str(i), data=vectors)
+        yield str(i), text
+        check()
+
+
+def _storable(text):
+    text = text.replace("\0", "\u2400")
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+_STRING = h5py.string_dtype()
+_WRITERS = {
+    "allennlp": _write_allennlp,
+    "bilm-tf": _write_bilm_tf,
+    "npz": write_npz,
+}

@@ -1,0 +1,1 @@
+"""Files of any kind: found, downloaded, checked, written whole."""

@@ -1,0 +1,92 @@
+"""Files from the web, downloaded once."""
+
+import contextlib
+import http.client
+import os
+import tempfile
+import urllib.error
+import urllib.request
+
+import keras
+
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.file_kinds import check_whole
+from keras_elmo.files.file_lock import file_lock
+
+_CHUNK = 1 << 20
+# Seconds without a byte, after which a server is given up.
+_PATIENCE = 60
+
+
+def download(url, folder, filename):
+    """Returns the local path of a URL's file.
+
+    Processes that ask for it at the same time wait for the first of them. What
+    is at the path is always the whole file: JSON, HDF5 or a zip.
+
+    Args:
+        url: http(s) URL.
+        folder: Name of a folder within this package's own folder of Keras'
+            cache (`~/.keras`, or what the environment's `KERAS_HOME` says).
+        filename: Name of the file in that folder.
+
+    Raises:
+        OSError: If the download fails.
+    """
+    home = os.environ.get("KERAS_HOME") or os.path.join("~", ".keras")
+    name = os.path.join("keras_elmo", folder, filename)
+    path = os.path.join(os.path.expanduser(home), name)
+    if os.path.isfile(path):  # However it came there.
+        return path
+    writable = path
+    if not _can_write(os.path.dirname(path)):  # As Keras does.
+        writable = os.path.join(tempfile.gettempdir(), ".keras", name)
+    try:
+        _download_once(url, writable)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+        raise OSError(
+            f"The download of {url} failed. If you can get the file another "
+            f"way, put it at {path} and call again. The error was: {error}"
+        ) from error
+    return writable
+
+
+def _can_write(folder):
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+    return os.access(folder, os.W_OK)
+
+
+def _download_once(url, path):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    lock = f"{path}.lock"
+    with file_lock(lock, waits=True):
+        try:
+            # Another process may have done it meanwhile.
+            if not os.path.isfile(path):
+                write_atomically(path, lambda temporary: _get(url, temporary))
+        finally:
+            with contextlib.suppress(OSError):
+                os.remove(lock)
+
+
+def _get(url, path):
+    with (
+        urllib.request.urlopen(url, timeout=_PATIENCE) as reply,
+        open(path, "wb") as file,
+    ):
+        size = reply.headers["Content-Length"]
+        size = None if size is None else int(size)
+        print(f"Downloading data from {url}")
+        bar = keras.utils.Progbar(size)
+        while chunk := reply.read(_CHUNK):
+            file.write(chunk)
+            bar.add(len(chunk))
+        received = file.tell()
+        bar.update(received, finalize=True)
+    if size is not None and received != size:
+        raise ValueError(f"it ended after {received:,} of {size:,} bytes")
+    # A reply may say nothing of its size, or be the page of a login.
+    check_whole(path)

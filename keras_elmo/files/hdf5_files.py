@@ -1,0 +1,149 @@
+"""HDF5 files: the one place that opens them."""
+
+import contextlib
+import io
+import math
+import os
+
+import h5py
+from h5py import h5d
+from h5py import h5l
+from h5py import h5o
+
+from keras_elmo.files.untrusted_files import UntrustedFile
+from keras_elmo.files.untrusted_files import check_regular
+from keras_elmo.files.untrusted_files import most_unpacked
+
+
+@contextlib.contextmanager
+def open_hdf5(file):
+    """Opens an HDF5 file to read, if all its data is its own.
+
+    HDF5 itself follows links, external storage and virtual arrays to any file
+    on the machine, and makes up what was never stored.
+
+    Args:
+        file: Path, or file object open for reading.
+
+    Yields:
+        The `h5py.File`, and a dictionary from its arrays' keys to their shapes.
+
+    Raises:
+        UntrustedFile: If it is not a regular file, holds data that lies
+            elsewhere, or declares more data than it stores.
+    """
+    if isinstance(file, (str, os.PathLike)):
+        check_regular(file)
+    with h5py.File(file, "r") as store:
+        _check_links(store)
+        yield store, _checked_shapes(store)
+
+
+def _check_links(store):
+    def is_link(name, link):
+        return None if link.type == h5l.TYPE_HARD else name
+
+    root = store["/"].id  # Its links do not keep it open.
+    found = root.links.visit(is_link, info=True)
+    if found is not None:
+        raise UntrustedFile(f"its '{_text(found)}' is a link to another place")
+
+
+def _checked_shapes(store):
+    # By h5py's own layer over HDF5: there may be an array for each sentence of
+    # a corpus.
+    names = []
+
+    def visit(name, info):
+        if info.type == h5o.TYPE_DATASET:
+            names.append(name)
+
+    root = store["/"].id
+    h5o.visit(root, visit, info=True)
+    shapes = {}
+    declared = 0
+    for name in names:
+        dataset = h5d.open(root, name)
+        key = _text(name)
+        shapes[key] = dataset.shape
+        declared += _checked_size(key, dataset)
+    size = store.id.get_filesize()
+    if declared > most_unpacked(size):
+        raise UntrustedFile(
+            f"its arrays declare {declared:,} bytes, the file has {size:,}"
+        )
+    return shapes
+
+
+def _checked_size(key, dataset):
+    """The bytes that an array declares, which must be stored in the file."""
+    creation = dataset.get_create_plist()
+    if creation.get_layout() == h5d.VIRTUAL:
+        raise UntrustedFile(
+            f"its array '{key}' is virtual: made of arrays of other places"
+        )
+    if creation.get_external_count():
+        file, *_ = creation.get_external(0)
+        raise UntrustedFile(
+            f"its array '{key}' is stored in another file, '{_text(file)}'"
+        )
+    is_null = dataset.shape is None
+    numbers = 0 if is_null else math.prod(dataset.shape)
+    declared = numbers * dataset.get_type().get_size()
+    stored = dataset.get_storage_size()
+    is_packed = creation.get_nfilters() > 0
+    if stored < (min(1, declared) if is_packed else declared):
+        raise UntrustedFile(
+            f"its array '{key}' declares {declared:,} bytes, of which "
+            f"{stored:,} are stored"
+        )
+    return declared
+
+
+def _text(name):
+    return name.decode("utf-8", "backslashreplace")
+
+
+@contextlib.contextmanager
+def create_hdf5(path):
+    """Opens a new HDF5 file, safe against a disk that becomes full.
+
+    HDF5 loses data without a word, or crashes, when a write fails. Here it
+    never learns of that, but the context does.
+
+    Yields:
+        The `h5py.File`, and a function that raises the error of the first
+        write that failed. To be called now and then, so as not to go on in
+        vain; at the end it is called in any case.
+    """
+    with _CheckedFile(path, "w+") as file:
+        with h5py.File(file, "w") as store:
+            yield store, file.check
+        file.check()
+
+
+class _CheckedFile(io.FileIO):
+    _error: BaseException | None = None
+
+    def check(self):
+        if self._error is not None:
+            raise self._error
+
+    def write(self, data):
+        rest = memoryview(data).cast("B")
+        with self._errors_kept():
+            while rest:
+                rest = rest[super().write(rest) :]
+        return len(data)
+
+    def truncate(self, size=None):
+        with self._errors_kept():
+            super().truncate(size)
+        return size
+
+    @contextlib.contextmanager
+    def _errors_kept(self):
+        try:
+            yield
+        except BaseException as error:  # An interruption, too.
+            self._error = self._error or error

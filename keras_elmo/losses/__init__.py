@@ -1,5 +1,0 @@
-"""Losses for Keras' `compile`."""
-
-from keras_elmo.losses.crf_loss import CRFLoss
-
-__all__ = ["CRFLoss"]

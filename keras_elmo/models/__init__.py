@@ -1,0 +1,1 @@
+"""Trained models: what puts layers and files together."""

@@ -1,0 +1,135 @@
+"""Trained biLMs, by name: published ones, and those inside the package."""
+
+import os
+from typing import NamedTuple
+
+_BASE = "https://s3-us-west-2.amazonaws.com/allennlp/models/elmo"
+
+
+class Preset(NamedTuple):
+    """A trained model, on the web or inside the package."""
+
+    options_url: str | None
+    """`None` for a model inside the package."""
+    weights_url: str | None
+    """`None` for a model inside the package."""
+    megabytes: int
+    """Size of the weight file; on the web, by its parameter count in
+    float32."""
+    licence: str
+    description: str
+    path: str | None = None
+    """The folder of a model inside the package: `options.json`,
+    `weights.hdf5`, and for its language model `softmax.hdf5` and
+    `vocab.txt`."""
+
+
+def _published(path, suffix, megabytes, description, licence):
+    return Preset(
+        f"{_BASE}/{path}_options.json",
+        f"{_BASE}/{path}_weights{suffix}.hdf5",
+        megabytes,
+        licence,
+        description,
+    )
+
+
+def _shipped(folder, megabytes, description, licence):
+    """A model in the package's folder `presets/<folder>`."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    path = os.path.join(package, "presets", folder)
+    return Preset(None, None, megabytes, licence, description, path)
+
+
+# bilm-tf and AllenNLP, whose project published the files, are Apache 2.0; the
+# pages that list the weights name no licence for them.
+_ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
+_CONTRIBUTED = "none stated for the weights; contributed to AllenNLP"
+
+PRESETS = {
+    "english_tiny": _shipped(
+        "english_tiny",
+        6,
+        "English novels, speeches, web and encyclopedia, 4.8 M tokens; 3.0 M "
+        "parameters, 256 wide",
+        "Apache 2.0; the text's licences are in the model's card",
+    ),
+    "original": _published(
+        "2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway",
+        "",
+        375,
+        "English, 1 Billion Word Benchmark; 93.6 M parameters, 1024 wide",
+        _ALLENNLP,
+    ),
+    "5.5B": _published(
+        "2x4096_512_2048cnn_2xhighway_5.5B/"
+        "elmo_2x4096_512_2048cnn_2xhighway_5.5B",
+        "",
+        375,
+        "English, Wikipedia and news, 5.5 B tokens; 93.6 M parameters, "
+        "1024 wide",
+        _ALLENNLP,
+    ),
+    "medium": _published(
+        "2x2048_256_2048cnn_1xhighway/elmo_2x2048_256_2048cnn_1xhighway",
+        "",
+        112,
+        "English, 1 Billion Word Benchmark; 28.0 M parameters, 512 wide",
+        _ALLENNLP,
+    ),
+    "small": _published(
+        "2x1024_128_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway",
+        "",
+        55,
+        "English, 1 Billion Word Benchmark; 13.6 M parameters, 256 wide",
+        _ALLENNLP,
+    ),
+    "portuguese": _published(
+        "contributed/pt/elmo_pt",
+        "",
+        375,
+        "Portuguese; 93.6 M parameters, 1024 wide",
+        _CONTRIBUTED,
+    ),
+    "pubmed": _published(
+        "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway",
+        "_PubMed_only",
+        375,
+        "English, PubMed abstracts; 93.6 M parameters, 1024 wide",
+        _CONTRIBUTED,
+    ),
+}
+
+
+def download_preset(name):
+    """Downloads a published model, unless it is there already.
+
+    Args:
+        name: A key of `PRESETS`.
+
+    Returns:
+        The paths of the options file and of the weight file.
+
+    Raises:
+        ValueError: If there is no such name.
+        OSError: If a download fails.
+    """
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ValueError(
+            "There is no preset of that name, nor a directory or .zip. "
+            f"Expected one of {sorted(PRESETS)}, or the path of a directory or "
+            f".zip. Received: {name!r}"
+        )
+    preset = PRESETS[name]
+    if preset.path is not None:
+        return (
+            os.path.join(preset.path, "options.json"),
+            os.path.join(preset.path, "weights.hdf5"),
+        )
+    # Imports Keras, which the table above does not need.
+    from keras_elmo.files.downloads import download
+
+    return (
+        download(preset.options_url, name, "options.json"),
+        download(preset.weights_url, name, "weights.hdf5"),
+    )

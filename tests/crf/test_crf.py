@@ -1,0 +1,296 @@
+import brute_force_crf as brute_force
+import keras
+import numpy as np
+import pytest
+from backend_gradients import input_gradient
+from backend_gradients import weight_gradients
+from keras import ops
+
+from keras_elmo import CRF
+from keras_elmo.crf.tag_schemes import allowed_tags
+
+MASK = [[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
+
+
+def as_numpy(x):
+    return ops.convert_to_numpy(x)
+
+
+def layer_of(chain, **kwargs):
+    num_tags = len(chain.start)
+    layer = CRF(num_tags, **kwargs)
+    layer.build((None, None, num_tags))
+    layer.set_weights([chain.transitions, chain.start, chain.end])
+    return layer
+
+
+def test_methods_equal_the_sum_over_all_sequences():
+    chain = brute_force.random_chain(MASK, 3)
+    layer = layer_of(chain)
+    likelihood = as_numpy(
+        layer.log_likelihood(chain.potentials, chain.tags, chain.mask)
+    )
+    assert likelihood.shape == (4,) and likelihood.dtype == "float32"
+    np.testing.assert_allclose(
+        likelihood, brute_force.log_likelihood(chain), rtol=1e-5, atol=1e-5
+    )
+    assert likelihood[-1] == 0
+    tags = as_numpy(layer.decode(chain.potentials, chain.mask))
+    assert tags.shape == (4, 4) and tags.dtype == "int32"
+    np.testing.assert_array_equal(tags, brute_force.best_tags(chain))
+    marginals = as_numpy(layer.marginals(chain.potentials, chain.mask))
+    assert marginals.shape == (4, 4, 3) and marginals.dtype == "float32"
+    np.testing.assert_allclose(
+        marginals, brute_force.expected_counts(chain)[0], rtol=1e-5, atol=1e-6
+    )
+
+
+def test_gradients_of_the_weights():
+    chain = brute_force.random_chain(MASK, 3)
+    layer = layer_of(chain)
+
+    class Likelihood(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.crf = layer
+            self.built = True
+
+        def call(self, potentials):
+            return ops.sum(
+                self.crf.log_likelihood(potentials, chain.tags, chain.mask)
+            )
+
+    potentials = ops.convert_to_tensor(chain.potentials)
+    _, found = weight_gradients(Likelihood(), lambda x: x, potentials)
+    there = brute_force.expected_counts(chain, chain.tags)[1:]
+    expected = brute_force.expected_counts(chain)[1:]
+    names = ("transitions", "start_transitions", "end_transitions")
+    for name, a, b in zip(names, there, expected):
+        (gradient,) = (
+            g for path, g in found.items() if path.endswith(f"/{name}")
+        )
+        np.testing.assert_allclose(gradient, a - b, rtol=1e-4, atol=1e-5)
+
+
+def test_minus_infinity_forbids_a_tag():
+    chain = brute_force.random_chain(MASK, 3)
+    # Nothing that `chain.tags` needs; at one token, all but that.
+    needed = np.eye(3, dtype=bool)[chain.tags]
+    chain.potentials[:2, 1][~needed[:2, 1]] = -np.inf
+    chain.potentials[0, 2, np.argmin(needed[0, 2])] = -np.inf
+    pairs = set(zip(chain.tags[:, :-1].flat, chain.tags[:, 1:].flat))
+    unused = next(
+        (i, j) for i in range(3) for j in range(3) if (i, j) not in pairs
+    )
+    chain.transitions[unused] = -np.inf
+    layer = layer_of(chain)
+    arguments = (chain.potentials, chain.mask)
+    np.testing.assert_allclose(
+        as_numpy(
+            layer.log_likelihood(chain.potentials, chain.tags, chain.mask)
+        ),
+        brute_force.log_likelihood(chain),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    expected = brute_force.expected_counts(chain)[0]
+    marginals = as_numpy(layer.marginals(*arguments))
+    np.testing.assert_allclose(marginals, expected, rtol=1e-5, atol=1e-6)
+    best = as_numpy(layer.decode(*arguments))
+    forbidden = np.isneginf(chain.potentials)
+    assert not np.any(forbidden & np.eye(3, dtype=bool)[best])
+    gradient = input_gradient(
+        lambda x: ops.sum(layer.log_likelihood(x, chain.tags, chain.mask)),
+        chain.potentials,
+    )
+    there = brute_force.expected_counts(chain, chain.tags)[0]
+    there = np.where(forbidden, 0, there - expected)
+    np.testing.assert_allclose(gradient, there, rtol=1e-4, atol=1e-5)
+
+
+def test_the_mask_of_the_inputs_counts_and_goes_no_further():
+    chain = brute_force.random_chain(MASK, 3)
+    layer = layer_of(chain)
+    potentials = np.where(chain.mask[..., None], chain.potentials, 0)
+    masked = keras.layers.Masking()(potentials)
+    given = layer(potentials, mask=chain.mask)
+    np.testing.assert_array_equal(as_numpy(layer(masked)), as_numpy(given))
+    assert getattr(layer(masked), "_keras_mask", None) is None
+    np.testing.assert_array_equal(as_numpy(given)[:, :, -1, 0], chain.mask)
+    # A mask by hand wins; it may be numbers.
+    everything = layer(masked, mask=np.ones((4, 4), "int32"))
+    np.testing.assert_array_equal(
+        as_numpy(everything), as_numpy(layer(potentials))
+    )
+
+
+@pytest.mark.parametrize(("names", "scheme"), [(BIO, "BIO"), (BIOES, "BIOES")])
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e20])
+def test_what_a_scheme_forbids_is_never_decoded(names, scheme, scale):
+    generator = np.random.default_rng(0)
+    size = len(names)
+    mask = np.arange(8) < np.array([8] * 20 + [1] * 4 + [2] * 4)[:, None]
+    potentials = generator.normal(0, scale, (28, 8, size)).astype("float32")
+    # Adverse ones: they ask for nothing but what must not begin a span.
+    potentials[:, :, np.char.startswith(names, "I")] += 9 * scale
+    layer = CRF(
+        size,
+        tag_names=names,
+        scheme=scheme,
+        transitions_initializer=keras.initializers.RandomNormal(0, scale),
+        boundary_initializer=keras.initializers.RandomNormal(0, scale),
+    )
+    allowed = allowed_tags(names, scheme)
+    for row, real in zip(as_numpy(layer.decode(potentials, mask)), mask):
+        tags = row[real]
+        assert allowed.start[tags[0]] and allowed.end[tags[-1]]
+        assert np.all(allowed.transitions[tags[:-1], tags[1:]])
+        assert np.all(row[~real] == 0)
+    marginals = as_numpy(layer.marginals(potentials, mask))
+    np.testing.assert_allclose(marginals.sum(axis=-1), mask, atol=1e-5)
+    assert np.all(marginals[:, 0, ~allowed.start] == 0)
+    assert np.all(marginals[20:24, 0, ~allowed.end] == 0)
+    likelihood = as_numpy(
+        layer.log_likelihood(potentials, layer.decode(potentials, mask), mask)
+    )
+    # The most likely of all: near zero, as rounding of such scores goes.
+    assert np.all(np.isfinite(likelihood)) and np.all(likelihood < scale * 1e-5)
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_half_precision_sums_in_float32(policy):
+    chain = brute_force.random_chain(MASK, 3)
+    half = keras.DTypePolicy(policy).compute_dtype
+    potentials = ops.cast(chain.potentials, half)
+    wide = as_numpy(ops.cast(potentials, "float32"))
+    layer, exact = layer_of(chain, dtype=policy), layer_of(chain)
+    np.testing.assert_array_equal(
+        as_numpy(layer(potentials, mask=chain.mask)),
+        as_numpy(exact(wide, mask=chain.mask)),
+    )
+    # Potentials that come in float32 are not rounded either.
+    np.testing.assert_array_equal(
+        as_numpy(layer(chain.potentials, mask=chain.mask)),
+        as_numpy(exact(chain.potentials, mask=chain.mask)),
+    )
+    assert keras.backend.standardize_dtype(layer(potentials).dtype) == "float32"
+
+
+def test_weights_and_what_is_asked_of_them():
+    layer = CRF(
+        3,
+        transitions_initializer="ones",
+        boundary_initializer="zeros",
+        transitions_regularizer=keras.regularizers.L2(0.1),
+        boundary_regularizer=keras.regularizers.L1(0.5),
+        transitions_constraint="non_neg",
+        boundary_constraint="non_neg",
+    )
+    layer(np.zeros((1, 2, 3), "float32"))
+    assert [(w.name, w.shape) for w in layer.weights] == [
+        ("transitions", (3, 3)),
+        ("start_transitions", (3,)),
+        ("end_transitions", (3,)),
+    ]
+    layer.end_transitions.assign([1.0, 2.0, 3.0])
+    losses = [float(as_numpy(loss)) for loss in layer.losses]
+    assert losses == pytest.approx([0.9, 0.0, 3.0])
+    assert all(w.constraint is not None for w in layer.weights)
+    copy = CRF.from_config(layer.get_config())
+    copy.build((None, None, 3))
+    assert all(w.regularizer is not None for w in copy.weights)
+    assert all(w.constraint is not None for w in copy.weights)
+    np.testing.assert_array_equal(as_numpy(copy.transitions), np.ones((3, 3)))
+
+
+def test_bad_arguments_are_named():
+    for bad in (0, 2.0, None):
+        with pytest.raises(ValueError, match="`num_tags` must be an integer"):
+            CRF(bad)
+    with pytest.raises(ValueError, match="must be 3 different strings"):
+        CRF(3, tag_names=["O", "B-X"])
+    with pytest.raises(ValueError, match="`scheme` needs `tag_names`"):
+        CRF(3, scheme="BIO")
+
+
+def test_bad_inputs_are_named():
+    layer = CRF(3)
+    for shape in ((2, 4, 5), (2, 3), (2, 3, 4, 3)):
+        inputs = np.zeros(shape, "float32")
+        with pytest.raises(ValueError, match=r"takes potentials of shape.*Rec"):
+            layer(inputs)
+        with pytest.raises(ValueError, match="takes potentials of shape"):
+            layer(keras.Input(batch_shape=shape))
+    potentials = np.zeros((2, 4, 3), "float32")
+    with pytest.raises(ValueError, match=r"`mask` of layer.*Received"):
+        layer(potentials, mask=np.ones((2, 5), bool))
+    inputs = keras.Input((None, 3))
+    for method in (layer.decode, layer.marginals):
+        with pytest.raises(ValueError, match="`CRFLoss` or `CRFDecoder`"):
+            method(inputs)
+    with pytest.raises(ValueError, match="`CRFLoss` or `CRFDecoder`"):
+        layer.log_likelihood(inputs, np.zeros((2, 4), "int32"))
+
+
+def crfsuite_model(folder, generator):
+    """A trained model of python-crfsuite, and its weights as arrays."""
+    pycrfsuite = pytest.importorskip(
+        "pycrfsuite", reason="python-crfsuite, of `dev`, is not installed."
+    )
+    labels, words = ["a", "b", "c"], ["u", "v", "w", "x"]
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for _ in range(60):
+        length = generator.integers(1, 8)
+        places = generator.integers(0, 4, length)
+        tags = (places + np.cumsum(generator.integers(0, 2, length))) % 3
+        trainer.append(
+            [[words[i], "bias"] for i in places], [labels[i] for i in tags]
+        )
+    trainer.set_params({"c2": 0.1, "max_iterations": 50})
+    path = str(folder / "model.crfsuite")
+    trainer.train(path)
+    tagger = pycrfsuite.Tagger()
+    tagger.open(path)
+    info = tagger.info()
+    transitions = np.zeros((3, 3), "float32")
+    for (one, other), weight in info.transitions.items():
+        transitions[labels.index(one), labels.index(other)] = weight
+    states = {word: np.zeros(3, "float32") for word in [*words, "bias"]}
+    for (word, label), weight in info.state_features.items():
+        states[word][labels.index(label)] = weight
+    assert np.abs(transitions).max() > 0.5
+    return tagger, labels, words, transitions, states
+
+
+def test_equals_crfsuite(tmp_path):
+    generator = np.random.default_rng(0)
+    tagger, labels, words, transitions, states = crfsuite_model(
+        tmp_path, generator
+    )
+    lengths = np.array([9, 1, 5, 12])
+    mask = np.arange(12) < lengths[:, None]
+    places = generator.integers(0, 4, mask.shape)
+    tags = generator.integers(0, 3, mask.shape)
+    potentials = np.array([states[word] for word in words])[places]
+    potentials = potentials + states["bias"]
+    # CRFsuite has no scores for the ends.
+    layer = CRF(3)
+    layer.build((None, None, 3))
+    layer.set_weights([transitions, np.zeros(3), np.zeros(3)])
+    found_tags = as_numpy(layer.decode(potentials, mask))
+    marginals = as_numpy(layer.marginals(potentials, mask))
+    likelihood = as_numpy(layer.log_likelihood(potentials, tags, mask))
+    for row, length in enumerate(lengths):
+        items = [[words[i], "bias"] for i in places[row, :length]]
+        tagger.set(items)
+        best = [labels.index(label) for label in tagger.tag()]
+        assert found_tags[row, :length].tolist() == best
+        chosen = [labels[i] for i in tags[row, :length]]
+        np.testing.assert_allclose(
+            likelihood[row], np.log(tagger.probability(chosen)), rtol=1e-4
+        )
+        for t in range(length):
+            expected = [tagger.marginal(label, t) for label in labels]
+            np.testing.assert_allclose(marginals[row, t], expected, atol=1e-5)

@@ -1,0 +1,311 @@
+import brute_force_crf as brute_force
+import keras
+import numpy as np
+import pytest
+from backend_gradients import input_gradient
+from keras import ops
+
+from keras_elmo.crf import linear_chain
+from keras_elmo.crf.clique_scores import constrain
+from keras_elmo.crf.clique_scores import pack_scores
+from keras_elmo.crf.tag_schemes import allowed_tags
+
+# Right padding, left padding, holes, one token, none.
+MASK = [
+    [1, 1, 1, 1],
+    [1, 1, 0, 0],
+    [0, 0, 1, 1],
+    [1, 0, 1, 0],
+    [0, 1, 1, 1],
+    [0, 0, 1, 0],
+    [0, 0, 0, 0],
+]
+NAMES = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+
+
+def packed(chain, potentials=None):
+    return pack_scores(
+        ops.convert_to_tensor(
+            chain.potentials if potentials is None else potentials
+        ),
+        ops.convert_to_tensor(chain.mask),
+        *(ops.convert_to_tensor(x) for x in chain[3:]),
+    )
+
+
+def as_numpy(x):
+    return ops.convert_to_numpy(x)
+
+
+@pytest.mark.parametrize("num_tags", [1, 2, 4])
+def test_equals_the_sum_over_all_sequences(num_tags):
+    chain = brute_force.random_chain(MASK, num_tags)
+    scores = packed(chain)
+    np.testing.assert_allclose(
+        as_numpy(linear_chain.log_likelihood(scores, chain.tags)),
+        brute_force.log_likelihood(chain),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    partition = as_numpy(linear_chain.log_partition(scores))
+    np.testing.assert_allclose(
+        partition.sum(axis=1),
+        brute_force.log_partition(chain),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    assert np.all(partition[~chain.mask] == 0)
+    np.testing.assert_allclose(
+        as_numpy(linear_chain.marginals(scores)),
+        brute_force.expected_counts(chain)[0],
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    tags = as_numpy(linear_chain.best_tags(scores))
+    assert tags.dtype == "int32"
+    np.testing.assert_array_equal(tags, brute_force.best_tags(chain))
+
+
+def test_marginals_are_the_gradient_of_log_z():
+    chain = brute_force.random_chain(MASK, 4)
+
+    def log_z(potentials):
+        return ops.sum(linear_chain.log_partition(packed(chain, potentials)))
+
+    np.testing.assert_allclose(
+        input_gradient(log_z, chain.potentials),
+        as_numpy(linear_chain.marginals(packed(chain))),
+        rtol=1e-6,
+        atol=1e-7,
+    )
+
+
+@pytest.mark.parametrize(
+    "weight", ["potentials", "transitions", "start", "end"]
+)
+def test_gradients_of_the_likelihood(weight):
+    chain = brute_force.random_chain(MASK, 3)
+
+    def likelihood(x):
+        parts = {
+            name: ops.convert_to_tensor(value)
+            for name, value in chain._asdict().items()
+        }
+        tags = parts.pop("tags")
+        scores = pack_scores(**{**parts, weight: x})
+        return ops.sum(linear_chain.log_likelihood(scores, tags))
+
+    names = ("potentials", "transitions", "start", "end")
+    there, expected = (
+        dict(zip(names, brute_force.expected_counts(chain, chosen)))[weight]
+        for chosen in (chain.tags, None)
+    )
+    gradient = input_gradient(likelihood, getattr(chain, weight))
+    np.testing.assert_allclose(gradient, there - expected, rtol=1e-4, atol=1e-5)
+    if weight == "potentials":
+        assert np.all(gradient[~chain.mask] == 0)
+
+
+def test_what_is_at_padding_changes_nothing():
+    chain = brute_force.random_chain(MASK, 3)
+    potentials = np.where(chain.mask[..., None], chain.potentials, 1e30)
+    tags = np.where(chain.mask, chain.tags, 77)
+    changed = packed(chain, potentials.astype("float32"))
+    for function, more in (
+        (linear_chain.log_likelihood, [[chain.tags], [tags]]),
+        (linear_chain.best_tags, [[], []]),
+        (linear_chain.marginals, [[], []]),
+    ):
+        np.testing.assert_array_equal(
+            as_numpy(function(packed(chain), *more[0])),
+            as_numpy(function(changed, *more[1])),
+        )
+
+
+def test_padding_and_company_change_nothing_but_rounding():
+    chain = brute_force.random_chain([[1] * 6, [1] * 6], 4)
+    wide = chain._replace(
+        potentials=np.pad(chain.potentials, ((0, 3), (0, 5), (0, 0))),
+        mask=np.pad(chain.mask, ((0, 3), (0, 5))),
+        tags=np.pad(chain.tags, ((0, 3), (0, 5))),
+    )
+    for function, tags in (
+        (linear_chain.log_likelihood, True),
+        (linear_chain.marginals, False),
+        (linear_chain.best_tags, False),
+    ):
+        alone, padded = (
+            as_numpy(function(packed(c), *([c.tags] if tags else [])))
+            for c in (chain, wide)
+        )
+        padded = padded[:2] if tags else padded[:2, :6]
+        np.testing.assert_allclose(padded, alone, rtol=1e-5, atol=1e-6)
+
+
+def test_large_potentials():
+    # The sums go beyond what float32 holds exactly; differences must not.
+    chain = brute_force.random_chain([[1] * 7, [1] * 5 + [0] * 2], 3, 1e4)
+    scores = packed(chain)
+    best = brute_force.best_tags(chain)
+    np.testing.assert_array_equal(
+        as_numpy(linear_chain.best_tags(scores)), best
+    )
+    likelihood = as_numpy(linear_chain.log_likelihood(scores, best))
+    expected = brute_force.log_likelihood(chain._replace(tags=best))
+    np.testing.assert_allclose(likelihood, expected, atol=5e-3)
+    likelihood = as_numpy(linear_chain.log_likelihood(scores, chain.tags))
+    expected = brute_force.log_likelihood(chain)
+    np.testing.assert_allclose(likelihood, expected, rtol=1e-5)
+    marginals = as_numpy(linear_chain.marginals(scores))
+    np.testing.assert_allclose(
+        marginals, brute_force.expected_counts(chain)[0], atol=5e-3
+    )
+    gradient = input_gradient(
+        lambda x: ops.sum(
+            linear_chain.log_likelihood(packed(chain, x), chain.tags)
+        ),
+        chain.potentials,
+    )
+    there, expected = (
+        brute_force.expected_counts(chain, chosen)[0]
+        for chosen in (chain.tags, None)
+    )
+    np.testing.assert_allclose(gradient, there - expected, atol=5e-3)
+
+
+def test_long_sentences_stay_exact():
+    # Independent tokens, whose likelihood is a sum of softmaxes.
+    generator = np.random.default_rng(0)
+    potentials = generator.normal(0, 200, (1, 300, 3)).astype("float32")
+    tags = generator.integers(0, 3, (1, 300))
+    zeros = np.zeros((3, 3), "float32")
+    scores = pack_scores(
+        ops.convert_to_tensor(potentials),
+        ops.ones((1, 300), "bool"),
+        *(ops.convert_to_tensor(x) for x in (zeros, zeros[0], zeros[0])),
+    )
+    wide = potentials[0].astype("float64")
+    top = wide.max(axis=1, keepdims=True)
+    logs = wide - top - np.log(np.exp(wide - top).sum(1, keepdims=True))
+    expected = logs[np.arange(300), tags[0]].sum()
+    found = as_numpy(linear_chain.log_likelihood(scores, tags))
+    np.testing.assert_allclose(found, [expected], rtol=1e-5)
+    np.testing.assert_allclose(
+        as_numpy(linear_chain.marginals(scores))[0], np.exp(logs), atol=1e-4
+    )
+    np.testing.assert_array_equal(
+        as_numpy(linear_chain.best_tags(scores))[0], wide.argmax(axis=1)
+    )
+
+
+def test_constraints_leave_the_allowed_sequences():
+    chain = brute_force.random_chain(MASK, 5)
+    allowed = allowed_tags(NAMES, "BIO")
+    # What is not allowed gets a score so low that float64 adds nothing to it.
+    low = chain._replace(
+        transitions=np.where(allowed.transitions, chain.transitions, -1e9),
+        start=np.where(allowed.start, chain.start, -1e9),
+        end=np.where(allowed.end, chain.end, -1e9),
+    )
+    tags = brute_force.best_tags(low)
+    low = low._replace(tags=np.where(chain.mask, tags, chain.tags))
+    scores = constrain(packed(chain), *allowed)
+    np.testing.assert_array_equal(
+        as_numpy(linear_chain.best_tags(scores)), tags
+    )
+    np.testing.assert_allclose(
+        as_numpy(linear_chain.log_likelihood(scores, low.tags)),
+        brute_force.log_likelihood(low),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(
+        as_numpy(linear_chain.marginals(scores)),
+        brute_force.expected_counts(low)[0],
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    gradient = input_gradient(
+        lambda x: ops.sum(
+            linear_chain.log_likelihood(
+                constrain(packed(chain, x), *allowed), low.tags
+            )
+        ),
+        chain.potentials,
+    )
+    there, expected = (
+        brute_force.expected_counts(low, chosen)[0]
+        for chosen in (low.tags, None)
+    )
+    np.testing.assert_allclose(gradient, there - expected, rtol=1e-4, atol=1e-5)
+
+
+def test_ties_are_broken_by_whole_sequences():
+    # The best are (0, 1) and (1, 0); each token alone would take tag 0.
+    zeros = np.zeros((1, 2, 2), "float32")
+    scores = pack_scores(
+        ops.convert_to_tensor(zeros),
+        ops.ones((1, 2), "bool"),
+        ops.convert_to_tensor(np.array([[-1, 0], [0, -1]], "float32")),
+        ops.zeros((2,)),
+        ops.zeros((2,)),
+    )
+    tags = as_numpy(linear_chain.best_tags(scores))[0].tolist()
+    assert tags in ([0, 1], [1, 0])
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() == "torch", reason="Its `ops.scan` needs a step."
+)
+def test_no_tokens_at_all():
+    chain = brute_force.random_chain(np.zeros((2, 0)), 3)
+    scores = packed(chain)
+    assert tuple(linear_chain.best_tags(scores).shape) == (2, 0)
+    assert tuple(linear_chain.marginals(scores).shape) == (2, 0, 3)
+    np.testing.assert_array_equal(
+        as_numpy(linear_chain.log_likelihood(scores, chain.tags)), [0, 0]
+    )
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Graphs are TensorFlow's."
+)
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_in_a_graph(jit_compile):
+    import tensorflow as tf
+
+    chain = brute_force.random_chain(MASK, 3)
+    # XLA compiles for the sizes that come.
+    sizes = None if not jit_compile else len(MASK)
+    time = None if not jit_compile else len(MASK[0])
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec((sizes, time, 4, 3), "float32"),
+            tf.TensorSpec((sizes, time), "int32"),
+        ],
+        jit_compile=jit_compile,
+    )
+    def everything(scores, tags):
+        likelihood = linear_chain.log_likelihood(scores, tags)
+        return (
+            likelihood,
+            linear_chain.best_tags(scores),
+            linear_chain.marginals(scores),
+            tf.gradients(likelihood, scores)[0][:, :, :-1],
+        )
+
+    scores = packed(chain)
+    likelihood, tags, marginals, gradient = everything(scores, chain.tags)
+    kwargs = {"rtol": 1e-5, "atol": 1e-5}
+    expected = brute_force.log_likelihood(chain)
+    np.testing.assert_allclose(likelihood, expected, **kwargs)
+    np.testing.assert_array_equal(tags, brute_force.best_tags(chain))
+    there, expected = (
+        brute_force.expected_counts(chain, chosen)[0]
+        for chosen in (chain.tags, None)
+    )
+    np.testing.assert_allclose(marginals, expected, **kwargs)
+    np.testing.assert_allclose(
+        np.sum(gradient, axis=2), there - expected, **kwargs
+    )

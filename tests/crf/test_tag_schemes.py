@@ -1,0 +1,94 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from keras_elmo.crf.tag_schemes import allowed_tags
+from keras_elmo.crf.tag_schemes import check_tag_names
+
+BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
+
+
+def bio_tags(spans, length):
+    tags = ["O"] * length
+    for start, end, kind in spans:
+        tags[start:end] = [f"I-{kind}"] * (end - start)
+        tags[start] = f"B-{kind}"
+    return tags
+
+
+def bioes_tags(spans, length):
+    tags = bio_tags(spans, length)
+    for start, end, kind in spans:
+        tags[end - 1] = f"E-{kind}" if end - start > 1 else f"S-{kind}"
+    return tags
+
+
+def span_sets(length, begin=0):
+    """All ways to lay spans of two kinds into a sentence."""
+    yield []
+    for start, end in itertools.combinations(range(begin, length + 1), 2):
+        for kind, others in itertools.product("XY", span_sets(length, end)):
+            yield [(start, end, kind), *others]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "names", "tags_of"),
+    [("BIO", BIO, bio_tags), ("BIOES", BIOES, bioes_tags)],
+)
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_just_the_tags_of_spans_are_allowed(scheme, names, tags_of, length):
+    allowed = allowed_tags(names, scheme)
+    expected = {tuple(tags_of(spans, length)) for spans in span_sets(length)}
+    found = {
+        tuple(names[tag] for tag in tags)
+        for tags in itertools.product(range(len(names)), repeat=length)
+        if allowed.start[tags[0]]
+        and allowed.end[tags[-1]]
+        and all(allowed.transitions[p] for p in itertools.pairwise(tags))
+    }
+    assert found == expected
+
+
+def test_a_type_may_have_hyphens_or_be_absent():
+    allowed = allowed_tags(["O", "B-a-b", "I-a-b", "I-a"], "BIO")
+    np.testing.assert_array_equal(
+        allowed.transitions[1], [True, True, True, False]
+    )
+    allowed = allowed_tags(["O", "B", "I"], "BIO")
+    np.testing.assert_array_equal(allowed.transitions[:, 2], [0, 1, 1])
+
+
+def test_no_scheme_allows_all():
+    assert allowed_tags(["A", "B"], None) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "scheme", "message"),
+    [
+        (BIO, "IOB1", "`scheme` must be one of.*Received: scheme='IOB1'"),
+        (None, "BIO", "`scheme` needs `tag_names`"),
+        (BIOES, "BIO", "must be 'O' or like 'B-...', 'I-...'.*'E-X'"),
+        (["O", "person"], "BIO", "Received: 'person'"),
+        (["O", "O-X"], "BIO", "Received: 'O-X'"),
+        (["O", "-X"], "BIO", "Received: '-X'"),
+        (["O", "BI-X"], "BIO", "Received: 'BI-X'"),
+        (["B-X", "E-X"], "BIOES", "some sentences without any; add 'O'"),
+    ],
+)
+def test_bad_schemes_are_named(names, scheme, message):
+    with pytest.raises(ValueError, match=message):
+        allowed_tags(names, scheme)
+
+
+@pytest.mark.parametrize("names", [[], "OB", ["O", 1], ["O", "O"]])
+def test_bad_names_are_named(names):
+    with pytest.raises(ValueError, match="must be different strings"):
+        check_tag_names(names)
+
+
+def test_names_are_as_many_as_tags():
+    assert check_tag_names(("O", "X"), 2) == ["O", "X"]
+    with pytest.raises(ValueError, match="must be 3 different strings"):
+        check_tag_names(["O", "X"], 3)

@@ -1,0 +1,243 @@
+import json
+import os
+import resource
+import signal
+
+import h5py
+import numpy as np
+import pytest
+
+from keras_elmo.embedding.embedding_files import LAYOUTS
+from keras_elmo.embedding.embedding_files import guess_layout
+from keras_elmo.embedding.embedding_files import write_embeddings
+from keras_elmo.files.hdf5_files import create_hdf5
+
+TEXTS = [
+    "The cat .",
+    "",
+    "\u00e9\u4e2d \U0001f600",
+    "The cat .",
+    "a\tb\u2028 c",
+]
+
+
+@pytest.fixture(params=[(3,), ()], ids=["layers", "one layer"])
+def embeddings(request):
+    generator = np.random.default_rng(0)
+    return [
+        (text, generator.normal(size=(*request.param, i, 4)).astype("float32"))
+        for i, text in enumerate(TEXTS)
+    ]
+
+
+def check_datasets(file, embeddings):
+    for i, (_, vectors) in enumerate(embeddings):
+        dataset = file[str(i)]
+        np.testing.assert_array_equal(dataset[...], vectors)
+        assert dataset.dtype == vectors.dtype
+        assert dataset.shape == vectors.shape
+
+
+def test_allennlp_users_find_a_sentence_by_its_text(tmp_path, embeddings):
+    path = tmp_path / "vectors.hdf5"
+    write_embeddings(path, embeddings)
+    with h5py.File(path, "r") as file:
+        check_datasets(file, embeddings)
+        assert set(file) == {"0", "1", "2", "3", "4", "sentence_to_index"}
+        assert file["sentence_to_index"].shape == (1,)
+        index = json.loads(file["sentence_to_index"][0])
+        # As in AllenNLP, the last of equal sentences.
+        assert index == {
+            TEXTS[1]: "1",
+            TEXTS[2]: "2",
+            TEXTS[3]: "3",
+            TEXTS[4]: "4",
+        }
+        np.testing.assert_array_equal(
+            file[index["The cat ."]], embeddings[3][1]
+        )
+
+
+def test_bilm_tf_users_find_a_sentence_by_its_line(tmp_path, embeddings):
+    path = tmp_path / "vectors.hdf5"
+    write_embeddings(path, iter(embeddings), layout="bilm-tf")
+    with h5py.File(path, "r") as file:
+        check_datasets(file, embeddings)
+        assert set(file) == {"0", "1", "2", "3", "4", "sentences"}
+        assert list(file["sentences"].asstr()) == TEXTS
+        assert file["sentences"][2].decode() == TEXTS[2]
+
+
+def test_numpy_users_need_no_pickle(tmp_path, embeddings):
+    path = tmp_path / "vectors.npz"
+    write_embeddings(path, iter(embeddings), layout="npz")
+    with np.load(path, allow_pickle=False) as file:
+        check_datasets(file, embeddings)
+        assert file.files == ["0", "1", "2", "3", "4", "sentences"]
+        assert json.loads(file["sentences"].tobytes()) == TEXTS
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_dtype_and_bytes_are_kept(tmp_path, layout, dtype):
+    vectors = np.arange(6).astype(dtype).reshape(3, 2)
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        write_embeddings(path, [("a b c", vectors)] * 2, layout)
+    opened = np.load(paths[0]) if layout == "npz" else h5py.File(paths[0])
+    with opened as file:
+        check_datasets(file, [("a b c", vectors)] * 2)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_sentence_at_all(tmp_path, layout):
+    path = tmp_path / "vectors"
+    write_embeddings(path, [], layout)
+    if layout == "npz":
+        with np.load(path) as file:
+            assert json.loads(file["sentences"].tobytes()) == []
+    else:
+        with h5py.File(path) as file:
+            texts = file.get("sentences", file.get("sentence_to_index"))
+            assert list(texts.asstr()) in ([], ["{}"])
+            assert len(file) == 1
+
+
+def test_text_that_hdf5_strings_cannot_hold(tmp_path):
+    texts = ["a\0b\0", "\ud800 \udfff", "\udc80", "\0"]
+    embeddings = [(text, np.zeros((1, 2), "float32")) for text in texts]
+    path = tmp_path / "vectors"
+    write_embeddings(path, embeddings, "allennlp")
+    with h5py.File(path) as file:
+        assert list(json.loads(file["sentence_to_index"][0])) == texts
+    write_embeddings(path, embeddings, "npz")
+    with np.load(path) as file:
+        assert json.loads(file["sentences"].tobytes()) == texts
+    write_embeddings(path, embeddings, "bilm-tf")
+    with h5py.File(path) as file:
+        assert list(file["sentences"].asstr()) == [
+            "a\u2400b\u2400",
+            "\ufffd \ufffd",
+            "\ufffd",
+            "\u2400",
+        ]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_many_sentences_and_long_ones(tmp_path, layout):
+    path = tmp_path / "vectors"
+    texts = [f"{i} " * (i % 50) for i in range(3000)] + ["x" * 1_000_000]
+    vectors = np.ones((1, 1), "float32")
+    write_embeddings(path, ((text, vectors) for text in texts), layout)
+    if layout == "npz":
+        with np.load(path) as file:
+            assert json.loads(file["sentences"].tobytes()) == texts
+            assert len(file.files) == 3002
+        return
+    with h5py.File(path) as file:
+        assert len(file) == 3002
+        assert file["2999"][0, 0] == 1
+        if layout == "bilm-tf":
+            assert list(file["sentences"].asstr()) == texts
+        else:
+            index = json.loads(file["sentence_to_index"][0])
+            assert index[texts[-1]] == "3000"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_failure_leaves_the_old_file(tmp_path, layout):
+    path = tmp_path / "vectors"
+    path.write_text("old")
+
+    def broken():
+        yield "a", np.zeros((1, 2))
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        write_embeddings(path, broken(), layout)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["vectors"]
+
+
+@pytest.fixture
+def limited_file_size():
+    """What a full disk is, for this process alone."""
+    old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, old_limit[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
+    signal.signal(signal.SIGXFSZ, old_handler)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_full_disk_is_told(tmp_path, layout, limited_file_size):
+    written = []
+
+    def endless():
+        for i in range(10_000):
+            written.append(i)
+            yield "a", np.zeros((10, 50), "float32")
+
+    with pytest.raises(OSError, match="File too large"):
+        write_embeddings(tmp_path / "vectors", endless(), layout)
+    assert 10 < len(written) < 200
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_told_at_the_end(tmp_path, limited_file_size):
+    with (
+        pytest.raises(OSError, match="File too large"),
+        create_hdf5(tmp_path / "file") as (store, _),
+    ):
+        store.create_dataset("a", data=np.zeros(100_000))
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    path = tmp_path / "vectors"
+    events = []
+    fsync, replace = os.fsync, os.replace
+
+    def record_fsync(handle):
+        status = os.fstat(handle)
+        events.append((status.st_ino, status.st_size))
+        fsync(handle)
+
+    def record_replace(source, target):
+        events.append("replace")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    monkeypatch.setattr(os, "replace", record_replace)
+    write_embeddings(path, [("a", np.zeros((1, 2)))])
+    status, folder = path.stat(), tmp_path.stat()
+    assert events[:2] == [(status.st_ino, status.st_size), "replace"]
+    assert [number for number, _ in events[2:]] == [folder.st_ino]
+
+
+@pytest.mark.parametrize(
+    "name, layout",
+    [
+        ("a.hdf5", "allennlp"),
+        ("b/a.h5", "allennlp"),
+        ("a.HDF5", "allennlp"),
+        ("a.npz", "npz"),
+    ],
+)
+def test_layout_of_a_name(name, layout):
+    assert guess_layout(name) == layout
+
+
+@pytest.mark.parametrize("name", ["a", "a.txt", "npz", "a.hdf5/b"])
+def test_a_name_may_tell_nothing(name):
+    with pytest.raises(ValueError, match="--layout") as info:
+        guess_layout(name)
+    assert f"Received: '{name}'" in str(info.value)
+
+
+def test_layout_must_be_known(tmp_path):
+    with pytest.raises(ValueError, match="`layout` must be one of") as info:
+        write_embeddings(tmp_path / "a", [], "hdf5")
+    assert "Received: 'hdf5'" in str(info.value)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,364 @@
+"""What files and folders are, and what is wrong with them."""
+
+import gzip
+import json
+import os
+import pickle
+import shutil
+import tarfile
+import zipfile
+
+import h5py
+import keras
+import numpy as np
+import pytest
+from hdf5_arrays import all_arrays
+from small_models import make_elmo
+
+from keras_elmo import BiLMEncoder
+from keras_elmo import ElmoLayer
+from keras_elmo import TokenEmbedding
+from keras_elmo import export_saved_model
+from keras_elmo import save_bilm_weights
+from keras_elmo.embedding.embedding_files import write_embeddings
+from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.formats.bilm_shapes import bilm_shapes
+from keras_elmo.inspection import inspect_path
+from keras_elmo.models.bilm_variables import bilm_table
+from keras_elmo.models.language_models import open_language_model
+
+LFS = (
+    "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n"
+    "size 374434792\n"
+)
+HTML = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>"
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    return make_elmo()
+
+
+@pytest.fixture
+def folder(elmo, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    save_bilm_weights(elmo, folder / "options.json", folder / "weights.hdf5")
+    return folder
+
+
+def good(*paths):
+    finding = inspect_path(*paths)
+    assert finding.problems == []
+    assert finding.what and finding.path == str(paths[0])
+    return finding
+
+
+def bad(*paths):
+    finding = inspect_path(*paths)
+    assert finding.problems
+    return finding.what, " ".join(finding.problems)
+
+
+def change_options(folder, **changes):
+    path = folder / "options.json"
+    options = json.loads(path.read_text())
+    options["char_cnn"].update(changes)
+    path.write_text(json.dumps(options))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda: make_elmo(),
+        lambda: make_elmo({"projection_dim": None, "num_highways": 0}),
+        lambda: make_elmo(lstm={"projection_dim": None, "num_layers": 1}),
+        lambda: ElmoLayer(TokenEmbedding(9, 6), BiLMEncoder(7, 6)),
+    ],
+)
+def test_the_shapes_are_those_of_the_layers(model, tmp_path):
+    model = model()
+    model.build((None, None, *model.token_encoder.token_shape))
+    save_bilm_weights(model, tmp_path / "o", tmp_path / "w")
+    parsed = parse_language_model_options(
+        json.loads((tmp_path / "o").read_bytes())
+    )
+    found = bilm_shapes(parsed.token_encoder, parsed.encoder)
+    assert found == {key: shape for key, shape, _ in bilm_table(model)}
+
+
+def test_a_folder_of_a_bilm_and_its_files(folder):
+    finding = good(folder)
+    assert finding.what == "a biLM as bilm-tf and AllenNLP have it"
+    assert finding.facts["LSTMs"] == (
+        "2 layers in each direction, 7 units, projection 6, skip connections"
+    )
+    assert finding.facts["vectors"] == "3 layers, 12 wide"
+    number = sum(a.size for a in all_arrays(folder / "weights.hdf5").values())
+    assert finding.facts["parameters"] == f"{number:,} (float32)"
+    assert finding.uses[0] == f'keras_elmo.ElmoLayer.from_bilm("{folder}")'
+    assert finding.loader == ("from_bilm", str(folder))
+
+    options, weights = folder / "options.json", folder / "weights.hdf5"
+    both = good(options, weights)
+    assert both.loader == ("from_bilm", str(options), str(weights))
+    assert good(weights).loader == both.loader
+    assert good(options).what == "the options file of a biLM"
+
+
+@pytest.mark.parametrize("root", ["", "a/b/"])
+def test_a_model_of_nlpl_in_a_zip(folder, tmp_path, root):
+    (folder / "weights.hdf5").rename(folder / "model.hdf5")
+    (folder / "meta.json").write_text("{}")
+    (folder / "vocab.txt.gz").write_bytes(
+        gzip.compress(b"<S>\n</S>\n<UNK>\nthe\nthe\n")
+    )
+    told = "a biLM as the NLPL repository and simple_elmo have it"
+    finding = good(folder)
+    assert finding.what == told
+    assert finding.facts["vocabulary"] == "5 words, 1 of them there before"
+    path = tmp_path / "210.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, root + file.name)
+    finding = good(path)
+    assert finding.what == f"a zip file: {told}"
+    assert finding.loader == ("from_bilm", str(path))
+    assert finding.uses[0] == f'keras_elmo.ElmoLayer.from_bilm("{path}")'
+
+
+def test_weights_without_their_options(folder):
+    (folder / "options.json").unlink()
+    what, problems = bad(folder / "weights.hdf5")
+    assert what == "the weight file of a biLM, as bilm-tf's"
+    assert "Its options file is not beside it" in problems
+    assert "must hold an 'options.json'" in bad(folder)[1]
+
+
+def test_weights_that_do_not_fit_the_options(folder):
+    change_options(folder, n_highway=1)
+    assert "no place in the model: ['CNN_high_1/" in bad(folder)[1]
+    change_options(folder, n_highway=2, embedding={"dim": 5})
+    assert "'char_embed' of the weight file" in bad(folder)[1]
+    assert "must have the shape (261, 5)" in bad(folder / "weights.hdf5")[1]
+
+
+def test_conventions_of_the_number_of_characters(folder):
+    for number in (261, 262):
+        change_options(folder, n_characters=number)
+        assert f"n_characters {number}:" in good(folder).facts["input"]
+    with h5py.File(folder / "weights.hdf5", "a") as store:
+        rows = store["char_embed"][()]
+        del store["char_embed"]
+        store["char_embed"] = np.vstack([np.zeros((1, 4)), rows])
+    assert "A weight file holds 261 rows of characters" in bad(folder)[1]
+    change_options(folder, n_characters=300)
+    assert "'char_cnn.n_characters' must be 261 or 262" in bad(folder)[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (LFS, "is a Git LFS pointer, not the file of 374,434,792 bytes"),
+        (HTML, "is a web page saved in place of the file"),
+        ("", "is empty (0 bytes)"),
+        ("junk", "is no HDF5 file: it begins with b'junk'"),
+    ],
+)
+def test_what_is_not_the_file(folder, content, told):
+    path = folder / "weights.hdf5"
+    path.write_text(content)
+    assert told in bad(path)[1]
+    assert f"weights.hdf5 {told}" in bad(folder)[1]
+    options = folder / "options.json"
+    assert f"weights.hdf5 {told}" in bad(options, path)[1]
+    if content != "junk":
+        options.write_text(content)
+        assert told in bad(options)[1]
+
+
+def test_weights_that_are_cut_off(folder):
+    path = folder / "weights.hdf5"
+    whole = path.read_bytes()
+    for rest in range(200, len(whole), len(whole) // 20):
+        path.write_bytes(whole[:rest])
+        assert f"is cut off: {rest:,} bytes of {len(whole):,}" in bad(path)[1]
+
+
+def test_a_preset_folder(elmo, tmp_path):
+    path = tmp_path / "preset"
+    elmo.save_to_preset(path)
+    finding = good(path)
+    assert finding.what == "a folder of ElmoLayer.save_to_preset"
+    assert finding.loader == ("from_preset", str(path))
+    (path / "model.weights.h5").unlink()
+    assert "Missing beside the rest: ['model.weights.h5']" in bad(path)[1]
+    (path / "config.json").write_text('{"registered_name": "Other"}')
+    assert "Received: 'Other'" in bad(path)[1]
+    (path / "config.json").write_text("{")
+    assert "config.json is no JSON" in bad(path)[1]
+
+
+def test_models_by_their_names():
+    finding = inspect_path("english_tiny")
+    assert finding.problems == []
+    assert finding.uses[0] == 'keras_elmo.ElmoLayer.from_preset("english_tiny")'
+    assert good("small").what == "the name of a model that is downloaded once"
+
+
+def test_a_keras_file(elmo, tmp_path):
+    inputs = keras.Input((None, 12), dtype="int32")
+    path = tmp_path / "model.keras"
+    keras.Model(inputs, elmo(inputs)).save(path)
+    finding = good(path)
+    assert (
+        finding.what == "a .keras file: a Keras model with an ElmoLayer in it"
+    )
+    path.rename(tmp_path / "model.zip")
+    assert "if its name ends in .keras" in bad(tmp_path / "model.zip")[1]
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
+)
+def test_a_saved_model(elmo, tmp_path):
+    version = export_saved_model(elmo, tmp_path / "served")
+    finding = good(version)
+    assert finding.what == "a SavedModel of keras-elmo export"
+    assert "character_ids, default, tokens" in finding.facts["signatures"]
+    assert (
+        "last is a SavedModel of keras-elmo" in good(tmp_path / "served").what
+    )
+    shutil.rmtree(f"{version}/variables")
+    assert "'variables' is not there" in bad(version)[1]
+    with open(f"{version}/saved_model.pb", "wb") as file:
+        file.write(b"\xff\xff")
+    assert "saved_model.pb cannot be read" in bad(version)[1]
+
+
+@pytest.mark.parametrize("layout", ["allennlp", "bilm-tf", "npz"])
+def test_embeddings_of_a_corpus(tmp_path, layout):
+    path = str(tmp_path / f"vectors.{'npz' if layout == 'npz' else 'hdf5'}")
+    pairs = [("a b", np.ones((3, 2, 4))), ("c", np.ones((3, 1, 4)))]
+    write_embeddings(path, pairs, layout)
+    finding = good(path)
+    assert finding.what.startswith("the embeddings of a corpus")
+    assert finding.facts["sentences"] == "2"
+    if layout != "npz":
+        with h5py.File(path, "a") as store:
+            del store["0"]
+        assert "Missing: ['0']" in bad(path)[1]
+
+
+def test_other_files(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    for name, content, what in [
+        ("vocab.txt", b"<S>\n</S>\n<UNK>\nthe\n", "a vocabulary, one word"),
+        ("vocab.gz", gzip.compress(b"<S>\nthe\n"), "a vocabulary, one word"),
+        ("glove.txt", b"the 0.5 -1e-05 2\nof 1 2 3\n", "vectors of words"),
+        ("vec.txt", b"2 3\nthe 0.5 -1 2\nof 1 2 3\n", "vectors of words"),
+        ("text.txt", b"The cat sat .\n", "text"),
+        ("meta.json", b'{"id": 7}', "a JSON file"),
+        ("model.index", b"x", "a part of a TensorFlow checkpoint"),
+        ("char.dic", b"a\t0\n", "a part of a model of ELMoForManyLangs"),
+    ]:
+        assert good(write(name, content)).what.startswith(what)
+    for name, content, told in [
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0", "nothing that this package"),
+        ("cut.gz", gzip.compress(b"a\n" * 9)[:-9], "file ended before"),
+        ("bad.json", b"{", "It is no JSON"),
+        ("cut.zip", b"PK\x03\x04" + b"\0" * 50, "cut off or damaged, 54 bytes"),
+        ("p.pkl", pickle.dumps([1]), "nothing that this package knows"),
+    ]:
+        assert told in bad(write(name, content))[1]
+    with tarfile.open(tmp_path / "m.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "text.txt")
+    assert "Unpack it first: tar xzf" in bad(tmp_path / "m.tar.gz")[1]
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("../options.json", "{}")
+    assert "leads out of it" in bad(tmp_path / "a.zip")[1]
+    with h5py.File(tmp_path / "a.hdf5", "w") as store:
+        store["x"] = 1
+    assert "nothing that this package knows" in bad(tmp_path / "a.hdf5")[1]
+    os.mkdir(tmp_path / "empty")
+    assert "no model that this package knows" in bad(tmp_path / "empty")[1]
+    assert "no such file or folder" in bad(tmp_path / "nowhere")[1]
+
+
+def test_a_training_that_has_no_model_yet(tmp_path):
+    (tmp_path / "training.json").write_text("{}")
+    (tmp_path / "vocab.txt").write_text("<S>\n")
+    finding = good(tmp_path)
+    assert finding.what.endswith("keras-elmo pretrain, which has no model yet")
+    assert finding.uses == ["Run the training's command again."]
+    (tmp_path / "training_state.hdf5").touch()
+    (use,) = good(tmp_path).uses
+    assert use.endswith("goes on from training_state.hdf5.")
+    # So say all that would read the model.
+    with pytest.raises(ValueError, match="has no model yet") as info:
+        ElmoLayer.from_bilm(tmp_path)
+    with (
+        pytest.raises(ValueError) as other,
+        open_language_model(tmp_path),
+    ):
+        pass
+    assert str(other.value) == str(info.value)
+
+
+def test_the_reference_files(shared):
+    reference = shared / "reference"
+    for path, what in [
+        ("allennlp", "a biLM as bilm-tf and AllenNLP have it"),
+        ("allennlp/elmo_token_embeddings.hdf5", "the vectors of a vocabulary"),
+        ("allennlp/lm_embeddings_0.hdf5", "the embeddings of a corpus, in bi"),
+        ("bilm_tf_checkpoint", "a TensorFlow checkpoint of bilm-tf's training"),
+        ("elmo_for_many_langs/char_only", "a model of ELMoForManyLangs"),
+        ("elmo_for_many_langs/char_only/encoder.pkl", "a part of a model of"),
+    ]:
+        assert good(reference / path).what.startswith(what)
+
+
+def test_a_checkpoint_without_its_data(shared, tmp_path):
+    path = tmp_path / "checkpoint"
+    shutil.copytree(shared / "reference/bilm_tf_checkpoint", path)
+    next(path.glob("*.data-*")).unlink()
+    assert "cannot be read; it may be truncated" in bad(path)[1]
+    (path / "vocab.txt").write_text("<S>\n")
+    assert "n_tokens_vocab=1,503. Received: 1" in bad(path)[1]
+
+
+def test_a_model_of_many_langs_without_a_part(shared, tmp_path):
+    path = tmp_path / "many"
+    shutil.copytree(shared / "reference/elmo_for_many_langs/char_only", path)
+    path.chmod(0o755)
+    shutil.make_archive(tmp_path / "zipped", "zip", path)
+    zipped = str(tmp_path / "zipped.zip")
+    assert good(zipped).loader == ("from_many_langs", zipped)
+    (path / "char.dic").unlink()
+    assert "Missing beside the rest: ['char.dic']" in bad(path)[1]
+
+
+def test_nothing_is_too_strange(folder, elmo, tmp_path):
+    """Any beginning of any file, and bytes of no meaning, have a finding."""
+    random = np.random.default_rng(0)
+    elmo.save_to_preset(tmp_path / "preset")
+    write_embeddings(tmp_path / "v.npz", [("a", np.ones(2))], "npz")
+    shutil.make_archive(tmp_path / "model", "zip", folder)
+    files = [*folder.iterdir(), *(tmp_path / "preset").iterdir()]
+    for file in [*files, tmp_path / "v.npz", tmp_path / "model.zip"]:
+        whole = file.read_bytes()
+        path = tmp_path / f"strange{file.suffix}"
+        for rest in random.integers(0, len(whole), 8):
+            content = bytearray(whole[:rest])
+            path.write_bytes(content)
+            assert inspect_path(path).what
+            content = bytearray(whole)
+            content[rest : rest + 8] = random.bytes(8)
+            path.write_bytes(content)
+            assert inspect_path(path).what
+    for path in ("", "\0", "hf://x", "x" * 5000):
+        assert inspect_path(path).problems

@@ -1,0 +1,206 @@
+import pathlib
+
+import numpy as np
+import pytest
+from formats.loopback import closed_port
+from formats.loopback import serve
+from formats.loopback import use_cache
+from small_models import make_elmo
+
+import keras_elmo
+from keras_elmo import PRESETS
+from keras_elmo import ElmoLayer
+from keras_elmo import save_bilm_weights
+from keras_elmo.models import presets
+from keras_elmo.models.presets import Preset
+from keras_elmo.models.presets import download_preset
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A folder for downloads, in place of the user's own."""
+    use_cache(monkeypatch, tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model's layer, and the folder of its two files."""
+    folder = tmp_path / "web"
+    folder.mkdir()
+    elmo = make_elmo()
+    save_bilm_weights(
+        elmo, folder / "any_options.json", folder / "any_weights.hdf5"
+    )
+    return elmo, folder
+
+
+def publish(monkeypatch, root, weights="any_weights.hdf5"):
+    """Makes `small` a model of the server's."""
+    preset = Preset(
+        f"{root}/any_options.json", f"{root}/{weights}", 1, "none", "a test"
+    )
+    monkeypatch.setitem(PRESETS, "small", preset)
+    return preset
+
+
+def check_same(loaded, elmo):
+    for name in ("token_encoder", "encoder"):
+        expected = getattr(elmo, name).get_weights()
+        found = getattr(loaded, name).get_weights()
+        assert len(found) == len(expected)
+        for a, b in zip(found, expected):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_names():
+    assert set(PRESETS) == {
+        "english_tiny",
+        "original",
+        "5.5B",
+        "medium",
+        "small",
+        "portuguese",
+        "pubmed",
+    }
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_table(name):
+    preset = PRESETS[name]
+    if preset.path is None:
+        assert preset.options_url.startswith("https://")
+        assert preset.options_url.endswith("_options.json")
+        assert preset.weights_url.startswith("https://")
+        assert preset.weights_url.endswith(".hdf5")
+        assert 50 < preset.megabytes < 400
+    else:
+        assert preset.options_url is preset.weights_url is None
+        found = {path.name for path in pathlib.Path(preset.path).iterdir()}
+        assert {"options.json", "weights.hdf5", "README.md"} <= found
+    assert preset.licence
+    assert preset.description
+
+
+def test_no_two_presets_share_a_file():
+    urls = [
+        url
+        for preset in PRESETS.values()
+        if preset.path is None
+        for url in (preset.options_url, preset.weights_url)
+    ]
+    assert len(set(urls)) == len(urls)
+
+
+def test_preset_is_downloaded_once(monkeypatch, model, cache):
+    elmo, folder = model
+    with serve(folder) as server:
+        publish(monkeypatch, server.root)
+        for _ in range(2):
+            check_same(ElmoLayer.from_preset("small"), elmo)
+        assert server.requests == ["/any_options.json", "/any_weights.hdf5"]
+    check_same(ElmoLayer.from_preset("small"), elmo)
+    assert [pathlib.Path(path) for path in download_preset("small")] == [
+        cache / "keras_elmo/small/options.json",
+        cache / "keras_elmo/small/weights.hdf5",
+    ]
+
+
+def test_arguments_are_passed_on(monkeypatch, model, cache):
+    with serve(model[1]) as server:
+        publish(monkeypatch, server.root)
+        elmo = ElmoLayer.from_preset(
+            "small", trainable=True, num_representations=2, name="mine"
+        )
+    assert elmo.name == "mine"
+    assert elmo.encoder.trainable
+    assert len(elmo.scalar_mixes) == 2
+
+
+def check_fails(url, path):
+    """The download of `url` fails, and the message says what to do."""
+    with pytest.raises(OSError, match="The download of") as info:
+        ElmoLayer.from_preset("small")
+    message = str(info.value)
+    assert f"The download of {url} failed" in message
+    assert f"put it at {path} and call again" in message
+    assert not path.exists()
+
+
+def test_files_may_be_put_there_by_hand(monkeypatch, model, cache):
+    elmo, folder = model
+    preset = publish(monkeypatch, closed_port())
+    options = cache / "keras_elmo/small/options.json"
+    weights = cache / "keras_elmo/small/weights.hdf5"
+    check_fails(preset.options_url, options)
+    options.parent.mkdir(parents=True, exist_ok=True)
+    options.write_bytes((folder / "any_options.json").read_bytes())
+    check_fails(preset.weights_url, weights)
+    weights.write_bytes((folder / "any_weights.hdf5").read_bytes())
+    check_same(ElmoLayer.from_preset("small"), elmo)
+
+
+def test_file_that_is_not_on_the_server(monkeypatch, model, cache):
+    with serve(model[1]) as server:
+        preset = publish(monkeypatch, server.root, "moved.hdf5")
+        for _ in range(2):
+            check_fails(
+                preset.weights_url, cache / "keras_elmo/small/weights.hdf5"
+            )
+        assert server.requests == [
+            "/any_options.json",
+            "/moved.hdf5",
+            "/moved.hdf5",
+        ]
+
+
+def test_download_that_breaks_off_is_not_kept(monkeypatch, model, cache):
+    elmo, folder = model
+    weights = folder / "any_weights.hdf5"
+    weights.rename(folder / "cut.hdf5")
+    with serve(folder) as server:
+        preset = publish(monkeypatch, server.root, "cut.hdf5")
+        check_fails(preset.weights_url, cache / "keras_elmo/small/weights.hdf5")
+        (folder / "cut.hdf5").rename(weights)
+        publish(monkeypatch, server.root)
+        check_same(ElmoLayer.from_preset("small"), elmo)
+
+
+def test_model_inside_the_package(monkeypatch, model, cache):
+    elmo, folder = model
+    preset = presets._shipped("test_only", 1, "a test", "Apache-2.0")
+    assert (preset.description, preset.licence) == ("a test", "Apache-2.0")
+    package = pathlib.Path(keras_elmo.__file__).parent
+    assert pathlib.Path(preset.path) == package / "presets/test_only"
+    (folder / "any_options.json").rename(folder / "options.json")
+    (folder / "any_weights.hdf5").rename(folder / "weights.hdf5")
+    inside = preset._replace(path=str(folder))
+    monkeypatch.setitem(PRESETS, "test_only", inside)
+    assert [pathlib.Path(path) for path in download_preset("test_only")] == [
+        folder / "options.json",
+        folder / "weights.hdf5",
+    ]
+    check_same(ElmoLayer.from_preset("test_only"), elmo)
+    assert not cache.exists()
+
+
+def test_a_name_comes_before_a_directory(monkeypatch, model, cache):
+    elmo, folder = model
+    monkeypatch.chdir(folder)
+    make_elmo({"num_highways": 1}).save_to_preset("small")
+    with serve(folder) as server:
+        publish(monkeypatch, server.root)
+        check_same(ElmoLayer.from_preset("small"), elmo)
+    loaded = ElmoLayer.from_preset("./small")
+    assert loaded.token_encoder.num_highways == 1
+
+
+@pytest.mark.parametrize("name", ["tiny", "Small", "", None, ["small"]])
+def test_unknown_name(cache, name):
+    with pytest.raises(ValueError, match="no preset of that name") as info:
+        ElmoLayer.from_preset(name)
+    message = str(info.value)
+    assert str(sorted(PRESETS)) in message
+    assert "or the path of a directory or .zip" in message
+    assert f"Received: {name!r}" in message
+    assert not cache.exists()
