@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.layers.character_cnn import CharacterCNN
+from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import listed_lines
 from keras_elmo.text.word_lists import sentence_words
@@ -29,7 +30,7 @@ def know_words(layer, vocabulary):
     """
     encoders = [
         part
-        for part in layer._flatten_layers()
+        for part in (layer, *sublayers(layer))
         if isinstance(part, CharacterCNN)
     ]
     if not encoders:
