@@ -22,7 +22,6 @@ def run(arguments):
         _load(arguments.model, arguments.weights, arguments.dtype),
         arguments.folder,
         serving_default=arguments.serving_default,
-        vocabulary=arguments.vocabulary,
         labels=labels,
         version=arguments.version,
         overwrite=arguments.overwrite,
@@ -42,11 +41,6 @@ def _check(arguments):
             "--overwrite replaces one version: say which by --version N."
         )
     version_folder(arguments.folder, arguments.version, arguments.overwrite)
-    if arguments.vocabulary and not os.path.isfile(arguments.vocabulary):
-        raise ValueError(
-            "--vocabulary must be a file of one word a line. "
-            f"Received: '{arguments.vocabulary}', where there is none"
-        )
 
 
 def _read_labels(pairs):
