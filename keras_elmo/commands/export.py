@@ -1,7 +1,5 @@
 """The command `keras-elmo export`."""
 
-import os
-
 import keras
 
 from keras_elmo.commands.export_summary import print_summary
@@ -20,7 +18,6 @@ def run(arguments):
         model.load_for_export(arguments.dtype),
         arguments.folder,
         serving_default=arguments.serving_default,
-        vocabulary=arguments.vocabulary,
         labels=labels,
         version=arguments.version,
         overwrite=arguments.overwrite,
@@ -40,11 +37,6 @@ def _check(arguments):
             "--overwrite replaces one version: say which by --version N."
         )
     version_folder(arguments.folder, arguments.version, arguments.overwrite)
-    if arguments.vocabulary and not os.path.isfile(arguments.vocabulary):
-        raise ValueError(
-            "--vocabulary must be a file of one word a line. "
-            f"Received: '{arguments.vocabulary}', where there is none"
-        )
 
 
 def _read_labels(pairs):
