@@ -71,20 +71,21 @@ def add_parser(verbs):
 def run(arguments):
     """Runs `keras-elmo convert`."""
     from keras_elmo.files.atomic import write_folder_atomically
-    from keras_elmo.formats.many_langs import is_many_langs
-    from keras_elmo.models.language_models import open_language_model
+    from keras_elmo.models.find_model import find_model
+    from keras_elmo.models.many_langs import ManyLangs
     from keras_elmo.models.preset_folders import PRESET_FILES
 
     folder = arguments.folder
     replaces = os.path.isdir(folder) and bool(os.listdir(folder))
-    from_many_langs = is_many_langs(arguments.model)
+    model = find_model(arguments.model)
+    from_many_langs = isinstance(model, ManyLangs)
     names = PRESET_FILES if from_many_langs else _BILM_FILES
     if replaces:
         _check_replaceable(folder, arguments.overwrite, names)
     if from_many_langs:
-        _write_preset(folder, arguments, replaces)
+        _write_preset(folder, model, arguments.dtype, replaces)
         return
-    with open_language_model(arguments.model) as files:
+    with model.open_language_model() as files:
 
         def write(path):
             _write_files(path, files, arguments.dtype)
@@ -95,18 +96,17 @@ def run(arguments):
         _print_summary(folder)
 
 
-def _write_preset(folder, arguments, replaces):
+def _write_preset(folder, model, dtype, replaces):
     """Writes a model of ELMoForManyLangs, which bilm-tf's files cannot hold."""
     from keras_elmo.files.atomic import write_folder_atomically
-    from keras_elmo.layers.elmo_layer import ElmoLayer
     from keras_elmo.models.preset_folders import PRESET_FILES
 
-    if arguments.dtype != "float32":
+    if dtype != "float32":
         raise ValueError(
             "--dtype must be left out: a model of ELMoForManyLangs becomes a "
-            f"preset folder, in float32. Received: {arguments.dtype}"
+            f"preset folder, in float32. Received: {dtype}"
         )
-    elmo = ElmoLayer.from_many_langs(arguments.model)
+    elmo = model.load()
     write_folder_atomically(folder, elmo.save_to_preset, overwrite=replaces)
     _print_files(folder, PRESET_FILES)
     print(f'To use it: keras_elmo.ElmoLayer.from_preset("{folder}")')

@@ -1,6 +1,4 @@
 import argparse
-import os
-import zipfile
 
 from keras_elmo.choices import SIGNATURES
 from keras_elmo.commands.arguments import positive_integer
@@ -38,7 +36,6 @@ outputs:
 
 examples:
   keras-elmo export english_tiny served/elmo
-  keras-elmo export my_elmo served/elmo --vocabulary vocab.txt
   keras-elmo export tagger.keras served/tagger --labels tags=tags.txt
 """
 
@@ -71,13 +68,6 @@ def add_parser(verbs):
         help="the signature of requests that name none. Default: %(default)s",
     )
     add(
-        "--vocabulary",
-        metavar="FILE",
-        help="one word a line, plain or .gz: their vectors before context are "
-        "kept in the SavedModel and looked up, which is faster. The answers "
-        "are the same, and any other word may still come",
-    )
-    add(
         "--labels",
         type=_name_and_file,
         action="append",
@@ -107,15 +97,16 @@ def add_parser(verbs):
 
 def run(arguments):
     """Runs `keras-elmo export`."""
+    from keras_elmo.models.find_model import find_model
     from keras_elmo.serving import export_saved_model
 
     _check(arguments)
     labels = _read_labels(arguments.labels)
+    model = find_model(arguments.model, arguments.weights)
     folder = export_saved_model(
-        _load(arguments.model, arguments.weights, arguments.dtype),
+        model.load_for_export(arguments.dtype),
         arguments.folder,
         serving_default=arguments.serving_default,
-        vocabulary=arguments.vocabulary,
         labels=labels,
         version=arguments.version,
         overwrite=arguments.overwrite,
@@ -139,11 +130,6 @@ def _check(arguments):
             "--overwrite replaces one version: say which by --version N."
         )
     version_folder(arguments.folder, arguments.version, arguments.overwrite)
-    if arguments.vocabulary and not os.path.isfile(arguments.vocabulary):
-        raise ValueError(
-            "--vocabulary must be a file of one word a line. "
-            f"Received: '{arguments.vocabulary}', where there is none"
-        )
 
 
 def _read_labels(pairs):
@@ -164,42 +150,6 @@ def _read_labels(pairs):
                 f", line {labels[name].index(b'') + 1} of which is empty"
             )
     return labels
-
-
-def _load(model, weights, dtype):
-    import keras
-
-    from keras_elmo.formats.keras_files import check_keras_file
-    from keras_elmo.formats.many_langs import is_many_langs
-    from keras_elmo.layers.elmo_layer import ElmoLayer
-
-    options = {"dtype": dtype} if dtype else {}
-    if not model.endswith(".keras"):
-        if not weights and is_many_langs(model):
-            return ElmoLayer.from_many_langs(model, **options)
-        if weights or os.path.isfile(model):
-            return ElmoLayer.from_bilm(model, weights, **options)
-        return ElmoLayer.from_preset(model, **options)
-    for option, value in (("--weights", weights), ("--dtype", dtype)):
-        if value:
-            raise ValueError(
-                f"{option} must be left out: a .keras file has its own. "
-                f"Received: '{value}' with '{model}'"
-            )
-    if zipfile.is_zipfile(model):  # Keras says what is wrong with others.
-        check_keras_file(model)
-    try:
-        return keras.saving.load_model(model, compile=False)
-    except TypeError as error:  # A class that is not registered.
-        raise ValueError(
-            f"MODEL must be made of layers of Keras and keras_elmo: for layers "
-            "of your own, call `keras_elmo.export_saved_model` where they are "
-            f"imported. Received: '{model}'. {error}"
-        ) from error
-    except Exception as error:  # Keras raises errors of every kind.
-        raise ValueError(
-            f"MODEL cannot be loaded: '{model}'. The error was: {error}"
-        ) from error
 
 
 def _name_and_file(text):

@@ -88,6 +88,7 @@ def run(arguments):
     from keras_elmo.commands import pretrain_reports
     from keras_elmo.commands.progress import Progress
     from keras_elmo.commands.threads import set_threads
+    from keras_elmo.models.find_model import find_model
     from keras_elmo.pretraining.pretrain import Plan
     from keras_elmo.pretraining.pretrain import pretrain
     from keras_elmo.pretraining.reports import Reports
@@ -100,7 +101,8 @@ def run(arguments):
     # In this order: no strategy can be made once TensorFlow computes.
     set_threads(arguments.threads)
     strategy = _make_strategy(arguments.strategy)
-    settings = make_settings(arguments)
+    initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
+    settings = make_settings(arguments, initial)
     shows = is_chief(strategy) and not arguments.quiet
     tally = pretrain_reports.Tally()
     with Progress(quiet=not shows) as progress:
@@ -115,7 +117,7 @@ def run(arguments):
             vocabulary=arguments.vocabulary,
             min_count=arguments.min_count or 3,
             max_vocabulary=arguments.max_vocabulary,
-            initial=vars(arguments)["from"],
+            initial=initial,
             new_softmax=arguments.new_softmax,
             plan=Plan(
                 arguments.evaluate_every,

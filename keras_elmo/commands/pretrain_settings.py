@@ -46,11 +46,15 @@ def add_settings(group):
             )
 
 
-def make_settings(arguments):
+def make_settings(arguments, initial=None):
     """Returns the `Settings` that the arguments of `pretrain` say.
 
     The recipe's hold where nothing else is said; then those of an options
     file; what was typed comes first.
+
+    Args:
+        arguments: The verb's.
+        initial: The model to begin with, or `None`.
     """
     # Only here, as these load all of Keras.
     from keras_elmo.formats.bilm_files import read_options
@@ -61,8 +65,8 @@ def make_settings(arguments):
     options, changes = recipe.options, {}
     if arguments.options is not None:
         options = read_options(arguments.options)
-    elif given["from"] is not None:
-        options, _ = read_model_options(given["from"])
+    elif initial is not None:
+        options, _ = read_model_options(initial)
     if not isinstance(options, dict):  # The settings' own check says it.
         return dataclasses.replace(recipe, options=options)
     keys = Settings.options_keys()

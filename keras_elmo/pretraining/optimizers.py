@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from keras_elmo.ops.private_keras import adagrad_accumulator
+
 
 def make_optimizer(settings, total_steps):
     """Makes Keras' optimizer.
@@ -46,7 +48,7 @@ class SparseAdagrad(keras.optimizers.Adagrad):
             super().update_step(gradient, variable, learning_rate)
             return
         rows, values = gradient.indices, gradient.values
-        sums = self._accumulators[self._get_variable_index(variable)].value
+        sums = adagrad_accumulator(self, variable).value
         new = tf.gather(sums, rows) + tf.square(values)
         sums.scatter_update(tf.IndexedSlices(new, rows))
         rate = tf.cast(learning_rate, values.dtype)

@@ -154,7 +154,7 @@ def test_models_of_other_kinds(model, folder, expected, kind, monkeypatch):
     elif kind == "preset":
         names = {"small": files}
         monkeypatch.setattr(
-            "keras_elmo.models.presets.download_preset", names.get
+            "keras_elmo.models.find_model.download_preset", names.get
         )
         arguments = ["--model", "small"]
     assert main(["embed", "corpus.txt", "out.hdf5", *arguments]) == 0
