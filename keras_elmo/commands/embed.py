@@ -4,6 +4,7 @@ import functools
 import itertools
 import os
 
+from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import VECTOR_DTYPES
@@ -126,7 +127,7 @@ def add_parser(verbs):
     add = parser.add_argument_group("speed").add_argument
     add(
         "--compute-dtype",
-        choices=("float32", "mixed_bfloat16"),
+        choices=COMPUTE_DTYPES,
         default="float32",
         help="mixed_bfloat16 is faster where the processor knows it, with two "
         "to three digits. Default: float32",

@@ -1,10 +1,10 @@
 import argparse
 
+from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import SIGNATURES
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.export_summary import print_summary
 from keras_elmo.models.presets import PRESETS
-from keras_elmo.pretraining.settings import DTYPES
 
 _DESCRIPTION = """\
 Writes a model as a SavedModel that takes strings, for TensorFlow Serving and
@@ -78,7 +78,7 @@ def add_parser(verbs):
     )
     add(
         "--dtype",
-        choices=DTYPES,
+        choices=COMPUTE_DTYPES,
         help="to compute in; not for a .keras file, which has its own. Floats "
         "come out in float32. Default: float32, or what the folder says",
     )

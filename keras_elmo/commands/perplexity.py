@@ -1,12 +1,12 @@
 import itertools
 import json
 
+from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import PROCEDURES
 from keras_elmo.commands.arguments import add_threads
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.progress import Progress
 from keras_elmo.commands.threads import set_threads
-from keras_elmo.pretraining.settings import DTYPES
 
 _DESCRIPTION = """\
 Tells how well a language model predicts a text: its perplexity, which is as if
@@ -82,7 +82,7 @@ def add_parser(verbs):
     )
     add(
         "--dtype",
-        choices=DTYPES,
+        choices=COMPUTE_DTYPES,
         default="float32",
         help="to compute in. Default: %(default)s",
     )
@@ -92,7 +92,7 @@ def add_parser(verbs):
 
 def run(arguments):
     """Runs `keras-elmo perplexity`."""
-    from keras_elmo.pretraining.shards import read_sentences
+    from keras_elmo.pretraining.corpus_shards import read_sentences
     from keras_elmo.text.vocabulary import Vocabulary
 
     set_threads(arguments.threads)

@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from keras_elmo.commands.perplexity import describe_perplexity
 from keras_elmo.commands.perplexity import measure
+from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.reports import Reports
-from keras_elmo.pretraining.shards import read_sentences
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_log import TrainingLog
 

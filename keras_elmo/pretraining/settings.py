@@ -3,11 +3,11 @@
 import dataclasses
 import typing
 
+from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.formats.bilm_options import parse_language_model_options
 
 OPTIMIZERS = ("adagrad", "adam")
 SCHEDULES = ("constant", "cosine")
-DTYPES = ("float32", "mixed_bfloat16")
 
 
 def _from(low):
@@ -108,7 +108,7 @@ class Settings:
         False,
         "train with all words, too: slow, unless the vocabulary is small",
     )
-    dtype: str = _setting("float32", "to compute in", choices=DTYPES)
+    dtype: str = _setting("float32", "to compute in", choices=COMPUTE_DTYPES)
     seed: int = _setting(0, "of all that is drawn at random", _from(0))
 
     def __post_init__(self):
