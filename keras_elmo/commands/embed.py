@@ -108,7 +108,6 @@ def _embed(arguments, model, sentences, progress):
         model.load(dtype=arguments.compute_dtype),
         layers=arguments.layers,
         batch_tokens=arguments.batch_tokens,
-        cache_words=arguments.cache_words,
     )
     progress.start_clock()
     yield from embedder.embed_sentences(itertools.chain([first], sentences))

@@ -133,13 +133,6 @@ def add_parser(commands, run):
         help="tokens computed at a time; fewer need less memory. Default: "
         "%(default)s",
     )
-    add(
-        "--cache-words",
-        type=int,
-        default=65536,
-        metavar="N",
-        help="words whose character vectors are kept. Default: %(default)s",
-    )
     add("--quiet", action="store_true", help="no progress, no summary")
 
 

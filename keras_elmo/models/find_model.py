@@ -21,10 +21,9 @@ from keras_elmo.models.fingerprint import files_fingerprint
 from keras_elmo.models.preset_folders import PRESET_FILES
 from keras_elmo.models.preset_folders import is_preset_folder
 from keras_elmo.models.preset_folders import read_preset_config
-from keras_elmo.text.character_vectorization import CharacterVectorization
-from keras_elmo.text.known_word_vectorization import KnownWordVectorization
+from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.vectorization_of import vectorization_of
-from keras_elmo.text.vocabulary import vocabulary_words
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 def find_model(path, weights=None, **words):
@@ -75,10 +74,7 @@ class _Bilm:
         if options.is_word_input:
             return None  # Nothing is cropped.
         width = options.token_encoder["max_characters_per_token"]
-        if len(self._words) == 2:
-            words = vocabulary_words(self._words["vocabulary"])
-            return KnownWordVectorization(words, width)
-        return CharacterVectorization(width)
+        return WordVectorization(ByteSpelling(width))
 
     def fingerprint(self):
         return bilm_fingerprint(*self._paths)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
-from keras_elmo.text.graph_character_ids import character_ids_in_graph
+from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.vocabulary import Vocabulary
 
 _PREFETCHED = 4
@@ -122,7 +122,7 @@ def make_dataset(
 
     def encode(window):
         words, places = tf.unique(tf.reshape(window["inputs"], [-1]))
-        ids = character_ids_in_graph(words, max_characters_per_token)
+        ids = ByteSpelling(max_characters_per_token).ids_in_graph(words)
         inputs = tf.reshape(tf.gather(ids, places), (*shape, ids.shape[-1]))
         return {**window, "inputs": inputs}
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo import batch_to_ids
 from keras_elmo.pretraining.datasets import WindowDataset
 from keras_elmo.pretraining.datasets import make_dataset
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
-from keras_elmo.text.character_ids import word_ids
 from keras_elmo.text.vocabulary import Vocabulary
 
 ROWS, STEPS = 6, 7
@@ -61,7 +61,7 @@ def test_elements_are_the_streams_windows_encoded(corpus, vocabulary, width):
                 if width is None:
                     expected = vocabulary.ids([inputs[place]])[0] + 1
                 else:
-                    expected = word_ids(inputs[place], width)
+                    expected = batch_to_ids([[inputs[place]]], width)[0, 0]
                 found = window["inputs"][i][place]
                 np.testing.assert_array_equal(found, expected)
                 target = vocabulary.ids([targets[place]])[0]
