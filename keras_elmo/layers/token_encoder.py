@@ -1,3 +1,5 @@
+from typing import Any
+
 from keras import ops
 
 from keras_elmo.layers.id_layer import IdLayer
@@ -12,7 +14,7 @@ class TokenEncoder(IdLayer):
     Subclasses set it and `projection_dim`, the size of a vector.
     """
 
-    spelling = None
+    spelling: Any = None
     """The `Spelling` of the words that it reads, or `None` if it knows none."""
 
     @property

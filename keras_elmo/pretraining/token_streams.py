@@ -10,8 +10,8 @@ from keras_elmo.pretraining.sentence_streams import Place
 from keras_elmo.pretraining.sentence_streams import SentenceStream
 from keras_elmo.pretraining.shards import find_shards
 from keras_elmo.pretraining.stream_rows import StreamRow
-from keras_elmo.text.vocabulary import BEGIN_SENTENCE
-from keras_elmo.text.vocabulary import END_SENTENCE
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
 
 DIRECTIONS = ("forward", "backward")
 

@@ -14,7 +14,7 @@ class Spelling:
     boundary_words = (BEGIN_SENTENCE, END_SENTENCE)
     """The words that stand for the sentence boundaries: two `bytes`."""
 
-    begin_id = None
+    begin_id: int | None = None
     """What the ids of every word start with, an integer, or `None`."""
 
     @property
