@@ -10,7 +10,6 @@ import io
 import math
 import os
 import posixpath
-import zipfile
 from collections.abc import Callable
 from typing import Any
 from typing import NamedTuple
@@ -64,21 +63,6 @@ class ManyLangsFiles(NamedTuple):
     read: Callable
     """From two dictionaries of shapes, by the keys of the token embedder's and
     of the encoder's state dict, to two of arrays by the same keys."""
-
-
-def is_many_langs(path):
-    """Whether a path is that of a folder or `.zip` with such a model."""
-    if not isinstance(path, (str, os.PathLike)):
-        return False
-    if os.path.isdir(path):
-        names = os.listdir(path)
-    elif os.path.isfile(path) and zipfile.is_zipfile(path):
-        with open_archive(path) as archive:
-            names = map(posixpath.basename, archive.namelist())
-            return {_TOKEN_EMBEDDER, _ENCODER} <= set(names)
-    else:
-        return False
-    return {_TOKEN_EMBEDDER, _ENCODER} <= set(names)
 
 
 @contextlib.contextmanager

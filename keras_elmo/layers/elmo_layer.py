@@ -7,9 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.bilm_files import open_bilm
-from keras_elmo.formats.many_langs import is_many_langs
 from keras_elmo.formats.many_langs import open_many_langs
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
@@ -20,12 +18,8 @@ from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.models.bilm_parts import BilmParts
-from keras_elmo.models.elmo_presets import load_layer
 from keras_elmo.models.elmo_presets import save_layer
 from keras_elmo.models.many_langs_variables import assign_many_langs_weights
-from keras_elmo.models.preset_folders import is_preset_folder
-from keras_elmo.models.presets import PRESETS
-from keras_elmo.models.presets import download_preset
 from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
@@ -320,10 +314,10 @@ class ElmoLayer(IdLayer):
                 `"portuguese"` or `"pubmed"`, which are downloaded once; or the
                 path of a directory, as `save_to_preset` writes it, or of a
                 directory or `.zip` as `from_bilm` or `from_many_langs` takes
-                it; or `"hf://user/repository"` or
+                it; or the URL of such a `.zip`; or `"hf://user/repository"` or
                 `"hf://user/repository@revision"`, such a directory on the
                 Hugging Face hub, for which the package `huggingface_hub` must
-                be installed.
+                be installed. A name comes before a path: `"./small"` is one.
             **kwargs: As for `from_bilm`. For a directory of `save_to_preset`,
                 they come before what was saved: without `trainable` the parts
                 keep their flags, and with `num_representations`, `scalar_mix`
@@ -345,16 +339,9 @@ class ElmoLayer(IdLayer):
         >>> elmo.save_to_preset("my_elmo")
         >>> elmo = ElmoLayer.from_preset("my_elmo", dropout=0.5)
         """
-        is_name = isinstance(preset, str) and preset in PRESETS
-        is_path = isinstance(preset, (str, os.PathLike))
-        path = fetch(preset, "preset") if is_path else ""
-        if is_name or not os.path.exists(path):
-            return cls.from_bilm(*download_preset(preset), **kwargs)
-        if is_many_langs(path):
-            return cls.from_many_langs(path, **kwargs)
-        if is_preset_folder(path):
-            return load_layer(cls, path, **kwargs)
-        return cls.from_bilm(path, **kwargs)
+        from keras_elmo.models.find_model import find_model
+
+        return find_model(preset).load(cls, **kwargs)
 
     def save_to_preset(self, preset_dir: str | os.PathLike) -> None:
         """Writes the layer to a directory, whole or not at all.

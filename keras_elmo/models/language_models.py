@@ -1,16 +1,14 @@
-"""Finding a language model's files: a preset, a folder, a zip."""
+"""A language model's files: in a folder, in a zip, or one by one."""
 
 import contextlib
 import os
 import posixpath
 import tempfile
-import zipfile
 from collections.abc import Callable
 from typing import NamedTuple
 
 from keras_elmo.files.archives import member_names
 from keras_elmo.files.archives import open_archive
-from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.archived_bilm import extract_model
 from keras_elmo.formats.bilm_arrays import read_arrays
 from keras_elmo.formats.bilm_arrays import write_arrays
@@ -23,8 +21,6 @@ from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint_softmax
-from keras_elmo.models.presets import PRESETS
-from keras_elmo.models.presets import download_preset
 
 _W, _B = "softmax/W", "softmax/b"
 
@@ -49,17 +45,18 @@ class LanguageModelFiles(NamedTuple):
 
 
 @contextlib.contextmanager
-def open_language_model(model):
+def open_language_model(path, weights=None, label=None):
     """Finds the files of a language model.
 
     Args:
-        model: One of `PRESETS`; or the path of a directory, or path or URL of
-            a `.zip` of one. It holds `options.json`, and either a checkpoint
-            of bilm-tf's training, or one `.hdf5` file of the name
-            `weights.hdf5`, `model.hdf5` or any other. In the second case
-            `softmax.hdf5` may lie beside it, in both `vocab.txt` or
-            `vocab.txt.gz`. Where there are both, the checkpoint is read, as it
-            has the softmax.
+        path: Path of a directory, or of a `.zip` of one. It holds
+            `options.json`, and either a checkpoint of bilm-tf's training, or
+            one `.hdf5` file of the name `weights.hdf5`, `model.hdf5` or any
+            other. In the second case `softmax.hdf5` may lie beside it, in both
+            `vocab.txt` or `vocab.txt.gz`. Where there are both, the checkpoint
+            is read, as it has the softmax. With `weights`, the options file.
+        weights: Path of the weight file, or `None`.
+        label: What to call the model in messages. Defaults to `path`.
 
     Yields:
         A `LanguageModelFiles`, to be used while the context lasts.
@@ -67,29 +64,15 @@ def open_language_model(model):
     Raises:
         FileNotFoundError: If a file is missing.
         ValueError: As `open_bilm`.
-        OSError: If a download fails.
     """
-    if isinstance(model, str) and model in PRESETS:
-        options, weights = download_preset(model)
-        yield _from_weights(options, weights, os.path.dirname(weights), model)
-        return
-    path = fetch(model, "model")
-    if os.path.isdir(path):
-        yield _from_folder(path, path, path)
-    elif not os.path.isfile(path):
-        raise FileNotFoundError(
-            f"There is no file or directory '{path}', and no preset of that "
-            f"name. The presets are {sorted(PRESETS)}."
-        )
-    elif zipfile.is_zipfile(path):
-        with tempfile.TemporaryDirectory() as folder:
-            label = _extract_model(path, folder)
-            yield _from_folder(folder, label, path)
+    label = label or os.fspath(path)
+    if weights is not None:
+        yield _from_weights(path, weights, os.path.dirname(weights), label)
+    elif os.path.isdir(path):
+        yield _from_folder(path, label, label)
     else:
-        raise ValueError(
-            "`model` must be a preset's name, a directory or a .zip. Received "
-            f"a file that is no zip, or a damaged one: model={path!r}"
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            yield _from_folder(folder, _extract_model(path, folder), label)
 
 
 def write_softmax(path, W, b, dtype="float32"):

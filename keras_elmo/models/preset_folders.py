@@ -17,11 +17,6 @@ _WEIGHTS = "model.weights.h5"
 PRESET_FILES = (_CONFIG, _METADATA, _WEIGHTS)
 
 
-def is_preset_folder(path):
-    """Whether `path` is a folder that `write_preset_folder` wrote."""
-    return os.path.isfile(os.path.join(path, _CONFIG))
-
-
 def write_preset_folder(path, layer, save_weights):
     """Writes a layer's config and weights, whole or not at all.
 

@@ -220,15 +220,15 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
     write_damaged("tagger.keras", "damaged.keras")
     labels = ["--labels", "tags=tags.txt"]
     for arguments, told in [
-        (["none"], "There is no preset of that name, nor a directory or .zip."),
-        (["none.keras"], "File not found: filepath=none.keras"),
+        (["none"], "There is no preset of that name, nor a file or directory."),
+        (["none.keras"], "nor a file or directory."),
         (["broken.keras"], "broken.keras"),
-        (["damaged.keras"], "cannot be loaded: 'damaged.keras'"),
+        (["damaged.keras"], "'damaged.keras' cannot be loaded"),
         (["foreign.keras"], "must be made of layers of Keras and keras_elmo"),
         (["strings.keras"], "The model must have one input, character ids"),
-        (["model/options.json"], "Without `weights_file`"),
-        (["tagger.keras", "--weights", "w"], "--weights must be left out"),
-        (["tagger.keras", "--dtype", "float32"], "--dtype must be left out"),
+        (["model/options.json"], "or, with `weights`, an options file"),
+        (["tagger.keras", "--weights", "w"], "`weights` must be left out"),
+        (["tagger.keras", "--dtype", "float32"], "`dtype` must be left out"),
         (["tagger.keras", *labels, *labels], "Received: 'tags' twice"),
         (["tagger.keras", "--labels", "a=tags.txt"], "Received: ['a']"),
         (["tagger.keras", "--labels", "tags=gap.txt"], "line 2 of which is"),
