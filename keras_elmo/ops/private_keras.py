@@ -10,7 +10,6 @@ import keras
 from keras.src.backend.common.stateless_scope import in_stateless_scope
 
 __all__ = [
-    "adagrad_accumulator",
     "class_weight_of_training",
     "get_mask",
     "in_stateless_scope",
@@ -82,14 +81,6 @@ def class_weight_of_training():
             if weights and isinstance(frame.f_locals.get("self"), keras.Model):
                 return weights
     return None
-
-
-def adagrad_accumulator(optimizer, variable):
-    """Returns the variable in which Keras' Adagrad sums a variable's squares.
-
-    `Optimizer.variables` lists all of them, without telling which is whose.
-    """
-    return optimizer._accumulators[optimizer._get_variable_index(variable)]
 
 
 def _calling_frames():

@@ -70,14 +70,6 @@ def test_masks():
     assert private_keras.get_mask(y) is mask
 
 
-def test_adagrad_accumulator():
-    variable = keras.Variable([1.0, 2.0])
-    optimizer = keras.optimizers.Adagrad(0.1, initial_accumulator_value=0.5)
-    optimizer.build([variable])
-    sums = private_keras.adagrad_accumulator(optimizer, variable)
-    np.testing.assert_array_equal(ops.convert_to_numpy(sums), [0.5, 0.5])
-
-
 def test_stateless_scope():
     assert not private_keras.in_stateless_scope()
     with keras.StatelessScope():
