@@ -10,17 +10,21 @@ import keras
 
 from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.bilm_files import open_bilm
-from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.many_langs import is_many_langs
 from keras_elmo.formats.many_langs import open_many_langs
+from keras_elmo.formats.preset_files import PRESET_FILES
+from keras_elmo.formats.preset_files import is_preset_folder
+from keras_elmo.formats.preset_files import read_preset_config
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
+from keras_elmo.models.bilm import load_bilm
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.models.fingerprint import files_fingerprint
-from keras_elmo.models.preset_folders import PRESET_FILES
-from keras_elmo.models.preset_folders import is_preset_folder
-from keras_elmo.models.preset_folders import read_preset_config
+from keras_elmo.models.many_langs import load_many_langs
+from keras_elmo.models.preset_folder import load_preset_folder
+from keras_elmo.models.presets import PRESETS
+from keras_elmo.models.presets import download_preset
 from keras_elmo.text.character_vectorization import CharacterVectorization
 from keras_elmo.text.known_word_vectorization import KnownWordVectorization
 from keras_elmo.text.vectorization_of import vectorization_of
@@ -56,6 +60,20 @@ def find_model(path, weights=None, **words):
     return _Bilm(path, weights, words)
 
 
+def load_preset(cls, preset, **kwargs):
+    """Makes an `ElmoLayer` of class `cls`; see `ElmoLayer.from_preset`."""
+    is_name = isinstance(preset, str) and preset in PRESETS
+    is_path = isinstance(preset, (str, os.PathLike))
+    path = fetch(preset, "preset") if is_path else ""
+    if is_name or not os.path.exists(path):
+        return load_bilm(cls, *download_preset(preset), **kwargs)
+    if is_many_langs(path):
+        return load_many_langs(cls, path, **kwargs)
+    if is_preset_folder(path):
+        return load_preset_folder(cls, path, **kwargs)
+    return load_bilm(cls, path, **kwargs)
+
+
 def _is_preset_folder(path):
     # A biLM's folder may hold a `config.json` of something else.
     has_options = os.path.exists(os.path.join(path, "options.json"))
@@ -69,9 +87,7 @@ class _Bilm:
 
     def vectorization(self):
         with open_bilm(*self._paths) as files:
-            options = parse_language_model_options(
-                files.read_options(), files.options_label
-            )
+            options = files.options
         if options.is_word_input:
             return None  # Nothing is cropped.
         width = options.token_encoder["max_characters_per_token"]
@@ -112,7 +128,7 @@ class _PresetFolder:
         self._path = path
 
     def vectorization(self):
-        config = read_preset_config(self._path, ElmoLayer)
+        config = read_preset_config(self._path, "keras_elmo>ElmoLayer")
         return vectorization_of(
             keras.saving.deserialize_keras_object(config["token_encoder"])
         )

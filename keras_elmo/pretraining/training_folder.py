@@ -7,7 +7,7 @@ import json
 import os
 import re
 
-from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.atomic import write_json
 from keras_elmo.files.disk_room import room_told
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.text.vocabulary import Vocabulary
@@ -107,11 +107,7 @@ class TrainingFolder:
             "words": digest(vocabulary),
         }
 
-        def write(temporary):
-            with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(record, file, indent=2)
-
-        write_atomically(self.file(_RECORD_FILE), write)
+        write_json(self.file(_RECORD_FILE), record)
 
     def read_vocabulary(self):
         """Returns the training's `Vocabulary`."""

@@ -179,7 +179,7 @@ def test_a_folder_is_written_whole_or_not_at_all(
     capsys.readouterr()
     before = {name: os.stat(f"model/{name}") for name in FILES}
     with monkeypatch.context() as patch:
-        patch.setattr(module.formats, "write_softmax", fail)
+        patch.setattr(module, "write_softmax", fail)
         for arguments in [("new",), ("model", "--overwrite")]:
             assert "The disk is full." in fails(capsys, checkpoint, *arguments)
     with monkeypatch.context() as patch:
