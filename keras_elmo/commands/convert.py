@@ -10,10 +10,10 @@ from keras_elmo.formats.bilm_names import SOFTMAX
 from keras_elmo.formats.bilm_names import VOCABULARY
 from keras_elmo.formats.bilm_names import WEIGHTS
 from keras_elmo.formats.bilm_options import make_options
-from keras_elmo.formats.many_langs import is_many_langs
 from keras_elmo.formats.preset_files import PRESET_FILES
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.find_model import find_model
+from keras_elmo.models.many_langs import ManyLangs
 from keras_elmo.text.vocabulary import vocabulary_words
 
 _VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
@@ -24,14 +24,15 @@ def run(arguments):
     """Runs `keras-elmo convert`."""
     folder = arguments.folder
     replaces = os.path.isdir(folder) and bool(os.listdir(folder))
-    from_many_langs = is_many_langs(arguments.model)
+    model = find_model(arguments.model)
+    from_many_langs = isinstance(model, ManyLangs)
     names = PRESET_FILES if from_many_langs else _BILM_FILES
     if replaces:
         _check_replaceable(folder, arguments.overwrite, names)
     if from_many_langs:
-        _write_preset(folder, arguments, replaces)
+        _write_preset(folder, model, arguments.dtype, replaces)
         return
-    with open_language_model(arguments.model) as files:
+    with model.open_language_model() as files:
 
         def write(path):
             _write_files(path, files, arguments.dtype)
@@ -42,14 +43,14 @@ def run(arguments):
         _print_summary(folder)
 
 
-def _write_preset(folder, arguments, replaces):
+def _write_preset(folder, model, dtype, replaces):
     """Writes a model of ELMoForManyLangs, which bilm-tf's files cannot hold."""
-    if arguments.dtype != "float32":
+    if dtype != "float32":
         raise ValueError(
             "--dtype must be left out: a model of ELMoForManyLangs becomes a "
-            f"preset folder, in float32. Received: {arguments.dtype}"
+            f"preset folder, in float32. Received: {dtype}"
         )
-    elmo = ElmoLayer.from_many_langs(arguments.model)
+    elmo = model.load()
     write_folder_atomically(folder, elmo.save_to_preset, overwrite=replaces)
     _print_files(folder, PRESET_FILES)
     print(f'To use it: keras_elmo.ElmoLayer.from_preset("{folder}")')

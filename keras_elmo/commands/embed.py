@@ -1,4 +1,5 @@
 import contextlib
+import functools
 import itertools
 import os
 
@@ -9,8 +10,6 @@ from keras_elmo.embedding.embedding_files import guess_layout
 from keras_elmo.files.fetch import fetch
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.fingerprint import file_digest
-from keras_elmo.models.presets import PRESETS
-from keras_elmo.models.presets import download_preset
 from keras_elmo.text.corpora import guess_format
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.cropped_words import CroppedWords
@@ -22,8 +21,8 @@ def run(arguments):
     """Runs `keras-elmo embed`."""
     layout = arguments.layout or guess_layout(arguments.output)
     words = _words(arguments)
-    model = find_model(*_model_files(arguments), **words)
-    cropped = CroppedWords(model.vectorization())
+    model = _find_model(arguments)
+    cropped = CroppedWords(model.make_vectorization(**words))
     settings = {
         "model": model.fingerprint(),
         "layers": arguments.layers,
@@ -31,10 +30,12 @@ def run(arguments):
         "format": arguments.format or guess_format(arguments.input),
         **{name: file_digest(path) for name, path in words.items()},
     }
+    dtype = arguments.compute_dtype
+    load = functools.partial(model.load, **words, dtype=dtype, stateful=False)
     with CorpusProgress(arguments.quiet).shown() as progress:
         counts = embed_corpus(
             _sentences(arguments, progress, cropped),
-            lambda sentences: _embed(arguments, model, sentences, progress),
+            lambda sentences: _embed(arguments, load, sentences, progress),
             arguments.output,
             layout=layout,
             settings=settings,
@@ -49,17 +50,12 @@ def run(arguments):
         _print_cropped(cropped)
 
 
-def _model_files(arguments):
-    """Returns the path of the model, or those of its two files."""
-    both = arguments.options and arguments.weights
-    if arguments.model and not (arguments.options or arguments.weights):
-        path = fetch(arguments.model, "--model")
-        if arguments.model in PRESETS or not os.path.exists(path):
-            return download_preset(arguments.model)
-        return (path,)
-    if arguments.model or not both:
+def _find_model(arguments):
+    paths = arguments.model, arguments.options, arguments.weights
+    given = tuple(map(bool, paths))
+    if given not in ((True, False, False), (False, True, True)):
         raise ValueError("Pass --model, or --options and --weights together.")
-    return arguments.options, arguments.weights
+    return find_model(arguments.model or arguments.options, arguments.weights)
 
 
 def _words(arguments):
@@ -100,12 +96,12 @@ def _sentences(arguments, progress, cropped):
             yield sentence
 
 
-def _embed(arguments, model, sentences, progress):
+def _embed(arguments, load, sentences, progress):
     first = next(sentences, None)
     if first is None:  # Nothing is left to do: spare loading the model.
         return
     embedder = ElmoEmbedder(
-        model.load(dtype=arguments.compute_dtype),
+        load(),
         layers=arguments.layers,
         batch_tokens=arguments.batch_tokens,
         cache_words=arguments.cache_words,

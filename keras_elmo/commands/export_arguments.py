@@ -35,7 +35,6 @@ outputs:
 
 examples:
   keras-elmo export english_tiny served/elmo
-  keras-elmo export my_elmo served/elmo --vocabulary vocab.txt
   keras-elmo export tagger.keras served/tagger --labels tags=tags.txt
 """
 
@@ -67,13 +66,6 @@ def add_parser(commands, run):
         choices=SIGNATURES,
         default="default",
         help="the signature of requests that name none. Default: %(default)s",
-    )
-    add(
-        "--vocabulary",
-        metavar="FILE",
-        help="one word a line, plain or .gz: their vectors before context are "
-        "kept in the SavedModel and looked up, which is faster. The answers "
-        "are the same, and any other word may still come",
     )
     add(
         "--labels",

@@ -5,9 +5,9 @@ import json
 from keras_elmo.commands.pretrain_reports import describe_perplexity
 from keras_elmo.commands.status_line import StatusLine
 from keras_elmo.commands.threads import set_threads
+from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
-from keras_elmo.pretraining.shards import read_sentences
 from keras_elmo.text.vocabulary import Vocabulary
 
 

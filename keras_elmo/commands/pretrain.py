@@ -13,6 +13,7 @@ from keras_elmo.commands.pretrain_summary import print_summary
 from keras_elmo.commands.tensorboard_report import TensorBoardReport
 from keras_elmo.commands.tensorboard_report import find_tensorboard_folder
 from keras_elmo.commands.threads import set_threads
+from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining.pretrain import Plan
 from keras_elmo.pretraining.pretrain import pretrain
 from keras_elmo.pretraining.reports import Reports
@@ -28,6 +29,8 @@ def run(arguments):
     # In this order: no strategy can be made once TensorFlow computes.
     set_threads(arguments.threads)
     strategy = make_strategy(arguments.strategy)
+    if arguments.initial is not None:
+        arguments.initial = find_model(arguments.initial)
     settings = make_settings(arguments)
     shows = is_chief(strategy) and not arguments.quiet
     tally = Tally()

@@ -4,7 +4,7 @@ import os
 
 from keras_elmo.commands.perplexity import measure
 from keras_elmo.commands.pretrain_reports import describe_perplexity
-from keras_elmo.pretraining.shards import read_sentences
+from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_log import TrainingLog
 

@@ -168,7 +168,7 @@ def _is_encoders(name):
 
 
 @contextlib.contextmanager
-def open_bilm(options, weights=None, prefers_checkpoint=False):
+def open_bilm(options, weights=None, is_language_model=False):
     """Finds a biLM's files, and reads its options.
 
     Args:
@@ -177,8 +177,9 @@ def open_bilm(options, weights=None, prefers_checkpoint=False):
             `hf://user/repository`. It holds one options file, and one weight
             file or a checkpoint of bilm-tf's training.
         weights: Path or URL of the weight file, or `None`.
-        prefers_checkpoint: Boolean, which one is read where there are both: a
-            checkpoint has a softmax.
+        is_language_model: Boolean, whether the softmax is needed. Where there
+            are both, the checkpoint is then read, as it has one. Beside
+            `weights`, a softmax and a vocabulary are looked for.
 
     Yields:
         A `BilmFiles`, to be used while the context lasts.
@@ -197,7 +198,12 @@ def open_bilm(options, weights=None, prefers_checkpoint=False):
         for kind, path in (("options", options), ("weight", weights)):
             if not os.path.isfile(path):
                 raise FileNotFoundError(f"There is no {kind} file '{path}'.")
-        yield BilmFiles(_in_folder(options), WeightFile(*_in_folder(weights)))
+        folder, name = _in_folder(weights)
+        yield BilmFiles(
+            _in_folder(options),
+            WeightFile(folder, name),
+            folder if is_language_model else None,
+        )
         return
     if os.path.isfile(options) and not zipfile.is_zipfile(options):
         raise ValueError(
@@ -209,7 +215,7 @@ def open_bilm(options, weights=None, prefers_checkpoint=False):
         names = folder.names
         name = find_options(names, folder.path)
         yield BilmFiles(
-            (folder, name), _find_weights(folder, prefers_checkpoint), folder
+            (folder, name), _find_weights(folder, is_language_model), folder
         )
 
 

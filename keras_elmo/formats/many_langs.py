@@ -7,13 +7,10 @@ They are `config.json`, which names a second file with the sizes; the lists
 
 import contextlib
 import io
-import os
 import posixpath
-import zipfile
 from typing import Any
 
 from keras_elmo.choices import PAPER_FILTERS
-from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.array_checks import check_keys
@@ -107,20 +104,6 @@ class ManyLangsFiles:
             arrays = _read_arrays(self._folder, name, stored)
             values |= read_variables(table, of_part, arrays)
         return values
-
-
-def is_many_langs(path):
-    """Whether a path is that of a folder or `.zip` with such a model."""
-    if not isinstance(path, (str, os.PathLike)):
-        return False
-    if os.path.isdir(path):
-        names = os.listdir(path)
-    elif os.path.isfile(path) and zipfile.is_zipfile(path):
-        with open_archive(path) as archive:
-            names = [posixpath.basename(name) for name in archive.namelist()]
-    else:
-        return False
-    return set(names).issuperset(_STATE_DICTS)
 
 
 @contextlib.contextmanager

@@ -41,7 +41,8 @@ def inspect_folder(path, is_unpacked=False):
         return _versions(path, versions)
     if len(set(MANY_LANGS) & set(names)) > 1:
         return _many_langs(path, names)
-    if set(_PRESET) & set(names):
+    has_options = any(n.endswith("options.json") for n in names)
+    if set(_PRESET) & set(names) and not has_options:
         return _preset(path, names)
     if is_training_without_model(names):
         return _begun_training(path, names)

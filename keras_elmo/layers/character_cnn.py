@@ -7,7 +7,6 @@ from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length
-from keras_elmo.ops.known_rows import looked_up
 from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8
@@ -108,7 +107,7 @@ class CharacterCNN(IdLayer):
         def encode(rows):
             return self.encode(rows, training)
 
-        vectors = map_distinct_rows(looked_up(self, encode), rows)
+        vectors = map_distinct_rows(encode, rows)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
         return ops.reshape(vectors, shape)  # (..., projection)
 

@@ -291,10 +291,10 @@ class ElmoLayer(IdLayer):
                 `"portuguese"` or `"pubmed"`, which are downloaded once; or the
                 path of a directory, as `save_to_preset` writes it, or of a
                 directory or `.zip` as `from_bilm` or `from_many_langs` takes
-                it; or `"hf://user/repository"` or
+                it; or the URL of such a `.zip`; or `"hf://user/repository"` or
                 `"hf://user/repository@revision"`, such a directory on the
                 Hugging Face hub, for which the package `huggingface_hub` must
-                be installed.
+                be installed. A name comes before a path: `"./small"` is one.
             **kwargs: As for `from_bilm`. For a directory of `save_to_preset`,
                 they come before what was saved: without `trainable` the parts
                 keep their flags, and with `num_representations`, `scalar_mix`
@@ -316,9 +316,9 @@ class ElmoLayer(IdLayer):
         >>> elmo.save_to_preset("my_elmo")
         >>> elmo = ElmoLayer.from_preset("my_elmo", dropout=0.5)
         """
-        from keras_elmo.models.find_model import load_preset
+        from keras_elmo.models.find_model import find_model
 
-        return load_preset(cls, preset, **kwargs)
+        return find_model(preset).load(cls, **kwargs)
 
     def save_to_preset(self, preset_dir: str | os.PathLike) -> None:
         """Writes the layer to a directory, whole or not at all.
@@ -366,7 +366,7 @@ class ElmoLayer(IdLayer):
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         >>> elmo.save_to_bilm("new_options.json", "new_weights.hdf5")
         """
-        from keras_elmo.models.bilm import save_bilm
+        from keras_elmo.models.bilm_weights import save_bilm
 
         save_bilm(self, options_path, weights_path, dtype)
 
@@ -387,7 +387,7 @@ class ElmoLayer(IdLayer):
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         >>> elmo.load_bilm_weights("weights.hdf5")
         """
-        from keras_elmo.models.bilm import load_bilm_weights
+        from keras_elmo.models.bilm_weights import load_bilm_weights
 
         load_bilm_weights(self, weights_path)
 

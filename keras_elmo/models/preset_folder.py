@@ -1,22 +1,56 @@
-"""An `ElmoLayer` in a folder of its own, with its mixes."""
-
 import copy
 import datetime
 
 import keras
 
 from keras_elmo.files.atomic import write_folder_atomically
+from keras_elmo.formats.preset_files import PRESET_FILES
 from keras_elmo.formats.preset_files import check_classes
 from keras_elmo.formats.preset_files import preset_shapes
 from keras_elmo.formats.preset_files import read_preset
+from keras_elmo.formats.preset_files import read_preset_config
 from keras_elmo.formats.preset_files import write_preset
+from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.built_layers import check_built
+from keras_elmo.models.fingerprint import files_fingerprint
+from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.found_model import check_no_words
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import find_variable
 from keras_elmo.models.variables import variable_arrays
+from keras_elmo.text.vectorization_of import vectorization_of
 
 _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
+
+
+class PresetFolder(FoundModel):
+    """A folder of `ElmoLayer.save_to_preset`."""
+
+    def load(self, cls=ElmoLayer, **kwargs):
+        check_no_words(self.path, kwargs)
+        return load_preset_folder(cls, self.path, **kwargs)
+
+    def make_vectorization(self, **kwargs):
+        check_no_words(self.path, kwargs)
+        config = read_preset_config(self.path, "keras_elmo>ElmoLayer")
+        return vectorization_of(
+            keras.saving.deserialize_keras_object(config["token_encoder"])
+        )
+
+    def fingerprint(self):
+        # Without the date that is in the metadata.
+        names = [n for n in PRESET_FILES if n != "metadata.json"]
+        return files_fingerprint(self.path, names)
+
+    def open_language_model(self):
+        raise ValueError(
+            "keras-elmo convert, perplexity and pretrain --from take the "
+            "files of a language model, options.json with weights.hdf5 or a "
+            f"checkpoint. Received: '{self.path}', a folder of "
+            "ElmoLayer.save_to_preset, which holds no softmax; "
+            "`save_to_bilm` writes options.json and weights.hdf5"
+        )
 
 
 def save_to_preset(layer, folder):

@@ -17,9 +17,9 @@ from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.token_embedding import TokenEmbedding
-from keras_elmo.models.bilm import bilm_arrays
-from keras_elmo.models.bilm import bilm_configs
-from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.bilm_weights import bilm_arrays
+from keras_elmo.models.bilm_weights import bilm_configs
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import variable_arrays
 from keras_elmo.pretraining.bidirectional_language_model import (
@@ -73,7 +73,7 @@ def make_language_model(options, vocabulary_size, dtype=None):
 
 def read_model_options(path):
     """Returns the options of a model's files, and its vocabulary or `None`."""
-    with open_language_model(path) as files:
+    with find_model(path).open_language_model() as files:
         return files.content, _own_vocabulary(files)
 
 
@@ -83,7 +83,7 @@ def load_language_model(
     """Loads a trained model with its softmax and its vocabulary.
 
     Args:
-        path: A preset's name or a path, as for `open_language_model`.
+        path: A preset's name or a path, as for `find_model`.
         vocabulary: A `Vocabulary`. Defaults to the model's own.
         dtype: Keras dtype or policy.
         new_softmax: Boolean, whether the softmax is an untrained one, over
@@ -96,9 +96,9 @@ def load_language_model(
 
     Raises:
         ValueError: If the files hold no softmax, or no vocabulary and none is
-            passed, or the two do not fit; or as `open_language_model`.
+            passed, or the two do not fit; or as `find_model`.
     """
-    with open_language_model(path) as files:
+    with find_model(path).open_language_model() as files:
         vocabulary = vocabulary or _needed_vocabulary(files)
         options = dict(options or files.content)
         options["n_tokens_vocab"] = len(vocabulary)
@@ -122,7 +122,7 @@ def check_softmax(path, vocabulary=None) -> None:
     Raises:
         ValueError: As `load_language_model`.
     """
-    with open_language_model(path) as files:
+    with find_model(path).open_language_model() as files:
         _read_softmax(files, vocabulary or _needed_vocabulary(files))
 
 

@@ -5,6 +5,8 @@ import collections
 import keras
 from keras import ops
 
+from keras_elmo.ops.private_keras import layer_of
+from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.label_names import LabelNames
 from keras_elmo.text.character_vectorization import CharacterVectorization
 
@@ -84,7 +86,7 @@ class ModelOutputs:
         flat = getattr(self._model, "outputs", ())
         outputs = self._named(getattr(self._model, "output", flat))
         names = {
-            name: getattr(_maker(x), "tag_names", None)
+            name: getattr(layer_of(x), "tag_names", None)
             for name, x in outputs.items()
             if len(x.shape) == 2 and x.dtype.startswith("int")
         }
@@ -104,13 +106,12 @@ class ModelOutputs:
 
         A size may be `None`, and a shape `(...,)`: not known.
         """
-        layers = self._model._flatten_layers()
-        readers = [x for x in layers if hasattr(x, "make_vectorization")]
-        parts = {
-            id(part)
-            for x in readers
-            for part in x._flatten_layers(include_self=False)
-        }
+        readers = [
+            x
+            for x in sublayers(self._model)
+            if hasattr(x, "make_vectorization")
+        ]
+        parts = {id(part) for x in readers for part in sublayers(x)}
         readers = [x for x in readers if id(x) not in parts]
         if None in token_shape or ... in token_shape:
             shapes = {_token_shape(x) for x in readers}
@@ -164,15 +165,10 @@ def _names(outputs):
     """Keras' names of symbolic outputs, numbered where a layer made several."""
     counts: collections.Counter[str] = collections.Counter()
     names = []
-    for name in (_maker(x).name for x in outputs):
+    for name in (layer_of(x).name for x in outputs):
         names.append(f"{name}_{counts[name]}" if counts[name] else name)
         counts[name] += 1
     return names
-
-
-def _maker(x):
-    """The layer that made a symbolic tensor."""
-    return x._keras_history.operation
 
 
 def _without_columns(x, number):

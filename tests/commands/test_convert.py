@@ -207,7 +207,7 @@ def test_errors(checkpoint, capsys):
             (checkpoint, "file", "--overwrite"),
             "must not exist yet, or be empty",
         ),
-        (("none", "new"), "There is no file or directory 'none'"),
+        (("none", "new"), "nor a file or directory. Expected one of"),
         (("empty", "new"), "'empty' must hold an 'options.json'"),
     ]:
         assert told in fails(capsys, *arguments)

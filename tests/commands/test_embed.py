@@ -151,7 +151,8 @@ def test_models_of_other_kinds(model, folder, expected, kind, monkeypatch):
         arguments = ["--model", "model.zip"]
     elif kind == "preset":
         names = {"small": files}
-        monkeypatch.setattr("keras_elmo.formats.download_preset", names.get)
+        name = "keras_elmo.models.find_model.download_preset"
+        monkeypatch.setattr(name, names.get)
         arguments = ["--model", "small"]
     assert main(["embed", "corpus.txt", "out.hdf5", *arguments]) == 0
     check(read(), expected)
@@ -349,8 +350,7 @@ def test_token_embeddings_may_be_a_url(model, folder, monkeypatch):
     (folder / "words.txt").write_text("<S>\n</S>\n<UNK>\ncat\nsat\n")
     elmo.dump_token_embeddings("words.txt", "words.hdf5")
     monkeypatch.setattr(
-        keras_elmo.formats,
-        "fetch",
+        "keras_elmo.commands.embed.fetch",
         lambda path, _: {"http://a/b": "words.hdf5"}.get(path, path),
     )
     options = ["--vocabulary", "words.txt", "--token-embeddings"]

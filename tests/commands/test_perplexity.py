@@ -131,7 +131,7 @@ def test_errors(checkpoint, tmp_path, monkeypatch, capsys):
     for model, path, told in [
         (checkpoint, "none.txt", "none that matches 'none.txt'"),
         (checkpoint, "empty.txt", "Received: empty files ['empty.txt']"),
-        ("none", text, "There is no file or directory 'none'"),
+        ("none", text, "There is no preset of that name, nor a file"),
         ("bare", text, "The model 'bare' has no softmax"),
     ]:
         assert told in fails(capsys, model, path)

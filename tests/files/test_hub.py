@@ -13,7 +13,6 @@ from keras_elmo import batch_to_ids
 from keras_elmo.commands.main import main
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.language_models import open_language_model
 
 
 class Hub(types.ModuleType):
@@ -75,7 +74,7 @@ def test_a_bilm_of_the_hub(hub, elmo, tmp_path, capsys):
     check_same(ElmoEmbedder.from_preset("hf://user/repo").elmo, elmo)
     with open_bilm("hf://user/repo") as files:
         assert files.weight_files[0].startswith(str(hub.folder))
-    with open_language_model("hf://user/repo") as files:
+    with find_model("hf://user/repo").open_language_model() as files:
         assert files.content["lstm"]["dim"] == 7
     text = tmp_path / "text.txt"
     text.write_text("A sentence\n")
@@ -89,8 +88,8 @@ def test_a_model_that_changes_on_the_hub_is_looked_up_once(hub, elmo):
     elmo.save_to_preset(hub.folder)
     model = find_model("hf://user/repo")
     assert model.fingerprint() == find_model(hub.folder).fingerprint()
-    assert model.vectorization().max_characters_per_token == 12
-    check_same(model.load(None), elmo)
+    assert model.make_vectorization().max_characters_per_token == 12
+    check_same(model.load(), elmo)
     assert hub.asked == [("user/repo", None)]
 
 

@@ -36,7 +36,7 @@ from keras_elmo.formats.tensorflow_checkpoints import Checkpoint
 from keras_elmo.formats.torch_state_dicts import read_state_dict
 from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.inspection import inspect_path
-from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.find_model import find_model
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import vocabulary_words
 
@@ -292,7 +292,7 @@ def test_zip_of_files_without_end(name, model, scratch):
     assert f"'{path}'" in str(info.value)
     with (
         pytest.raises(ValueError, match=told),
-        open_language_model(path) as files,
+        find_model(path).open_language_model() as files,
     ):
         files.read_arrays()
     assert told in "".join(inspect_path(path).problems)
@@ -337,7 +337,7 @@ def test_zip_of_far_more_than_its_size(model, scratch, monkeypatch):
     told = r"'vocab\.txt' than is read"
     with (
         pytest.raises(ValueError, match=told),
-        open_language_model(path) as files,
+        find_model(path).open_language_model() as files,
     ):
         files.read_vocabulary()
     assert "than is read" in "".join(inspect_path(path).problems)

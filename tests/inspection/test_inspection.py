@@ -23,7 +23,7 @@ from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.formats.bilm_files import bilm_shapes
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.inspection import inspect_path
-from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.find_model import find_model
 
 LFS = (
     "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n"
@@ -302,7 +302,7 @@ def test_a_training_that_has_no_model_yet(tmp_path):
         ElmoLayer.from_bilm(tmp_path)
     with (
         pytest.raises(ValueError) as other,
-        open_language_model(tmp_path),
+        find_model(tmp_path).open_language_model(),
     ):
         pass
     assert str(other.value) == str(info.value)

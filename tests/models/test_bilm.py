@@ -16,7 +16,7 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
 from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.models.bilm import bilm_arrays
+from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.variables import find_variable
 
 MODELS = {

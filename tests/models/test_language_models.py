@@ -21,7 +21,7 @@ from keras_elmo.formats.bilm_files import write_softmax
 from keras_elmo.formats.bilm_table import bilm_table
 from keras_elmo.formats.weight_files import write_arrays
 from keras_elmo.inspection import inspect_path
-from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import Preset
 from keras_elmo.models.variables import assign_arrays
 
@@ -56,7 +56,7 @@ def write_model(folder, softmax=True, vocabulary=True, dtype="float32"):
 
 
 def check_model(model, weights, dtype="float32", label=None):
-    with open_language_model(model) as files:
+    with find_model(model).open_language_model() as files:
         assert files.label == str(label or model)
         assert (
             files.content["lstm"]["dim"] == files.options.encoder["units"] == 7
@@ -94,7 +94,7 @@ def test_zip(tmp_path, root):
             archive.write(file, root + file.name)
         archive.writestr(f"{root}notes/weights.hdf5", b"of another folder")
     check_model(path, weights, label=f"{path}/{root}".removesuffix("/"))
-    with open_language_model(path) as files:
+    with find_model(path).open_language_model() as files:
         with pytest.raises(ValueError, match="by the options") as info:
             files.read_softmax(6)
         folder = pathlib.Path(files.weight_files[0]).parent
@@ -104,7 +104,7 @@ def test_zip(tmp_path, root):
 
 def test_model_without_softmax_and_vocabulary(tmp_path):
     weights = write_model(tmp_path / "model", False, False)
-    with open_language_model(tmp_path / "model") as files:
+    with find_model(tmp_path / "model").open_language_model() as files:
         check_equal(read_weights(files), weights)
         assert files.read_softmax(5) is None
         assert files.read_vocabulary() is None
@@ -127,7 +127,7 @@ def test_preset(tmp_path, monkeypatch, inside):
 
 def test_training_checkpoint(shared):
     folder = shared / "reference/bilm_tf_checkpoint"
-    with open_language_model(folder) as files:
+    with find_model(folder).open_language_model() as files:
         assert files.content["n_tokens_vocab"] == 1503
         expected = all_arrays(folder / "weights.hdf5")
         check_equal(read_weights(files), expected)
@@ -149,7 +149,7 @@ def test_zip_of_a_training_checkpoint(shared, tmp_path):
         for file in folder.iterdir():
             if not file.name.endswith(".hdf5"):
                 archive.write(file, f"model/{file.name}")
-    with open_language_model(path) as files:
+    with find_model(path).open_language_model() as files:
         expected = all_arrays(folder / "weights.hdf5")
         check_equal(read_weights(files), expected)
         encoder = {**files.options.encoder, "num_layers": 1}
@@ -167,7 +167,7 @@ def test_zip_whose_checkpoint_lies_elsewhere(shared, tmp_path):
         archive.writestr("checkpoint", state)
     told = r"no 'model\.ckpt-372\.index'"
     with pytest.raises(FileNotFoundError, match=told):
-        open_language_model(path).__enter__()
+        find_model(path).open_language_model().__enter__()
     assert re.search(told, "".join(inspect_path(path).problems))
 
 
@@ -185,7 +185,7 @@ def test_words_that_share_the_softmax(tmp_path):
     changed["share_embedding_softmax"] = True
     options.write_text(json.dumps(changed))
     randomize(model, 0.0)
-    with open_language_model(tmp_path) as files:
+    with find_model(tmp_path).open_language_model() as files:
         assign_arrays(model, files.read_arrays())
         check_equal(files.read_softmax(5), {"softmax.bias": B})
     check_equal(file_arrays(model), expected)
@@ -199,10 +199,10 @@ def test_softmax_of_a_checkpoint_may_be_shared_or_missing(tmp_path):
     }
     (tmp_path / "options.json").write_text(json.dumps(options))
     write_checkpoint(tmp_path, {"lm/softmax/b": B})
-    with open_language_model(tmp_path) as files:
+    with find_model(tmp_path).open_language_model() as files:
         check_equal(files.read_softmax(), {"softmax.bias": B})
     write_checkpoint(tmp_path, {"lm/embedding": W})
-    with open_language_model(tmp_path) as files:
+    with find_model(tmp_path).open_language_model() as files:
         assert files.read_softmax(5) is None
 
 
@@ -213,7 +213,7 @@ def test_damaged_files_are_named(tmp_path, part):
     path.write_bytes(path.read_bytes()[:50])
     with (
         pytest.raises(ValueError, match=r"cannot be read|is not JSON") as info,
-        open_language_model(tmp_path) as files,
+        find_model(tmp_path).open_language_model() as files,
     ):
         files.read_arrays()
         files.read_softmax(5)
@@ -228,7 +228,7 @@ def test_softmax_must_have_one_row_a_word(tmp_path):
     assert "The softmax" in str(info.value)
     write_arrays(path, {"softmax/W": W, "softmax/b": B[:4]})
     with (
-        open_language_model(tmp_path) as files,
+        find_model(tmp_path).open_language_model() as files,
         pytest.raises(ValueError, match="one row and one number") as info,
     ):
         files.read_softmax()
@@ -237,21 +237,11 @@ def test_softmax_must_have_one_row_a_word(tmp_path):
 
 
 def open_and_close(model):
-    with open_language_model(model):
+    with find_model(model).open_language_model():
         pass
 
 
 def test_what_is_no_model(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no file or directory") as info:
-        open_and_close("medum")
-    assert str(sorted(PRESETS)) in str(info.value)
-    (tmp_path / "file").write_text("no zip")
-    with pytest.raises(ValueError, match="must be a directory or a") as info:
-        open_and_close(tmp_path / "file")
-    assert f"'{tmp_path / 'file'}'" in str(info.value)
-    for wrong in (None, 3):
-        with pytest.raises(ValueError, match="`model` must be a path"):
-            open_and_close(wrong)
     with pytest.raises(ValueError, match=r"an 'options\.json'"):
         open_and_close(tmp_path)
     (tmp_path / "options.json").write_text("{}")

@@ -198,6 +198,6 @@ def test_unknown_name(cache, name):
         ElmoLayer.from_preset(name)
     message = str(info.value)
     assert str(sorted(PRESETS)) in message
-    assert "or the path of a directory or .zip" in message
+    assert "or the path or URL of a model" in message
     assert f"Received: {name!r}" in message
     assert not cache.exists()

@@ -3,7 +3,7 @@
 `experiments.py` writes them. One picture is of several tasks, the learned
 weights of ELMo's layers (the paper's figure 2):
 
-    python examples/sequence_tagging/report.py layers.png \\
+    python benchmarks/tagging/report.py layers.png \\
         "names=FOLDER/elmo-both" "parts of speech=OTHER/elmo-100"
 """
 

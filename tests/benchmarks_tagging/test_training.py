@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from batches import Batches
 from batches import compute_layers
+from benchmarks_tagging.tagging_data import write_bilm
 from model import Design
 from model import build_head
 from model import join
@@ -13,7 +14,6 @@ from model import with_tags
 from predict import load
 from predict import tag
 from report import updates_to_reach
-from sequence_tagging.tagging_data import write_bilm
 from training import SlowAdam
 from training import compile_tagger
 from training import train

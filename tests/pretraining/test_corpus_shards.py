@@ -5,9 +5,9 @@ import pathlib
 
 import pytest
 
-from keras_elmo.pretraining import shards as module
-from keras_elmo.pretraining.shards import ShardLines
-from keras_elmo.pretraining.shards import find_shards
+from keras_elmo.pretraining import corpus_shards as module
+from keras_elmo.pretraining.corpus_shards import ShardLines
+from keras_elmo.pretraining.corpus_shards import find_shards
 
 CONTENTS = {
     "nothing": b"",

@@ -13,7 +13,7 @@ PADDING_CHARACTER = 261
 _FIRST_CAPITAL, _LAST_CAPITAL = ord("A") + 1, ord("Z") + 1
 
 
-@keras.saving.register_keras_serializable(package="sequence_tagging")
+@keras.saving.register_keras_serializable(package="tagging")
 class WordNumbers(keras.layers.Layer):
     """Numbers of words, looked up by the words' character ids.
 
@@ -85,7 +85,7 @@ class WordNumbers(keras.layers.Layer):
         return {**super().get_config(), "words": self.words}
 
 
-@keras.saving.register_keras_serializable(package="sequence_tagging")
+@keras.saving.register_keras_serializable(package="tagging")
 class CharacterBiLSTM(keras.layers.Layer):
     """A vector of each word's spelling, trained with the task.
 

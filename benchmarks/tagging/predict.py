@@ -1,8 +1,8 @@
 """Tags sentences with a tagger that `train.py` has saved.
 
-    python examples/sequence_tagging/predict.py seed-1/tagger.keras \\
+    python benchmarks/tagging/predict.py seed-1/tagger.keras \\
         --text "Ann Lee went to Paris ."
-    python examples/sequence_tagging/predict.py seed-1/tagger.keras corpus.txt
+    python benchmarks/tagging/predict.py seed-1/tagger.keras corpus.txt
 
 Text is tokenised, with spaces between words. A corpus has a sentence a line, or
 is CoNLL-U by its name (`pip install .[conllu]`); `-` is standard input. Out

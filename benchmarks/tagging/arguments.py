@@ -18,7 +18,7 @@ the part-of-speech tags (UPOS) are learned.
 """
 _EXAMPLES = """\
 examples:
-  # Names in WNUT 2017: two columns in BIO. A look whether all works:
+  # NER on WNUT 2017: two columns in BIO. To see that all works:
   train.py wnut17/train.conll wnut17/dev.conll --quick --output /tmp/quick
 
   # The baseline, then ELMo, with five seeds each; ELMo computed once.
@@ -27,7 +27,7 @@ examples:
   train.py wnut17/train.conll wnut17/dev.conll --test wnut17/test.conll \\
       --precompute --seeds 1 2 3 4 5 --output elmo
 
-  # CoNLL-2003: four columns, of which the last one holds names in IOB1.
+  # CoNLL-2003: four columns, of which the last one holds entities in IOB1.
   train.py eng.train eng.testa --test eng.testb --scheme IOB1 --output conll
 
   # Part-of-speech tags, of a tenth of the sentences, by the first layer alone.

@@ -1,4 +1,4 @@
-"""Shards: the files of a corpus, one sentence a line."""
+"""The shards of a training corpus: its files, one sentence a line."""
 
 import codecs
 import glob

@@ -1,4 +1,4 @@
-"""Shards: the finished parts of a corpus that is being embedded."""
+"""Embedded shards: the finished parts of a corpus that is being embedded."""
 
 import contextlib
 import errno

@@ -1,7 +1,7 @@
 """Runs lists of trainings, each with several seeds, and reports on them.
 
-    python examples/sequence_tagging/experiments.py wnut17 DATA --output FOLDER
-    python examples/sequence_tagging/experiments.py ewt DATA --output FOLDER
+    python benchmarks/tagging/experiments.py wnut17 DATA --output FOLDER
+    python benchmarks/tagging/experiments.py ewt DATA --output FOLDER
 
 `wnut17` finds names, in DATA/train.conll, dev.conll and test.conll, and
 `wnut17-tuning` tries settings of two of its trainings; `ewt` finds parts of

@@ -1,6 +1,6 @@
 """Trains a tagger with a BiLSTM, a CRF, and ELMo if asked to.
 
-    python examples/sequence_tagging/train.py TRAIN DEV --output FOLDER
+    python benchmarks/tagging/train.py TRAIN DEV --output FOLDER
 
 `--help` tells all. For each seed a folder is written: `tagger.keras`, which
 `predict.py` uses, `result.json`, and pictures where matplotlib is installed.
@@ -44,7 +44,7 @@ import keras_elmo
 from keras_elmo.commands.status_line import StatusLine
 from keras_elmo.files.atomic import write_atomically
 
-# So many that a tagger of names finds some of them.
+# So many that a tagger finds some entities.
 QUICK_SENTENCES, QUICK_EPOCHS, QUICK_RATE = 300, 15, 0.005
 
 

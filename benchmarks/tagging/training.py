@@ -149,7 +149,7 @@ def make_evaluation(tagger, batches, gold, tag_names, measure):
     return evaluate
 
 
-@keras.saving.register_keras_serializable(package="sequence_tagging")
+@keras.saving.register_keras_serializable(package="tagging")
 class SlowAdam(keras.optimizers.Adam):
     """Adam that changes the weights of some layers more slowly.
 

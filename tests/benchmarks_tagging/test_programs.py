@@ -1,8 +1,7 @@
 """`train.py`, `predict.py` and `experiments.py`, on a few sentences."""
 
 import json
-import os
-import subprocess
+import runpy
 import sys
 
 import experiments
@@ -10,10 +9,9 @@ import keras
 import predict
 import pytest
 import train
-from conftest import ROOT
-from sequence_tagging.tagging_data import write_bilm
-from sequence_tagging.tagging_data import write_conllu
-from sequence_tagging.tagging_data import write_files
+from benchmarks_tagging.tagging_data import write_bilm
+from benchmarks_tagging.tagging_data import write_conllu
+from benchmarks_tagging.tagging_data import write_files
 
 SMALL = ["--word-dim", "8", "--character-units", "6", "--units", "12",
          "--batch-size", "8", "--dropout", "0.1", "--elmo-dropout", "0.1",
@@ -33,16 +31,6 @@ def run(paths, *arguments):
     return train.main([str(argument) for argument in arguments])
 
 
-def start(program, *arguments):
-    """Runs a program in a process of its own."""
-    return subprocess.run(
-        [sys.executable, program.__file__, *map(str, arguments)],
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-    )
-
-
 def read_tags(text):
     """Words and tags of what `predict.py` prints."""
     return [
@@ -53,7 +41,7 @@ def read_tags(text):
 
 def test_a_tagger_learns_and_is_used(tmp_path, preset, capsys):
     pytest.importorskip(
-        "matplotlib", reason="matplotlib, of `examples`, is not installed."
+        "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
     )
     paths = write_files(tmp_path)
     output = tmp_path / "out"
@@ -74,9 +62,8 @@ def test_a_tagger_learns_and_is_used(tmp_path, preset, capsys):
     assert first["precompute_seconds"] > 0
 
     tagger = str(output / "seed-1")
-    # A new process has seen nothing of the training.
-    shown = start(predict, tagger, "--text", "Dee Moss left New York .").stdout
-    words, tags = zip(*read_tags(shown)[0])
+    predict.main([tagger, "--text", "Dee Moss left New York ."])
+    words, tags = zip(*read_tags(capsys.readouterr().out)[0])
     assert " ".join(words) == "Dee Moss left New York ."
     assert " ".join(tags) == "B-per I-per O B-loc I-loc O"
     corpus = tmp_path / "corpus.txt"
@@ -101,14 +88,16 @@ def test_files_that_are_no_taggers_are_told(tmp_path):
         predict.main([str(tmp_path), "--text", "a"])
 
 
-def test_a_bad_file_is_told_in_a_line(tmp_path):
+def test_a_bad_file_is_told_in_a_line(tmp_path, monkeypatch):
     path = tmp_path / "bad.conll"
     path.write_text("a\tO\nb\n")
     output = tmp_path / "out"
-    result = start(train, path, path, "--output", output)
-    assert result.returncode == 1
-    assert "Traceback" not in result.stderr
-    assert f"error: '{path}', line 2: there must be 2 columns" in result.stderr
+    arguments = [path, path, "--output", output]
+    monkeypatch.setattr(sys, "argv", ["train.py", *map(str, arguments)])
+    with pytest.raises(SystemExit) as error:
+        runpy.run_path(train.__file__, run_name="__main__")
+    message = f"error: '{path}', line 2: there must be 2 columns"
+    assert str(error.value).startswith(message)
     assert not output.exists()
 
 
@@ -170,7 +159,7 @@ def test_help_teaches(capsys):
 
 def test_experiments_go_on_and_report(tmp_path, capsys, monkeypatch):
     pytest.importorskip(
-        "matplotlib", reason="matplotlib, of `examples`, is not installed."
+        "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
     )
     paths = write_files(tmp_path, number=8)
     output = tmp_path / "runs"

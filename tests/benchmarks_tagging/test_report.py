@@ -61,7 +61,7 @@ def test_gains_are_over_the_baseline_and_over_layer_0(tmp_path):
 
 def test_the_best_score_stays_when_a_training_has_ended():
     pytest.importorskip(
-        "matplotlib", reason="matplotlib, of `examples`, is not installed."
+        "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
     )
     from pictures import best_so_far
 
@@ -73,7 +73,7 @@ def test_the_best_score_stays_when_a_training_has_ended():
 
 def test_layers_of_several_tasks_are_one_picture(tmp_path, capsys):
     pytest.importorskip(
-        "matplotlib", reason="matplotlib, of `examples`, is not installed."
+        "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
     )
     write_seeds(tmp_path / "elmo", [0.3, 0.4], [[0.4, 0.6], [0.2, 0.8]])
     write_seeds(tmp_path / "none", [0.3])
