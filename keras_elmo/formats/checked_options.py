@@ -4,7 +4,7 @@ from keras_elmo.checks import is_integer
 
 # Far above what any model has: a damaged file must not keep its reader busy.
 MOST_LAYERS = 1000
-MOST_CHARACTERS = 10_000
+MOST_CHARACTERS = 1000
 
 _REQUIRED = object()
 

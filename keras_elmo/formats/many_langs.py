@@ -25,7 +25,7 @@ from keras_elmo.formats.many_langs_table import ENCODER
 from keras_elmo.formats.many_langs_table import TOKEN_EMBEDDER
 from keras_elmo.formats.torch_state_dicts import read_state_dict
 from keras_elmo.formats.variable_shapes import variable_shapes
-from keras_elmo.text.lexicon import Lexicon
+from keras_elmo.text.character_spelling import CharacterSpelling
 
 _CONFIG = "config.json"
 _CHARACTERS, _WORDS = "char.dic", "word.dic"
@@ -73,7 +73,7 @@ class ManyLangsFiles:
         else:
             del self.token_encoder["word_embedding_dim"]
         try:
-            Lexicon(
+            CharacterSpelling(
                 characters,
                 words,
                 self.token_encoder["max_characters_per_token"],

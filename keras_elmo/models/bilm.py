@@ -12,12 +12,9 @@ from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.variables import assign_arrays
-from keras_elmo.text.known_word_vectorization import KnownWordVectorization
-from keras_elmo.text.vectorization_of import vectorization_of
-from keras_elmo.text.vocabulary import vocabulary_words
-
-_BOUNDARIES = b"<S>", b"</S>"
-_UNKNOWN = b"<UNK>"
+from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.special_words import UNKNOWN
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class Bilm(FoundModel):
@@ -35,17 +32,13 @@ class Bilm(FoundModel):
     def load(self, cls=ElmoLayer, **kwargs):
         return cls.from_bilm(*self._files, **kwargs)
 
-    def make_vectorization(self, token_embeddings=None, vocabulary=None):
+    def make_vectorization(self, **kwargs):
         with open_bilm(*self._files) as files:
             options = files.options
         if options.is_word_input:
             return None
-        token_encoder = CharCNNEmbedding(**options.token_encoder)
-        if token_embeddings is None or vocabulary is None:
-            return vectorization_of(token_encoder)
-        return KnownWordVectorization(
-            vocabulary_words(vocabulary), token_encoder.max_characters_per_token
-        )
+        width = options.token_encoder["max_characters_per_token"]
+        return WordVectorization(ByteSpelling(width))
 
     def fingerprint(self):
         return bilm_fingerprint(*self._files)
@@ -80,18 +73,25 @@ def load_bilm(
     def char_cnn(name):
         return CharCNNEmbedding(dtype=dtype, name=name, **options.token_encoder)
 
-    def token_embedding(name, unknown_words):
-        return _token_embedding(options, words, unknown_words, dtype, name)
+    def token_embedding(name):
+        return TokenEmbedding(
+            len(words or ()) or options.token_encoder["num_tokens"],
+            options.encoder["projection_dim"],
+            words,
+            UNKNOWN if unknown_words == "unk" else None,
+            dtype=dtype,
+            name=name,
+        )
 
     if rows is None and not options.is_word_input:
         token_encoder = char_cnn("token_encoder")
     elif unknown_words != "characters":
-        token_encoder = token_embedding("token_encoder", unknown_words)
+        token_encoder = token_embedding("token_encoder")
         if rows is not None:
             arrays["token_encoder.embeddings"] = rows
     else:
         token_encoder = KnownWordEmbedding(
-            token_embedding("known_words", "error"),
+            token_embedding("known_words"),
             char_cnn("character_encoder"),
             dtype=dtype,
             name="token_encoder",
@@ -104,25 +104,3 @@ def load_bilm(
     token_encoder.trainable = trainable
     encoder.trainable = trainable
     return layer
-
-
-def _token_embedding(options, words, unknown_words, dtype, name):
-    number = len(words or ()) or options.token_encoder["num_tokens"]
-    boundaries = min(1, number), min(2, number)
-    if words is not None:
-        boundaries = [words.get(word) for word in _BOUNDARIES]
-        if name == "token_encoder" and None in boundaries:
-            raise ValueError(
-                "`vocabulary` must hold <S> and </S>, which are put around "
-                f"each sentence. Received: {number:,} words without"
-            )
-        boundaries = [i or 1 for i in boundaries]
-    return TokenEmbedding(
-        number,
-        options.encoder["projection_dim"],
-        boundaries,
-        words,
-        words.get(_UNKNOWN) if unknown_words == "unk" else None,
-        dtype=dtype,
-        name=name,
-    )

@@ -4,10 +4,10 @@ import os
 
 from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.weight_files import read_arrays
+from keras_elmo.text.special_words import UNKNOWN
 from keras_elmo.text.vocabulary import vocabulary_words
 from keras_elmo.text.word_table import WordTable
 
-_UNKNOWN = b"<UNK>"
 _UNKNOWN_WORDS = ("characters", "unk", "error")
 
 
@@ -44,7 +44,7 @@ def read_words(vocabulary, files, token_embeddings):
 
 def checked_unknown_words(value, options, words):
     """What becomes of words that have no vector: one of `_UNKNOWN_WORDS`."""
-    has_unknown = words is not None and words.get(_UNKNOWN) is not None
+    has_unknown = words is not None and words.get(UNKNOWN) is not None
     if value is None:
         if not options.is_word_input:
             return "characters"

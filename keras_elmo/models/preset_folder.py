@@ -153,7 +153,12 @@ def _with_new_mixes(config, arguments):
 
 def _check_all_named(layer, names):
     named = {id(find_variable(layer, name)) for name in names}
-    others = [v.path for v in layer.weights if id(v) not in named]
+    # Tables of integers follow from the config.
+    others = [
+        variable.path
+        for variable in layer.weights
+        if id(variable) not in named and "float" in variable.dtype
+    ]
     if others:
         raise ValueError(
             f"Layer '{layer.name}' must have no weights but those of an "

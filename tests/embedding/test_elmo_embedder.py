@@ -49,15 +49,9 @@ def check_each(elmo, vectors, pick=lambda layers: layers):
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("batch_tokens", [1, 12, 16384])
-@pytest.mark.parametrize("cache_words", [0, 3, 1000])
-def test_equals_the_layer_on_each_sentence_alone(
-    elmo, batch_tokens, cache_words
-):
-    embedder = ElmoEmbedder(
-        elmo, batch_tokens=batch_tokens, cache_words=cache_words
-    )
-    for _ in range(2):  # Once with the cache empty, once with it filled.
-        check_each(elmo, list(embedder.embed_sentences(SENTENCES)))
+def test_equals_the_layer_on_each_sentence_alone(elmo, batch_tokens):
+    embedder = ElmoEmbedder(elmo, batch_tokens=batch_tokens)
+    check_each(elmo, list(embedder.embed_sentences(SENTENCES)))
 
 
 PICKS = {
@@ -188,13 +182,12 @@ def test_half_precision(elmo):
         assert difference <= 2e-2 * np.linalg.norm(expected)
 
 
-def test_the_cache_is_cleared_when_told():
+def test_weights_that_change_are_read_anew():
     elmo = make_elmo()
     embedder = ElmoEmbedder(elmo)
     before = embedder.embed_sentence(["cat"])
     for layer in elmo.token_encoder, elmo.encoder:
         randomize(layer, deviation=0.3)
-    embedder.clear_cache()
     after = embedder.embed_sentence(["cat"])
     assert abs(after - before).max() > 1e-3
     expected = expected_layers(elmo, ["cat"])
@@ -207,11 +200,10 @@ def test_the_cache_is_cleared_when_told():
     ids=["copy", "deepcopy", "pickle"],
 )
 def test_copies_embed_the_same(elmo, copied):
-    embedder = ElmoEmbedder(elmo, [2, 0], batch_tokens=12, cache_words=3)
-    expected = embedder.embed_batch(SENTENCES)  # Graphs and a cache are there.
+    embedder = ElmoEmbedder(elmo, [2, 0], batch_tokens=12)
+    expected = embedder.embed_batch(SENTENCES)  # Its graphs are there.
     other = copied(embedder)
     assert (other.layers, other.batch_tokens) == ([2, 0], 12)
-    assert other.cache_words == 3
     for a, b in zip(other.embed_batch(SENTENCES), expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -305,11 +297,10 @@ def test_layers_that_cannot_be_embedded_with_are_refused():
         ElmoEmbedder(make_elmo(add_sentence_boundaries=False))
 
 
-@pytest.mark.parametrize("argument", ["batch_tokens", "cache_words"])
 @pytest.mark.parametrize("value", [-1, 2.5, "many"])
-def test_wrong_sizes_are_refused(elmo, argument, value):
-    with pytest.raises(ValueError, match=f"`{argument}`"):
-        ElmoEmbedder(elmo, **{argument: value})
+def test_wrong_sizes_are_refused(elmo, value):
+    with pytest.raises(ValueError, match="`batch_tokens`"):
+        ElmoEmbedder(elmo, batch_tokens=value)
 
 
 def test_sentences_that_are_no_lists_of_words_are_refused(elmo):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo import batch_to_ids
 from keras_elmo.pretraining import training_windows as module
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.training_windows import training_windows
-from keras_elmo.text.character_ids import word_ids
 from keras_elmo.text.vocabulary import Vocabulary
 
 ROWS, STEPS = 6, 7
@@ -55,7 +55,7 @@ def test_windows_are_the_streams_encoded(corpus, vocabulary, width):
                 if width is None:
                     expected = vocabulary.ids([words[place]])[0] + 1
                 else:
-                    expected = word_ids(words[place], width)
+                    expected = batch_to_ids([[words[place]]], width)[0, 0]
                 np.testing.assert_array_equal(inputs[i][place], expected)
                 target = vocabulary.ids([followers[place]])[0]
                 assert targets[i][place] == target
