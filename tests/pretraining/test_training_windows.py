@@ -92,13 +92,14 @@ def test_a_streams_error_comes_out_as_it_is(corpus, vocabulary):
 def test_other_errors_of_tensorflow_are_not_hidden(
     corpus, vocabulary, monkeypatch
 ):
-    monkeypatch.setattr(module, "character_ids_in_graph", fail_in_graph)
+    monkeypatch.setattr(module.ByteSpelling, "ids_in_graph", fail_in_graph)
     with pytest.raises(tf.errors.InvalidArgumentError, match="no such words"):
         next(training_windows(make_streams(corpus), vocabulary))
 
 
-def fail_in_graph(words, width):
+def fail_in_graph(spelling, words):
     with tf.control_dependencies(
         [tf.debugging.assert_equal(tf.size(words), -1, "no such words")]
     ):
-        return tf.zeros((tf.size(words), width), tf.int32)
+        shape = (tf.size(words), *spelling.token_shape)
+        return tf.zeros(shape, tf.int32)
