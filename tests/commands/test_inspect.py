@@ -7,6 +7,8 @@ from small_models import make_elmo
 from keras_elmo import save_bilm_weights
 from keras_elmo.commands.main import main
 
+pytestmark = pytest.mark.usefixtures("portable_module")
+
 
 @pytest.fixture
 def model(tmp_path, monkeypatch):
