@@ -19,7 +19,7 @@ class Batches:
     Args:
         sentences: List of lists of words.
         vectorization: What makes words the model's ids, as
-            `keras_elmo.CharacterVectorization()`.
+            `keras_elmo.WordVectorization()`.
         batch_size: Integer, sentences a batch.
         layers: List of arrays `(layers, words, width)`, one a sentence: the
             biLM's layers, computed before; or `None`.

@@ -55,7 +55,7 @@ def load_bilm(preset, fine_tune=False):
 def vectorization_of(bilm=None):
     """What makes words the ids of a biLM, or of a tagger without one."""
     if bilm is None:
-        return keras_elmo.CharacterVectorization()
+        return keras_elmo.WordVectorization()
     return bilm.token_encoder.make_vectorization()
 
 
@@ -74,15 +74,15 @@ def build_head(design, tag_names, scheme, words, bilm=None, vectors=None):
         A model from `[character ids, layer 0, layer 1, ...]`, or without ELMo
         from character ids alone, to the scores of a `CRF`.
     """
-    vectorization = vectorization_of(bilm)
-    reads_bytes = isinstance(vectorization, keras_elmo.CharacterVectorization)
+    spelling = vectorization_of(bilm).spelling
+    reads_bytes = isinstance(spelling, keras_elmo.text.ByteSpelling)
     if not reads_bytes and (design.words or design.characters):
         raise ValueError(
             "With a biLM that has a list of characters or words of its own, "
             "word and character embeddings must be left out: --no-words "
             "--no-characters."
         )
-    width = vectorization.token_shape[0]
+    width = spelling.token_shape[0]
     ids = keras.Input((None, width), dtype="int32", name="ids")
     mask = ops.any(ops.not_equal(ids, 0), axis=-1)  # (batch, time)
     inputs, elmo = [ids], {}

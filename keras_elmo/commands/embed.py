@@ -140,13 +140,6 @@ def add_parser(verbs):
         help="tokens computed at a time; fewer need less memory. Default: "
         "%(default)s",
     )
-    add(
-        "--cache-words",
-        type=int,
-        default=65536,
-        metavar="N",
-        help="words whose character vectors are kept. Default: %(default)s",
-    )
     add("--quiet", action="store_true", help="no progress, no summary")
 
 
@@ -251,7 +244,6 @@ def _embed(arguments, load, sentences, progress):
             load(),
             layers=arguments.layers,
             batch_tokens=arguments.batch_tokens,
-            cache_words=arguments.cache_words,
         )
     yield from embedder.embed_sentences(itertools.chain([first], sentences))
 

@@ -8,7 +8,8 @@ from keras import ops
 from keras_elmo.ops.private_keras import layer_of
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.label_names import LabelNames
-from keras_elmo.text.character_vectorization import CharacterVectorization
+from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class ModelOutputs:
@@ -127,13 +128,13 @@ class ModelOutputs:
             if _token_shape(x) == tuple(token_shape)
         ]
         if not found and len(token_shape) == 1:
-            return CharacterVectorization(*token_shape)
+            return WordVectorization(ByteSpelling(*token_shape))
         if not found:
             self._fail(
                 f"an input of shape=(None, None), dtype={self._dtype}, and no "
                 "token encoder that tells which words these are"
             )
-        if any(not _are_alike(v, found[0]) for v in found):
+        if not _are_alike([v.spelling for v in found]):
             self._fail("token encoders that make different ids of words")
         return found[0]
 
@@ -150,15 +151,14 @@ class ModelOutputs:
 def _token_shape(token_encoder):
     shape = getattr(token_encoder, "token_shape", None)
     if shape is None:
-        return token_encoder.make_vectorization().token_shape
+        return token_encoder.make_vectorization().spelling.token_shape
     return tuple(shape)
 
 
-def _are_alike(*vectorizations):
+def _are_alike(spellings):
     """Whether they make the same ids of the same words."""
-    configs = [{**v.get_config(), "name": None} for v in vectorizations]
-    types = {type(v) for v in vectorizations}
-    return len(types) == 1 and all(c == configs[0] for c in configs)
+    told = [(type(spelling), spelling.get_config()) for spelling in spellings]
+    return all(x == told[0] for x in told)
 
 
 def _names(outputs):

@@ -18,13 +18,14 @@ from training import SlowAdam
 from training import compile_tagger
 from training import train
 
-from keras_elmo import CharacterVectorization
+from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
+from keras_elmo.text import ByteSpelling
 
 TAGS = ["O", "B-a", "I-a"]
 SENTENCES = [["Ann", "Lee", "met", "Bob"], ["he", "slept"], ["Cy"]] * 4
 NUMBERS = [[1, 2, 0, 1], [0, 0], [1]] * 4
-READER = CharacterVectorization(12)
+READER = WordVectorization(ByteSpelling(12))
 SMALL = {"word_dim": 5, "character_units": 3, "units": 4}
 
 pytestmark = pytest.mark.usefixtures("portable_path")
@@ -177,7 +178,7 @@ def test_the_best_weights_are_left():
         kept.append([w.copy() for w in head.get_weights()])
         return next(scores)
 
-    batches = Batches(SENTENCES, CharacterVectorization(), 4, None, NUMBERS)
+    batches = Batches(SENTENCES, WordVectorization(), 4, None, NUMBERS)
     lines = []
     history = train(
         head, batches, evaluate, epochs=9, patience=3, decay_patience=2,

@@ -163,7 +163,7 @@ def test_models_of_other_kinds(model, folder, expected, kind, monkeypatch):
 
 
 def test_sizes_do_not_change_the_vectors(model, folder, expected):
-    embed(model, "--batch-tokens", 5, "--cache-words", 0)
+    embed(model, "--batch-tokens", 5)
     check(read(), expected, rtol=1e-5, atol=1e-6)
 
 
@@ -377,7 +377,7 @@ def test_settings_tell_what_the_vectors_depend_on(
     monkeypatch.setattr("keras_elmo.embedding.corpus_job.embed_corpus", record)
     names = ["embed", "corpus.txt", "out.hdf5", "--model", model]
     fails(capsys, *names)
-    fails(capsys, *names, "--batch-tokens", 9, "--cache-words", 9, "--quiet")
+    fails(capsys, *names, "--batch-tokens", 9, "--quiet")
     assert jobs[0] == jobs[1]
     for key, value in [
         ("layers", "top"),

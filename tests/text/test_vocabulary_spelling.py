@@ -4,9 +4,9 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo import CharacterVectorization
-from keras_elmo import KnownWordVectorization
-from keras_elmo import TokenVectorization
+from keras_elmo import WordVectorization
+from keras_elmo.text import VocabularySpelling
+from keras_elmo.text import word_table
 
 # Bytes that are no UTF-8, and a word that is there twice: the last one counts.
 WORDS = ["<S>", "the", "</S>", b"\xff", "日本", "the", "", "<UNK>"]
@@ -19,7 +19,7 @@ on_tensorflow = pytest.mark.skipif(
 
 
 def make(**kwargs):
-    return TokenVectorization(WORDS, (1, 3), **kwargs)
+    return WordVectorization(VocabularySpelling(WORDS, **kwargs))
 
 
 def in_graph(layer, sentences, eager):
@@ -44,8 +44,9 @@ def test_words_become_their_numbers():
         ids = layer.batch_to_ids(SENTENCES)
         assert ids.dtype == "int32"
         np.testing.assert_array_equal(ids, IDS)
-        assert layer.token_shape == () and layer.num_ids == 9
-        assert layer.boundary_words == (b"<S>", b"</S>")
+        assert layer.spelling.token_shape == ()
+        assert layer.spelling.num_ids == 9
+        assert layer.spelling.boundary_ids.tolist() == [1, 3]
         assert layer.find_cropped_words([["x" * 1000]]) == []
         assert layer.batch_to_ids([]).shape == (0, 0)
 
@@ -62,13 +63,32 @@ def test_in_a_graph_likewise(eager):
 @on_tensorflow
 def test_many_words_in_a_graph():
     words = [f"word{i}" for i in range(5000)]
-    layer = TokenVectorization(words, unknown_token=7)
+    layer = WordVectorization(VocabularySpelling(words, "word6"))
     ids = layer([[*words[::-1], "none", "wor"]]).numpy()[0]
     assert ids.tolist() == [*range(5000, 0, -1), 7, 7]
 
 
-def test_unknown_words_have_the_number_that_is_theirs():
-    for layer in copies(make(unknown_token=8)):
+@on_tensorflow
+@pytest.mark.parametrize("eager", [True, False])
+def test_words_of_one_hash_value_in_a_graph(eager, monkeypatch):
+    """They are found, and no other word is taken for one of them."""
+    import tensorflow as tf
+
+    monkeypatch.setattr(
+        word_table,
+        "_hash_values",
+        lambda words: tf.cast(tf.strings.length(words), tf.int64),
+    )
+    words = ["b", "aa", "a", "cc", "", "bb", "aa"]
+    layer = WordVectorization(VocabularySpelling(words, "bb"))
+    sentence = [*words, "ab", "d", "ddd", "dd"]
+    found = in_graph(layer, [sentence], eager)
+    assert found.tolist() == layer.batch_to_ids([sentence]).tolist()
+    assert found.tolist() == [[1, 7, 3, 4, 5, 6, 7, 6, 6, 6, 6]]
+
+
+def test_unknown_words_have_the_id_that_is_theirs():
+    for layer in copies(make(unknown_word="<UNK>")):
         ids = layer.batch_to_ids([["cat", "the", "<UNK>"]])
         assert ids.tolist() == [[8, 6, 8]]
         if keras.backend.backend() == "tensorflow":
@@ -92,42 +112,18 @@ def test_unknown_words_are_an_error_in_a_graph_too(eager):
     in_graph(make(), [["the"], ["the", "the"]], eager)
 
 
-def known_ids(layer, sentence, width):
-    """What is expected: a number, or characters."""
-    numbers = {w: i for i, w in enumerate(WORDS, start=1)}
-    rows = []
-    for word in sentence:
-        number = numbers.get(word, 0)
-        characters = CharacterVectorization(width).batch_to_ids([[word]])[0, 0]
-        rows.append([number, *(characters * (not number))])
-    return rows
+def test_a_vocabulary_without_boundaries():
+    spelling = VocabularySpelling(["the", "<S>"])
+    with pytest.raises(ValueError, match=r"must hold <S> and </S>.*: 2 words"):
+        spelling.boundary_ids  # noqa: B018
 
 
-@pytest.mark.parametrize("width", [5, 12])
-def test_unknown_words_are_spelt(width):
-    sentence = ["the", "cat", b"\xff", "a-long-word", "<S>", "", "é"]
-    for layer in copies(KnownWordVectorization(WORDS, width)):
-        expected = known_ids(layer, sentence, width)
-        ids = layer.batch_to_ids([sentence, ["cat"]])
-        assert ids[0].tolist() == expected
-        assert ids[1].tolist() == [expected[1], *[[0] * (width + 1)] * 6]
-        assert layer.token_shape == (width + 1,)
-        assert layer.num_ids == 262
-        if keras.backend.backend() == "tensorflow":
-            for eager in (True, False):
-                found = in_graph(layer, [sentence, ["cat"]], eager)
-                np.testing.assert_array_equal(found, ids)
-
-
-def test_known_words_are_not_cropped():
-    layer = KnownWordVectorization(["x" * 20, "<S>"], 12)
-    assert layer.find_cropped_words([["x" * 20, "y" * 11, "y" * 10]]) == [
-        (0, 1, "y" * 11)
-    ]
+def test_an_unknown_word_that_is_not_there():
+    with pytest.raises(ValueError, match=r"`unknown_word` must.*Received: 'b'"):
+        VocabularySpelling(["a"], "b")
 
 
 @pytest.mark.parametrize("words", ["the", b"the", [], ["the", 3]])
 def test_what_is_no_vocabulary(words):
-    for make in (TokenVectorization, KnownWordVectorization):
-        with pytest.raises(ValueError, match=r"`vocabulary` must .*Received"):
-            make(words)
+    with pytest.raises(ValueError, match=r"`vocabulary` must .*Received"):
+        VocabularySpelling(words)

@@ -3,12 +3,17 @@ import json
 import numpy as np
 import pytest
 
+from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
-from keras_elmo import find_cropped_words
-from keras_elmo.text.character_ids import NUM_IDS
-from keras_elmo.text.character_ids import boundary_ids
+from keras_elmo.text import ByteSpelling
+from keras_elmo.text.byte_spelling import NUM_IDS
 
 BEGIN_SENTENCE, END_SENTENCE, BEGIN, END, PAD = 257, 258, 259, 260, 261
+
+
+def find_cropped_words(sentences, width=50):
+    layer = WordVectorization(ByteSpelling(width))
+    return layer.find_cropped_words(sentences)
 
 
 def row_of(*body, width=50):
@@ -109,7 +114,12 @@ def test_cropping_counts_bytes_and_may_split_a_character():
 def test_boundary_words_are_whole_at_any_width():
     for width in (3, 4, 12):
         np.testing.assert_array_equal(
-            batch_to_ids([["<S>", "</S>"]], width)[0], boundary_ids(width)
+            batch_to_ids([["<S>", "</S>"]], width)[0],
+            [row_of(mark, width=width) for mark in (257, 258)],
+        )
+        np.testing.assert_array_equal(
+            ByteSpelling(width).boundary_ids,
+            batch_to_ids([["<S>", "</S>"]], width)[0],
         )
 
 

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.text.character_ids import word_ids
-from keras_elmo.text.graph_character_ids import character_ids_in_graph
+from keras_elmo.text import ByteSpelling
 
 WORDS = [
     *(b"", b"a", b"Cat", b"<S>", b"</S>", b"<s>", b" <S>", b"<S>\0"),
@@ -16,9 +15,9 @@ WORDS = [
 
 
 @pytest.mark.parametrize("width", [3, 4, 5, 8, 16, 50, 300])
-def test_ids_are_those_of_words_one_by_one(width):
-    expected = np.stack([word_ids(word, width) for word in WORDS])
-    ids = character_ids_in_graph(tf.constant(WORDS), width)
+def test_ids_are_those_of_python(width):
+    expected = ByteSpelling(width).ids_of_words(WORDS)
+    ids = ByteSpelling(width).ids_in_graph(tf.constant(WORDS))
     assert ids.dtype == tf.int32
     np.testing.assert_array_equal(ids, expected)
 
@@ -27,29 +26,23 @@ def test_real_words(shared):
     text = (shared / "data/wnut17/test.conll").read_bytes()
     words = sorted(set(text.split()))
     assert len(words) > 5000
-    expected = np.stack([word_ids(word, 50) for word in words])
-    ids = character_ids_in_graph(tf.constant(words))
+    expected = ByteSpelling(50).ids_of_words(words)
+    ids = ByteSpelling().ids_in_graph(tf.constant(words))
     np.testing.assert_array_equal(ids, expected)
 
 
 def test_it_runs_in_a_pipeline():
-    expected = np.stack([word_ids(word, 50) for word in WORDS])
+    expected = ByteSpelling(50).ids_of_words(WORDS)
     dataset = tf.data.Dataset.from_tensor_slices(WORDS).batch(5)
-    dataset = dataset.map(character_ids_in_graph)
+    dataset = dataset.map(ByteSpelling().ids_in_graph)
     assert dataset.element_spec.shape.as_list() == [None, 50]
     np.testing.assert_array_equal(np.concatenate(list(dataset)), expected)
 
 
 def test_no_words_have_no_ids():
     function = tf.function(
-        character_ids_in_graph,
+        ByteSpelling().ids_in_graph,
         input_signature=[tf.TensorSpec([None], tf.string)],
     )
     assert function(tf.zeros([0], tf.string)).shape == (0, 50)
     assert function(tf.constant([b"a"])).shape == (1, 50)
-
-
-@pytest.mark.parametrize("width", [2, 50.0, None])
-def test_widths_that_hold_no_character(width):
-    with pytest.raises(ValueError, match="max_characters_per_token"):
-        character_ids_in_graph(tf.constant([b"a"]), width)

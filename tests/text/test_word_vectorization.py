@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo import CharacterVectorization
+from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
+from keras_elmo.text import ByteSpelling
 
 SENTENCES = [
     ["First", "sentence", "."],
@@ -32,7 +33,7 @@ def ragged(sentences):
 
 @pytest.mark.parametrize("width", [3, 12, 50])
 def test_ids_are_those_of_batch_to_ids(width):
-    layer = CharacterVectorization(width)
+    layer = WordVectorization(ByteSpelling(width))
     expected = batch_to_ids(SENTENCES, width)
     lengths = [len(s) for s in SENTENCES]
     for ids in (
@@ -48,7 +49,7 @@ def test_ids_are_those_of_batch_to_ids(width):
 
 def test_sentences_are_split_on_spaces_alone():
     sentences = [b" ".join(as_bytes(s)) for s in SENTENCES]
-    layer = CharacterVectorization()
+    layer = WordVectorization()
     expected = batch_to_ids(WITHOUT_EMPTY)
     np.testing.assert_array_equal(layer(sentences), expected)
     spaced = [b"  " + s.replace(b" ", b"   ") + b" " for s in sentences]
@@ -60,7 +61,7 @@ def test_sentences_are_split_on_spaces_alone():
 
 
 def test_an_empty_string_is_a_word_or_padding():
-    layer = CharacterVectorization(5)
+    layer = WordVectorization(ByteSpelling(5))
     words = [["", "a", ""], ["", "", ""], ["", "", "b"]]
     np.testing.assert_array_equal(
         layer(tf.constant(words)), batch_to_ids([["", "a"], [], words[2]], 5)
@@ -76,7 +77,7 @@ def test_an_empty_string_is_a_word_or_padding():
 
 @pytest.mark.parametrize("shape", [(0,), (0, 0), (0, 4), (3, 0)])
 def test_nothing_has_no_ids(shape):
-    ids = CharacterVectorization()(tf.zeros(shape, tf.string))
+    ids = WordVectorization()(tf.zeros(shape, tf.string))
     assert ids.shape == (shape[0], shape[1] if len(shape) == 2 else 0, 50)
 
 
@@ -86,12 +87,12 @@ def test_real_sentences(shared):
     words = [[word for word in line.split(b" ") if word] for line in lines]
     assert sum(map(len, words)) > 5000
     np.testing.assert_array_equal(
-        CharacterVectorization()(tf.constant(lines)), batch_to_ids(words)
+        WordVectorization()(tf.constant(lines)), batch_to_ids(words)
     )
 
 
 def test_in_a_pipeline():
-    layer = CharacterVectorization()
+    layer = WordVectorization()
     lines = ["one two", "three", "", "four five six"]
     expected = [
         batch_to_ids([s.split() for s in lines[i : i + 2]]) for i in (0, 2)
@@ -108,7 +109,7 @@ def test_in_a_pipeline():
 def test_in_a_model_that_is_saved(tmp_path):
     tokens = keras.Input((None,), dtype="string")
     lengths = keras.Input((), dtype="int32")
-    layer = CharacterVectorization(12)
+    layer = WordVectorization(ByteSpelling(12))
     by_length = layer(tokens, sequence_len=lengths)
     assert by_length.shape == (None, None, 12) and by_length.dtype == "int32"
     model = keras.Model([tokens, lengths], [layer(tokens), by_length])
@@ -128,20 +129,53 @@ def test_in_a_model_that_is_saved(tmp_path):
 
 def test_a_model_of_sentences():
     sentences = keras.Input((), dtype="string")
-    model = keras.Model(sentences, CharacterVectorization(12)(sentences))
+    model = keras.Model(
+        sentences, WordVectorization(ByteSpelling(12))(sentences)
+    )
     assert model.output_shape == (None, None, 12)
     lines = tf.constant(["one two", "three"])
     expected = batch_to_ids([["one", "two"], ["three"]], 12)
     np.testing.assert_array_equal(model.predict(lines, verbose=0), expected)
 
 
+def test_words_of_a_dataset_that_is_not_batched_yet():
+    rows = [["one", "two"], ["three"], ["four", "five", "", "six"], []]
+    layer = WordVectorization(ByteSpelling(7), split=None)
+    dataset = tf.data.Dataset.from_generator(
+        lambda: iter(rows), output_signature=tf.TensorSpec([None], tf.string)
+    ).map(layer)
+    assert dataset.element_spec.shape.as_list() == [None, 7]
+    (found,) = dataset.padded_batch(4)
+    np.testing.assert_array_equal(found, batch_to_ids(rows, 7))
+    np.testing.assert_array_equal(layer(rows), batch_to_ids(rows, 7))
+    np.testing.assert_array_equal(
+        layer(["a", "b c", ""], sequence_len=2),
+        batch_to_ids([["a", "b c"], [""] * 3], 7)[0] * [[1], [1], [0]],
+    )
+    words = keras.Input((None,), dtype="string")
+    assert layer(words).shape == (None, None, 7)
+    assert layer.compute_output_shape((3,)) == (3, 7)
+
+
+@pytest.mark.parametrize("split", ["tab", True, 0])
+def test_splits_that_are_not_known(split):
+    with pytest.raises(ValueError, match=r"`split` must be .*Received"):
+        WordVectorization(split=split)
+
+
+def test_spellings_must_be_such():
+    with pytest.raises(ValueError, match=r"`spelling` must .*spelling=50"):
+        WordVectorization(50)
+
+
 def test_config():
-    layer = CharacterVectorization(12, name="ids")
+    layer = WordVectorization(ByteSpelling(12), split=None, name="ids")
     serialized = keras.saving.serialize_keras_object(layer)
-    assert serialized["registered_name"] == "keras_elmo>CharacterVectorization"
+    assert serialized["registered_name"] == "keras_elmo>WordVectorization"
     copy = keras.saving.deserialize_keras_object(serialized)
     assert copy.get_config() == layer.get_config()
-    assert copy.max_characters_per_token == 12 and copy.name == "ids"
+    assert copy.spelling.max_characters_per_token == 12
+    assert copy.split is None and copy.name == "ids"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +195,7 @@ def test_config():
 )
 def test_other_inputs_are_refused(inputs):
     with pytest.raises(ValueError, match="takes strings of shape"):
-        CharacterVectorization()(inputs)
+        WordVectorization()(inputs)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +203,7 @@ def test_other_inputs_are_refused(inputs):
 )
 def test_lengths_go_with_padded_words_alone(inputs):
     with pytest.raises(ValueError, match="leave it out with sentences"):
-        CharacterVectorization()(inputs, sequence_len=[1])
+        WordVectorization()(inputs, sequence_len=[1])
 
 
 @pytest.mark.parametrize(
@@ -181,7 +215,7 @@ def test_lengths_go_with_padded_words_alone(inputs):
     ],
 )
 def test_lengths_that_cannot_be(lengths, message):
-    layer = CharacterVectorization()
+    layer = WordVectorization()
     words = tf.constant([["a", "b"], ["c", ""]])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         layer(words, sequence_len=lengths)
@@ -200,12 +234,12 @@ def test_lengths_that_cannot_be(lengths, message):
 @pytest.mark.parametrize("width", [2, 50.0, None])
 def test_widths_that_hold_no_character(width):
     with pytest.raises(ValueError, match="max_characters_per_token"):
-        CharacterVectorization(width)
+        ByteSpelling(width)
 
 
 def test_other_backends_are_told_what_to_use(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    layer = CharacterVectorization(12)
+    layer = WordVectorization(ByteSpelling(12))
     with pytest.raises(RuntimeError, match=r"batch_to_ids.*backend='jax'"):
         layer(["a b"])
     np.testing.assert_array_equal(
