@@ -15,9 +15,9 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
+from keras_elmo.commands import arguments as shared_arguments
 from keras_elmo.commands import pretrain as module
 from keras_elmo.commands import pretrain_reports
-from keras_elmo.commands import threads
 from keras_elmo.commands.main import main
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
@@ -552,7 +552,9 @@ def test_where_curves_go(monkeypatch):
 )
 def test_threads(monkeypatch, asked, gpus, processors, set_to):
     numbers = {}
-    monkeypatch.setattr(threads, "_usable_processors", lambda: processors)
+    monkeypatch.setattr(
+        shared_arguments, "_usable_processors", lambda: processors
+    )
     config = tf.config
     monkeypatch.setattr(config, "list_physical_devices", lambda _: [0] * gpus)
     for kind in ("inter", "intra"):
@@ -561,7 +563,7 @@ def test_threads(monkeypatch, asked, gpus, processors, set_to):
             f"set_{kind}_op_parallelism_threads",
             lambda number, kind=kind: numbers.update({kind: number}),
         )
-    threads.set_threads(asked)
+    shared_arguments.set_threads(asked)
     assert tuple(numbers.values()) == (set_to or ())
 
 
