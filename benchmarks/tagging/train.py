@@ -41,7 +41,7 @@ from training import make_evaluation
 from training import train
 
 import keras_elmo
-from keras_elmo.commands.status_line import StatusLine
+from keras_elmo.commands.progress import Progress
 from keras_elmo.files.atomic import write_atomically
 
 # So many that a tagger finds some entities.
@@ -57,7 +57,7 @@ def main(argv=None):
     data = read_data(options)
     bilm = None
     if options.elmo_at != "none":
-        with StatusLine().waiting(f"reading {options.elmo}"):
+        with Progress().waiting(f"reading {options.elmo}"):
             bilm = load_bilm(options.elmo, options.fine_tune)
     layers, seconds = precompute(bilm, data, options.precompute)
     results = [
@@ -80,7 +80,7 @@ def read_data(options):
         path = getattr(options, name)
         if path is None:
             continue
-        with StatusLine().waiting(f"reading {path}"):
+        with Progress().waiting(f"reading {path}"):
             sentences = read_tagged(
                 path, options.word_column, options.tag_column
             )
@@ -102,7 +102,7 @@ def precompute(bilm, data, folder):
     start = time.perf_counter()
     layers = {}
     for name, sentences in data.items():
-        with StatusLine().waiting(f"computing the biLM's layers of {name}"):
+        with Progress().waiting(f"computing the biLM's layers of {name}"):
             layers[name] = compute_layers(
                 bilm,
                 [s.words for s in sentences],
@@ -206,7 +206,7 @@ def make_head(options, sentences, tag_names, bilm):
     words = frequent_words([s.words for s in sentences])
     vectors, word_dim = None, options.word_dim
     if options.word_vectors:
-        with StatusLine().waiting(f"reading {options.word_vectors}"):
+        with Progress().waiting(f"reading {options.word_vectors}"):
             known = keras_elmo.read_word_vectors(
                 options.word_vectors, limit=options.max_vectors
             )

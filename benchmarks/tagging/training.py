@@ -6,7 +6,7 @@ import keras
 from batches import predict_tags
 
 import keras_elmo
-from keras_elmo.commands.status_line import StatusLine
+from keras_elmo.commands.progress import Progress
 
 
 def compile_tagger(model, learning_rate=1e-3, clip=5.0, fine_tune_factor=0.1):
@@ -96,14 +96,14 @@ class DevScore(keras.callbacks.Callback):
         self._steps = steps
         self._score_name = score_name
         self._report = report
-        self.line = StatusLine()
+        self.line = Progress()
 
     def on_epoch_begin(self, epoch, logs=None):
         self._first = epoch * self._steps
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     def on_train_batch_end(self, batch, logs=None):
-        self.line.show(lambda: f"update {self._first + batch + 1:,}")
+        self.line.show(f"update {self._first + batch + 1:,}")
 
     def on_epoch_end(self, epoch, logs):
         seconds = time.perf_counter() - self._wall

@@ -7,9 +7,7 @@ import zipfile
 from keras_elmo.files.archives import member_names
 from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
-from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.models.bilm import Bilm
-from keras_elmo.models.bilm import BilmCheckpoint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.many_langs import ManyLangs
@@ -48,8 +46,7 @@ def find_model(model, weights=None) -> FoundModel:
             )
         return Bilm(path, fetch(weights, "weights"))
     if is_name:
-        options, file = download_preset(model)
-        return Bilm(options, file, name=model)
+        return Bilm(os.path.dirname(download_preset(model)[0]))
     if os.path.isdir(path):
         return _kind_of(os.listdir(path))(path)
     if os.path.isfile(path):
@@ -93,9 +90,7 @@ def _kind_of(names):
     if len(of_many_langs) == 2:
         return ManyLangs
     if any(n.endswith("options.json") for n in names):
-        has_weights = any(n.endswith(".hdf5") for n in names)
-        is_checkpoint = holds_checkpoint(names) and not has_weights
-        return BilmCheckpoint if is_checkpoint else Bilm
+        return Bilm
     if of_many_langs:
         return ManyLangs
     if {"config.json", "model.weights.h5"} & set(names):

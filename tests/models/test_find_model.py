@@ -19,7 +19,6 @@ from keras_elmo.commands import perplexity
 from keras_elmo.commands import pretrain
 from keras_elmo.commands.main import main
 from keras_elmo.models.bilm import Bilm
-from keras_elmo.models.bilm import BilmCheckpoint
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.many_langs import ManyLangs
@@ -38,8 +37,8 @@ BILM = ("folder", "folder_with_config", "zip", "url", NAME)
 MANY_LANGS = ("many_langs", "many_langs_zip", "many_langs_url")
 KINDS = {
     **dict.fromkeys(BILM, Bilm),
-    "checkpoint": BilmCheckpoint,
-    "checkpoint_zip": BilmCheckpoint,
+    "checkpoint": Bilm,
+    "checkpoint_zip": Bilm,
     **dict.fromkeys(MANY_LANGS, ManyLangs),
     "preset_folder": PresetFolder,
     "model.keras": KerasFile,
@@ -49,19 +48,11 @@ OF_LANGUAGE_MODELS = ("convert", "perplexity", "pretrain")
 # What the message says would work.
 REFUSED = {
     **{
-        (kind, verb): "keras-elmo convert"
-        for kind in ("checkpoint", "checkpoint_zip")
-        for verb in TO_LOAD
-    },
-    **{
         (kind, verb): "a model of ELMoForManyLangs"
         for kind in MANY_LANGS
         for verb in ("perplexity", "pretrain")
     },
-    **{
-        ("preset_folder", verb): "save_bilm_weights"
-        for verb in OF_LANGUAGE_MODELS
-    },
+    **{("preset_folder", verb): "save_to_bilm" for verb in OF_LANGUAGE_MODELS},
     **{
         ("model.keras", verb): "keras.saving.load_model"
         for verb in ("from_preset", "embed", *OF_LANGUAGE_MODELS)
@@ -203,8 +194,8 @@ def test_one_model_has_one_fingerprint_wherever_it_lies(models):
     elmo, other = pair.load(), find_model(folder).load()
     assert elmo.count_params() == other.count_params()
     with pair.open_language_model() as files:
-        assert files.options["n_tokens_vocab"] == WORDS
-        assert files.vocabulary.endswith("vocab.txt")
+        assert files.content["n_tokens_vocab"] == WORDS
+        assert files.vocabulary_label.endswith("vocab.txt")
     assert find_model(pair) is pair
 
 
@@ -240,7 +231,7 @@ def test_a_name_comes_before_a_path(models, tmp_path, monkeypatch):
         (["config.json"], PresetFolder),
         (["model.weights.h5"], PresetFolder),
         (["model.weights.h5", "options.json"], Bilm),
-        (["options.json", "a.index"], BilmCheckpoint),
+        (["options.json", "a.index"], Bilm),
         (["options.json", "a.index", "weights.hdf5"], Bilm),
         (["training.json", "vocab.txt"], Bilm),
         (["weights.hdf5"], Bilm),
