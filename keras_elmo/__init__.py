@@ -15,27 +15,17 @@ if typing.TYPE_CHECKING:
     from keras_elmo.layers import CharCNNEmbedding
     from keras_elmo.layers import ElmoLayer
     from keras_elmo.layers import Highway
-    from keras_elmo.layers import KnownWordEmbedding
-    from keras_elmo.layers import LexiconEmbedding
-    from keras_elmo.layers import MixWeights
     from keras_elmo.layers import ProjectedLSTMCell
     from keras_elmo.layers import ScalarMix
     from keras_elmo.layers import TokenEmbedding
-    from keras_elmo.models.bilm_variables import load_bilm_weights
-    from keras_elmo.models.bilm_variables import save_bilm_weights
     from keras_elmo.models.presets import PRESETS
-    from keras_elmo.models.token_embeddings import dump_token_embeddings
     from keras_elmo.ops.fast_paths import set_fast_paths
     from keras_elmo.pretraining.bidirectional_language_model import (
         BidirectionalLanguageModel,
     )
     from keras_elmo.serving.export_saved_model import export_saved_model
-    from keras_elmo.text import CharacterVectorization
-    from keras_elmo.text import KnownWordVectorization
-    from keras_elmo.text import LexiconVectorization
-    from keras_elmo.text import TokenVectorization
+    from keras_elmo.text import WordVectorization
     from keras_elmo.text import batch_to_ids
-    from keras_elmo.text import find_cropped_words
     from keras_elmo.text import read_word_vectors
 
 __version__ = "0.1.0"
@@ -49,34 +39,20 @@ __all__ = [
     "CRFDecoder",
     "CRFLoss",
     "CharCNNEmbedding",
-    "CharacterVectorization",
     "ElmoEmbedder",
     "ElmoLayer",
     "Highway",
-    "KnownWordEmbedding",
-    "KnownWordVectorization",
-    "LexiconEmbedding",
-    "LexiconVectorization",
-    "MixWeights",
     "ProjectedLSTMCell",
     "ScalarMix",
     "TokenEmbedding",
-    "TokenVectorization",
+    "WordVectorization",
     "batch_to_ids",
-    "dump_token_embeddings",
     "export_saved_model",
-    "find_cropped_words",
-    "load_bilm_weights",
     "read_word_vectors",
-    "save_bilm_weights",
     "set_fast_paths",
 ]
 
 _MODULES = {
-    "keras_elmo.models.bilm_variables": (
-        "load_bilm_weights",
-        "save_bilm_weights",
-    ),
     "keras_elmo.embedding": ("ElmoEmbedder",),
     "keras_elmo.models.presets": ("PRESETS",),
     "keras_elmo.layers": (
@@ -84,9 +60,6 @@ _MODULES = {
         "CharCNNEmbedding",
         "ElmoLayer",
         "Highway",
-        "KnownWordEmbedding",
-        "LexiconEmbedding",
-        "MixWeights",
         "ProjectedLSTMCell",
         "ScalarMix",
         "TokenEmbedding",
@@ -98,15 +71,10 @@ _MODULES = {
     ),
     "keras_elmo.serving.export_saved_model": ("export_saved_model",),
     "keras_elmo.text": (
-        "CharacterVectorization",
-        "KnownWordVectorization",
-        "LexiconVectorization",
-        "TokenVectorization",
+        "WordVectorization",
         "batch_to_ids",
-        "find_cropped_words",
         "read_word_vectors",
     ),
-    "keras_elmo.models.token_embeddings": ("dump_token_embeddings",),
 }
 
 __getattr__, __dir__ = _lazy_names(__name__, _MODULES)

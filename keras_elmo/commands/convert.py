@@ -1,43 +1,92 @@
-"""The command `keras-elmo convert`."""
-
-import json
 import os
-import shutil
 
-from keras_elmo.files.atomic import write_folder_atomically
-from keras_elmo.formats.bilm_arrays import write_arrays
-from keras_elmo.formats.bilm_options import make_options
-from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.many_langs import is_many_langs
-from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.layers.initializers import leave_out_random_values
-from keras_elmo.models.bilm_variables import bilm_table
-from keras_elmo.models.language_models import open_language_model
-from keras_elmo.models.language_models import write_softmax
-from keras_elmo.models.preset_folders import PRESET_FILES
-from keras_elmo.models.token_embeddings import dump_token_embeddings
-from keras_elmo.pretraining.model_files import make_language_model
-from keras_elmo.text.corpora import open_unpacked
-from keras_elmo.text.vocabulary import vocabulary_words
+from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.bilm_names import SOFTMAX
+from keras_elmo.formats.bilm_names import VOCABULARY
+from keras_elmo.formats.bilm_names import WEIGHTS
 
-_OPTIONS, _WEIGHTS = "options.json", "weights.hdf5"
-_SOFTMAX, _VOCABULARY = "softmax.hdf5", "vocab.txt"
 _VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
-_BILM_FILES = _OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY, _VECTORS, _WORDS
+_BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY, _VECTORS, _WORDS
+
+_DESCRIPTION = """\
+Writes a language model as the files that this package, bilm-tf and AllenNLP
+read: above all, turns a bilm-tf training's checkpoint into them.
+
+MODEL is a folder with options.json and a TensorFlow checkpoint, as bilm-tf's
+training leaves it; a folder of keras-elmo pretrain; a folder with options.json
+and one .hdf5; a .zip of one; or a preset's name.
+
+FOLDER gets options.json and weights.hdf5, and where MODEL has them
+softmax.hdf5 and vocab.txt, which are for predicting words: for keras-elmo
+perplexity and for fine-tuning by keras-elmo pretrain --from. It is written
+whole or not at all.
+
+MODEL may also be a folder or .zip of ELMoForManyLangs. It is written as a
+preset folder of this package, as neither bilm-tf nor AllenNLP can hold it.
+"""
+
+_EPILOG = """\
+examples:
+  keras-elmo convert bilm_tf_checkpoint my_elmo
+  keras-elmo convert my_elmo my_small_files --dtype float16
+  keras-elmo convert 178.zip my_vietnamese_elmo
+  keras-elmo convert my_elmo my_fast_elmo --token-embeddings words.txt
+"""
+
+
+def add_parser(verbs):
+    """Adds the verb's arguments to those of `keras-elmo`."""
+    parser = verbs.add_parser(
+        "convert",
+        help="write a model's files, from a bilm-tf checkpoint for one",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="the model to read")
+    add(
+        "folder", metavar="FOLDER", help="to write; must not exist, or be empty"
+    )
+    add(
+        "--dtype",
+        choices=("float32", "float16"),
+        default="float32",
+        help="in the files; float16 takes half the room, with three digits. "
+        "Default: %(default)s",
+    )
+    add(
+        "--token-embeddings",
+        metavar="VOCABULARY",
+        help="write token_embeddings.hdf5, too: the vectors of the words of "
+        "this file, one a line, as bilm-tf's dump_token_embeddings does; and "
+        "the words, as token_vocab.txt",
+    )
+    add(
+        "--overwrite",
+        action="store_true",
+        help="replace FOLDER, if it holds a model and nothing else",
+    )
 
 
 def run(arguments):
     """Runs `keras-elmo convert`."""
+    from keras_elmo.files.atomic import write_folder_atomically
+    from keras_elmo.formats.preset_files import PRESET_FILES
+    from keras_elmo.models.find_model import find_model
+    from keras_elmo.models.many_langs import ManyLangs
+
     folder = arguments.folder
     replaces = os.path.isdir(folder) and bool(os.listdir(folder))
-    from_many_langs = is_many_langs(arguments.model)
+    model = find_model(arguments.model)
+    from_many_langs = isinstance(model, ManyLangs)
     names = PRESET_FILES if from_many_langs else _BILM_FILES
     if replaces:
         _check_replaceable(folder, arguments.overwrite, names)
     if from_many_langs:
-        _write_preset(folder, arguments, replaces)
+        _write_preset(folder, model, arguments.dtype, replaces)
         return
-    with open_language_model(arguments.model) as files:
+    with model.open_language_model() as files:
 
         def write(path):
             _write_files(path, files, arguments.dtype)
@@ -48,14 +97,17 @@ def run(arguments):
         _print_summary(folder)
 
 
-def _write_preset(folder, arguments, replaces):
+def _write_preset(folder, model, dtype, replaces):
     """Writes a model of ELMoForManyLangs, which bilm-tf's files cannot hold."""
-    if arguments.dtype != "float32":
+    from keras_elmo.files.atomic import write_folder_atomically
+    from keras_elmo.formats.preset_files import PRESET_FILES
+
+    if dtype != "float32":
         raise ValueError(
             "--dtype must be left out: a model of ELMoForManyLangs becomes a "
-            f"preset folder, in float32. Received: {arguments.dtype}"
+            f"preset folder, in float32. Received: {dtype}"
         )
-    elmo = ElmoLayer.from_many_langs(arguments.model)
+    elmo = model.load()
     write_folder_atomically(folder, elmo.save_to_preset, overwrite=replaces)
     _print_files(folder, PRESET_FILES)
     print(f'To use it: keras_elmo.ElmoLayer.from_preset("{folder}")')
@@ -76,32 +128,34 @@ def _check_replaceable(folder, overwrite, names):
 
 
 def _write_files(folder, files, dtype):
-    parsed = parse_language_model_options(files.options)
-    with leave_out_random_values():
-        # Of its shapes alone; those of characters know no vocabulary.
-        size = parsed.vocabulary_size if parsed.is_word_input else 1
-        model = make_language_model(files.options, size)
-    options = make_options(
-        model.token_encoder.get_config(), model.encoder.get_config()
+    from keras_elmo.formats.bilm_files import write_bilm
+    from keras_elmo.formats.bilm_files import write_softmax
+    from keras_elmo.formats.bilm_options import make_options
+
+    options = make_options(files.options.token_encoder, files.options.encoder)
+    write_bilm(
+        os.path.join(folder, OPTIONS),
+        os.path.join(folder, WEIGHTS),
+        {**files.content, **options},
+        files.read_arrays(),
+        dtype,
     )
-    path = os.path.join(folder, _OPTIONS)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({**files.options, **options}, file, indent=2)
-    arrays = files.read_weights({k: shape for k, shape, _ in bilm_table(model)})
-    write_arrays(os.path.join(folder, _WEIGHTS), arrays, dtype)
-    softmax = files.read_softmax(None, parsed.encoder["projection_dim"])
+    softmax = files.read_softmax()
     if softmax is not None:
-        write_softmax(os.path.join(folder, _SOFTMAX), *softmax, dtype)
-    if files.vocabulary is not None:
-        path = os.path.join(folder, _VOCABULARY)
-        with open_unpacked(files.vocabulary) as source, open(path, "wb") as to:
-            shutil.copyfileobj(source, to)
+        write_softmax(os.path.join(folder, SOFTMAX), softmax, dtype)
+    vocabulary = files.read_vocabulary()
+    if vocabulary is not None:
+        with open(os.path.join(folder, VOCABULARY), "wb") as file:
+            file.write(vocabulary)
 
 
 def _write_token_embeddings(folder, vocabulary):
+    from keras_elmo.layers.elmo_layer import ElmoLayer
+    from keras_elmo.text.vocabulary import vocabulary_words
+
     words = vocabulary_words(vocabulary)
     elmo = ElmoLayer.from_bilm(folder)
-    dump_token_embeddings(elmo, words, os.path.join(folder, _VECTORS))
+    elmo.dump_token_embeddings(words, os.path.join(folder, _VECTORS))
     with open(os.path.join(folder, _WORDS), "wb") as file:
         file.writelines(word + b"\n" for word in words)
 
@@ -109,7 +163,7 @@ def _write_token_embeddings(folder, vocabulary):
 def _print_summary(folder):
     _print_files(folder, _BILM_FILES)
     names = os.listdir(folder)
-    missing = [name for name in (_SOFTMAX, _VOCABULARY) if name not in names]
+    missing = [name for name in (SOFTMAX, VOCABULARY) if name not in names]
     if missing:
         print(f"MODEL has no {' and no '.join(missing)}: it predicts no words.")
     arguments = f'"{folder}"'

@@ -54,7 +54,7 @@ def read_member(archive, name, path, most=None):
 @contextlib.contextmanager
 def open_member(archive, name, path, most=None):
     """Opens one file of the archive; as `read_member`."""
-    _check_sizes(archive, [name], path, most)
+    check_sizes(archive, [name], path, most)
     try:
         with archive.open(name) as file:
             yield file
@@ -86,7 +86,7 @@ def extract_members(archive, root, folder, path, is_needed, most):
         if posixpath.dirname(name) == root
     ]
     needed = [name for name in names if is_needed(posixpath.basename(name))]
-    _check_sizes(archive, needed, path)
+    check_sizes(archive, needed, path)
     for name in names:
         target = os.path.join(folder, posixpath.basename(name))
         with open(target, "wb") as file:
@@ -95,7 +95,7 @@ def extract_members(archive, root, folder, path, is_needed, most):
                     shutil.copyfileobj(member, file)
 
 
-def _check_sizes(archive, names, path, most=None):
+def check_sizes(archive, names, path, most=None):
     """Raises `ValueError` unless the archive can hold what it declares.
 
     No more is read of a file than it declares.

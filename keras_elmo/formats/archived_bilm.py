@@ -4,14 +4,14 @@ import posixpath
 
 from keras_elmo.files.archives import extract_members
 from keras_elmo.files.archives import member_names
-from keras_elmo.formats.bilm_arrays import most_of_arrays
-from keras_elmo.formats.bilm_files import MOST_OF_OPTIONS
-from keras_elmo.formats.bilm_files import VOCABULARIES
-from keras_elmo.formats.bilm_files import find_options
-from keras_elmo.formats.bilm_files import find_weights
-from keras_elmo.formats.bilm_files import read_archived_options
+from keras_elmo.files.archives import read_member
+from keras_elmo.formats.bilm_files import bilm_shapes
+from keras_elmo.formats.bilm_files import parse_json
+from keras_elmo.formats.bilm_names import VOCABULARIES
+from keras_elmo.formats.bilm_names import find_options
+from keras_elmo.formats.bilm_names import find_weights
 from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.bilm_shapes import bilm_shapes
+from keras_elmo.formats.weight_files import most_of_arrays
 
 _ENDINGS = (".json", ".hdf5", ".h5", ".index", ".pkl", ".dic")
 _NOT_READ = ("training_state.hdf5",)
@@ -49,10 +49,9 @@ def _most_by_options(archive, root, path):
     most = {}
     try:
         name = find_options(names, path)
-        most[name] = MOST_OF_OPTIONS
-        options = parse_language_model_options(
-            read_archived_options(archive, name, path)
-        )
+        most[name] = 1 << 20
+        content = read_member(archive, name, path, most[name])
+        options = parse_language_model_options(parse_json(content, name))
         weights = find_weights(names, path)
     except ValueError:  # Its reader says what is wrong.
         return most

@@ -10,10 +10,10 @@ from keras_elmo.files.archives import open_archive
 from keras_elmo.files.archives import read_member
 from keras_elmo.formats.archived_bilm import extract_model
 from keras_elmo.formats.keras_files import check_keras_file
+from keras_elmo.formats.many_langs import NEEDED_FILES as MANY_LANGS
 from keras_elmo.inspection.finding import Finding
 from keras_elmo.inspection.finding import size_of
 from keras_elmo.inspection.finding import unreadable
-from keras_elmo.inspection.folder import MANY_LANGS
 from keras_elmo.inspection.folder import inspect_folder
 
 _KERAS = {"config.json", "metadata.json", "model.weights.h5"}

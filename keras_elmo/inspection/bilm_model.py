@@ -4,10 +4,10 @@ import json
 import os
 
 from keras_elmo.files.hdf5_files import open_hdf5
-from keras_elmo.formats.bilm_arrays import read_arrays
+from keras_elmo.formats.bilm_files import bilm_shapes
 from keras_elmo.formats.bilm_files import read_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.bilm_shapes import bilm_shapes
+from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.inspection.damage import tell_damage
 from keras_elmo.inspection.finding import count_of
 from keras_elmo.inspection.finding import size_of
@@ -25,7 +25,7 @@ def add_options(finding, path, label=None):
         finding.problems.append(f"{os.path.basename(path)} {damage}")
         return None
     try:
-        options = parse_language_model_options(read_options(path, label))
+        options = parse_language_model_options(read_options(path))
     except ValueError as error:
         finding.problems.append(str(error))
         return None

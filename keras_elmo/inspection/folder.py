@@ -4,15 +4,18 @@ import json
 import os
 
 from keras_elmo.files.untrusted_files import read_regular
-from keras_elmo.formats.bilm_files import VOCABULARIES
-from keras_elmo.formats.bilm_files import find_options
-from keras_elmo.formats.bilm_files import find_weights
-from keras_elmo.formats.bilm_files import is_training_without_model
-from keras_elmo.formats.bilm_shapes import bilm_shapes
+from keras_elmo.formats.bilm_files import bilm_shapes
+from keras_elmo.formats.bilm_names import VOCABULARIES
+from keras_elmo.formats.bilm_names import find_options
+from keras_elmo.formats.bilm_names import find_weights
+from keras_elmo.formats.bilm_names import is_training_without_model
+from keras_elmo.formats.many_langs import NEEDED_FILES as MANY_LANGS
 from keras_elmo.formats.many_langs import open_many_langs
+from keras_elmo.formats.preset_files import PRESET_FILES as _PRESET
+from keras_elmo.formats.preset_files import read_preset
+from keras_elmo.formats.tensorflow_checkpoints import Checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
-from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
 from keras_elmo.inspection.bilm_model import add_options
 from keras_elmo.inspection.bilm_model import add_weights
 from keras_elmo.inspection.damage import tell_damage
@@ -21,10 +24,6 @@ from keras_elmo.inspection.finding import size_of
 from keras_elmo.inspection.hdf5_file import add_bilm_uses
 from keras_elmo.inspection.saved_model import inspect_saved_model
 from keras_elmo.inspection.text_file import add_vocabulary
-from keras_elmo.models.preset_folders import check_preset_sizes
-
-MANY_LANGS = ("char.dic", "config.json", "encoder.pkl", "token_embedder.pkl")
-_PRESET = ("config.json", "metadata.json", "model.weights.h5")
 
 
 def inspect_folder(path, is_unpacked=False):
@@ -42,7 +41,8 @@ def inspect_folder(path, is_unpacked=False):
         return _versions(path, versions)
     if len(set(MANY_LANGS) & set(names)) > 1:
         return _many_langs(path, names)
-    if set(_PRESET) & set(names):
+    has_options = any(n.endswith("options.json") for n in names)
+    if set(_PRESET) & set(names) and not has_options:
         return _preset(path, names)
     if is_training_without_model(names):
         return _begun_training(path, names)
@@ -136,7 +136,7 @@ def _checkpoint(path, names, is_unpacked):
         finding.facts["checkpoint"] = os.path.basename(checkpoint)
         if options is not None:
             shapes = bilm_shapes(options.token_encoder, options.encoder)
-            read_checkpoint(checkpoint, shapes)
+            Checkpoint(checkpoint).read(shapes)
     except (ValueError, OSError) as error:
         finding.problems.append(str(error))
     _add_language_model(finding, path, names, options)
@@ -173,16 +173,16 @@ def _preset(path, names):
         if damage is not None:
             finding.problems.append(f"model.weights.h5 {damage}")
     if not finding.problems:
-        _add_wrong_sizes(finding, path, config.get("config"))
+        _add_wrong_arrays(finding, path)
     if not finding.problems:
         finding.loader = ("from_preset", path)
         finding.uses.append(f'keras_elmo.ElmoLayer.from_preset("{path}")')
     return finding
 
 
-def _add_wrong_sizes(finding, path, config):
+def _add_wrong_arrays(finding, path):
     try:
-        check_preset_sizes(path, config if isinstance(config, dict) else {})
+        read_preset(path, "keras_elmo>ElmoLayer")
     except ValueError as error:
         finding.problems.append(str(error))
 

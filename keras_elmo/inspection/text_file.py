@@ -13,8 +13,11 @@ from keras_elmo.inspection.bilm_model import add_options
 from keras_elmo.inspection.finding import Finding
 from keras_elmo.inspection.finding import size_of
 from keras_elmo.inspection.finding import unreadable
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
+from keras_elmo.text.special_words import UNKNOWN
 
-_SPECIAL = ("<S>", "</S>", "<UNK>")
+_SPECIAL = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 
 
@@ -81,7 +84,7 @@ def add_vocabulary(finding, path, options=None):
             f"{os.path.basename(path)} cannot be read: {error}"
         )
         return
-    missing = [word for word in _SPECIAL if word.encode() not in words]
+    missing = [word.decode() for word in _SPECIAL if word not in words]
     told = f"{len(words):,} words"
     if missing:
         told += f", without {', '.join(missing)}"

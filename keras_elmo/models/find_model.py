@@ -1,126 +1,98 @@
-"""The kinds of models that `keras-elmo embed` takes.
-
-What is told of a model before it is loaded: a job that is done need not load
-it.
-"""
+"""What a name, a path or a URL leads to: the one place that decides it."""
 
 import os
+import posixpath
+import zipfile
 
-import keras
-
+from keras_elmo.files.archives import member_names
+from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
-from keras_elmo.formats.bilm_files import open_bilm
-from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.many_langs import is_many_langs
-from keras_elmo.formats.many_langs import open_many_langs
-from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
-from keras_elmo.models.fingerprint import bilm_fingerprint
-from keras_elmo.models.fingerprint import file_digest
-from keras_elmo.models.fingerprint import files_fingerprint
-from keras_elmo.models.preset_folders import PRESET_FILES
-from keras_elmo.models.preset_folders import is_preset_folder
-from keras_elmo.models.preset_folders import read_preset_config
-from keras_elmo.text.character_vectorization import CharacterVectorization
-from keras_elmo.text.known_word_vectorization import KnownWordVectorization
-from keras_elmo.text.vectorization_of import vectorization_of
-from keras_elmo.text.vocabulary import vocabulary_words
+from keras_elmo.models.bilm import Bilm
+from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.keras_file import KerasFile
+from keras_elmo.models.many_langs import ManyLangs
+from keras_elmo.models.preset_folder import PresetFolder
+from keras_elmo.models.presets import PRESETS
+from keras_elmo.models.presets import download_preset
 
 
-def find_model(path, weights=None, **words):
-    """Returns the model of a path, or of the paths of its two files.
-
-    It has three methods: `vectorization()`, which is `None` if no word is too
-    long; `fingerprint()`, of all files but those of `words`; and `load(dtype)`,
-    which returns the `ElmoLayer`.
+def find_model(model, weights=None) -> FoundModel:
+    """Finds a trained model, and tells of which kind it is.
 
     Args:
-        path: Path or URL of a model, or of its options file.
-        weights: Path of the weight file, if `path` is that of the options.
-        **words: Paths, `token_embeddings` and `vocabulary`, as for
-            `ElmoLayer.from_bilm`.
+        model: One of `PRESETS`, whose name comes before a path; or path or
+            http(s) URL of a model; or `hf://user/repository`. A `FoundModel`
+            is returned as it is.
+        weights: Path or URL of the weight file, if `model` is the options file
+            of a biLM.
+
+    Returns:
+        A `FoundModel`. What is downloaded for it is downloaded here, once.
+
+    Raises:
+        ValueError: If there is no such model, or it is of no known kind.
+        OSError: If a download fails.
     """
-    # Once, as a model of the hub may change from one look to the next.
-    path = fetch(path, "model")
-    for is_kind, kind in (
-        (is_many_langs, _ManyLangs),
-        (_is_preset_folder, _PresetFolder),
-    ):
-        if weights is None and is_kind(path):
-            if words:
-                raise ValueError(
-                    f"{' and '.join(sorted(words))} go with the files of a "
-                    f"bilm-tf model. Received: '{path}', which has its own"
-                )
-            return kind(path)
-    return _Bilm(path, weights, words)
-
-
-def _is_preset_folder(path):
-    # A biLM's folder may hold a `config.json` of something else.
-    has_options = os.path.exists(os.path.join(path, "options.json"))
-    return is_preset_folder(path) and not has_options
-
-
-class _Bilm:
-    def __init__(self, options, weights, words):
-        self._paths = (options, weights)
-        self._words = words
-
-    def vectorization(self):
-        with open_bilm(*self._paths) as files:
-            options = parse_language_model_options(
-                files.read_options(), files.options_label
+    if isinstance(model, FoundModel):
+        return model
+    is_name = isinstance(model, str) and model in PRESETS
+    is_path = isinstance(model, (str, os.PathLike)) and not is_name
+    path = fetch(model, "model") if is_path else ""
+    if weights is not None:
+        if is_name or os.path.isdir(path) or _is_archive(path):
+            raise ValueError(
+                "`weights` must be left out: it goes with an options file, and "
+                f"this model has its own. Received: '{weights}' with '{model}'"
             )
-        if options.is_word_input:
-            return None  # Nothing is cropped.
-        width = options.token_encoder["max_characters_per_token"]
-        if len(self._words) == 2:
-            words = vocabulary_words(self._words["vocabulary"])
-            return KnownWordVectorization(words, width)
-        return CharacterVectorization(width)
-
-    def fingerprint(self):
-        return bilm_fingerprint(*self._paths)
-
-    def load(self, dtype):
-        return ElmoLayer.from_bilm(*self._paths, **self._words, dtype=dtype)
-
-
-class _ManyLangs:
-    def __init__(self, path):
-        self._path = path
-
-    def vectorization(self):
-        with open_many_langs(self._path) as files:
-            return LexiconEmbedding(**files.token_encoder).make_vectorization()
-
-    def fingerprint(self):
-        if os.path.isfile(self._path):
-            return file_digest(self._path)
-        with open_many_langs(self._path) as files:
-            said = [files.token_encoder, files.encoder]
-        names = [n for n in os.listdir(self._path) if n.endswith(".pkl")]
-        return files_fingerprint(self._path, names, said)
-
-    def load(self, dtype):
-        return ElmoLayer.from_many_langs(self._path, dtype=dtype)
+        return Bilm(path, fetch(weights, "weights"))
+    if is_name:
+        return Bilm(os.path.dirname(download_preset(model)[0]))
+    if os.path.isdir(path):
+        return _kind_of(os.listdir(path))(path)
+    if os.path.isfile(path):
+        return _archived(path)
+    raise ValueError(
+        "There is no preset of that name, nor a file or directory. Expected "
+        f"one of {sorted(PRESETS)}, or the path or URL of a model. "
+        f"Received: {model!r}"
+    )
 
 
-class _PresetFolder:
-    def __init__(self, path):
-        self._path = path
+def _is_archive(path):
+    return path.endswith(".keras") or zipfile.is_zipfile(path)
 
-    def vectorization(self):
-        config = read_preset_config(self._path, ElmoLayer)
-        return vectorization_of(
-            keras.saving.deserialize_keras_object(config["token_encoder"])
+
+def _archived(path):
+    """The model of a file that must be an archive."""
+    if path.endswith(".keras"):
+        return KerasFile(path)
+    if not _is_archive(path):
+        raise ValueError(
+            "A model must be a directory, a .zip or a .keras file; or, with "
+            "`weights`, an options file. Received a file that is no archive, "
+            f"or a damaged one: '{path}'"
         )
+    with open_archive(path) as archive:
+        names = member_names(archive, path)
+    if {"config.json", "metadata.json", "model.weights.h5"} <= set(names):
+        return KerasFile(path)
+    kind = _kind_of(list(map(posixpath.basename, names)))
+    return Bilm(path) if kind is PresetFolder else kind(path)
 
-    def fingerprint(self):
-        # Without the date that is in the metadata.
-        names = [n for n in PRESET_FILES if n != "metadata.json"]
-        return files_fingerprint(self._path, names)
 
-    def load(self, dtype):
-        return ElmoLayer.from_preset(self._path, dtype=dtype, stateful=False)
+def _kind_of(names):
+    """The kind of the model that files of these names make.
+
+    What is the mark of one kind may lie beside another, a `config.json` above
+    all: the surest comes first.
+    """
+    of_many_langs = {"encoder.pkl", "token_embedder.pkl"} & set(names)
+    if len(of_many_langs) == 2:
+        return ManyLangs
+    if any(n.endswith("options.json") for n in names):
+        return Bilm
+    if of_many_langs:
+        return ManyLangs
+    if {"config.json", "model.weights.h5"} & set(names):
+        return PresetFolder
+    return Bilm  # Which says what is missing.

@@ -111,15 +111,8 @@ def download_preset(name):
         The paths of the options file and of the weight file.
 
     Raises:
-        ValueError: If there is no such name.
         OSError: If a download fails.
     """
-    if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(
-            "There is no preset of that name, nor a directory or .zip. "
-            f"Expected one of {sorted(PRESETS)}, or the path of a directory or "
-            f".zip. Received: {name!r}"
-        )
     preset = PRESETS[name]
     if preset.path is not None:
         return (

@@ -9,8 +9,8 @@ from keras_elmo.layers.arguments import check_integer
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.sentence_streams import Place
 from keras_elmo.pretraining.sentence_streams import SentenceStream
-from keras_elmo.text.vocabulary import BEGIN_SENTENCE
-from keras_elmo.text.vocabulary import END_SENTENCE
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
 
 DIRECTIONS = ("forward", "backward")
 

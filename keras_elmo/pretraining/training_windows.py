@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_elmo.pretraining.token_streams import TokenStream
-from keras_elmo.text.graph_character_ids import character_ids_in_graph
+from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.vocabulary import Vocabulary
 
 _PREFETCHED = 4
@@ -90,7 +90,7 @@ def training_windows(
 
     def encode(words, targets):
         words, places = tf.unique(tf.reshape(words, [-1]))
-        ids = character_ids_in_graph(words, max_characters_per_token)
+        ids = ByteSpelling(max_characters_per_token).ids_in_graph(words)
         inputs = tf.gather(ids, places)
         return tf.reshape(inputs, (*shape, ids.shape[-1])), targets
 

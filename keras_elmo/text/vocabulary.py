@@ -1,5 +1,6 @@
 """Vocabularies: the words that a language model predicts."""
 
+import codecs
 import itertools
 import os
 from collections.abc import Iterable
@@ -10,10 +11,10 @@ import numpy as np
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import listed_lines
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
+from keras_elmo.text.special_words import UNKNOWN
 
-BEGIN_SENTENCE = b"<S>"
-END_SENTENCE = b"</S>"
-UNKNOWN = b"<UNK>"
 _SPECIAL = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 
 # A line that bilm-tf takes for no word.
@@ -176,7 +177,7 @@ def vocabulary_words(vocabulary):
         FileNotFoundError: If there is no such file.
     """
     if isinstance(vocabulary, bytes):
-        lines = vocabulary.split(b"\n")
+        lines = vocabulary.removeprefix(codecs.BOM_UTF8).split(b"\n")
         lines = [line.removesuffix(b"\r") for line in lines]
         lines = lines if lines[-1] else lines[:-1]
     elif isinstance(vocabulary, (str, os.PathLike)):

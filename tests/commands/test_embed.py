@@ -20,7 +20,7 @@ from small_models import make_elmo
 
 import keras_elmo
 from keras_elmo.commands.main import main
-from keras_elmo.commands.progress import CorpusProgress
+from keras_elmo.commands.progress import Progress
 from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.fingerprint import bilm_fingerprint
@@ -34,9 +34,7 @@ CONLLU = "1-2\tdu\t_\n1\tde\t_\n2\tle\t_\n\n1\tchat\t_\n"
 def model(tmp_path_factory):
     """The folder of a small model's files."""
     folder = tmp_path_factory.mktemp("model")
-    keras_elmo.save_bilm_weights(
-        make_elmo(), folder / "options.json", folder / "weights.hdf5"
-    )
+    make_elmo().save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     return folder
 
 
@@ -153,14 +151,16 @@ def test_models_of_other_kinds(model, folder, expected, kind, monkeypatch):
         arguments = ["--model", "model.zip"]
     elif kind == "preset":
         names = {"small": files}
-        monkeypatch.setattr("keras_elmo.formats.download_preset", names.get)
+        monkeypatch.setattr(
+            "keras_elmo.models.find_model.download_preset", names.get
+        )
         arguments = ["--model", "small"]
     assert main(["embed", "corpus.txt", "out.hdf5", *arguments]) == 0
     check(read(), expected)
 
 
 def test_sizes_do_not_change_the_vectors(model, folder, expected):
-    embed(model, "--batch-tokens", 5, "--cache-words", 0)
+    embed(model, "--batch-tokens", 5)
     check(read(), expected, rtol=1e-5, atol=1e-6)
 
 
@@ -349,9 +349,9 @@ def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
 def test_token_embeddings_may_be_a_url(model, folder, monkeypatch):
     elmo = keras_elmo.ElmoLayer.from_bilm(model)
     (folder / "words.txt").write_text("<S>\n</S>\n<UNK>\ncat\nsat\n")
-    keras_elmo.dump_token_embeddings(elmo, "words.txt", "words.hdf5")
+    elmo.dump_token_embeddings("words.txt", "words.hdf5")
     monkeypatch.setattr(
-        keras_elmo.formats,
+        keras_elmo.files.fetch,
         "fetch",
         lambda path, _: {"http://a/b": "words.hdf5"}.get(path, path),
     )
@@ -371,10 +371,10 @@ def test_settings_tell_what_the_vectors_depend_on(
         jobs.append({**settings, "dtype": dtype})
         raise ValueError("recorded")
 
-    monkeypatch.setattr("keras_elmo.commands.embed.embed_corpus", record)
+    monkeypatch.setattr("keras_elmo.embedding.corpus_job.embed_corpus", record)
     names = ["embed", "corpus.txt", "out.hdf5", "--model", model]
     fails(capsys, *names)
-    fails(capsys, *names, "--batch-tokens", 9, "--cache-words", 9, "--quiet")
+    fails(capsys, *names, "--batch-tokens", 9, "--quiet")
     assert jobs[0] == jobs[1]
     for key, value in [
         ("layers", "top"),
@@ -392,7 +392,7 @@ def test_float16_overflow_is_warned_of(folder, capsys):
     elmo = make_elmo()
     for variable in elmo.token_encoder.weights:
         variable.assign(variable * 1000)
-    keras_elmo.save_bilm_weights(elmo, "options.json", "weights.hdf5")
+    elmo.save_to_bilm("options.json", "weights.hdf5")
     embed(folder, "--dtype", "float16")
     err = capsys.readouterr().err
     assert err.count("keras-elmo: warning: Some values are beyond 65504") == 1
@@ -462,8 +462,8 @@ def test_a_model_that_is_not_needed_is_not_loaded(
 def test_progress_knows_the_length_of_a_file(
     model, folder, monkeypatch, capsys
 ):
-    show = functools.partial(CorpusProgress, interval=0)
-    monkeypatch.setattr("keras_elmo.commands.embed.CorpusProgress", show)
+    show = functools.partial(Progress, interval=0)
+    monkeypatch.setattr("keras_elmo.commands.embed.Progress", show)
     embed(model)
     lines = capsys.readouterr().err.splitlines()
     shown = [line.split(",")[0] for line in lines if "sentence" in line]

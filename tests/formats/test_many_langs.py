@@ -9,7 +9,6 @@ from formats.state_dicts import legacy_file
 from formats.state_dicts import whole
 
 from keras_elmo import ElmoLayer
-from keras_elmo.formats.many_langs import is_many_langs
 from keras_elmo.formats.many_langs import open_many_langs
 from keras_elmo.formats.torch_state_dicts import read_state_dict
 
@@ -66,7 +65,8 @@ def is_same(elmo, other):
 
 
 def test_what_the_files_say(stored):
-    token_encoder, encoder, _ = opened(stored)
+    files = opened(stored)
+    token_encoder, encoder = files.token_encoder, files.encoder
     assert encoder == {
         "units": 48,
         "projection_dim": 16,
@@ -106,18 +106,13 @@ def test_a_zip(stored, tmp_path, root):
     with zipfile.ZipFile(path, "w") as archive:
         for name in os.listdir(stored):
             archive.write(stored / name, root + name)
-    assert is_many_langs(path)
     elmo = ElmoLayer.from_many_langs(path, name="vi", num_representations=2)
     expected = ElmoLayer.from_many_langs(stored, num_representations=2)
     assert is_same(elmo, expected) and elmo.name == "vi"
 
 
-def test_what_is_no_such_model(shared, tmp_path):
-    assert not is_many_langs(shared / "reference/bilm_tf_english")
-    assert not is_many_langs("small")
-    assert not is_many_langs(None)
+def test_what_is_no_such_model(tmp_path):
     (tmp_path / "a.zip").write_bytes(b"PK")
-    assert not is_many_langs(tmp_path / "a.zip")
     refused(
         tmp_path / "lost", "There is no file or directory", FileNotFoundError
     )
@@ -167,7 +162,8 @@ def test_nothing_outside_of_the_folder_is_read(folder):
 
 def test_without_sizes_they_are_the_standard_ones(folder):
     os.remove(folder / "cnn_config.json")
-    token_encoder, encoder, _ = opened(folder)
+    files = opened(folder)
+    token_encoder, encoder = files.token_encoder, files.encoder
     assert encoder["units"] == 4096 and encoder["projection_dim"] == 512
     assert token_encoder["filters"] == [
         *([1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024])

@@ -19,13 +19,11 @@ from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
 from keras_elmo import export_saved_model
-from keras_elmo import save_bilm_weights
 from keras_elmo.embedding.embedding_files import write_embeddings
+from keras_elmo.formats.bilm_files import bilm_shapes
 from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.inspection import inspect_path
-from keras_elmo.models.bilm_variables import bilm_table
-from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.find_model import find_model
 
 LFS = (
     "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n"
@@ -43,7 +41,7 @@ def elmo():
 def folder(elmo, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
-    save_bilm_weights(elmo, folder / "options.json", folder / "weights.hdf5")
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     return folder
 
 
@@ -79,12 +77,13 @@ def change_options(folder, **changes):
 def test_the_shapes_are_those_of_the_layers(model, tmp_path):
     model = model()
     model.build((None, None, *model.token_encoder.token_shape))
-    save_bilm_weights(model, tmp_path / "o", tmp_path / "w")
+    model.save_to_bilm(tmp_path / "o", tmp_path / "w")
     parsed = parse_language_model_options(
         json.loads((tmp_path / "o").read_bytes())
     )
     found = bilm_shapes(parsed.token_encoder, parsed.encoder)
-    assert found == {key: shape for key, shape, _ in bilm_table(model)}
+    arrays = all_arrays(tmp_path / "w")
+    assert found == {key: array.shape for key, array in arrays.items()}
 
 
 def test_a_folder_of_a_bilm_and_its_files(folder):
@@ -303,7 +302,7 @@ def test_a_training_that_has_no_model_yet(tmp_path):
         ElmoLayer.from_bilm(tmp_path)
     with (
         pytest.raises(ValueError) as other,
-        open_language_model(tmp_path),
+        find_model(tmp_path).open_language_model(),
     ):
         pass
     assert str(other.value) == str(info.value)

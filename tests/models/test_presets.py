@@ -10,7 +10,6 @@ from small_models import make_elmo
 import keras_elmo
 from keras_elmo import PRESETS
 from keras_elmo import ElmoLayer
-from keras_elmo import save_bilm_weights
 from keras_elmo.models import presets
 from keras_elmo.models.presets import Preset
 from keras_elmo.models.presets import download_preset
@@ -29,9 +28,7 @@ def model(tmp_path):
     folder = tmp_path / "web"
     folder.mkdir()
     elmo = make_elmo()
-    save_bilm_weights(
-        elmo, folder / "any_options.json", folder / "any_weights.hdf5"
-    )
+    elmo.save_to_bilm(folder / "any_options.json", folder / "any_weights.hdf5")
     return elmo, folder
 
 
@@ -201,6 +198,6 @@ def test_unknown_name(cache, name):
         ElmoLayer.from_preset(name)
     message = str(info.value)
     assert str(sorted(PRESETS)) in message
-    assert "or the path of a directory or .zip" in message
+    assert "or the path or URL of a model" in message
     assert f"Received: {name!r}" in message
     assert not cache.exists()

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo import batch_to_ids
 from keras_elmo.pretraining import training_windows as module
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.training_windows import training_windows
-from keras_elmo.text.character_ids import word_ids
 from keras_elmo.text.vocabulary import Vocabulary
 
 ROWS, STEPS = 6, 7
@@ -55,7 +55,7 @@ def test_windows_are_the_streams_encoded(corpus, vocabulary, width):
                 if width is None:
                     expected = vocabulary.ids([words[place]])[0] + 1
                 else:
-                    expected = word_ids(words[place], width)
+                    expected = batch_to_ids([[words[place]]], width)[0, 0]
                 np.testing.assert_array_equal(inputs[i][place], expected)
                 target = vocabulary.ids([followers[place]])[0]
                 assert targets[i][place] == target
@@ -92,13 +92,14 @@ def test_a_streams_error_comes_out_as_it_is(corpus, vocabulary):
 def test_other_errors_of_tensorflow_are_not_hidden(
     corpus, vocabulary, monkeypatch
 ):
-    monkeypatch.setattr(module, "character_ids_in_graph", fail_in_graph)
+    monkeypatch.setattr(module.ByteSpelling, "ids_in_graph", fail_in_graph)
     with pytest.raises(tf.errors.InvalidArgumentError, match="no such words"):
         next(training_windows(make_streams(corpus), vocabulary))
 
 
-def fail_in_graph(words, width):
+def fail_in_graph(spelling, words):
     with tf.control_dependencies(
         [tf.debugging.assert_equal(tf.size(words), -1, "no such words")]
     ):
-        return tf.zeros((tf.size(words), width), tf.int32)
+        shape = (tf.size(words), *spelling.token_shape)
+        return tf.zeros(shape, tf.int32)

@@ -1,0 +1,151 @@
+"""The weight file of a biLM: named arrays in HDF5."""
+
+import math
+import os
+import re
+
+import numpy as np
+
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.hdf5_files import create_hdf5
+from keras_elmo.files.hdf5_files import open_hdf5
+from keras_elmo.files.untrusted_files import UntrustedFile
+from keras_elmo.formats.array_checks import WrongArrays
+from keras_elmo.formats.array_checks import check_keys
+from keras_elmo.formats.array_checks import checked_array
+from keras_elmo.formats.bilm_names import SOFTMAX
+
+
+class WeightFile:
+    """The weight file of a biLM, and the softmax that may lie beside it.
+
+    Args:
+        folder: The `ModelFolder` in which it lies.
+        name: Its name.
+    """
+
+    def __init__(self, folder, name):
+        self._folder = folder
+        self._name = name
+
+    @property
+    def files(self):
+        """The file's path, in a list."""
+        return [self._folder.file(self._name)]
+
+    def read(self, shapes, unread=()):
+        """Reads the arrays, as `read_arrays` does.
+
+        Of the arrays in `unread`, too, the shapes are needed.
+        """
+        most = most_of_arrays({**shapes, **dict(unread)})
+        file = self._folder.file(self._name, most)
+        return read_arrays(file, shapes, self._folder.label(self._name), unread)
+
+    def read_softmax(self, shapes):
+        """Reads the softmax's arrays; `None` if there is none."""
+        if SOFTMAX not in self._folder:
+            return None
+        sizes = [size for shape in shapes.values() for size in shape]
+        most = None if None in sizes else most_of_arrays(shapes)
+        file = self._folder.file(SOFTMAX, most)
+        return read_arrays(file, shapes, self._folder.label(SOFTMAX))
+
+
+def read_arrays(file, shapes, label=None, unread=()):
+    """Reads a weight file, which must hold just the arrays expected.
+
+    Args:
+        file: Path, or file object open for reading.
+        shapes: Dictionary from key to the shape expected. A size may be
+            `None`, which is any.
+        label: What messages call the file. Defaults to its path.
+        unread: Keys of arrays that may be there and are not read.
+
+    Returns:
+        Dictionary from key to array.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it cannot be read as HDF5, holds data that lies
+            elsewhere, or an array is missing, left over, or of another shape
+            than expected.
+    """
+    subject = f"weight file '{label or os.fspath(file)}'"
+    if isinstance(file, (str, os.PathLike)) and not os.path.exists(file):
+        raise FileNotFoundError(f"There is no {subject}.")
+    try:
+        with open_hdf5(file) as (store, stored):
+            found = [key for key in stored if key not in unread]
+            names = {_canonical(key): key for key in found}
+            check_keys(set(names), set(shapes), subject)
+            if len(names) < len(found):
+                raise WrongArrays(
+                    f"The {subject} names an array twice, with and "
+                    "without 'Cell0'. Expected each once. "
+                    f"Received: {sorted(found)}"
+                )
+            return {
+                key: checked_array(store[names[key]], key, shape, subject)
+                for key, shape in shapes.items()
+            }
+    except WrongArrays:
+        raise
+    except UntrustedFile as error:
+        raise ValueError(f"The {subject} is not read: {error}.") from error
+    except Exception as error:
+        # What h5py raises depends on where the file is damaged.
+        raise ValueError(
+            f"The {subject} cannot be read as HDF5; it may be "
+            f"truncated or of another kind. h5py says: {error}"
+        ) from error
+
+
+def most_of_arrays(shapes):
+    """How many bytes a file with arrays of these shapes may have."""
+    # Twice what float64 needs, and more for what HDF5 adds.
+    return 16 * sum(map(math.prod, shapes.values())) + (1 << 24)
+
+
+def write_arrays(path, arrays, dtype=None):
+    """Writes a dictionary from key to array, whole or not at all.
+
+    Args:
+        path: Path of the file.
+        arrays: Dictionary from key to array.
+        dtype: `"float32"`, `"float16"`, or `None`: each array's own.
+
+    Raises:
+        ValueError: If there is no such dtype, or a number is too large for it.
+    """
+    if dtype not in (None, "float32", "float16"):
+        raise ValueError(
+            f'`dtype` must be "float32" or "float16". Received: {dtype!r}'
+        )
+
+    def write(temporary):
+        with create_hdf5(temporary) as (store, check):
+            for key, array in arrays.items():
+                data = array if dtype is None else _cast(array, key, dtype)
+                store.create_dataset(key, data=data)
+                check()
+
+    write_atomically(path, write)
+
+
+def _cast(array, key, dtype):
+    with np.errstate(over="ignore"):
+        cast = np.asarray(array).astype(dtype)
+    if np.isinf(cast).any() and np.isfinite(array).all():
+        raise ValueError(
+            f"The array '{key}' holds numbers that {dtype} cannot. "
+            f"Received: numbers up to {np.abs(array).max()}"
+        )
+    return cast
+
+
+def _canonical(key):
+    # The dump of a one-layer model leaves out the cell's number.
+    return re.sub(
+        r"^(RNN_\d)/RNN/LSTMCell/", r"\1/RNN/MultiRNNCell/Cell0/LSTMCell/", key
+    )

@@ -1,0 +1,106 @@
+from keras_elmo.formats.bilm_files import open_bilm
+from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
+from keras_elmo.layers.token_embedding import TokenEmbedding
+from keras_elmo.models.bilm_weights import bilm_parts
+from keras_elmo.models.bilm_words import checked_unknown_words
+from keras_elmo.models.bilm_words import read_rows
+from keras_elmo.models.bilm_words import read_words
+from keras_elmo.models.built_layers import build_layer
+from keras_elmo.models.fingerprint import bilm_fingerprint
+from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.variables import assign_arrays
+from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.special_words import UNKNOWN
+from keras_elmo.text.word_vectorization import WordVectorization
+
+
+class Bilm(FoundModel):
+    """A biLM's files: in a folder, in a `.zip`, or options and weights.
+
+    Args:
+        path: Path of the folder, of the `.zip` or of the options file.
+        weights: Path of the weight file, if `path` is the options file.
+    """
+
+    def __init__(self, path, weights=None):
+        super().__init__(path)
+        self._files = (path, weights)
+
+    def load(self, cls=ElmoLayer, **kwargs):
+        return cls.from_bilm(*self._files, **kwargs)
+
+    def make_vectorization(self, **kwargs):
+        with open_bilm(*self._files) as files:
+            options = files.options
+        if options.is_word_input:
+            return None
+        width = options.token_encoder["max_characters_per_token"]
+        return WordVectorization(ByteSpelling(width))
+
+    def fingerprint(self):
+        return bilm_fingerprint(*self._files)
+
+    def open_language_model(self):
+        return open_bilm(*self._files, is_language_model=True)
+
+
+def load_bilm(
+    cls,
+    options,
+    weights_file=None,
+    *,
+    token_embeddings=None,
+    vocabulary=None,
+    unknown_words=None,
+    trainable=False,
+    **kwargs,
+):
+    """Makes an `ElmoLayer` of class `cls`; see `ElmoLayer.from_bilm`."""
+    with open_bilm(options, weights_file) as files:
+        options = files.options
+        words = read_words(vocabulary, files, token_embeddings)
+        unknown_words = checked_unknown_words(unknown_words, options, words)
+        rows = None
+        if token_embeddings is not None:
+            rows = read_rows(token_embeddings, options, len(words))
+        runs_cnn = rows is None or unknown_words == "characters"
+        arrays = files.read_arrays(has_token_encoder=runs_cnn)
+    dtype = kwargs.get("dtype")
+
+    def char_cnn(name):
+        return CharCNNEmbedding(dtype=dtype, name=name, **options.token_encoder)
+
+    def token_embedding(name):
+        return TokenEmbedding(
+            len(words or ()) or options.token_encoder["num_tokens"],
+            options.encoder["projection_dim"],
+            words,
+            UNKNOWN if unknown_words == "unk" else None,
+            dtype=dtype,
+            name=name,
+        )
+
+    if rows is None and not options.is_word_input:
+        token_encoder = char_cnn("token_encoder")
+    elif unknown_words != "characters":
+        token_encoder = token_embedding("token_encoder")
+        if rows is not None:
+            arrays["token_encoder.embeddings"] = rows
+    else:
+        token_encoder = KnownWordEmbedding(
+            token_embedding("known_words"),
+            char_cnn("character_encoder"),
+            dtype=dtype,
+            name="token_encoder",
+        )
+    encoder = BiLMEncoder(dtype=dtype, name="encoder", **options.encoder)
+    layer = build_layer(cls(token_encoder, encoder, **kwargs))
+    assign_arrays(bilm_parts(layer), arrays)
+    if runs_cnn and rows is not None:
+        token_encoder.known_words.embeddings.assign(rows)
+    token_encoder.trainable = trainable
+    encoder.trainable = trainable
+    return layer

@@ -1,0 +1,54 @@
+import zipfile
+
+import keras
+
+from keras_elmo.formats.keras_files import check_keras_file
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.models.found_model import FoundModel
+
+
+class KerasFile(FoundModel):
+    """A `.keras` file: a whole Keras model, such as a tagger with an ELMo."""
+
+    def load(self, cls=ElmoLayer, **kwargs):
+        raise self._is_a_whole_model()
+
+    def load_for_export(self, dtype=None):
+        if dtype:
+            raise ValueError(
+                "`dtype` must be left out: a .keras file has its own. "
+                f"Received: '{dtype}' with '{self.path}'"
+            )
+        if zipfile.is_zipfile(self.path):  # Keras says what is wrong else.
+            check_keras_file(self.path)
+        try:
+            return keras.saving.load_model(self.path, compile=False)
+        except TypeError as error:  # A class that is not registered.
+            raise ValueError(
+                "A .keras file must be made of layers of Keras and keras_elmo: "
+                "for layers of your own, call `keras_elmo.export_saved_model` "
+                f"where they are imported. Received: '{self.path}'. {error}"
+            ) from error
+        except Exception as error:  # Keras raises errors of every kind.
+            raise ValueError(
+                f"The model '{self.path}' cannot be loaded. The error was: "
+                f"{error}"
+            ) from error
+
+    def make_vectorization(self, **kwargs):
+        raise self._is_a_whole_model()
+
+    def fingerprint(self):
+        raise self._is_a_whole_model()
+
+    def open_language_model(self):
+        raise self._is_a_whole_model()
+
+    def _is_a_whole_model(self):
+        return ValueError(
+            "from_preset and keras-elmo embed, convert, perplexity and "
+            "pretrain --from take a model that is an ELMo and no more. "
+            f"Received: '{self.path}', a .keras file, which is a whole Keras "
+            "model: load it by keras.saving.load_model, or serve it by "
+            "keras-elmo export"
+        )

@@ -1,0 +1,245 @@
+import io
+import os
+import stat
+
+import numpy as np
+import pytest
+from hdf5_arrays import all_arrays
+
+from keras_elmo.formats.weight_files import read_arrays
+from keras_elmo.formats.weight_files import write_arrays
+
+CELL = "RNN/MultiRNNCell/Cell0/LSTMCell"
+ARRAYS = {
+    "char_embed": np.arange(6, dtype="float32").reshape(3, 2),
+    "CNN/b_cnn_0": np.array([1.5, -2.5], dtype="float32"),
+    f"RNN_0/{CELL}/B": np.array([0.0, 1.0], dtype="float32"),
+    f"RNN_1/{CELL}/B": np.array([2.0, 3.0], dtype="float32"),
+}
+
+
+def shapes_of(arrays):
+    return {key: array.shape for key, array in arrays.items()}
+
+
+def check_equal(found, expected):
+    assert set(found) == set(expected)
+    for key, array in expected.items():
+        assert found[key].dtype == array.dtype
+        np.testing.assert_array_equal(found[key], array)
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_arrays(tmp_path / "weights.hdf5", ARRAYS)
+    return tmp_path / "weights.hdf5"
+
+
+def check_unreadable(path, shapes=None):
+    """Reading fails, and the message names the file."""
+    with pytest.raises(ValueError, match="cannot be read as HDF5") as info:
+        read_arrays(path, shapes or shapes_of(ARRAYS))
+    assert f"'{path}'" in str(info.value)
+
+
+def test_what_is_written_is_read(path):
+    check_equal(read_arrays(path, shapes_of(ARRAYS)), ARRAYS)
+    check_equal(read_arrays(str(path), shapes_of(ARRAYS)), ARRAYS)
+    check_equal(all_arrays(path), ARRAYS)
+
+
+def test_open_file(path):
+    file = io.BytesIO(path.read_bytes())
+    check_equal(read_arrays(file, shapes_of(ARRAYS), "a label"), ARRAYS)
+    file = io.BytesIO(b"nothing of the kind")
+    with pytest.raises(ValueError, match="weight file 'a label' cannot"):
+        read_arrays(file, shapes_of(ARRAYS), "a label")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", ">f4", ">f8"])
+def test_any_floating_point_type_is_read(path, dtype):
+    arrays = {key: array.astype(dtype) for key, array in ARRAYS.items()}
+    write_arrays(path, arrays)
+    check_equal(read_arrays(path, shapes_of(ARRAYS)), arrays)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_arrays_are_written_in_the_dtype_asked_for(path, dtype):
+    large = {key: a.astype("float64") + 0.1 for key, a in ARRAYS.items()}
+    write_arrays(path, large, dtype)
+    expected = {key: array.astype(dtype) for key, array in large.items()}
+    check_equal(all_arrays(path), expected)
+
+
+def test_numbers_too_large_for_float16_are_named(path):
+    before = path.read_bytes()
+    large = {**ARRAYS, "char_embed": np.array([1.0, -7e4], "float32")}
+    with pytest.raises(ValueError, match="'char_embed' holds") as info:
+        write_arrays(path, large, "float16")
+    assert "Received: numbers up to 70000.0" in str(info.value)
+    with pytest.raises(ValueError, match="`dtype` must be") as info:
+        write_arrays(path, ARRAYS, "int8")
+    assert "Received: 'int8'" in str(info.value)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_size_may_be_any(path):
+    arrays = read_arrays(path, {**shapes_of(ARRAYS), "char_embed": (None, 2)})
+    check_equal(arrays, ARRAYS)
+    for shape in ((None, 3), (None,), (None, None, None)):
+        with pytest.raises(ValueError, match=r"Received: \(3, 2\)"):
+            read_arrays(path, {**shapes_of(ARRAYS), "char_embed": shape})
+
+
+def test_missing_file(tmp_path):
+    path = tmp_path / "nowhere.hdf5"
+    with pytest.raises(FileNotFoundError, match="no weight file") as info:
+        read_arrays(path, shapes_of(ARRAYS))
+    assert f"'{path}'" in str(info.value)
+    with pytest.raises(ValueError, match="is not a regular file") as info:
+        read_arrays(tmp_path, shapes_of(ARRAYS))
+    assert f"'{tmp_path}'" in str(info.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"<html>" * 1000])
+def test_not_hdf5(tmp_path, content):
+    path = tmp_path / "weights.hdf5"
+    path.write_bytes(content)
+    check_unreadable(path)
+
+
+def test_truncated_file(tmp_path, shared):
+    source = shared / "reference/bilm_tf/lm_weights.hdf5"
+    whole, arrays = source.read_bytes(), all_arrays(source)
+    shapes = shapes_of(arrays)
+    path = tmp_path / "weights.hdf5"
+    lengths = {int(share * len(whole)) for share in np.linspace(0, 1, 40)}
+    lengths |= {1, 7, 8, 9, 100, 2048, len(whole) - 4096, len(whole) - 1}
+    assert len(whole) in lengths
+    for length in sorted(lengths):
+        path.write_bytes(whole[:length])
+        if length == len(whole):
+            check_equal(read_arrays(path, shapes), arrays)
+        else:
+            check_unreadable(path, shapes)
+
+
+def test_damaged_file(tmp_path, shared):
+    source = shared / "reference/bilm_tf/lm_weights.hdf5"
+    whole, shapes = source.read_bytes(), shapes_of(all_arrays(source))
+    path = tmp_path / "weights.hdf5"
+    for place in (0, 24, 40, 96, 136):
+        damaged = bytearray(whole)
+        damaged[place : place + 8] = b"\xfe" * 8
+        path.write_bytes(damaged)
+        check_unreadable(path, shapes)
+
+
+def test_missing_and_extra_arrays(path):
+    shapes = shapes_of(ARRAYS)
+    shapes["CNN_proj/W_proj"] = shapes["CNN_proj/b_proj"] = (2,)
+    del shapes["char_embed"]
+    with pytest.raises(ValueError, match="does not fit its options") as info:
+        read_arrays(path, shapes)
+    message = str(info.value)
+    assert f"'{path}'" in message
+    assert "it lacks: ['CNN_proj/W_proj', 'CNN_proj/b_proj']." in message
+    assert "no place in the model: ['char_embed']." in message
+
+
+def test_missing_or_extra_arrays(path):
+    shapes = shapes_of(ARRAYS)
+    with pytest.raises(ValueError, match="no place in the model: none"):
+        read_arrays(path, {**shapes, "more": (1,)})
+    del shapes["char_embed"]
+    with pytest.raises(ValueError, match="it lacks: none"):
+        read_arrays(path, shapes)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (6,), (3, 2, 1), (3, 3), ()])
+def test_wrong_shape(path, shape):
+    with pytest.raises(ValueError, match="'char_embed' of the weight") as info:
+        read_arrays(path, {**shapes_of(ARRAYS), "char_embed": shape})
+    message = str(info.value)
+    assert f"'{path}'" in message
+    assert str(shape) in message
+    assert message.endswith("Received: (3, 2)")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "complex64", "S1"])
+def test_numbers_must_be_floating_point(path, dtype):
+    array = ARRAYS["char_embed"].astype(dtype)
+    write_arrays(path, {**ARRAYS, "char_embed": array})
+    with pytest.raises(ValueError, match="must hold floating-point") as info:
+        read_arrays(path, shapes_of(ARRAYS))
+    message = str(info.value)
+    assert "'char_embed'" in message
+    assert f"'{path}'" in message
+    assert f"Received: dtype={array.dtype}" in message
+
+
+def test_dump_of_a_one_layer_model(path):
+    arrays = {
+        key.replace("MultiRNNCell/Cell0/", ""): array
+        for key, array in ARRAYS.items()
+    }
+    assert "RNN_1/RNN/LSTMCell/B" in arrays
+    write_arrays(path, arrays)
+    check_equal(read_arrays(path, shapes_of(ARRAYS)), ARRAYS)
+
+
+def test_an_array_under_both_names_is_refused(path):
+    twice = {"RNN_0/RNN/LSTMCell/B": np.zeros(2, "float32")}
+    twice[f"RNN_0/{CELL}/B"] = np.ones(2, "float32")
+    write_arrays(path, twice)
+    with pytest.raises(ValueError, match="names an array twice") as info:
+        read_arrays(path, {f"RNN_0/{CELL}/B": (2,)})
+    assert f"'{path}'" in str(info.value)
+
+
+def test_dump_of_a_one_layer_model_has_no_second_layer(path):
+    write_arrays(path, {"RNN_0/RNN/LSTMCell/B": np.zeros(2, "float32")})
+    second = "RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B"
+    with pytest.raises(ValueError, match="it lacks") as info:
+        read_arrays(path, {f"RNN_0/{CELL}/B": (2,), second: (2,)})
+    assert f"it lacks: ['{second}']" in str(info.value)
+
+
+@pytest.mark.parametrize("bad", [object(), np.array([object()])])
+def test_failing_write_changes_nothing(path, bad):
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        write_arrays(path, {"char_embed": np.zeros(3, "float32"), "bad": bad})
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_failing_write_leaves_nothing(tmp_path):
+    with pytest.raises(TypeError):
+        write_arrays(tmp_path / "weights.hdf5", {"bad": object()})
+    assert os.listdir(tmp_path) == []
+
+
+def test_writing_replaces_the_file(path):
+    arrays = {"char_embed": np.ones(3, "float32")}
+    write_arrays(path, arrays)
+    check_equal(all_arrays(path), arrays)
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_written_files_have_the_usual_permissions(path):
+    (path.parent / "usual").write_bytes(b"")
+    usual = (path.parent / "usual").stat().st_mode
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(usual)
+
+
+def test_writing_to_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_arrays("weights.hdf5", ARRAYS)
+    assert os.listdir() == ["weights.hdf5"]
+
+
+def test_writing_to_no_folder(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        write_arrays(tmp_path / "nowhere/weights.hdf5", ARRAYS)

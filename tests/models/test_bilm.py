@@ -1,0 +1,339 @@
+import json
+import os
+
+import h5py
+import keras
+import numpy as np
+import pytest
+from hdf5_arrays import all_arrays
+from keras import ops
+from small_models import file_arrays
+from small_models import make_elmo
+from small_models import randomize
+
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import ElmoLayer
+from keras_elmo import TokenEmbedding
+from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.models.bilm_weights import bilm_arrays
+from keras_elmo.models.variables import find_variable
+
+MODELS = {
+    "bilm_tf": "lm_weights.hdf5",
+    "allennlp": "lm_weights.hdf5",
+    "bilm_tf_english": "weights.hdf5",
+    "bilm_tf_checkpoint": "weights.hdf5",
+}
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return tmp_path / "options.json", tmp_path / "weights.hdf5"
+
+
+def write(path, arrays):
+    with h5py.File(path, "w") as store:
+        for key, array in arrays.items():
+            store.create_dataset(key, data=array)
+
+
+def check_identical(found, expected):
+    assert set(found) == set(expected)
+    for key, array in expected.items():
+        assert found[key].shape == array.shape
+        assert found[key].dtype == array.dtype
+        assert found[key].tobytes() == array.tobytes(), key
+
+
+def all_bytes(elmo):
+    return {v.path: np.asarray(v.value).tobytes() for v in elmo.variables}
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_reference_models_are_saved_as_they_came(shared, paths, name):
+    folder = shared / "reference" / name
+    source = folder / MODELS[name]
+    elmo = ElmoLayer.from_bilm(folder / "options.json", source)
+    elmo.save_to_bilm(*paths)
+    check_identical(all_arrays(paths[1]), all_arrays(source))
+    saved, original = (
+        json.loads(path.read_text())
+        for path in (paths[0], folder / "options.json")
+    )
+    found = parse_language_model_options(saved)
+    assert found[:2] == parse_language_model_options(original)[:2]
+    assert saved["char_cnn"]["n_characters"] == 262
+
+
+@pytest.mark.parametrize(
+    "cnn, lstm",
+    [
+        ({}, {}),
+        ({"num_highways": 0}, {}),
+        ({"activation": "tanh"}, {"use_skip_connections": False}),
+        ({}, {"cell_clip": None, "proj_clip": None}),
+        ({}, {"num_layers": 1}),
+        ({}, {"num_layers": 3}),
+        # Without the LSTMs' projection, said in either way.
+        ({}, {"units": 6}),
+        ({}, {"units": 6, "projection_dim": None}),
+        # Without the token encoder's, said in either way.
+        ({"projection_dim": 12}, {"projection_dim": 12}),
+        ({"projection_dim": None}, {"projection_dim": 12}),
+        ({"projection_dim": None}, {"units": 12, "projection_dim": None}),
+    ],
+)
+def test_small_models_come_back(paths, cnn, lstm):
+    elmo = make_elmo(cnn, lstm)
+    elmo.save_to_bilm(*paths)
+    loaded = ElmoLayer.from_bilm(*paths)
+    check_identical(file_arrays(loaded), file_arrays(elmo))
+    ids = np.random.default_rng(0).integers(1, 262, (2, 3, 12))
+    np.testing.assert_array_equal(loaded.all_layers(ids), elmo.all_layers(ids))
+
+
+def test_no_array_is_written_for_what_is_not_there(paths):
+    elmo = make_elmo(
+        {"projection_dim": None, "num_highways": 0},
+        {"units": 12, "projection_dim": None},
+    )
+    elmo.save_to_bilm(*paths)
+    keys = set(all_arrays(paths[1]))
+    assert not any("proj" in key or "W_P" in key for key in keys)
+    assert not any("high" in key for key in keys)
+
+
+def test_one_layer_model_is_written_with_its_cell_number(paths):
+    elmo = make_elmo(lstm={"num_layers": 1})
+    elmo.save_to_bilm(*paths)
+    arrays = all_arrays(paths[1])
+    assert {key for key in arrays if key.startswith("RNN")} == {
+        f"RNN_{direction}/RNN/MultiRNNCell/Cell0/LSTMCell/{name}"
+        for direction in range(2)
+        for name in ("W_0", "B", "W_P_0")
+    }
+    # As bilm-tf's own dump of it, which has no such number.
+    write(
+        paths[1],
+        {
+            key.replace("MultiRNNCell/Cell0/", ""): array
+            for key, array in arrays.items()
+        },
+    )
+    loaded = ElmoLayer.from_bilm(*paths)
+    check_identical(file_arrays(loaded), file_arrays(elmo))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_other_precisions_load_as_float32(paths, dtype):
+    elmo = make_elmo()
+    elmo.save_to_bilm(*paths)
+    arrays = {
+        key: array.astype(dtype) for key, array in all_arrays(paths[1]).items()
+    }
+    write(paths[1], arrays)
+    loaded = ElmoLayer.from_bilm(*paths)
+    assert {v.dtype for v in loaded.weights} == {"float32"}
+    loaded.save_to_bilm(*paths)
+    check_identical(
+        all_arrays(paths[1]),
+        {key: array.astype("float32") for key, array in arrays.items()},
+    )
+
+
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "bfloat16", "float64"])
+def test_files_hold_float32_whatever_the_policy(paths, dtype):
+    elmo = make_elmo(dtype=dtype)
+    elmo.save_to_bilm(*paths)
+    check_identical(
+        all_arrays(paths[1]),
+        {key: a.astype("float32") for key, a in file_arrays(elmo).items()},
+    )
+
+
+def test_mix_is_not_touched(paths):
+    elmo = make_elmo(num_representations=2)
+    make_elmo().save_to_bilm(*paths)
+    before = [mix.get_weights() for mix in elmo.scalar_mixes]
+    elmo.load_bilm_weights(paths[1])
+    for mix, values in zip(elmo.scalar_mixes, before):
+        for a, b in zip(mix.get_weights(), values):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_loading_replaces_every_weight(paths):
+    elmo = make_elmo()
+    elmo.save_to_bilm(*paths)
+    expected = file_arrays(elmo)
+    for variable in elmo.weights:
+        variable.assign(np.zeros(variable.shape))
+    elmo.load_bilm_weights(str(paths[1]))
+    check_identical(file_arrays(elmo), expected)
+
+
+LAST = "RNN_1/RNN/MultiRNNCell/Cell1/LSTMCell/W_P_0"
+
+
+def cut(path, arrays):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def without_last(path, arrays):
+    write(path, {key: a for key, a in arrays.items() if key != LAST})
+
+
+def with_more(path, arrays):
+    write(path, {**arrays, "softmax/b": np.zeros(3, "float32")})
+
+
+def with_wrong_shape(path, arrays):
+    write(path, {**arrays, LAST: arrays[LAST].T})
+
+
+def with_integers(path, arrays):
+    write(path, {**arrays, LAST: arrays[LAST].astype("int32")})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [cut, without_last, with_more, with_wrong_shape, with_integers],
+    ids=lambda spoil: spoil.__name__,
+)
+def test_bad_file_leaves_the_layer_as_it_was(paths, spoil):
+    elmo = make_elmo()
+    for variable in elmo.weights:
+        variable.assign(np.ones(variable.shape))
+    make_elmo().save_to_bilm(*paths)
+    spoil(paths[1], all_arrays(paths[1]))
+    before = all_bytes(elmo)
+    with pytest.raises(ValueError, match="weight file") as info:
+        elmo.load_bilm_weights(paths[1])
+    assert f"'{paths[1]}'" in str(info.value)
+    assert all_bytes(elmo) == before
+
+
+def test_file_of_another_model_is_refused(paths):
+    make_elmo({"num_highways": 1}).save_to_bilm(*paths)
+    elmo = make_elmo()
+    before = all_bytes(elmo)
+    with pytest.raises(ValueError, match="CNN_high_1/W_carry"):
+        elmo.load_bilm_weights(paths[1])
+    assert all_bytes(elmo) == before
+
+
+def test_missing_file(paths):
+    with pytest.raises(FileNotFoundError, match="no weight file"):
+        make_elmo().load_bilm_weights(paths[1])
+
+
+def test_layer_must_be_built(paths):
+    elmo = ElmoLayer(CharCNNEmbedding(4, [(1, 4)]), BiLMEncoder(4), name="mine")
+    for method, arguments in (
+        (elmo.save_to_bilm, paths),
+        (elmo.load_bilm_weights, paths[1:]),
+        (elmo.dump_token_embeddings, (["the"], paths[1])),
+    ):
+        with pytest.raises(ValueError, match="'mine' has no weights yet"):
+            method(*arguments)
+    assert not paths[0].exists()
+    assert not paths[1].exists()
+
+
+def test_what_the_files_cannot_say_is_not_saved(paths):
+    elmo = make_elmo({"activation": "gelu"})
+    with pytest.raises(ValueError, match=r"'char_cnn\.activation'"):
+        elmo.save_to_bilm(*paths)
+    elmo = ElmoLayer(Other(), BiLMEncoder(7, 6), add_sentence_boundaries=False)
+    elmo.build((None, None, 6))
+    with pytest.raises(ValueError, match="with a `CharCNNEmbedding`"):
+        elmo.save_to_bilm(*paths)
+    assert os.listdir(paths[0].parent) == []
+
+
+def test_saving_replaces_files_and_leaves_no_others(paths):
+    for path in paths:
+        path.write_bytes(b"old")
+    elmo = make_elmo()
+    elmo.save_to_bilm(*paths)
+    elmo.save_to_bilm(*paths)
+    check_identical(file_arrays(ElmoLayer.from_bilm(*paths)), file_arrays(elmo))
+    assert sorted(os.listdir(paths[0].parent)) == [p.name for p in paths]
+
+
+class Other(keras.layers.Layer):
+    token_shape = (6,)
+
+    def call(self, inputs):
+        return inputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
+def test_what_is_saved_is_what_the_variables_hold(paths):
+    elmo, other = make_elmo(), make_elmo()
+    elmo.save_to_bilm(*paths)
+    cell = elmo.encoder.backward_cells[1]
+    arrays = all_arrays(paths[1])
+    root = "RNN_1/RNN/MultiRNNCell/Cell1/LSTMCell"
+    kernels = map(ops.convert_to_numpy, (cell.kernel, cell.recurrent_kernel))
+    for key, expected in (
+        (f"{root}/W_0", np.concatenate([*kernels])),
+        (f"{root}/W_P_0", cell.projection_kernel),
+        ("CNN/W_cnn_1", elmo.token_encoder.conv_kernels[1][None]),
+        ("CNN_high_1/b_carry", elmo.token_encoder.highways[1].carry_bias),
+    ):
+        np.testing.assert_array_equal(
+            arrays[key], ops.convert_to_numpy(expected)
+        )
+    expected = bilm_arrays(elmo)
+    weights = elmo.token_encoder.weights + elmo.encoder.weights
+    named = {id(find_variable(elmo, name)) for name in expected}
+    assert named == set(map(id, weights))
+    randomize(other, 0.0)
+    other.load_bilm_weights(paths[1])
+    check_identical(bilm_arrays(other), expected)
+
+
+def test_word_input(paths):
+    elmo = ElmoLayer(TokenEmbedding(9, 6), BiLMEncoder(7, 6, num_layers=1))
+    elmo.build((None, None))
+    randomize(elmo)
+    elmo.save_to_bilm(*paths)
+    arrays = all_arrays(paths[1])
+    assert set(arrays) == {"embedding"} | {
+        f"RNN_{direction}/RNN/MultiRNNCell/Cell0/LSTMCell/{name}"
+        for direction in range(2)
+        for name in ("W_0", "B", "W_P_0")
+    }
+    np.testing.assert_array_equal(
+        arrays["embedding"], elmo.token_encoder.get_weights()[0]
+    )
+    expected = bilm_arrays(elmo)
+    randomize(elmo, 0.0)
+    elmo.load_bilm_weights(paths[1])
+    check_identical(bilm_arrays(elmo), expected)
+    options = parse_language_model_options(json.loads(paths[0].read_text()))
+    assert options.token_encoder == {"num_tokens": 9, "projection_dim": 6}
+
+
+def test_half_precision_halves_the_file(paths):
+    elmo = make_elmo(dtype="mixed_bfloat16")
+    elmo.save_to_bilm(*paths, dtype="float16")
+    check_identical(
+        all_arrays(paths[1]),
+        {key: a.astype("float16") for key, a in file_arrays(elmo).items()},
+    )
+    loaded = ElmoLayer.from_bilm(*paths)
+    for a, b in zip(loaded.encoder.weights, elmo.encoder.weights):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+def test_what_float16_cannot_hold_is_not_saved(paths):
+    elmo = make_elmo()
+    elmo.encoder.forward_cells[0].bias.assign(np.full(28, 1e5))
+    for dtype in ("float16", "bfloat16"):
+        with pytest.raises(ValueError, match="Received"):
+            elmo.save_to_bilm(*paths, dtype=dtype)
+    assert os.listdir(paths[0].parent) == []

@@ -1,0 +1,468 @@
+"""Layers in folders: `save_to_preset`, and `from_preset` of a directory."""
+
+import json
+import os
+
+import keras
+import numpy as np
+import pytest
+from full_disk import no_file_over
+from keras import ops
+from small_models import make_elmo
+from small_models import randomize
+from text.listed_characters import CHARACTERS
+from text.listed_characters import WORDS
+
+import keras_elmo
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import ElmoLayer
+from keras_elmo import ScalarMix
+from keras_elmo import TokenEmbedding
+from keras_elmo import batch_to_ids
+from keras_elmo.formats.preset_files import preset_shapes
+from keras_elmo.inspection import inspect_path
+from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
+from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
+from keras_elmo.models.variables import find_variable
+
+IDS = batch_to_ids([["A", "preset", "."], ["é"]], 12)
+FILES = ["config.json", "metadata.json", "model.weights.h5"]
+
+
+def flat(outputs):
+    return [ops.convert_to_numpy(x) for x in keras.tree.flatten(outputs)]
+
+
+def as_json(layer):
+    return json.loads(json.dumps(layer.get_config()))
+
+
+def check_same(found, expected, ids=None):
+    assert type(found) is type(expected)
+    assert as_json(found) == as_json(expected)
+    for a, b in zip(found.weights, expected.weights, strict=True):
+        assert (a.path, a.dtype, a.trainable) == (b.path, b.dtype, b.trainable)
+        np.testing.assert_array_equal(
+            *(ops.convert_to_numpy(v).astype("float64") for v in (a, b))
+        )
+    if ids is not None:
+        for a, b in zip(flat(found(ids)), flat(expected(ids)), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def check_same_bilm(found, expected):
+    for name in ("token_encoder", "encoder"):
+        parts = [
+            getattr(elmo, name).get_weights() for elmo in (found, expected)
+        ]
+        for a, b in zip(*parts, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "mine"
+
+
+def word_elmo():
+    elmo = ElmoLayer(
+        TokenEmbedding(9, 6, [*"abcdefg", "<S>", "</S>"]), BiLMEncoder(7, 6)
+    )
+    elmo.build((None, None))
+    randomize(elmo)
+    return elmo
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        make_elmo,
+        lambda: make_elmo(num_representations=3, dropout=0.5, seed=3),
+        lambda: make_elmo(return_all_layers=True, name="all_layers"),
+        lambda: make_elmo(keep_sentence_boundaries=True, trainable=False),
+        lambda: make_elmo({"activation": "tanh"}, {"proj_clip": None}),
+        lambda: make_elmo(
+            scalar_mix=ScalarMix(layer_norm=True, l2=0.1, name="mix")
+        ),
+        lambda: make_elmo(dtype="mixed_bfloat16"),
+        lambda: make_elmo(dtype="bfloat16"),
+        lambda: make_elmo(stateful=True),
+    ],
+)
+def test_what_is_saved_is_loaded(folder, make):
+    elmo = make()
+    elmo.save_to_preset(folder)
+    assert sorted(os.listdir(folder)) == FILES
+    check_same(ElmoLayer.from_preset(str(folder)), elmo, IDS)
+
+
+def test_word_input(folder):
+    elmo = word_elmo()
+    elmo.save_to_preset(folder)
+    ids = np.array([[3, 4, 0], [5, 0, 0]], "int32")
+    check_same(ElmoLayer.from_preset(folder), elmo, ids)
+
+
+def test_a_layer_that_was_loaded_and_called_is_saved_again(folder):
+    elmo = make_elmo()
+    elmo(IDS)
+    elmo.save_to_preset(folder)
+    loaded = ElmoLayer.from_preset(folder)
+    loaded(IDS)
+    loaded.save_to_preset(folder.parent / "again")
+    check_same(ElmoLayer.from_preset(folder.parent / "again"), elmo)
+
+
+def test_frozen_parts_stay_frozen(folder):
+    elmo = make_elmo()
+    elmo.token_encoder.trainable = False
+    elmo.encoder.backward_cells[1].trainable = False
+    elmo.save_to_preset(folder)
+    loaded = ElmoLayer.from_preset(folder)
+    check_same(loaded, elmo)
+    assert loaded.encoder.trainable
+    for trainable in (True, False):
+        loaded = ElmoLayer.from_preset(folder, trainable=trainable)
+        assert loaded.trainable
+        number = len(loaded.encoder.weights) + len(loaded.token_encoder.weights)
+        assert len(loaded.trainable_weights) == 4 + number * trainable - 2
+        assert loaded.token_encoder.trainable == trainable
+        assert loaded.encoder.trainable == trainable
+
+
+def test_arguments_come_before_what_was_saved(folder):
+    elmo = make_elmo(name="saved", dropout=0.1)
+    elmo.save_to_preset(folder)
+    loaded = ElmoLayer.from_preset(
+        folder,
+        name="mine",
+        dropout=0.5,
+        seed=7,
+        keep_sentence_boundaries=True,
+        num_representations=1,
+        stateful=True,
+    )
+    assert (loaded.name, loaded.dropout, loaded.seed) == ("mine", 0.5, 7)
+    assert loaded.stateful and loaded.encoder.stateful
+    elmo.keep_sentence_boundaries = True
+    for a, b in zip(flat(loaded(IDS)), flat(elmo(IDS)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    with pytest.raises(TypeError, match="dropuot"):
+        ElmoLayer.from_preset(folder, dropuot=0.5)
+    with pytest.raises(ValueError, match="`encoder` must be left out"):
+        ElmoLayer.from_preset(folder, encoder=elmo.encoder)
+
+
+def test_dtype_reaches_the_parts(folder):
+    elmo = make_elmo(num_representations=2)
+    elmo.save_to_preset(folder)
+    loaded = ElmoLayer.from_preset(folder, dtype="mixed_bfloat16")
+    for part in loaded._flatten_layers():
+        assert part.dtype_policy.name == "mixed_bfloat16"
+    for a, b in zip(loaded.get_weights(), elmo.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_stateful_layer_may_be_loaded_stateless(folder):
+    make_elmo(stateful=True).save_to_preset(folder)
+    assert not ElmoLayer.from_preset(folder, stateful=False).stateful
+
+
+@pytest.mark.parametrize(
+    "saved, given",
+    [
+        ({}, {"num_representations": 2}),
+        ({}, {"return_all_layers": True}),
+        ({"num_representations": 2}, {"return_all_layers": True}),
+        ({"num_representations": 2}, {"num_representations": 1}),
+        ({"return_all_layers": True}, {"num_representations": 2}),
+        ({"return_all_layers": True}, {"return_all_layers": False}),
+        ({}, {"scalar_mix": ScalarMix(l2=0.5)}),
+    ],
+)
+def test_new_mixes_over_the_saved_bilm(folder, saved, given):
+    elmo = make_elmo(**saved)
+    elmo.save_to_preset(folder)
+    given = {**given, "name": "mine", "trainable": False}
+    loaded = ElmoLayer.from_preset(folder, **given)
+    assert loaded.name == "mine"
+    assert loaded.return_all_layers == given.get("return_all_layers", False)
+    for mix in loaded.scalar_mixes:
+        mixed = mix.normalized_weights
+        np.testing.assert_allclose(mixed.weights, 1 / 3, rtol=1e-6)
+    assert not loaded.encoder.trainable and not loaded.token_encoder.trainable
+    check_same_bilm(loaded, elmo)
+    outputs = loaded(keras.Input((None, 12), dtype="int32"))
+    assert len(keras.tree.flatten(outputs)) == loaded.num_representations
+
+
+def test_new_mixes_are_like_the_saved_ones(folder):
+    mix = ScalarMix(layer_norm=True, l2=0.25)
+    make_elmo(scalar_mix=mix).save_to_preset(folder)
+    loaded = ElmoLayer.from_preset(folder, num_representations=2)
+    assert [mix.layer_norm for mix in loaded.scalar_mixes] == [True, True]
+    assert [mix.l2 for mix in loaded.scalar_mixes] == [0.25, 0.25]
+
+
+def test_a_directory_of_bilm_files(tmp_path):
+    elmo = make_elmo()
+    elmo.save_to_bilm(tmp_path / "options.json", tmp_path / "weights.hdf5")
+    loaded = ElmoLayer.from_preset(tmp_path, num_representations=2)
+    assert len(loaded.scalar_mixes) == 2
+    assert not loaded.encoder.trainable
+    check_same_bilm(loaded, elmo)
+
+
+def test_metadata(folder):
+    elmo = make_elmo()
+    elmo.save_to_preset(folder)
+    metadata = json.loads((folder / "metadata.json").read_text())
+    assert metadata.pop("date_saved")[:2] == "20"
+    assert metadata == {
+        "keras_version": keras.__version__,
+        "keras_elmo_version": keras_elmo.__version__,
+        "parameter_count": elmo.count_params(),
+    }
+
+
+def test_a_subclass_is_loaded_by_its_own_class(folder):
+    @keras.saving.register_keras_serializable(package="test")
+    class MyElmo(ElmoLayer):
+        pass
+
+    pattern = make_elmo()
+    elmo = MyElmo(pattern.token_encoder, pattern.encoder)
+    elmo.build((None, None, 12))
+    elmo.save_to_preset(folder)
+    loaded = MyElmo.from_preset(folder)
+    assert type(loaded) is MyElmo
+    check_same_bilm(loaded, elmo)
+    with pytest.raises(ValueError, match="a layer 'keras_elmo>Elmo") as info:
+        ElmoLayer.from_preset(folder)
+    assert "Received: 'test>MyElmo'" in str(info.value)
+
+
+@keras.saving.register_keras_serializable(package="test")
+class Other(keras.layers.Layer):
+    token_shape = (6,)
+
+    def call(self, inputs):
+        return inputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
+def test_a_layer_of_another_package_is_not_saved(folder):
+    elmo = ElmoLayer(Other(), BiLMEncoder(7, 6), add_sentence_boundaries=False)
+    elmo.build((None, None, 6))
+    with pytest.raises(ValueError, match="no objects but those of") as info:
+        elmo.save_to_preset(folder)
+    assert "Received: 'Other' of" in str(info.value)
+    assert os.listdir(folder.parent) == []
+
+
+LAMBDA = keras.saving.serialize_keras_object(keras.layers.Lambda(abs))
+
+
+@pytest.mark.parametrize(
+    "path, value",
+    [
+        ("token_encoder", keras.saving.serialize_keras_object(Other())),
+        ("encoder", LAMBDA),
+        ("scalar_mix", [LAMBDA]),
+        ("dtype", LAMBDA),
+        (
+            "encoder",
+            {
+                "module": "keras.utils",
+                "class_name": "function",
+                "config": "get_file",
+                "registered_name": "keras_elmo>function",
+            },
+        ),
+        (
+            "token_encoder",
+            {
+                "module": "keras.layers",
+                "class_name": "Lambda",
+                "config": {},
+                "registered_name": "keras_elmo>ElmoLayer",
+            },
+        ),
+        ("seed", {"class_name": "__lambda__", "config": {}}),
+        ("name", {"class_name": ["keras"], "config": {}}),
+    ],
+)
+def test_only_classes_of_this_package_are_loaded(folder, path, value):
+    make_elmo().save_to_preset(folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["config"][path] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="no objects but those of") as info:
+        ElmoLayer.from_preset(folder)
+    assert f"'{folder}/config.json'" in str(info.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "3", '{"registered_name": 3}']
+)
+def test_damaged_config(folder, text):
+    make_elmo().save_to_preset(folder)
+    (folder / "config.json").write_text(text)
+    with pytest.raises(ValueError, match="is not that of a layer") as info:
+        ElmoLayer.from_preset(folder)
+    assert f"'{folder}/config.json'" in str(info.value)
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.9])
+def test_damaged_weights(folder, share):
+    make_elmo().save_to_preset(folder)
+    path = folder / "model.weights.h5"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match="cannot be read as HDF5") as info:
+        ElmoLayer.from_preset(folder)
+    assert f"'{path}'" in str(info.value)
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="no weight file"):
+        ElmoLayer.from_preset(folder)
+
+
+@pytest.mark.parametrize(
+    "other", [{"num_highways": 3}, {"num_highways": 1}], ids=str
+)
+def test_weights_of_another_model(folder, other):
+    make_elmo().save_to_preset(folder)
+    make_elmo(other).save_to_preset(folder.parent / "other")
+    os.replace(folder.parent / "other/config.json", folder / "config.json")
+    with pytest.raises(ValueError, match="does not fit"):
+        ElmoLayer.from_preset(folder)
+
+
+@pytest.mark.parametrize(
+    "path, value",
+    [
+        ("encoder.num_layers", 100_000),
+        ("encoder.units", 10**9),
+        ("encoder.projection_dim", 10**9),
+        ("encoder.projection_dim", "6"),
+        ("token_encoder.num_highways", 100_000),
+        ("token_encoder.num_highways", 900),
+        ("token_encoder.embedding_dim", 10**9),
+        ("token_encoder.projection_dim", 10**9),
+        ("token_encoder.filters", [[1, 10**9]]),
+        ("token_encoder.max_characters_per_token", 10**9),
+        ("num_representations", 10**9),
+    ],
+)
+def test_sizes_are_checked_before_layers_are_made(
+    folder, path, value, monkeypatch
+):
+    make_elmo().save_to_preset(folder)
+    config = json.loads((folder / "config.json").read_text())
+    part, key = ["", *path.split(".")][-2:]
+    (config["config"][part] if part else config)["config"][key] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(ElmoLayer, "from_config", None)
+    told = "does not fit|must have the shape|The option '.*' must be"
+    with pytest.raises(ValueError, match=told) as info:
+        ElmoLayer.from_preset(folder)
+    assert f"'{folder}/" in str(info.value)
+    assert str(info.value) in inspect_path(folder).problems
+
+
+@pytest.mark.parametrize("part", ["encoder", "token_encoder"])
+def test_parts_are_of_their_classes(folder, part):
+    make_elmo().save_to_preset(folder)
+    config = json.loads((folder / "config.json").read_text())
+    mix = keras.saving.serialize_keras_object(ScalarMix())
+    config["config"][part] = mix
+    (folder / "config.json").write_text(json.dumps(config))
+    told = f"The option '{part}.class_name' must be .* Received: 'ScalarMix'"
+    with pytest.raises(ValueError, match=told):
+        ElmoLayer.from_preset(folder)
+
+
+_LEXICON = {"filters": [(1, 3)], "projection_dim": 6, "num_highways": 1}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CharCNNEmbedding(6, [(1, 3), (2, 4)], 2),
+        lambda: CharCNNEmbedding(None, [(1, 2), (2, 4)], 0),
+        lambda: CharCNNEmbedding(6, [(1, 2), (2, 4)], 1),
+        lambda: TokenEmbedding(9, 6),
+        lambda: KnownWordEmbedding(
+            TokenEmbedding(3, 6, ["a", "b", "a"]),
+            CharCNNEmbedding(6, [(1, 3)], 1),
+        ),
+        lambda: LexiconEmbedding(CHARACTERS, **_LEXICON),
+        lambda: LexiconEmbedding(CHARACTERS, WORDS, **_LEXICON),
+    ],
+)
+@pytest.mark.parametrize("units", [6, 7])
+def test_the_shapes_are_those_of_the_variables(make, units):
+    mixes = [ScalarMix(name="a"), ScalarMix(fixed_weights=[0, 1, 2], name="b")]
+    elmo = ElmoLayer(make(), BiLMEncoder(units, 6), mixes, 2)
+    elmo.build((None, None, *elmo.token_encoder.token_shape))
+    shapes = preset_shapes(as_json(elmo))
+    variables = {name: find_variable(elmo, name) for name in shapes}
+    assert shapes == {name: tuple(v.shape) for name, v in variables.items()}
+    weights = {id(v) for v in elmo.weights if v.dtype == "float32"}
+    assert {id(v) for v in variables.values()} == weights
+
+
+def test_layer_must_be_built(folder):
+    with pytest.raises(ValueError, match="'mine' has no weights yet"):
+        ElmoLayer(name="mine").save_to_preset(folder)
+    assert not folder.exists()
+
+
+def test_nothing_is_written_over(folder):
+    folder.mkdir(parents=True)
+    elmo = make_elmo()
+    elmo.save_to_preset(folder)  # It is empty.
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for path in (folder, folder / "config.json"):
+        with pytest.raises(ValueError, match="must not exist yet") as info:
+            elmo.save_to_preset(path)
+        assert f"Received: '{path}'" in str(info.value)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert os.listdir(folder.parent) == ["mine"]
+
+
+def test_folders_above_are_made_and_permissions_are_the_usual(folder):
+    folder = folder / "a" / "b"
+    make_elmo().save_to_preset(folder)
+    usual = folder.parent / "usual"
+    usual.mkdir()
+    assert folder.stat().st_mode == usual.stat().st_mode
+
+
+@pytest.mark.parametrize("size", [100, 3_000, 50_000, 150_000])
+def test_a_full_disk_leaves_nothing(folder, size):
+    elmo = make_elmo({"embedding_dim": 3000})
+    with (
+        pytest.raises(OSError, match=r"no room to write .* File too large"),
+        no_file_over(size),
+    ):
+        elmo.save_to_preset(folder)
+    assert os.listdir(folder.parent) == []
+
+
+def test_weights_that_are_not_known_are_not_lost(folder):
+    class MyElmo(ElmoLayer):
+        def build(self, input_shape):
+            super().build(input_shape)
+            self.more = self.add_weight(name="more")
+
+    pattern = make_elmo()
+    elmo = MyElmo(pattern.token_encoder, pattern.encoder)
+    elmo.build((None, None, 12))
+    with pytest.raises(ValueError, match="no weights but those") as info:
+        elmo.save_to_preset(folder)
+    assert "/more" in str(info.value)
+    assert not folder.exists()
