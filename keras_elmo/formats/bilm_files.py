@@ -15,6 +15,7 @@ from keras_elmo.files.archives import member_names
 from keras_elmo.files.archives import open_archive
 from keras_elmo.files.archives import read_member
 from keras_elmo.files.fetch import fetch
+from keras_elmo.files.mistaken_files import describe_mistaken
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.files.untrusted_files import read_regular
@@ -245,6 +246,7 @@ def parse_json(text, label):
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
+        reason = describe_mistaken(text[:4096]) or error
         raise ValueError(
-            f"The options file '{label}' is not JSON: {error}"
+            f"The options file '{label}' is not JSON: {reason}"
         ) from error

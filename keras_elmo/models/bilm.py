@@ -1,10 +1,14 @@
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.model_facts import count_of
+from keras_elmo.models.model_facts import model_facts
+from keras_elmo.models.model_facts import vocabulary_fact
 from keras_elmo.text.known_word_vectorization import KnownWordVectorization
 from keras_elmo.text.vectorization_of import vectorization_of
 from keras_elmo.text.vocabulary import vocabulary_words
@@ -16,13 +20,14 @@ class Bilm(FoundModel):
     Args:
         path: Path of the folder, of the `.zip` or of the options file.
         weights: Path of the weight file, if `path` is the options file.
-        name: What to call the model in messages. Defaults to `path`.
+        name: What to find it by again. Defaults to `path`.
     """
 
+    what = "a biLM as bilm-tf, AllenNLP and NLPL have it"
+
     def __init__(self, path, weights=None, name=None):
-        super().__init__(path)
+        super().__init__(path, name)
         self._files = (path, weights)
-        self._name = name or path
 
     def load(self, cls=ElmoLayer, **kwargs):
         return cls.from_bilm(*self._files, **kwargs)
@@ -45,11 +50,45 @@ class Bilm(FoundModel):
         return bilm_fingerprint(*self._files)
 
     def open_language_model(self):
-        return open_language_model(*self._files, self._name)
+        return open_language_model(*self._files, self.name)
+
+    def facts(self):
+        with self.open_language_model() as files:
+            options = parse_language_model_options(files.options)
+            yield from model_facts(options.token_encoder, options.encoder)
+            shapes = bilm_shapes(options.token_encoder, options.encoder)
+            arrays = self._read_arrays(files, shapes).values()
+            dtypes = ", ".join(sorted({str(a.dtype) for a in arrays}))
+            number = count_of(sum(array.size for array in arrays))
+            yield "parameters", f"{number} ({dtypes})"
+            if files.vocabulary is not None:
+                words = vocabulary_words(files.vocabulary)
+                yield "vocabulary", vocabulary_fact(words)
+                _check_number(len(words), options)
+            dim = options.encoder["projection_dim"]
+            softmax = files.read_softmax(options.vocabulary_size, dim)
+            if softmax is not None:
+                yield "softmax", f"{len(softmax[1]):,} words"
+
+    def _read_arrays(self, files, shapes):
+        with open_bilm(*self._files) as files:
+            return files.weights.read(shapes)
+
+    def uses(self):
+        options, weights = self._files
+        if weights is None or self.name != self.path:
+            return super().uses()
+        return [
+            f'keras_elmo.ElmoLayer.from_bilm("{options}", "{weights}")',
+            "keras-elmo embed corpus.txt vectors.hdf5 "
+            f"--options {options} --weights {weights}",
+        ]
 
 
 class BilmCheckpoint(Bilm):
     """The folder or `.zip` of a bilm-tf training, without a weight file."""
+
+    what = "a checkpoint of bilm-tf's training"
 
     def load(self, cls=ElmoLayer, **kwargs):
         raise self._needs_weights()
@@ -60,10 +99,28 @@ class BilmCheckpoint(Bilm):
     def fingerprint(self):
         raise self._needs_weights()
 
+    def _read_arrays(self, files, shapes):
+        return files.read_weights(shapes)
+
+    def uses(self):
+        return [
+            f"keras-elmo convert {self.path} my_elmo",
+            f"keras-elmo perplexity {self.path} heldout.txt",
+        ]
+
     def _needs_weights(self):
         return ValueError(
             "An ElmoLayer is loaded (from_preset, keras-elmo embed, export) "
             f"from a weight file, and '{self.path}' holds a checkpoint of "
             "bilm-tf's training alone. Write its files first: keras-elmo "
             f"convert {self.path} my_elmo"
+        )
+
+
+def _check_number(number, options):
+    expected = options.vocabulary_size
+    if expected is not None and number != expected:
+        raise ValueError(
+            "The vocabulary must have as many words as the options say, "
+            f"n_tokens_vocab={expected:,}. Received: {number:,}"
         )

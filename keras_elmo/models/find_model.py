@@ -51,7 +51,7 @@ def find_model(model, weights=None) -> FoundModel:
         options, file = download_preset(model)
         return Bilm(options, file, name=model)
     if os.path.isdir(path):
-        return _kind_of(os.listdir(path))(path)
+        return _kind_of(os.listdir(path), path)(path)
     if os.path.isfile(path):
         return _archived(path)
     raise ValueError(
@@ -79,25 +79,32 @@ def _archived(path):
         names = member_names(archive, path)
     if {"config.json", "metadata.json", "model.weights.h5"} <= set(names):
         return KerasFile(path)
-    kind = _kind_of(list(map(posixpath.basename, names)))
+    kind = _kind_of(list(map(posixpath.basename, names)), path)
     return Bilm(path) if kind is PresetFolder else kind(path)
 
 
-def _kind_of(names):
+def _kind_of(names, path):
     """The kind of the model that files of these names make.
 
     What is the mark of one kind may lie beside another, a `config.json` above
     all: the surest comes first.
     """
-    of_many_langs = {"encoder.pkl", "token_embedder.pkl"} & set(names)
-    if len(of_many_langs) == 2:
+    found = set(names)
+    if {"encoder.pkl", "token_embedder.pkl"} <= found:
         return ManyLangs
+    has_weights = any(n.endswith(".hdf5") for n in names)
     if any(n.endswith("options.json") for n in names):
-        has_weights = any(n.endswith(".hdf5") for n in names)
         is_checkpoint = holds_checkpoint(names) and not has_weights
         return BilmCheckpoint if is_checkpoint else Bilm
-    if of_many_langs:
+    # Something is missing from here on, but for a preset; its reader says what.
+    if {"encoder.pkl", "token_embedder.pkl", "char.dic"} & found:
         return ManyLangs
-    if {"config.json", "model.weights.h5"} & set(names):
+    if {"config.json", "model.weights.h5"} & found:
         return PresetFolder
-    return Bilm  # Which says what is missing.
+    if has_weights or holds_checkpoint(names) or "training.json" in found:
+        return Bilm
+    raise ValueError(
+        f"'{path}' holds no model: expected options.json with a .hdf5 file, or "
+        "the files of ELMoForManyLangs or of ElmoLayer.save_to_preset. "
+        f"Received: {sorted(names)[:10]}"
+    )

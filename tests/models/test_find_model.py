@@ -242,7 +242,6 @@ def test_a_name_comes_before_a_path(models, tmp_path, monkeypatch):
         (["options.json", "a.index", "weights.hdf5"], Bilm),
         (["training.json", "vocab.txt"], Bilm),
         (["weights.hdf5"], Bilm),
-        ([], Bilm),
     ],
 )
 def test_what_makes_a_kind_what_it_is(names, kind, tmp_path):
@@ -263,9 +262,11 @@ def test_what_is_no_model(tmp_path):
     with pytest.raises(ValueError, match="must be a directory") as info:
         find_model(path)
     assert f"'{path}'" in str(info.value)
-    (tmp_path / "bad.zip").write_bytes(b"PK\x05\x06" + bytes(18))
-    with pytest.raises(ValueError, match=r"must hold an 'options\.json'"):
-        find_model(tmp_path / "bad.zip").load()
+    (tmp_path / "empty.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    (tmp_path / "folder").mkdir()
+    for name in ("empty.zip", "folder"):
+        with pytest.raises(ValueError, match=f"{name}' holds no model"):
+            find_model(tmp_path / name)
     for wrong in ("medum", "", "\0", None, 3):
         with pytest.raises(ValueError, match="no preset of that name"):
             find_model(wrong)
