@@ -38,7 +38,7 @@ WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_referenc
 test-backends: $(BACKENDS_VENV)/installed ## The layers on JAX and PyTorch
 	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS)
 	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS)
-LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling counted_seed text_windows perplexity
+LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling text_windows perplexity
 BACKEND_TESTS := tests/layers tests/ops tests/crf \
 	tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
 	tests/formats/test_torch_state_dicts.py tests/formats/test_many_langs.py tests/text/test_lexicon.py \

@@ -30,7 +30,6 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--size", choices=SIZES, default="original")
-    parser.add_argument("--vocabulary", help="file of one word a line")
     parser.add_argument("--json", action="store_true", help="print that")
     arguments = parser.parse_args()
     elmo = make_elmo(arguments.size)
@@ -38,9 +37,7 @@ def main():
         report("model made")
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        version = keras_elmo.export_saved_model(
-            elmo, folder, vocabulary=arguments.vocabulary
-        )
+        version = keras_elmo.export_saved_model(elmo, folder)
         seconds = time.perf_counter() - start
         files = [p for p in pathlib.Path(version).rglob("*") if p.is_file()]
         exported = sum(path.stat().st_size for path in files)

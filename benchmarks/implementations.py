@@ -28,8 +28,6 @@ class Implementation(NamedTuple):
     """Of its weights: a key of `workloads.BYTES`."""
     batch_size: int | None = 32
     """`None` if it takes a text whole."""
-    latency_settings: dict[str, Any] = {}
-    """For the calls with one sentence."""
 
 
 def find_implementations(arguments, folder):
@@ -82,7 +80,6 @@ def _own(folder):
             (*EMBEDDING, "latency", "growth"),
             options={"kind": "embedder"},
             batch_size=None,
-            latency_settings={"cache_words": 0},
         ),
         own(
             "embedder in bfloat16",

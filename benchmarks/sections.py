@@ -58,7 +58,6 @@ def latency(bench):
             seconds[i.name] += bench.time(
                 i,
                 [sentence],
-                i.latency_settings,
                 calls=min(left, LATENCY_BLOCK),
                 untimed_calls=1,
             )

@@ -1,4 +1,4 @@
-"""Exported models: many threads, known words, and what an export takes.
+"""Exported models: many threads, and what an export takes.
 
     python benchmarks/serving.py --text dev.conllu --output serving.json
 
@@ -22,9 +22,7 @@ from implementations import Worker
 from workloads import read_sentences
 from workloads import sentence_of
 
-import keras_elmo
-
-QUICK = {"requests": 40, "repeats": 3, "round": 20, "size": "small"}
+QUICK = {"requests": 40, "round": 20, "size": "small"}
 
 
 def main():
@@ -60,14 +58,12 @@ def parse_arguments():
     add("--text", required=True, help="CoNLL-U, or one sentence a line")
     add("--output", help="JSON file to write")
     add("--model", default="english_tiny", help="as keras-elmo export takes it")
-    add("--vocabulary", help="one word a line. Default: that of english_tiny")
     add("--size", default="original", help="of the model that is exported")
     add("--only", nargs="+", choices=SECTIONS, default=[*SECTIONS])
     add("--requests", type=int, default=1000)
     add("--threads", type=int, default=8)
     add("--largest", type=int, default=64, help="sentences in a request")
     add("--round", type=int, default=100, help="requests between two checks")
-    add("--repeats", type=int, default=100, help="turns with and without words")
     add("--quick", action="store_true", help="see that all of it works")
     arguments = parser.parse_args()
     if arguments.quick:
@@ -110,42 +106,6 @@ def describe_concurrency(found):
         yield f"cold start: {name}, s", f"{seconds:.2f}"
 
 
-def measure_vocabulary(arguments, sentences, folder):
-    tiny = pathlib.Path(keras_elmo.PRESETS["english_tiny"].path)
-    words = arguments.vocabulary or str(tiny / "vocab.txt")
-    folders = {
-        "without": _export(arguments.model, folder / "without"),
-        "with": _export(
-            arguments.model, folder / "with", "--vocabulary", words
-        ),
-    }
-    known = set(pathlib.Path(words).read_text(encoding="utf-8").split("\n"))
-    found = {}
-    with _worker(folder) as worker:
-        for name, asked in (
-            ("1 sentence of 20 words", [sentence_of(20, sentences)]),
-            ("32 sentences", sentences[:32]),
-        ):
-            values = worker.call(
-                "compare",
-                folders=folders,
-                sentences=asked,
-                repeats=arguments.repeats,
-            )
-            tokens = [word for sentence in asked for word in sentence]
-            share = sum(word in known for word in tokens) / len(tokens)
-            found[name] = {**values, "known": share}
-    return found
-
-
-def describe_vocabulary(found):
-    for name, values in found.items():
-        yield f"{name}: words in the vocabulary", f"{values['known']:.0%}"
-        yield f"{name}: without it, ms", f"{values['without']:.1f}"
-        yield f"{name}: with it, ms", f"{values['with']:.1f}"
-        yield f"{name}: times as fast", f"{values['ratio']:.2f}"
-
-
 def measure_export(arguments, sentences, folder):
     command = [sys.executable, HERE / "export_size.py", "--json"]
     command += ["--size", arguments.size]
@@ -160,10 +120,10 @@ def describe_export(found):
     yield "times its weights", f"{found['times_the_weights']:.4f}"
 
 
-def _export(model, folder, *options):
+def _export(model, folder):
     """Exports in a process of its own; returns the version's folder."""
     command = [sys.executable, "-m", "keras_elmo", "export", model, folder]
-    subprocess.run([*command, *options], check=True, stdout=sys.stderr)
+    subprocess.run(command, check=True, stdout=sys.stderr)
     return str(folder / "1")
 
 
@@ -179,7 +139,6 @@ def _worker(folder):
 
 SECTIONS = {
     "concurrency": (measure_concurrency, describe_concurrency),
-    "vocabulary": (measure_vocabulary, describe_vocabulary),
     "export": (measure_export, describe_export),
 }
 

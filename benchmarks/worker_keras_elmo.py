@@ -34,7 +34,6 @@ class Embedder:
             embedder.embed_sentence(["word"])  # Its graphs are traced now.
             self._embedders[key] = embedder
         self._embedder = self._embedders[key]
-        self._embedder.clear_cache()
 
 
 class Layer:

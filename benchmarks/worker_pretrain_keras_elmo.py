@@ -7,7 +7,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from turns import Turns
 
-from keras_elmo.commands import pretrain
+from keras_elmo.commands import pretrain_reports
 from keras_elmo.commands.main import main as keras_elmo
 from keras_elmo.pretraining.reports import Report
 
@@ -34,7 +34,7 @@ def main():
         arguments += ["--options", settings["options"]]
         arguments += ["--dtype", settings["dtype"], "--steps", str(10**9)]
         arguments += ["--checkpoint-every", str(10**9), "--quiet"]
-        pretrain.make_report = lambda *_: HeldUp(turns)
+        pretrain_reports.make_report = lambda *_: HeldUp(turns)
         keras_elmo(["pretrain", *arguments])
 
 

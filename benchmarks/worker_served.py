@@ -4,7 +4,6 @@ import gc
 import os
 import pathlib
 import random
-import statistics
 import tempfile
 import time
 from concurrent import futures
@@ -83,28 +82,6 @@ class Served:
         start = time.perf_counter()
         answer = _ask(self._model, *request)
         return time.perf_counter() - start, answer
-
-    def compare(self, folders, sentences, repeats):
-        """Median milliseconds of a request to each model, in turns.
-
-        Returns:
-            Dictionary from a model's name to its median, and `"ratio"`, the
-            median of the turns' ratios of the first to the second.
-        """
-        import tensorflow as tf
-
-        models = {k: tf.saved_model.load(v) for k, v in folders.items()}
-        seconds = {name: [] for name in models}
-        for turn in range(repeats + 3):
-            for name, model in models.items():
-                start = time.perf_counter()
-                _ask(model, "default", sentences)
-                if turn >= 3:
-                    seconds[name].append(time.perf_counter() - start)
-        first, second = seconds.values()
-        ratios = [a / b for a, b in zip(first, second)]
-        medians = {k: 1000 * statistics.median(v) for k, v in seconds.items()}
-        return {**medians, "ratio": statistics.median(ratios)}
 
 
 def _draw(generator, sentences, largest):

@@ -15,9 +15,6 @@ if typing.TYPE_CHECKING:
     from keras_elmo.layers import CharCNNEmbedding
     from keras_elmo.layers import ElmoLayer
     from keras_elmo.layers import Highway
-    from keras_elmo.layers import KnownWordEmbedding
-    from keras_elmo.layers import LexiconEmbedding
-    from keras_elmo.layers import MixWeights
     from keras_elmo.layers import ProjectedLSTMCell
     from keras_elmo.layers import ScalarMix
     from keras_elmo.layers import TokenEmbedding
@@ -30,12 +27,8 @@ if typing.TYPE_CHECKING:
         BidirectionalLanguageModel,
     )
     from keras_elmo.serving.export_saved_model import export_saved_model
-    from keras_elmo.text import CharacterVectorization
-    from keras_elmo.text import KnownWordVectorization
-    from keras_elmo.text import LexiconVectorization
-    from keras_elmo.text import TokenVectorization
+    from keras_elmo.text import WordVectorization
     from keras_elmo.text import batch_to_ids
-    from keras_elmo.text import find_cropped_words
     from keras_elmo.text import read_word_vectors
 
 __version__ = "0.1.0"
@@ -49,23 +42,16 @@ __all__ = [
     "CRFDecoder",
     "CRFLoss",
     "CharCNNEmbedding",
-    "CharacterVectorization",
     "ElmoEmbedder",
     "ElmoLayer",
     "Highway",
-    "KnownWordEmbedding",
-    "KnownWordVectorization",
-    "LexiconEmbedding",
-    "LexiconVectorization",
-    "MixWeights",
     "ProjectedLSTMCell",
     "ScalarMix",
     "TokenEmbedding",
-    "TokenVectorization",
+    "WordVectorization",
     "batch_to_ids",
     "dump_token_embeddings",
     "export_saved_model",
-    "find_cropped_words",
     "load_bilm_weights",
     "read_word_vectors",
     "save_bilm_weights",
@@ -84,9 +70,6 @@ _MODULES = {
         "CharCNNEmbedding",
         "ElmoLayer",
         "Highway",
-        "KnownWordEmbedding",
-        "LexiconEmbedding",
-        "MixWeights",
         "ProjectedLSTMCell",
         "ScalarMix",
         "TokenEmbedding",
@@ -98,12 +81,8 @@ _MODULES = {
     ),
     "keras_elmo.serving.export_saved_model": ("export_saved_model",),
     "keras_elmo.text": (
-        "CharacterVectorization",
-        "KnownWordVectorization",
-        "LexiconVectorization",
-        "TokenVectorization",
+        "WordVectorization",
         "batch_to_ids",
-        "find_cropped_words",
         "read_word_vectors",
     ),
     "keras_elmo.models.token_embeddings": ("dump_token_embeddings",),

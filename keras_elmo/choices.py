@@ -9,6 +9,8 @@ LAYOUTS = ("allennlp", "bilm-tf", "npz")
 """Of a file of embeddings"""
 VECTOR_DTYPES = ("float32", "float16")
 """In a file of embeddings"""
+COMPUTE_DTYPES = ("float32", "mixed_bfloat16")
+"""To compute in"""
 PROCEDURES = ("stream", "sentences")
 """To measure a perplexity by"""
 SIGNATURES = ("default", "tokens", "character_ids")

@@ -10,23 +10,23 @@ import sys
 _MODULES = {
     "BiLMEncoder": "layers.bilm_encoder",
     "BidirectionalLanguageModel": "pretraining.bidirectional_language_model",
+    "ByteSpelling": "text.byte_spelling",
     "CRF": "crf.crf",
     "CRFAccuracy": "crf.crf_accuracy",
     "CRFDecoder": "crf.crf_decoder",
     "CRFLoss": "crf.crf_loss",
     "CharCNNEmbedding": "layers.char_cnn_embedding",
-    "CharacterVectorization": "text.character_vectorization",
+    "CharacterSpelling": "text.character_spelling",
     "ElmoLayer": "layers.elmo_layer",
     "Highway": "layers.highway",
     "KnownWordEmbedding": "layers.known_word_embedding",
-    "KnownWordVectorization": "text.known_word_vectorization",
     "LexiconEmbedding": "layers.lexicon_embedding",
-    "LexiconVectorization": "text.lexicon_vectorization",
     "ProjectedLSTMCell": "layers.projected_lstm_cell",
     "ScalarMix": "layers.scalar_mix",
     "TokenEmbedding": "layers.token_embedding",
-    "TokenVectorization": "text.token_vectorization",
     "VocabularySoftmax": "pretraining.vocabulary_softmax",
+    "VocabularySpelling": "text.vocabulary_spelling",
+    "WordVectorization": "text.word_vectorization",
 }
 
 

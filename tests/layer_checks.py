@@ -152,7 +152,7 @@ def check_mixed_precision(make, x, policy, dtypes=None):
         assert np.all(np.isfinite(output))
         scale = np.abs(expected).max()
         assert np.abs(output - expected).max() <= 3e-2 * scale
-    assert all(v.dtype == "float32" for v in layer.weights)
+    assert all(v.dtype == "float32" for v in layer.trainable_weights)
 
 
 def check_keras_file_round_trip(make, x, folder):

@@ -9,9 +9,9 @@ import pytest
 from keras_elmo import PRESETS
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
+from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
-from keras_elmo.pretraining.shards import read_sentences
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from small_models import make_elmo
 from keras_elmo import batch_to_ids
 from keras_elmo import read_word_vectors
 from keras_elmo import save_bilm_weights
+from keras_elmo.commands.main import main as command
 
 TEXT = """\
 The children play in the garden .
@@ -194,3 +195,89 @@ def test_word_and_character_vectors_run(side_by_side, elmo, tmp_path, capsys):
     ]
     assert lines[5] == "我/PN 今天/NT 去/VV 天津/NR 上学/VV"
     assert path.exists()
+
+
+@pytest.fixture(scope="module")
+def ner():
+    return runpy.run_path(str(ROOT / "examples" / "ner.py"))
+
+
+@pytest.mark.usefixtures("portable_path")
+def test_ner_saves_a_tagger_that_exports_with_names_of_tags(
+    ner, tmp_path, capsys
+):
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("TensorFlow alone exports.")
+    import tensorflow as tf
+
+    text = (ner["DATA"] / "train.conll").read_text("utf-8")
+    few = tmp_path / "few.conll"
+    few.write_text("\n\n".join(text.split("\n\n")[:16]), "utf-8")
+    arguments = ["--train", few, "--dev", few, "--epochs", 15,
+                 "--output", tmp_path / "ner",
+                 "--text", "Maria flew to Oslo ."]  # fmt: skip
+    ner["main"]([*map(str, arguments)])
+    shown = capsys.readouterr().out
+    assert "Epoch 15/15" in shown and "val_crf_accuracy: " in shown
+    assert "(25 entities, " in shown
+    assert (tmp_path / "ner" / "served" / "1").is_dir()
+
+    saved, served = tmp_path / "ner" / "ner.keras", tmp_path / "served"
+    assert command(["export", str(saved), str(served)]) == 0
+    answer = tf.saved_model.load(str(served / "1")).signatures["default"](
+        strings=tf.constant(["Maria flew to Oslo ."])
+    )
+    rows = (answer[name][0].numpy() for name in ("tokens", "tags_labels"))
+    tagged = b" ".join(map(b"/".join, zip(*rows))).decode()
+    assert "/B-" in tagged and "/O" in tagged
+    assert f"\n{tagged}\n" in shown
+
+
+def test_ner_reads_columns(ner, tmp_path):
+    path = tmp_path / "columns.conll"
+    path.write_text(
+        "-DOCSTART- -X- O O\n\nAnn NNP I-NP I-PER\nLee NNP I-NP I-PER\n"
+        "Oslo NNP I-NP I-LOC\nRome NNP I-NP B-LOC\n\t\n\nNew NNP I-NP I-LOC\n",
+        "utf-8",
+    )
+    assert ner["read_conll"](path) == (
+        [["-DOCSTART-"], ["Ann", "Lee", "Oslo", "Rome"], ["New"]],
+        [["O"], ["B-PER", "I-PER", "B-LOC", "B-LOC"], ["B-LOC"]],
+    )
+    path.write_text("\n")
+    with pytest.raises(ValueError, match=r"columns\.conll' holds no sentences"):
+        ner["read_conll"](path)
+
+
+def test_ner_counts_the_entities_that_seqeval_counts(ner):
+    get_entities = pytest.importorskip(
+        "seqeval.metrics.sequence_labeling",
+        reason="seqeval, of the extra `dev`, is not installed.",
+    ).get_entities
+    generator = np.random.default_rng(0)
+    after = {"O": ["O", "B-X", "B-Y"]}
+    for kind in "XY":
+        after[f"B-{kind}"] = after[f"I-{kind}"] = [*after["O"], f"I-{kind}"]
+    rows = []
+    for length in range(1, 50):
+        row = ["O"]
+        for _ in range(length):
+            row.append(str(generator.choice(after[row[-1]])))
+        rows.append(row[1:])
+    assert ner["entities"](rows) == {
+        (number, kind, start, last + 1)
+        for number, row in enumerate(rows)
+        for kind, start, last in get_entities(row)
+    }
+
+
+def test_ner_is_scored_on_unseen_names(ner):
+    """No name of the example's held-out sentences is in its training ones."""
+    names = {}
+    for part in ("train", "dev"):
+        words, tags = ner["read_conll"](ner["DATA"] / f"{part}.conll")
+        names[part] = {
+            " ".join(words[number][start:end])
+            for number, _, start, end in ner["entities"](tags)
+        }
+    assert len(names["dev"]) > 100 and not names["dev"] & names["train"]

@@ -270,10 +270,3 @@ def test_many_layers_do_not_make_tensorflow_warn_of_retracing(caplog):
     for _ in range(8):
         make_elmo()(IDS)
     assert "retracing" not in caplog.text
-
-
-def test_export_is_noticed_by_the_name_that_keras_gives_it():
-    from keras_elmo.layers.carried_state import EXPORT_MODULE
-
-    assert keras.Model.export.__module__.startswith("keras.src.")
-    assert __import__(EXPORT_MODULE.rstrip("."), fromlist=["x"])

@@ -65,8 +65,6 @@ def test_docstrings_are_complete(name):
         assert "Reference:" in text
         assert "shape" in text
         parameters = inspect.signature(value.__init__).parameters
-    elif issubclass(value, tuple):  # Its fields have docstrings of their own.
-        return
     else:
         assert "Args:" in text and "Example:" in text
         parameters = inspect.signature(value.__init__).parameters
@@ -78,9 +76,6 @@ def test_docstrings_are_complete(name):
 def test_arguments_have_types(name):
     value = getattr(keras_elmo, name)
     function = value.__init__ if inspect.isclass(value) else value
-    if inspect.isclass(value) and issubclass(value, tuple):
-        assert set(value._fields) == set(value.__annotations__)
-        return
     parameters = set(inspect.signature(function).parameters) - {"self"}
     assert parameters | {"return"} == set(inspect.get_annotations(function))
 
@@ -98,8 +93,7 @@ def test_examples_run(name, tmp_path, monkeypatch):
         runner.run(test)
     result = runner.summarize(verbose=False)
     assert result.failed == 0
-    if value is not keras_elmo.MixWeights:
-        assert result.attempted > 0
+    assert result.attempted > 0
 
 
 @pytest.mark.parametrize("module", [keras_elmo], ids=lambda m: m.__name__)

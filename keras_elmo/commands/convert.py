@@ -1,33 +1,80 @@
-"""The command `keras-elmo convert`."""
-
 import json
 import os
 import shutil
-
-from keras_elmo.files.atomic import write_folder_atomically
-from keras_elmo.formats.bilm_arrays import write_arrays
-from keras_elmo.formats.bilm_options import make_options
-from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.layers.initializers import leave_out_random_values
-from keras_elmo.models.bilm_variables import bilm_table
-from keras_elmo.models.find_model import find_model
-from keras_elmo.models.language_models import write_softmax
-from keras_elmo.models.many_langs import ManyLangs
-from keras_elmo.models.preset_folders import PRESET_FILES
-from keras_elmo.models.token_embeddings import dump_token_embeddings
-from keras_elmo.pretraining.model_files import make_language_model
-from keras_elmo.text.corpora import open_unpacked
-from keras_elmo.text.vocabulary import vocabulary_words
 
 _OPTIONS, _WEIGHTS = "options.json", "weights.hdf5"
 _SOFTMAX, _VOCABULARY = "softmax.hdf5", "vocab.txt"
 _VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
 _BILM_FILES = _OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY, _VECTORS, _WORDS
 
+_DESCRIPTION = """\
+Writes a language model as the files that this package, bilm-tf and AllenNLP
+read: above all, turns a bilm-tf training's checkpoint into them.
+
+MODEL is a folder with options.json and a TensorFlow checkpoint, as bilm-tf's
+training leaves it; a folder of keras-elmo pretrain; a folder with options.json
+and one .hdf5; a .zip of one; or a preset's name.
+
+FOLDER gets options.json and weights.hdf5, and where MODEL has them
+softmax.hdf5 and vocab.txt, which are for predicting words: for keras-elmo
+perplexity and for fine-tuning by keras-elmo pretrain --from. It is written
+whole or not at all.
+
+MODEL may also be a folder or .zip of ELMoForManyLangs. It is written as a
+preset folder of this package, as neither bilm-tf nor AllenNLP can hold it.
+"""
+
+_EPILOG = """\
+examples:
+  keras-elmo convert bilm_tf_checkpoint my_elmo
+  keras-elmo convert my_elmo my_small_files --dtype float16
+  keras-elmo convert 178.zip my_vietnamese_elmo
+  keras-elmo convert my_elmo my_fast_elmo --token-embeddings words.txt
+"""
+
+
+def add_parser(verbs):
+    """Adds the verb's arguments to those of `keras-elmo`."""
+    parser = verbs.add_parser(
+        "convert",
+        help="write a model's files, from a bilm-tf checkpoint for one",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="the model to read")
+    add(
+        "folder", metavar="FOLDER", help="to write; must not exist, or be empty"
+    )
+    add(
+        "--dtype",
+        choices=("float32", "float16"),
+        default="float32",
+        help="in the files; float16 takes half the room, with three digits. "
+        "Default: %(default)s",
+    )
+    add(
+        "--token-embeddings",
+        metavar="VOCABULARY",
+        help="write token_embeddings.hdf5, too: the vectors of the words of "
+        "this file, one a line, as bilm-tf's dump_token_embeddings does; and "
+        "the words, as token_vocab.txt",
+    )
+    add(
+        "--overwrite",
+        action="store_true",
+        help="replace FOLDER, if it holds a model and nothing else",
+    )
+
 
 def run(arguments):
     """Runs `keras-elmo convert`."""
+    from keras_elmo.files.atomic import write_folder_atomically
+    from keras_elmo.models.find_model import find_model
+    from keras_elmo.models.many_langs import ManyLangs
+    from keras_elmo.models.preset_folders import PRESET_FILES
+
     folder = arguments.folder
     replaces = os.path.isdir(folder) and bool(os.listdir(folder))
     model = find_model(arguments.model)
@@ -51,6 +98,9 @@ def run(arguments):
 
 def _write_preset(folder, model, dtype, replaces):
     """Writes a model of ELMoForManyLangs, which bilm-tf's files cannot hold."""
+    from keras_elmo.files.atomic import write_folder_atomically
+    from keras_elmo.models.preset_folders import PRESET_FILES
+
     if dtype != "float32":
         raise ValueError(
             "--dtype must be left out: a model of ELMoForManyLangs becomes a "
@@ -77,6 +127,15 @@ def _check_replaceable(folder, overwrite, names):
 
 
 def _write_files(folder, files, dtype):
+    from keras_elmo.formats.bilm_arrays import write_arrays
+    from keras_elmo.formats.bilm_options import make_options
+    from keras_elmo.formats.bilm_options import parse_language_model_options
+    from keras_elmo.layers.initializers import leave_out_random_values
+    from keras_elmo.models.bilm_variables import bilm_table
+    from keras_elmo.models.language_models import write_softmax
+    from keras_elmo.pretraining.model_files import make_language_model
+    from keras_elmo.text.corpora import open_unpacked
+
     parsed = parse_language_model_options(files.options)
     with leave_out_random_values():
         # Of its shapes alone; those of characters know no vocabulary.
@@ -100,6 +159,10 @@ def _write_files(folder, files, dtype):
 
 
 def _write_token_embeddings(folder, vocabulary):
+    from keras_elmo.layers.elmo_layer import ElmoLayer
+    from keras_elmo.models.token_embeddings import dump_token_embeddings
+    from keras_elmo.text.vocabulary import vocabulary_words
+
     words = vocabulary_words(vocabulary)
     elmo = ElmoLayer.from_bilm(folder)
     dump_token_embeddings(elmo, words, os.path.join(folder, _VECTORS))

@@ -1,24 +1,156 @@
+import argparse
 import contextlib
 import functools
 import itertools
 import os
 
-from keras_elmo.commands.progress import CorpusProgress
-from keras_elmo.embedding import ElmoEmbedder
-from keras_elmo.embedding.corpus_job import embed_corpus
-from keras_elmo.embedding.embedding_files import guess_layout
-from keras_elmo.files.fetch import fetch
-from keras_elmo.models.find_model import find_model
-from keras_elmo.models.fingerprint import file_digest
-from keras_elmo.text.corpora import guess_format
-from keras_elmo.text.corpora import read_corpus
-from keras_elmo.text.cropped_words import CroppedWords
+from keras_elmo.choices import COMPUTE_DTYPES
+from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.choices import LAYOUTS
+from keras_elmo.choices import VECTOR_DTYPES
+from keras_elmo.commands.progress import Progress
+from keras_elmo.models.presets import PRESETS
 
-SHOWN_CROPPED_WORDS = 20
+_SHOWN_CROPPED_WORDS = 20
+
+_DESCRIPTION = """\
+Embeds a corpus: an array of ELMo vectors for each sentence, in one file.
+
+INPUT is tokenised text, one sentence a line with spaces between the tokens
+(cased: do not lowercase), or CoNLL-U; plain or .gz; "-" is standard input. An
+empty line is a sentence without tokens and keeps its number.
+
+OUTPUT holds the arrays under the keys "0", "1", ..., the sentences' numbers,
+and their text. It appears once all is done. Until then the work is in the
+folder OUTPUT.parts: after an interruption of any kind, run the same command
+again, and it goes on. Both together take twice the room.
+"""
+
+_EXAMPLES = """\
+examples:
+  keras-elmo embed corpus.txt corpus.hdf5 --model small
+  keras-elmo embed dev.conllu.gz dev.hdf5 --model model_folder --layers top
+  zcat text.gz | keras-elmo embed - out.npz --options options.json \\
+      --weights weights.hdf5 --layers 0,2 --dtype float16
+
+To read the result:
+  with h5py.File("corpus.hdf5") as file:
+      vectors = file["0"][()]   # (layers, tokens, width)
+      numbers = json.loads(file["sentence_to_index"][0])
+"""
+
+
+def add_parser(verbs):
+    """Adds the verb's arguments to those of `keras-elmo`."""
+    parser = verbs.add_parser(
+        "embed",
+        help="embed a corpus into a file",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
+    add("output", metavar="OUTPUT", help="the file to write")
+
+    add = parser.add_argument_group("model").add_argument
+    add(
+        "--model",
+        help="a folder or .zip with options.json and one .hdf5, or of "
+        "ELMoForManyLangs; a preset folder; or one of "
+        f"{', '.join(PRESETS)}, which is in the package or downloaded once",
+    )
+    add("--options", metavar="FILE", help="in place of --model, its two files")
+    add("--weights", metavar="FILE", help="goes with --options")
+    add(
+        "--token-embeddings",
+        metavar="FILE",
+        help="vectors of a vocabulary's words, as keras-elmo convert writes "
+        "them, to look up in place of running the character CNN; goes with "
+        "--vocabulary. Other words are read by their characters",
+    )
+    add(
+        "--vocabulary",
+        metavar="FILE",
+        help="the words of --token-embeddings, or of a model with word input "
+        "(by default its vocab.txt), one a line",
+    )
+    add(
+        "--layers",
+        type=_layers,
+        default="all",
+        help="all, top, average, sum, or numbers from 0, such as 0,2. top, "
+        "average, sum and a single number give arrays (tokens, width), the "
+        "others (layers, tokens, width). Default: all",
+    )
+
+    add = parser.add_argument_group("files").add_argument
+    add(
+        "--format",
+        choices=CORPUS_FORMATS,
+        help="of INPUT. Default: conllu for .conllu and .conllu.gz, else text",
+    )
+    add(
+        "--encoding-errors",
+        choices=("strict", "replace"),
+        default="strict",
+        help="what to do where INPUT is not UTF-8: stop, or read U+FFFD. "
+        "Default: strict",
+    )
+    add(
+        "--layout",
+        choices=LAYOUTS,
+        help="of OUTPUT: allennlp is HDF5 with sentence_to_index, bilm-tf is "
+        "HDF5 with an array of sentences, npz is for numpy.load. Default: npz "
+        "for .npz, allennlp for .hdf5 and .h5",
+    )
+    add(
+        "--dtype",
+        choices=VECTOR_DTYPES,
+        default="float32",
+        help="in OUTPUT; float16 takes half the room. Default: float32",
+    )
+    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
+    add(
+        "--restart",
+        action="store_true",
+        help="throw away what an unfinished run did, and start over",
+    )
+    add(
+        "--cropped",
+        metavar="FILE",
+        help="write all words that were too long for the model, a line each: "
+        "number of the sentence (from 1, as lines of text are), of the token "
+        "in it (from 0), and the word, with tabs between",
+    )
+
+    add = parser.add_argument_group("speed").add_argument
+    add(
+        "--compute-dtype",
+        choices=COMPUTE_DTYPES,
+        default="float32",
+        help="mixed_bfloat16 is faster where the processor knows it, with two "
+        "to three digits. Default: float32",
+    )
+    add(
+        "--batch-tokens",
+        type=int,
+        default=16384,
+        metavar="N",
+        help="tokens computed at a time; fewer need less memory. Default: "
+        "%(default)s",
+    )
+    add("--quiet", action="store_true", help="no progress, no summary")
 
 
 def run(arguments):
     """Runs `keras-elmo embed`."""
+    from keras_elmo.embedding.corpus_job import embed_corpus
+    from keras_elmo.embedding.embedding_files import guess_layout
+    from keras_elmo.models.fingerprint import file_digest
+    from keras_elmo.text.corpora import guess_format
+    from keras_elmo.text.cropped_words import CroppedWords
+
     layout = arguments.layout or guess_layout(arguments.output)
     words = _words(arguments)
     model = _find_model(arguments)
@@ -32,7 +164,7 @@ def run(arguments):
     }
     dtype = arguments.compute_dtype
     load = functools.partial(model.load, **words, dtype=dtype, stateful=False)
-    with CorpusProgress(arguments.quiet).shown() as progress:
+    with Progress(arguments.quiet) as progress:
         counts = embed_corpus(
             _sentences(arguments, progress, cropped),
             lambda sentences: _embed(arguments, load, sentences, progress),
@@ -40,8 +172,8 @@ def run(arguments):
             layout=layout,
             settings=settings,
             dtype=arguments.dtype,
-            on_progress=progress.embedded,
-            on_merge=progress.merged,
+            on_progress=progress.update,
+            on_merge=lambda done: progress.show(f"{done:,} sentences written"),
             restart=arguments.restart,
             overwrite=arguments.overwrite,
         )
@@ -51,6 +183,8 @@ def run(arguments):
 
 
 def _find_model(arguments):
+    from keras_elmo.models.find_model import find_model
+
     paths = arguments.model, arguments.options, arguments.weights
     given = tuple(map(bool, paths))
     if given not in ((True, False, False), (False, True, True)):
@@ -60,6 +194,8 @@ def _find_model(arguments):
 
 def _words(arguments):
     """Returns what `from_bilm` is told of words that are looked up."""
+    from keras_elmo.files.fetch import fetch
+
     words = {
         "token_embeddings": arguments.token_embeddings,
         "vocabulary": arguments.vocabulary,
@@ -74,6 +210,7 @@ def _words(arguments):
 
 def _sentences(arguments, progress, cropped):
     """Yields the corpus; lists its cropped words in passing."""
+    from keras_elmo.text.corpora import read_corpus
 
     def corpus():
         return read_corpus(
@@ -81,8 +218,8 @@ def _sentences(arguments, progress, cropped):
         )
 
     # Once through it, to know its length, and of errors before the work.
-    if os.path.isfile(arguments.input):
-        progress.total = sum(1 for _ in corpus())
+    is_file = os.path.isfile(arguments.input)
+    progress.start("sentences", sum(1 for _ in corpus()) if is_file else None)
     with contextlib.ExitStack() as stack:
         if arguments.cropped:
             listing = stack.enter_context(
@@ -97,16 +234,17 @@ def _sentences(arguments, progress, cropped):
 
 
 def _embed(arguments, load, sentences, progress):
+    from keras_elmo.embedding import ElmoEmbedder
+
     first = next(sentences, None)
     if first is None:  # Nothing is left to do: spare loading the model.
         return
-    embedder = ElmoEmbedder(
-        load(),
-        layers=arguments.layers,
-        batch_tokens=arguments.batch_tokens,
-        cache_words=arguments.cache_words,
-    )
-    progress.start_clock()
+    with progress.waiting("reading the model"):
+        embedder = ElmoEmbedder(
+            load(),
+            layers=arguments.layers,
+            batch_tokens=arguments.batch_tokens,
+        )
     yield from embedder.embed_sentences(itertools.chain([first], sentences))
 
 
@@ -118,7 +256,7 @@ def _print_summary(output, counts, seconds):
         f"'{output}' ({size:,.1f} MB)"
     )
     if new:
-        text += f", {new / seconds:,.0f} tokens/s"
+        text += f", {new / max(seconds, 1e-3):,.0f} tokens/s"
     print(text)
     if counts.kept_sentences:
         print(f"{counts.kept_sentences:,} sentences were there before.")
@@ -129,5 +267,18 @@ def _print_cropped(cropped):
         return
     print(f"Too long for the model, and cropped: {cropped.total:,} tokens.")
     print("times  first in sentence  word")
-    for word, count, first in cropped.most_frequent(SHOWN_CROPPED_WORDS):
+    for word, count, first in cropped.most_frequent(_SHOWN_CROPPED_WORDS):
         print(f"{count:5,}  {first + 1:17,}  {word!r}")
+
+
+def _layers(text):
+    if text in ("all", "top", "average", "sum"):
+        return text
+    try:
+        numbers = [int(number) for number in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            "must be all, top, average, sum, or numbers such as 0,2. "
+            f"Received: {text!r}"
+        ) from None
+    return numbers if len(numbers) > 1 else numbers[0]

@@ -1,18 +1,105 @@
-"""The command `keras-elmo export`."""
+import argparse
 
-import os
-
-import keras
-
+from keras_elmo.choices import COMPUTE_DTYPES
+from keras_elmo.choices import SIGNATURES
+from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.export_summary import print_summary
-from keras_elmo.models.find_model import find_model
-from keras_elmo.serving import export_saved_model
-from keras_elmo.serving.version_folders import version_folder
-from keras_elmo.text.corpora import listed_lines
+from keras_elmo.models.presets import PRESETS
+
+_DESCRIPTION = """\
+Writes a model as a SavedModel that takes strings, for TensorFlow Serving and
+any other program that loads one. It needs nothing of this package any more.
+
+MODEL is an ElmoLayer's: a preset's name, a folder of save_to_preset or of
+keras-elmo pretrain, a folder or .zip with options.json and one .hdf5, or of
+ELMoForManyLangs, or an options file with --weights. Or it is a .keras file: any
+Keras model that starts from character ids, such as a tagger with an ElmoLayer
+inside.
+
+FOLDER is the model's folder on the server, and its name the model's name. The
+SavedModel goes to FOLDER/1, the next one to FOLDER/2: a server that watches
+FOLDER changes over to it. It is written whole or not at all.
+"""
+
+_EPILOG = """\
+signatures, which a request chooses from:
+  default        sentences, each split on runs of spaces (U+0020) and nothing
+                 else: tokenise them before, and do not lowercase
+  tokens         words, a row a sentence, padded with "", and their numbers
+  character_ids  what keras_elmo.batch_to_ids makes; of a model of
+                 ELMoForManyLangs, the batch_to_ids of its make_vectorization()
+
+outputs:
+  of an ElmoLayer, those of TF-Hub's google/elmo/3: word_emb, lstm_outputs1,
+  lstm_outputs2, ..., elmo (the mix) and default (its mean over the words); of a
+  .keras file, the model's own.
+
+examples:
+  keras-elmo export english_tiny served/elmo
+  keras-elmo export tagger.keras served/tagger --labels tags=tags.txt
+"""
+
+
+def add_parser(verbs):
+    """Adds the verb's arguments to those of `keras-elmo`."""
+    parser = verbs.add_parser(
+        "export",
+        help="write a SavedModel that takes strings, for TensorFlow Serving",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add(
+        "model",
+        metavar="MODEL",
+        help=f"a folder, a .zip, a .keras file, or one of {', '.join(PRESETS)}",
+    )
+    add("folder", metavar="FOLDER", help="of the model's versions")
+    add(
+        "--weights",
+        metavar="FILE",
+        help="the weights (.hdf5), where MODEL is an options file",
+    )
+    add(
+        "--serving-default",
+        choices=SIGNATURES,
+        default="default",
+        help="the signature of requests that name none. Default: %(default)s",
+    )
+    add(
+        "--labels",
+        type=_name_and_file,
+        action="append",
+        default=[],
+        metavar="OUTPUT=FILE",
+        help="of a .keras file: the names of an output's labels, one a line, "
+        "from number 0 on. They come out as OUTPUT_labels. May be given again",
+    )
+    add(
+        "--dtype",
+        choices=COMPUTE_DTYPES,
+        help="to compute in; not for a .keras file, which has its own. Floats "
+        "come out in float32. Default: float32, or what the folder says",
+    )
+    add(
+        "--version",
+        type=positive_integer,
+        metavar="N",
+        help="write FOLDER/N. Default: the one after the last",
+    )
+    add(
+        "--overwrite",
+        action="store_true",
+        help="replace the version N that is there",
+    )
 
 
 def run(arguments):
     """Runs `keras-elmo export`."""
+    from keras_elmo.models.find_model import find_model
+    from keras_elmo.serving import export_saved_model
+
     _check(arguments)
     labels = _read_labels(arguments.labels)
     model = find_model(arguments.model, arguments.weights)
@@ -20,7 +107,6 @@ def run(arguments):
         model.load_for_export(arguments.dtype),
         arguments.folder,
         serving_default=arguments.serving_default,
-        vocabulary=arguments.vocabulary,
         labels=labels,
         version=arguments.version,
         overwrite=arguments.overwrite,
@@ -30,6 +116,10 @@ def run(arguments):
 
 def _check(arguments):
     """What can be told before a model is loaded."""
+    import keras
+
+    from keras_elmo.serving.version_folders import version_folder
+
     if keras.backend.backend() != "tensorflow":
         raise ValueError(
             "A SavedModel is TensorFlow's: export with Keras' backend "
@@ -40,15 +130,12 @@ def _check(arguments):
             "--overwrite replaces one version: say which by --version N."
         )
     version_folder(arguments.folder, arguments.version, arguments.overwrite)
-    if arguments.vocabulary and not os.path.isfile(arguments.vocabulary):
-        raise ValueError(
-            "--vocabulary must be a file of one word a line. "
-            f"Received: '{arguments.vocabulary}', where there is none"
-        )
 
 
 def _read_labels(pairs):
     """Returns a dictionary from the outputs' names to the labels'."""
+    from keras_elmo.text.corpora import listed_lines
+
     labels = {}
     for name, path in pairs:
         if name in labels:
@@ -63,3 +150,12 @@ def _read_labels(pairs):
                 f", line {labels[name].index(b'') + 1} of which is empty"
             )
     return labels
+
+
+def _name_and_file(text):
+    name, _, file = text.partition("=")
+    if not name or not file:
+        raise argparse.ArgumentTypeError(
+            f"must be the name of an output, =, and a file. Received: {text!r}"
+        )
+    return name, file

@@ -1,15 +1,73 @@
-"""The command `keras-elmo inspect`."""
-
 import dataclasses
 import json
 
-from keras_elmo.commands.inspect_vectors import compare
-from keras_elmo.commands.inspect_vectors import write
-from keras_elmo.inspection import inspect_path
+_DESCRIPTION = """\
+Tells what a file or folder is, what can be done with it, and what is wrong with
+it: the first thing to run when something does not load.
+
+PATH is anything: the options or weights of a biLM, a folder or .zip of both
+(AllenNLP, bilm-tf, NLPL, simple_elmo), a checkpoint of bilm-tf, a model of
+ELMoForManyLangs, a folder of save_to_preset or of keras-elmo pretrain, a .keras
+file, a SavedModel, a vocabulary, vectors of words, embeddings of a vocabulary
+or of a corpus, a model's name, or hf://user/repository.
+"""
+
+_EPILOG = """\
+To find out whether a model is the same elsewhere, write its vectors on the one
+machine and compare them on the other:
+  keras-elmo inspect my_elmo --vectors vectors.npz
+  keras-elmo inspect my_elmo --verify vectors.npz
+They are all layers' vectors of three sentences. Two are the same if no number
+differs by more than 1e-4 of the largest one of its layer: machines and versions
+of libraries differ by less, and weights that are not the same by more.
+
+exit status: 0 if all is well, 1 if there is something wrong with PATH or the
+vectors differ, 2 if the command was not written as it must be.
+
+examples:
+  keras-elmo inspect weights.hdf5
+  keras-elmo inspect options.json weights.hdf5
+  keras-elmo inspect 210.zip --json
+"""
+
+
+def add_parser(verbs):
+    """Adds the verb's arguments to those of `keras-elmo`."""
+    parser = verbs.add_parser(
+        "inspect",
+        help="tell what a file or folder is, and what is wrong with it",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("path", metavar="PATH", help="the file or folder")
+    add(
+        "weights",
+        metavar="WEIGHTS",
+        nargs="?",
+        help="the weight file, if PATH is its options file",
+    )
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--vectors",
+        metavar="FILE",
+        help="write the model's vectors of three sentences (.npz)",
+    )
+    group.add_argument(
+        "--verify",
+        metavar="FILE",
+        help="compare the model's vectors with those of such a file",
+    )
+    add("--json", action="store_true", help="print a JSON object")
 
 
 def run(arguments):
     """Runs `keras-elmo inspect`; returns 1 if there is something wrong."""
+    from keras_elmo.commands.inspect_vectors import compare
+    from keras_elmo.commands.inspect_vectors import write
+    from keras_elmo.inspection import inspect_path
+
     inspection = inspect_path(arguments.path, arguments.weights)
     result = None
     try:

@@ -1,30 +1,26 @@
 import argparse
+import functools
 import importlib
 import sys
 import warnings
 
 import keras_elmo
-from keras_elmo.commands import convert_arguments
-from keras_elmo.commands import embed_arguments
-from keras_elmo.commands import export_arguments
-from keras_elmo.commands import inspect_arguments
-from keras_elmo.commands import perplexity_arguments
-from keras_elmo.commands import pretrain_arguments
+from keras_elmo.commands import convert
+from keras_elmo.commands import embed
+from keras_elmo.commands import export
+from keras_elmo.commands import inspect
+from keras_elmo.commands import perplexity
+from keras_elmo.commands import pretrain
 from keras_elmo.commands.short_text import shorten
 
-_COMMANDS = {
-    "embed": embed_arguments,
-    "pretrain": pretrain_arguments,
-    "perplexity": perplexity_arguments,
-    "convert": convert_arguments,
-    "export": export_arguments,
-    "inspect": inspect_arguments,
-}
+# Each has `add_parser`, and `run`, which alone imports Keras.
+_VERBS = (embed, pretrain, perplexity, convert, export, inspect)
 
 
 def main(argv=None):
     """Runs the command `keras-elmo`; returns its exit status."""
     arguments = _parse(argv)
+    importlib.import_module("keras_elmo.quiet_start")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -38,10 +34,10 @@ def main(argv=None):
 
 
 def _parse(argv):
-    parser, commands = _make_parser()
+    parser, verbs = _make_parser()
     arguments, unknown = parser.parse_known_args(argv)
-    if unknown:  # With the usage of the command that was meant.
-        commands.choices[arguments.command].error(
+    if unknown:  # With the usage of the verb that was meant.
+        verbs.choices[arguments.verb].error(
             f"unrecognized arguments: {' '.join(unknown)}"
         )
     return arguments
@@ -54,23 +50,19 @@ def _make_parser():
     parser.add_argument(
         "--version", action="version", version=keras_elmo.__version__
     )
-    commands = parser.add_subparsers(
-        title="commands", dest="command", metavar="COMMAND", required=True
+    verbs = parser.add_subparsers(
+        title="commands",
+        dest="verb",
+        metavar="COMMAND",
+        required=True,
+        parser_class=functools.partial(
+            argparse.ArgumentParser,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        ),
     )
-    for name, module in _COMMANDS.items():
-        module.add_parser(commands, _runner(name))
-    return parser, commands
-
-
-def _runner(name):
-    """Returns a function that runs a command, whose module it imports."""
-
-    def run(arguments):
-        importlib.import_module("keras_elmo.quiet_start")
-        module = importlib.import_module(f"keras_elmo.commands.{name}")
-        return module.run(arguments)
-
-    return run
+    for verb in _VERBS:
+        verb.add_parser(verbs)
+    return parser, verbs
 
 
 def _show_warning(message, *_):

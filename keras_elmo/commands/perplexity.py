@@ -1,18 +1,100 @@
-"""The command `keras-elmo perplexity`."""
-
+import itertools
 import json
 
-from keras_elmo.commands.pretrain_reports import describe_perplexity
-from keras_elmo.commands.status_line import StatusLine
+from keras_elmo.choices import COMPUTE_DTYPES
+from keras_elmo.choices import PROCEDURES
+from keras_elmo.commands.arguments import add_threads
+from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.progress import Progress
 from keras_elmo.commands.threads import set_threads
-from keras_elmo.pretraining.model_files import load_language_model
-from keras_elmo.pretraining.perplexity import Evaluator
-from keras_elmo.pretraining.shards import read_sentences
-from keras_elmo.text.vocabulary import Vocabulary
+
+_DESCRIPTION = """\
+Tells how well a language model predicts a text: its perplexity, which is as if
+each word had to be guessed among so many, all as likely. The lower, the better.
+
+  perplexity = exp((mean forward loss + mean backward loss) / 2)
+
+Every loss is exact: over all words of the vocabulary, without dropout. A word
+outside it is predicted as <UNK>, and read by its characters. Perplexities of
+different vocabularies or texts cannot be compared, nor with a training's
+sampled_loss.
+
+TEXT is tokenised as the model's training text was: one sentence a line, spaces
+between the tokens, cased, UTF-8, plain or .gz. MODEL must have its softmax and
+its vocabulary: softmax.hdf5, or the checkpoint of a bilm-tf training, and
+vocab.txt.
+"""
+
+_EPILOG = """\
+procedures:
+  stream     bilm-tf's: the text is one stream, and the state is carried from
+             each sentence to the next. The default, for published numbers.
+  sentences  each sentence on its own, as ElmoLayer reads it. A higher number,
+             as there is nothing to tell a sentence's first words from.
+
+examples:
+  keras-elmo perplexity my_elmo heldout.txt
+  keras-elmo perplexity bilm_tf_checkpoint 'heldout/*.txt.gz' --json
+"""
+
+
+def add_parser(verbs):
+    """Adds the verb's arguments to those of `keras-elmo`."""
+    parser = verbs.add_parser(
+        "perplexity",
+        help="measure how well a language model predicts a text",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add(
+        "model",
+        metavar="MODEL",
+        help="a folder of keras-elmo pretrain, of keras-elmo convert or of a "
+        "bilm-tf training; a .zip of one; or a preset's name",
+    )
+    add("text", nargs="+", metavar="TEXT", help="files, or quoted patterns")
+    add(
+        "--json",
+        action="store_true",
+        help="print a JSON object: perplexity, forward, backward, tokens, "
+        "procedure, model",
+    )
+    add(
+        "--procedure",
+        choices=PROCEDURES,
+        default="stream",
+        help="see below. Default: %(default)s",
+    )
+    add(
+        "--rows",
+        type=positive_integer,
+        default=1,
+        metavar="N",
+        help="streams that the text is shared out to: more are faster, and no "
+        "longer just bilm-tf's procedure. Default: %(default)s",
+    )
+    add(
+        "--vocabulary",
+        metavar="FILE",
+        help="that of the model's training, if it is not in MODEL",
+    )
+    add(
+        "--dtype",
+        choices=COMPUTE_DTYPES,
+        default="float32",
+        help="to compute in. Default: %(default)s",
+    )
+    add_threads(add)
+    add("--quiet", action="store_true", help="no progress")
 
 
 def run(arguments):
     """Runs `keras-elmo perplexity`."""
+    from keras_elmo.pretraining.corpus_shards import read_sentences
+    from keras_elmo.text.vocabulary import Vocabulary
+
     set_threads(arguments.threads)
     vocabulary = arguments.vocabulary
     found = measure(
@@ -55,17 +137,27 @@ def measure(
         dtype: As for `load_language_model`.
         quiet: Boolean, whether to show nothing.
     """
-    line = StatusLine(quiet)
-    with line.waiting("reading the model"):
-        loaded = load_language_model(model, vocabulary, dtype)
-    evaluator = Evaluator(loaded.model, loaded.vocabulary, procedure, rows)
-    total = sum(len(sentence) + 1 for sentence in sentences)
-    with line.waiting("compiling"):
-        found = evaluator.evaluate(
-            sentences,
-            lambda done: line.show(
-                lambda: f"measuring the perplexity: {done:,}/{total:,} tokens"
-            ),
-        )
-        line.close()
-    return found
+    from keras_elmo.pretraining.model_files import load_language_model
+    from keras_elmo.pretraining.perplexity import Evaluator
+
+    with Progress(quiet) as progress:
+        with progress.waiting("reading the model"):
+            loaded = load_language_model(model, vocabulary, dtype)
+        evaluator = Evaluator(loaded.model, loaded.vocabulary, procedure, rows)
+        total = sum(len(sentence) + 1 for sentence in sentences)
+        progress.start("tokens", total, "measuring the perplexity: ")
+        is_first = itertools.chain([True], itertools.repeat(False))
+        with progress.waiting("compiling"):  # Until the first window is done.
+            return evaluator.evaluate(
+                sentences,
+                lambda done: progress.update(done, done, next(is_first)),
+            )
+
+
+def describe_perplexity(perplexity):
+    """Returns a `Perplexity` as text."""
+    return (
+        f"perplexity {perplexity.perplexity:,.2f} "
+        f"(forward {perplexity.forward:,.1f}, "
+        f"backward {perplexity.backward:,.1f})"
+    )

@@ -1,91 +1,174 @@
-"""The command `keras-elmo pretrain`."""
-
 import os
 import sys
 
-import keras
-import tensorflow as tf
-
-from keras_elmo.commands.pretrain_reports import Tally
-from keras_elmo.commands.pretrain_reports import TrainingProgress
+from keras_elmo.commands.arguments import add_threads
+from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.pretrain_settings import add_settings
 from keras_elmo.commands.pretrain_settings import make_settings
-from keras_elmo.commands.pretrain_summary import print_summary
-from keras_elmo.commands.tensorboard_report import TensorBoardReport
-from keras_elmo.commands.tensorboard_report import find_tensorboard_folder
-from keras_elmo.commands.threads import set_threads
-from keras_elmo.models.find_model import find_model
-from keras_elmo.pretraining.pretrain import Plan
-from keras_elmo.pretraining.pretrain import pretrain
-from keras_elmo.pretraining.reports import Reports
-from keras_elmo.pretraining.workers import is_chief
+from keras_elmo.pretraining.settings import RECIPES
+
+_STRATEGIES = ("one", "mirrored", "multi-worker")
+
+_DESCRIPTION = """\
+Trains a biLM, the language model that ELMo's vectors come from, on raw text.
+
+The text, for --train and for --heldout, is tokenised: one sentence a line,
+spaces between the tokens, UTF-8, plain or .gz. Keep the case, and tokenise as
+the text is that the model is to be used on. A vocabulary is the list of the
+words that can be predicted: a word a line, <S>, </S> and <UNK> first, then by
+falling count, as the sampled softmax goes by the rank. Without --vocabulary it
+is made of the corpus. The input are characters, so that no word is unknown.
+
+OUTPUT gets the best model so far, by the perplexity of the held-out text, as
+options.json, weights.hdf5, softmax.hdf5 and vocab.txt; without --heldout, the
+last. After an interruption of any kind, Ctrl-C included, the same command goes
+on from the last checkpoint, with the numbers that it would have had. With more
+--epochs or --steps, a training that was over goes on, too.
+"""
+
+_EPILOG = """\
+what the numbers mean:
+  sampled_loss is how well the right word is told from --negatives random ones.
+  It tells that training goes on, and is no perplexity: with other --negatives
+  it is another number. The held-out perplexity is exact, over all words and
+  without dropout; the lower, the better. To compare models, they must have the
+  same vocabulary and the same held-out text. During training the text is read
+  in --heldout-rows streams; at the end, in one, as bilm-tf does.
+
+examples:
+  keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
+      --output my_elmo --recipe laptop
+  keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
+      --output my_elmo --recipe laptop --epochs 20    (trains on)
+
+fine-tuning, that is, training a model on with a text of another kind:
+  keras-elmo pretrain --from my_elmo --train law.txt --output law_elmo \\
+      --heldout law_heldout.txt --epochs 2 --learning-rate 0.05
+  Published models come without their softmax: add --vocabulary and
+  --new-softmax.
+
+To use it:
+  elmo = keras_elmo.ElmoLayer.from_bilm("my_elmo")
+  keras-elmo embed corpus.txt corpus.hdf5 --model my_elmo
+"""
+
+# Pairs of arguments that do not go together, and of which one needs another.
+_EITHER = (
+    ("epochs", "steps"),
+    ("options", "from"),
+    ("vocabulary", "min_count"),
+    ("vocabulary", "max_vocabulary"),
+)
+_NEEDS = (
+    ("new_softmax", "from"),
+    ("evaluate_every", "heldout"),
+    ("patience", "heldout"),
+)
+
+
+def add_parser(verbs):
+    """Adds the verb's arguments to those of `keras-elmo`."""
+    parser = verbs.add_parser(
+        "pretrain",
+        help="train a language model on text, or train one on",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.set_defaults(run=run)
+    _add_files(parser.add_argument_group("files").add_argument)
+    _add_model(parser.add_argument_group("model").add_argument)
+    _add_vocabulary(parser.add_argument_group("vocabulary").add_argument)
+    add_settings(parser.add_argument_group("training"))
+    _add_plan(parser.add_argument_group("when to do what").add_argument)
+    _add_machine(parser.add_argument_group("machine and display").add_argument)
 
 
 def run(arguments):
     """Runs `keras-elmo pretrain`; returns its exit status."""
-    _check_arguments(arguments)
-    tensorboard = find_tensorboard_folder(
+    from keras_elmo.commands import pretrain_reports
+    from keras_elmo.commands.progress import Progress
+    from keras_elmo.commands.threads import set_threads
+    from keras_elmo.models.find_model import find_model
+    from keras_elmo.pretraining.pretrain import Plan
+    from keras_elmo.pretraining.pretrain import pretrain
+    from keras_elmo.pretraining.reports import Reports
+    from keras_elmo.pretraining.workers import is_chief
+
+    _check(arguments)
+    tensorboard = pretrain_reports.find_tensorboard_folder(
         arguments.tensorboard, arguments.output
     )
     # In this order: no strategy can be made once TensorFlow computes.
     set_threads(arguments.threads)
-    strategy = make_strategy(arguments.strategy)
-    if arguments.initial is not None:
-        arguments.initial = find_model(arguments.initial)
-    settings = make_settings(arguments)
+    strategy = _make_strategy(arguments.strategy)
+    initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
+    settings = make_settings(arguments, initial)
     shows = is_chief(strategy) and not arguments.quiet
-    tally = Tally()
-    is_over = pretrain(
-        arguments.train,
-        arguments.output,
-        settings,
-        heldout=arguments.heldout,
-        vocabulary=arguments.vocabulary,
-        min_count=arguments.min_count or 3,
-        max_vocabulary=arguments.max_vocabulary,
-        initial=arguments.initial,
-        new_softmax=arguments.new_softmax,
-        plan=Plan(
-            arguments.evaluate_every,
-            arguments.checkpoint_every,
-            arguments.log_every,
-            arguments.patience,
-            arguments.heldout_rows,
-        ),
-        strategy=strategy,
-        restart=arguments.restart,
-        report=Reports(
-            [tally, make_report(settings, tensorboard, shows, strategy)]
-        ),
-    )
+    tally = pretrain_reports.Tally()
+    with Progress(quiet=not shows) as progress:
+        report = pretrain_reports.make_report(
+            settings, progress, tensorboard if is_chief(strategy) else None
+        )
+        is_over = pretrain(
+            arguments.train,
+            arguments.output,
+            settings,
+            heldout=arguments.heldout,
+            vocabulary=arguments.vocabulary,
+            min_count=arguments.min_count or 3,
+            max_vocabulary=arguments.max_vocabulary,
+            initial=initial,
+            new_softmax=arguments.new_softmax,
+            plan=Plan(
+                arguments.evaluate_every,
+                arguments.checkpoint_every,
+                arguments.log_every,
+                arguments.patience,
+                arguments.heldout_rows,
+            ),
+            strategy=strategy,
+            restart=arguments.restart,
+            report=Reports([tally, report]),
+        )
     if not is_over:
         if is_chief(strategy):
-            _say_interrupted(tally.step, arguments.restart)
+            _print_interrupted(tally.step, arguments.restart)
         return 130
     if shows:
-        print_summary(arguments, settings, tally)
+        pretrain_reports.print_summary(arguments, settings, tally)
     return 0
 
 
-def make_report(settings, tensorboard, shows, strategy):
-    """Makes the `Report` of a training.
+def _check(arguments):
+    import keras
 
-    Args:
-        settings: The `Settings`.
-        tensorboard: Folder to write TensorBoard's files in, or `None`.
-        shows: Boolean, whether to show how far it is.
-        strategy: The `tf.distribute.Strategy`.
-    """
-    loss_name = "loss" if settings.full_softmax else "sampled_loss"
-    reports = []
-    if shows:
-        reports.append(TrainingProgress(loss_name))
-    if tensorboard is not None and is_chief(strategy):
-        reports.append(TensorBoardReport(tensorboard, loss_name))
-    return Reports(reports)
+    if keras.backend.backend() != "tensorflow":
+        raise ValueError(
+            "keras-elmo pretrain needs Keras' backend tensorflow: set "
+            f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
+        )
+    given = {k for k, v in vars(arguments).items() if v not in (None, False)}
+    for one, other in _EITHER:
+        if {one, other} <= given:
+            raise ValueError(
+                f"{_flag(one)} and {_flag(other)} do not go together: "
+                "either says what the other does. Received: both"
+            )
+    for one, needed in _NEEDS:
+        if one in given and needed not in given:
+            raise ValueError(
+                f"{_flag(one)} needs {_flag(needed)}. Received: none"
+            )
 
 
-def make_strategy(name):
-    """Makes the `tf.distribute.Strategy` of a name of `STRATEGIES`."""
+def _flag(name):
+    return f"--{name.replace('_', '-')}"
+
+
+def _make_strategy(name):
+    """Makes the `tf.distribute.Strategy` of one of `_STRATEGIES`."""
+    import tensorflow as tf
+
     if name == "one":
         return tf.distribute.get_strategy()
     if name == "mirrored":
@@ -101,48 +184,138 @@ def make_strategy(name):
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
-def _check_arguments(arguments):
-    if keras.backend.backend() != "tensorflow":
-        raise ValueError(
-            "keras-elmo pretrain needs Keras' backend tensorflow: set "
-            f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
-        )
-
-    def is_given(name):
-        return getattr(arguments, name) not in (None, False)
-
-    for one, other in (
-        ("options", "initial"),
-        ("vocabulary", "min_count"),
-        ("vocabulary", "max_vocabulary"),
-    ):
-        if is_given(one) and is_given(other):
-            raise ValueError(
-                f"{_flag(one)} and {_flag(other)} do not go together: "
-                "either says what the other does. Received: both"
-            )
-    for one, needed in (
-        ("new_softmax", "initial"),
-        ("evaluate_every", "heldout"),
-        ("patience", "heldout"),
-    ):
-        if is_given(one) and not is_given(needed):
-            raise ValueError(
-                f"{_flag(one)} needs {_flag(needed)}. Received: none"
-            )
-
-
-def _flag(name):
-    return "--from" if name == "initial" else f"--{name.replace('_', '-')}"
-
-
-def _say_interrupted(step, restarted):
-    how = (
-        "the same command, without --restart,"
-        if restarted
-        else ("the same command")
-    )
+def _print_interrupted(step, restarted):
+    how = "the same command"
+    if restarted:
+        how += ", without --restart,"
     print(
         f"keras-elmo: interrupted after step {step:,}; {how} goes on.",
         file=sys.stderr,
     )
+
+
+def _add_files(add):
+    add(
+        "--train",
+        nargs="+",
+        required=True,
+        metavar="GLOB",
+        help="the corpus: files, or patterns in quotes, such as 'corpus/*.gz'",
+    )
+    add(
+        "--heldout",
+        nargs="+",
+        metavar="GLOB",
+        help="text that is not trained on, to tell the best model by",
+    )
+    add("--output", required=True, metavar="FOLDER", help="to train in")
+    add(
+        "--restart",
+        action="store_true",
+        help="throw away the training in FOLDER, and begin anew; also, "
+        "overwrite a model there",
+    )
+
+
+def _add_model(add):
+    add(
+        "--recipe",
+        choices=RECIPES,
+        default="paper",
+        help="the model and the settings to begin with: paper, 94 M "
+        "parameters without the softmax, needs days on large GPUs; laptop, "
+        "a small model that learns quickly. Default: %(default)s",
+    )
+    add(
+        "--options",
+        metavar="FILE",
+        help="bilm-tf's options file, in place of the recipe's model. Its "
+        "batch_size, unroll_steps, all_clip_norm_val and n_epochs count, too",
+    )
+    add(
+        "--from",
+        metavar="MODEL",
+        help="a trained model to begin with: a folder of this command, a "
+        "folder of a bilm-tf training, a .zip of one, or a preset's name",
+    )
+    add(
+        "--new-softmax",
+        action="store_true",
+        help="give that model a new softmax: where it has none, or for "
+        "another vocabulary",
+    )
+
+
+def _add_vocabulary(add):
+    add("--vocabulary", metavar="FILE", help="a word a line, as above")
+    add(
+        "--min-count",
+        type=positive_integer,
+        metavar="N",
+        help="the least count of a word, in a vocabulary made of the corpus. "
+        "Default: 3",
+    )
+    add(
+        "--max-vocabulary",
+        type=positive_integer,
+        metavar="N",
+        help="the most words in it. Default: all",
+    )
+
+
+def _add_plan(add):
+    add(
+        "--evaluate-every",
+        type=positive_integer,
+        metavar="STEPS",
+        help="steps between two perplexities. Default: those of an epoch; in "
+        "the first one also after 10, 100, 1,000 and 10,000 steps, which "
+        "--patience does not count",
+    )
+    add(
+        "--checkpoint-every",
+        type=positive_integer,
+        metavar="STEPS",
+        help="Default: 1000, and also after 10 and 100 steps",
+    )
+    add(
+        "--log-every",
+        type=positive_integer,
+        default=100,
+        metavar="STEPS",
+        help="a line of FOLDER/log.jsonl. Default: %(default)s",
+    )
+    add(
+        "--patience",
+        type=positive_integer,
+        metavar="N",
+        help="stop after so many perplexities without a better one",
+    )
+    add(
+        "--heldout-rows",
+        type=positive_integer,
+        default=32,
+        metavar="N",
+        help="streams of the held-out text; more are faster. "
+        "Default: %(default)s",
+    )
+
+
+def _add_machine(add):
+    add(
+        "--strategy",
+        choices=_STRATEGIES,
+        default="one",
+        help="one device; mirrored: all GPUs of this machine; multi-worker: "
+        "several machines, as the environment's TF_CONFIG says. "
+        "Default: %(default)s",
+    )
+    add_threads(add)
+    add(
+        "--tensorboard",
+        metavar="FOLDER",
+        help="where to write TensorBoard's curves; auto is OUTPUT/tensorboard; "
+        "none is nowhere. Default: auto, if tensorboard is installed (pip "
+        "install tensorboard)",
+    )
+    add("--quiet", action="store_true", help="no progress, no summary")

@@ -1,15 +1,40 @@
-"""What `keras-elmo pretrain` shows while it runs."""
+"""What `keras-elmo pretrain` shows, on standard error and in TensorBoard."""
 
 import collections
-import contextlib
-import sys
-import time
+import importlib.util
+import os
 
-import keras
+import tensorflow as tf
 
-from keras_elmo.commands.progress import clock_time
-from keras_elmo.commands.status_line import StatusLine
+from keras_elmo.commands.perplexity import describe_perplexity
+from keras_elmo.commands.perplexity import measure
+from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.reports import Report
+from keras_elmo.pretraining.reports import Reports
+from keras_elmo.pretraining.training_folder import LOG_FILE
+from keras_elmo.pretraining.training_log import TrainingLog
+
+_FILES = {
+    "options.json, weights.hdf5": "the biLM, for ElmoLayer, AllenNLP, bilm-tf",
+    "softmax.hdf5, vocab.txt": "to predict words, and for --from",
+    "training.json, training_state.hdf5": "to train on",
+    "log.jsonl": "losses and perplexities",
+}
+
+
+def make_report(settings, progress, tensorboard=None):
+    """Makes the `Report` of a training.
+
+    Args:
+        settings: The `Settings`.
+        progress: The `Progress` to show it with.
+        tensorboard: Folder to write TensorBoard's files in, or `None`.
+    """
+    loss_name = "loss" if settings.full_softmax else "sampled_loss"
+    reports = [TrainingProgress(progress, loss_name)]
+    if tensorboard is not None:
+        reports.append(TensorBoardReport(tensorboard, loss_name))
+    return Reports(reports)
 
 
 class Tally(Report):
@@ -36,120 +61,170 @@ class Tally(Report):
 
 
 class TrainingProgress(Report):
-    """Shows on standard error how far a training is.
+    """Shows how far a training is.
 
-    Keras' bar on a terminal; elsewhere a line from time to time. Loss and speed
-    are those since the last entry of the log was due.
+    The loss is the mean of as many steps as an entry of the log is of. The
+    speed is that of the steps alone, without evaluations and checkpoints.
 
     Args:
+        progress: The `Progress` to show it with.
         loss_name: String, what to call the loss.
-        interval: Float, seconds from line to line.
     """
 
-    def __init__(self, loss_name, interval=10.0):
+    def __init__(self, progress, loss_name):
+        self._progress = progress
         self._loss_name = loss_name
-        self._line = StatusLine(interval=interval)
-        self._bar = None
-        self._seconds = 0.0  # Of steps: without evaluations and checkpoints.
 
     def working(self, what):
-        return self._line.waiting(what)
+        return self._progress.waiting(what)
 
     def counted(self, sentences, tokens):
-        self._line.show(
-            lambda: (
-                f"counting the corpus: {sentences:,} sentences, "
-                f"{tokens:,} tokens"
-            )
+        self._progress.show(
+            f"counting the corpus: {sentences:,} sentences, {tokens:,} tokens"
         )
 
     def begun(self, step, schedule, tokens_per_step):
         begins = f"after step {step:,}" if step else "from the start"
-        self._line.say(
+        self._progress.say(
             f"training {begins}: {schedule.total:,} steps of "
             f"{tokens_per_step:,} tokens"
         )
-        self._total = schedule.total
+        self._progress.start("steps", schedule.total)
         self._tokens_per_step = tokens_per_step
         self._losses = collections.deque(maxlen=schedule.log_every)
-        self._ends = collections.deque(maxlen=schedule.log_every + 1)
-        if sys.stderr.isatty():
-            names = [self._loss_name, "tokens/s"]
-            self._bar = _Bar(schedule.total, stateful_metrics=names)
-        self._start = self._last = time.monotonic()
 
     def stepped(self, step, loss):
-        self._seconds += self._since_last()
-        self._ends.append(self._seconds)
+        is_first = not self._losses  # It takes longer than the others.
         self._losses.append(loss)
-        if self._bar is None:
-            self._line.show(lambda: self._describe(step))
-            return
-        values = [(self._loss_name, self._loss), ("tokens/s", self._rate)]
-        self._bar.seconds_per_step = self._seconds_per_step
-        # It writes on standard output, where nothing but results belongs.
-        with contextlib.redirect_stdout(sys.stderr):
-            self._bar.update(step, values)
+        mean = sum(self._losses) / len(self._losses)
+        self._progress.update(
+            step,
+            step * self._tokens_per_step,
+            resumed=is_first,
+            note=f"{self._loss_name} {mean:.4f}",
+        )
 
     def evaluated(self, step, perplexity, is_best):
-        self._since_last()
         best = ", the best so far" if is_best else ""
-        self._line.say(
+        self._progress.say(
             f"step {step:,}: held-out {describe_perplexity(perplexity)}{best}"
+        )
+        self._progress.skip_time()
+
+    def saved(self, step, path):
+        self._progress.skip_time()
+
+
+class TensorBoardReport(Report):
+    """Writes the losses and perplexities of a training as TensorBoard's curves.
+
+    Args:
+        folder: Path of the folder to write in.
+        loss_name: String, what to call the training loss.
+    """
+
+    def __init__(self, folder, loss_name):
+        self._loss_name = loss_name
+        self._writer = tf.summary.create_file_writer(folder)
+
+    def logged(self, step, values):
+        if "training_loss" in values:
+            self._write(step, {self._loss_name: values["training_loss"]})
+
+    def evaluated(self, step, perplexity, is_best):
+        self._write(
+            step,
+            {
+                "heldout_perplexity": perplexity.perplexity,
+                "heldout_perplexity/forward": perplexity.forward,
+                "heldout_perplexity/backward": perplexity.backward,
+            },
         )
 
     def saved(self, step, path):
-        self._since_last()
+        self._writer.flush()
 
     def ended(self, step, is_over):
-        if self._bar is not None and step < self._total:
-            print(file=sys.stderr)  # The bar ends its line at the last step.
+        self._writer.close()
 
-    def _since_last(self):
-        last, self._last = self._last, time.monotonic()
-        return self._last - last
-
-    @property
-    def _loss(self):
-        return sum(self._losses) / len(self._losses)
-
-    @property
-    def _seconds_per_step(self):
-        """0 after the first step, which takes longer than the others."""
-        steps = len(self._ends) - 1
-        return (self._ends[-1] - self._ends[0]) / steps if steps else 0.0
-
-    @property
-    def _rate(self):
-        seconds = self._seconds_per_step
-        return self._tokens_per_step / seconds if seconds else 0.0
-
-    def _describe(self, step):
-        text = f"step {step:,}/{self._total:,}, {self._loss_name} "
-        text += f"{self._loss:.4f}"
-        if self._rate:
-            left = (self._total - step) * self._seconds_per_step
-            text += (
-                f", {self._rate:,.0f} tokens/s, "
-                f"{clock_time(time.monotonic() - self._start)}, "
-                f"{clock_time(left)} left"
-            )
-        return text
+    def _write(self, step, values):
+        with self._writer.as_default(step=step):
+            for name, value in values.items():
+                tf.summary.scalar(name, value)
 
 
-class _Bar(keras.utils.Progbar):
-    """Keras' bar, with times of the steps that were made here alone."""
+def find_tensorboard_folder(asked, output):
+    """Returns where to write curves, or `None` for nowhere.
 
-    seconds_per_step = 0.0
+    Args:
+        asked: The folder, `"auto"`, `"none"`, or `None`, which is `"auto"` if
+            TensorBoard is installed.
+        output: The training's folder.
 
-    def _estimate_step_duration(self, current, now):
-        return self.seconds_per_step
+    Raises:
+        ImportError: If it is asked for, and not installed.
+    """
+    if asked == "none":
+        return None
+    # TensorFlow's own functions for it call those of TensorBoard.
+    if importlib.util.find_spec("tensorboard") is None:
+        if asked is None:
+            return None
+        raise ImportError(
+            "--tensorboard needs the package tensorboard: "
+            "pip install tensorboard"
+        )
+    if asked in (None, "auto"):
+        return os.path.join(output, "tensorboard")
+    return asked
 
 
-def describe_perplexity(perplexity):
-    """Returns a `Perplexity` as text."""
-    return (
-        f"perplexity {perplexity.perplexity:,.2f} "
-        f"(forward {perplexity.forward:,.1f}, "
-        f"backward {perplexity.backward:,.1f})"
+def print_summary(arguments, settings, tally):
+    """Prints what is in a training's folder, and how good it is.
+
+    Args:
+        arguments: The command's.
+        settings: The `Settings`.
+        tally: The `Tally` of the training.
+    """
+    folder = arguments.output
+    if tally.step == tally.first_step:
+        _print_nothing_done(tally)
+    step = tally.step
+    if arguments.heldout:
+        step = _best_step(folder) or step
+    print(
+        f"'{folder}' holds the model after step {step:,} of {tally.step:,} "
+        f"({tally.tokens:,} tokens in each direction):"
     )
+    for names, what in _FILES.items():
+        print(f"  {names:34}  {what}")
+    if arguments.heldout:
+        found = measure(folder, read_sentences(arguments.heldout))
+        print(
+            f"Held-out {describe_perplexity(found)}, by bilm-tf's procedure, "
+            f"of {found.tokens:,} tokens"
+        )
+    if "char_cnn" in settings.options:
+        print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')
+
+
+def _best_step(folder):
+    """Returns when the held-out perplexity was best; `None` if never known."""
+    entries = TrainingLog(os.path.join(folder, LOG_FILE)).read()
+    key = "heldout_perplexity"
+    entries = [entry for entry in entries if key in entry]
+    return min(entries, key=lambda e: e[key])["step"] if entries else None
+
+
+def _print_nothing_done(tally):
+    if tally.step >= tally.total:
+        print(
+            "The training was over before: with more --epochs or --steps, it "
+            "goes on."
+        )
+    else:
+        print(
+            "The training was over before, as its perplexity did not become "
+            "better: with a larger --patience, it goes on."
+        )

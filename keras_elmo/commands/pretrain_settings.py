@@ -1,78 +1,127 @@
-"""From what was typed to a training's settings."""
+"""The settings of `keras-elmo pretrain`: its flags for them, and back."""
 
+import argparse
 import dataclasses
-import math
+import typing
 
-from keras_elmo.formats.bilm_files import read_options
-from keras_elmo.pretraining.model_files import read_model_options
+from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.pretraining.settings import RECIPES
+from keras_elmo.pretraining.settings import Settings
+from keras_elmo.pretraining.settings import may_be_none
 
-# Settings by other names in bilm-tf's options file. They are no part of the
-# model, so that they may change when a training goes on.
-_OPTIONS_SETTINGS = {
-    "batch_size": "batch_size",
-    "unroll_steps": "unroll_steps",
-    "all_clip_norm_val": "clip_norm",
-    "n_epochs": "epochs",
+# Those of the model's options that are about training: key, type, help.
+_OPTIONS = {
+    "negatives": (
+        "n_negative_samples_batch",
+        positive_integer,
+        "words that the sampled softmax compares with",
+    ),
+    "dropout": ("dropout", float, ""),
 }
-_OPTIONS_FACTS = ("n_train_tokens",)
-
-_TYPED = (
-    "batch_size",
-    "unroll_steps",
-    "epochs",
-    "steps",
-    "optimizer",
-    "learning_rate",
-    "schedule",
-    "warmup_steps",
-    "clip_norm",
-    "accumulation_steps",
-    "reset_rate",
-    "full_softmax",
-    "dtype",
-    "seed",
-)
+_METAVARS = {float: "NUMBER"}
+# What an options file says that is no setting and no part of the model.
+_FACTS = ("n_train_tokens",)
 
 
-def make_settings(arguments):
+def add_settings(group):
+    """Adds a flag for each field of `Settings`.
+
+    A flag that is not typed leaves nothing among the arguments, as `None` can
+    be typed.
+    """
+    for name, (key, kind, about) in _OPTIONS.items():
+        values = {k: recipe.options[key] for k, recipe in RECIPES.items()}
+        group.add_argument(
+            f"--{name}",
+            type=kind,
+            metavar=_METAVARS.get(kind, "N"),
+            help=_help(about, values),
+        )
+    for field in dataclasses.fields(Settings):
+        if field.metadata:
+            group.add_argument(
+                f"--{field.name.replace('_', '-')}",
+                default=argparse.SUPPRESS,
+                **_describe(field),
+            )
+
+
+def make_settings(arguments, initial=None):
     """Returns the `Settings` that the arguments of `pretrain` say.
 
     The recipe's hold where nothing else is said; then those of an options
     file; what was typed comes first.
+
+    Args:
+        arguments: The verb's.
+        initial: The model to begin with, or `None`.
     """
-    settings = RECIPES[arguments.recipe]
-    options, changes = settings.options, {}
+    # Only here, as these load all of Keras.
+    from keras_elmo.formats.bilm_files import read_options
+    from keras_elmo.pretraining.model_files import read_model_options
+
+    recipe = RECIPES[arguments.recipe]
+    given = vars(arguments)
+    options, changes = recipe.options, {}
     if arguments.options is not None:
         options = read_options(arguments.options)
-        changes = _training_settings(options)
-    elif arguments.initial is not None:
-        options, _ = read_model_options(arguments.initial)
-    typed = {name: getattr(arguments, name) for name in _TYPED}
-    changes |= {k: v for k, v in typed.items() if v is not None}
-    if changes.get("clip_norm") == math.inf:
-        changes["clip_norm"] = None
-    changes["options"] = _model_options(options, arguments)
-    return dataclasses.replace(settings, **changes)
+    elif initial is not None:
+        options, _ = read_model_options(initial)
+    if not isinstance(options, dict):  # The settings' own check says it.
+        return dataclasses.replace(recipe, options=options)
+    keys = Settings.options_keys()
+    if arguments.options is not None:
+        changes = {keys[k]: v for k, v in options.items() if k in keys}
+    # They are no part of the model, so that they may change later.
+    left_out = {*keys, *_FACTS}
+    options = {k: v for k, v in options.items() if k not in left_out}
+    for name, (key, *_) in _OPTIONS.items():
+        if given[name] is not None:
+            options[key] = given[name]
+    names = (field.name for field in dataclasses.fields(Settings))
+    changes |= {name: given[name] for name in names if name in given}
+    return dataclasses.replace(recipe, **{**changes, "options": options})
 
 
-def _training_settings(options):
-    if not isinstance(options, dict):  # The settings' own check tells.
-        return {}
+def _describe(field):
+    """Returns what `add_argument` is told of a field."""
+    about = field.metadata["help"]
+    if field.type is bool:
+        return {"action": "store_true", "help": about}
+    values = {k: getattr(recipe, field.name) for k, recipe in RECIPES.items()}
+    about = _help(about, values)
+    choices = field.metadata["choices"]
+    if choices:
+        return {"choices": choices, "help": about}
+    kind = next(iter(typing.get_args(field.type)), field.type)
     return {
-        name: options[key]
-        for key, name in _OPTIONS_SETTINGS.items()
-        if key in options
+        "type": _or_none(kind) if may_be_none(field) else kind,
+        "metavar": _METAVARS.get(kind, "N"),
+        "help": about,
     }
 
 
-def _model_options(options, arguments):
-    if not isinstance(options, dict):
-        return options
-    left_out = {*_OPTIONS_SETTINGS, *_OPTIONS_FACTS}
-    options = {k: v for k, v in options.items() if k not in left_out}
-    if arguments.dropout is not None:
-        options["dropout"] = arguments.dropout
-    if arguments.negatives is not None:
-        options["n_negative_samples_batch"] = arguments.negatives
-    return options
+def _help(about, values):
+    """Returns a help text with the recipes' values as its defaults."""
+    values = dict(values)
+    paper = values.pop("paper")
+    if paper is None:
+        return about
+    others = [f"{k}: {v}" for k, v in values.items() if v != paper]
+    default = f"Default: {paper}"
+    if others:
+        default += f" ({', '.join(others)})"
+    return f"{about}. {default}" if about else default
+
+
+def _or_none(kind):
+    def parse(text):
+        try:
+            return None if text == "none" else kind(text)
+        except ValueError:
+            what = "an integer" if kind is int else "a number"
+            raise argparse.ArgumentTypeError(
+                f"must be {what} or none. Received: {text!r}"
+            ) from None
+
+    return parse

@@ -1,93 +1,179 @@
+"""How far a command is, on standard error."""
+
 import contextlib
+import shutil
 import sys
+import threading
 import time
 
-from rich.console import Console
-from rich.progress import BarColumn
-from rich.progress import Progress
-from rich.progress import TextColumn
+_BAR_WIDTH = 12
+_CLEAR = "\r\x1b[K"
 
 
-class CorpusProgress:
-    """Shows on standard error how far a corpus is.
+class Progress:
+    """Tells how far something is.
 
-    A bar on a terminal; elsewhere a line from time to time.
+    On a terminal it is one line with a bar, written over again and again;
+    elsewhere a new line from time to time. As a context, it ends the line.
 
     Args:
         quiet: Boolean, whether to show nothing.
-        interval: Float, seconds from line to line.
+        interval: Float, seconds from line to line, elsewhere.
     """
 
     def __init__(self, quiet=False, interval=10.0):
-        self.total = None
-        """The number of sentences, once it is known."""
         self._quiet = quiet
-        self._interval = interval
-        self._bar = None
-        self._kept = (0, 0)
-        self._start = self._end = self._last_line = time.monotonic()
+        self._on_terminal = not quiet and sys.stderr.isatty()
+        self._interval = 0.1 if self._on_terminal else interval
+        self._last_shown = time.monotonic()
+        self._is_open = False
+        self._stop_waiting = None
+        self.start("")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._end_wait()
+        if self._is_open:
+            self._write("\n")
+            self._is_open = False
+
+    def start(self, unit, total=None, title=""):
+        """Begins to count.
+
+        Args:
+            unit: String, what is counted, such as `"sentences"`.
+            total: Integer, how many there will be, or `None` if that is not
+                known.
+            title: String to show first.
+        """
+        self._unit, self._total, self._title = unit, total, title
+        self._first = (0, 0)
+        self._counted_at = time.monotonic()
+        self.seconds = 0.0
+        """How long the counting took, without what `skip_time` left out"""
+
+    def update(self, done, tokens, resumed=False, note=""):
+        """Shows how much is done, how fast, and the time that is left.
+
+        Args:
+            done: Integer, how many are done.
+            tokens: Integer, how many tokens these are, for the speed.
+            resumed: Boolean, whether they were done before, or in a time that
+                says nothing of the speed.
+            note: String to show, too.
+        """
+        self._end_wait()
+        since, self._counted_at = self._counted_at, time.monotonic()
+        if resumed:
+            self._first, self.seconds = (done, tokens), 0.0
+        else:
+            self.seconds += self._counted_at - since
+        if self._is_due():
+            text = self._describe(done, tokens, note)
+            self._show(text, self._total and done / self._total)
+
+    def skip_time(self):
+        """Leaves the time since the last update out of the speed."""
+        self._counted_at = time.monotonic()
+
+    def show(self, text):
+        """Shows a text in place of what there was, if it is time to."""
+        self._end_wait()
+        if self._is_due():
+            self._show(text)
+
+    def say(self, text):
+        """Writes a line that stays."""
+        self._end_wait()
+        if not self._quiet:
+            self._write(f"{_CLEAR if self._on_terminal else ''}{text}\n")
+            self._is_open = False
 
     @contextlib.contextmanager
-    def shown(self):
-        """Shows the bar while the context lasts."""
-        if self._quiet or not sys.stderr.isatty():
-            yield self
-            return
-        columns = BarColumn(12), TextColumn("{task.description}", markup=False)
-        with Progress(*columns, console=Console(stderr=True)) as self._bar:
-            self._task = self._bar.add_task("", total=None)
-            yield self
+    def waiting(self, what):
+        """Context in which `what` takes its time: shows it, and for how long.
 
-    def start_clock(self):
-        """Starts the time that counts, once the model is there."""
-        self._start = time.monotonic()
-
-    def embedded(self, sentences, tokens, resumed):
-        """Tells how much is embedded; as `embed_corpus` calls it."""
-        self._end = time.monotonic()
-        if resumed:
-            self._kept = (sentences, tokens)
-        self._show(sentences, lambda: self._describe(sentences, tokens))
-
-    def merged(self, sentences):
-        """Tells how many sentences are in the file."""
-        self._show(sentences, lambda: f"{sentences:,} sentences written")
-
-    @property
-    def seconds(self):
-        """How long it has been embedding; at least a millisecond."""
-        return max(self._end - self._start, 1e-3)
-
-    def _describe(self, sentences, tokens):
-        kept_sentences, kept_tokens = self._kept
-        rate = (tokens - kept_tokens) / self.seconds
-        total = "" if self.total is None else f"/{self.total:,}"
-        text = (
-            f"{sentences:,}{total} sentences, {rate:,.0f} tokens/s, "
-            f"{clock_time(self.seconds)}"
+        Something else that is shown takes its place. The time is left out of
+        the speed.
+        """
+        self._end_wait()
+        stop = threading.Event()
+        thread = threading.Thread(
+            target=self._tick, args=(what, time.monotonic(), stop), daemon=True
         )
-        new = sentences - kept_sentences
-        if self.total is not None and new:
-            left = (self.total - sentences) * self.seconds / new
-            text += f", {clock_time(left)} left"
-        return text
 
-    def _show(self, sentences, describe):
-        if self._bar is not None:
-            self._bar.update(
-                self._task,
-                total=self.total,
-                completed=sentences,
-                description=describe(),
-            )
-        elif not self._quiet:
-            now = time.monotonic()
-            if now - self._last_line >= self._interval:
-                self._last_line = now
-                print(describe(), file=sys.stderr, flush=True)
+        def end():
+            stop.set()
+            if not self._quiet:
+                thread.join()
+            self.skip_time()
+
+        if not self._quiet:
+            thread.start()
+        self._stop_waiting = end
+        try:
+            yield
+        finally:
+            self._end_wait()
+            if self._is_open:
+                self._write(_CLEAR)
+                self._is_open = False
+
+    def _tick(self, what, start, stop):
+        while True:
+            if self._is_due():
+                self._show(f"{what}, {_clock(time.monotonic() - start)}")
+            if stop.wait(min(1.0, self._interval)):
+                return
+
+    def _end_wait(self):
+        end, self._stop_waiting = self._stop_waiting, None
+        if end is not None:
+            end()
+
+    def _describe(self, done, tokens, note):
+        total = "" if self._total is None else f"/{self._total:,}"
+        parts = [f"{self._title}{done:,}{total} {self._unit}"]
+        if note:
+            parts.append(note)
+        first_done, first_tokens = self._first
+        if done > first_done:
+            seconds = max(self.seconds, 1e-3)
+            parts.append(f"{(tokens - first_tokens) / seconds:,.0f} tokens/s")
+            parts.append(_clock(seconds))
+            if self._total is not None:
+                each = seconds / (done - first_done)
+                parts.append(f"{_clock((self._total - done) * each)} left")
+        return ", ".join(parts)
+
+    def _is_due(self):
+        due = self._last_shown + self._interval
+        return not self._quiet and time.monotonic() >= due
+
+    def _show(self, text, fraction=None):
+        self._last_shown = time.monotonic()
+        if not self._on_terminal:
+            self._write(f"{text}\n")
+            return
+        if fraction is not None:
+            text = f"{_bar(fraction)} {text}"
+        # A line that is broken in two could not be written over.
+        text = text[: shutil.get_terminal_size().columns - 1]
+        # An error that follows, then, starts a line of its own.
+        self._write(f"{_CLEAR}{text}\r")
+        self._is_open = True
+
+    def _write(self, text):
+        print(text, end="", file=sys.stderr, flush=True)
 
 
-def clock_time(seconds):
+def _bar(fraction):
+    return f"[{'=' * round(fraction * _BAR_WIDTH):{_BAR_WIDTH}}]"
+
+
+def _clock(seconds):
     """Returns seconds as hours, minutes and seconds, such as `"1:02:05"`."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -2,8 +2,6 @@
 
 import os
 
-import keras
-
 
 def set_threads(number=None):
     """Shares out threads; to be called before TensorFlow computes anything.
@@ -20,6 +18,8 @@ def set_threads(number=None):
         ValueError: If it is not `None` and TensorFlow has begun to compute, or
             Keras' backend is another.
     """
+    import keras
+
     if keras.backend.backend() != "tensorflow":
         if number is not None:
             raise ValueError(

@@ -1,7 +1,7 @@
 import keras
 
 from keras_elmo.crf.tag_checks import checked_log_likelihood
-from keras_elmo.ops.call_stack import calling_frames
+from keras_elmo.ops.private_keras import class_weight_of_training
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -73,16 +73,11 @@ class CRFLoss(keras.losses.Loss):
 
 
 def _check_class_weight():
-    # Keras makes `sample_weight` of it before any public function of a loss,
-    # metric or layer is called, and of the same shape.
-    for frame in calling_frames():
-        if frame.f_code.co_name not in ("fit", "train_on_batch"):
-            continue
-        weights = frame.f_locals.get("class_weight")
-        if weights and isinstance(frame.f_locals.get("self"), keras.Model):
-            raise ValueError(
-                "`class_weight` does not go with `CRFLoss`: a sentence has no "
-                "single class, and Keras would weigh it by the place of its "
-                "largest tag. Pass `sample_weight`, one number a sentence. "
-                f"Received: class_weight of {len(weights)} classes"
-            )
+    weights = class_weight_of_training()
+    if weights is not None:
+        raise ValueError(
+            "`class_weight` does not go with `CRFLoss`: a sentence has no "
+            "single class, and Keras would weigh it by the place of its "
+            "largest tag. Pass `sample_weight`, one number a sentence. "
+            f"Received: class_weight of {len(weights)} classes"
+        )

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from typing import Any
 from typing import NamedTuple
 
+from keras_elmo.embedding.embedded_shards import InputRecord
+from keras_elmo.embedding.embedded_shards import read_record
+from keras_elmo.embedding.embedded_shards import read_shard
+from keras_elmo.embedding.embedded_shards import write_shard
 from keras_elmo.embedding.embedding_files import checked_layout
 from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.job_folder import JobFolder
 from keras_elmo.embedding.pairing import checked_dtype
 from keras_elmo.embedding.pairing import pair
-from keras_elmo.embedding.shards import InputRecord
-from keras_elmo.embedding.shards import read_record
-from keras_elmo.embedding.shards import read_shard
-from keras_elmo.embedding.shards import write_shard
 from keras_elmo.text.corpora import Sentence
 
 

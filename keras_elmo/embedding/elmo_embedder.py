@@ -12,7 +12,6 @@ from keras_elmo.embedding.embedding_files import guess_layout
 from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.pairing import pair
-from keras_elmo.embedding.token_cache import TokenCache
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.ops.fast_paths import CompiledWhenEager
@@ -31,9 +30,9 @@ class ElmoEmbedder:
     """Embeds sentences and corpora with a trained `ElmoLayer`, fast.
 
     Sentences are laid end to end in the rows of a batch, so that no padding is
-    computed, and words that came before are looked up. The vectors are those
-    that the layer gives for each sentence on its own, up to rounding; those of
-    `<S>` and `</S>` are not among them.
+    computed, and each distinct word of a batch is encoded once. The vectors are
+    those that the layer gives for each sentence on its own, up to rounding;
+    those of `<S>` and `</S>` are not among them.
 
     It can be pickled and copied, to be used with joblib or `multiprocessing`.
     TensorFlow does not survive a fork: start processes by
@@ -44,7 +43,7 @@ class ElmoEmbedder:
 
     Args:
         elmo: An `ElmoLayer` that reads words, not stateful. It is used as
-            it is; after its weights change, call `clear_cache()`.
+            it is.
         layers: What to return for each token. `"all"`, the layers from 0, the
             token encoder's, to the top one; `"top"`; `"average"` or `"sum"` of
             all; `"mix"`, the layer's own learned mix, its first one; an
@@ -53,8 +52,6 @@ class ElmoEmbedder:
             included; a single longer sentence is computed whole. More is
             faster up to a point, and takes more memory: at the original size
             with all layers, about 30 KB a token.
-        cache_words: Integer, the number of words whose vectors are kept from
-            batch to batch; 0 for none. At the original size, 2 KB each.
 
     Raises:
         ValueError: If an argument is not as described, or a sentence is not a
@@ -80,16 +77,12 @@ class ElmoEmbedder:
         elmo: ElmoLayer,
         layers: str | int | Sequence[int] = "all",
         batch_tokens: int = 16384,
-        cache_words: int = 65536,
     ) -> None:
         check_integer("batch_tokens", batch_tokens, 1)
-        check_integer("cache_words", cache_words, 0)
         self.elmo = _checked_elmo(elmo)
         self.layers = layers
         self.batch_tokens = batch_tokens
-        self.cache_words = cache_words
-        self._vectorization = vectorization_of(elmo.token_encoder)
-        self._cache = TokenCache(self._encode_words, cache_words)
+        self._spelling = vectorization_of(elmo.token_encoder).spelling
         self._token_function = CompiledWhenEager(self._encode_ids)
         self._encoder_function = CompiledWhenEager(self._run_encoder)
         self._select = _selection(layers, elmo)
@@ -98,9 +91,8 @@ class ElmoEmbedder:
         )
 
     def __reduce__(self):
-        # Neither locks nor graphs nor the cache: a copy has its own.
-        arguments = (self.elmo, self.layers, self.batch_tokens)
-        return type(self), (*arguments, self.cache_words)
+        # No graphs: a copy has its own.
+        return type(self), (self.elmo, self.layers, self.batch_tokens)
 
     @classmethod
     def from_bilm(
@@ -268,27 +260,18 @@ class ElmoEmbedder:
             sentences = text_sentences(input_file)
         embedder = self
         if output_format is not None:
-            embedder = ElmoEmbedder(
-                self.elmo, output_format, self.batch_tokens, cache_words=0
-            )
-            embedder._cache = self._cache
+            embedder = ElmoEmbedder(self.elmo, output_format, self.batch_tokens)
         pairs = pair(sentences, embedder.embed_sentences, dtype)
         write_embeddings(
             output_file_path, ((s.text, v) for s, v in pairs), layout
         )
-
-    def clear_cache(self) -> None:
-        """Forgets the words' vectors, as when the weights have changed."""
-        self._cache.clear()
 
     def _embed(self, sentences):
         """Yields the vectors of sentences that fit into one batch."""
         # The forward stack needs <S> and the words, the backward one </S> and
         # the words in reverse: no vector depends on the closing boundary.
         words = [word for sentence in sentences for word in sentence]
-        vectors = self._embed_tokens(
-            [*self._vectorization.boundary_words, *words]
-        )
+        vectors = self._embed_tokens([*self._spelling.boundary_words, *words])
         boundaries, vectors = vectors[:2], vectors[2:]
         lengths = np.array([len(sentence) for sentence in sentences])
         packing = pack_rows([len(s) + 1 for s in sentences], MAX_ROWS)
@@ -328,26 +311,17 @@ class ElmoEmbedder:
 
     def _embed_tokens(self, words):
         """Returns the token encoder's vectors of words: (words, dim)."""
-        words = [self._vectorization.shortened(word) for word in words]
-        number: dict[bytes, int] = {}
-        for word in words:
-            number.setdefault(word, len(number))
-        vectors = self._cache.vectors(list(number))
-        return vectors[[number[word] for word in words]]
-
-    def _encode_words(self, words):
-        """Runs the token encoder on distinct words: (words, projection)."""
+        words = [self._spelling.crop(word) for word in words]
         # Words of like length, as the longest one decides on the work.
-        order = sorted(range(len(words)), key=lambda i: len(words[i]))
+        distinct = sorted(dict.fromkeys(words), key=len)
         encoded = []
-        for start in range(0, len(order), MAX_WORDS):
-            ids = self._vectorization.ids_of_words(
-                [words[i] for i in order[start : start + MAX_WORDS]]
-            )
+        for start in range(0, len(distinct), MAX_WORDS):
+            part = distinct[start : start + MAX_WORDS]
+            ids = self._spelling.ids_of_words(part)
             encoded.append(_run(self._token_function, ids))
         vectors = np.concatenate(encoded)
-        vectors[order] = vectors.copy()
-        return vectors
+        place = {word: i for i, word in enumerate(distinct)}
+        return vectors[[place[word] for word in words]]
 
     def _encode_ids(self, ids):
         """Ids (words, *token_shape) to vectors (words, projection)."""

@@ -67,11 +67,13 @@ def _count_token_embedding(section):
 
 
 def _count_known_word_embedding(section):
-    known = {"TokenEmbedding": _count_token_embedding}
-    others = {"CharCNNEmbedding": _count_char_cnn_embedding}
-    return _count_part(section, "known_words", known) + _count_part(
-        section, "character_encoder", others
-    )
+    numbers = _count_part(section, "known_words", _KNOWN_WORDS)
+    numbers += _count_part(section, "character_encoder", _CHARACTER_ENCODERS)
+    known = section.section("known_words").section("config")
+    others = section.section("character_encoder").section("config")
+    # The table has each known word's ids, their hash value, and its number.
+    width = others.integer("max_characters_per_token", 3, high=MOST_CHARACTERS)
+    return numbers + known.integer("num_tokens", 1) * (width + 2)
 
 
 def _count_character_cnn(section, num_characters):
@@ -91,9 +93,11 @@ def _count(shapes):
     return sum(map(math.prod, shapes.values()))
 
 
+_KNOWN_WORDS = {"TokenEmbedding": _count_token_embedding}
+_CHARACTER_ENCODERS = {"CharCNNEmbedding": _count_char_cnn_embedding}
 _TOKEN_ENCODERS = {
-    "CharCNNEmbedding": _count_char_cnn_embedding,
+    **_KNOWN_WORDS,
+    **_CHARACTER_ENCODERS,
     "LexiconEmbedding": _count_lexicon_embedding,
-    "TokenEmbedding": _count_token_embedding,
     "KnownWordEmbedding": _count_known_word_embedding,
 }

@@ -4,10 +4,7 @@ from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.highway import Highway
-from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
-from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
-from keras_elmo.layers.scalar_mix import MixWeights
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.token_embedding import TokenEmbedding
 
@@ -16,9 +13,6 @@ __all__ = [
     "CharCNNEmbedding",
     "ElmoLayer",
     "Highway",
-    "KnownWordEmbedding",
-    "LexiconEmbedding",
-    "MixWeights",
     "ProjectedLSTMCell",
     "ScalarMix",
     "TokenEmbedding",

@@ -14,6 +14,7 @@ from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.fast_paths import scan_time
 from keras_elmo.ops.masks import as_mask
+from keras_elmo.ops.private_keras import get_mask
 
 DIRECTIONS = ("forward", "backward")
 
@@ -165,8 +166,7 @@ class BiLMEncoder(FreezableLayer):
         training=None,
     ):
         if mask is None:
-            # Keras looks for it only when `inputs` is the one tensor passed.
-            mask = getattr(inputs, "_keras_mask", None)
+            mask = get_mask(inputs)
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
         mask = as_mask(mask, inputs.shape[:2], self.name)  # (batch, time)

@@ -1,10 +1,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.ops.call_stack import calling_frames
-
-# Where Keras traces what it exports; it has no public sign of it.
-EXPORT_MODULE = "keras.src.export."
+from keras_elmo.ops.private_keras import is_exporting
 
 
 class CarriedState:
@@ -18,7 +15,7 @@ class CarriedState:
 
     def of(self, encoder, batch_size):
         """Returns the states to start from, or `None` if none are carried."""
-        if not encoder.stateful or _is_exporting():
+        if not encoder.stateful or is_exporting():
             return None
         if batch_size is None:
             raise ValueError(
@@ -51,11 +48,3 @@ class CarriedState:
     def reset(self):
         for variable in self.variables or ():
             variable.assign(ops.zeros_like(variable.value))
-
-
-def _is_exporting():
-    """Whether Keras is tracing the layer for export."""
-    return any(
-        frame.f_globals.get("__name__", "").startswith(EXPORT_MODULE)
-        for frame in calling_frames()
-    )

@@ -11,10 +11,8 @@ from keras_elmo.layers.character_cnn import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix
-from keras_elmo.ops.ids import check_ids
 from keras_elmo.ops.weights import read_weight
-from keras_elmo.text import character_ids
-from keras_elmo.text.character_vectorization import CharacterVectorization
+from keras_elmo.text.byte_spelling import ByteSpelling
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -93,25 +91,7 @@ class CharCNNEmbedding(CharacterCNN):
         )
         check_integer("projection_dim", projection_dim, 1, optional=True)
         self.projection_dim = projection_dim
-
-    @property
-    def token_shape(self):
-        """Shape of one token's ids."""
-        return (self.max_characters_per_token,)
-
-    @property
-    def num_ids(self):
-        """Integer; ids lie from 0 to `num_ids - 1`."""
-        return character_ids.NUM_IDS
-
-    @property
-    def boundary_ids(self):
-        """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
-        return character_ids.boundary_ids(self.max_characters_per_token)
-
-    def make_vectorization(self) -> CharacterVectorization:
-        """Returns the layer that turns words into this one's ids."""
-        return CharacterVectorization(self.max_characters_per_token)
+        self.spelling = ByteSpelling(max_characters_per_token)
 
     @property
     def has_projection(self):
@@ -119,7 +99,7 @@ class CharCNNEmbedding(CharacterCNN):
         return self.projection_dim not in (None, self.num_filters)
 
     def build(self, input_shape):
-        self.build_characters(character_ids.NUM_IDS - 1)
+        self.build_characters(self.num_ids - 1)
         if self.has_projection:
             self.projection_kernel = self.add_weight(
                 shape=(self.num_filters, self.projection_dim),
@@ -133,9 +113,6 @@ class CharCNNEmbedding(CharacterCNN):
                 autocast=False,
                 name="projection_bias",
             )
-
-    def check_ids(self, ids):
-        return check_ids(ids, self.token_shape, self.num_ids, self.name)
 
     def encode(self, rows, training):
         x = self.encode_characters(rows, training)

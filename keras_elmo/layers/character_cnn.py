@@ -3,11 +3,10 @@ from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.highway import Highway
-from keras_elmo.layers.id_layer import IdLayer
+from keras_elmo.layers.token_encoder import TokenEncoder
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length
-from keras_elmo.ops.known_rows import looked_up
 from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8
@@ -23,7 +22,7 @@ PAPER_FILTERS = (
 )
 
 
-class CharacterCNN(IdLayer):
+class CharacterCNN(TokenEncoder):
     """Base of the token encoders that read a word's characters.
 
     ```
@@ -32,9 +31,8 @@ class CharacterCNN(IdLayer):
     x = highways(concatenate(f_1, f_2, ...))                       (filters,)
     ```
 
-    Subclasses have a `token_shape`, check the ids in `check_ids`, make
-    the weights by `build_characters`, and go on from `encode_characters` in
-    `encode`.
+    Subclasses make the weights by `build_characters`, and go on from
+    `encode_characters` in `encode`.
     """
 
     def __init__(
@@ -67,10 +65,6 @@ class CharacterCNN(IdLayer):
     def num_filters(self):
         """Total number of convolution filters."""
         return sum(number for _, number in self.filters)
-
-    def check_ids(self, ids):
-        """Returns the ids, or raises `ValueError` if they are no tokens'."""
-        raise NotImplementedError
 
     def encode(self, rows, training):
         """From ids `(words, *token_shape)` to vectors `(words, dim)`."""
@@ -118,7 +112,7 @@ class CharacterCNN(IdLayer):
         def encode(rows):
             return self.encode(rows, training)
 
-        vectors = map_distinct_rows(looked_up(self, encode), rows)
+        vectors = map_distinct_rows(encode, rows)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
         return ops.reshape(vectors, shape)  # (..., projection)
 
@@ -147,15 +141,6 @@ class CharacterCNN(IdLayer):
 
     def _read(self, weight):
         return read_weight(weight, self.compute_dtype)
-
-    def compute_mask(self, inputs, previous_mask=None):
-        if previous_mask is not None:
-            return previous_mask
-        return ops.any(inputs, axis=-1)  # any id that is not 0
-
-    def compute_output_spec(self, inputs, training=None):
-        self.check_ids(inputs)
-        return super().compute_output_spec(inputs)
 
     def get_config(self):
         return {

@@ -213,12 +213,11 @@ class ElmoLayer(IdLayer):
                 its `vocab.txt` by default. Without, the layer takes ids alone,
                 and `<S>` and `</S>` must be the first two words.
             unknown_words: What becomes of other words, where vectors are looked
-                up. `"characters"`: the character CNN reads them, and a token's
-                ids are its number, or 0, and then its characters, as
-                `elmo.token_encoder.make_vectorization()` makes them. `"unk"`:
-                the vector of `<UNK>`, and a token's id is its number, from 1
-                on. `"error"`: none, and likewise. The default is `"characters"`
-                for a model that has them, and else `"unk"` if there is one: in
+                up. `"characters"`: the character CNN reads them, and the ids
+                are those of `batch_to_ids`. `"unk"`: the vector of `<UNK>`, and
+                a token's id is its number in the vocabulary, from 1 on.
+                `"error"`: none, and likewise. The default is `"characters"` for
+                a model that has them, and else `"unk"` if there is one: in
                 training, it stood for rare words. A dumped `<UNK>` is no more
                 than the vector of that spelling.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
@@ -383,7 +382,7 @@ class ElmoLayer(IdLayer):
     def normalized_weights(self) -> Any:
         """The learned layer weights and gamma, as NumPy arrays.
 
-        A `MixWeights(weights, gamma)`, or a list of them with
+        A named tuple `(weights, gamma)`, or a list of them with
         `num_representations > 1`.
         """
         if self.return_all_layers:

@@ -1,5 +1,7 @@
 import keras
 
+from keras_elmo.ops.private_keras import sublayers
+
 
 class FreezableLayer(keras.layers.Layer):
     """A layer whose frozen parts stay frozen when it is copied.
@@ -49,6 +51,6 @@ def _parts(layer):
     Setting a flag also sets those inside, so that this is the order to set
     them in.
     """
-    for part in layer._flatten_layers(include_self=False, recursive=False):
+    for part in sublayers(layer, recursive=False):
         yield part
         yield from _parts(part)

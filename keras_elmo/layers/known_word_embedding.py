@@ -5,37 +5,41 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.layers.token_embedding import TokenEmbedding
-from keras_elmo.ops.ids import check_ids
-from keras_elmo.text.known_word_vectorization import KnownWordVectorization
+from keras_elmo.layers.token_encoder import TokenEncoder
+from keras_elmo.ops.hashed_table import find_entries
+from keras_elmo.ops.hashed_table import hash_rows
+from keras_elmo.ops.hashed_table import hash_rows_of_array
+from keras_elmo.ops.hashed_table import sort_by_hash
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class KnownWordEmbedding(IdLayer):
+class KnownWordEmbedding(TokenEncoder):
     """Looks the vectors of known words up, and reads others by characters.
 
     ```
-    y = known_words(id)                if id > 0              (projection_dim,)
-        character_encoder(characters)  otherwise
+    y = known_words(id)              if the word is a known one   (projection,)
+        character_encoder(ids)       otherwise
     ```
 
-    A token's ids are its number in the vocabulary, or 0, and then its
-    character ids, which do not matter where there is a number. On TensorFlow
-    the character encoder runs on the distinct unknown words alone.
+    A token's ids are its character ids, as without known words: it is a known
+    one if they are those of a word of `known_words`. On TensorFlow the
+    character encoder runs on the distinct unknown words alone.
 
     Args:
-        known_words: The `TokenEmbedding` of the known words.
+        known_words: The `TokenEmbedding` of the known words, which has a
+            `vocabulary`. Of words that are cropped to the same one, the last
+            counts.
         character_encoder: The `CharCNNEmbedding` of all others. Both must make
             vectors of one size.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
-        inputs: Integer tensor `(..., 1 + max_characters_per_token)`, as
-            `make_vectorization().batch_to_ids` makes it.
+        inputs: Integer tensor `(..., max_characters_per_token)`, as
+            `batch_to_ids` makes it.
 
     Input shape:
-        `(..., 1 + max_characters_per_token)`.
+        `(..., max_characters_per_token)`.
 
     Output shape:
         `(..., projection_dim)`.
@@ -45,17 +49,16 @@ class KnownWordEmbedding(IdLayer):
         where it holds some constant vector.
 
     Raises:
-        ValueError: If the ids are not integers, have another width, or are
-            none of a word of `known_words` or of a character.
+        ValueError: If `known_words` has no vocabulary; or the ids are not
+            integers, have another width, or lie outside 0..261.
 
     Example:
 
     >>> layer = KnownWordEmbedding(
-    ...     TokenEmbedding(3, 8, vocabulary=["<S>", "</S>", "the"]),
+    ...     TokenEmbedding(2, 8, vocabulary=["the", "cat"]),
     ...     CharCNNEmbedding(8, filters=[(1, 4), (2, 12)]),
     ... )
-    >>> ids = layer.make_vectorization().batch_to_ids([["the", "cat"]])
-    >>> tuple(layer(ids).shape)
+    >>> tuple(layer(batch_to_ids([["the", "dog"]])).shape)
     (1, 2, 8)
 
     Reference:
@@ -72,6 +75,11 @@ class KnownWordEmbedding(IdLayer):
         super().__init__(**kwargs)
         self.known_words = known_words
         self.character_encoder = character_encoder
+        if known_words.spelling is None:
+            raise ValueError(
+                "`known_words` must have a `vocabulary`, to know its words. "
+                f"Received: layer '{known_words.name}' without"
+            )
         sizes = [
             part.compute_output_shape((None, *part.token_shape))[-1]
             for part in (known_words, character_encoder)
@@ -81,65 +89,61 @@ class KnownWordEmbedding(IdLayer):
                 "`known_words` and `character_encoder` must make vectors of "
                 f"one size. Received: sizes {sizes[0]} and {sizes[1]}"
             )
+        self.projection_dim = sizes[0]
+        self.spelling = character_encoder.spelling
         self._pass_on_trainable()
         self.supports_jit = character_encoder.supports_jit
-
-    @property
-    def token_shape(self):
-        """Shape of one token's ids."""
-        return (1 + self.character_encoder.max_characters_per_token,)
-
-    @property
-    def num_ids(self):
-        """Integer; ids lie from 0 to `num_ids - 1`."""
-        return max(self.known_words.num_ids, self.character_encoder.num_ids)
-
-    @property
-    def boundary_ids(self):
-        """The ids of `<S>` and `</S>`, an array `(2, *token_shape)`."""
-        numbers = self.known_words.numbers_of((b"<S>", b"</S>"))
-        characters = self.character_encoder.boundary_ids
-        characters = np.where(numbers[:, None] > 0, 0, characters)
-        return np.concatenate([numbers[:, None], characters], axis=1)
-
-    def make_vectorization(self) -> KnownWordVectorization:
-        """Returns the layer that turns words into this one's ids."""
-        return KnownWordVectorization(
-            self.known_words.word_table,
-            self.character_encoder.max_characters_per_token,
-        )
 
     def build(self, input_shape):
         for part in (self.known_words, self.character_encoder):
             if not part.built:
                 part.build((None, *part.token_shape))
+        rows = self.spelling.ids_of_words(self.known_words.spelling.table.words)
+        hash_values = hash_rows_of_array(rows)
+        order = sort_by_hash(hash_values)
+        # Of this table they are weights, as no graph should hold so much.
+        dtype = "int16" if self.num_ids <= np.iinfo("int16").max else "int32"
+        self._hash_values = self._add_table("hash_values", hash_values[order])
+        self._rows = self._add_table("rows", rows[order].astype(dtype))
+        self._numbers = self._add_table("numbers", order.astype("int32") + 1)
+
+    def _add_table(self, name, values):
+        return self.add_weight(
+            shape=values.shape,
+            initializer=lambda shape, dtype: ops.cast(values, dtype),
+            dtype=values.dtype.name,
+            trainable=False,
+            autocast=False,
+            name=name,
+        )
 
     def call(self, inputs, training=None):
-        inputs = self._checked(inputs)
-        numbers, characters = inputs[..., 0], inputs[..., 1:]
+        ids = self.check_ids(inputs)
+        numbers = self._numbers_of(ids)  # (...,)
         is_known = (numbers != 0)[..., None]
         # All known words become one, and distinct words are encoded once.
-        characters = ops.where(is_known, 0, characters)
+        others = ops.where(is_known, 0, ids)
         return ops.where(
             is_known,
             self.known_words(numbers),
-            self.character_encoder(characters, training=training),
+            self.character_encoder(others, training=training),
         )  # (..., projection)
 
-    def _checked(self, inputs):
-        return check_ids(inputs, self.token_shape, self.num_ids, self.name)
-
-    def compute_mask(self, inputs, previous_mask=None):
-        if previous_mask is not None:
-            return previous_mask
-        return ops.any(inputs, axis=-1)  # any id that is not 0
-
-    def compute_output_spec(self, inputs, training=None):
-        self._checked(inputs)
-        return super().compute_output_spec(inputs)
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[:-1], self.known_words.projection_dim)
+    def _numbers_of(self, ids):
+        """The ids that `known_words` takes, with 0 for unknown words."""
+        rows = ops.cast(ops.reshape(ids, (-1, *self.token_shape)), "int32")
+        place, is_known = find_entries(
+            ops.convert_to_tensor(self._hash_values),
+            hash_rows(rows),
+            lambda place: ops.all(
+                ops.equal(
+                    ops.cast(ops.take(self._rows, place, axis=0), "int32"), rows
+                ),
+                axis=-1,
+            ),
+        )
+        numbers = ops.where(is_known, ops.take(self._numbers, place), 0)
+        return ops.reshape(numbers, ops.shape(ids)[:-1])
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

@@ -13,8 +13,7 @@ from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.ops.weights import read_weight
-from keras_elmo.text.lexicon import Lexicon
-from keras_elmo.text.lexicon_vectorization import LexiconVectorization
+from keras_elmo.text.character_spelling import CharacterSpelling
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -110,40 +109,22 @@ class LexiconEmbedding(CharacterCNN):
         check_integer("word_embedding_dim", word_embedding_dim, 1)
         self.projection_dim = projection_dim
         self.word_embedding_dim = word_embedding_dim
-        # In an object of its own: Keras tracks what lists hold, one by one.
-        self._lexicon = Lexicon(characters, words, max_characters_per_token)
-
-    @property
-    def token_shape(self):
-        """Shape of one token's ids."""
-        return self._lexicon.token_shape
-
-    @property
-    def num_ids(self):
-        """Integer; ids lie from 0 to `num_ids - 1`."""
-        return self._lexicon.num_ids
-
-    @property
-    def boundary_ids(self):
-        """The ids of `<bos>` and `<eos>`, an array `(2, *token_shape)`."""
-        return self._lexicon.ids_of_words([b"<bos>", b"<eos>"])
+        self.spelling = CharacterSpelling(
+            characters, words, max_characters_per_token
+        )
 
     @property
     def has_words(self):
         """Whether listed words have a vector of their own."""
-        return self._lexicon.word_ids is not None
-
-    def make_vectorization(self) -> LexiconVectorization:
-        """Returns the layer that turns words into this one's ids."""
-        return LexiconVectorization(**self._lexicon.config())
+        return self.spelling.num_words > 0
 
     def build(self, input_shape):
-        self.build_characters(len(self._lexicon.character_ids))
+        self.build_characters(self.spelling.num_characters)
         features = self.num_filters
         if self.has_words:
             features += self.word_embedding_dim
             self.word_embeddings = self.add_weight(
-                shape=(len(self._lexicon.word_ids), self.word_embedding_dim),
+                shape=(self.spelling.num_words, self.word_embedding_dim),
                 initializer=for_large_matrix(
                     keras.initializers.RandomUniform(-0.25, 0.25)
                 ),
@@ -164,12 +145,12 @@ class LexiconEmbedding(CharacterCNN):
         )
 
     def check_ids(self, ids):
-        ids = check_ids(ids, self.token_shape, self.num_ids, self.name)
+        ids = super().check_ids(ids)
         if not self.has_words:
             return ids
         # The two lists are not of one size.
-        num_characters = len(self._lexicon.character_ids)
-        num_words = len(self._lexicon.word_ids)
+        num_characters = self.spelling.num_characters
+        num_words = self.spelling.num_words
         characters, word = ids[..., :-1], ids[..., -1:]
         return ops.concatenate(
             [
@@ -187,7 +168,7 @@ class LexiconEmbedding(CharacterCNN):
             # Keras counts a negative index from the end: send it out of range.
             # Padding, id 0, may have any vector.
             ids = ops.where(
-                ids < 0, len(self._lexicon.word_ids), ops.maximum(ids - 1, 0)
+                ids < 0, self.spelling.num_words, ops.maximum(ids - 1, 0)
             )
             words = ops.take(read_weight(self.word_embeddings), ids, axis=0)
             words = ops.cast(words, self.compute_dtype)
@@ -196,13 +177,10 @@ class LexiconEmbedding(CharacterCNN):
         bias = read_weight(self.projection_bias, self.compute_dtype)
         return ops.matmul(x, kernel) + bias  # (words, projection)
 
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[:-1], self.projection_dim)
-
     def get_config(self):
         return {
             **super().get_config(),
-            **self._lexicon.config(),
+            **self.spelling.get_config(),
             "projection_dim": self.projection_dim,
             "word_embedding_dim": self.word_embedding_dim,
         }

@@ -149,7 +149,7 @@ class ScalarMix(keras.layers.Layer):
 
     @property
     def normalized_weights(self) -> MixWeights:
-        """The layers' weights and gamma, as a `MixWeights` of NumPy arrays."""
+        """The layers' `weights` and `gamma`, a named tuple of NumPy arrays."""
         if not self.built:
             raise ValueError(
                 f"Layer '{self.name}' has no weights yet: call it or build it "

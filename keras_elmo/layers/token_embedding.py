@@ -6,16 +6,15 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.layers.initializers import for_large_matrix
-from keras_elmo.ops.ids import check_ids
+from keras_elmo.layers.token_encoder import TokenEncoder
 from keras_elmo.ops.weights import read_weight
-from keras_elmo.text.token_vectorization import TokenVectorization
-from keras_elmo.text.word_table import WordTable
+from keras_elmo.text.vocabulary_spelling import VocabularySpelling
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class TokenEmbedding(IdLayer):
+class TokenEmbedding(TokenEncoder):
     """Embeds words by their number in a vocabulary.
 
     ```
@@ -28,13 +27,12 @@ class TokenEmbedding(IdLayer):
     Args:
         num_tokens: Integer, size of the vocabulary.
         projection_dim: Integer, size of a word's vector.
-        boundary_tokens: Pair of integers, the ids of `<S>` and `</S>`. The
-            default is that of a vocabulary which begins with them.
         vocabulary: List of the words, strings or bytes, as many as
             `num_tokens`: only with it can the layer be given words, by
-            `ElmoEmbedder` and `export_saved_model`.
-        unknown_token: Integer, the id of words outside the vocabulary, such as
-            that of `<UNK>`. With `None` they are an error.
+            `ElmoEmbedder` and `export_saved_model`. Without, the first two
+            words are taken to be `<S>` and `</S>`.
+        unknown_word: The word of `vocabulary`, such as `<UNK>`, whose vector
+            all others get. With `None` they are an error.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -69,9 +67,8 @@ class TokenEmbedding(IdLayer):
         self,
         num_tokens: int,
         projection_dim: int,
-        boundary_tokens: Sequence[int] = (1, 2),
         vocabulary: Sequence[str | bytes] | None = None,
-        unknown_token: int | None = None,
+        unknown_word: str | bytes | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -79,14 +76,18 @@ class TokenEmbedding(IdLayer):
         check_integer("projection_dim", projection_dim, 1)
         self.num_tokens = num_tokens
         self.projection_dim = projection_dim
-        self.boundary_tokens = _checked_boundaries(boundary_tokens, num_tokens)
-        check_integer("unknown_token", unknown_token, 1, optional=True)
-        self.unknown_token = unknown_token
-        self._table = None if vocabulary is None else WordTable.of(vocabulary)
-        if self._table is not None and len(self._table) != num_tokens:
+        if vocabulary is not None:
+            self.spelling = VocabularySpelling(vocabulary, unknown_word)
+            number = len(self.spelling.table)
+            if number != num_tokens:
+                raise ValueError(
+                    f"`vocabulary` must have `num_tokens`={num_tokens} words. "
+                    f"Received: {number}"
+                )
+        elif unknown_word is not None:
             raise ValueError(
-                f"`vocabulary` must have `num_tokens`={num_tokens} words. "
-                f"Received: {len(self._table)}"
+                "`unknown_word` goes with `vocabulary`: without, there are no "
+                f"unknown words. Received: unknown_word={unknown_word!r}"
             )
 
     @property
@@ -102,29 +103,19 @@ class TokenEmbedding(IdLayer):
     @property
     def boundary_ids(self):
         """The ids of `<S>` and `</S>`, an array `(2,)`."""
-        return np.array(self.boundary_tokens, "int32")
+        if self.spelling is None:
+            return np.array([1, 2], "int32")
+        return self.spelling.boundary_ids
 
-    @property
-    def word_table(self):
-        """The `WordTable` of the vocabulary; an error if there is none."""
-        if self._table is None:
+    def make_vectorization(self) -> WordVectorization:
+        """Returns the layer that turns words into this one's ids."""
+        if self.spelling is None:
             raise ValueError(
                 f"Layer '{self.name}' does not know which words its ids stand "
                 "for: pass it `vocabulary`, as to `ElmoLayer.from_bilm`, or "
                 "make the ids yourself. Received: vocabulary=None"
             )
-        return self._table
-
-    def numbers_of(self, words):
-        """Returns the ids of words, bytes: int32; 0 for unknown ones."""
-        table = self._table or {}
-        return np.array([table.get(word, 0) for word in words], "int32")
-
-    def make_vectorization(self) -> TokenVectorization:
-        """Returns the layer that turns words into this one's ids."""
-        return TokenVectorization(
-            self.word_table, self.boundary_tokens, self.unknown_token
-        )
+        return super().make_vectorization()
 
     def build(self, input_shape):
         # Row i is for id i + 1; id 0, padding, has no weights of its own.
@@ -139,50 +130,18 @@ class TokenEmbedding(IdLayer):
         )
 
     def call(self, inputs):
-        ids = self._checked(inputs)
+        ids = self.check_ids(inputs)
         # Keras counts a negative index from the end: send it out of range.
         rows = ops.where(ids < 0, self.num_tokens, ops.maximum(ids - 1, 0))
         vectors = ops.take(read_weight(self.embeddings), rows, axis=0)
         vectors = ops.cast(vectors, self.compute_dtype)
         return ops.where(ids[..., None] != 0, vectors, 0)  # (..., projection)
 
-    def _checked(self, ids):
-        return check_ids(ids, self.token_shape, self.num_ids, self.name)
-
-    def compute_mask(self, inputs, previous_mask=None):
-        if previous_mask is not None:
-            return previous_mask
-        return ops.not_equal(inputs, 0)
-
-    def compute_output_spec(self, inputs):
-        self._checked(inputs)
-        return super().compute_output_spec(inputs)
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape, self.projection_dim)
-
     def get_config(self):
+        words = self.spelling.get_config() if self.spelling else {}
         return {
             **super().get_config(),
             "num_tokens": self.num_tokens,
             "projection_dim": self.projection_dim,
-            "boundary_tokens": list(self.boundary_tokens),
-            "vocabulary": self._table and self._table.as_strings(),
-            "unknown_token": self.unknown_token,
+            **words,
         }
-
-
-def _checked_boundaries(tokens, num_tokens):
-    try:
-        first, last = tokens
-        check_integer("boundary_tokens", first, 1)
-        check_integer("boundary_tokens", last, 1)
-        good = max(first, last) <= num_tokens
-    except (TypeError, ValueError):
-        good = False
-    if not good:
-        raise ValueError(
-            "`boundary_tokens` must be two integers from 1 to "
-            f"`num_tokens`={num_tokens}. Received: boundary_tokens={tokens!r}"
-        )
-    return int(first), int(last)

@@ -1,7 +1,6 @@
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.bilm_shapes import bilm_shapes
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
@@ -9,9 +8,9 @@ from keras_elmo.models.language_models import open_language_model
 from keras_elmo.models.model_facts import count_of
 from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import vocabulary_fact
-from keras_elmo.text.known_word_vectorization import KnownWordVectorization
-from keras_elmo.text.vectorization_of import vectorization_of
+from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.vocabulary import vocabulary_words
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class Bilm(FoundModel):
@@ -32,19 +31,15 @@ class Bilm(FoundModel):
     def load(self, cls=ElmoLayer, **kwargs):
         return cls.from_bilm(*self._files, **kwargs)
 
-    def make_vectorization(self, token_embeddings=None, vocabulary=None):
+    def make_vectorization(self, **kwargs):
         with open_bilm(*self._files) as files:
             options = parse_language_model_options(
                 files.read_options(), files.options_label
             )
         if options.is_word_input:
             return None
-        token_encoder = CharCNNEmbedding(**options.token_encoder)
-        if token_embeddings is None or vocabulary is None:
-            return vectorization_of(token_encoder)
-        return KnownWordVectorization(
-            vocabulary_words(vocabulary), token_encoder.max_characters_per_token
-        )
+        width = options.token_encoder["max_characters_per_token"]
+        return WordVectorization(ByteSpelling(width))
 
     def fingerprint(self):
         return bilm_fingerprint(*self._files)

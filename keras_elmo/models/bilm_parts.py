@@ -11,11 +11,10 @@ from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.bilm_variables import assign_bilm_weights
+from keras_elmo.text.special_words import UNKNOWN
 from keras_elmo.text.vocabulary import vocabulary_words
 from keras_elmo.text.word_table import WordTable
 
-_BOUNDARIES = b"<S>", b"</S>"
-_UNKNOWN = b"<UNK>"
 _WAYS = ("characters", "unk", "error")
 
 
@@ -76,21 +75,11 @@ class BilmParts:
 
     def _known_words(self, options, words, way, name):
         number = len(words or ()) or options.token_encoder["num_tokens"]
-        boundaries = min(1, number), min(2, number)
-        if words is not None:
-            boundaries = [words.get(word) for word in _BOUNDARIES]
-            if name == "token_encoder" and None in boundaries:
-                raise ValueError(
-                    "`vocabulary` must hold <S> and </S>, which are put around "
-                    f"each sentence. Received: {number:,} words without"
-                )
-            boundaries = [i or 1 for i in boundaries]
         return TokenEmbedding(
             number,
             options.encoder["projection_dim"],
-            boundaries,
             words,
-            words.get(_UNKNOWN) if way == "unk" else None,
+            UNKNOWN if way == "unk" else None,
             dtype=self._dtype,
             name=name,
         )
@@ -129,7 +118,7 @@ def _words(vocabulary, files, options, token_embeddings):
 
 def _checked_way(way, options, words):
     """What becomes of words that have no vector: one of `_WAYS`."""
-    has_unknown = words is not None and words.get(_UNKNOWN) is not None
+    has_unknown = words is not None and words.get(UNKNOWN) is not None
     if way is None:
         if not options.is_word_input:
             return "characters"

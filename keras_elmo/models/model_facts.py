@@ -1,5 +1,9 @@
 """What there is to tell of a model, in words."""
 
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
+from keras_elmo.text.special_words import UNKNOWN
+
 
 def model_facts(token_encoder, encoder):
     """Yields the names and values of facts.
@@ -34,7 +38,7 @@ def vocabulary_fact(words):
     """Returns what there is to tell of a vocabulary's words, each bytes."""
     fact = f"{len(words):,} words"
     distinct = set(words)
-    missing = {b"<S>", b"</S>", b"<UNK>"} - distinct
+    missing = {BEGIN_SENTENCE, END_SENTENCE, UNKNOWN} - distinct
     if missing:
         fact += f", without {b', '.join(sorted(missing)).decode()}"
     if len(distinct) < len(words):

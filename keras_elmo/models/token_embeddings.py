@@ -58,13 +58,13 @@ def dump_token_embeddings(
             f"Received: {elmo!r}"
         )
     words = WordTable(vocabulary_words(vocabulary)).words
-    vectorization = vectorization_of(elmo.token_encoder)
+    spelling = vectorization_of(elmo.token_encoder).spelling
     # Words of like length, as the longest one decides on the work.
     order = np.argsort([len(word) for word in words], kind="stable")
     rows = np.empty((len(words), elmo.encoder.output_dim), "float32")
     for start in range(0, len(words), _BATCH):
         part = order[start : start + _BATCH]
-        ids = vectorization.ids_of_words([words[i] for i in part])
+        ids = spelling.ids_of_words([words[i] for i in part])
         vectors = elmo.token_encoder(keras.ops.convert_to_tensor(ids))
         vectors = keras.ops.cast(vectors, "float32")
         rows[part] = keras.ops.convert_to_numpy(vectors)

@@ -5,6 +5,8 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.ops.checks import require
+from keras_elmo.ops.private_keras import get_mask
+from keras_elmo.ops.private_keras import set_mask
 
 # How far each type counts without a gap. Half precision is not among them:
 # bfloat16 makes 256 of 257, and float16 2048 of 2049.
@@ -32,7 +34,7 @@ def as_ids(ids, num_ids, name):
     """
     if any(isinstance(x, keras.KerasTensor) for x in keras.tree.flatten(ids)):
         return ids
-    mask = getattr(ids, "_keras_mask", None)
+    mask = get_mask(ids)
     array = _as_array(ids, name)
     dtype = keras.backend.standardize_dtype(array.dtype)
     if dtype in ("int32", "int64"):
@@ -54,8 +56,7 @@ def as_ids(ids, num_ids, name):
             array,
         )
     array = ops.cast(array, "int32")
-    if mask is not None:
-        array._keras_mask = mask
+    set_mask(array, mask)
     return array
 
 

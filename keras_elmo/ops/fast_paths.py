@@ -11,9 +11,9 @@ import os
 
 import keras
 from keras import ops
-from keras.src.backend.common.stateless_scope import in_stateless_scope
 
 from keras_elmo.ops.at_least_one import at_least_one
+from keras_elmo.ops.private_keras import in_stateless_scope
 from keras_elmo.ops.weights import hide_frozen_weights
 from keras_elmo.ops.weights import trainable_flags
 

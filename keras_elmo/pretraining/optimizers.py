@@ -14,18 +14,15 @@ def make_optimizer(settings, total_steps):
     Returns:
         A `keras.optimizers.Optimizer`.
     """
+    accumulates = settings.accumulation_steps > 1
     arguments = {
         "learning_rate": _learning_rate(settings, total_steps),
         "gradient_accumulation_steps": (
-            settings.accumulation_steps
-            if settings.accumulation_steps > 1
-            else None
+            settings.accumulation_steps if accumulates else None
         ),
         # `TrainingStep` clips where it can, and keeps sparse gradients sparse;
         # Keras clips averages over several windows.
-        "global_clipnorm": (
-            settings.clip_norm if settings.accumulation_steps > 1 else None
-        ),
+        "global_clipnorm": settings.clip_norm if accumulates else None,
     }
     if settings.optimizer == "adagrad":
         return SparseAdagrad(
@@ -41,12 +38,27 @@ class SparseAdagrad(keras.optimizers.Adagrad):
     softmax of a large vocabulary is most of a step.
     """
 
+    def build(self, variables):
+        if self.built:
+            return
+        super().build(variables)
+        parts_of = tf.distribute.get_strategy().experimental_local_results
+        # Keras' own come last; a replica updates its own part of each.
+        own = self.variables[-len(variables) :]
+        self._sums = {
+            part.ref(): sums
+            for variable, accumulator in zip(variables, own)
+            for part, sums in zip(
+                parts_of(variable.value), parts_of(accumulator.value)
+            )
+        }
+
     def update_step(self, gradient, variable, learning_rate):
         if not isinstance(gradient, tf.IndexedSlices):
             super().update_step(gradient, variable, learning_rate)
             return
         rows, values = gradient.indices, gradient.values
-        sums = self._accumulators[self._get_variable_index(variable)].value
+        sums = self._sums[variable.ref()]
         new = tf.gather(sums, rows) + tf.square(values)
         sums.scatter_update(tf.IndexedSlices(new, rows))
         rate = tf.cast(learning_rate, values.dtype)

@@ -6,19 +6,16 @@ import math
 
 import tensorflow as tf
 
+from keras_elmo.pretraining.corpus_shards import find_shards
+from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import check_softmax
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import read_model_options
 from keras_elmo.pretraining.reports import Report
-from keras_elmo.pretraining.shards import find_shards
-from keras_elmo.pretraining.shards import read_sentences
-from keras_elmo.pretraining.text_digests import check_shards
-from keras_elmo.pretraining.text_digests import describe_shards
 from keras_elmo.pretraining.trainer import Schedule
 from keras_elmo.pretraining.trainer import Trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
-from keras_elmo.pretraining.training_folder import digest
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 from keras_elmo.text.vocabulary import Vocabulary
@@ -104,30 +101,20 @@ def pretrain(
         if restart and is_chief(strategy):
             folder.forget()
         make_any(strategy)(restart)  # No one reads before.
-        begun = folder.read()
-        if begun is None:
+        if folder.has_training:
+            given = _given_vocabulary(vocabulary, None)
+            counts, words = folder.resume(settings, shards, given)
+        else:
             if not restart:
                 folder.check_free()
             given = _given_vocabulary(vocabulary, initial)
             if initial is not None and not new_softmax:
                 check_softmax(initial, given)
-            corpus, words = _survey(
+            counts, words = _survey(
                 shards, given, min_count, max_vocabulary, report
             )
             if is_chief(strategy):
-                folder.write(settings, corpus, words)
-        else:
-            before, corpus, words_digest = begun
-            settings.check_goes_on(before)
-            check_shards(shards, corpus["shards"])
-            words = folder.read_vocabulary()
-            given = _given_vocabulary(vocabulary, None) or words
-            if not words_digest == digest(words) == digest(given):
-                raise ValueError(
-                    f"The training in '{output}' began with another "
-                    "vocabulary. To begin anew, choose another folder, or "
-                    "--restart."
-                )
+                folder.begin(settings, shards, counts, words)
 
         def make_model():
             if initial is None or folder.has_state:
@@ -139,7 +126,7 @@ def pretrain(
             ).model
 
         schedule = _schedule(
-            settings, plan, corpus, strategy.num_replicas_in_sync
+            settings, plan, counts, strategy.num_replicas_in_sync
         )
         with report.working("making the model"):
             trainer = Trainer(
@@ -173,25 +160,20 @@ def _given_vocabulary(path, initial):
 
 
 def _survey(shards, words, min_count, max_vocabulary, report):
-    """Counts the corpus; returns facts of it, and the vocabulary."""
-    counts, sentences, tokens = count_words(shards, report.counted)
+    """Returns how much text the corpus has, and the vocabulary."""
+    word_counts, sentences, tokens = count_words(shards, report.counted)
     if not sentences:
         raise ValueError(
             f"The corpus must have a sentence. Received: empty files {shards}"
         )
-    corpus = {
-        "sentences": sentences,
-        "tokens": tokens,
-        "shards": describe_shards(shards),
-    }
     if words is None:
-        words = Vocabulary.from_counts(counts, min_count, max_vocabulary)
-    return corpus, words
+        words = Vocabulary.from_counts(word_counts, min_count, max_vocabulary)
+    return {"sentences": sentences, "tokens": tokens}, words
 
 
-def _schedule(settings, plan, corpus, replicas):
+def _schedule(settings, plan, counts, replicas):
     # Each sentence has a mark to predict, beside its words.
-    targets = corpus["tokens"] + corpus["sentences"]
+    targets = counts["tokens"] + counts["sentences"]
     window = settings.batch_size * settings.unroll_steps * replicas
     epoch = math.ceil(targets / window)
     total = settings.steps

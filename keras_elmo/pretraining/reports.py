@@ -32,8 +32,8 @@ class Report:
         """Training is over, or stops here and can go on."""
 
 
-class Reports(Report):
-    """Passes everything on to several."""
+class Reports:
+    """A `Report` that passes everything on to several."""
 
     def __init__(self, reports):
         self._reports = list(reports)
@@ -45,30 +45,11 @@ class Reports(Report):
                 stack.enter_context(report.working(what))
             yield
 
-    def counted(self, *args):
-        for report in self._reports:
-            report.counted(*args)
+    def __getattr__(self, name):
+        methods = [getattr(report, name) for report in self._reports]
 
-    def begun(self, *args):
-        for report in self._reports:
-            report.begun(*args)
+        def pass_on(*args):
+            for method in methods:
+                method(*args)
 
-    def stepped(self, *args):
-        for report in self._reports:
-            report.stepped(*args)
-
-    def logged(self, *args):
-        for report in self._reports:
-            report.logged(*args)
-
-    def evaluated(self, *args):
-        for report in self._reports:
-            report.evaluated(*args)
-
-    def saved(self, *args):
-        for report in self._reports:
-            report.saved(*args)
-
-    def ended(self, *args):
-        for report in self._reports:
-            report.ended(*args)
+        return pass_on

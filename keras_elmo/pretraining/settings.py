@@ -1,22 +1,55 @@
 """What a training is: the sizes of its model, and how it is trained."""
 
 import dataclasses
+import typing
 
+from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.formats.bilm_options import parse_language_model_options
 
 OPTIMIZERS = ("adagrad", "adam")
 SCHEDULES = ("constant", "cosine")
-DTYPES = ("float32", "mixed_bfloat16")
 
-# What may be another when a training goes on; all else must be as it was.
-_CHANGEABLE = (
-    "epochs",
-    "steps",
-    "learning_rate",
-    "schedule",
-    "warmup_steps",
-    "clip_norm",
-)
+
+def _from(low):
+    def is_good(value):
+        is_integer = isinstance(value, int) and not isinstance(value, bool)
+        return is_integer and value >= low
+
+    return is_good, f"an integer of at least {low}"
+
+
+def _is_positive(value):
+    return isinstance(value, (int, float)) and 0 < value < float("inf")
+
+
+def _is_rate(value):
+    return isinstance(value, (int, float)) and 0 <= value <= 1
+
+
+_POSITIVE = (_is_positive, "a positive number")
+_RATE = (_is_rate, "a number from 0 to 1")
+
+
+def _setting(
+    default, help="", check=None, choices=None, key=None, changeable=False
+):
+    """Makes a field of `Settings`, with all that is to be known of it.
+
+    Args:
+        default: The paper's value.
+        help: String, what `keras-elmo pretrain --help` says of it.
+        check: Function that tells whether a value is good, and what it must
+            be, as text.
+        choices: Tuple of strings, in place of `check`.
+        key: String, what bilm-tf's options file calls it, if it holds it.
+        changeable: Boolean, whether it may be another when a training goes on.
+    """
+    if choices is not None:
+        check = choices.__contains__, f"one of {list(choices)}"
+    metadata = dict(
+        help=help, check=check, choices=choices, key=key, changeable=changeable
+    )
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,63 +58,76 @@ class Settings:
 
     options: dict
     """The model, as bilm-tf's options file says it."""
-    batch_size: int = 128
-    """Rows of a window, of one device"""
-    unroll_steps: int = 20
-    """Tokens of a row, through which gradients flow back"""
-    epochs: float = 10
-    steps: int | None = None
-    """Number of steps, in place of `epochs`"""
-    optimizer: str = "adagrad"
-    learning_rate: float = 0.2
-    schedule: str = "constant"
-    """`"cosine"` lets the rate fall to nothing at the end."""
-    warmup_steps: int = 0
-    """Steps in which the rate rises from nothing"""
-    clip_norm: float | None = 10.0
-    """Limit of the norm of all gradients; those are of the summed loss of a
-    row's tokens, averaged over rows and directions, as in bilm-tf"""
-    accumulation_steps: int = 1
-    """Windows whose gradients are averaged for one update"""
-    reset_rate: float = 0.0
-    """How often a row's LSTM state is set to zero before a window. With 0, as
-    in bilm-tf, only the first window starts from zero, and a model may come out
-    that is well only in states far from it; but a sentence that is read on its
-    own starts from zero"""
-    full_softmax: bool = False
-    """Whether training too has the full softmax"""
-    dtype: str = "float32"
-    seed: int = 0
+    epochs: float = _setting(
+        10, "passes over the text", _POSITIVE, key="n_epochs", changeable=True
+    )
+    steps: int | None = _setting(
+        None, "in place of epochs", _from(1), changeable=True
+    )
+    batch_size: int = _setting(
+        128, "rows of a window, on each device", _from(1), key="batch_size"
+    )
+    unroll_steps: int = _setting(
+        20,
+        "tokens of a row of a window, through which gradients flow back",
+        _from(1),
+        key="unroll_steps",
+    )
+    optimizer: str = _setting("adagrad", choices=OPTIMIZERS)
+    learning_rate: float = _setting(0.2, check=_POSITIVE, changeable=True)
+    schedule: str = _setting(
+        "constant",
+        "cosine lets the rate fall to 0 at the end",
+        choices=SCHEDULES,
+        changeable=True,
+    )
+    warmup_steps: int = _setting(
+        0, "steps in which the rate rises from 0", _from(0), changeable=True
+    )
+    # The gradients are of the summed loss of a row's tokens, averaged over
+    # rows and directions, as in bilm-tf.
+    clip_norm: float | None = _setting(
+        10.0,
+        "limit of the norm of all gradients, or none",
+        _POSITIVE,
+        key="all_clip_norm_val",
+        changeable=True,
+    )
+    accumulation_steps: int = _setting(
+        1, "windows whose gradients are averaged for one update", _from(1)
+    )
+    # With 0, as in bilm-tf, only the first window starts from zero, and a model
+    # may come out that is good only in states far from it.
+    reset_rate: float = _setting(
+        0.0,
+        "how often a row starts from a zero state, as each sentence does that "
+        "ElmoLayer reads",
+        _RATE,
+    )
+    full_softmax: bool = _setting(
+        False,
+        "train with all words, too: slow, unless the vocabulary is small",
+    )
+    dtype: str = _setting("float32", "to compute in", choices=COMPUTE_DTYPES)
+    seed: int = _setting(0, "of all that is drawn at random", _from(0))
 
     def __post_init__(self):
-        # The vocabulary's size is the vocabulary's to say.
-        parse_language_model_options({"n_tokens_vocab": 1, **self.options})
-        for name in ("batch_size", "unroll_steps", "accumulation_steps"):
-            self._check(name, _is_integer_from(1), "an integer of at least 1")
-        if self.steps is not None:
-            self._check(
-                "steps", _is_integer_from(1), "an integer of at least 1 or None"
-            )
-        for name in ("warmup_steps", "seed"):
-            self._check(name, _is_integer_from(0), "an integer of at least 0")
-        self._check("reset_rate", _is_rate, "a number from 0 to 1")
-        for name in ("epochs", "learning_rate"):
-            self._check(name, _is_positive, "a positive number")
-        if self.clip_norm is not None:
-            self._check("clip_norm", _is_positive, "a positive number or None")
-        for name, choices in (
-            ("optimizer", OPTIMIZERS),
-            ("schedule", SCHEDULES),
-            ("dtype", DTYPES),
-        ):
-            self._check(name, choices.__contains__, f"one of {list(choices)}")
+        options = self.options
+        if isinstance(options, dict):  # Their check says it of others.
+            # The vocabulary's size is the vocabulary's to say.
+            options = {"n_tokens_vocab": 1, **options}
+        parse_language_model_options(options)
+        for field in dataclasses.fields(self):
+            _check(field, getattr(self, field.name))
 
-    def _check(self, name, is_good, expected):
-        value = getattr(self, name)
-        if not is_good(value):
-            raise ValueError(
-                f"`{name}` must be {expected}. Received: {value!r}"
-            )
+    @classmethod
+    def options_keys(cls):
+        """Returns the settings' names by bilm-tf's names of them."""
+        return {
+            field.metadata["key"]: field.name
+            for field in dataclasses.fields(cls)
+            if field.metadata.get("key")
+        }
 
     def check_goes_on(self, before):
         """Raises `ValueError` unless a training can go on with these.
@@ -89,29 +135,34 @@ class Settings:
         Args:
             before: Dictionary, the settings that it began with.
         """
-        for name, value in dataclasses.asdict(self).items():
-            if name not in _CHANGEABLE and before.get(name) != value:
+        for field in dataclasses.fields(self):
+            if field.metadata.get("changeable"):
+                continue
+            old, new = before.get(field.name), getattr(self, field.name)
+            if old != new:
                 raise ValueError(
-                    f"A training that goes on must have the `{name}` that it "
-                    f"began with, {before.get(name)!r}. Received: {value!r}. "
-                    "To begin anew, choose another folder, or --restart."
+                    f"A training that goes on must have the `{field.name}` "
+                    f"that it began with, {old!r}. Received: {new!r}. To begin "
+                    "anew, choose another folder, or --restart."
                 )
 
 
-def _is_integer_from(low):
-    def check(value):
-        is_integer = isinstance(value, int) and not isinstance(value, bool)
-        return is_integer and value >= low
-
-    return check
+def may_be_none(field):
+    """Whether a field of `Settings` may be `None`."""
+    return type(None) in typing.get_args(field.type)
 
 
-def _is_rate(value):
-    return isinstance(value, (int, float)) and 0 <= value <= 1
-
-
-def _is_positive(value):
-    return isinstance(value, (int, float)) and 0 < value < float("inf")
+def _check(field, value):
+    check = field.metadata.get("check")
+    if check is None or (value is None and may_be_none(field)):
+        return
+    is_good, expected = check
+    if not is_good(value):
+        if may_be_none(field):
+            expected += " or None"
+        raise ValueError(
+            f"`{field.name}` must be {expected}. Received: {value!r}"
+        )
 
 
 def _options(dim, projection_dim, filters, n_highway, n_negatives):

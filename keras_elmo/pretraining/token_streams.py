@@ -6,17 +6,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from keras_elmo.layers.arguments import check_integer
+from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.sentence_streams import Place
 from keras_elmo.pretraining.sentence_streams import SentenceStream
-from keras_elmo.pretraining.shards import find_shards
-from keras_elmo.pretraining.stream_rows import StreamRow
-from keras_elmo.text.vocabulary import BEGIN_SENTENCE
-from keras_elmo.text.vocabulary import END_SENTENCE
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
 
 DIRECTIONS = ("forward", "backward")
-
-_HEADER = ("direction", "steps", "seed", "shuffle", "number of shards")
-_NO_SENTENCE = [-1] * len(_HEADER)
 
 
 def stream_pairs(
@@ -90,16 +86,13 @@ class TokenStream:
         check_integer("rows", rows, 1)
         check_integer("steps", steps, 1)
         check_integer("seed", seed, 0)
-        self.paths = find_shards(paths)
         self.direction = direction
         self.rows = int(rows)
         self.steps = int(steps)
-        self.seed = int(seed)
-        self.shuffle = bool(shuffle)
         self._sentences = SentenceStream(
-            self.paths, DIRECTIONS.index(direction), self.seed, self.shuffle
+            find_shards(paths), DIRECTIONS.index(direction), seed, shuffle
         )
-        self._rows = [StreamRow() for _ in range(self.rows)]
+        self._rows = [_Row() for _ in range(self.rows)]
 
     def next_window(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the next window: its inputs, and the target of each.
@@ -116,97 +109,71 @@ class TokenStream:
         for row in self._rows:
             missing = self.steps
             while missing:
-                if not row.left:
+                if row.is_read:
                     place, words = self._sentences.draw()
-                    row.begin(place, *stream_pairs(words, self.direction))
-                missing -= row.take(missing, inputs, targets)
+                    row.begin(place, stream_pairs(words, self.direction))
+                end = row.offset + missing
+                taken = row.inputs[row.offset : end]
+                inputs += taken
+                targets += row.targets[row.offset : end]
+                row.offset += len(taken)
+                missing -= len(taken)
         return self._as_array(inputs), self._as_array(targets)
 
     @property
-    def position(self) -> np.ndarray:
-        """Where the stream stands after its last window.
+    def position(self) -> list:
+        """Where the stream stands after its last window, for `restore`.
 
-        int64 array of shape `(rows + 2, 5)`, for `restore`.
+        A list, as JSON can hold it: the place of the next sentence; then for
+        each row its sentence's place and how much of it is read, or `None`.
         """
         rows = [
-            row.position if row.left else _NO_SENTENCE for row in self._rows
+            None if row.is_read else [*row.place, row.offset]
+            for row in self._rows
         ]
-        return np.array(
-            [self._header(), [*self._sentences.place, 0], *rows], "int64"
-        )
+        return [list(self._sentences.place), *rows]
 
-    def restore(self, position: np.ndarray) -> None:
+    def restore(self, position: list) -> None:
         """Goes on from a position: the windows that followed it come again.
 
         Of the corpus, only the shards are read that sentences were being drawn
         from.
 
         Args:
-            position: Array, the `position` of a stream of equal arguments.
+            position: The `position` of a stream of equal arguments, over the
+                same corpus.
 
         Raises:
             FileNotFoundError: If one of those shards is no longer there.
-            ValueError: If the arguments were others, or a shard is not what it
-                was.
+            ValueError: If one cannot be read.
         """
-        position = self._checked(position)
-        stream, *rows = position.tolist()[1:]
-        places = [Place(*row[:4]) if row[0] >= 0 else None for row in rows]
-        words = self._sentences.read(place for place in places if place)
-        self._sentences.move_to(Place(*stream[:4]))
-        for row, place, (*_, offset) in zip(self._rows, places, rows):
-            if place is None:
-                row.clear()
-            else:
-                pairs = stream_pairs(words[place], self.direction)
-                row.begin(place, *pairs, offset)
-                if row.left <= 0:
-                    raise ValueError(
-                        "The corpus must be what it was when the position was "
-                        f"taken: a sentence of more than {offset - 1} words. "
-                        f"Received: {b' '.join(words[place])!r}"
-                    )
-
-    def at(self, position: np.ndarray) -> "TokenStream":
-        """Returns another stream of equal arguments, at `position`."""
-        stream = TokenStream(
-            self.paths,
-            self.direction,
-            self.rows,
-            self.steps,
-            self.seed,
-            self.shuffle,
-        )
-        stream.restore(position)
-        return stream
-
-    def _header(self):
-        direction = DIRECTIONS.index(self.direction)
-        return [
-            direction,
-            self.steps,
-            self.seed,
-            int(self.shuffle),
-            len(self.paths),
-        ]
-
-    def _checked(self, position):
-        position = np.asarray(position)
-        shape = (self.rows + 2, len(_HEADER))
-        if position.shape != shape or position.dtype.kind != "i":
-            raise ValueError(
-                "`position` must be that of a stream of "
-                f"{self.rows} rows: integers of shape {shape}. Received: "
-                f"shape={position.shape}, dtype={position.dtype}"
-            )
-        for name, own, other in zip(_HEADER, self._header(), position[0]):
-            if own != other:
-                raise ValueError(
-                    "`position` must be that of a stream of equal arguments; "
-                    f"here the {name} is {own}. Received: {other}"
-                )
-        return position
+        place, *rows = position
+        self._rows = [_Row() for _ in rows]
+        begun = [i for i, row in enumerate(rows) if row is not None]
+        # In the order of the corpus: each shard is opened once.
+        for i in sorted(begun, key=rows.__getitem__):
+            *where, offset = rows[i]
+            words = self._sentences.read(Place(*where))
+            pairs = stream_pairs(words, self.direction)
+            self._rows[i].begin(Place(*where), pairs, offset)
+        self._sentences.place = Place(*place)
 
     def _as_array(self, words):
         array = np.array(words, dtype=object)
         return array.reshape(self.rows, self.steps)
+
+
+class _Row:
+    """The sentence that a row of the windows is reading."""
+
+    def __init__(self):
+        self.begin(None, ([], []))
+
+    def begin(self, place, pairs, offset=0):
+        self.place = place
+        self.inputs, self.targets = pairs
+        self.offset = offset
+
+    @property
+    def is_read(self):
+        return self.offset == len(self.inputs)

@@ -1,4 +1,17 @@
-"""The steps of a training, from the first to the last. TensorFlow only."""
+"""The training loop, from the first step to the last. TensorFlow only.
+
+What Keras and TensorFlow do is theirs: layers, optimizers, schedules of the
+learning rate and random numbers are Keras'; `tf.data` encodes windows ahead,
+`tf.function` compiles a step, `tf.distribute` shares it out. The loop itself is
+not `keras.Model.fit`, which begins an epoch anew where it was interrupted,
+carries no LSTM state from window to window, wants the logits of all words that
+a sampled softmax saves, and fails on several workers; and without `fit` there
+is nothing that would call Keras' callbacks for checkpoints, patience and logs.
+A checkpoint is not a `tf.train.Checkpoint`, which is several files, restores
+what fits, leaves the rest and takes a NaN: it is one HDF5 file, there whole or
+not at all, that holds the place in the text and the log's size as well, and is
+refused before any variable is changed.
+"""
 
 import contextlib
 import dataclasses
@@ -9,23 +22,23 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from keras_elmo.pretraining.datasets import WindowDataset
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.stop_request import StopRequest
-from keras_elmo.pretraining.text_digests import check_heldout
-from keras_elmo.pretraining.text_digests import text_digest
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_folder import STATE_FILE
+from keras_elmo.pretraining.training_folder import TO_BEGIN_ANEW
+from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.pretraining.training_log import TrainingLog
 from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import write_training_state
 from keras_elmo.pretraining.training_step import TrainingStep
+from keras_elmo.pretraining.training_windows import training_windows
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 
@@ -44,6 +57,27 @@ class Schedule:
     """Before the first regular one; they do not count for `patience`"""
     early_checkpoints: tuple[int, ...] = ()
     """Before the first regular one"""
+
+    def is_regular_evaluation(self, step):
+        """Whether the model is evaluated, and `patience` counts it."""
+        return self._is_due(step, self.evaluate_every)
+
+    def is_evaluation(self, step):
+        """Whether the model is evaluated after a step."""
+        is_early = step in self.early_evaluations
+        return is_early or self.is_regular_evaluation(step)
+
+    def is_checkpoint(self, step):
+        """Whether there is a checkpoint after a step."""
+        is_early = step in self.early_checkpoints
+        return is_early or self._is_due(step, self.checkpoint_every)
+
+    def is_log_entry(self, step):
+        """Whether the loss is logged after a step."""
+        return self._is_due(step, self.log_every)
+
+    def _is_due(self, step, every):
+        return step % every == 0 or step == self.total
 
 
 class Trainer:
@@ -80,27 +114,19 @@ class Trainer:
         report=None,
     ):
         self._vocabulary = vocabulary
+        self._shards = shards
         self._folder = folder
         self._settings = settings
         self._schedule = schedule
         self._heldout = heldout
-        self._heldout_digest = text_digest(heldout)
+        self._heldout_digest = None if heldout is None else text_digest(heldout)
         self._report = report or Report()
         self._strategy = strategy or tf.distribute.get_strategy()
         self._writes = is_chief(self._strategy)
         self._is_any = make_any(self._strategy)
         replicas = self._strategy.num_replicas_in_sync
         self._rows = settings.batch_size * replicas
-        self._streams = [
-            TokenStream(
-                shards,
-                direction,
-                self._rows,
-                settings.unroll_steps,
-                settings.seed,
-            )
-            for direction in DIRECTIONS
-        ]
+        self._tokens_per_step = self._rows * settings.unroll_steps
         with self._strategy.scope(), _drawn_from(settings.seed):
             self._model = make_model()
             self._optimizer = make_optimizer(settings, schedule.total)
@@ -130,12 +156,11 @@ class Trainer:
             OSError: If a shard cannot be read or a file not be written. In both
                 cases the last checkpoint stays as it is.
         """
-        self._report.begun(
-            self._step, self._schedule, self._rows * self._settings.unroll_steps
-        )
+        progress = self._progress
+        self._report.begun(progress.step, self._schedule, self._tokens_per_step)
         with StopRequest() as stop:
             if not self._is_over:
-                windows = iter(self._windows())
+                windows = self._windows()
                 with self._report.working("reading the corpus"):
                     window = next(windows)
                 with self._report.working("compiling the first step"):
@@ -144,47 +169,33 @@ class Trainer:
                 while not (self._is_any(stop.is_made) or self._is_over):
                     self._train_on(next(windows))
                     self._look_after()
-                if self._step != self._saved_step:
+                if progress.step != self._saved_step:
                     self._save()
-        self._report.ended(self._step, self._is_over)
+        self._report.ended(progress.step, self._is_over)
         return self._is_over
 
     @property
     def _is_over(self):
         patience = self._schedule.patience
-        stale = self._notes["evaluations_since_best"]
-        return self._step >= self._schedule.total or (
-            patience is not None and stale >= patience
+        return self._progress.step >= self._schedule.total or (
+            patience is not None
+            and self._progress.evaluations_since_best >= patience
         )
 
     def _go_to_start(self):
         if self._folder.has_state:
-            progress = read_training_state(
+            state, self._progress = read_training_state(
                 self._state_path, self._model, self._optimizer
             )
-            self._check_rows(progress.position.shape[1] - 2)
-            if progress.notes["best"] is not None:
-                check_heldout(self._heldout_digest, progress.notes["heldout"])
-            for stream, position in zip(self._streams, progress.position):
-                stream.restore(position)
-            log_size = progress.notes["log_size"]
+            self._check_rows(len(state[0]))
+            self._check_heldout()
         else:
             state = self._model.get_initial_state(self._rows)
-            positions = [stream.position for stream in self._streams]
-            notes = {
-                "losses": [],
-                "best": None,
-                "heldout": None,
-                "evaluations_since_best": 0,
-            }
-            progress = Progress(0, positions, state, notes)
-            log_size = 0
+            self._progress = Progress()
+        self._lstm_state = self._make_step.share_out_state(state)
+        self._saved_step = self._progress.step
         if self._writes:
-            self._log.wind_back(log_size)
-        self._step = self._saved_step = progress.step
-        self._position = progress.position
-        self._state = self._make_step.share_out_state(progress.lstm_state)
-        self._notes = progress.notes
+            self._log.wind_back(self._progress.log_size)
 
     def _check_rows(self, before):
         if before != self._rows:
@@ -194,21 +205,44 @@ class Trainer:
                 f"devices. Received: {self._rows}"
             )
 
+    def _check_heldout(self):
+        best_of = self._progress.heldout
+        if best_of not in (None, self._heldout_digest):
+            received = "none" if self._heldout is None else "another text"
+            raise ValueError(
+                "The held-out text (--heldout) must be the one that the best "
+                "model so far was measured on: perplexities of two texts do "
+                f"not compare. Received: {received}. {TO_BEGIN_ANEW}"
+            )
+
     def _windows(self):
+        streams = [
+            TokenStream(
+                self._shards,
+                direction,
+                self._rows,
+                self._settings.unroll_steps,
+                self._settings.seed,
+            )
+            for direction in DIRECTIONS
+        ]
+        for stream, position in zip(streams, self._progress.positions or ()):
+            stream.restore(position)
         token_shape = self._model.token_encoder.token_shape
         width = token_shape[0] if token_shape else None
-        return WindowDataset(tuple(self._streams), self._vocabulary, width)
+        return training_windows(streams, self._vocabulary, width)
 
     def _train_on(self, window):
-        loss, self._state = self._make_step(
-            window["inputs"], window["targets"], self._state, self._step
+        progress = self._progress
+        loss, self._lstm_state = self._make_step(
+            window.inputs, window.targets, self._lstm_state, progress.step
         )
         if not math.isfinite(loss):
-            raise self._diverged(f"The loss is {loss}", self._step + 1)
-        self._step += 1
-        self._position = window["position"].numpy()
-        self._notes["losses"].append(loss)
-        self._report.stepped(self._step, loss)
+            raise self._diverged(f"The loss is {loss}", progress.step + 1)
+        progress.step += 1
+        progress.positions = window.positions
+        progress.losses.append(loss)
+        self._report.stepped(progress.step, loss)
 
     def _diverged(self, what, step):
         return ValueError(
@@ -219,70 +253,68 @@ class Trainer:
 
     def _look_after(self):
         """Does what is due after a step."""
-        schedule = self._schedule
-        is_last = self._step == schedule.total
-        if self._step % schedule.log_every == 0 or is_last:
-            losses, self._notes["losses"] = self._notes["losses"], []
+        progress, schedule = self._progress, self._schedule
+        if schedule.is_log_entry(progress.step):
+            losses, progress.losses = progress.losses, []
             self._write_log(training_loss=math.fsum(losses) / len(losses))
-        is_regular = self._step % schedule.evaluate_every == 0 or is_last
-        evaluates = self._heldout is not None and (
-            is_regular or self._step in schedule.early_evaluations
+        evaluates = self._heldout is not None and schedule.is_evaluation(
+            progress.step
         )
         if evaluates:
-            self._evaluate(is_regular)
-        is_due = (
-            self._step % schedule.checkpoint_every == 0
-            or self._step in schedule.early_checkpoints
-        )
-        if is_due or evaluates or is_last:
+            self._evaluate()
+        if evaluates or schedule.is_checkpoint(progress.step):
             self._save()
 
-    def _evaluate(self, is_regular):
+    def _evaluate(self):
+        progress = self._progress
         self._check_weights()
         with self._report.working("measuring the held-out perplexity"):
             found = self._evaluator.evaluate(self._heldout)
         if math.isnan(found.perplexity):
-            raise self._diverged("The held-out perplexity is nan", self._step)
-        best = self._notes["best"]
-        self._notes["heldout"] = self._heldout_digest
-        is_best = best is None or found.perplexity < best["perplexity"]
+            raise self._diverged(
+                "The held-out perplexity is nan", progress.step
+            )
+        is_best = progress.best is None or found.perplexity < progress.best
+        progress.heldout = self._heldout_digest
         if is_best:
             self._save_model()
-            self._notes["best"] = {"step": self._step, **found._asdict()}
-            self._notes["evaluations_since_best"] = 0
-        elif is_regular:
-            self._notes["evaluations_since_best"] += 1
+            progress.best = found.perplexity
+            progress.evaluations_since_best = 0
+        elif self._schedule.is_regular_evaluation(progress.step):
+            progress.evaluations_since_best += 1
         self._write_log(heldout_perplexity=found.perplexity)
-        self._report.evaluated(self._step, found, is_best)
+        self._report.evaluated(progress.step, found, is_best)
 
     def _write_log(self, **values):
-        tokens = self._step * self._rows * self._settings.unroll_steps
+        step = self._progress.step
         if self._writes:
-            self._log.write(step=self._step, tokens=tokens, **values)
-        self._report.logged(self._step, values)
+            tokens = step * self._tokens_per_step
+            self._log.write(step=step, tokens=tokens, **values)
+        self._report.logged(step, values)
 
     def _save(self):
         self._check_weights()
-        state = self._make_step.gather_state(self._state)
-        self._saved_step = self._step
+        state = self._make_step.gather_state(self._lstm_state)
+        self._saved_step = self._progress.step
         if not self._writes:
             return
         if self._heldout is None:
             self._save_model()
-        notes = {**self._notes, "log_size": self._log.size}
+        self._progress.log_size = self._log.size
         write_training_state(
             self._state_path,
             self._model,
             self._optimizer,
-            Progress(self._step, self._position, state, notes),
+            state,
+            self._progress,
         )
-        self._report.saved(self._step, self._state_path)
+        self._report.saved(self._saved_step, self._state_path)
 
     def _check_weights(self):
         for variable in self._model.trainable_variables:
             if not np.isfinite(ops.convert_to_numpy(variable)).all():
                 what = f"'{variable.path}' got an infinity or a NaN"
-                raise self._diverged(what, self._step)
+                raise self._diverged(what, self._progress.step)
 
     def _save_model(self):
         if self._writes:

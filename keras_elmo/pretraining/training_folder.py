@@ -1,4 +1,8 @@
-"""The folder of a training: what it was begun with."""
+"""The folder of a training: what it began with, and whether that is the same.
+
+Beside the model it holds `training.json`, the settings and digests of the text;
+`training_state.hdf5`, the last checkpoint; and `log.jsonl`.
+"""
 
 import contextlib
 import dataclasses
@@ -10,11 +14,13 @@ import re
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.disk_room import room_told
 from keras_elmo.files.file_lock import file_lock
+from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
 VOCABULARY_FILE = "vocab.txt"
+TO_BEGIN_ANEW = "To begin anew, choose another folder, or --restart."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
 _ADVICE = "The last checkpoint is as it was; make room and run the same again."
@@ -52,6 +58,11 @@ class TrainingFolder:
                 yield
 
     @property
+    def has_training(self):
+        """Whether a training was begun."""
+        return os.path.exists(self.file(_RECORD_FILE))
+
+    @property
     def has_state(self):
         """Whether there is a checkpoint to go on from."""
         return os.path.exists(self.file(STATE_FILE))
@@ -72,15 +83,61 @@ class TrainingFolder:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.file(name))
 
-    def read(self):
-        """Returns what `write` wrote; `None` where no training was begun.
+    def begin(self, settings, shards, counts, vocabulary):
+        """Notes with what a training begins.
+
+        Args:
+            settings: The `Settings`.
+            shards: Paths of the corpus.
+            counts: Dictionary, how much text that is.
+            vocabulary: The `Vocabulary`.
+        """
+        # Without a record, what is there does not count.
+        self.forget()
+        vocabulary.write(self.file(VOCABULARY_FILE))
+        names = [os.path.basename(path) for path in shards]
+        digests = [file_digest(path) for path in shards]
+        record = {
+            "settings": dataclasses.asdict(settings),
+            "corpus": {**counts, "shards": list(zip(names, digests))},
+            "words": _words_digest(vocabulary),
+        }
+
+        def write(temporary):
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(record, file, indent=2)
+
+        write_atomically(self.file(_RECORD_FILE), write)
+
+    def resume(self, settings, shards, vocabulary=None):
+        """Checks that a training goes on with what it began with.
+
+        Args:
+            settings: As for `begin`.
+            shards: Likewise.
+            vocabulary: The `Vocabulary` that is asked for, or `None`.
+
+        Returns:
+            The counts of its corpus, and its `Vocabulary`.
 
         Raises:
-            ValueError: If the record is damaged.
+            ValueError: If something is not what it was, or the record is
+                damaged.
         """
+        before, corpus, digest = self._read_record()
+        settings.check_goes_on(before)
+        _check_shards(shards, corpus["shards"])
+        own = Vocabulary.from_file(self.file(VOCABULARY_FILE))
+        for words in (own, vocabulary or own):
+            if _words_digest(words) != digest:
+                raise ValueError(
+                    f"The training in '{self.path}' began with another "
+                    f"vocabulary. {TO_BEGIN_ANEW}"
+                )
+        return corpus, own
+
+    def _read_record(self):
         path = self.file(_RECORD_FILE)
-        if not os.path.exists(path):
-            return None
         with open(path, "rb") as file:
             try:
                 record = json.load(file)
@@ -90,35 +147,42 @@ class TrainingFolder:
                     f"'{path}' is not what a training wrote: {error!r}"
                 ) from error
 
-    def write(self, settings, corpus, vocabulary):
-        """Notes with what a training begins.
 
-        Args:
-            settings: The `Settings`.
-            corpus: Dictionary of facts of the corpus.
-            vocabulary: The `Vocabulary`.
-        """
-        # Without a record, what is there does not count.
-        self.forget()
-        vocabulary.write(self.file(VOCABULARY_FILE))
-        record = {
-            "settings": dataclasses.asdict(settings),
-            "corpus": corpus,
-            "words": digest(vocabulary),
-        }
+def text_digest(sentences):
+    """Returns what tells a text from another, 16 hex digits.
 
-        def write(temporary):
-            with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(record, file, indent=2)
-
-        write_atomically(self.file(_RECORD_FILE), write)
-
-    def read_vocabulary(self):
-        """Returns the training's `Vocabulary`."""
-        return Vocabulary.from_file(self.file(VOCABULARY_FILE))
+    Args:
+        sentences: Iterable of lists of words, each bytes.
+    """
+    digest = hashlib.sha256()
+    for words in sentences:
+        digest.update(b" ".join(words) + b"\n")
+    return digest.hexdigest()[:16]
 
 
-def digest(vocabulary):
-    """Returns what tells one vocabulary from another, 16 hex digits."""
-    words = b"\n".join(vocabulary.words)
-    return hashlib.sha256(words).hexdigest()[:16]
+def _words_digest(vocabulary):
+    return text_digest([word] for word in vocabulary.words)
+
+
+def _check_shards(paths, before):
+    """Raises `ValueError` unless shards are those of `[name, digest]` pairs."""
+    names = [os.path.basename(path) for path in paths]
+    old_names = [name for name, _ in before]
+    if names != old_names:
+        raise ValueError(
+            "A training that goes on must have the shards that it began with. "
+            f"Missing: {sorted(set(old_names) - set(names)) or 'none'}. "
+            f"New: {sorted(set(names) - set(old_names)) or 'none'}. "
+            f"{TO_BEGIN_ANEW}"
+        )
+    changed = [
+        path
+        for path, (_, digest) in zip(paths, before)
+        if file_digest(path) != digest
+    ]
+    if changed:
+        raise ValueError(
+            "A training that goes on must have the text that it began with. "
+            f"Changed since: {changed}. Put back what was there. "
+            f"{TO_BEGIN_ANEW}"
+        )

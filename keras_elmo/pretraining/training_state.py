@@ -1,9 +1,8 @@
 """A training's checkpoint: everything that it goes on from, in one file."""
 
+import dataclasses
 import json
 import os
-from typing import Any
-from typing import NamedTuple
 
 import numpy as np
 from keras import ops
@@ -16,25 +15,33 @@ from keras_elmo.files.hdf5_files import open_hdf5
 _NOT_RESTORED = "learning_rate"
 
 
-class Progress(NamedTuple):
-    """How far a training is."""
+@dataclasses.dataclass
+class Progress:
+    """How far a training is: what it goes on from, but for arrays."""
 
-    step: int
+    step: int = 0
     """The number of steps made"""
-    position: np.ndarray
-    """Where both token streams stand"""
-    lstm_state: list[np.ndarray]
-    notes: dict[str, Any]
-    """What else there is, as JSON can hold it"""
+    positions: list | None = None
+    """Where both token streams stand; `None` for the start"""
+    log_size: int = 0
+    """Of the log, in bytes"""
+    losses: list[float] = dataclasses.field(default_factory=list)
+    """Of the steps since the log was last written"""
+    best: float | None = None
+    """The lowest perplexity of the held-out text"""
+    heldout: str | None = None
+    """A digest of that text"""
+    evaluations_since_best: int = 0
 
 
-def write_training_state(path, model, optimizer, progress):
+def write_training_state(path, model, optimizer, lstm_state, progress):
     """Writes a checkpoint, whole or not at all.
 
     Args:
         path: Path of the file (HDF5).
         model: The model; all its variables are written.
         optimizer: The optimizer; likewise.
+        lstm_state: List of arrays, what the next window starts from.
         progress: The `Progress`.
 
     Raises:
@@ -46,9 +53,8 @@ def write_training_state(path, model, optimizer, progress):
         key: ops.convert_to_numpy(variable)
         for key, variable in _variables(model, optimizer).items()
     }
-    arrays["position"] = np.asarray(progress.position)
-    for i, array in enumerate(progress.lstm_state):
-        arrays[f"lstm_state/{i}"] = np.asarray(array)
+    for i, array in enumerate(lstm_state):
+        arrays[f"lstm_state/{i}"] = array
     for key, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
@@ -58,9 +64,8 @@ def write_training_state(path, model, optimizer, progress):
 
     def write(temporary):
         with create_hdf5(temporary) as (store, check):
-            store.attrs["step"] = progress.step
-            # An attribute could be too small for them.
-            store["notes"] = json.dumps(progress.notes)
+            # An attribute could be too small for it.
+            store["progress"] = json.dumps(dataclasses.asdict(progress))
             for key, array in arrays.items():
                 store.create_dataset(key, data=array)
                 check()
@@ -77,7 +82,7 @@ def read_training_state(path, model, optimizer):
         optimizer: Built optimizer of the same kind.
 
     Returns:
-        The `Progress`.
+        The LSTM state, a list of arrays, and the `Progress`.
 
     Raises:
         ValueError: If the file is damaged or of another model.
@@ -88,12 +93,8 @@ def read_training_state(path, model, optimizer):
             variables = _variables(model, optimizer)
             values = {key: store[key][()] for key in variables}
             state = store["lstm_state"]
-            progress = Progress(
-                int(store.attrs["step"]),
-                store["position"][()],
-                [state[str(i)][()] for i in range(len(state))],
-                json.loads(store["notes"][()]),
-            )
+            lstm_state = [state[str(i)][()] for i in range(len(state))]
+            progress = Progress(**json.loads(store["progress"][()]))
     except Exception as error:
         # What h5py raises depends on where the file is damaged.
         raise ValueError(
@@ -107,7 +108,7 @@ def read_training_state(path, model, optimizer):
             )
     for key, variable in variables.items():
         variable.assign(values[key])
-    return progress
+    return lstm_state, progress
 
 
 def _variables(model, optimizer):

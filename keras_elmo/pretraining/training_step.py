@@ -3,7 +3,8 @@
 import keras
 import tensorflow as tf
 
-from keras_elmo.pretraining.counted_seed import CountedSeed
+# More than a step draws: no two steps or replicas have a draw in common.
+_DRAWS = 64
 
 
 class TrainingStep:
@@ -23,6 +24,7 @@ class TrainingStep:
         self._settings = settings
         self._strategy = strategy
         self._rows = settings.batch_size
+        self._seed = keras.random.SeedGenerator(settings.seed % 2**31)
         self._run = tf.function(self._run_replicas, autograph=False)
 
     def __call__(self, inputs, targets, state, step):
@@ -97,10 +99,7 @@ class TrainingStep:
 
     def _loss(self, inputs, targets, state, step):
         model = self._model
-        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-        # A replica's dropout is its own.
-        count = self._strategy.num_replicas_in_sync
-        seed = CountedSeed(self._settings.seed, step * count + replica)
+        seed = self._seeded(step)
         targets = tf.unstack(targets)
         state = _reset_rows(state, self._settings.reset_rate, seed)
         hidden, state = model.predict_hidden(tf.unstack(inputs), state, seed)
@@ -109,6 +108,19 @@ class TrainingStep:
         else:
             losses = model.sampled_losses_of(hidden, targets, seed)
         return tf.add_n([tf.reduce_mean(x) for x in losses]) / 2, state
+
+    def _seeded(self, step):
+        """The generator of random numbers, set to the draws of a step.
+
+        They depend on the seed and the step alone, so that a training goes on
+        with the draws that it would have had.
+        """
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        number = step * self._strategy.num_replicas_in_sync + replica
+        state = self._seed.state
+        number = tf.cast(number, state.dtype)
+        state.assign(tf.stack([state[0], number * _DRAWS]))
+        return self._seed
 
 
 def _reset_rows(state, rate, seed):

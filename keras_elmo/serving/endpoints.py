@@ -20,7 +20,7 @@ class Endpoints:
         self._vectorization = vectorization
         self._returns_tokens = returns_tokens
         self._ids = tf.TensorSpec(
-            (None, None, *vectorization.token_shape), tf.int32, "ids"
+            (None, None, *vectorization.spelling.token_shape), tf.int32, "ids"
         )
         # One graph, which all signatures call.
         self._outputs = tf.function(
@@ -41,31 +41,23 @@ class Endpoints:
     def _default(self, strings):
         # A server feeds what it is sent: shapes are looked at when it runs.
         strings = tf.ensure_shape(strings, (None,))
-        tokens, lengths = graph_tokens.pad_tokens(
-            graph_tokens.split_sentences(strings)
-        )
-        answer = dict(self._of_tokens(tokens, lengths))
+        words = graph_tokens.split_sentences(strings)
+        answer = dict(self._outputs(self._vectorization(words)))
         if self._returns_tokens:
-            answer["tokens"] = tokens
+            answer["tokens"] = words.to_tensor("")
         return answer
 
     def _tokens(self, tokens, sequence_len):
         tokens = tf.ensure_shape(tokens, (None, None))
         sequence_len = tf.ensure_shape(sequence_len, (None,))
-        lengths = graph_tokens.check_lengths(sequence_len, tokens)
-        return self._of_tokens(tokens, lengths)
-
-    def _of_tokens(self, tokens, lengths):
-        ids = graph_tokens.token_ids(
-            tokens, lengths, self._vectorization.ids_in_graph
-        )
+        ids = self._vectorization(tokens, sequence_len=sequence_len)
         return self._outputs(ids)
 
     def _character_ids(self, ids):
         ids = tf.ensure_shape(ids, self._ids.shape)
         # A server that merges requests pads the shorter ones with their own
         # first number, the mark that only starts a word.
-        begin_id = self._vectorization.begin_id
+        begin_id = self._vectorization.spelling.begin_id
         if begin_id is None:
             return self._outputs(ids)
         is_padding = tf.reduce_all(ids == begin_id, axis=-1, keepdims=True)

@@ -8,7 +8,6 @@ from keras_elmo.choices import SIGNATURES
 from keras_elmo.files.atomic import FolderIsTaken
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.ops.known_rows import use_known_rows
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
 from keras_elmo.serving.model_outputs import ModelOutputs
 from keras_elmo.serving.stateless import stateless
@@ -20,7 +19,6 @@ def export_saved_model(
     path: str | os.PathLike,
     *,
     serving_default: str = "default",
-    vocabulary: str | os.PathLike | Iterable[str | bytes] | None = None,
     labels: Mapping[str, Iterable[str | bytes]] | None = None,
     version: int | None = None,
     overwrite: bool = False,
@@ -64,9 +62,6 @@ def export_saved_model(
             which is how TensorFlow Serving finds it.
         serving_default: The signature that is used when a request names none:
             `"default"`, `"tokens"` or `"character_ids"`.
-        vocabulary: Words whose vectors, before context, are computed now and
-            looked up later: an iterable of them, or the path of a file of one
-            word a line. Other words are computed when they come.
         labels: Mapping from the name of an output to the names of its labels,
             in order. The output is integers `(batch, time)` or `(batch,)`, or
             scores with one more axis, of which the largest counts. The names
@@ -109,18 +104,16 @@ def export_saved_model(
         )
     folder = version_folder(path, version, overwrite)
     from keras_elmo.serving.endpoints import Endpoints
-    from keras_elmo.serving.known_words import know_words
     from keras_elmo.serving.system_errors import system_errors
 
     outputs = _outputs(model, labels)
-    known = [] if vocabulary is None else know_words(model, vocabulary)
     endpoints = Endpoints(
         outputs, outputs.vectorization, outputs.returns_tokens
     )
 
     def write(temporary):
         archive = keras.export.ExportArchive()
-        with stateless(model), use_known_rows(known):
+        with stateless(model):
             # The first one is the default.
             for name in sorted(SIGNATURES, key=serving_default.__ne__):
                 archive.add_endpoint(name, *endpoints[name])

@@ -5,8 +5,11 @@ import collections
 import keras
 from keras import ops
 
+from keras_elmo.ops.private_keras import layer_of
+from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.label_names import LabelNames
-from keras_elmo.text.character_vectorization import CharacterVectorization
+from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class ModelOutputs:
@@ -84,7 +87,7 @@ class ModelOutputs:
         flat = getattr(self._model, "outputs", ())
         outputs = self._named(getattr(self._model, "output", flat))
         names = {
-            name: getattr(_maker(x), "tag_names", None)
+            name: getattr(layer_of(x), "tag_names", None)
             for name, x in outputs.items()
             if len(x.shape) == 2 and x.dtype.startswith("int")
         }
@@ -104,13 +107,12 @@ class ModelOutputs:
 
         A size may be `None`, and a shape `(...,)`: not known.
         """
-        layers = self._model._flatten_layers()
-        readers = [x for x in layers if hasattr(x, "make_vectorization")]
-        parts = {
-            id(part)
-            for x in readers
-            for part in x._flatten_layers(include_self=False)
-        }
+        readers = [
+            x
+            for x in sublayers(self._model)
+            if hasattr(x, "make_vectorization")
+        ]
+        parts = {id(part) for x in readers for part in sublayers(x)}
         readers = [x for x in readers if id(x) not in parts]
         if None in token_shape or ... in token_shape:
             shapes = {_token_shape(x) for x in readers}
@@ -126,13 +128,13 @@ class ModelOutputs:
             if _token_shape(x) == tuple(token_shape)
         ]
         if not found and len(token_shape) == 1:
-            return CharacterVectorization(*token_shape)
+            return WordVectorization(ByteSpelling(*token_shape))
         if not found:
             self._fail(
                 f"an input of shape=(None, None), dtype={self._dtype}, and no "
                 "token encoder that tells which words these are"
             )
-        if any(not _are_alike(v, found[0]) for v in found):
+        if not _are_alike([v.spelling for v in found]):
             self._fail("token encoders that make different ids of words")
         return found[0]
 
@@ -149,30 +151,24 @@ class ModelOutputs:
 def _token_shape(token_encoder):
     shape = getattr(token_encoder, "token_shape", None)
     if shape is None:
-        return token_encoder.make_vectorization().token_shape
+        return token_encoder.make_vectorization().spelling.token_shape
     return tuple(shape)
 
 
-def _are_alike(*vectorizations):
+def _are_alike(spellings):
     """Whether they make the same ids of the same words."""
-    configs = [{**v.get_config(), "name": None} for v in vectorizations]
-    types = {type(v) for v in vectorizations}
-    return len(types) == 1 and all(c == configs[0] for c in configs)
+    told = [(type(spelling), spelling.get_config()) for spelling in spellings]
+    return all(x == told[0] for x in told)
 
 
 def _names(outputs):
     """Keras' names of symbolic outputs, numbered where a layer made several."""
     counts: collections.Counter[str] = collections.Counter()
     names = []
-    for name in (_maker(x).name for x in outputs):
+    for name in (layer_of(x).name for x in outputs):
         names.append(f"{name}_{counts[name]}" if counts[name] else name)
         counts[name] += 1
     return names
-
-
-def _maker(x):
-    """The layer that made a symbolic tensor."""
-    return x._keras_history.operation
 
 
 def _without_columns(x, number):

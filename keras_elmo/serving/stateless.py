@@ -1,10 +1,14 @@
 import contextlib
 
+from keras_elmo.ops.private_keras import sublayers
+
 
 @contextlib.contextmanager
 def stateless(layer):
     """Makes stateful layers within `layer`, itself included, stateless."""
-    stateful = [part for part in layer._flatten_layers() if _is_stateful(part)]
+    stateful = [
+        part for part in (layer, *sublayers(layer)) if _is_stateful(part)
+    ]
     for part in stateful:
         part.stateful = False
     try:

@@ -1,4 +1,5 @@
-from keras_elmo.text.character_vectorization import CharacterVectorization
+from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 def vectorization_of(token_encoder):
@@ -19,7 +20,7 @@ def vectorization_of(token_encoder):
         return make()
     token_shape = getattr(token_encoder, "token_shape", ())
     if len(token_shape) == 1:
-        return CharacterVectorization(*token_shape)
+        return WordVectorization(ByteSpelling(*token_shape))
     raise ValueError(
         "To take words, a token encoder must say how they become its ids, by a "
         "method `make_vectorization`, as `CharCNNEmbedding` does. "

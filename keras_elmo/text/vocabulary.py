@@ -10,10 +10,10 @@ import numpy as np
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import listed_lines
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
+from keras_elmo.text.special_words import UNKNOWN
 
-BEGIN_SENTENCE = b"<S>"
-END_SENTENCE = b"</S>"
-UNKNOWN = b"<UNK>"
 _SPECIAL = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 
 # A line that bilm-tf takes for no word.

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from keras_elmo.ops.hashed_table import find_entries
+from keras_elmo.ops.hashed_table import sort_by_hash
+
 
 class WordTable:
     """The ids of a vocabulary's words: one more than their places.
@@ -31,37 +34,48 @@ class WordTable:
 
     def as_strings(self):
         """Returns the words as strings, which JSON can hold."""
-        return [word.decode("utf-8", "surrogateescape") for word in self.words]
+        return [as_string(word) for word in self.words]
 
-    def look_up(self, words):
+    def ids_in_graph(self, words):
         """Ids of a string tensor `(n,)`; 0 where it is no word. TensorFlow."""
         import tensorflow as tf
 
-        hash_values, sorted_words, sorted_ids = self._in_order()
-        # A sorted list stands for a hash table, which would have to be
-        # initialised. The chance that two words of a million share a hash
-        # value, so that one of them is not found, is below 1e-7.
-        place = tf.searchsorted(hash_values, _hash_values(words))
-        place = tf.minimum(place, len(self._ids) - 1)  # (n,)
-        is_known = tf.gather(sorted_words, place) == words
-        return tf.where(is_known, tf.gather(sorted_ids, place), 0)
+        hash_values, known, ids = self._in_order()
+        place, is_known = find_entries(
+            hash_values,
+            _hash_values(words),
+            lambda place: tf.gather(known, place) == words,
+        )
+        return tf.where(is_known, tf.gather(ids, place), 0)  # (n,)
 
     def _in_order(self):
         """Hash values, in order; and the words and the ids that they are of."""
         import tensorflow as tf
 
         if self._sorted is None:
-            with tf.init_scope():
+            with tf.init_scope():  # Now, not in the graph.
                 words = np.array(list(self._ids), dtype=object)
                 hash_values = _hash_values(tf.constant(words)).numpy()
             ids = np.array(list(self._ids.values()), "int32")
-            order = np.argsort(hash_values, kind="stable")
+            order = sort_by_hash(hash_values)
             self._sorted = [x[order] for x in (hash_values, words, ids)]
         if not tf.executing_eagerly():  # A graph has constants of its own.
             return [tf.constant(x) for x in self._sorted]
         if self._tensors is None:
             self._tensors = [tf.constant(x) for x in self._sorted]
         return self._tensors
+
+
+def as_bytes(word):
+    """Returns a word's bytes: its UTF-8, or those that `as_string` hid."""
+    if isinstance(word, str):
+        return word.encode("utf-8", "surrogateescape")
+    return word
+
+
+def as_string(word):
+    """Returns bytes as a string, which JSON can hold, whatever they are."""
+    return word.decode("utf-8", "surrogateescape")
 
 
 def _as_bytes(words):
@@ -71,9 +85,7 @@ def _as_bytes(words):
         )
     found = []
     for i, word in enumerate(words):
-        if isinstance(word, str):
-            # What `as_strings` made of bytes that are no UTF-8.
-            word = word.encode("utf-8", "surrogateescape")
+        word = as_bytes(word)
         if not isinstance(word, bytes):
             raise ValueError(
                 "`vocabulary` must be a list of words, strings or bytes. "

@@ -1,69 +1,111 @@
 from collections.abc import Iterable
+from typing import Any
 
 import keras
 import numpy as np
 
+from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.word_lists import checked_sentences
 from keras_elmo.text.word_lists import find_words
 from keras_elmo.text.word_lists import padded_batch
 
 
+@keras.saving.register_keras_serializable(package="keras_elmo")
 class WordVectorization(keras.layers.Layer):
-    """Base of the layers that turn words into a token encoder's ids.
+    """Turns words, or sentences, into a token encoder's ids.
 
-    Each token encoder that reads words names its own, by its method
-    `make_vectorization`. There are two ways from words to ids, which agree:
-    `batch_to_ids`, in Python, on any backend; and a call of the layer, inside a
-    TensorFlow graph.
+    ```
+    ids[i, j] = spelling(words[i, j])                          (*token_shape,)
+    ```
 
-    Subclasses say how words become ids by `token_shape`, `num_ids`,
-    `boundary_words`, `ids_of_words` and `ids_in_graph`; by `is_cropped` and
-    `shortened` if what is too long loses its end; and by `begin_id` if every
-    word begins alike.
+    Each token encoder's method `make_vectorization` makes its own. There are
+    two ways from words to ids, which agree: the method `batch_to_ids`, in
+    Python, on any backend; and a call, inside a TensorFlow graph. A call is
+    made of TensorFlow's core operations alone, without tables to initialise, so
+    that a model that begins with it, or a `tf.data` pipeline, takes strings
+    anywhere.
 
     Args:
+        spelling: What says how words become ids, `token_encoder.spelling`. By
+            default that of `CharCNNEmbedding`, whose ids are those of the
+            function `batch_to_ids`.
+        split: `"space"`: strings of rank 1 are sentences, each of which is
+            split on runs of spaces (U+0020 alone), and of rank 2 words. `None`:
+            nothing is split, and strings of rank 1 are the words of one
+            sentence, as in the elements of a dataset that is not batched yet:
+            `dataset.map(WordVectorization(split=None)).padded_batch(32)`.
         **kwargs: Base layer keyword arguments, such as `name`.
+
+    Call arguments:
+        inputs: Strings, as a tensor, an array or a list. Words are a row a
+            sentence, padded at its end with `""`; or, as a list of lists or a
+            `tf.RaggedTensor`, without padding.
+        sequence_len: Integer tensor of shape `(batch,)`, the number of words of
+            each row of padded words; what comes after them is padding, whatever
+            it is. Without it, the `""` at a row's end are padding.
+
+    Input shape:
+        `(batch,)` or `(batch, time)`; with `split=None`, `(time,)` or `(batch,
+        time)`.
+
+    Output shape:
+        `(batch, time, *token_shape)`, of int32; `(time, *token_shape)` of one
+        sentence's words. Of sentences and of ragged words, `time` is that of
+        the longest one.
+
+    Masking:
+        Padding has ids of zero, which the token encoders and `ElmoLayer` take
+        for padding. A `""` that is not padding is an empty word: one before a
+        later word, within `sequence_len`, or in a ragged row.
+
+    Raises:
+        ValueError: If the inputs are no strings or of another rank, or
+            `sequence_len` comes with anything but padded words; and as
+            `batch_to_ids`.
+        tf.errors.InvalidArgumentError: If a number in `sequence_len` is
+            negative or above `time`, or there are not as many as rows; or if a
+            word is not in a vocabulary that has no word for others.
+        RuntimeError: When called on Keras' JAX or PyTorch backend; there, use
+            `batch_to_ids`.
+
+    Example:
+
+    >>> layer = WordVectorization()
+    >>> ids = layer(["First sentence .", "Another  ."])
+    >>> expected = batch_to_ids([["First", "sentence", "."], ["Another", "."]])
+    >>> bool(np.all(ids == expected))
+    True
+    >>> inputs = keras.Input((), dtype="string")
+    >>> model = keras.Model(inputs, layer(inputs))
+    >>> model.output_shape
+    (None, None, 50)
+
+    Reference:
+
+    - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
     """
 
-    def __init__(self, **kwargs):
+    def __init__(
+        self,
+        spelling: Spelling | None = None,
+        split: str | None = "space",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
+        if split not in ("space", None):
+            raise ValueError(
+                f"`split` must be 'space' or None. Received: split={split!r}"
+            )
+        self.spelling = ByteSpelling() if spelling is None else spelling
+        if not isinstance(self.spelling, Spelling):
+            raise ValueError(
+                "`spelling` must say how words become ids, as "
+                "`token_encoder.spelling` does. "
+                f"Received: spelling={spelling!r}"
+            )
+        self.split = split
         self.supports_jit = False  # XLA has no strings.
-
-    @property
-    def token_shape(self):
-        """Shape of one token's ids."""
-        raise NotImplementedError
-
-    @property
-    def num_ids(self):
-        """Integer; ids lie from 0, which is padding, to `num_ids - 1`."""
-        raise NotImplementedError
-
-    @property
-    def boundary_words(self):
-        """The words that stand for the sentence boundaries: two `bytes`."""
-        raise NotImplementedError
-
-    @property
-    def begin_id(self):
-        """What the ids of every word start with, an integer, or `None`."""
-        return None
-
-    def ids_of_words(self, words):
-        """From a list of `n` words, as bytes, to int32 `(n, *token_shape)`."""
-        raise NotImplementedError
-
-    def ids_in_graph(self, words):
-        """As `ids_of_words`, of a string tensor `(n,)`. TensorFlow only."""
-        raise NotImplementedError
-
-    def is_cropped(self, word):
-        """Whether a word, as bytes, is too long to be read to its end."""
-        return False
-
-    def shortened(self, word):
-        """Returns a word of the same ids, without what is not read of it."""
-        return word
 
     def batch_to_ids(
         self, sentences: Iterable[Iterable[str | bytes]]
@@ -79,20 +121,33 @@ class WordVectorization(keras.layers.Layer):
 
         Raises:
             ValueError: If a string stands where a list of words belongs, or a
-                word is neither a string nor bytes.
+                word is neither a string nor bytes, or not in a vocabulary that
+                has no word for others.
         """
-        return padded_batch(checked_sentences(sentences), self.ids_of_words)
+        sentences = checked_sentences(sentences)
+        return padded_batch(sentences, self.spelling.ids_of_words)
 
-    def find_cropped_words(self, sentences):
+    def find_cropped_words(
+        self, sentences: Iterable[Iterable[str | bytes]]
+    ) -> list[tuple[int, int, str | bytes]]:
         """Lists the words that are too long to be read to their end.
+
+        Non-Latin scripts take two to four bytes a character, so a long word of
+        theirs may lose its end.
 
         Args:
             sentences: As for `batch_to_ids`.
 
         Returns:
             List of `(sentence index, word index, word)`, in text order.
+
+        Example:
+
+        >>> layer = WordVectorization()
+        >>> layer.find_cropped_words([["short", "x" * 49]])
+        [(0, 1, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')]
         """
-        return find_words(sentences, self.is_cropped)
+        return find_words(sentences, self.spelling.is_cropped)
 
     def __call__(self, inputs, *args, **kwargs):
         if keras.backend.backend() != "tensorflow":
@@ -102,7 +157,7 @@ class WordVectorization(keras.layers.Layer):
                 "`batch_to_ids`. "
                 f"Received: backend='{keras.backend.backend()}'"
             )
-        return super().__call__(_as_strings(inputs, self.name), *args, **kwargs)
+        return super().__call__(self._as_strings(inputs), *args, **kwargs)
 
     def call(self, inputs, sequence_len=None):
         import tensorflow as tf
@@ -110,7 +165,11 @@ class WordVectorization(keras.layers.Layer):
         from keras_elmo.text import graph_tokens
 
         self._check(inputs, sequence_len)
-        if len(inputs.shape) == 1:
+        is_sentence = len(inputs.shape) == 1 and self.split is None
+        if is_sentence:
+            inputs = inputs[None]
+            sequence_len = None if sequence_len is None else [sequence_len]
+        elif len(inputs.shape) == 1:
             inputs = graph_tokens.split_sentences(inputs)
         if isinstance(inputs, tf.RaggedTensor):
             tokens, lengths = graph_tokens.pad_tokens(inputs)
@@ -121,23 +180,49 @@ class WordVectorization(keras.layers.Layer):
             lengths = graph_tokens.check_lengths(
                 tf.convert_to_tensor(sequence_len), tokens
             )
-        return graph_tokens.token_ids(tokens, lengths, self.ids_in_graph)
+        ids = graph_tokens.token_ids(
+            tokens, lengths, self.spelling.ids_in_graph
+        )
+        return ids[0] if is_sentence else ids
+
+    def _as_strings(self, inputs):
+        is_tensor = hasattr(inputs, "shape")
+        if is_tensor and not hasattr(inputs, "__array_interface__"):
+            return inputs
+        import tensorflow as tf
+
+        is_nested = isinstance(inputs, (list, tuple)) and any(
+            isinstance(row, (list, tuple)) for row in inputs
+        )
+        make = tf.ragged.constant if is_nested else tf.convert_to_tensor
+        try:
+            return make(inputs, dtype=tf.string)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self._expected()} {inputs!r}") from error
 
     def _check(self, inputs, sequence_len):
         rank = len(inputs.shape)
         dtype = keras.backend.standardize_dtype(inputs.dtype)
         if dtype != "string" or rank not in (1, 2):
             raise ValueError(
-                f"Layer '{self.name}' takes strings of shape (batch,), which "
-                "are sentences, or (batch, time), which are words. "
-                f"Received: shape={tuple(inputs.shape)}, dtype={dtype}"
+                f"{self._expected()} shape={tuple(inputs.shape)}, dtype={dtype}"
             )
-        if sequence_len is not None and (rank == 1 or _is_ragged(inputs)):
+        is_split = rank == 1 and self.split is not None
+        if sequence_len is not None and (is_split or _is_ragged(inputs)):
             raise ValueError(
                 "`sequence_len` tells how many words a padded row holds: leave "
                 "it out with sentences and with ragged words. Received: "
                 f"sequence_len={sequence_len} with {inputs}"
             )
+
+    def _expected(self):
+        shapes = (
+            "(time,), the words of a sentence, or (batch, time), those of many"
+            if self.split is None
+            else "(batch,), which are sentences, or (batch, time), which are "
+            "words"
+        )
+        return f"Layer '{self.name}' takes strings of shape {shapes}. Received:"
 
     def compute_output_spec(self, inputs, sequence_len=None):
         self._check(inputs, sequence_len)
@@ -145,29 +230,25 @@ class WordVectorization(keras.layers.Layer):
         return keras.KerasTensor(shape, dtype="int32")
 
     def compute_output_shape(self, input_shape, sequence_len_shape=None):
-        batch, *time = input_shape
-        return (batch, *(time or [None]), *self.token_shape)
+        shape = tuple(input_shape)
+        if len(shape) == 1 and self.split is not None:
+            shape = (*shape, None)
+        return (*shape, *self.spelling.token_shape)
 
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "spelling": keras.saving.serialize_keras_object(self.spelling),
+            "split": self.split,
+        }
 
-def _as_strings(inputs, name):
-    if hasattr(inputs, "shape") and not hasattr(inputs, "__array_interface__"):
-        return inputs
-    import tensorflow as tf
-
-    if isinstance(inputs, (list, tuple)) and any(
-        isinstance(row, (list, tuple)) for row in inputs
-    ):
-        make = tf.ragged.constant
-    else:
-        make = tf.convert_to_tensor
-    try:
-        return make(inputs, dtype=tf.string)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"Layer '{name}' takes strings of shape (batch,), which are "
-            "sentences, or (batch, time), which are words. "
-            f"Received: {inputs!r}"
-        ) from error
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        config["spelling"] = keras.saving.deserialize_keras_object(
+            config["spelling"]
+        )
+        return super().from_config(config)
 
 
 def _is_ragged(inputs):

@@ -20,7 +20,7 @@ from small_models import make_elmo
 
 import keras_elmo
 from keras_elmo.commands.main import main
-from keras_elmo.commands.progress import CorpusProgress
+from keras_elmo.commands.progress import Progress
 from keras_elmo.embedding import ElmoEmbedder
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.fingerprint import bilm_fingerprint
@@ -153,15 +153,16 @@ def test_models_of_other_kinds(model, folder, expected, kind, monkeypatch):
         arguments = ["--model", "model.zip"]
     elif kind == "preset":
         names = {"small": files}
-        name = "keras_elmo.models.find_model.download_preset"
-        monkeypatch.setattr(name, names.get)
+        monkeypatch.setattr(
+            "keras_elmo.models.find_model.download_preset", names.get
+        )
         arguments = ["--model", "small"]
     assert main(["embed", "corpus.txt", "out.hdf5", *arguments]) == 0
     check(read(), expected)
 
 
 def test_sizes_do_not_change_the_vectors(model, folder, expected):
-    embed(model, "--batch-tokens", 5, "--cache-words", 0)
+    embed(model, "--batch-tokens", 5)
     check(read(), expected, rtol=1e-5, atol=1e-6)
 
 
@@ -352,7 +353,8 @@ def test_token_embeddings_may_be_a_url(model, folder, monkeypatch):
     (folder / "words.txt").write_text("<S>\n</S>\n<UNK>\ncat\nsat\n")
     keras_elmo.dump_token_embeddings(elmo, "words.txt", "words.hdf5")
     monkeypatch.setattr(
-        "keras_elmo.commands.embed.fetch",
+        keras_elmo.files.fetch,
+        "fetch",
         lambda path, _: {"http://a/b": "words.hdf5"}.get(path, path),
     )
     options = ["--vocabulary", "words.txt", "--token-embeddings"]
@@ -371,10 +373,10 @@ def test_settings_tell_what_the_vectors_depend_on(
         jobs.append({**settings, "dtype": dtype})
         raise ValueError("recorded")
 
-    monkeypatch.setattr("keras_elmo.commands.embed.embed_corpus", record)
+    monkeypatch.setattr("keras_elmo.embedding.corpus_job.embed_corpus", record)
     names = ["embed", "corpus.txt", "out.hdf5", "--model", model]
     fails(capsys, *names)
-    fails(capsys, *names, "--batch-tokens", 9, "--cache-words", 9, "--quiet")
+    fails(capsys, *names, "--batch-tokens", 9, "--quiet")
     assert jobs[0] == jobs[1]
     for key, value in [
         ("layers", "top"),
@@ -462,8 +464,8 @@ def test_a_model_that_is_not_needed_is_not_loaded(
 def test_progress_knows_the_length_of_a_file(
     model, folder, monkeypatch, capsys
 ):
-    show = functools.partial(CorpusProgress, interval=0)
-    monkeypatch.setattr("keras_elmo.commands.embed.CorpusProgress", show)
+    show = functools.partial(Progress, interval=0)
+    monkeypatch.setattr("keras_elmo.commands.embed.Progress", show)
     embed(model)
     lines = capsys.readouterr().err.splitlines()
     shown = [line.split(",")[0] for line in lines if "sentence" in line]

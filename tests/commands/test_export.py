@@ -140,18 +140,6 @@ def test_half_precision(elmo, capsys):
     assert 0 < np.abs(half - whole).max() < 0.1
 
 
-def test_a_vocabulary_gives_the_same_answers(elmo, capsys):
-    pathlib.Path("vocab.txt").write_text("<S>\nThe\ncat\n")
-    without = ask_first(capsys, "model")
-    known = ask_first(capsys, "model", "--vocabulary", "vocab.txt")
-    np.testing.assert_allclose(known, without, atol=1e-5)
-    shapes = tf.train.load_checkpoint(
-        "served/2/variables/variables"
-    ).get_variable_to_shape_map()
-    # The boundaries and padding, of which the vocabulary has one, come too.
-    assert [5, 12] in shapes.values()
-
-
 def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
     lines = export(
         capsys,
@@ -247,7 +235,6 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
         (["tagger.keras", "--labels", "tags=empty.txt"], "lists of names"),
         (["tagger.keras", "--labels", "tags=none.txt"], "none.txt"),
         (["model", *labels], "`labels` are of a model that gives labels"),
-        (["model", "--vocabulary", "none.txt"], "'none.txt', where there is"),
     ]:
         model, *options = arguments
         assert told in fails(capsys, model, "served/x", *options), arguments

@@ -1,17 +1,16 @@
 import contextlib
+import functools
 import gzip
-import io
 import json
 import os
 import shutil
-import sys
 
 import pytest
 import tensorflow as tf
 
 from keras_elmo.commands import perplexity as module
 from keras_elmo.commands.main import main
-from keras_elmo.commands.status_line import StatusLine
+from keras_elmo.commands.progress import Progress
 
 
 @pytest.fixture(autouse=True)
@@ -137,32 +136,18 @@ def test_errors(checkpoint, tmp_path, monkeypatch, capsys):
         assert told in fails(capsys, model, path)
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def test_progress(checkpoint, monkeypatch, capsys):
-    class Always(StatusLine):
-        def __init__(self, quiet):
-            super().__init__(quiet)
-            self._interval = 0
-
-        def waiting(self, what):
-            return contextlib.nullcontext()
-
     text = checkpoint / "heldout.txt"
-    monkeypatch.setattr(module, "StatusLine", Always)
-    lines = run(capsys, checkpoint, text).err.splitlines()
-    assert lines == [
-        "measuring the perplexity: 256/494 tokens",
-        "measuring the perplexity: 494/494 tokens",
-    ]
+    always = functools.partial(Progress, interval=0)
+    monkeypatch.setattr(module, "Progress", always)
+    monkeypatch.setattr(
+        Progress, "waiting", lambda *_: contextlib.nullcontext()
+    )
+    first, second = run(capsys, checkpoint, text).err.splitlines()
+    assert first == "measuring the perplexity: 256/494 tokens"
+    assert second.startswith("measuring the perplexity: 494/494 tokens, ")
+    assert second.endswith(", 0:00:00 left")
     assert not run(capsys, checkpoint, text, "--quiet").err
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    run(capsys, checkpoint, text)
-    shown = "".join(f"\r\x1b[K{line}\r" for line in lines)
-    assert sys.stderr.getvalue() == f"{shown}\n"
 
 
 def test_help_teaches(capsys):

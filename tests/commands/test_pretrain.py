@@ -1,6 +1,5 @@
 import argparse
 import configparser
-import functools
 import io
 import json
 import os
@@ -17,13 +16,12 @@ import tensorflow as tf
 
 import keras_elmo
 from keras_elmo.commands import pretrain as module
-from keras_elmo.commands import pretrain_arguments
 from keras_elmo.commands import pretrain_reports
-from keras_elmo.commands import tensorboard_report
 from keras_elmo.commands import threads
 from keras_elmo.commands.main import main
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
+from keras_elmo.commands.progress import Progress
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.settings import RECIPES
@@ -95,7 +93,7 @@ def fails(capsys, *arguments):
 
 def parse(*arguments):
     parser = argparse.ArgumentParser()
-    pretrain_arguments.add_parser(parser.add_subparsers(), None)
+    module.add_parser(parser.add_subparsers())
     names = ["pretrain", "--train", "t", "--output", "o", *map(str, arguments)]
     return parser.parse_args(names)
 
@@ -178,7 +176,8 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     arguments = ["--steps", 6, "--seed", 3, "--quiet"]
     run(*arguments, output="whole")
     with monkeypatch.context() as patch:
-        patch.setattr(module, "make_report", lambda *_: Interrupting())
+        report = Interrupting()
+        patch.setattr(pretrain_reports, "make_report", lambda *_: report)
         run(*arguments, status=130)
     out, err = capsys.readouterr()
     assert err.splitlines() == [
@@ -191,7 +190,8 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     for key, array in whole.items():
         np.testing.assert_array_equal(parts[key], array, err_msg=key)
 
-    monkeypatch.setattr(module, "pretrain", lambda *_, **__: False)
+    name = "keras_elmo.pretraining.pretrain.pretrain"
+    monkeypatch.setattr(name, lambda *_, **__: False)
     run(*arguments, "--restart", status=130)
     told = "the same command, without --restart, goes on"
     assert told in capsys.readouterr().err
@@ -287,6 +287,10 @@ def test_what_is_there_is_not_overwritten(folder, capsys):
     [
         (["--from", "x"], "--options and --from do not go together"),
         (
+            ["--steps", 1, "--epochs", 1],
+            "--epochs and --steps do not go together",
+        ),
+        (
             ["--vocabulary", "x"],
             "--vocabulary and --min-count do not go together",
         ),
@@ -296,6 +300,7 @@ def test_what_is_there_is_not_overwritten(folder, capsys):
         (["--train", "none*"], "none that matches 'none*'"),
         (["--options", "none.json"], "none.json"),
         (["--options", "train0.txt"], "'train0.txt' is not JSON"),
+        (["--options", "list.json"], "must hold a JSON object. Received: list"),
         (["--batch-size", 0], "`batch_size` must be an integer of at least 1"),
         (["--steps", -1], "`steps` must be an integer"),
         (["--dropout", 1], "'dropout' must be a number from 0 to below 1"),
@@ -309,13 +314,14 @@ def test_what_is_there_is_not_overwritten(folder, capsys):
     ],
 )
 def test_errors(folder, monkeypatch, capsys, arguments, told):
-    find = tensorboard_report.importlib.util.find_spec
+    find = pretrain_reports.importlib.util.find_spec
     monkeypatch.setattr(
-        tensorboard_report.importlib.util,
+        pretrain_reports.importlib.util,
         "find_spec",
         lambda name: None if name == "tensorboard" else find(name),
     )
     monkeypatch.delenv("TF_CONFIG", raising=False)
+    pathlib.Path("list.json").write_text("[1]")
     assert told in fails(capsys, *command(*arguments)[1:])
     assert not os.path.exists("out/training.json")
 
@@ -323,9 +329,10 @@ def test_errors(folder, monkeypatch, capsys, arguments, told):
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["--steps", 1, "--epochs", 1], "not allowed with argument"),
         (["--log-every", 0], "an integer of at least 1. Received: '0'"),
         (["--log-every", "x"], "an integer of at least 1. Received: 'x'"),
+        (["--batch-size", "x"], "invalid int value: 'x'"),
+        (["--steps", "1.5"], "must be an integer or none. Received: '1.5'"),
         (["--clip-norm", "x"], "must be a number or none. Received: 'x'"),
     ],
 )
@@ -397,26 +404,25 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(pretrain_reports, "time", clock)
-    monkeypatch.setattr("keras_elmo.commands.status_line.time", clock)
+    monkeypatch.setattr("keras_elmo.commands.progress.time", clock)
     return clock
 
 
 def show_training(clock, first=0, last=6, total=6):
     """A training of one second a step, and an evaluation that takes long."""
-    progress = TrainingProgress("sampled_loss")
-    clock.now += 11
-    progress.counted(20_000, 300_000)
-    clock.now += 1
-    progress.begun(first, Schedule(total, 3, 3, 2), 5000)
-    for step in range(first + 1, last + 1):
-        clock.now += 60 if step == first + 1 else 5  # The first is slow.
-        progress.stepped(step, float(step))
-        if step == 3:
-            clock.now += 1000
-            found = Perplexity(169.98, 170.1, 169.9, 7)
-            progress.evaluated(step, found, True)
-    progress.ended(last, last == total)
+    with Progress() as progress:
+        report = TrainingProgress(progress, "sampled_loss")
+        clock.now += 11
+        report.counted(20_000, 300_000)
+        clock.now += 1
+        report.begun(first, Schedule(total, 3, 3, 2), 5000)
+        for step in range(first + 1, last + 1):
+            clock.now += 60 if step == first + 1 else 5  # The first is slow.
+            report.stepped(step, float(step))
+            if step == 3:
+                clock.now += 1000
+                found = Perplexity(169.98, 170.1, 169.9, 7)
+                report.evaluated(step, found, True)
 
 
 def test_lines_from_time_to_time(clock, capsys):
@@ -426,29 +432,26 @@ def test_lines_from_time_to_time(clock, capsys):
     assert err.splitlines() == [
         "counting the corpus: 20,000 sentences, 300,000 tokens",
         "training from the start: 6 steps of 5,000 tokens",
-        "step 1/6, sampled_loss 1.0000",
-        "step 3/6, sampled_loss 2.5000, 1,000 tokens/s, 0:01:10, 0:00:15 left",
+        "1/6 steps, sampled_loss 1.0000",
+        "3/6 steps, sampled_loss 2.5000, 1,000 tokens/s, 0:00:10, 0:00:15 left",
         "step 3: held-out perplexity 169.98 (forward 170.1, backward 169.9), "
         "the best so far",
-        "step 4/6, sampled_loss 3.5000, 1,000 tokens/s, 0:17:55, 0:00:10 left",
-        "step 6/6, sampled_loss 5.5000, 1,000 tokens/s, 0:18:05, 0:00:00 left",
+        "4/6 steps, sampled_loss 3.5000, 1,000 tokens/s, 0:00:15, 0:00:10 left",
+        "6/6 steps, sampled_loss 5.5000, 1,000 tokens/s, 0:00:25, 0:00:00 left",
     ]
 
 
-def test_keras_bar_on_a_terminal(clock, monkeypatch, capsys):
+def test_a_bar_on_a_terminal(clock, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    bar = functools.partial(pretrain_reports._Bar, interval=0)
-    monkeypatch.setattr(pretrain_reports, "_Bar", bar)
+    monkeypatch.setenv("COLUMNS", "100")
     show_training(clock, first=1000, last=1004, total=1010)
     shown = sys.stderr.getvalue()
     assert not capsys.readouterr().out
-    assert "\u2501" in shown
-    assert "1001/1010" in shown
-    last = shown.split("\r")[-1]
-    assert last.endswith("\n")
-    assert "training after step 1,000: 1,010 steps of" in shown
-    for text in ("sampled_loss: 1003.5000", "tokens/s: 1000.0000", "5s/step"):
-        assert text in shown
+    assert "training after step 1,000: 1,010 steps of 5,000 tokens\n" in shown
+    assert shown.endswith(
+        "\r\x1b[K[============] 1,004/1,010 steps, sampled_loss 1003.5000, "
+        "1,000 tokens/s, 0:00:15, 0:00:30 left\r\n"
+    )
 
 
 def test_a_terminal_keeps_held_out_lines(clock, monkeypatch):
@@ -491,13 +494,13 @@ class Curves:
 
 def test_curves_for_tensorboard(folder, monkeypatch):
     curves = Curves()
-    find = tensorboard_report.importlib.util.find_spec
+    find = pretrain_reports.importlib.util.find_spec
     monkeypatch.setattr(
-        tensorboard_report.importlib.util,
+        pretrain_reports.importlib.util,
         "find_spec",
         lambda name: find("os" if name == "tensorboard" else name),
     )
-    monkeypatch.setattr(tensorboard_report.tf, "summary", curves)
+    monkeypatch.setattr(pretrain_reports.tf, "summary", curves)
     run("--steps", 1, "--quiet", *HELDOUT)
     assert curves.folder == os.path.join("out", "tensorboard")
     assert [(step, name) for step, name, _ in curves.written] == [
@@ -514,8 +517,8 @@ def test_curves_for_tensorboard(folder, monkeypatch):
 
 
 def test_where_curves_go(monkeypatch):
-    find = tensorboard_report.find_tensorboard_folder
-    look = "keras_elmo.commands.tensorboard_report.importlib.util.find_spec"
+    find = pretrain_reports.find_tensorboard_folder
+    look = "keras_elmo.commands.pretrain_reports.importlib.util.find_spec"
     monkeypatch.setattr(look, lambda name: name)
     assert find(None, "out") == os.path.join("out", "tensorboard")
     assert find("auto", "out") == os.path.join("out", "tensorboard")

@@ -1,24 +1,28 @@
 import io
 import sys
+import threading
+import time
 
 import pytest
 
 from keras_elmo.commands import progress as module
-from keras_elmo.commands.progress import CorpusProgress
+from keras_elmo.commands.progress import Progress
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 100.0
+
+    def monotonic(self):
+        return self.now
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that a test sets: `clock.now`."""
-
-    class Clock:
-        now = 100.0
-
-        def monotonic(self):
-            return self.now
-
-    monkeypatch.setattr(module, "time", Clock())
-    return module.time
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
 
 
 class Terminal(io.StringIO):
@@ -26,52 +30,145 @@ class Terminal(io.StringIO):
         return True
 
 
+def open_terminal(monkeypatch):
+    # In the test itself: pytest sets another before it begins.
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
+
+
 def test_lines_from_time_to_time(clock, capsys):
-    with CorpusProgress().shown() as progress:
-        progress.total = 10_000
-        progress.embedded(1000, 30_000, True)
-        clock.now = 102
-        progress.start_clock()
+    with Progress() as progress:
+        progress.start("sentences", 10_000)
+        progress.update(1000, 30_000, resumed=True)
+        with progress.waiting("reading the model"):
+            clock.now = 109
         for second in range(1, 26):
-            clock.now = 102 + second
-            progress.embedded(1000 + 40 * second, 30_000 + 1000 * second, False)
-        clock.now = 140
-        progress.merged(2000)
+            clock.now = 109 + second
+            progress.update(1000 + 40 * second, 30_000 + 1000 * second)
+        clock.now = 150
+        progress.show("2,000 sentences written")
     assert capsys.readouterr().err.splitlines() == [
-        "1,320/10,000 sentences, 1,000 tokens/s, 0:00:08, 0:03:37 left",
-        "1,720/10,000 sentences, 1,000 tokens/s, 0:00:18, 0:03:27 left",
+        "1,040/10,000 sentences, 1,000 tokens/s, 0:00:01, 0:03:44 left",
+        "1,440/10,000 sentences, 1,000 tokens/s, 0:00:11, 0:03:34 left",
+        "1,840/10,000 sentences, 1,000 tokens/s, 0:00:21, 0:03:24 left",
         "2,000 sentences written",
     ]
     assert progress.seconds == 25
 
 
 def test_an_unknown_length(clock, capsys):
-    with CorpusProgress(interval=0).shown() as progress:
-        clock.now += 3725
-        progress.embedded(2, 7450, False)
+    progress = Progress(interval=0)
+    progress.start("sentences")
+    clock.now += 3725
+    progress.update(2, 7450)
     assert capsys.readouterr().err == "2 sentences, 2 tokens/s, 1:02:05\n"
+
+
+def test_time_that_does_not_count_and_what_else_is_said(clock, capsys):
+    progress = Progress(interval=0)
+    progress.start("steps", 4, "training: ")
+    clock.now += 60
+    progress.update(1, 5, resumed=True, note="loss 1.0")
+    clock.now += 2
+    progress.update(2, 10, note="loss 0.5")
+    clock.now += 1000
+    progress.skip_time()
+    clock.now += 2
+    progress.update(3, 15)
+    assert capsys.readouterr().err.splitlines() == [
+        "training: 1/4 steps, loss 1.0",
+        "training: 2/4 steps, loss 0.5, 2 tokens/s, 0:00:02, 0:00:04 left",
+        "training: 3/4 steps, 2 tokens/s, 0:00:04, 0:00:02 left",
+    ]
 
 
 @pytest.mark.parametrize("total", [None, 4000])
 def test_a_bar_on_a_terminal(clock, monkeypatch, total):
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    terminal = open_terminal(monkeypatch)
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("TERM", "xterm")
-    with CorpusProgress().shown() as progress:
-        progress.total = total
+    with Progress() as progress:
+        progress.start("sentences", total)
         clock.now += 10
-        progress.embedded(1000, 5000, False)
-    shown = sys.stderr.getvalue()
-    assert "\u2501" in shown
+        progress.update(1000, 5000)
+    shown = "1,000 sentences, 500 tokens/s, 0:00:10"
     if total:
-        assert "1,000/4,000 sentences, 500 tokens/s, 0:00:10, 0:00:30" in shown
-    else:
-        assert "1,000 sentences, 500 tokens/s, 0:00:10" in shown
+        shown = (
+            "[===         ] 1,000/4,000 sentences, 500 tokens/s, 0:00:10, "
+            "0:00:30 left"
+        )
+    assert terminal.getvalue() == f"\r\x1b[K{shown}\r\n"
 
 
-def test_quiet(clock, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with CorpusProgress(quiet=True, interval=0).shown() as progress:
-        progress.embedded(1, 1, False)
-        progress.merged(1)
-    assert not sys.stderr.getvalue()
+def test_a_line_is_no_longer_than_the_terminal(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "20")
+    progress = Progress()
+    progress._interval = 0
+    progress.show("0123456789" * 3)
+    assert terminal.getvalue() == "\r\x1b[K0123456789012345678\r"
+
+
+def test_what_is_said_stays(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with Progress() as progress:
+        progress._interval = 0
+        progress.show("a line")
+        progress.say("step 1")
+    assert terminal.getvalue() == "\r\x1b[Ka line\r\r\x1b[Kstep 1\n"
+
+
+def wait_for(terminal, number, text):
+    for _ in range(3000):
+        if terminal.getvalue().count(text) >= number:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{text!r} is not in {terminal.getvalue()!r}")
+
+
+def test_what_takes_long_is_shown_until_it_is_over(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    threads = threading.active_count()
+    progress = Progress()
+    with progress.waiting("compiling"):
+        wait_for(terminal, 2, "\r\x1b[Kcompiling, 0:00:0")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+    assert threading.active_count() == threads
+    progress.say("done")
+    assert terminal.getvalue().endswith("\r\x1b[Kdone\n")
+
+
+def test_an_error_ends_it_too(monkeypatch):
+    open_terminal(monkeypatch)
+    threads = threading.active_count()
+    with pytest.raises(ValueError), Progress().waiting("compiling"):
+        raise ValueError
+    assert threading.active_count() == threads
+
+
+def test_something_else_takes_its_place(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    threads = threading.active_count()
+    progress = Progress()
+    with progress.waiting("compiling"):
+        wait_for(terminal, 1, "compiling")
+        progress.say("step 1")
+        assert threading.active_count() == threads
+        with progress.waiting("reading"):
+            wait_for(terminal, 1, "reading")
+    assert threading.active_count() == threads
+
+
+def test_quiet_and_what_is_over_at_once(monkeypatch, capsys):
+    with Progress(interval=60).waiting("compiling"):
+        pass
+    assert capsys.readouterr().err == ""
+    terminal = open_terminal(monkeypatch)
+    threads = threading.active_count()
+    with Progress(quiet=True, interval=0) as progress:
+        with progress.waiting("compiling"):
+            assert threading.active_count() == threads
+        progress.update(1, 1)
+        progress.show("1")
+        progress.say("1")
+    assert terminal.getvalue() == ""

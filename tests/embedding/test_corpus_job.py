@@ -17,12 +17,12 @@ from embedding.small_corpus import run
 from embedding.small_corpus import shards
 from embedding.small_corpus import vectors_of
 
+from keras_elmo.embedding.embedded_shards import InputRecord
+from keras_elmo.embedding.embedded_shards import read_record
+from keras_elmo.embedding.embedded_shards import read_shard
+from keras_elmo.embedding.embedded_shards import write_shard
 from keras_elmo.embedding.embedding_files import LAYOUTS
 from keras_elmo.embedding.job_folder import JobFolder
-from keras_elmo.embedding.shards import InputRecord
-from keras_elmo.embedding.shards import read_record
-from keras_elmo.embedding.shards import read_shard
-from keras_elmo.embedding.shards import write_shard
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.text import Sentence
 

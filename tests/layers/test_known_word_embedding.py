@@ -5,17 +5,19 @@ from keras import ops
 from small_models import randomize
 
 from keras_elmo import CharCNNEmbedding
-from keras_elmo import KnownWordEmbedding
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo.ops.known_rows import use_known_rows
+from keras_elmo.layers import known_word_embedding
+from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
+from keras_elmo.ops.hashed_table import hash_rows
+from keras_elmo.ops.hashed_table import hash_rows_of_array
 
 WORDS = ["the", "<S>", "cat"]
 
 
 def make(words=WORDS, dim=6, **kwargs):
     return KnownWordEmbedding(
-        TokenEmbedding(len(words), dim, (1, 1), words),
+        TokenEmbedding(len(words), dim, words),
         CharCNNEmbedding(6, [(1, 4), (2, 8)], 1, 4, max_characters_per_token=9),
         **kwargs,
     )
@@ -24,8 +26,9 @@ def make(words=WORDS, dim=6, **kwargs):
 @pytest.fixture
 def layer():
     layer = make()
-    layer.build((None, None, 10))
-    randomize(layer)
+    layer.build((None, None, 9))
+    randomize(layer.known_words)
+    randomize(layer.character_encoder)
     return layer
 
 
@@ -33,50 +36,77 @@ def numpy(x):
     return ops.convert_to_numpy(x)
 
 
-def test_known_words_are_looked_up_and_others_are_read(layer, path_taken):
-    sentence = ["the", "dog", "cat", "dog", "x" * 20, ""]
+def check(layer, sentence, words=WORDS):
+    """Known words have their rows, and others what their characters give."""
     ids = layer.make_vectorization().batch_to_ids([sentence])
-    expected = numpy(layer.character_encoder(batch_to_ids([sentence], 9)))[0]
-    expected = np.array(expected)
+    np.testing.assert_array_equal(ids, batch_to_ids([sentence], 9))
+    found = numpy(layer(ids))[0]
+    expected = np.array(numpy(layer.character_encoder(ids))[0])
     rows = numpy(layer.known_words.embeddings)
-    expected[0], expected[2] = rows[0], rows[2]
-    np.testing.assert_allclose(numpy(layer(ids))[0], expected, atol=1e-6)
-    # What stands beside a number does not matter.
-    ids[0, 0, 1:] = 5
-    np.testing.assert_allclose(numpy(layer(ids))[0], expected, atol=1e-6)
+    places = {word[:7]: i for i, word in enumerate(words)}
+    for i, word in enumerate(sentence):
+        if word[:7] in places:
+            expected[i] = rows[places[word[:7]]]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_known_words_are_looked_up_and_others_are_read(layer, path_taken):
+    check(layer, ["the", "dog", "cat", "dog", "x" * 20, "", "<S>", "</S>"])
+
+
+def test_of_words_with_the_same_ids_the_last_counts():
+    words = ["the", "averylongword", "cat", "averylongone", "the"]
+    layer = make(words)
+    check(layer, ["averylongish", "the", "averylon", "averylo", "a"], words)
+
+
+def test_words_of_one_hash_value(monkeypatch):
+    """They are found, and no other word is taken for one of them."""
+
+    def few(rows):
+        return rows[:, 1] % 3
+
+    monkeypatch.setattr(known_word_embedding, "hash_rows", few)
+    monkeypatch.setattr(known_word_embedding, "hash_rows_of_array", few)
+    words = [f"{a}{b}" for a in "abcdefg" for b in "uvwxyz"]
+    layer = make([*words[::-1], "au"])
+    check(layer, [*words, "ab", "A", "<S>", "", "zz"], [*words[::-1], "au"])
+
+
+def test_hash_values_are_those_of_every_backend():
+    ids = batch_to_ids([["the", "cat", "sat", "", "é" * 9]])[0]
+    values = hash_rows_of_array(ids)
+    assert values.dtype == "int32" and len(set(values.tolist())) == 5
+    found = numpy(hash_rows(ops.convert_to_tensor(ids)))
+    assert found.dtype == "int32"
+    np.testing.assert_array_equal(found, values)
+    # By the definition, in numbers of any size.
+    powers = [pow(0x9E3779B1, i, 2**32) for i in range(1, 51)]
+    expected = [sum(map(int.__mul__, row, powers)) for row in ids.tolist()]
+    assert [int(v) % 2**32 for v in values] == [x % 2**32 for x in expected]
 
 
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="TensorFlow's fast path."
 )
-def test_characters_are_read_once_for_each_unknown_word(layer):
+def test_characters_are_read_once_for_each_unknown_word(layer, monkeypatch):
     seen = []
+    encode = layer.character_encoder.encode
 
-    def watch(function):
-        def encode(rows):
-            seen.append(rows.shape[0])
-            return function(rows)
-
-        return encode
+    def watch(rows, training):
+        seen.append(rows.shape[0])
+        return encode(rows, training)
 
     sentence = ["the", "dog", "cat", "dog", "the", "<S>"]
     ids = layer.make_vectorization().batch_to_ids([sentence])
-    with use_known_rows([(layer.character_encoder, watch)]):
-        layer(ids)
+    monkeypatch.setattr(layer.character_encoder, "encode", watch)
+    layer(ids)
     assert seen == [2]  # "dog", and what stands for known words.
 
 
-def test_boundaries_are_looked_up_where_they_are_known(layer):
-    start, end = layer.boundary_ids
-    assert start.tolist() == [2, *[0] * 9]
-    assert end.tolist() == [0, *batch_to_ids([["</S>"]], 9)[0, 0]]
-
-
-def test_without_a_vocabulary_boundaries_are_read(layer):
-    other = KnownWordEmbedding(TokenEmbedding(3, 6), layer.character_encoder)
+def test_boundaries_are_those_of_the_characters(layer):
     expected = batch_to_ids([["<S>", "</S>"]], 9)[0]
-    np.testing.assert_array_equal(other.boundary_ids[:, 1:], expected)
-    assert other.boundary_ids[:, 0].tolist() == [0, 0]
+    np.testing.assert_array_equal(layer.boundary_ids, expected)
 
 
 def test_padding_is_masked(layer):
@@ -91,20 +121,28 @@ def test_bad_arguments_and_ids():
         make(dim=5)
     layer = make()
     for ids, told in [
-        (np.zeros((1, 2, 9), "int32"), "ids of shape"),
-        (np.full((1, 2, 10), 300, "int32"), "0 to 261. Received"),
-        (np.array([[4, *[0] * 9]], "int32"), "0 to 3. Received"),
+        (np.zeros((1, 2, 10), "int32"), "ids of shape"),
+        (np.full((1, 2, 9), 300, "int32"), "0 to 261. Received"),
     ]:
         with pytest.raises(ValueError, match=told):
             layer(ids)
-    words = KnownWordEmbedding(TokenEmbedding(3, 6), layer.character_encoder)
-    with pytest.raises(ValueError, match="pass it `vocabulary`"):
-        words.make_vectorization()
+    with pytest.raises(ValueError, match="`known_words` must have a `vocab"):
+        KnownWordEmbedding(TokenEmbedding(3, 6), layer.character_encoder)
+
+
+def test_a_copy_knows_its_words(layer):
+    copy = KnownWordEmbedding.from_config(layer.get_config())
+    copy.build((None, 9))
+    for a, b in zip(copy.weights, layer.weights, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+    copy.set_weights(layer.get_weights())
+    check(copy, ["the", "dog", "cat"])
 
 
 def test_parts_may_be_frozen_one_by_one(layer):
     layer.known_words.trainable = False
     number = len(layer.trainable_weights)
     copy = KnownWordEmbedding.from_config(layer.get_config())
-    copy.build((None, 10))
-    assert len(copy.trainable_weights) == number == len(layer.weights) - 1
+    copy.build((None, 9))
+    # The table of known words is never trained.
+    assert len(copy.trainable_weights) == number == len(layer.weights) - 4

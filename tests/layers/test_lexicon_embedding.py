@@ -6,8 +6,8 @@ from small_models import randomize
 
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
-from keras_elmo import LexiconEmbedding
 from keras_elmo import save_bilm_weights
+from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
 CHARACTERS = [*SPECIAL, *"abé今天"]

@@ -16,11 +16,11 @@ from small_models import randomize
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
-from keras_elmo import KnownWordEmbedding
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo import dump_token_embeddings
 from keras_elmo import save_bilm_weights
+from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 
 pytestmark = pytest.mark.slow_on_jax
 
@@ -49,7 +49,7 @@ def characters(tmp_path):
 def words(tmp_path):
     """The folder of a model of words, and the layer."""
     elmo = ElmoLayer(
-        TokenEmbedding(6, 6, (2, 5)),
+        TokenEmbedding(6, 6, WORDS),
         BiLMEncoder(7, 6, num_layers=2, cell_clip=3.0),
     )
     elmo.build((None, None))
@@ -95,7 +95,7 @@ def test_copies_know_their_words(characters, tmp_path, copy):
         loaded.save_to_preset(tmp_path / "preset")
         loaded = ElmoLayer.from_preset(tmp_path / "preset")
     elif copy == "file":
-        inputs = keras.Input((None, 13), dtype="int32")
+        inputs = keras.Input((None, 12), dtype="int32")
         model = keras.Model(inputs, loaded(inputs))
         model.save(tmp_path / "model.keras")
         model = keras.saving.load_model(tmp_path / "model.keras")
@@ -103,13 +103,13 @@ def test_copies_know_their_words(characters, tmp_path, copy):
     else:
         weights = loaded.get_weights()
         loaded = ElmoLayer.from_config(loaded.get_config())
-        loaded.build((None, None, 13))
+        loaded.build((None, None, 12))
         loaded.set_weights(weights)
     check_embeds(loaded, lambda s: elmo.all_layers(batch_to_ids([s], 12)))
 
 
 @pytest.mark.parametrize("way", ["unk", "error"])
-def test_numbers_of_words_alone(characters, way):
+def test_ids_of_words_alone(characters, way):
     elmo, files, arguments = characters
     loaded = ElmoLayer.from_bilm(*files, **arguments, unknown_words=way)
     assert isinstance(loaded.token_encoder, TokenEmbedding)
@@ -153,7 +153,7 @@ def test_a_model_of_words(words, tmp_path):
 
     shutil.make_archive(tmp_path / "zipped", "zip", tmp_path, "words")
     loaded = ElmoLayer.from_bilm(folder)
-    assert loaded.token_encoder.boundary_tokens == (2, 5)
+    assert loaded.token_encoder.boundary_ids.tolist() == [2, 5]
     check_embeds(loaded, expected)
     check_embeds(ElmoLayer.from_bilm(tmp_path / "zipped.zip"), expected)
     files = folder / "options.json", folder / "weights.hdf5"
@@ -173,7 +173,7 @@ def test_a_model_of_words_without_its_vocabulary(words):
     _, folder = words
     (folder / "vocab.txt").unlink()
     elmo = ElmoLayer.from_bilm(folder)
-    assert elmo.token_encoder.boundary_tokens == (1, 2)
+    assert elmo.token_encoder.boundary_ids.tolist() == [1, 2]
     assert tuple(elmo(np.array([[3, 4]], "int32")).shape) == (1, 2, 12)
     with pytest.raises(ValueError, match="pass it `vocabulary`"):
         ElmoEmbedder(elmo)

@@ -11,21 +11,21 @@ from full_disk import no_file_over
 from keras import ops
 from small_models import make_elmo
 from small_models import randomize
-from text.lexicons import CHARACTERS
-from text.lexicons import WORDS
+from text.listed_characters import CHARACTERS
+from text.listed_characters import WORDS
 
 import keras_elmo
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
-from keras_elmo import KnownWordEmbedding
-from keras_elmo import LexiconEmbedding
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo import save_bilm_weights
 from keras_elmo.formats.preset_sizes import count_numbers
 from keras_elmo.inspection import inspect_path
+from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
+from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
 IDS = batch_to_ids([["A", "preset", "."], ["é"]], 12)
 FILES = ["config.json", "metadata.json", "model.weights.h5"]
@@ -67,7 +67,9 @@ def folder(tmp_path):
 
 
 def word_elmo():
-    elmo = ElmoLayer(TokenEmbedding(9, 6, (8, 9)), BiLMEncoder(7, 6))
+    elmo = ElmoLayer(
+        TokenEmbedding(9, 6, [*"abcdefg", "<S>", "</S>"]), BiLMEncoder(7, 6)
+    )
     elmo.build((None, None))
     randomize(elmo)
     return elmo
@@ -397,7 +399,8 @@ _LEXICON = {"filters": [(1, 3)], "projection_dim": 6, "num_highways": 1}
         lambda: CharCNNEmbedding(6, [(1, 2), (2, 4)], 1),
         lambda: TokenEmbedding(9, 6),
         lambda: KnownWordEmbedding(
-            TokenEmbedding(9, 6), CharCNNEmbedding(6, [(1, 3)], 1)
+            TokenEmbedding(3, 6, ["a", "b", "a"]),
+            CharCNNEmbedding(6, [(1, 3)], 1),
         ),
         lambda: LexiconEmbedding(CHARACTERS, **_LEXICON),
         lambda: LexiconEmbedding(CHARACTERS, WORDS, **_LEXICON),

@@ -16,7 +16,6 @@ from keras_elmo.pretraining.pretrain import pretrain
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.settings import Settings
 from keras_elmo.pretraining.training_folder import LOG_FILE
-from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.training_log import TrainingLog
 
 OPTIONS = {
@@ -109,7 +108,7 @@ def train(corpus, output, settings=None, heldout=True, plan=PLAN, **kwargs):
 
 
 def read_log(output):
-    return TrainingLog(TrainingFolder(output).file(LOG_FILE)).read()
+    return TrainingLog(output / LOG_FILE).read()
 
 
 def snapshot(folder):

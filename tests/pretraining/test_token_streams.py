@@ -1,12 +1,13 @@
 import gzip
 import itertools
+import json
 import os
 
 import numpy as np
 import pytest
 
 from keras_elmo.pretraining import sentence_streams
-from keras_elmo.pretraining.shards import ShardLines
+from keras_elmo.pretraining.corpus_shards import ShardLines
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.token_streams import stream_pairs
 
@@ -178,16 +179,13 @@ def test_every_position_can_be_gone_on_from(
     for _ in range(120):
         expected += windows(stream, 1)
         positions.append(stream.position)
-    assert positions[-1][1, 0] > 0  # More than one pass.
-    assert positions[0].dtype == "int64"
-    assert {position.shape for position in positions} == {(rows + 2, 5)}
+    assert positions[-1][0][0] > 0  # More than one pass.
     other = new()
     for i, position in enumerate(positions[:-12]):
-        other.restore(position)
-        np.testing.assert_array_equal(other.position, position)
+        other.restore(json.loads(json.dumps(position)))
+        assert other.position == position
         assert windows(other, 12) == expected[i : i + 12]
-        np.testing.assert_array_equal(other.position, positions[i + 12])
-    assert windows(new().at(positions[50]), 3) == expected[50:53]
+        assert other.position == positions[i + 12]
 
 
 def test_gzip_gives_the_same_and_takes_over_a_position(corpus, tmp_path):
@@ -202,7 +200,7 @@ def test_gzip_gives_the_same_and_takes_over_a_position(corpus, tmp_path):
     plain = TokenStream(f"{corpus}/*.txt", "forward", 3, 4)
     stream = new(packed)
     assert windows(stream, 40) == windows(plain, 40)
-    np.testing.assert_array_equal(stream.position, plain.position)
+    assert stream.position == plain.position
     stream.restore(plain.position)
     assert windows(stream, 40) == windows(plain, 40)
 
@@ -224,47 +222,19 @@ def test_only_what_is_needed_is_opened(corpus, monkeypatch):
     opened.clear()
     for name in ("a.txt", "b.txt"):
         (corpus / name).write_bytes(b"changed\n")
-    other = stream.at(stream.position)
-    assert opened == ["c.txt", "d.txt", "d.txt"]
+    other = TokenStream(f"{corpus}/*", "forward", 2, 50, shuffle=False)
+    other.restore(stream.position)
+    assert opened == ["c.txt", "d.txt"]
     assert windows(other, 1) == windows(stream, 1)
 
 
-@pytest.fixture
-def half_way(corpus):
-    """A stream that is in the last shard, and the corpus."""
-    stream = TokenStream(f"{corpus}/*", "forward", 1, 10, shuffle=False)
-    while tuple(stream.position[1, 1:3]) < (3, 5):
-        stream.next_window()
-    return stream, corpus
-
-
-def test_shards_that_are_not_what_they_were(half_way):
-    stream, corpus = half_way
-    position = stream.position
-    path = corpus / "d.txt"
-    content = path.read_bytes()
-    for changed in (content[:-4], content + b"more\n", b""):
-        path.write_bytes(changed)
-        with pytest.raises(ValueError, match="must be what it was") as info:
-            stream.at(position)
-        assert f"'{path}'" in str(info.value)
-        assert f"{len(content)} bytes of text" in str(info.value)
-        assert f"Received: {len(changed)} bytes" in str(info.value)
-    path.write_bytes(b"x" * (len(content) - 1) + b"\n")
-    with pytest.raises(ValueError, match="bytes, 1 sentences"):
-        stream.at(position)
-    path.unlink()
-    with pytest.raises(FileNotFoundError, match=r"d\.txt"):
-        stream.at(position)
-
-
-def test_a_sentence_that_became_shorter(corpus):
+def test_a_shard_that_is_gone_when_a_stream_goes_on(corpus):
     stream = TokenStream(corpus / "c.txt", "forward", 1, 50, shuffle=False)
     stream.next_window()
-    size = os.path.getsize(corpus / "c.txt")
-    (corpus / "c.txt").write_bytes(b"x" * (size - 1) + b"\n")
-    with pytest.raises(ValueError, match="a sentence of more than 49 words"):
-        stream.at(stream.position)
+    other = TokenStream(corpus / "c.txt", "forward", 1, 50, shuffle=False)
+    (corpus / "c.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"c\.txt"):
+        other.restore(stream.position)
 
 
 def test_a_shard_that_is_gone_when_its_turn_comes(corpus):
@@ -314,28 +284,3 @@ def test_arguments_are_checked(corpus, change, message):
     arguments = {"direction": "forward", "rows": 2, "steps": 3, **change}
     with pytest.raises(ValueError, match=message):
         TokenStream(f"{corpus}/*", **arguments)
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"direction": "backward"}, "the direction is 1. Received: 0"),
-        ({"rows": 3}, r"of 3 rows: integers of shape \(5, 5\). .*\(4, 5\)"),
-        ({"steps": 4}, "the steps is 4. Received: 3"),
-        ({"seed": 9}, "the seed is 9. Received: 0"),
-        ({"shuffle": False}, "the shuffle is 0. Received: 1"),
-        ({"paths": ["a.txt"]}, "the number of shards is 1. Received: 4"),
-    ],
-)
-def test_positions_of_other_streams(corpus, monkeypatch, change, message):
-    monkeypatch.chdir(corpus)
-    arguments = {"paths": "*", "direction": "forward", "rows": 2, "steps": 3}
-    position = TokenStream(**arguments).position
-    with pytest.raises(ValueError, match=message):
-        TokenStream(**{**arguments, **change}).restore(position)
-
-
-def test_positions_are_integers(corpus):
-    stream = TokenStream(f"{corpus}/*", "forward", 2, 3)
-    with pytest.raises(ValueError, match="dtype=float64"):
-        stream.restore(stream.position.astype("float64"))

@@ -1,6 +1,7 @@
 import contextlib
 import dataclasses
 import gzip
+import json
 import math
 import os
 import random
@@ -23,12 +24,12 @@ from pretraining.small_trainings import snapshot
 from pretraining.small_trainings import train
 from pretraining.small_trainings import write_corpus
 
+from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.pretrain import Plan
 from keras_elmo.pretraining.reports import Reports
-from keras_elmo.pretraining.shards import read_sentences
 from keras_elmo.pretraining.training_folder import STATE_FILE
 from keras_elmo.pretraining.training_step import TrainingStep
 
@@ -71,7 +72,7 @@ def unbroken(tmp_path_factory, corpus):
 
 def step_of(output):
     with h5py.File(output / STATE_FILE) as store:
-        return store.attrs["step"]
+        return json.loads(store["progress"][()])["step"]
 
 
 def test_it_learns_and_keeps_the_best_model(tmp_path):
@@ -174,7 +175,7 @@ def test_more_steps_go_on(corpus, tmp_path, unbroken):
     assert losses.of == {i: unbroken[1][i] for i in range(7, 11)}
     arrays = all_arrays(tmp_path / STATE_FILE)
     for key, array in all_arrays(unbroken[0] / STATE_FILE).items():
-        if key != "notes":
+        if key != "progress":
             np.testing.assert_array_equal(arrays[key], array)
 
 

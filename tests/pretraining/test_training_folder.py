@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 
 import pytest
 from pretraining.small_trainings import make_settings
@@ -7,11 +8,11 @@ from pretraining.small_trainings import make_settings
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_folder import STATE_FILE
 from keras_elmo.pretraining.training_folder import TrainingFolder
-from keras_elmo.pretraining.training_folder import digest
+from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.text.vocabulary import Vocabulary
 
 WORDS = [b"<S>", b"</S>", b"<UNK>", b"the", b"\xff"]
-CORPUS = {"sentences": 3, "tokens": 7, "shards": ["a.txt", "b.txt"]}
+COUNTS = {"sentences": 3, "tokens": 7}
 
 
 @pytest.fixture
@@ -24,28 +25,90 @@ def vocabulary():
     return Vocabulary(WORDS)
 
 
+@pytest.fixture
+def shards(tmp_path):
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt.gz"]
+    for path in paths:
+        path.write_text(f"{path.name}: a text\n")
+    return paths
+
+
+@pytest.fixture
+def begun(folder, shards, vocabulary):
+    folder.begin(make_settings(), shards, COUNTS, vocabulary)
+    return folder
+
+
 def test_a_new_folder_has_nothing(folder):
     assert os.listdir(folder.path) == []
-    assert folder.read() is None
+    assert not folder.has_training
     assert not folder.has_state
 
 
-def test_what_a_training_began_with_is_read_again(folder, vocabulary):
-    settings = make_settings()
-    folder.write(settings, CORPUS, vocabulary)
-    before, corpus, words = TrainingFolder(folder.path).read()
-    settings.check_goes_on(before)
-    assert before["steps"] == settings.steps
-    assert corpus == CORPUS
-    assert words == digest(folder.read_vocabulary()) == digest(vocabulary)
-    assert folder.read_vocabulary() == vocabulary
+def test_what_a_training_began_with(begun, shards, vocabulary):
+    folder = TrainingFolder(begun.path)
+    assert folder.has_training
+    for given in (None, vocabulary):
+        counts, words = folder.resume(make_settings(steps=99), shards, given)
+        assert counts.items() >= COUNTS.items()
+        assert words == vocabulary
+    # A corpus may lie elsewhere.
+    elsewhere = shards[0].parent / "elsewhere"
+    shutil.copytree(shards[0].parent, elsewhere)
+    folder.resume(make_settings(), [elsewhere / path.name for path in shards])
 
 
-def test_vocabularies_are_told_apart(vocabulary):
-    others = [WORDS[::-1], WORDS[:-1], [*WORDS, b"a"], [*WORDS[:3], b"t", b"h"]]
-    digests = {digest(Vocabulary(words)) for words in others}
-    assert len(digests | {digest(vocabulary)}) == len(others) + 1
-    assert digest(Vocabulary(WORDS)) == digest(vocabulary)
+def test_other_settings_are_refused(begun, shards):
+    with pytest.raises(ValueError, match="`batch_size`") as info:
+        begun.resume(make_settings(batch_size=3), shards)
+    assert "began with, 4. Received: 3" in str(info.value)
+
+
+def test_other_shards_are_refused(begun, shards):
+    path = shards[0].rename(shards[0].with_name("z.txt"))
+    with pytest.raises(ValueError, match="must have the shards") as info:
+        begun.resume(make_settings(), [*shards[1:], path])
+    assert "Missing: ['a.txt']. New: ['z.txt']" in str(info.value)
+    assert "--restart" in str(info.value)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_shard_that_was_changed_is_refused(begun, shards, number):
+    content = shards[number].read_bytes()
+    # A word for another of the same length.
+    shards[number].write_bytes(content.replace(b"text", b"book"))
+    with pytest.raises(ValueError, match="must have the text") as info:
+        begun.resume(make_settings(), shards)
+    assert f"Changed since: {[shards[number]]}" in str(info.value)
+    assert "--restart" in str(info.value)
+    shards[number].write_bytes(content)
+    begun.resume(make_settings(), shards)
+
+
+@pytest.mark.parametrize(
+    "words", [WORDS[::-1], WORDS[:-1], [*WORDS, b"a"], [*WORDS[:3], b"t", b"h"]]
+)
+def test_another_vocabulary_is_refused(begun, shards, words):
+    other = Vocabulary(words)
+    with pytest.raises(ValueError, match="another vocabulary") as info:
+        begun.resume(make_settings(), shards, other)
+    assert f"'{begun.path}'" in str(info.value)
+    other.write(begun.file("vocab.txt"))
+    with pytest.raises(ValueError, match="another vocabulary"):
+        begun.resume(make_settings(), shards)
+
+
+def test_texts_are_told_apart():
+    texts = [
+        [],
+        [[]],
+        [[], []],
+        [[b"a", b"b"]],
+        [[b"a"], [b"b"]],
+        [[b"b", b"a"]],
+    ]
+    assert len(set(map(text_digest, texts))) == len(texts)
+    assert text_digest(iter([[b"a"]])) == text_digest([[b"a"]])
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"settings": {}', "\xff"])
@@ -54,7 +117,7 @@ def test_a_damaged_record_is_told(folder, text):
     with open(path, "w", encoding="latin-1") as file:
         file.write(text)
     with pytest.raises(ValueError, match="not what a training wrote") as info:
-        folder.read()
+        folder.resume(make_settings(), [])
     assert f"'{path}'" in str(info.value)
 
 
@@ -64,23 +127,22 @@ def fill(folder):
             file.write("old")
 
 
-def test_forget_leaves_the_model(folder, vocabulary):
-    folder.write(make_settings(), CORPUS, vocabulary)
-    fill(folder)
-    assert folder.has_state
-    folder.forget()
-    assert folder.read() is None
-    assert not folder.has_state
+def test_forget_leaves_the_model(begun):
+    fill(begun)
+    assert begun.has_state
+    begun.forget()
+    assert not begun.has_training
+    assert not begun.has_state
     left = {"mine", "vocab.txt", "weights.hdf5"}
-    assert set(os.listdir(folder.path)) == left
-    folder.forget()
+    assert set(os.listdir(begun.path)) == left
+    begun.forget()
 
 
 def test_where_another_begins_a_state_without_a_record_is_none(
     folder, vocabulary
 ):
     fill(folder)
-    folder.write(make_settings(), CORPUS, vocabulary)
+    folder.begin(make_settings(), [], COUNTS, vocabulary)
     assert not folder.has_state
     assert not os.path.exists(folder.file(LOG_FILE))
 
@@ -98,7 +160,7 @@ def test_forget_can_be_killed_at_any_point(folder, vocabulary, monkeypatch):
             raise Kill
 
     for count in range(3):
-        folder.write(make_settings(), CORPUS, vocabulary)
+        folder.begin(make_settings(), [], COUNTS, vocabulary)
         fill(folder)
         left = [False, *[True] * count]
         monkeypatch.setattr(os, "remove", kill)
@@ -106,7 +168,7 @@ def test_forget_can_be_killed_at_any_point(folder, vocabulary, monkeypatch):
             folder.forget()
         monkeypatch.setattr(os, "remove", remove)
         # The old training as it was, or none: no other one with its state.
-        assert folder.read() is not None
+        assert folder.has_training
         assert folder.has_state == (count == 0)
 
 

@@ -44,16 +44,20 @@ def values_of(model, optimizer):
     return [ops.convert_to_numpy(variable) for variable in variables]
 
 
-def make_progress(notes=()):
+def make_state():
+    """The LSTM state and the progress of a training."""
     generator = np.random.default_rng(3)
-    return Progress(
+    lstm_state = [
+        generator.normal(size=(4, n)).astype("float32") for n in (8, 4, 8)
+    ]
+    progress = Progress(
         step=17,
-        position=generator.integers(-1, 2**62, (2, 6, 5)),
-        lstm_state=[
-            generator.normal(size=(4, n)).astype("float32") for n in (8, 4, 8)
-        ],
-        notes={"losses": [0.1, 1 / 3], "best": None, **dict(notes)},
+        positions=[[[0, 3, 2], None, [0, 3, 1, 7]], [[1, 0, 0]]],
+        log_size=2**40,
+        losses=[0.1, 1 / 3],
+        best=np.inf,
     )
+    return lstm_state, progress
 
 
 def check_equal(found, expected):
@@ -82,14 +86,13 @@ def test_all_is_read_as_it_was_written(path, settings):
     # Another model of the process, as its name tells.
     second = make_model(**settings)
     assert first[0].name != second[0].name
-    progress = make_progress()
-    write_training_state(path, *first, progress)
+    lstm_state, progress = make_state()
+    write_training_state(path, *first, lstm_state, progress)
     rate = second[1].learning_rate if "schedule" not in settings else None
     rate = None if rate is None else float(rate)
-    found = read_training_state(path, *second)
-    assert (found.step, found.notes) == (progress.step, progress.notes)
-    check_equal([found.position], [progress.position])
-    check_equal(found.lstm_state, progress.lstm_state)
+    found_state, found = read_training_state(path, *second)
+    assert found == progress
+    check_equal(found_state, lstm_state)
     if rate is not None:
         # It may be another one now.
         assert float(second[1].learning_rate) == rate
@@ -101,30 +104,31 @@ def test_all_is_read_as_it_was_written(path, settings):
 def test_a_constant_rate_may_become_a_schedule(path):
     first, second = make_model(), make_model(schedule="cosine")
     fill(*first)
-    write_training_state(path, *first, make_progress())
+    write_training_state(path, *first, *make_state())
     read_training_state(path, *second)
     check_equal(values_of(second[0], second[1])[-3:], values_of(*first)[-3:])
     assert int(second[1].iterations) == int(first[1].iterations) > 0
-    write_training_state(path, *second, make_progress())
+    write_training_state(path, *second, *make_state())
     read_training_state(path, *first)
 
 
-def test_notes_may_be_long(path):
+def test_progress_may_be_long(path):
     model = make_model()
-    progress = make_progress({"losses": [i / 7 for i in range(50_000)]})
-    write_training_state(path, *model, progress)
-    assert read_training_state(path, *model).notes == progress.notes
+    lstm_state, progress = make_state()
+    progress.losses = [i / 7 for i in range(50_000)]
+    write_training_state(path, *model, lstm_state, progress)
+    assert read_training_state(path, *model)[1] == progress
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("where", ["model", "optimizer", "lstm_state"])
 def test_what_is_not_finite_is_not_written(path, where, value):
     model, optimizer = make_model()
-    write_training_state(path, model, optimizer, make_progress())
+    write_training_state(path, model, optimizer, *make_state())
     before = path.read_bytes()
-    progress = make_progress()
+    lstm_state, progress = make_state()
     if where == "lstm_state":
-        progress.lstm_state[1][2, 3] = value
+        lstm_state[1][2, 3] = value
         key = "lstm_state/1"
     else:
         variables = {
@@ -136,7 +140,7 @@ def test_what_is_not_finite_is_not_written(path, where, value):
         variables[-1].assign(array)
         key = f"{where}/"
     with pytest.raises(ValueError, match="an infinity or a NaN in") as info:
-        write_training_state(path, model, optimizer, progress)
+        write_training_state(path, model, optimizer, lstm_state, progress)
     assert f"'{key}" in str(info.value)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == [path.name]
@@ -147,7 +151,7 @@ def state(tmp_path_factory):
     """A model, its optimizer, and the file of their state."""
     model = make_model()
     path = tmp_path_factory.mktemp("state") / "state.hdf5"
-    write_training_state(path, *model, make_progress())
+    write_training_state(path, *model, *make_state())
     return model, path
 
 
@@ -168,7 +172,7 @@ def test_damage_is_told_with_the_name_of_the_file(data, state):
 @pytest.mark.parametrize("limit", [3000, 20_000])
 def test_a_full_disk_leaves_the_old_one(path, limit):
     model = make_model()
-    write_training_state(path, *model, make_progress())
+    write_training_state(path, *model, *make_state())
     before = path.read_bytes()
     assert len(before) > limit
     fill(*model)
@@ -177,7 +181,7 @@ def test_a_full_disk_leaves_the_old_one(path, limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old_limit[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            write_training_state(path, *model, make_progress())
+            write_training_state(path, *model, *make_state())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
         signal.signal(signal.SIGXFSZ, old_handler)
@@ -197,7 +201,7 @@ def check_refused(path, model, match):
 
 def test_a_damaged_file_is_told(path):
     model = make_model()
-    write_training_state(path, *model, make_progress())
+    write_training_state(path, *model, *make_state())
     content = path.read_bytes()
     for size in (0, 7, 500, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:size])
@@ -214,25 +218,25 @@ def test_another_file_is_told(path):
 
 def test_a_state_that_lies_elsewhere_is_told(path):
     model = make_model()
-    write_training_state(path, *model, make_progress())
+    write_training_state(path, *model, *make_state())
     with h5py.File(path, "r+") as store:
-        del store["position"]
-        store["position"] = h5py.SoftLink("/notes")
-    check_refused(path, model, "'position' is a link to another place")
+        del store["progress"]
+        store["progress"] = h5py.SoftLink("/lstm_state")
+    check_refused(path, model, "'progress' is a link to another place")
     path.unlink()
     os.mkfifo(path)
     check_refused(path, model, "it is not a regular file")
 
 
 def test_another_optimizers_state_is_told(path):
-    write_training_state(path, *make_model(), make_progress())
+    write_training_state(path, *make_model(), *make_state())
     model = make_model(optimizer="adam")
     check_refused(path, model, "cannot be read as a checkpoint")
 
 
 def test_another_models_state_is_told(path):
     model = make_model()
-    write_training_state(path, *model, make_progress())
+    write_training_state(path, *model, *make_state())
     with h5py.File(path, "r+") as store:
         del store["model/0_embeddings"]
         store["model/0_embeddings"] = np.zeros((260, 4), "float32")

@@ -118,7 +118,5 @@ def test_a_tagger_that_embeds_words_and_characters(ask, tmp_path):
     tagger = with_tags(scores, NAMES)
     tagger.save(tmp_path / "tagger.keras")
     loaded = keras.saving.load_model(tmp_path / "tagger.keras")
-    folder = export_saved_model(
-        loaded, tmp_path / "served", vocabulary=["Bo", "Zürich", "Unheard"]
-    )
+    folder = export_saved_model(loaded, tmp_path / "served")
     check(ask, folder, tagger)

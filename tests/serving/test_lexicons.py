@@ -86,15 +86,6 @@ def test_ids_out_of_range(ask, elmo, exported):
     assert "takes ids from 0 to" in answer
 
 
-def test_known_words_give_the_same_answers(ask, elmo, tmp_path):
-    exported = export_saved_model(
-        elmo, tmp_path, vocabulary=["好", "今天", "word", "x" * 99, b"\xff"]
-    )
-    sentences = [["好", "unknown", "word"], ODD[0], ODD[1]]
-    (answer,) = ask(exported, ("tokens", padded(sentences)))
-    check(answer, hub_answer(elmo, sentences))
-
-
 def test_a_tagger(ask, folder, tmp_path):
     """It trains, is saved whole, and takes strings when it is served."""
     sentences = sentences_of(folder)[:2]

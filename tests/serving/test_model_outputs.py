@@ -12,10 +12,11 @@ from serving.answers import padded
 from small_models import make_elmo
 from small_models import randomize
 
-from keras_elmo import CharacterVectorization
 from keras_elmo import CharCNNEmbedding
+from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
 from keras_elmo import export_saved_model
+from keras_elmo.text import CharacterSpelling
 
 SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京", "!"]]
 IDS = batch_to_ids(SENTENCES, 12)
@@ -236,10 +237,8 @@ class OtherWords(keras.layers.Identity):
     """Reads ids of as many numbers, of other words."""
 
     def make_vectorization(self):
-        class OtherVectorization(CharacterVectorization):
-            pass
-
-        return OtherVectorization(12)
+        special = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+        return WordVectorization(CharacterSpelling(special, None, 12))
 
 
 def of_two_vectorizations():

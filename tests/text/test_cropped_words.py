@@ -1,9 +1,10 @@
-from keras_elmo import CharacterVectorization
+from keras_elmo import WordVectorization
+from keras_elmo.text import ByteSpelling
 from keras_elmo.text.cropped_words import CroppedWords
 
 
 def test_words_are_counted_with_their_first_sentence():
-    cropped = CroppedWords(CharacterVectorization(5))
+    cropped = CroppedWords(WordVectorization(ByteSpelling(5)))
     assert cropped.add(0, ["abc", "abcd"]) == [(1, "abcd")]
     assert cropped.add(1, []) == []
     assert cropped.add(2, ["\u4e2d\u4e2d", "", "abcd"]) == [
@@ -19,7 +20,7 @@ def test_words_are_counted_with_their_first_sentence():
 
 
 def test_what_is_kept_is_bounded():
-    cropped = CroppedWords(CharacterVectorization(), max_words=10)
+    cropped = CroppedWords(WordVectorization(), max_words=10)
     for i in range(100):
         word = f"{i:04}" * 1000
         assert cropped.add(i, [word, word]) == [(0, word), (1, word)]

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo import CharacterVectorization
+from keras_elmo.text import ByteSpelling
+from keras_elmo.text import batch_to_ids
 from keras_elmo.text import graph_tokens
-from keras_elmo.text.character_ids import batch_to_ids
 
 
 def random_lines(number=300, size=12):
@@ -30,9 +30,7 @@ def test_lines_of_random_bytes():
     np.testing.assert_array_equal(lengths, list(map(len, expected)))
     np.testing.assert_array_equal(graph_tokens.count_tokens(tokens), lengths)
     np.testing.assert_array_equal(
-        graph_tokens.token_ids(
-            tokens, lengths, CharacterVectorization(7).ids_in_graph
-        ),
+        graph_tokens.token_ids(tokens, lengths, ByteSpelling(7).ids_in_graph),
         batch_to_ids(expected, 7),
     )
 

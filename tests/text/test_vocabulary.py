@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from keras_elmo.pretraining.shards import find_shards
+from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.word_counts import count_words
 

@@ -1,0 +1,55 @@
+from typing import Any
+
+from keras import ops
+
+from keras_elmo.layers.id_layer import IdLayer
+from keras_elmo.ops.ids import check_ids
+from keras_elmo.text.word_vectorization import WordVectorization
+
+
+class TokenEncoder(IdLayer):
+    """Base of the layers from a token's ids to its vector.
+
+    All follows from the `spelling`, which says how words become the ids.
+    Subclasses set it and `projection_dim`, the size of a vector.
+    """
+
+    spelling: Any = None
+    """The `Spelling` of the words that it reads, or `None` if it knows none."""
+
+    @property
+    def token_shape(self):
+        """Shape of one token's ids."""
+        return self.spelling.token_shape
+
+    @property
+    def num_ids(self):
+        """Integer; ids lie from 0 to `num_ids - 1`."""
+        return self.spelling.num_ids
+
+    @property
+    def boundary_ids(self):
+        """The ids of the sentence boundaries, an array `(2, *token_shape)`."""
+        return self.spelling.boundary_ids
+
+    def make_vectorization(self) -> WordVectorization:
+        """Returns the layer that turns words into this one's ids."""
+        return WordVectorization(self.spelling)
+
+    def check_ids(self, ids):
+        """Returns the ids, or raises `ValueError` if they are no tokens'."""
+        return check_ids(ids, self.token_shape, self.num_ids, self.name)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is not None:
+            return previous_mask
+        is_id = ops.not_equal(inputs, 0)
+        return ops.any(is_id, axis=-1) if self.token_shape else is_id
+
+    def compute_output_spec(self, inputs, training=None):
+        self.check_ids(inputs)
+        return super().compute_output_spec(inputs)
+
+    def compute_output_shape(self, input_shape):
+        rank = len(input_shape) - len(self.token_shape)
+        return (*input_shape[:rank], self.projection_dim)

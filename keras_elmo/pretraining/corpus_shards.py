@@ -1,0 +1,156 @@
+"""The shards of a training corpus: its files, one sentence a line."""
+
+import codecs
+import glob
+import gzip
+import mmap
+import os
+from collections.abc import Iterable
+
+import numpy as np
+
+from keras_elmo.text.corpora import byte_words
+from keras_elmo.text.corpora import check_file
+from keras_elmo.text.corpora import open_unpacked
+
+_NEWLINE = ord("\n")
+_CHUNK = 1 << 22
+
+
+def find_shards(
+    paths: str | os.PathLike | Iterable[str | os.PathLike],
+) -> list[str]:
+    """Finds the files of a corpus.
+
+    Args:
+        paths: Path or glob pattern (`"corpus/*.txt"`; `**` stands for folders
+            however deep), or an iterable of such.
+
+    Returns:
+        List of paths, sorted, each once.
+
+    Raises:
+        FileNotFoundError: If nothing is there, or nothing matches a pattern.
+        ValueError: If a folder is among them, or `paths` is empty.
+    """
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    found: set[str] = set()
+    for path in paths:
+        path = os.fspath(path)
+        # A file's name may look like a pattern.
+        literal = os.path.exists(path)
+        matches = [path] if literal else glob.glob(path, recursive=True)
+        if not matches:
+            raise FileNotFoundError(
+                f"There is no corpus file, and none that matches '{path}'."
+            )
+        for match in matches:
+            check_file(match)
+        found.update(matches)
+    if not found:
+        raise ValueError(
+            "`paths` must name at least one corpus file. Received: none"
+        )
+    return sorted(found)
+
+
+def read_sentences(
+    paths: str | os.PathLike | Iterable[str | os.PathLike],
+) -> list[list[bytes]]:
+    """Returns all sentences of a corpus, each a list of words.
+
+    Args:
+        paths: As for `find_shards`, in whose order the files are read.
+
+    Raises:
+        FileNotFoundError: As `find_shards`.
+        ValueError: Likewise; or if there is no sentence.
+    """
+    shards = find_shards(paths)
+    sentences = []
+    for path in shards:
+        lines = ShardLines(path)
+        sentences += [lines[i] for i in range(len(lines))]
+    if not sentences:
+        raise ValueError(
+            f"A text must have a sentence. Received: empty files {shards}"
+        )
+    return sentences
+
+
+class ShardLines:
+    r"""The sentences of a shard, by their index.
+
+    A line ends at `"\n"` or `"\r\n"`; words are apart by spaces (U+0020 alone)
+    and are the bytes of the file. An empty line is a sentence without words.
+    In memory are where the lines start, 8 bytes each, and the text of a gzip
+    file; a plain one is left to the system to read where it is looked at.
+
+    Args:
+        path: Path of the file, plain or gzip.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is a folder, or a damaged gzip file.
+
+    Example:
+
+    >>> with open("shard.txt", "w") as file:
+    ...     _ = file.write("First sentence .\n\nAnother .\n")
+    >>> lines = ShardLines("shard.txt")
+    >>> len(lines), lines[2]
+    (3, [b'Another', b'.'])
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = os.fspath(path)
+        check_file(self.path)
+        self._text = _text(self.path)
+        self.size = len(self._text)
+        """How many bytes of text there are, unpacked."""
+        self._starts = _line_starts(self._text)
+
+    def __len__(self):
+        return len(self._starts) - 1
+
+    def __getitem__(self, index: int) -> list[bytes]:
+        if not 0 <= index < len(self):
+            raise IndexError(
+                f"'{self.path}' has {len(self)} sentences. Received: {index}"
+            )
+        self._check_size()
+        start, end = self._starts[index : index + 2].tolist()
+        return byte_words(self._text[start:end])
+
+    def _check_size(self):
+        # To look past the end of a mapped file would end the process.
+        if not isinstance(self._text, bytes) and self._text.size() < self.size:
+            raise ValueError(
+                f"'{self.path}' was cut off while it was in use: it had "
+                f"{self.size} bytes and has {self._text.size()} now."
+            )
+
+
+def _text(path):
+    """Returns the bytes of a file, unpacked."""
+    with open_unpacked(path) as file:
+        if isinstance(file, gzip.GzipFile):
+            return file.read()
+        if os.fstat(file.fileno()).st_size == 0:
+            return b""  # Which cannot be mapped.
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _line_starts(text):
+    """Returns where each line starts and the last one ends: `(lines + 1,)`."""
+    mark = codecs.BOM_UTF8
+    first = len(mark) if text[: len(mark)] == mark else 0
+    starts = [np.array([first], "int64")]
+    for offset in range(first, len(text), _CHUNK):
+        size = min(_CHUNK, len(text) - offset)
+        chunk = np.frombuffer(text, "uint8", size, offset)
+        starts.append(np.flatnonzero(chunk == _NEWLINE) + (offset + 1))
+    if starts[-1].size == 0 or starts[-1][-1] != len(text):
+        starts.append(np.array([len(text)], "int64"))
+    return np.concatenate(starts)

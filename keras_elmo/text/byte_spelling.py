@@ -1,0 +1,162 @@
+"""Words as their bytes: the character ids that biLMs are trained on.
+
+A word is its UTF-8 bytes between a begin-of-word and an end-of-word mark,
+padded to a fixed width. Every id is one more than in the weight files, so that
+0 is free to mark a padded token.
+"""
+
+from collections.abc import Iterable
+
+import keras
+import numpy as np
+
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
+from keras_elmo.text.spelling import Spelling
+from keras_elmo.text.word_lists import checked_sentences
+from keras_elmo.text.word_lists import padded_batch
+
+# Each is the id of the weight file's row, plus one.
+BEGIN_WORD = 259
+END_WORD = 260
+PADDING = 261
+NUM_IDS = 262
+
+# As in both reference packages, these two words are the sentence boundaries.
+_BOUNDARIES = {BEGIN_SENTENCE: 257, END_SENTENCE: 258}
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class ByteSpelling(Spelling):
+    """Spells words by the bytes of their UTF-8, as `batch_to_ids` does.
+
+    ```
+    ids = [259, bytes + 1, 260, 261, 261, ...]     (max_characters_per_token,)
+    ```
+
+    A word longer than `max_characters_per_token - 2` bytes is cropped. The
+    words `<S>` and `</S>` are the sentence boundaries.
+
+    Args:
+        max_characters_per_token: Integer, the number of ids a word. The model's
+            own (`CharCNNEmbedding.max_characters_per_token`); 50 in every
+            published model.
+
+    Example:
+
+    >>> ByteSpelling(6).ids_of_words([b"cat"])
+    array([[259, 100,  98, 117, 260, 261]], dtype=int32)
+    """
+
+    num_ids = NUM_IDS
+    begin_id = BEGIN_WORD
+
+    def __init__(self, max_characters_per_token: int = 50):
+        self.max_characters_per_token = checked_width(max_characters_per_token)
+
+    @property
+    def token_shape(self):
+        return (self.max_characters_per_token,)
+
+    @property
+    def _room(self):
+        """How many bytes of a word are read."""
+        return self.max_characters_per_token - 2
+
+    def ids_of_words(self, words):
+        room = self._room
+        lengths = np.array([min(len(word), room) for word in words], "int32")
+        body = b"".join(word[:room].ljust(room, b"\0") for word in words)
+        body = np.frombuffer(body, "uint8").reshape(len(words), room)
+        is_read = np.arange(room) < lengths[:, None]  # (n, room)
+        ids = np.full((len(words), room + 2), PADDING, "int32")
+        ids[:, 0] = BEGIN_WORD
+        ids[:, 1:-1] = np.where(is_read, body.astype("int32") + 1, PADDING)
+        ids[np.arange(len(words)), lengths + 1] = END_WORD
+        for i, word in enumerate(words):
+            if word in _BOUNDARIES:
+                ids[i] = self._boundary_row(_BOUNDARIES[word])
+        return ids
+
+    def ids_in_graph(self, words):
+        import tensorflow as tf
+
+        # Of core operations alone, so that it may be part of a `tf.data`
+        # pipeline or of a SavedModel.
+        words = tf.convert_to_tensor(words, tf.string)
+        lengths = tf.strings.length(words, unit="BYTE")
+        # One more than the place of a word's last byte.
+        ends = tf.minimum(lengths, self._room)[:, None] + 1  # (n, 1)
+        # Its padding looks like NUL bytes: the lengths tell them apart.
+        body = tf.io.decode_raw(words, tf.uint8, fixed_length=self._room)
+        body = tf.pad(tf.cast(body, tf.int32) + 1, [[0, 0], [1, 1]])
+        places = tf.range(self.max_characters_per_token)[None, :]  # (1, width)
+        ids = tf.where(places < ends, body, PADDING)  # (n, width)
+        ids = tf.where(places == ends, END_WORD, ids)
+        ids = tf.where(places == 0, BEGIN_WORD, ids)
+        for word, boundary in _BOUNDARIES.items():
+            row = self._boundary_row(boundary)
+            ids = tf.where((words == word)[:, None], row, ids)
+        return tf.ensure_shape(ids, (None, *self.token_shape))
+
+    def _boundary_row(self, boundary):
+        row = np.full(self.token_shape, PADDING, "int32")
+        row[:3] = BEGIN_WORD, boundary, END_WORD
+        return row
+
+    def is_cropped(self, word):
+        return len(word) > self._room and word not in _BOUNDARIES
+
+    def crop(self, word):
+        # Too much to be a boundary, though no more than counts of a long word.
+        return word[: max(self.max_characters_per_token, 5)]
+
+    def get_config(self):
+        return {"max_characters_per_token": self.max_characters_per_token}
+
+
+def batch_to_ids(
+    sentences: Iterable[Iterable[str | bytes]],
+    max_characters_per_token: int = 50,
+) -> np.ndarray:
+    """Converts tokenised sentences to a padded batch of character ids.
+
+    Words are cased and otherwise untouched: tokenise, but do not lowercase.
+    A word longer than `max_characters_per_token - 2` bytes of UTF-8 is cropped
+    (`WordVectorization().find_cropped_words` tells which); code points that
+    UTF-8 cannot encode are left out. The words `"<S>"` and `"</S>"` become the
+    sentence boundaries.
+
+    Args:
+        sentences: List of sentences, each a list of words. A word is a string,
+            or bytes that are taken as they are.
+        max_characters_per_token: Integer, the number of ids a word. The model's
+            own (`CharCNNEmbedding.max_characters_per_token`); 50 in every
+            published model.
+
+    Returns:
+        int32 array of shape `(batch, time, max_characters_per_token)`, where
+        `time` is the number of words of the longest sentence. Rows after a
+        sentence's last word are all zero, which marks them as padding.
+
+    Raises:
+        ValueError: If a string stands where a list of words belongs, or a word
+            is neither a string nor bytes.
+
+    Example:
+
+    >>> ids = batch_to_ids([["First", "sentence", "."], ["Another", "."]])
+    >>> ids.shape
+    (2, 3, 50)
+    """
+    spelling = ByteSpelling(max_characters_per_token)
+    return padded_batch(checked_sentences(sentences), spelling.ids_of_words)
+
+
+def checked_width(width):
+    if not isinstance(width, (int, np.integer)) or width < 3:
+        raise ValueError(
+            "`max_characters_per_token` must be an integer of at least 3 (two "
+            f"word marks and a character). Received: {width!r}"
+        )
+    return int(width)

@@ -1,0 +1,195 @@
+from collections.abc import Sequence
+
+import keras
+import numpy as np
+
+from keras_elmo.text.byte_spelling import checked_width
+from keras_elmo.text.spelling import Spelling
+from keras_elmo.text.word_table import WordTable
+
+BEGIN_SENTENCE, END_SENTENCE = "<bos>", "<eos>"
+UNKNOWN, PADDING = "<oov>", "<pad>"
+# ELMoForManyLangs' models are trained with these two the other way round.
+BEGIN_WORD, END_WORD = "<eow>", "<bow>"
+
+_OF_CHARACTERS = (
+    *(BEGIN_SENTENCE, END_SENTENCE),
+    *(UNKNOWN, PADDING, BEGIN_WORD, END_WORD),
+)
+_OF_WORDS = (UNKNOWN,)
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class CharacterSpelling(Spelling):
+    """Spells words by listed characters, and by themselves if listed.
+
+    ```
+    ids = [<bow>, characters of the word, <eow>, <pad>, <pad>, ..., word]
+    ```
+
+    As in ELMoForManyLangs: a character is a Unicode code point, and what is in
+    no list is `<oov>`. Ids are places in the lists, plus one. Without a list of
+    words the last id is not there. In the ids the two marks of a word are
+    swapped, as in these models.
+
+    Args:
+        characters: List of distinct strings. Of more than one code point are
+            the special ones, `<bos>`, `<eos>`, `<oov>`, `<pad>`, `<bow>` and
+            `<eow>`, which must be among them.
+        words: List of distinct strings, `<oov>` among them, or `None`.
+        max_characters_per_token: Integer, the number of ids of characters that
+            a word has. Longer words are cropped.
+
+    Raises:
+        ValueError: If a list is not as described.
+
+    Example:
+
+    >>> special = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+    >>> spelling = CharacterSpelling([*special, "a", "é"], None, 5)
+    >>> spelling.ids_of_words(["éa".encode(), b"x"]).tolist()
+    [[6, 8, 7, 5, 4], [6, 3, 5, 4, 4]]
+    """
+
+    boundary_words = (BEGIN_SENTENCE.encode(), END_SENTENCE.encode())
+
+    def __init__(
+        self,
+        characters: Sequence[str],
+        words: Sequence[str] | None = None,
+        max_characters_per_token: int = 50,
+    ):
+        self.max_characters_per_token = checked_width(max_characters_per_token)
+        characters = _checked("characters", characters, _OF_CHARACTERS)
+        self._ids = {c: i for i, c in enumerate(characters, start=1)}
+        self._words = None
+        if words is not None:
+            self._words = WordTable(_checked("words", words, _OF_WORDS))
+
+    @property
+    def num_characters(self):
+        """How many characters are listed."""
+        return len(self._ids)
+
+    @property
+    def num_words(self):
+        """How many words are listed."""
+        return len(self._words or ())
+
+    @property
+    def token_shape(self):
+        return (self.max_characters_per_token + (self._words is not None),)
+
+    @property
+    def num_ids(self):
+        return max(self.num_characters, self.num_words) + 1
+
+    @property
+    def begin_id(self):
+        return self._ids[BEGIN_WORD]
+
+    @property
+    def _room(self):
+        """How many code points of a word are read."""
+        return self.max_characters_per_token - 2
+
+    def ids_of_words(self, words):
+        ids = np.zeros((len(words), *self.token_shape), dtype="int32")
+        ids[:, : self.max_characters_per_token] = self._ids[PADDING]
+        ids[:, 0] = self.begin_id
+        for row, word in zip(ids, words):
+            if word in self.boundary_words:
+                read = word.decode()
+                body = [self._ids[read]]
+            else:
+                read = word.decode("utf-8", "replace")[: self._room]
+                unknown = self._ids[UNKNOWN]
+                body = [self._ids.get(c, unknown) for c in read]
+            row[1 : len(body) + 1] = body
+            row[len(body) + 1] = self._ids[END_WORD]
+            if self._words is not None:
+                row[-1] = self._words.get(read.encode(), self._unknown_word)
+        return ids
+
+    def ids_in_graph(self, words):
+        import tensorflow as tf
+
+        words = tf.convert_to_tensor(words, tf.string)
+        room = self._room
+        points = tf.strings.unicode_decode(words, "UTF-8", errors="replace")
+        points = points[:, :room]
+        ids = self._ids_of_points(points.flat_values)
+        ids = points.with_flat_values(ids).to_tensor(shape=(None, room))
+        lengths = tf.cast(points.row_lengths(), tf.int32)
+        read = tf.strings.unicode_encode(points, "UTF-8")  # (n,)
+        for word in self.boundary_words:
+            is_mark = words == word
+            number = self._ids[word.decode()]
+            mark = tf.one_hot(0, room, number, 0, dtype=tf.int32)
+            ids = tf.where(is_mark[:, None], mark, ids)
+            lengths = tf.where(is_mark, 1, lengths)
+            read = tf.where(is_mark, word, read)
+        ids = tf.pad(ids, [[0, 0], [1, 1]])  # (n, max_characters_per_token)
+        places = tf.range(self.max_characters_per_token)
+        ends = lengths[:, None] + 1  # (n, 1)
+        ids = tf.where(places > ends, self._ids[PADDING], ids)
+        ids = tf.where(places == ends, self._ids[END_WORD], ids)
+        ids = tf.where(places == 0, self.begin_id, ids)
+        if self._words is not None:
+            word_ids = self._words.ids_in_graph(read)
+            word_ids = tf.where(word_ids > 0, word_ids, self._unknown_word)
+            ids = tf.concat([ids, word_ids[:, None]], axis=1)
+        return tf.ensure_shape(ids, (None, *self.token_shape))
+
+    @property
+    def _unknown_word(self):
+        return self._words.get(UNKNOWN.encode())
+
+    def _ids_of_points(self, points):
+        """Ids of code points, int32 `(m,)`."""
+        import tensorflow as tf
+
+        known = sorted((ord(c), i) for c, i in self._ids.items() if len(c) == 1)
+        # One that is no code point, so that none are not a special case.
+        keys, ids = np.array([*known, (0x110000, 0)], "int32").T
+        place = tf.searchsorted(keys, points)
+        is_known = tf.gather(keys, place) == points
+        return tf.where(is_known, tf.gather(ids, place), self._ids[UNKNOWN])
+
+    def is_cropped(self, word):
+        is_mark = word in self.boundary_words
+        return not is_mark and len(word.decode("utf-8", "replace")) > self._room
+
+    def crop(self, word):
+        # No code point has more bytes than four.
+        return word[: 4 * self.max_characters_per_token]
+
+    def get_config(self):
+        words = self._words
+        return {
+            "characters": list(self._ids),
+            "words": None if words is None else words.as_strings(),
+            "max_characters_per_token": self.max_characters_per_token,
+        }
+
+
+def _checked(argument, items, special):
+    """Returns a list of distinct strings, the special ones among them."""
+    items = list(items)
+    odd = next((x for x in items if not isinstance(x, str)), None)
+    if odd is not None:
+        raise ValueError(f"`{argument}` must be strings. Received: {odd!r}")
+    places = {item: i for i, item in enumerate(items)}
+    if len(places) < len(items):
+        twice = next(x for i, x in enumerate(items) if places[x] != i)
+        raise ValueError(
+            f"Each of `{argument}` must be there once. Received twice: "
+            f"{twice!r}"
+        )
+    missing = [name for name in special if name not in places]
+    if missing:
+        raise ValueError(
+            f"`{argument}` must hold {', '.join(special)}. "
+            f"Missing, of {len(items)}: {', '.join(missing)}"
+        )
+    return items

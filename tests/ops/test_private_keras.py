@@ -1,0 +1,116 @@
+"""What is private in Keras stays in one file, and is as it was."""
+
+import ast
+import pathlib
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from small_models import make_elmo
+
+import keras_elmo
+from keras_elmo.ops import private_keras
+
+PACKAGE = pathlib.Path(keras_elmo.__file__).parent
+MODULES = [
+    path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.name != "private_keras.py"
+]
+# What Keras' classes call by these names, other than in this package.
+PRIVATE = {
+    "_accumulators",
+    "_flatten_layers",
+    "_keras_history",
+    "_keras_mask",
+    "_layers",
+    "_nodes",
+    "_tracker",
+}
+
+
+def test_no_other_file_knows_of_it():
+    found = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr in PRIVATE:
+                found.append((path.name, node.attr))
+            module = getattr(node, "module", None) or ""
+            if module.startswith("keras.src"):
+                found.append((path.name, module))
+            if isinstance(node, ast.Constant) and node.value in PRIVATE:
+                found.append((path.name, node.value))
+    assert found == []
+
+
+def test_sublayers():
+    elmo = make_elmo()
+    direct = list(private_keras.sublayers(elmo, recursive=False))
+    assert elmo.token_encoder in direct
+    assert elmo not in direct
+    everything = list(private_keras.sublayers(elmo))
+    assert {id(x) for x in direct} < {id(x) for x in everything}
+    assert elmo.encoder.forward_cells[0] in everything
+
+
+def test_layer_of_a_symbolic_tensor():
+    dense = keras.layers.Dense(2)
+    assert private_keras.layer_of(dense(keras.Input((3,)))) is dense
+
+
+def test_masks():
+    embedding = keras.layers.Embedding(3, 2, mask_zero=True)
+    x = embedding(np.array([[1, 0]]))
+    mask = ops.convert_to_numpy(private_keras.get_mask(x))
+    np.testing.assert_array_equal(mask, [[True, False]])
+    y = ops.zeros_like(x)
+    assert private_keras.get_mask(y) is None
+    private_keras.set_mask(y, mask)
+    assert private_keras.get_mask(y) is mask
+
+
+def test_stateless_scope():
+    assert not private_keras.in_stateless_scope()
+    with keras.StatelessScope():
+        assert private_keras.in_stateless_scope()
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Exports to TensorFlow."
+)
+def test_exporting(tmp_path):
+    seen = []
+
+    @keras.saving.register_keras_serializable("test")
+    class Watch(keras.layers.Layer):
+        def call(self, inputs):
+            seen.append(private_keras.is_exporting())
+            return inputs
+
+    model = keras.Sequential([keras.Input((1,)), Watch()])
+    assert not any(seen)
+    model.export(tmp_path / "exported", verbose=False)
+    assert seen[-1]
+
+
+def test_class_weight_of_training():
+    seen = []
+
+    class Loss(keras.losses.Loss):
+        def call(self, y_true, y_pred):
+            seen.append(private_keras.class_weight_of_training())
+            return ops.sum(y_pred, axis=-1)
+
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile(loss=Loss(), optimizer="sgd", run_eagerly=_runs_eagerly())
+    x, y = np.ones((2, 1)), np.zeros(2, "int32")
+    model.fit(x, y, verbose=0)
+    assert seen[-1] is None
+    model.fit(x, y, class_weight={0: 1.0, 1: 2.0}, verbose=0)
+    assert seen[-1] == {0: 1.0, 1: 2.0}
+    assert private_keras.class_weight_of_training() is None
+
+
+def _runs_eagerly():
+    return keras.backend.backend() != "jax"

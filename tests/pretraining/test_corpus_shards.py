@@ -1,0 +1,132 @@
+import codecs
+import gzip
+import os
+import pathlib
+
+import pytest
+
+from keras_elmo.pretraining import corpus_shards as module
+from keras_elmo.pretraining.corpus_shards import ShardLines
+from keras_elmo.pretraining.corpus_shards import find_shards
+
+CONTENTS = {
+    "nothing": b"",
+    "mark": codecs.BOM_UTF8,
+    "an empty line": b"\n",
+    "no end": b"a b\nc",
+    "an end": b"a b\nc\n",
+    "windows": b"a b\r\n\r\nc\r\n",
+    "returns": b"a\rb\r\r\n\rc\n",
+    "spaces": b"  a   b  \n   \n\n c",
+    "other white space": "a\tb\u00a0\u2028\x0b\x0c\x85 c\n".encode(),
+    "any bytes": codecs.BOM_UTF8 + b"\0 \xff\n\xef\xbb\xbf x\n<S> </S>\n",
+}
+
+
+def plain_lines(content):
+    """The words of each line, by the definition."""
+    content = content.removeprefix(codecs.BOM_UTF8)
+    lines = content.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    lines = [line[:-1] if line[-1:] == b"\r" else line for line in lines]
+    return [[w for w in line.split(b" ") if w != b""] for line in lines]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.txt", "a.txt", "c[1].txt", "deep/er/d.txt", "e.gz"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "paths, expected",
+    [
+        ("*.txt", ["a.txt", "b.txt", "c[1].txt"]),
+        ("a.txt", ["a.txt"]),
+        (pathlib.Path("b.txt"), ["b.txt"]),
+        (["b.txt", pathlib.Path("a.txt")], ["a.txt", "b.txt"]),
+        (["e.*", "[ab].txt", "a.txt"], ["a.txt", "b.txt", "e.gz"]),
+        ("c[1].txt", ["c[1].txt"]),
+        ("deep/**/*.txt", ["deep/er/d.txt"]),
+        (iter(["a.txt"]), ["a.txt"]),
+    ],
+)
+def test_shards_are_found(folder, paths, expected):
+    assert find_shards(paths) == [os.path.normpath(path) for path in expected]
+
+
+@pytest.mark.parametrize(
+    "paths, error, message",
+    [
+        ("*.json", FileNotFoundError, "matches '\\*.json'"),
+        (["a.txt", "none.txt"], FileNotFoundError, "'none.txt'"),
+        ("deep", ValueError, "a folder: 'deep'"),
+        ("*", ValueError, "a folder: 'deep'"),
+        ([], ValueError, "at least one"),
+    ],
+)
+def test_shards_that_are_not_found(folder, paths, error, message):
+    with pytest.raises(error, match=message):
+        find_shards(paths)
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 22])
+@pytest.mark.parametrize("name", CONTENTS)
+def test_lines_by_index(tmp_path, monkeypatch, name, chunk):
+    monkeypatch.setattr(module, "_CHUNK", chunk)
+    content = CONTENTS[name]
+    expected = plain_lines(content)
+    for file, stored in (("x", content), ("x.gz", gzip.compress(content))):
+        (tmp_path / file).write_bytes(stored)
+        lines = ShardLines(tmp_path / file)
+        assert lines.size == len(content)
+        assert len(lines) == len(expected)
+        assert [lines[i] for i in range(len(lines))] == expected
+        assert list(lines) == expected
+
+
+def test_a_real_shard(shared, tmp_path):
+    path = shared / "data/english_lm/train/shard-03.txt"
+    expected = plain_lines(path.read_bytes())
+    assert list(ShardLines(path)) == expected
+    packed = tmp_path / "shard.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes(), 1))
+    assert list(ShardLines(packed)) == expected
+
+
+def test_indices_beyond_the_shard(tmp_path):
+    (tmp_path / "x").write_bytes(b"a\nb\n")
+    lines = ShardLines(tmp_path / "x")
+    for index in (2, -1):
+        with pytest.raises(IndexError, match=f"2 sentences. Received: {index}"):
+            lines[index]
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError, match="none"):
+        ShardLines(tmp_path / "none")
+    with pytest.raises(ValueError, match="a folder"):
+        ShardLines(tmp_path)
+    packed = gzip.compress(b"some words\n" * 1000)
+    damaged = [packed[:-9], packed[:20] + b"\0\0" + packed[22:], b"plain\n"]
+    for content in damaged:
+        path = tmp_path / "x.gz"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="cut off") as info:
+            ShardLines(path)
+        assert f"'{path}'" in str(info.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cuts no file in use.")
+def test_a_file_that_is_cut_off_in_use(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"word\n" * 100_000)
+    lines = ShardLines(path)
+    os.truncate(path, 10)
+    with pytest.raises(ValueError, match="had 500000 bytes and has 10 now"):
+        lines[99_999]

@@ -1,0 +1,279 @@
+import json
+
+import numpy as np
+import pytest
+
+from keras_elmo import WordVectorization
+from keras_elmo import batch_to_ids
+from keras_elmo.text import ByteSpelling
+from keras_elmo.text.byte_spelling import NUM_IDS
+
+BEGIN_SENTENCE, END_SENTENCE, BEGIN, END, PAD = 257, 258, 259, 260, 261
+
+
+def find_cropped_words(sentences, width=50):
+    layer = WordVectorization(ByteSpelling(width))
+    return layer.find_cropped_words(sentences)
+
+
+def row_of(*body, width=50):
+    """A word's row, given the ids between its two marks."""
+    return [BEGIN, *body, END] + [PAD] * (width - 2 - len(body))
+
+
+def slow_ids(sentences, width):
+    """The ids by their definition, one at a time."""
+    boundaries = {b"<S>": [256], b"</S>": [257]}
+    time = max(len(words) for words in sentences)
+    batch = []
+    for words in sentences:
+        rows = []
+        for word in words:
+            encoded = word.encode("utf-8")
+            body = boundaries.get(encoded, list(encoded[: width - 2]))
+            row = [258, *body, 259]
+            while len(row) < width:
+                row.append(260)
+            rows.append([i + 1 for i in row])
+        while len(rows) < time:
+            rows.append([0] * width)
+        batch.append(rows)
+    return np.array(batch)
+
+
+def read_sentences(shared, name):
+    if name == "allennlp":
+        path = shared / "reference/allennlp/sentences.json"
+        return json.loads(path.read_text(encoding="utf-8"))
+    if name == "heldout":
+        path = shared / "data/english_lm/heldout.txt"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [line.split(" ") for line in lines[:200]]
+    # Tweets, with emoji and other scripts.
+    text = (shared / "data/wnut17/test.conll").read_text(encoding="utf-8")
+    sentences = [
+        [line.split("\t")[0] for line in block.splitlines()]
+        for block in text.split("\n\n")
+    ]
+    return [words for words in sentences if words]
+
+
+@pytest.mark.parametrize(
+    "word, body",
+    [
+        ("Cat", [68, 98, 117]),
+        ("\u00e9", [0xC3 + 1, 0xA9 + 1]),
+        ("e\u0301", [102, 0xCC + 1, 0x81 + 1]),
+        ("\u4e2d", [0xE4 + 1, 0xB8 + 1, 0xAD + 1]),
+        ("\U0001f600", [0xF0 + 1, 0x9F + 1, 0x98 + 1, 0x80 + 1]),
+        ("a b", [98, 33, 99]),
+        ("\0", [1]),
+        ("a\0b\0", [98, 1, 99, 1]),
+        ("", []),
+        ("<s>", [61, 116, 63]),
+        ("<S>", [BEGIN_SENTENCE]),
+        ("</S>", [END_SENTENCE]),
+    ],
+)
+@pytest.mark.parametrize("width", [12, 50])
+def test_word_is_its_bytes_between_marks(word, body, width):
+    expected = [[row_of(*body, width=width)]]
+    for spelling in (word, word.encode()):
+        ids = batch_to_ids([[spelling]], width)
+        np.testing.assert_array_equal(ids, expected)
+        assert ids.dtype == "int32"
+
+
+def test_default_width_is_that_of_published_models():
+    assert batch_to_ids([["a"]]).shape == (1, 1, 50)
+
+
+@pytest.mark.parametrize("width", [3, 12, 50])
+def test_long_words_are_cropped(width):
+    body = [ord(c) + 1 for c in "abcdefghij" * 5][: width - 2]
+    for length in (width - 2, width - 1, 50, 10_000):
+        word = ("abcdefghij" * 1000)[:length]
+        np.testing.assert_array_equal(
+            batch_to_ids([[word]], width)[0, 0],
+            row_of(*body[:length], width=width),
+        )
+
+
+def test_cropping_counts_bytes_and_may_split_a_character():
+    word = "\u4e2d" * 20
+    three_bytes = [0xE4 + 1, 0xB8 + 1, 0xAD + 1]
+    np.testing.assert_array_equal(
+        batch_to_ids([[word]], 12)[0, 0],
+        row_of(*(three_bytes * 3), 0xE4 + 1, width=12),
+    )
+    np.testing.assert_array_equal(
+        batch_to_ids([[word]], 50)[0, 0], row_of(*(three_bytes * 16))
+    )
+
+
+def test_boundary_words_are_whole_at_any_width():
+    for width in (3, 4, 12):
+        np.testing.assert_array_equal(
+            batch_to_ids([["<S>", "</S>"]], width)[0],
+            [row_of(mark, width=width) for mark in (257, 258)],
+        )
+        np.testing.assert_array_equal(
+            ByteSpelling(width).boundary_ids,
+            batch_to_ids([["<S>", "</S>"]], width)[0],
+        )
+
+
+def test_lone_surrogates_are_left_out():
+    np.testing.assert_array_equal(
+        batch_to_ids([["a\ud800b", "\udfff"]])[0],
+        [row_of(98, 99), row_of()],
+    )
+
+
+def test_bytes_that_are_not_utf8_are_kept():
+    word = b"\xff\x00\xc3(\x80"
+    np.testing.assert_array_equal(
+        batch_to_ids([[word]])[0, 0], row_of(*(byte + 1 for byte in word))
+    )
+
+
+def test_every_byte_has_its_id():
+    ids = [batch_to_ids([[bytes([byte])]])[0, 0, 1] for byte in range(256)]
+    assert ids == list(range(1, 257))
+
+
+def test_rows_after_a_sentence_are_zero():
+    ids = batch_to_ids([["a"], [], ["b", "", "c"]])
+    assert ids.shape == (3, 3, 50)
+    np.testing.assert_array_equal(
+        ids.any(-1),
+        [[True, False, False], [False, False, False], [True, True, True]],
+    )
+
+
+@pytest.mark.parametrize(
+    "sentences, shape", [([], (0, 0, 50)), ([[]], (1, 0, 50))]
+)
+def test_nothing_has_the_right_rank_and_dtype(sentences, shape):
+    ids = batch_to_ids(sentences)
+    assert ids.shape == shape
+    assert ids.dtype == "int32"
+
+
+def test_any_sequence_will_do():
+    sentences = [["The", "cat"], ["It", "sat"]]
+    expected = batch_to_ids(sentences)
+    for same in (
+        tuple(tuple(words) for words in sentences),
+        (iter(words) for words in sentences),
+        np.array(sentences),
+        np.array(sentences, dtype="S"),
+        np.array(sentences, dtype=object),
+        [np.array(words) for words in sentences],
+    ):
+        np.testing.assert_array_equal(batch_to_ids(same), expected)
+
+
+@pytest.mark.parametrize("width", [np.int64(12), 12])
+def test_width_may_be_any_integer(width):
+    assert batch_to_ids([["a"]], width).shape == (1, 1, 12)
+
+
+@pytest.mark.parametrize("name", ["allennlp", "heldout", "wnut17"])
+@pytest.mark.parametrize("width", [12, 50])
+def test_real_sentences(shared, name, width):
+    sentences = read_sentences(shared, name)
+    ids = batch_to_ids(sentences, width)
+    np.testing.assert_array_equal(ids, slow_ids(sentences, width))
+    assert ids.max() == NUM_IDS - 1
+
+
+@pytest.mark.parametrize(
+    "sentences, received",
+    [
+        ("A sentence.", "'A sentence.'"),
+        (b"A sentence.", "b'A sentence.'"),
+        (None, "None"),
+        (7, "7"),
+        (np.array("word"), "array('word'"),
+    ],
+)
+@pytest.mark.parametrize("function", [batch_to_ids, find_cropped_words])
+def test_sentences_must_be_a_list(function, sentences, received):
+    with pytest.raises(ValueError, match="`sentences` must be a list") as info:
+        function(sentences)
+    assert f"Received: {received}" in str(info.value)
+
+
+@pytest.mark.parametrize(
+    "sentence, received",
+    [
+        ("A sentence.", "'A sentence.'"),
+        (b"A sentence.", "b'A sentence.'"),
+        (np.array("word"), "array('word'"),
+        (None, "None"),
+        (7, "7"),
+    ],
+)
+@pytest.mark.parametrize("function", [batch_to_ids, find_cropped_words])
+def test_each_sentence_must_be_a_list(function, sentence, received):
+    with pytest.raises(ValueError, match="sentence must be a list") as info:
+        function([["fine"], sentence])
+    assert f"Received as sentence 1: {received}" in str(info.value)
+
+
+@pytest.mark.parametrize(
+    "word, received",
+    [
+        (7, "7 (of type int)"),
+        (None, "None (of type NoneType)"),
+        (["word"], "['word'] (of type list)"),
+    ],
+)
+@pytest.mark.parametrize("function", [batch_to_ids, find_cropped_words])
+def test_each_word_must_be_a_string(function, word, received):
+    with pytest.raises(ValueError, match="word must be a string") as info:
+        function([["fine"], ["fine", "fine", word]])
+    message = str(info.value)
+    assert f"Received as word 2 of sentence 1: {received}" in message
+
+
+@pytest.mark.parametrize("width", [2, 0, -1, 50.0, "50", None, True])
+@pytest.mark.parametrize("function", [batch_to_ids, find_cropped_words])
+def test_width_must_leave_room(function, width):
+    with pytest.raises(ValueError, match="max_characters_per_token") as info:
+        function([["a"]], width)
+    assert f"Received: {width!r}" in str(info.value)
+
+
+def test_cropped_words_are_found():
+    sentences = [
+        ["a" * 48, "a" * 49],
+        [],
+        ["\u00e9" * 24, "\u00e9" * 25, b"\xff" * 49],
+    ]
+    assert find_cropped_words(sentences) == [
+        (0, 1, "a" * 49),
+        (2, 1, "\u00e9" * 25),
+        (2, 2, b"\xff" * 49),
+    ]
+    assert find_cropped_words(iter([iter(["abc", "abcd"])]), 5) == [
+        (0, 1, "abcd")
+    ]
+    assert find_cropped_words([]) == []
+
+
+def test_what_is_left_out_or_has_a_row_of_its_own_is_not_cropped():
+    assert find_cropped_words([["<S>", "</S>", "ab\ud800"]], 4) == []
+
+
+def test_cropped_words_are_those_whose_ids_lose_bytes(shared):
+    sentences = read_sentences(shared, "wnut17")
+    wide = batch_to_ids(sentences, 500)[..., 1:-1]
+    lengths = ((wide > 0) & (wide < BEGIN)).sum(-1)
+    cropped = find_cropped_words(sentences, 12)
+    assert cropped
+    assert [(i, j) for i, j, _ in cropped] == [
+        (i, j) for i, j in np.argwhere(lengths > 10)
+    ]
+    assert all(word == sentences[i][j] for i, j, word in cropped)

@@ -1,0 +1,152 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from text.listed_characters import CHARACTERS
+from text.listed_characters import ODD_WORDS
+from text.listed_characters import SPECIAL
+from text.listed_characters import WORDS
+
+from keras_elmo import WordVectorization
+from keras_elmo.text import CharacterSpelling
+
+BOS, EOS, OOV, PAD, BOW, EOW = range(1, 7)
+
+AS_BYTES = [w.encode() if isinstance(w, str) else w for w in ODD_WORDS]
+
+
+def random_words(number):
+    """Words of the bytes of which UTF-8 is made, good and bad."""
+    generator = np.random.default_rng(0)
+    parts = [c.encode() for c in "abé今天x\0\N{GRINNING FACE}"]
+    parts += [
+        bytes([b]) for b in b"\x80\xbf\xc3\xe4\xbb\x8a\xed\xa0\xf0\x9f\xff"
+    ]
+    return [
+        b"".join(parts[i] for i in generator.integers(0, len(parts), size))
+        for size in generator.integers(0, 12, number)
+    ]
+
+
+@pytest.mark.parametrize("words", [None, WORDS])
+@pytest.mark.parametrize("width", [3, 4, 9, 50])
+def test_the_graph_makes_the_ids_of_python(width, words):
+    layer = WordVectorization(CharacterSpelling(CHARACTERS, words, width))
+    sentences = [AS_BYTES, [], random_words(500)]
+    expected = layer.batch_to_ids(sentences)
+    assert expected.dtype == "int32"
+    assert expected.shape == (3, 500, width + (words is not None))
+    compiled = tf.function(layer)
+    for call in (layer, compiled):
+        np.testing.assert_array_equal(
+            call(tf.ragged.constant(sentences)), expected
+        )
+
+
+def test_strings_and_their_bytes_are_the_same_words():
+    layer = WordVectorization(CharacterSpelling(CHARACTERS, WORDS, 9))
+    np.testing.assert_array_equal(
+        layer.batch_to_ids([ODD_WORDS]), layer.batch_to_ids([AS_BYTES])
+    )
+    with_surrogate = layer.batch_to_ids([["a\ud800b"]])
+    np.testing.assert_array_equal(with_surrogate, layer.batch_to_ids([["ab"]]))
+
+
+@pytest.mark.parametrize("width", [3, 9])
+def test_a_cropped_word_has_the_same_ids(width):
+    spelling = CharacterSpelling(CHARACTERS, WORDS, width)
+    words = AS_BYTES + random_words(500)
+    cropped = [spelling.crop(word) for word in words]
+    assert max(map(len, cropped)) <= 4 * width
+    np.testing.assert_array_equal(
+        spelling.ids_of_words(cropped), spelling.ids_of_words(words)
+    )
+
+
+def test_cropped_words_are_counted_in_code_points():
+    layer = WordVectorization(CharacterSpelling(CHARACTERS, None, 5))
+    found = layer.find_cropped_words(
+        [["今天今", "abab"], ["<bos>", "今天今天"]]
+    )
+    assert found == [(0, 1, "abab"), (1, 1, "今天今天")]
+
+
+def test_config_and_file(tmp_path):
+    layer = WordVectorization(
+        CharacterSpelling(CHARACTERS, WORDS, 9), name="ids"
+    )
+    sentences = keras.Input((), dtype="string")
+    model = keras.Model(sentences, layer(sentences))
+    assert model.output_shape == (None, None, 10)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    lines = tf.constant(["今天  a x", "abababab"])
+    np.testing.assert_array_equal(
+        loaded(lines), layer.batch_to_ids([["今天", "a", "x"], ["abababab"]])
+    )
+
+
+def test_what_serving_needs_to_know():
+    spelling = CharacterSpelling(CHARACTERS, WORDS, 9)
+    ids = spelling.ids_of_words([*spelling.boundary_words, b"a", b""])
+    assert np.all(ids[:, 0] == spelling.begin_id)
+    assert not np.any(np.all(ids == spelling.begin_id, axis=1))
+    assert ids[0, 1] == 1 and ids[1, 1] == 2
+    assert spelling.num_ids == len(CHARACTERS) + 1
+
+
+def ids(words, width=6, listed=None):
+    words = [w.encode() if isinstance(w, str) else w for w in words]
+    spelling = CharacterSpelling(CHARACTERS, listed, width)
+    return spelling.ids_of_words(words).tolist()
+
+
+def test_ids_by_hand():
+    """The marks of a word are swapped; the second word is cut, as is b"""
+    assert ids(["éa", "今天ab今", "x", ""]) == [
+        [EOW, 9, 7, BOW, PAD, PAD],
+        [EOW, 10, 11, 7, 8, BOW],
+        [EOW, OOV, BOW, PAD, PAD, PAD],
+        [EOW, BOW, PAD, PAD, PAD, PAD],
+    ]
+    assert ids(["<bos>", "<eos>"]) == [
+        [EOW, BOS, BOW, PAD, PAD, PAD],
+        [EOW, EOS, BOW, PAD, PAD, PAD],
+    ]
+
+
+def test_words_are_looked_up_as_they_are_cropped():
+    found = ids(["abababababab", "abab", "<bos>", "", "b", "a\0"], 10, WORDS)
+    assert [row[-1] for row in found] == [7, 1, 2, 9, 1, 8]
+    assert np.shape(found) == (6, 11)
+
+
+def test_what_is_no_utf_8_is_replaced_code_point_by_code_point():
+    assert ids([b"a\xff\xfeb"]) == [[EOW, 7, OOV, OOV, 8, BOW]]
+
+
+def test_shape_and_number_of_ids():
+    spelling = CharacterSpelling(CHARACTERS, None, 6)
+    assert spelling.token_shape == (6,)
+    assert spelling.num_ids == len(CHARACTERS) + 1 == 15
+    spelling = CharacterSpelling(SPECIAL, WORDS, 6)
+    assert spelling.token_shape == (7,)
+    assert spelling.num_ids == len(WORDS) + 1 == 10
+    config = spelling.get_config()
+    assert CharacterSpelling.from_config(config).get_config() == config
+
+
+@pytest.mark.parametrize(
+    ("characters", "words", "width", "message"),
+    [
+        ([*CHARACTERS, "a"], None, 6, "`characters` must be there once.*'a'"),
+        (SPECIAL[1:], None, 6, "`characters` must hold.*Missing, of 5: <bos>"),
+        ([*SPECIAL, 7], None, 6, "`characters` must be strings. Received: 7"),
+        (SPECIAL, ["a"], 6, "`words` must hold <oov>"),
+        (SPECIAL, [*WORDS, ""], 6, "`words` must be there once.*''"),
+        (SPECIAL, None, 2, "`max_characters_per_token`"),
+    ],
+)
+def test_lists_that_cannot_be(characters, words, width, message):
+    with pytest.raises(ValueError, match=message):
+        CharacterSpelling(characters, words, width)

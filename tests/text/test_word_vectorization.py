@@ -1,0 +1,247 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo import WordVectorization
+from keras_elmo import batch_to_ids
+from keras_elmo.text import ByteSpelling
+
+SENTENCES = [
+    ["First", "sentence", "."],
+    [],
+    ["é", "日本語", "\N{GRINNING FACE}", "x" * 80, "日本語" * 9],
+    ["", "<S>", "</S>", "<s>", "tab\there", "no-break\u00a0space"],
+    [b"\xff\xfe", b"a\0", b"\0", b"\0b", b"\x80" * 60, b"\r\n"],
+]
+WITHOUT_EMPTY = [[word for word in s if word] for s in SENTENCES]
+
+
+def as_bytes(words):
+    return [w.encode() if isinstance(w, str) else w for w in words]
+
+
+def padded(sentences, padding=b""):
+    rows = [as_bytes(s) for s in sentences]
+    time = max(map(len, rows))
+    return tf.constant([row + [padding] * (time - len(row)) for row in rows])
+
+
+def ragged(sentences):
+    return tf.ragged.constant([as_bytes(s) for s in sentences])
+
+
+@pytest.mark.parametrize("width", [3, 12, 50])
+def test_ids_are_those_of_batch_to_ids(width):
+    layer = WordVectorization(ByteSpelling(width))
+    expected = batch_to_ids(SENTENCES, width)
+    lengths = [len(s) for s in SENTENCES]
+    for ids in (
+        layer([as_bytes(s) for s in SENTENCES]),
+        layer(ragged(SENTENCES)),
+        layer(padded(SENTENCES)),
+        layer(padded(SENTENCES, b"junk"), sequence_len=lengths),
+        layer(padded(SENTENCES).numpy(), sequence_len=np.array(lengths)),
+    ):
+        assert ids.dtype == "int32"
+        np.testing.assert_array_equal(ids, expected)
+
+
+def test_sentences_are_split_on_spaces_alone():
+    sentences = [b" ".join(as_bytes(s)) for s in SENTENCES]
+    layer = WordVectorization()
+    expected = batch_to_ids(WITHOUT_EMPTY)
+    np.testing.assert_array_equal(layer(sentences), expected)
+    spaced = [b"  " + s.replace(b" ", b"   ") + b" " for s in sentences]
+    np.testing.assert_array_equal(layer(tf.constant(spaced)), expected)
+    odd = ["a\tb\u00a0c\u3000d\ne", "\v \f"]
+    np.testing.assert_array_equal(
+        layer(odd), batch_to_ids([[odd[0]], ["\v", "\f"]])
+    )
+
+
+def test_an_empty_string_is_a_word_or_padding():
+    layer = WordVectorization(ByteSpelling(5))
+    words = [["", "a", ""], ["", "", ""], ["", "", "b"]]
+    np.testing.assert_array_equal(
+        layer(tf.constant(words)), batch_to_ids([["", "a"], [], words[2]], 5)
+    )
+    np.testing.assert_array_equal(
+        layer(tf.constant(words), sequence_len=[3, 1, 0]),
+        batch_to_ids([words[0], [""], []], 5),
+    )
+    np.testing.assert_array_equal(
+        layer([["", ""], []]), batch_to_ids([["", ""], []], 5)
+    )
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 0), (0, 4), (3, 0)])
+def test_nothing_has_no_ids(shape):
+    ids = WordVectorization()(tf.zeros(shape, tf.string))
+    assert ids.shape == (shape[0], shape[1] if len(shape) == 2 else 0, 50)
+
+
+def test_real_sentences(shared):
+    text = (shared / "data/english_lm/heldout.txt").read_bytes()
+    lines = text.split(b"\n")[:400]
+    words = [[word for word in line.split(b" ") if word] for line in lines]
+    assert sum(map(len, words)) > 5000
+    np.testing.assert_array_equal(
+        WordVectorization()(tf.constant(lines)), batch_to_ids(words)
+    )
+
+
+def test_in_a_pipeline():
+    layer = WordVectorization()
+    lines = ["one two", "three", "", "four five six"]
+    expected = [
+        batch_to_ids([s.split() for s in lines[i : i + 2]]) for i in (0, 2)
+    ]
+    dataset = tf.data.Dataset.from_tensor_slices(lines).batch(2).map(layer)
+    assert dataset.element_spec.shape.as_list() == [None, None, 50]
+    rows = tf.ragged.constant([s.split() for s in lines])
+    words = tf.data.Dataset.from_tensor_slices(rows).ragged_batch(2).map(layer)
+    for found in (dataset, words):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_in_a_model_that_is_saved(tmp_path):
+    tokens = keras.Input((None,), dtype="string")
+    lengths = keras.Input((), dtype="int32")
+    layer = WordVectorization(ByteSpelling(12))
+    by_length = layer(tokens, sequence_len=lengths)
+    assert by_length.shape == (None, None, 12) and by_length.dtype == "int32"
+    model = keras.Model([tokens, lengths], [layer(tokens), by_length])
+    model.save(tmp_path / "model.keras")
+    words = tf.constant([["a", "b", "c"], ["d", "", ""]])
+    given = [words, tf.constant([2, 2])]
+    for either in (model, keras.saving.load_model(tmp_path / "model.keras")):
+        whole, cut = either(given)
+        np.testing.assert_array_equal(
+            whole, batch_to_ids([["a", "b", "c"], ["d"]], 12)
+        )
+        np.testing.assert_array_equal(
+            cut[:, :2], batch_to_ids([["a", "b"], ["d", ""]], 12)
+        )
+        assert not np.any(cut[:, 2])
+
+
+def test_a_model_of_sentences():
+    sentences = keras.Input((), dtype="string")
+    model = keras.Model(
+        sentences, WordVectorization(ByteSpelling(12))(sentences)
+    )
+    assert model.output_shape == (None, None, 12)
+    lines = tf.constant(["one two", "three"])
+    expected = batch_to_ids([["one", "two"], ["three"]], 12)
+    np.testing.assert_array_equal(model.predict(lines, verbose=0), expected)
+
+
+def test_words_of_a_dataset_that_is_not_batched_yet():
+    rows = [["one", "two"], ["three"], ["four", "five", "", "six"], []]
+    layer = WordVectorization(ByteSpelling(7), split=None)
+    dataset = tf.data.Dataset.from_generator(
+        lambda: iter(rows), output_signature=tf.TensorSpec([None], tf.string)
+    ).map(layer)
+    assert dataset.element_spec.shape.as_list() == [None, 7]
+    (found,) = dataset.padded_batch(4)
+    np.testing.assert_array_equal(found, batch_to_ids(rows, 7))
+    np.testing.assert_array_equal(layer(rows), batch_to_ids(rows, 7))
+    np.testing.assert_array_equal(
+        layer(["a", "b c", ""], sequence_len=2),
+        batch_to_ids([["a", "b c"], [""] * 3], 7)[0] * [[1], [1], [0]],
+    )
+    words = keras.Input((None,), dtype="string")
+    assert layer(words).shape == (None, None, 7)
+    assert layer.compute_output_shape((3,)) == (3, 7)
+
+
+@pytest.mark.parametrize("split", ["tab", True, 0])
+def test_splits_that_are_not_known(split):
+    with pytest.raises(ValueError, match=r"`split` must be .*Received"):
+        WordVectorization(split=split)
+
+
+def test_spellings_must_be_such():
+    with pytest.raises(ValueError, match=r"`spelling` must .*spelling=50"):
+        WordVectorization(50)
+
+
+def test_config():
+    layer = WordVectorization(ByteSpelling(12), split=None, name="ids")
+    serialized = keras.saving.serialize_keras_object(layer)
+    assert serialized["registered_name"] == "keras_elmo>WordVectorization"
+    copy = keras.saving.deserialize_keras_object(serialized)
+    assert copy.get_config() == layer.get_config()
+    assert copy.spelling.max_characters_per_token == 12
+    assert copy.split is None and copy.name == "ids"
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        tf.constant("a sentence"),
+        "a sentence",
+        tf.constant([[["a"]]]),
+        tf.constant([1, 2]),
+        [1, 2],
+        np.zeros((2, 2)),
+        [["a"], "b"],
+        keras.Input((3,)),
+        keras.Input((3, 4), dtype="string"),
+    ],
+    ids=lambda inputs: str(inputs)[:30],
+)
+def test_other_inputs_are_refused(inputs):
+    with pytest.raises(ValueError, match="takes strings of shape"):
+        WordVectorization()(inputs)
+
+
+@pytest.mark.parametrize(
+    "inputs", [["a b"], [["a"], ["b", "c"]], tf.ragged.constant([["a"], []])]
+)
+def test_lengths_go_with_padded_words_alone(inputs):
+    with pytest.raises(ValueError, match="leave it out with sentences"):
+        WordVectorization()(inputs, sequence_len=[1])
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ([3, 1], "must not be above the number of tokens"),
+        ([-1, 1], "must not be negative"),
+        ([1], "must hold one number a sentence"),
+    ],
+)
+def test_lengths_that_cannot_be(lengths, message):
+    layer = WordVectorization()
+    words = tf.constant([["a", "b"], ["c", ""]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        layer(words, sequence_len=lengths)
+    compiled = tf.function(
+        lambda words, lengths: layer(words, sequence_len=lengths)
+    )
+    spec = [
+        tf.TensorSpec([None, None], tf.string),
+        tf.TensorSpec([None], "int32"),
+    ]
+    compiled = compiled.get_concrete_function(*spec)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        compiled(words, tf.constant(lengths))
+
+
+@pytest.mark.parametrize("width", [2, 50.0, None])
+def test_widths_that_hold_no_character(width):
+    with pytest.raises(ValueError, match="max_characters_per_token"):
+        ByteSpelling(width)
+
+
+def test_other_backends_are_told_what_to_use(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    layer = WordVectorization(ByteSpelling(12))
+    with pytest.raises(RuntimeError, match=r"batch_to_ids.*backend='jax'"):
+        layer(["a b"])
+    np.testing.assert_array_equal(
+        layer.batch_to_ids(SENTENCES), batch_to_ids(SENTENCES, 12)
+    )
