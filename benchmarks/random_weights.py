@@ -37,8 +37,7 @@ def main():
     arguments = parser.parse_args()
     elmo = make_elmo(arguments.size)
     arguments.directory.mkdir(parents=True, exist_ok=True)
-    keras_elmo.save_bilm_weights(
-        elmo,
+    elmo.save_to_bilm(
         arguments.directory / "options.json",
         arguments.directory / "weights.hdf5",
     )

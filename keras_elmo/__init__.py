@@ -18,10 +18,7 @@ if typing.TYPE_CHECKING:
     from keras_elmo.layers import ProjectedLSTMCell
     from keras_elmo.layers import ScalarMix
     from keras_elmo.layers import TokenEmbedding
-    from keras_elmo.models.bilm_variables import load_bilm_weights
-    from keras_elmo.models.bilm_variables import save_bilm_weights
     from keras_elmo.models.presets import PRESETS
-    from keras_elmo.models.token_embeddings import dump_token_embeddings
     from keras_elmo.ops.fast_paths import set_fast_paths
     from keras_elmo.pretraining.bidirectional_language_model import (
         BidirectionalLanguageModel,
@@ -50,19 +47,12 @@ __all__ = [
     "TokenEmbedding",
     "WordVectorization",
     "batch_to_ids",
-    "dump_token_embeddings",
     "export_saved_model",
-    "load_bilm_weights",
     "read_word_vectors",
-    "save_bilm_weights",
     "set_fast_paths",
 ]
 
 _MODULES = {
-    "keras_elmo.models.bilm_variables": (
-        "load_bilm_weights",
-        "save_bilm_weights",
-    ),
     "keras_elmo.embedding": ("ElmoEmbedder",),
     "keras_elmo.models.presets": ("PRESETS",),
     "keras_elmo.layers": (
@@ -85,7 +75,6 @@ _MODULES = {
         "batch_to_ids",
         "read_word_vectors",
     ),
-    "keras_elmo.models.token_embeddings": ("dump_token_embeddings",),
 }
 
 __getattr__, __dir__ = _lazy_names(__name__, _MODULES)

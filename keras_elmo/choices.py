@@ -15,3 +15,13 @@ PROCEDURES = ("stream", "sentences")
 """To measure a perplexity by"""
 SIGNATURES = ("default", "tokens", "character_ids")
 """Of an exported model"""
+PAPER_FILTERS = (
+    (1, 32),
+    (2, 32),
+    (3, 64),
+    (4, 128),
+    (5, 256),
+    (6, 512),
+    (7, 1024),
+)
+"""Widths and numbers of the paper's convolutions over characters"""

@@ -2,12 +2,13 @@
 
 import keras
 import numpy as np
-from keras import ops
 
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
-from keras_elmo.models.bilm_variables import bilm_table
+from keras_elmo.formats.array_tables import stored_arrays
+from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.models.bilm_weights import bilm_arrays
 
 CNN = {
     "projection_dim": 6,
@@ -55,12 +56,9 @@ def randomize(layer, deviation=0.5):
 
 def file_arrays(elmo):
     """The layer's weights as a biLM file holds them, in float64."""
-    return {
-        key: np.concatenate(
-            [ops.convert_to_numpy(part).astype("float64") for part in parts]
-        ).reshape(shape)
-        for key, shape, parts in bilm_table(elmo)
-    }
+    table = bilm_table(elmo.token_encoder.get_config())
+    arrays = stored_arrays(table, bilm_arrays(elmo))
+    return {key: array.astype("float64") for key, array in arrays.items()}
 
 
 def oracle_arguments(elmo):

@@ -11,7 +11,6 @@ from small_models import make_elmo
 
 from keras_elmo import batch_to_ids
 from keras_elmo import read_word_vectors
-from keras_elmo import save_bilm_weights
 from keras_elmo.commands.main import main as command
 
 TEXT = """\
@@ -36,7 +35,7 @@ def elmo():
 def arguments(elmo, tmp_path):
     model = tmp_path / "model"
     model.mkdir()
-    save_bilm_weights(elmo, model / "options.json", model / "weights.hdf5")
+    elmo.save_to_bilm(model / "options.json", model / "weights.hdf5")
     text = tmp_path / "text.txt"
     text.write_text(TEXT)
     return ["--model", model, "--text", text, "--words", "play"]

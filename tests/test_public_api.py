@@ -83,7 +83,7 @@ def test_arguments_have_types(name):
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    keras_elmo.save_bilm_weights(make_elmo(), "options.json", "weights.hdf5")
+    make_elmo().save_to_bilm("options.json", "weights.hdf5")
     public = {name: getattr(keras_elmo, name) for name in keras_elmo.__all__}
     names = {**public, "np": np, "keras": keras}
     value = getattr(keras_elmo, name)

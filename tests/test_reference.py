@@ -10,8 +10,10 @@ from keras import ops
 
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
-from keras_elmo import dump_token_embeddings
-from keras_elmo.models.bilm_variables import bilm_table
+from keras_elmo.formats.array_tables import stored_arrays
+from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.models.bilm_weights import bilm_arrays
+from keras_elmo.models.variables import find_variable
 
 SENTENCE_FILES = {
     "bilm_tf": "lm_embeddings_sentences.json",
@@ -96,7 +98,7 @@ def test_token_embeddings_stand_for_characters(shared, unknown_words):
 def test_token_embeddings_as_they_are_stored(shared, tmp_path):
     folder = shared / "reference" / "allennlp"
     path = tmp_path / "token_embeddings.hdf5"
-    dump_token_embeddings(load(folder), folder / "vocab_test.txt", path)
+    load(folder).dump_token_embeddings(folder / "vocab_test.txt", path)
     with (
         h5py.File(path) as found,
         h5py.File(folder / "elmo_token_embeddings.hdf5") as expected,
@@ -149,9 +151,10 @@ def test_allennlp_mix_and_gradients_of_every_weight(shared, path_taken):
     )
     assert loss == pytest.approx(expected_loss, rel=1e-4)
     found = {
-        key: np.concatenate([gradients[part.path] for part in parts])
-        for key, _, parts in bilm_table(elmo)
+        name: gradients[find_variable(elmo, name).path]
+        for name in bilm_arrays(elmo)
     }
+    found = stored_arrays(bilm_table(elmo.token_encoder.get_config()), found)
     mix = elmo.scalar_mixes[0]
     found["scalar_mix/weights"] = gradients[mix.scalars.path]
     found["scalar_mix/gamma"] = gradients[mix.gamma.path]

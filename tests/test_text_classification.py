@@ -9,7 +9,6 @@ from conftest import ROOT
 from small_models import make_elmo
 
 from keras_elmo import batch_to_ids
-from keras_elmo import save_bilm_weights
 
 SPEC = importlib.util.spec_from_file_location(
     "text_classification", ROOT / "examples" / "text_classification.py"
@@ -25,7 +24,7 @@ def arguments(tmp_path):
     elmo = make_elmo(lstm={"num_layers": 1})
     folder = tmp_path / "model"
     folder.mkdir()
-    save_bilm_weights(elmo, folder / "options.json", folder / "weights.hdf5")
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     lines = [
         f"{name}\t{name} {verb}"
         for name in ("kitten", "Dog")

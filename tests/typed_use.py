@@ -38,7 +38,7 @@ def embed() -> list[np.ndarray]:
     elmo = ElmoLayer.from_preset("english_tiny")
     assert_type(elmo, ElmoLayer)
     keras_elmo.set_fast_paths(False)
-    keras_elmo.save_bilm_weights(elmo, "options.json", "weights.hdf5")
+    elmo.save_to_bilm("options.json", "weights.hdf5")
     embedder = ElmoEmbedder(elmo, layers="average")
     return list(embedder.embed_sentences([["a", "b"]]))
 

@@ -1,11 +1,12 @@
-import json
 import os
-import shutil
 
-_OPTIONS, _WEIGHTS = "options.json", "weights.hdf5"
-_SOFTMAX, _VOCABULARY = "softmax.hdf5", "vocab.txt"
+from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.bilm_names import SOFTMAX
+from keras_elmo.formats.bilm_names import VOCABULARY
+from keras_elmo.formats.bilm_names import WEIGHTS
+
 _VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
-_BILM_FILES = _OPTIONS, _WEIGHTS, _SOFTMAX, _VOCABULARY, _VECTORS, _WORDS
+_BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY, _VECTORS, _WORDS
 
 _DESCRIPTION = """\
 Writes a language model as the files that this package, bilm-tf and AllenNLP
@@ -71,9 +72,9 @@ def add_parser(verbs):
 def run(arguments):
     """Runs `keras-elmo convert`."""
     from keras_elmo.files.atomic import write_folder_atomically
+    from keras_elmo.formats.preset_files import PRESET_FILES
     from keras_elmo.models.find_model import find_model
     from keras_elmo.models.many_langs import ManyLangs
-    from keras_elmo.models.preset_folders import PRESET_FILES
 
     folder = arguments.folder
     replaces = os.path.isdir(folder) and bool(os.listdir(folder))
@@ -99,7 +100,7 @@ def run(arguments):
 def _write_preset(folder, model, dtype, replaces):
     """Writes a model of ELMoForManyLangs, which bilm-tf's files cannot hold."""
     from keras_elmo.files.atomic import write_folder_atomically
-    from keras_elmo.models.preset_folders import PRESET_FILES
+    from keras_elmo.formats.preset_files import PRESET_FILES
 
     if dtype != "float32":
         raise ValueError(
@@ -127,45 +128,34 @@ def _check_replaceable(folder, overwrite, names):
 
 
 def _write_files(folder, files, dtype):
-    from keras_elmo.formats.bilm_arrays import write_arrays
+    from keras_elmo.formats.bilm_files import write_bilm
+    from keras_elmo.formats.bilm_files import write_softmax
     from keras_elmo.formats.bilm_options import make_options
-    from keras_elmo.formats.bilm_options import parse_language_model_options
-    from keras_elmo.layers.initializers import leave_out_random_values
-    from keras_elmo.models.bilm_variables import bilm_table
-    from keras_elmo.models.language_models import write_softmax
-    from keras_elmo.pretraining.model_files import make_language_model
-    from keras_elmo.text.corpora import open_unpacked
 
-    parsed = parse_language_model_options(files.options)
-    with leave_out_random_values():
-        # Of its shapes alone; those of characters know no vocabulary.
-        size = parsed.vocabulary_size if parsed.is_word_input else 1
-        model = make_language_model(files.options, size)
-    options = make_options(
-        model.token_encoder.get_config(), model.encoder.get_config()
+    options = make_options(files.options.token_encoder, files.options.encoder)
+    write_bilm(
+        os.path.join(folder, OPTIONS),
+        os.path.join(folder, WEIGHTS),
+        {**files.content, **options},
+        files.read_arrays(),
+        dtype,
     )
-    path = os.path.join(folder, _OPTIONS)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({**files.options, **options}, file, indent=2)
-    arrays = files.read_weights({k: shape for k, shape, _ in bilm_table(model)})
-    write_arrays(os.path.join(folder, _WEIGHTS), arrays, dtype)
-    softmax = files.read_softmax(None, parsed.encoder["projection_dim"])
+    softmax = files.read_softmax()
     if softmax is not None:
-        write_softmax(os.path.join(folder, _SOFTMAX), *softmax, dtype)
-    if files.vocabulary is not None:
-        path = os.path.join(folder, _VOCABULARY)
-        with open_unpacked(files.vocabulary) as source, open(path, "wb") as to:
-            shutil.copyfileobj(source, to)
+        write_softmax(os.path.join(folder, SOFTMAX), softmax, dtype)
+    vocabulary = files.read_vocabulary()
+    if vocabulary is not None:
+        with open(os.path.join(folder, VOCABULARY), "wb") as file:
+            file.write(vocabulary)
 
 
 def _write_token_embeddings(folder, vocabulary):
     from keras_elmo.layers.elmo_layer import ElmoLayer
-    from keras_elmo.models.token_embeddings import dump_token_embeddings
     from keras_elmo.text.vocabulary import vocabulary_words
 
     words = vocabulary_words(vocabulary)
     elmo = ElmoLayer.from_bilm(folder)
-    dump_token_embeddings(elmo, words, os.path.join(folder, _VECTORS))
+    elmo.dump_token_embeddings(words, os.path.join(folder, _VECTORS))
     with open(os.path.join(folder, _WORDS), "wb") as file:
         file.writelines(word + b"\n" for word in words)
 
@@ -173,7 +163,7 @@ def _write_token_embeddings(folder, vocabulary):
 def _print_summary(folder):
     _print_files(folder, _BILM_FILES)
     names = os.listdir(folder)
-    missing = [name for name in (_SOFTMAX, _VOCABULARY) if name not in names]
+    missing = [name for name in (SOFTMAX, VOCABULARY) if name not in names]
     if missing:
         print(f"MODEL has no {' and no '.join(missing)}: it predicts no words.")
     arguments = f'"{folder}"'

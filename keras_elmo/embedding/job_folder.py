@@ -7,7 +7,7 @@ import re
 
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
-from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.atomic import write_json
 from keras_elmo.files.disk_room import room_told
 from keras_elmo.files.file_lock import file_lock
 
@@ -135,11 +135,7 @@ class JobFolder:
             ) from error
 
     def _write_job(self, job):
-        def write(temporary):
-            with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(job, file)
-
-        write_atomically(self._job_file, write)
+        write_json(self._job_file, job)
 
     def _check_settings(self, old, new):
         new = json.loads(json.dumps(new))

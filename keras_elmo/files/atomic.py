@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import os
 import re
 import secrets
@@ -40,6 +41,25 @@ def write_atomically(path, write):
         write(temporary)
         _sync(temporary)
         replace_file(temporary, path)
+
+
+def write_json(path, content, before_moving=None):
+    """Writes what JSON can hold to a file, as `write_atomically` does.
+
+    Args:
+        path: Path of the file.
+        content: The object.
+        before_moving: Function to call when it is written, before it is moved
+            to `path`; or `None`.
+    """
+
+    def write(temporary):
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=2)
+        if before_moving is not None:
+            before_moving()
+
+    write_atomically(path, write)
 
 
 def replaceable_file(path):

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import os
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -24,26 +23,3 @@ def room_told(where, advice):
             error.errno,
             f"There is no room {where}. {advice()} The error was: {error}",
         ) from error
-
-
-def check_room(path, size):
-    """Raises the system's `OSError` unless a file fits on the disk.
-
-    For writers that crash, or say nothing, when the disk becomes full.
-
-    Args:
-        path: Path of the file, which is not there yet.
-        size: Integer, about how many bytes it will have.
-    """
-    if not hasattr(os, "posix_fallocate"):
-        return
-    try:
-        with open(path, "xb") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
-    except OSError as error:
-        if error.errno in _FULL:
-            raise
-        # Not every file system can tell.
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(path)

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# Of the keys that are missing, or too many.
+_SHOWN = 20
+
 
 class WrongArrays(ValueError):
     """A file that can be read, but whose arrays are not those expected."""
@@ -17,9 +20,15 @@ def check_keys(found, expected, subject):
     missing, unread = sorted(expected - found), sorted(found - expected)
     raise WrongArrays(
         f"The {subject} does not fit its options. "
-        f"Expected arrays that it lacks: {missing or 'none'}. "
-        f"Received arrays with no place in the model: {unread or 'none'}."
+        f"Expected arrays that it lacks: {_listed(missing)}. "
+        f"Received arrays with no place in the model: {_listed(unread)}."
     )
+
+
+def _listed(keys):
+    if len(keys) <= _SHOWN:
+        return keys or "none"
+    return f"{keys[:_SHOWN]} and {len(keys) - _SHOWN:,} more"
 
 
 def checked_array(stored, key, shape, subject):

@@ -1,245 +1,280 @@
-"""Finding a biLM's options and weights: files, a directory, a zip, URLs."""
+"""The files of a biLM: two files, a folder, a zip or URLs."""
 
 import contextlib
 import gzip
 import io
 import json
 import os
-import posixpath
 import zipfile
 import zlib
-from collections.abc import Callable
-from typing import NamedTuple
 
-from keras_elmo.files.archives import member_names
-from keras_elmo.files.archives import open_archive
-from keras_elmo.files.archives import read_member
+from keras_elmo.files.atomic import write_json
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.mistaken_files import describe_mistaken
+from keras_elmo.files.model_folder import ModelFolder
+from keras_elmo.files.model_folder import open_folder
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import bounded_lines
-from keras_elmo.files.untrusted_files import read_regular
-from keras_elmo.formats.bilm_arrays import most_of_arrays
-from keras_elmo.formats.bilm_arrays import read_arrays
+from keras_elmo.formats.array_tables import read_variables
+from keras_elmo.formats.array_tables import stored_arrays
+from keras_elmo.formats.array_tables import stored_shapes
+from keras_elmo.formats.bilm_names import VOCABULARIES
+from keras_elmo.formats.bilm_names import find_options
+from keras_elmo.formats.bilm_names import find_weights
+from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.formats.bilm_table import SOFTMAX
+from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
+from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
+from keras_elmo.formats.variable_shapes import variable_shapes
+from keras_elmo.formats.weight_files import WeightFile
+from keras_elmo.formats.weight_files import write_arrays
 
-VOCABULARIES = ("vocab.txt", "vocab.txt.gz")
-_OPTIONS = "options.json"
-_TRAINING = "training.json"
-# The second name is that of the NLPL repository's models.
-_WEIGHTS = ("weights.hdf5", "model.hdf5")
-_BESIDE_WEIGHTS = (
-    "elmo_token_embeddings.hdf5",
-    "softmax.hdf5",
-    "token_embeddings.hdf5",
-    "training_state.hdf5",
-)
-
+_GZIP = b"\x1f\x8b"
 # Bytes; they have a few hundred.
-MOST_OF_OPTIONS = 1 << 20
+_MOST_OF_OPTIONS = 1 << 20
 
 
-class WeightSource(NamedTuple):
-    """A weight file: how to open it, and what to call it."""
+class BilmFiles:
+    """What the files of a biLM say, and its arrays.
 
-    open: Callable
-    """From the most bytes that it may unpack to, or `None`, to what h5py can
-    open: a path, or a file object."""
-    label: str
+    Nothing of the arrays is read before it is asked for.
+
+    Args:
+        options: The `ModelFolder` and the name of the options file.
+        weights: The `WeightFile` or `Checkpoint`.
+        beside: The `ModelFolder` where a softmax and a vocabulary may lie, or
+            `None`.
+    """
+
+    def __init__(self, options, weights, beside=None):
+        folder, name = options
+        self.label = folder.label(name) if beside is None else beside.path
+        """What messages call the model."""
+        self.options_label = folder.label(name)
+        """What messages call the options file."""
+        self.content = parse_json(
+            folder.read(name, _MOST_OF_OPTIONS), self.options_label
+        )
+        """The parsed JSON of the options file."""
+        self.options = parse_language_model_options(
+            self.content, self.options_label
+        )
+        """The `LanguageModelOptions` that it says."""
+        self._weights = weights
+        self._beside = beside
 
     @property
-    def file(self):
-        """What h5py can open."""
-        return self.open(None)
+    def weight_files(self):
+        """The paths of the files with the weights."""
+        return self._weights.files
 
-    def read(self, shapes, unread=()):
-        """Reads the arrays, as `read_arrays` does.
+    def read_arrays(self, options=None, has_token_encoder=True):
+        """Reads the values of the biLM's variables.
 
-        Of the arrays in `unread`, too, the shapes are needed.
+        Args:
+            options: `LanguageModelOptions` of the sizes expected. Defaults to
+                those of the options file.
+            has_token_encoder: Boolean, whether the token encoder's are read,
+                too.
+
+        Returns:
+            Dictionary from the names of variables, as in `variable_shapes`, to
+            arrays.
+
+        Raises:
+            ValueError: If an array is missing, left over, of another shape than
+                expected or not of finite floating-point numbers; or the file
+                cannot be read.
         """
-        file = self.open(most_of_arrays({**shapes, **dict(unread)}))
-        return read_arrays(file, shapes, self.label, unread)
+        options = options or self.options
+        shapes = variable_shapes(options.token_encoder, options.encoder)
+        table = bilm_table(options.token_encoder)
+        stored = stored_shapes(table, shapes)
+        if not has_token_encoder:
+            shapes = {k: s for k, s in shapes.items() if _is_encoders(k)}
+        wanted = stored_shapes(table, shapes)
+        unread = {k: s for k, s in stored.items() if k not in wanted}
+        arrays = self._weights.read(wanted, unread)
+        return read_variables(table, shapes, arrays)
+
+    def read_softmax(self, vocabulary_size=None):
+        """Reads the values of a language model's softmax.
+
+        Args:
+            vocabulary_size: Integer. By default any.
+
+        Returns:
+            Dictionary with `softmax.kernel` (vocabulary_size, dim) and
+            `softmax.bias` (vocabulary_size,), the first only where it is not
+            the embedding of the words; or `None`, if there is no softmax.
+
+        Raises:
+            ValueError: As `read_arrays`.
+        """
+        shapes = {"softmax/b": (vocabulary_size,)}
+        if not self.options.share_embedding_softmax:
+            dim = self.options.encoder["projection_dim"]
+            shapes["softmax/W"] = (vocabulary_size, dim)
+        arrays = self._weights.read_softmax(shapes)
+        if arrays is None:
+            return None
+        _check_rows(arrays, f"The softmax of '{self.label}'")
+        names = {place.key: name for name, place in SOFTMAX.items()}
+        return {names[key]: array for key, array in arrays.items()}
+
+    @property
+    def vocabulary_label(self):
+        """What messages call the vocabulary file; `None` if there is none."""
+        name = self._vocabulary
+        return None if name is None else self._beside.label(name)
+
+    def read_vocabulary(self):
+        """Returns the vocabulary file's bytes, unpacked; `None` without."""
+        name = self._vocabulary
+        if name is None:
+            return None
+        content = self._beside.read(name)
+        if not (name.endswith(".gz") or content.startswith(_GZIP)):
+            return content
+        size = self._beside.packed_size or len(content)
+        try:
+            with gzip.open(io.BytesIO(content)) as file:
+                return b"".join(bounded_lines(file, size))
+        except (EOFError, OSError, zlib.error, UntrustedFile) as error:
+            raise ValueError(
+                f"'{self.vocabulary_label}' cannot be unpacked; it may be cut "
+                f"off or damaged: {error}"
+            ) from error
+
+    @property
+    def _vocabulary(self):
+        folder = self._beside or ()
+        return next((n for n in VOCABULARIES if n in folder), None)
 
 
-class BilmFiles(NamedTuple):
-    """The files of a biLM."""
-
-    read_options: Callable
-    """Returns the parsed JSON."""
-    options_label: str
-    """What to call the options file."""
-    weights: WeightSource
-    read_vocabulary: Callable = lambda: None
-    """Returns the bytes of the vocabulary file in the model's folder or zip,
-    unpacked, or `None`."""
+def _is_encoders(name):
+    return name.startswith("encoder.")
 
 
 @contextlib.contextmanager
-def open_bilm(options, weights=None):
-    """Finds a biLM's two files.
+def open_bilm(options, weights=None, is_language_model=False):
+    """Finds a biLM's files, and reads its options.
 
     Args:
         options: Path or http(s) URL of the options file; or, without
             `weights`, path of a directory, path or URL of a `.zip`, or
-            `hf://user/repository`.
+            `hf://user/repository`. It holds one options file, and one weight
+            file or a checkpoint of bilm-tf's training.
         weights: Path or URL of the weight file, or `None`.
+        is_language_model: Boolean, whether the softmax is needed. Where there
+            are both, the checkpoint is then read, as it has one. Beside
+            `weights`, a softmax and a vocabulary are looked for.
 
     Yields:
-        A `BilmFiles`.
+        A `BilmFiles`, to be used while the context lasts.
 
     Raises:
         FileNotFoundError: If a file is missing.
         ValueError: If a directory or zip does not hold just one options file
             and one weight file, by the names that `find_options` and
-            `find_weights` tell, a zip is damaged, or the options are not JSON.
+            `find_weights` tell, a zip is damaged, or the options are not those
+            of a biLM.
         OSError: If a download fails.
     """
     options = fetch(options, "options")
     if weights is not None:
         weights = fetch(weights, "weights_file")
-        yield _from_paths(options, weights)
-    elif os.path.isdir(options):
-        names = os.listdir(options)
-        yield _from_paths(
-            os.path.join(options, find_options(names, options)),
-            os.path.join(options, find_weights(names, options)),
-        )._replace(read_vocabulary=lambda: _read_vocabulary(options, names))
-    elif not os.path.isfile(options):
-        raise FileNotFoundError(f"There is no file or directory '{options}'.")
-    elif zipfile.is_zipfile(options):
-        with open_archive(options) as archive:
-            yield _from_zip(archive, options)
-    else:
+        for kind, path in (("options", options), ("weight", weights)):
+            if not os.path.isfile(path):
+                raise FileNotFoundError(f"There is no {kind} file '{path}'.")
+        folder, name = _in_folder(weights)
+        yield BilmFiles(
+            _in_folder(options),
+            WeightFile(folder, name),
+            folder if is_language_model else None,
+        )
+        return
+    if os.path.isfile(options) and not zipfile.is_zipfile(options):
         raise ValueError(
-            "Without `weights_file`, `options` must be a directory or a .zip "
-            "that holds both. Received a file that is no zip, or a damaged "
-            f"one: options={options!r}"
+            "Without `weights_file`, a model must be a directory or a .zip. "
+            "Received a file that is no zip, or a damaged one: "
+            f"'{options}'"
+        )
+    with open_folder(options, find_options) as folder:
+        names = folder.names
+        name = find_options(names, folder.path)
+        yield BilmFiles(
+            (folder, name), _find_weights(folder, is_language_model), folder
         )
 
 
-def _from_paths(options, weights):
-    for kind, path in (("options", options), ("weight", weights)):
-        if not os.path.isfile(path):
-            raise FileNotFoundError(f"There is no {kind} file '{path}'.")
-    return BilmFiles(
-        lambda: read_options(options),
+def _in_folder(path):
+    folder, name = os.path.split(path)
+    return ModelFolder(folder), name
+
+
+def _find_weights(folder, prefers_checkpoint):
+    names = folder.names
+    if holds_checkpoint(names) and (
+        prefers_checkpoint or not any(n.endswith(".hdf5") for n in names)
+    ):
+        return open_checkpoint(folder)
+    return WeightFile(folder, find_weights(names, folder.path))
+
+
+def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
+    """Writes a biLM's two files; each is written whole or not at all.
+
+    Args:
+        options_path: Path of the options file.
+        weights_path: Path of the weight file.
+        options: Dictionary, the content of the options file.
+        arrays: As `BilmFiles.read_arrays` returns them.
+        dtype: `"float32"`, or `"float16"` for half the size.
+
+    Raises:
+        ValueError: If the options cannot say what the layers are, such as their
+            activation; or as `write_arrays`.
+    """
+    parsed = parse_language_model_options(options)
+    stored = stored_arrays(bilm_table(parsed.token_encoder), arrays)
+    # The weights first, so that the options are not replaced when that fails.
+    write_json(
+        options_path,
         options,
-        WeightSource(lambda most: weights, weights),
+        lambda: write_arrays(weights_path, stored, dtype),
     )
 
 
-def _from_zip(archive, path):
-    names = member_names(archive, path)
-    options, weights = find_options(names, path), find_weights(names, path)
-    return BilmFiles(
-        lambda: read_archived_options(archive, options, path),
-        f"{path}/{options}",
-        WeightSource(
-            lambda most: io.BytesIO(read_member(archive, weights, path, most)),
-            f"{path}/{weights}",
-        ),
-        lambda: _read_archived_vocabulary(
-            archive, posixpath.dirname(options), path
-        ),
-    )
+def write_softmax(path, arrays, dtype="float32"):
+    """Writes a softmax beside a model's weights, whole or not at all.
 
+    Args:
+        path: Path of the file, `softmax.hdf5`.
+        arrays: As `BilmFiles.read_softmax` returns them.
+        dtype: `"float32"`, or `"float16"` for half the size.
 
-def read_archived_options(archive, name, path):
-    """Returns the JSON of an options file in the archive at `path`."""
-    content = read_member(archive, name, path, MOST_OF_OPTIONS)
-    return parse_json(content, f"{path}/{name}")
-
-
-def _read_vocabulary(folder, names):
-    for name in VOCABULARIES:
-        if name in names:
-            path = os.path.join(folder, name)
-            return _unpacked(read_regular(path), path, os.path.getsize(path))
-    return None
-
-
-def _read_archived_vocabulary(archive, root, path):
-    names = member_names(archive, path)
-    for name in (posixpath.join(root, name) for name in VOCABULARIES):
-        if name in names:
-            content = read_member(archive, name, path)
-            return _unpacked(content, f"{path}/{name}", os.path.getsize(path))
-    return None
-
-
-def _unpacked(content, label, size):
-    """Unpacks a vocabulary from a file of `size` bytes, if it is packed."""
-    if not label.endswith(".gz"):
-        return content
-    try:
-        with gzip.open(io.BytesIO(content)) as file:
-            return b"".join(bounded_lines(file, size))
-    except (EOFError, OSError, zlib.error, UntrustedFile) as error:
-        raise ValueError(
-            f"'{label}' cannot be unpacked; it may be cut off or damaged: "
-            f"{error}"
-        ) from error
-
-
-def read_options(path, label=None):
-    """Returns the JSON of an options file; messages call it `label`."""
-    return parse_json(read_regular(path), label or path)
-
-
-def is_training_without_model(names):
-    """Whether these are the files of a training that has just begun."""
-    return _TRAINING in names and _OPTIONS not in names
-
-
-def find_options(names, where):
-    """Picks the options file out of the names of the files of `where`.
-
-    Without one of the name `options.json`, another may end in it.
+    Raises:
+        ValueError: If the sizes differ, or as `write_arrays`.
     """
-    if is_training_without_model(names):
+    _check_rows(arrays, "The softmax")
+    write_arrays(path, stored_arrays(SOFTMAX, arrays), dtype)
+
+
+def _check_rows(arrays, subject):
+    if len({array.shape[0] for array in arrays.values()}) > 1:
+        shapes = {key: array.shape for key, array in arrays.items()}
         raise ValueError(
-            f"The training in '{where}' has no model yet: keras-elmo pretrain "
-            "writes the first one at its first held-out perplexity or "
-            "checkpoint, by default after 10 steps. Run its command again to "
-            "go on."
+            f"{subject} must have one row and one number for each word. "
+            f"Received: shapes {shapes}"
         )
-    return _only(
-        names,
-        where,
-        "an 'options.json'",
-        lambda n: n == _OPTIONS,
-        lambda n: n.endswith(f"_{_OPTIONS}"),
-    )
 
 
-def find_weights(names, where):
-    """Picks the weight file out of the names of the files of `where`.
-
-    Other HDF5 files may lie beside one of the name `weights.hdf5`; without,
-    beside one of the name `model.hdf5`, or one whose name ends in
-    `_weights.hdf5`.
-    """
-    return _only(
-        names,
-        where,
-        "a '.hdf5' file",
-        *(lambda n, name=name: n == name for name in _WEIGHTS),
-        lambda n: n.endswith(f"_{_WEIGHTS[0]}"),
-        lambda n: n.endswith(".hdf5") and n not in _BESIDE_WEIGHTS,
-    )
-
-
-def _only(names, where, what, *tests):
-    """The one name that passes the first test which any name passes."""
-    for test in tests:
-        found = sorted(n for n in names if test(posixpath.basename(n)))
-        if len(found) == 1:
-            return found[0]
-        if found:
-            break
-    raise ValueError(
-        f"'{where}' must hold {what}, and only one. Received: "
-        f"{found or sorted(names)}; pass the two files themselves to choose."
-    )
+def read_options(path):
+    """Returns the JSON of an options file."""
+    folder, name = _in_folder(os.fspath(path))
+    return parse_json(folder.read(name), path)
 
 
 def parse_json(text, label):

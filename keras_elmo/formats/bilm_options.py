@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from keras_elmo.formats.option_section import MOST_CHARACTERS
-from keras_elmo.formats.option_section import MOST_LAYERS
-from keras_elmo.formats.option_section import OptionSection
+from keras_elmo.formats.checked_options import MOST_CHARACTERS
+from keras_elmo.formats.checked_options import MOST_LAYERS
+from keras_elmo.formats.checked_options import CheckedOptions
 
 
 class LanguageModelOptions(NamedTuple):
@@ -187,4 +187,4 @@ def _checked_object(options):
             "A biLM options file must hold a JSON object. "
             f"Received: {type(options).__name__}"
         )
-    return OptionSection(options)
+    return CheckedOptions(options)

@@ -7,29 +7,30 @@ They are `config.json`, which names a second file with the sizes; the lists
 
 import contextlib
 import io
-import math
-import os
 import posixpath
-from collections.abc import Callable
 from typing import Any
-from typing import NamedTuple
 
-from keras_elmo.files.archives import member_names
-from keras_elmo.files.archives import open_archive
-from keras_elmo.files.archives import read_member
+from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.files.fetch import fetch
+from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
+from keras_elmo.formats.array_tables import read_variables
+from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_files import parse_json
-from keras_elmo.formats.bilm_shapes import bilm_shapes
-from keras_elmo.formats.option_section import MOST_CHARACTERS
-from keras_elmo.formats.option_section import MOST_LAYERS
-from keras_elmo.formats.option_section import OptionSection
+from keras_elmo.formats.checked_options import MOST_CHARACTERS
+from keras_elmo.formats.checked_options import MOST_LAYERS
+from keras_elmo.formats.checked_options import CheckedOptions
+from keras_elmo.formats.many_langs_table import ENCODER
+from keras_elmo.formats.many_langs_table import TOKEN_EMBEDDER
 from keras_elmo.formats.torch_state_dicts import read_state_dict
+from keras_elmo.formats.variable_shapes import variable_shapes
+from keras_elmo.text.character_spelling import CharacterSpelling
 
 _CONFIG = "config.json"
 _CHARACTERS, _WORDS = "char.dic", "word.dic"
-_TOKEN_EMBEDDER, _ENCODER = "token_embedder.pkl", "encoder.pkl"
+_STATE_DICTS = {"token_embedder.pkl": TOKEN_EMBEDDER, "encoder.pkl": ENCODER}
+MANY_LANGS_FILES = (_CONFIG, _CHARACTERS, *_STATE_DICTS, _WORDS)
 
 # What all published models have, few of which bring the file that says so.
 _STANDARD = {
@@ -44,7 +45,7 @@ _STANDARD = {
     "token_embedder": {
         "name": "cnn",
         "activation": "relu",
-        "filters": [[i, max(32, 2 ** (i + 3))] for i in range(1, 8)],
+        "filters": [list(pair) for pair in PAPER_FILTERS],
         "n_highway": 2,
         "word_dim": 100,
         "char_dim": 50,
@@ -53,21 +54,60 @@ _STANDARD = {
 }
 
 
-class ManyLangsFiles(NamedTuple):
-    """What the files of a model say."""
+class ManyLangsFiles:
+    """What the files of a model say, and its arrays.
 
-    token_encoder: dict
-    """Arguments of `LexiconEmbedding`."""
-    encoder: dict
-    """Arguments of `BiLMEncoder`."""
-    read: Callable
-    """From two dictionaries of shapes, by the keys of the token embedder's and
-    of the encoder's state dict, to two of arrays by the same keys."""
+    Args:
+        folder: The `ModelFolder`.
+    """
+
+    def __init__(self, folder):
+        self._folder = folder
+        sizes, label = _read_sizes(folder)
+        self.token_encoder, self.encoder = _parse_sizes(sizes, label)
+        """Arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
+        characters, words = _read_lexicon(folder, _CHARACTERS), None
+        if self.token_encoder["word_embedding_dim"]:
+            words = _read_lexicon(folder, _WORDS)
+        else:
+            del self.token_encoder["word_embedding_dim"]
+        try:
+            CharacterSpelling(
+                characters,
+                words,
+                self.token_encoder["max_characters_per_token"],
+            )
+        except ValueError as error:
+            raise ValueError(f"The model '{folder.path}': {error}") from error
+        self.token_encoder |= {"characters": characters, "words": words}
+
+    def read_arrays(self):
+        """Reads the values of the biLM's variables.
+
+        Returns:
+            Dictionary from the names of variables, as in `variable_shapes`, to
+            arrays.
+
+        Raises:
+            FileNotFoundError: If a state dict is missing.
+            ValueError: If it cannot be read, or an array is missing, left over,
+                of another shape than expected or not of finite floating-point
+                numbers.
+        """
+        shapes = variable_shapes(self.token_encoder, self.encoder)
+        values = {}
+        for name, table in _STATE_DICTS.items():
+            part = "encoder." if table is ENCODER else "token_encoder."
+            of_part = {k: s for k, s in shapes.items() if k.startswith(part)}
+            stored = stored_shapes(table, of_part)
+            arrays = _read_arrays(self._folder, name, stored)
+            values |= read_variables(table, of_part, arrays)
+        return values
 
 
 @contextlib.contextmanager
 def open_many_langs(path):
-    """Reads a model's lists and sizes; its numbers are read later.
+    """Reads a model's lists and sizes; its arrays are read later.
 
     Args:
         path: Path of a folder; or path or http(s) URL of a `.zip` of one.
@@ -80,98 +120,18 @@ def open_many_langs(path):
         ValueError: If a file is not what it should be.
         OSError: If a download fails.
     """
-    path = fetch(path, "directory")
-    if os.path.isdir(path):
-        yield _parse(_Folder(path))
-    elif not os.path.isfile(path):
-        raise FileNotFoundError(f"There is no file or directory '{path}'.")
-    else:
-        with open_archive(path) as archive:
-            yield _parse(_Zip(archive, path))
+    with open_folder(fetch(path, "directory"), _find_encoder) as folder:
+        yield ManyLangsFiles(folder)
 
 
-class _Folder:
-    def __init__(self, path):
-        self.path = path
-
-    def __contains__(self, name):
-        return os.path.isfile(self.label(name))
-
-    def label(self, name):
-        return os.path.join(self.path, name)
-
-    def size(self, name):
-        return os.path.getsize(self.label(name)) if name in self else 0
-
-    def read(self, name):
-        if name not in self:
-            raise FileNotFoundError(f"There is no file '{self.label(name)}'.")
-        with open(self.label(name), "rb") as file:
-            return file.read()
-
-
-class _Zip:
-    def __init__(self, archive, path):
-        self._archive, self._path = archive, path
-        self._names = member_names(archive, path)
-        found = [n for n in self._names if posixpath.basename(n) == _ENCODER]
-        if len(found) != 1:
-            raise ValueError(
-                f"The archive '{path}' must hold an '{_ENCODER}', and only "
-                f"one. Received: {found or self._names}"
-            )
-        self._root = posixpath.dirname(found[0])
-
-    def __contains__(self, name):
-        return posixpath.join(self._root, name) in self._names
-
-    def label(self, name):
-        return posixpath.join(self._path, self._root, name)
-
-    def size(self, name):
-        if name not in self:
-            return 0
-        name = posixpath.join(self._root, name)
-        return self._archive.getinfo(name).file_size
-
-    def read(self, name):
-        if name not in self:
-            raise FileNotFoundError(f"There is no file '{self.label(name)}'.")
-        name = posixpath.join(self._root, name)
-        return read_member(self._archive, name, self._path)
-
-
-def _parse(files):
-    sizes, label = _read_sizes(files)
-    token_encoder, encoder = _parse_sizes(sizes, label)
-    if sizes is not _STANDARD:  # A damaged file may say any.
-        _check_sizes(files, token_encoder, encoder)
-    token_encoder["characters"] = _read_lexicon(files, _CHARACTERS)
-    token_encoder["words"] = None
-    if token_encoder["word_embedding_dim"]:
-        token_encoder["words"] = _read_lexicon(files, _WORDS)
-    else:
-        del token_encoder["word_embedding_dim"]
-
-    def read(*shapes):
-        names = (_TOKEN_EMBEDDER, _ENCODER)
-        return [_read_arrays(files, n, s) for n, s in zip(names, shapes)]
-
-    return ManyLangsFiles(token_encoder, encoder, read)
-
-
-def _check_sizes(files, token_encoder, encoder):
-    """Raises `ValueError` if the files cannot hold as many numbers."""
-    shapes = bilm_shapes(token_encoder, encoder).items()
-    # Of characters there may be fewer.
-    numbers = sum(math.prod(s) for key, s in shapes if key != "char_embed")
-    stored = sum(map(files.size, (_TOKEN_EMBEDDER, _ENCODER)))
-    if numbers > stored:
+def _find_encoder(names, path):
+    found = [n for n in names if posixpath.basename(n) == "encoder.pkl"]
+    if len(found) != 1:
         raise ValueError(
-            f"The files '{files.label(_TOKEN_EMBEDDER)}' and '{_ENCODER}' are "
-            f"too small for a model of these sizes, {numbers:,} numbers. "
-            f"Received: {stored:,} bytes"
+            f"The archive '{path}' must hold an 'encoder.pkl', and only one. "
+            f"Received: {found or names}"
         )
+    return found[0]
 
 
 def _read_sizes(files):
@@ -203,7 +163,7 @@ def _read_object(files, name):
 
 def _parse_sizes(content, label):
     """Returns arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
-    sizes = OptionSection(content)
+    sizes = CheckedOptions(content)
     try:
         encoder = _parse_encoder(sizes.section("encoder"))
         token_encoder = _parse_token_embedder(sizes.section("token_embedder"))

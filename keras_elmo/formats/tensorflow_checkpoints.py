@@ -53,52 +53,90 @@ def find_checkpoint(folder, label=None, may_lie_elsewhere=True):
     return os.path.join(folder, found[0].removesuffix(".index"))
 
 
-def read_checkpoint(path, shapes, label=None):
-    """Reads a model's arrays, other than its softmax, from a checkpoint.
+def open_checkpoint(folder):
+    """Returns the `Checkpoint` of a `ModelFolder`; as `find_checkpoint`."""
+    parts = [n for n in folder.names if n == "checkpoint" or _is_part(n)]
+    # What a zip names on this machine is not its own.
+    path = find_checkpoint(
+        folder.folder(parts),
+        folder.path,
+        may_lie_elsewhere=not folder.is_zipped,
+    )
+    return Checkpoint(path, folder.label(os.path.basename(path)))
+
+
+def _is_part(name):
+    return name.endswith(".index") or ".data-0" in name
+
+
+class Checkpoint:
+    """A checkpoint's arrays, by the keys of a weight file.
 
     Args:
         path: Path of the checkpoint, as `find_checkpoint` returns it.
-        shapes: Dictionary from weight file key to the shape expected.
-        label: What messages call the checkpoint. Defaults to its path.
-
-    Returns:
-        Dictionary from key to array.
-
-    Raises:
-        ValueError: If it cannot be read, or an array is missing, left over, or
-            of another shape than expected.
+        label: What messages call it. Defaults to its path.
     """
-    stored = _Checkpoint(path, label)
-    keys = {k for k in stored.keys if not k.startswith("softmax/")}
-    return stored.read(keys, shapes)
 
+    def __init__(self, path, label=None):
+        self._path = path
+        self._subject = f"checkpoint '{label or path}'"
 
-def read_checkpoint_softmax(path, shapes, label=None):
-    """As `read_checkpoint`, of the softmax; `None` if there is none."""
-    stored = _Checkpoint(path, label)
-    keys = {k for k in stored.keys if k.startswith("softmax/")}
-    return stored.read(keys, shapes) if keys else None
+    @property
+    def files(self):
+        """The paths of its files."""
+        folder, name = os.path.split(self._path)
+        return [
+            os.path.join(folder, found)
+            for found in sorted(os.listdir(folder or "."))
+            if found == f"{name}.index" or found.startswith(f"{name}.data-")
+        ]
 
+    def read(self, shapes, unread=()):
+        """Reads the model's arrays, other than its softmax.
 
-class _Checkpoint:
-    def __init__(self, path, label):
+        Args:
+            shapes: Dictionary from keys to the shapes expected.
+            unread: Keys of arrays that may be there and are not read.
+
+        Returns:
+            Dictionary from key to array.
+
+        Raises:
+            ValueError: If it cannot be read, or an array is missing, left over,
+                or of another shape than expected.
+        """
+        reader, names = self._open()
+        names = {
+            key: name
+            for key, name in names.items()
+            if not key.startswith("softmax/") and key not in unread
+        }
+        return self._read(reader, names, shapes)
+
+    def read_softmax(self, shapes):
+        """As `read`, of the softmax; `None` if there is none."""
+        reader, names = self._open()
+        names = {k: n for k, n in names.items() if k.startswith("softmax/")}
+        return self._read(reader, names, shapes) if names else None
+
+    def _open(self):
+        """The reader, and a dictionary from keys to the variables' names."""
         import tensorflow as tf
 
-        self.subject = f"checkpoint '{label or path}'"
-        self._reader = self._attempt(lambda: tf.train.load_checkpoint(path))
-        names = self._reader.get_variable_to_shape_map()
-        self.keys = {_key(n): n for n in names if _is_model_variable(n, names)}
+        reader = self._attempt(lambda: tf.train.load_checkpoint(self._path))
+        names = reader.get_variable_to_shape_map()
+        return reader, {
+            _key(n): n for n in names if _is_model_variable(n, names)
+        }
 
-    def read(self, keys, shapes):
-        check_keys(keys, set(shapes), self.subject)
+    def _read(self, reader, names, shapes):
+        check_keys(set(names), set(shapes), self._subject)
         return {
             key: checked_array(
-                self._attempt(
-                    lambda key=key: self._reader.get_tensor(self.keys[key])
-                ),
+                self._attempt(lambda key=key: reader.get_tensor(names[key])),
                 key,
                 shape,
-                self.subject,
+                self._subject,
             )
             for key, shape in shapes.items()
         }
@@ -109,7 +147,7 @@ class _Checkpoint:
         except Exception as error:
             # What is raised depends on where it is damaged.
             raise ValueError(
-                f"The {self.subject} cannot be read; it may be truncated or "
+                f"The {self._subject} cannot be read; it may be truncated or "
                 f"damaged. TensorFlow says: {error}"
             ) from error
 

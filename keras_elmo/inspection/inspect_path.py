@@ -8,7 +8,7 @@ from keras_elmo.files.archives import member_names
 from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.mistaken_files import describe_mistaken
-from keras_elmo.formats.bilm_files import is_training_without_model
+from keras_elmo.formats.bilm_names import is_training_without_model
 from keras_elmo.inspection.inspection import Inspection
 from keras_elmo.inspection.other_files import inspect_corpus_archive
 from keras_elmo.inspection.other_files import inspect_hdf5

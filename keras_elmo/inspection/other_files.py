@@ -102,7 +102,7 @@ def inspect_text(inspection, path):
         inspection.uses = [f'keras_elmo.read_word_vectors("{path}")']
     elif not any(" " in line for line in lines):
         inspection.what = "a vocabulary, one word a line"
-        inspection.facts["vocabulary"] = vocabulary_fact(vocabulary_words(path))
+        inspection.facts |= [vocabulary_fact(vocabulary_words(path))]
     else:
         inspection.what = "text"
         inspection.uses = [

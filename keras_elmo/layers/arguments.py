@@ -2,13 +2,14 @@
 
 import numbers
 
+from keras_elmo.checks import is_integer
+
 
 def check_integer(name, value, low, optional=False):
     """Raises `ValueError` unless `value` is an integer of at least `low`."""
     if optional and value is None:
         return
-    good = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not good or value < low:
+    if not is_integer(value, low):
         raise ValueError(
             f"`{name}` must be an integer of at least {low}"
             f"{' or None' if optional else ''}. Received: {value!r}"

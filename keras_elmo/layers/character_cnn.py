@@ -11,16 +11,6 @@ from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8
 
-PAPER_FILTERS = (
-    (1, 32),
-    (2, 32),
-    (3, 64),
-    (4, 128),
-    (5, 256),
-    (6, 512),
-    (7, 1024),
-)
-
 
 class CharacterCNN(TokenEncoder):
     """Base of the token encoders that read a word's characters.

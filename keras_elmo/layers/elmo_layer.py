@@ -7,19 +7,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.formats.bilm_files import open_bilm
-from keras_elmo.formats.many_langs import open_many_langs
 from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.id_layer import IdLayer
-from keras_elmo.layers.initializers import leave_out_random_values
-from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
-from keras_elmo.models.bilm_parts import BilmParts
-from keras_elmo.models.elmo_presets import save_layer
-from keras_elmo.models.many_langs_variables import assign_many_langs_weights
 from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
@@ -239,21 +232,20 @@ class ElmoLayer(IdLayer):
 
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         """
-        with open_bilm(options, weights_file) as files:
-            parts = BilmParts(
-                files,
-                token_embeddings,
-                vocabulary,
-                unknown_words,
-                kwargs.get("dtype"),
-            )
-            layer = cls(parts.token_encoder, parts.encoder, **kwargs)
-            with leave_out_random_values():
-                layer.build((None, None, *layer.token_encoder.token_shape))
-            parts.assign(layer)
-        layer.token_encoder.trainable = trainable
-        layer.encoder.trainable = trainable
-        return layer
+        # Imported here, as are those below: layers know no files, and what
+        # reads them is made of layers.
+        from keras_elmo.models.bilm import load_bilm
+
+        return load_bilm(
+            cls,
+            options,
+            weights_file,
+            token_embeddings=token_embeddings,
+            vocabulary=vocabulary,
+            unknown_words=unknown_words,
+            trainable=trainable,
+            **kwargs,
+        )
 
     @classmethod
     def from_many_langs(
@@ -284,25 +276,9 @@ class ElmoLayer(IdLayer):
                 the file, the key, what was expected and what was found.
             FileNotFoundError: If a file is missing.
         """
-        dtype = kwargs.get("dtype")
-        with open_many_langs(directory) as files:
-            try:
-                token_encoder = LexiconEmbedding(
-                    dtype=dtype, name="token_encoder", **files.token_encoder
-                )
-            except ValueError as error:
-                raise ValueError(f"The model '{directory}': {error}") from error
-            layer = cls(
-                token_encoder,
-                BiLMEncoder(dtype=dtype, name="encoder", **files.encoder),
-                **kwargs,
-            )
-            with leave_out_random_values():
-                layer.build((None, None, *layer.token_encoder.token_shape))
-            assign_many_langs_weights(layer, files.read)
-        layer.token_encoder.trainable = trainable
-        layer.encoder.trainable = trainable
-        return layer
+        from keras_elmo.models.many_langs import load_many_langs
+
+        return load_many_langs(cls, directory, trainable=trainable, **kwargs)
 
     @classmethod
     def from_preset(cls, preset: str | os.PathLike, **kwargs) -> "ElmoLayer":
@@ -358,7 +334,101 @@ class ElmoLayer(IdLayer):
             ValueError: If the layer is not built, there is something at
                 `preset_dir`, or a part is a layer of another package.
         """
-        save_layer(self, preset_dir)
+        from keras_elmo.models.preset_folder import save_to_preset
+
+        save_to_preset(self, preset_dir)
+
+    def save_to_bilm(
+        self,
+        options_path: str | os.PathLike,
+        weights_path: str | os.PathLike,
+        dtype: str = "float32",
+    ) -> None:
+        """Writes the biLM as files for bilm-tf and AllenNLP.
+
+        The mix is not in the files, as it belongs to the task. Of a layer with
+        known words the character encoder is written; `dump_token_embeddings`
+        writes the words. Each file is written whole or not at all.
+
+        Args:
+            options_path: Path of the options file (JSON) to write.
+            weights_path: Path of the weight file (HDF5) to write.
+            dtype: `"float32"`, as in every published file, or `"float16"` for
+                one of half the size.
+
+        Raises:
+            ValueError: If the layer is not built, or has what the files cannot
+                say, such as another activation than `"relu"` and `"tanh"`.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        >>> elmo.save_to_bilm("new_options.json", "new_weights.hdf5")
+        """
+        from keras_elmo.models.bilm_weights import save_bilm
+
+        save_bilm(self, options_path, weights_path, dtype)
+
+    def load_bilm_weights(self, weights_path: str | os.PathLike) -> None:
+        """Reads a weight file into the biLM of this layer.
+
+        Args:
+            weights_path: Path of the weight file (HDF5), of a model of the same
+                sizes.
+
+        Raises:
+            ValueError: If the layer is not built, or the file does not fit; the
+                layer is then as it was.
+            FileNotFoundError: If there is no such file.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        >>> elmo.load_bilm_weights("weights.hdf5")
+        """
+        from keras_elmo.models.bilm_weights import load_bilm_weights
+
+        load_bilm_weights(self, weights_path)
+
+    def dump_token_embeddings(
+        self,
+        vocabulary: str | os.PathLike | Iterable[str | bytes],
+        path: str | os.PathLike,
+    ) -> None:
+        """Writes the vectors of a vocabulary's words, before context.
+
+        The file is as bilm-tf's function of this name writes it, for bilm-tf
+        and for `ElmoLayer.from_bilm(..., token_embeddings=path,
+        vocabulary=vocabulary)`: HDF5 with an array `embedding` of shape
+        `(words, projection_dim)` in float32, a row for each word in its order.
+        It is written whole or not at all.
+
+        Args:
+            vocabulary: Path of a file of one word a line, plain or gzip, or an
+                iterable of words. `<S>` and `</S>` should be among them.
+            path: Path of the file to write.
+
+        Raises:
+            ValueError: If the layer is not built or reads no words, or
+                `vocabulary` holds none.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        >>> words = ["<S>", "</S>", "<UNK>", "the", "cat"]
+        >>> elmo.dump_token_embeddings(words, "token_embeddings.hdf5")
+        >>> fast = ElmoLayer.from_bilm(
+        ...     "options.json",
+        ...     "weights.hdf5",
+        ...     token_embeddings="token_embeddings.hdf5",
+        ...     vocabulary=words,
+        ... )
+        >>> ElmoEmbedder(fast).embed_sentence(["the", "dog"]).shape
+        (3, 2, 12)
+        """
+        from keras_elmo.models.token_embeddings import dump_token_embeddings
+
+        dump_token_embeddings(self, vocabulary, path)
 
     @property
     def num_ids(self):

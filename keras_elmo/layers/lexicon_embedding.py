@@ -6,8 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.character_cnn import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.layers.initializers import fan_in_normal
 from keras_elmo.layers.initializers import for_large_matrix

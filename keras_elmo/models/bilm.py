@@ -1,14 +1,24 @@
+import os
+
 from keras_elmo.formats.bilm_files import open_bilm
-from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.bilm_shapes import bilm_shapes
+from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
+from keras_elmo.layers.token_embedding import TokenEmbedding
+from keras_elmo.models.bilm_weights import bilm_parts
+from keras_elmo.models.bilm_words import checked_unknown_words
+from keras_elmo.models.bilm_words import read_rows
+from keras_elmo.models.bilm_words import read_words
+from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
-from keras_elmo.models.language_models import open_language_model
-from keras_elmo.models.model_facts import count_of
 from keras_elmo.models.model_facts import model_facts
+from keras_elmo.models.model_facts import parameter_fact
 from keras_elmo.models.model_facts import vocabulary_fact
+from keras_elmo.models.variables import assign_arrays
 from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.special_words import UNKNOWN
 from keras_elmo.text.vocabulary import vocabulary_words
 from keras_elmo.text.word_vectorization import WordVectorization
 
@@ -33,9 +43,7 @@ class Bilm(FoundModel):
 
     def make_vectorization(self, **kwargs):
         with open_bilm(*self._files) as files:
-            options = parse_language_model_options(
-                files.read_options(), files.options_label
-            )
+            options = files.options
         if options.is_word_input:
             return None
         width = options.token_encoder["max_characters_per_token"]
@@ -45,33 +53,33 @@ class Bilm(FoundModel):
         return bilm_fingerprint(*self._files)
 
     def open_language_model(self):
-        return open_language_model(*self._files, self.name)
+        return open_bilm(*self._files, is_language_model=True)
 
     def facts(self):
-        with self.open_language_model() as files:
-            options = parse_language_model_options(files.options)
-            yield from model_facts(options.token_encoder, options.encoder)
-            shapes = bilm_shapes(options.token_encoder, options.encoder)
-            arrays = self._read_arrays(files, shapes).values()
-            dtypes = ", ".join(sorted({str(a.dtype) for a in arrays}))
-            number = count_of(sum(array.size for array in arrays))
-            yield "parameters", f"{number} ({dtypes})"
-            if files.vocabulary is not None:
-                words = vocabulary_words(files.vocabulary)
-                yield "vocabulary", vocabulary_fact(words)
-                _check_number(len(words), options)
-            dim = options.encoder["projection_dim"]
-            softmax = files.read_softmax(options.vocabulary_size, dim)
-            if softmax is not None:
-                yield "softmax", f"{len(softmax[1]):,} words"
-
-    def _read_arrays(self, files, shapes):
         with open_bilm(*self._files) as files:
-            return files.weights.read(shapes)
+            options = files.options
+            yield from model_facts(options.token_encoder, options.encoder)
+            paths = files.weight_files
+            yield "weights", ", ".join(sorted(map(os.path.basename, paths)))
+            yield parameter_fact(files.read_arrays())
+            expected = options.vocabulary_size
+            vocabulary = files.read_vocabulary()
+            if vocabulary is not None:
+                words = vocabulary_words(vocabulary)
+                yield vocabulary_fact(words)
+                if expected not in (None, len(words)):
+                    raise ValueError(
+                        f"'{files.vocabulary_label}' must have as many words "
+                        f"as the options say, n_tokens_vocab={expected:,}. "
+                        f"Received: {len(words):,}"
+                    )
+            softmax = files.read_softmax(expected)
+            if softmax is not None:
+                yield "softmax", f"{len(softmax['softmax.bias']):,} words"
 
     def uses(self):
         options, weights = self._files
-        if weights is None or self.name != self.path:
+        if weights is None:
             return super().uses()
         return [
             f'keras_elmo.ElmoLayer.from_bilm("{options}", "{weights}")',
@@ -80,42 +88,60 @@ class Bilm(FoundModel):
         ]
 
 
-class BilmCheckpoint(Bilm):
-    """The folder or `.zip` of a bilm-tf training, without a weight file."""
+def load_bilm(
+    cls,
+    options,
+    weights_file=None,
+    *,
+    token_embeddings=None,
+    vocabulary=None,
+    unknown_words=None,
+    trainable=False,
+    **kwargs,
+):
+    """Makes an `ElmoLayer` of class `cls`; see `ElmoLayer.from_bilm`."""
+    with open_bilm(options, weights_file) as files:
+        options = files.options
+        words = read_words(vocabulary, files, token_embeddings)
+        unknown_words = checked_unknown_words(unknown_words, options, words)
+        rows = None
+        if token_embeddings is not None:
+            rows = read_rows(token_embeddings, options, len(words))
+        runs_cnn = rows is None or unknown_words == "characters"
+        arrays = files.read_arrays(has_token_encoder=runs_cnn)
+    dtype = kwargs.get("dtype")
 
-    what = "a checkpoint of bilm-tf's training"
+    def char_cnn(name):
+        return CharCNNEmbedding(dtype=dtype, name=name, **options.token_encoder)
 
-    def load(self, cls=ElmoLayer, **kwargs):
-        raise self._needs_weights()
-
-    def make_vectorization(self, **kwargs):
-        raise self._needs_weights()
-
-    def fingerprint(self):
-        raise self._needs_weights()
-
-    def _read_arrays(self, files, shapes):
-        return files.read_weights(shapes)
-
-    def uses(self):
-        return [
-            f"keras-elmo convert {self.path} my_elmo",
-            f"keras-elmo perplexity {self.path} heldout.txt",
-        ]
-
-    def _needs_weights(self):
-        return ValueError(
-            "An ElmoLayer is loaded (from_preset, keras-elmo embed, export) "
-            f"from a weight file, and '{self.path}' holds a checkpoint of "
-            "bilm-tf's training alone. Write its files first: keras-elmo "
-            f"convert {self.path} my_elmo"
+    def token_embedding(name):
+        return TokenEmbedding(
+            len(words or ()) or options.token_encoder["num_tokens"],
+            options.encoder["projection_dim"],
+            words,
+            UNKNOWN if unknown_words == "unk" else None,
+            dtype=dtype,
+            name=name,
         )
 
-
-def _check_number(number, options):
-    expected = options.vocabulary_size
-    if expected is not None and number != expected:
-        raise ValueError(
-            "The vocabulary must have as many words as the options say, "
-            f"n_tokens_vocab={expected:,}. Received: {number:,}"
+    if rows is None and not options.is_word_input:
+        token_encoder = char_cnn("token_encoder")
+    elif unknown_words != "characters":
+        token_encoder = token_embedding("token_encoder")
+        if rows is not None:
+            arrays["token_encoder.embeddings"] = rows
+    else:
+        token_encoder = KnownWordEmbedding(
+            token_embedding("known_words"),
+            char_cnn("character_encoder"),
+            dtype=dtype,
+            name="token_encoder",
         )
+    encoder = BiLMEncoder(dtype=dtype, name="encoder", **options.encoder)
+    layer = build_layer(cls(token_encoder, encoder, **kwargs))
+    assign_arrays(bilm_parts(layer), arrays)
+    if runs_cnn and rows is not None:
+        token_encoder.known_words.embeddings.assign(rows)
+    token_encoder.trainable = trainable
+    encoder.trainable = trainable
+    return layer

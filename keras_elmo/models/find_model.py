@@ -7,9 +7,7 @@ import zipfile
 from keras_elmo.files.archives import member_names
 from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
-from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.models.bilm import Bilm
-from keras_elmo.models.bilm import BilmCheckpoint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.many_langs import ManyLangs
@@ -48,8 +46,7 @@ def find_model(model, weights=None) -> FoundModel:
             )
         return Bilm(path, fetch(weights, "weights"))
     if is_name:
-        options, file = download_preset(model)
-        return Bilm(options, file, name=model)
+        return Bilm(download_preset(model), name=model)
     if os.path.isdir(path):
         return _kind_of(os.listdir(path), path)(path)
     if os.path.isfile(path):
@@ -92,16 +89,16 @@ def _kind_of(names, path):
     found = set(names)
     if {"encoder.pkl", "token_embedder.pkl"} <= found:
         return ManyLangs
-    has_weights = any(n.endswith(".hdf5") for n in names)
     if any(n.endswith("options.json") for n in names):
-        is_checkpoint = holds_checkpoint(names) and not has_weights
-        return BilmCheckpoint if is_checkpoint else Bilm
-    # Something is missing from here on, but for a preset; its reader says what.
+        return Bilm
+    # From here on something may be missing; the kind's reader says what.
     if {"encoder.pkl", "token_embedder.pkl", "char.dic"} & found:
         return ManyLangs
     if {"config.json", "model.weights.h5"} & found:
         return PresetFolder
-    if has_weights or holds_checkpoint(names) or "training.json" in found:
+    if any(
+        n.endswith((".hdf5", ".index")) or n == "training.json" for n in names
+    ):
         return Bilm
     raise ValueError(
         f"'{path}' holds no model: expected options.json with a .hdf5 file, or "

@@ -5,7 +5,6 @@ import json
 import os
 
 from keras_elmo.formats.bilm_files import open_bilm
-from keras_elmo.formats.bilm_options import parse_language_model_options
 
 
 def bilm_fingerprint(options, weights=None):
@@ -23,12 +22,11 @@ def bilm_fingerprint(options, weights=None):
         ValueError: As `open_bilm`.
     """
     with open_bilm(options, weights) as files:
-        parsed = files.read_options()
-        parts = [_of_json(parsed), _of_file(files.weights.file)]
-        model = parse_language_model_options(parsed, files.options_label)
-        vocabulary = files.read_vocabulary() if model.is_word_input else None
-        if vocabulary is not None:
-            parts.append(hashlib.sha256(vocabulary).digest())
+        parts = [_of_json(files.content), *map(_of_file, files.weight_files)]
+        if files.options.is_word_input:
+            vocabulary = files.read_vocabulary()
+            if vocabulary is not None:
+                parts.append(hashlib.sha256(vocabulary).digest())
     return _of_parts(parts)
 
 
@@ -61,8 +59,6 @@ def _of_json(content):
     return hashlib.sha256(text.encode()).digest()
 
 
-def _of_file(file):
-    if hasattr(file, "read"):
+def _of_file(path):
+    with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
-    with open(file, "rb") as opened:
-        return _of_file(opened)

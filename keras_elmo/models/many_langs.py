@@ -1,14 +1,17 @@
 import os
 
 from keras_elmo.formats.many_langs import open_many_langs
+from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
+from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.models.fingerprint import files_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
-from keras_elmo.models.model_facts import count_of
 from keras_elmo.models.model_facts import model_facts
+from keras_elmo.models.model_facts import parameter_fact
+from keras_elmo.models.variables import assign_arrays
 from keras_elmo.text.vectorization_of import vectorization_of
 
 
@@ -34,11 +37,6 @@ class ManyLangs(FoundModel):
         names = [n for n in os.listdir(self.path) if n.endswith(".pkl")]
         return files_fingerprint(self.path, names, said)
 
-    def facts(self):
-        with open_many_langs(self.path) as files:
-            yield from model_facts(files.token_encoder, files.encoder)
-        yield "parameters", count_of(self.load().count_params())
-
     def open_language_model(self):
         raise ValueError(
             "keras-elmo perplexity and pretrain --from take a language model "
@@ -46,3 +44,24 @@ class ManyLangs(FoundModel):
             f"Received: '{self.path}', a model of ELMoForManyLangs, whose "
             "files predict no words"
         )
+
+    def facts(self):
+        with open_many_langs(self.path) as files:
+            yield from model_facts(files.token_encoder, files.encoder)
+            yield parameter_fact(files.read_arrays())
+
+
+def load_many_langs(cls, directory, *, trainable=False, **kwargs):
+    """Makes an `ElmoLayer` of class `cls`; see `ElmoLayer.from_many_langs`."""
+    dtype = kwargs.get("dtype")
+    with open_many_langs(directory) as files:
+        arrays = files.read_arrays()
+    token_encoder = LexiconEmbedding(
+        dtype=dtype, name="token_encoder", **files.token_encoder
+    )
+    encoder = BiLMEncoder(dtype=dtype, name="encoder", **files.encoder)
+    layer = build_layer(cls(token_encoder, encoder, **kwargs))
+    assign_arrays(layer, arrays)
+    token_encoder.trainable = trainable
+    encoder.trainable = trainable
+    return layer

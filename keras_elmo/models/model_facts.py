@@ -34,8 +34,16 @@ def model_facts(token_encoder, encoder):
     yield "vectors", f"{layers + 1} layers, {2 * dim:,} wide"
 
 
+def parameter_fact(arrays):
+    """Returns the name and value of a fact about a model's arrays, by name."""
+    number = sum(array.size for array in arrays.values())
+    dtypes = ", ".join(sorted({str(a.dtype) for a in arrays.values()}))
+    size = f"{number / 1e6:,.1f} million" if number >= 1e6 else f"{number:,}"
+    return "parameters", f"{size} ({dtypes})"
+
+
 def vocabulary_fact(words):
-    """Returns what there is to tell of a vocabulary's words, each bytes."""
+    """Likewise, about a vocabulary's words, each bytes."""
     fact = f"{len(words):,} words"
     distinct = set(words)
     missing = {BEGIN_SENTENCE, END_SENTENCE, UNKNOWN} - distinct
@@ -43,9 +51,4 @@ def vocabulary_fact(words):
         fact += f", without {b', '.join(sorted(missing)).decode()}"
     if len(distinct) < len(words):
         fact += f", {len(words) - len(distinct):,} of them there before"
-    return fact
-
-
-def count_of(number):
-    """Returns a number of parameters as people write it."""
-    return f"{number / 1e6:,.1f} million" if number >= 1e6 else f"{number:,}"
+    return "vocabulary", fact

@@ -1,28 +1,32 @@
 """Language models from files, and back."""
 
-import json
+import contextlib
 import os
 from typing import Any
 from typing import NamedTuple
 
-from keras import ops
-
-from keras_elmo.files.atomic import write_atomically
-from keras_elmo.formats.bilm_arrays import write_arrays
+from keras_elmo.formats.bilm_files import write_bilm
+from keras_elmo.formats.bilm_files import write_softmax
+from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.bilm_names import SOFTMAX
+from keras_elmo.formats.bilm_names import VOCABULARY
+from keras_elmo.formats.bilm_names import WEIGHTS
 from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.token_embedding import TokenEmbedding
-from keras_elmo.models.bilm_variables import assign_bilm_weights
-from keras_elmo.models.bilm_variables import bilm_arrays
+from keras_elmo.models.bilm_weights import bilm_arrays
+from keras_elmo.models.bilm_weights import bilm_configs
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.language_models import write_softmax
+from keras_elmo.models.variables import assign_arrays
+from keras_elmo.models.variables import variable_arrays
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.vocabulary import vocabulary_words
 
 _REMEDY = (
     "Pass the vocabulary that the model was trained with (--vocabulary); or, "
@@ -70,9 +74,7 @@ def make_language_model(options, vocabulary_size, dtype=None):
 def read_model_options(path):
     """Returns the options of a model's files, and its vocabulary or `None`."""
     with find_model(path).open_language_model() as files:
-        if files.vocabulary is None:
-            return files.options, None
-        return files.options, Vocabulary.from_file(files.vocabulary)
+        return files.content, _own_vocabulary(files)
 
 
 def load_language_model(
@@ -97,23 +99,16 @@ def load_language_model(
             passed, or the two do not fit; or as `find_model`.
     """
     with find_model(path).open_language_model() as files:
-        vocabulary = vocabulary or _read_vocabulary(files)
-        options = dict(options or files.options)
+        vocabulary = vocabulary or _needed_vocabulary(files)
+        options = dict(options or files.content)
         options["n_tokens_vocab"] = len(vocabulary)
-        dim = parse_language_model_options(options).encoder["projection_dim"]
-        softmax = None
+        arrays = {} if new_softmax else _read_softmax(files, vocabulary)
+        arrays |= files.read_arrays(parse_language_model_options(options))
+    with contextlib.ExitStack() as stack:
         if not new_softmax:
-            softmax = _read_softmax(files, vocabulary, dim)
-            with leave_out_random_values():
-                model = make_language_model(options, len(vocabulary), dtype)
-        else:
-            model = make_language_model(options, len(vocabulary), dtype)
-        assign_bilm_weights(model, files.read_weights)
-        if softmax is not None:
-            kernel, bias = softmax
-            model.softmax.bias.assign(bias)
-            if kernel is not None:
-                model.softmax.kernel.assign(kernel)
+            stack.enter_context(leave_out_random_values())
+        model = make_language_model(options, len(vocabulary), dtype)
+    assign_arrays(model, arrays)
     return LoadedModel(model, vocabulary, options)
 
 
@@ -128,9 +123,7 @@ def check_softmax(path, vocabulary=None) -> None:
         ValueError: As `load_language_model`.
     """
     with find_model(path).open_language_model() as files:
-        options = parse_language_model_options(files.options)
-        dim = options.encoder["projection_dim"]
-        _read_softmax(files, vocabulary or _read_vocabulary(files), dim)
+        _read_softmax(files, vocabulary or _needed_vocabulary(files))
 
 
 def save_language_model(
@@ -148,9 +141,10 @@ def save_language_model(
             them, and `vocab.txt`.
         dtype: `"float32"`, or `"float16"` for half the size.
     """
+    token_encoder, encoder = bilm_configs(model)
     content = make_options(
-        model.token_encoder.get_config(),
-        model.encoder.get_config(),
+        token_encoder,
+        encoder,
         {
             **options,
             "n_tokens_vocab": model.vocabulary_size,
@@ -159,56 +153,60 @@ def save_language_model(
             "share_embedding_softmax": model.share_embedding_softmax or None,
         },
     )
-    weights = bilm_arrays(model)
-    softmax = model.softmax
-    kernel = (
-        ops.convert_to_numpy(softmax.kernel) if softmax.has_kernel else None
-    )
-    bias = ops.convert_to_numpy(softmax.bias)
+    kernel = ["softmax.kernel"] if model.softmax.has_kernel else []
+    softmax = variable_arrays(model, [*kernel, "softmax.bias"])
 
     def at(name):
         return os.path.join(folder, name)
 
-    def write_options(temporary):
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=2)
-
-    vocabulary.write(at("vocab.txt"))
-    write_atomically(at("options.json"), write_options)
-    write_arrays(at("weights.hdf5"), weights, dtype)
-    write_softmax(at("softmax.hdf5"), kernel, bias, dtype)
+    vocabulary.write(at(VOCABULARY))
+    write_bilm(at(OPTIONS), at(WEIGHTS), content, bilm_arrays(model), dtype)
+    write_softmax(at(SOFTMAX), softmax, dtype)
 
 
-def _read_vocabulary(files):
-    if files.vocabulary is None:
+def _own_vocabulary(files):
+    """The `Vocabulary` beside the weights, or `None`."""
+    content = files.read_vocabulary()
+    if content is None:
+        return None
+    try:
+        return Vocabulary(vocabulary_words(content))
+    except ValueError as error:
+        raise ValueError(
+            f"'{files.vocabulary_label}' is not a vocabulary. {error}"
+        ) from error
+
+
+def _needed_vocabulary(files):
+    vocabulary = _own_vocabulary(files)
+    if vocabulary is None:
         raise ValueError(
             f"The model '{files.label}' has no vocab.txt beside it: pass the "
             "vocabulary that it was trained with (--vocabulary)."
         )
-    return Vocabulary.from_file(files.vocabulary)
+    return vocabulary
 
 
-def _read_softmax(files, vocabulary, dim):
-    """Returns `W` and `b` of a softmax over the vocabulary."""
-    softmax = files.read_softmax(None, dim)
+def _read_softmax(files, vocabulary):
+    """Returns the values of a softmax over the vocabulary, by name."""
+    softmax = files.read_softmax()
     if softmax is None:
         raise ValueError(
             f"The model '{files.label}' has no softmax: neither a softmax.hdf5 "
             "nor a checkpoint lies beside its weights. Without, no word can be "
             "predicted; to train a new one, pass --new-softmax."
         )
-    size = len(softmax[1])
+    size = len(softmax["softmax.bias"])
     if size != len(vocabulary):
         raise ValueError(
             f"The softmax of '{files.label}' must have as many words as the "
             f"vocabulary, {len(vocabulary)}. Received: {size}. {_REMEDY}"
         )
-    if files.vocabulary is not None:
-        own = Vocabulary.from_file(files.vocabulary)
-        if len(own) == size and own != vocabulary:
-            raise ValueError(
-                f"The vocabulary must be that of the softmax of "
-                f"'{files.label}', '{files.vocabulary}'. Received: one of "
-                f"other words. {_REMEDY}"
-            )
+    own = _own_vocabulary(files)
+    if own is not None and len(own) == size and own != vocabulary:
+        raise ValueError(
+            f"The vocabulary must be that of the softmax of '{files.label}', "
+            f"'{files.vocabulary_label}'. Received: one of other words. "
+            f"{_REMEDY}"
+        )
     return softmax

@@ -4,6 +4,7 @@ import dataclasses
 import typing
 
 from keras_elmo.choices import COMPUTE_DTYPES
+from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.formats.bilm_options import parse_language_model_options
 
 OPTIMIZERS = ("adagrad", "adam")
@@ -189,15 +190,7 @@ def _options(dim, projection_dim, filters, n_highway, n_negatives):
     }
 
 
-_FILTERS = [
-    [1, 32],
-    [2, 32],
-    [3, 64],
-    [4, 128],
-    [5, 256],
-    [6, 512],
-    [7, 1024],
-]
+_FILTERS = [list(pair) for pair in PAPER_FILTERS]
 
 RECIPES = {
     "paper": Settings(_options(4096, 512, _FILTERS, 2, 8192)),

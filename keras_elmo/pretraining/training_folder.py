@@ -11,7 +11,7 @@ import json
 import os
 import re
 
-from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.atomic import write_json
 from keras_elmo.files.disk_room import room_told
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.models.fingerprint import file_digest
@@ -103,11 +103,7 @@ class TrainingFolder:
             "words": _words_digest(vocabulary),
         }
 
-        def write(temporary):
-            with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(record, file, indent=2)
-
-        write_atomically(self.file(_RECORD_FILE), write)
+        write_json(self.file(_RECORD_FILE), record)
 
     def resume(self, settings, shards, vocabulary=None):
         """Checks that a training goes on with what it began with.

@@ -1,5 +1,6 @@
 """Vocabularies: the words that a language model predicts."""
 
+import codecs
 import itertools
 import os
 from collections.abc import Iterable
@@ -176,7 +177,7 @@ def vocabulary_words(vocabulary):
         FileNotFoundError: If there is no such file.
     """
     if isinstance(vocabulary, bytes):
-        lines = vocabulary.split(b"\n")
+        lines = vocabulary.removeprefix(codecs.BOM_UTF8).split(b"\n")
         lines = [line.removesuffix(b"\r") for line in lines]
         lines = lines if lines[-1] else lines[:-1]
     elif isinstance(vocabulary, (str, os.PathLike)):

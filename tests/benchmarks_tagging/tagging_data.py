@@ -4,8 +4,6 @@ import random
 
 from small_models import make_elmo
 
-from keras_elmo import save_bilm_weights
-
 PEOPLE = ["Ann", "Bob Lee", "Cy", "Dee Moss"]
 PLACES = ["Rome", "New York", "Oslo"]
 VERBS = ["met", "saw", "left"]
@@ -54,5 +52,5 @@ def write_bilm(folder):
     """Writes a biLM's files; returns their folder."""
     folder.mkdir()
     elmo = make_elmo()
-    save_bilm_weights(elmo, folder / "options.json", folder / "weights.hdf5")
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     return folder

@@ -10,7 +10,7 @@ import pytest
 import keras_elmo
 from keras_elmo.commands.main import main
 from keras_elmo.files import atomic
-from keras_elmo.models import language_models
+from keras_elmo.formats import bilm_files
 
 FILES = ["options.json", "softmax.hdf5", "vocab.txt", "weights.hdf5"]
 
@@ -179,7 +179,7 @@ def test_a_folder_is_written_whole_or_not_at_all(
     capsys.readouterr()
     before = {name: os.stat(f"model/{name}") for name in FILES}
     with monkeypatch.context() as patch:
-        patch.setattr(language_models, "write_softmax", fail)
+        patch.setattr(bilm_files, "write_softmax", fail)
         for arguments in [("new",), ("model", "--overwrite")]:
             assert "The disk is full." in fails(capsys, checkpoint, *arguments)
     with monkeypatch.context() as patch:

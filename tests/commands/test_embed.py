@@ -34,9 +34,7 @@ CONLLU = "1-2\tdu\t_\n1\tde\t_\n2\tle\t_\n\n1\tchat\t_\n"
 def model(tmp_path_factory):
     """The folder of a small model's files."""
     folder = tmp_path_factory.mktemp("model")
-    keras_elmo.save_bilm_weights(
-        make_elmo(), folder / "options.json", folder / "weights.hdf5"
-    )
+    make_elmo().save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     return folder
 
 
@@ -152,7 +150,7 @@ def test_models_of_other_kinds(model, folder, expected, kind, monkeypatch):
                 archive.write(file, os.path.basename(file))
         arguments = ["--model", "model.zip"]
     elif kind == "preset":
-        names = {"small": files}
+        names = {"small": str(model)}
         monkeypatch.setattr(
             "keras_elmo.models.find_model.download_preset", names.get
         )
@@ -351,7 +349,7 @@ def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
 def test_token_embeddings_may_be_a_url(model, folder, monkeypatch):
     elmo = keras_elmo.ElmoLayer.from_bilm(model)
     (folder / "words.txt").write_text("<S>\n</S>\n<UNK>\ncat\nsat\n")
-    keras_elmo.dump_token_embeddings(elmo, "words.txt", "words.hdf5")
+    elmo.dump_token_embeddings("words.txt", "words.hdf5")
     monkeypatch.setattr(
         keras_elmo.files.fetch,
         "fetch",
@@ -394,7 +392,7 @@ def test_float16_overflow_is_warned_of(folder, capsys):
     elmo = make_elmo()
     for variable in elmo.token_encoder.weights:
         variable.assign(variable * 1000)
-    keras_elmo.save_bilm_weights(elmo, "options.json", "weights.hdf5")
+    elmo.save_to_bilm("options.json", "weights.hdf5")
     embed(folder, "--dtype", "float16")
     err = capsys.readouterr().err
     assert err.count("keras-elmo: warning: Some values are beyond 65504") == 1

@@ -14,7 +14,6 @@ from full_disk import no_file_over
 from small_models import make_elmo
 
 from keras_elmo import batch_to_ids
-from keras_elmo import save_bilm_weights
 from keras_elmo.commands.main import main
 
 pytestmark = pytest.mark.skipif(
@@ -33,7 +32,7 @@ def here(tmp_path, monkeypatch):
 def elmo():
     elmo = make_elmo()
     os.mkdir("model")
-    save_bilm_weights(elmo, "model/options.json", "model/weights.hdf5")
+    elmo.save_to_bilm("model/options.json", "model/weights.hdf5")
     return elmo
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from small_models import make_elmo
 
-from keras_elmo import save_bilm_weights
 from keras_elmo.commands.main import main
 
 
@@ -18,7 +17,7 @@ def model(tmp_path, monkeypatch):
 
 def write(**lstm):
     elmo = make_elmo(lstm=lstm)
-    save_bilm_weights(elmo, "model/options.json", "model/weights.hdf5")
+    elmo.save_to_bilm("model/options.json", "model/weights.hdf5")
     return elmo
 
 
@@ -67,7 +66,7 @@ def test_vectors_are_written_and_verified(model, capsys):
     value = np.array(kernel)
     value[0, 0] += 0.05
     kernel.assign(value)
-    save_bilm_weights(elmo, "model/options.json", "model/weights.hdf5")
+    elmo.save_to_bilm("model/options.json", "model/weights.hdf5")
     told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
     assert "The vectors are not those of 'vectors.npz': the largest" in told
     told = json.loads(

@@ -16,7 +16,6 @@ from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo import save_bilm_weights
 
 SENTENCES = [
     ["The", "cat", "sat", "."],
@@ -210,7 +209,7 @@ def test_copies_embed_the_same(elmo, copied):
 
 
 def test_from_bilm(elmo, tmp_path):
-    save_bilm_weights(elmo, tmp_path / "options.json", tmp_path / "w.hdf5")
+    elmo.save_to_bilm(tmp_path / "options.json", tmp_path / "w.hdf5")
     embedder = ElmoEmbedder.from_bilm(tmp_path, layers="top")
     check_each(elmo, embedder.embed_batch(SENTENCES), lambda x: x[-1])
     half = ElmoEmbedder.from_bilm(tmp_path, dtype="mixed_bfloat16")

@@ -10,7 +10,6 @@ from small_models import make_elmo
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
-from keras_elmo import save_bilm_weights
 from keras_elmo.commands.main import main
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.models.find_model import find_model
@@ -50,9 +49,7 @@ def check_same(found, elmo):
 
 def write_bilm(hub, elmo):
     hub.folder.mkdir()
-    save_bilm_weights(
-        elmo, hub.folder / "options.json", hub.folder / "weights.hdf5"
-    )
+    elmo.save_to_bilm(hub.folder / "options.json", hub.folder / "weights.hdf5")
 
 
 @pytest.mark.parametrize(
@@ -76,9 +73,9 @@ def test_a_bilm_of_the_hub(hub, elmo, tmp_path, capsys):
     check_same(ElmoLayer.from_bilm("hf://user/repo"), elmo)
     check_same(ElmoEmbedder.from_preset("hf://user/repo").elmo, elmo)
     with open_bilm("hf://user/repo") as files:
-        assert files.weights.label.startswith(str(hub.folder))
+        assert files.weight_files[0].startswith(str(hub.folder))
     with find_model("hf://user/repo").open_language_model() as files:
-        assert files.options["lstm"]["dim"] == 7
+        assert files.content["lstm"]["dim"] == 7
     text = tmp_path / "text.txt"
     text.write_text("A sentence\n")
     output = tmp_path / "text.npz"

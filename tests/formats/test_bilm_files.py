@@ -12,11 +12,10 @@ from small_models import make_elmo
 
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
-from keras_elmo import save_bilm_weights
 from keras_elmo.commands.main import main
 from keras_elmo.formats.bilm_files import open_bilm
 
-OPTIONS = {"lstm": {"dim": 16}}
+OPTIONS = {"lstm": {"dim": 16, "projection_dim": 4}, "n_tokens_vocab": 5}
 # Of a kind that downloads take; h5py is another test's.
 WEIGHTS = b'{"some": "weights"}'
 FILES = {"options.json": json.dumps(OPTIONS), "weights.hdf5": WEIGHTS}
@@ -53,26 +52,20 @@ def write_zip(path, files=FILES, compression=zipfile.ZIP_STORED):
 
 
 def read_both(*args):
-    """The options, the weight file's bytes and its label."""
+    """The options, the weight file's bytes and its path."""
     with open_bilm(*args) as files:
-        file, label = files.weights.file, files.weights.label
-        if isinstance(file, str):
-            content = pathlib.Path(file).read_bytes()
-        else:
-            content = file.read()
-        return files.read_options(), content, label
+        (path,) = map(pathlib.Path, files.weight_files)
+        return files.content, path.read_bytes(), path
 
 
 @pytest.mark.parametrize("kind", [str, pathlib.Path])
 def test_two_paths(tmp_path, kind):
     write_files(tmp_path)
     weights = kind(tmp_path / "weights.hdf5")
-    options, content, label = read_both(
-        kind(tmp_path / "options.json"), weights
-    )
+    options, content, path = read_both(kind(tmp_path / "options.json"), weights)
     assert options == OPTIONS
     assert content == WEIGHTS
-    assert label == str(weights)
+    assert str(path) == str(weights)
 
 
 @pytest.mark.parametrize("kind", [str, pathlib.Path])
@@ -120,10 +113,10 @@ def test_weights_are_told_from_other_hdf5_files(tmp_path, files):
 def test_zip(tmp_path, kind, folder, compression):
     files = {folder + name: content for name, content in FILES.items()}
     path = write_zip(tmp_path / "model.zip", files, compression)
-    options, content, label = read_both(kind(path))
+    options, content, unpacked = read_both(kind(path))
     assert options == OPTIONS
     assert content == WEIGHTS
-    assert label == f"{path}/{folder}weights.hdf5"
+    assert not unpacked.parent.exists()
 
 
 def test_zip_of_a_mac(tmp_path):
@@ -138,25 +131,24 @@ def test_zip_of_any_name(tmp_path):
 
 
 def test_options_may_start_with_a_byte_order_mark(tmp_path):
-    write_files(
-        tmp_path, {**FILES, "options.json": b"\xef\xbb\xbf" + b'{"a": 1}'}
-    )
-    assert read_both(tmp_path)[0] == {"a": 1}
+    options = b"\xef\xbb\xbf" + FILES["options.json"].encode()
+    write_files(tmp_path, {**FILES, "options.json": options})
+    assert read_both(tmp_path)[0] == OPTIONS
 
 
 def test_urls_are_downloaded_once(tmp_path, server, cache):
     write_files(tmp_path / "web")
     urls = server.url("options.json"), server.url("weights.hdf5?version=2")
     for _ in range(2):
-        options, content, label = read_both(*urls)
+        options, content, path = read_both(*urls)
         assert options == OPTIONS
         assert content == WEIGHTS
     assert sorted(server.requests) == [
         "/options.json",
         "/weights.hdf5?version=2",
     ]
-    assert pathlib.Path(label).name == "weights.hdf5"
-    assert cache in pathlib.Path(label).parents
+    assert path.name == "weights.hdf5"
+    assert cache in path.parents
 
 
 def test_url_of_a_zip(tmp_path, server):
@@ -171,7 +163,7 @@ def test_urls_of_one_name_do_not_collide(tmp_path, server):
         write_files(
             tmp_path / f"web/{i}",
             {
-                "options.json": f'{{"model": {i}}}',
+                "options.json": json.dumps({**OPTIONS, "model": i}),
                 "weights.hdf5": f'{{"of": {i}}}',
             },
         )
@@ -179,7 +171,7 @@ def test_urls_of_one_name_do_not_collide(tmp_path, server):
         options, content, _ = read_both(
             server.url(f"{i}/options.json"), server.url(f"{i}/weights.hdf5")
         )
-        assert options == {"model": i}
+        assert options["model"] == i
         assert json.loads(content) == {"of": i}
 
 
@@ -276,7 +268,7 @@ def test_truncated_zip(tmp_path, rest):
     path.write_bytes(whole[: int(rest * len(whole))])
     with pytest.raises(ValueError, match="must be a directory or a") as info:
         read_both(path)
-    assert f"options='{path}'" in str(info.value)
+    assert f"'{path}'" in str(info.value)
 
 
 def test_a_model_of_the_nlpl_repository(tmp_path, capsys):
@@ -284,7 +276,7 @@ def test_a_model_of_the_nlpl_repository(tmp_path, capsys):
     elmo = make_elmo()
     folder = tmp_path / "nlpl"
     folder.mkdir()
-    save_bilm_weights(elmo, folder / "options.json", folder / "model.hdf5")
+    elmo.save_to_bilm(folder / "options.json", folder / "model.hdf5")
     (folder / "meta.json").write_text('{"language": "nob", "id": 210}')
     (folder / "README").write_text("http://vectors.nlpl.eu/repository/")
     words = b"<S>\n</S>\n<UNK>\nthe\n"
@@ -320,7 +312,7 @@ def run(*arguments, status=0):
 
 @pytest.mark.parametrize("where", ["start", "contents", "end"])
 def test_damaged_zip(tmp_path, where):
-    content = {"options.json": "{}", "weights.hdf5": b"weights" * 1000}
+    content = {**FILES, "weights.hdf5": b"weights" * 1000}
     path = write_zip(tmp_path / "model.zip", content, zipfile.ZIP_DEFLATED)
     damaged = bytearray(path.read_bytes())
     if where == "start":
@@ -342,7 +334,7 @@ def test_neither_directory_nor_zip(tmp_path):
     path = tmp_path / "options.json"
     with pytest.raises(ValueError, match="Without `weights_file`") as info:
         read_both(path)
-    assert f"options='{path}'" in str(info.value)
+    assert f"'{path}'" in str(info.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "<html>", b"\xff\xfe\xff"])
@@ -371,7 +363,7 @@ def test_all_ways_give_the_same_layer(tmp_path, server):
     elmo = make_elmo()
     web = tmp_path / "web"
     options, weights = web / "options.json", web / "weights.hdf5"
-    save_bilm_weights(elmo, options, weights)
+    elmo.save_to_bilm(options, weights)
     archive = web / "model.zip"
     write_zip(
         archive,
@@ -401,8 +393,8 @@ def test_all_ways_give_the_same_layer(tmp_path, server):
 
 
 def test_bad_weights_in_a_zip_are_named(tmp_path):
-    save_bilm_weights(
-        make_elmo(), tmp_path / "options.json", tmp_path / "weights.hdf5"
+    make_elmo().save_to_bilm(
+        tmp_path / "options.json", tmp_path / "weights.hdf5"
     )
     files = {**FILES, "options.json": (tmp_path / "options.json").read_bytes()}
     path = write_zip(tmp_path / "model.zip", files)

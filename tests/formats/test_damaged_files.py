@@ -7,6 +7,7 @@ crashes, hangs, takes all memory or runs anything.
 import gzip
 import io
 import os
+import pathlib
 import pickle
 import shutil
 import zipfile
@@ -22,20 +23,20 @@ from fuzzing import many_files
 from fuzzing import reads_or_says_why
 from hypothesis import given
 from hypothesis import strategies as st
+from small_models import file_arrays
 from small_models import make_elmo
 
 import keras_elmo
 from keras_elmo import ElmoLayer
 from keras_elmo.commands.main import main
 from keras_elmo.files import untrusted_files
-from keras_elmo.formats.archived_bilm import extract_model
-from keras_elmo.formats.bilm_arrays import read_arrays
+from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.bilm_files import open_bilm
-from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
+from keras_elmo.formats.tensorflow_checkpoints import Checkpoint
 from keras_elmo.formats.torch_state_dicts import read_state_dict
+from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.inspection import inspect_path
-from keras_elmo.models.bilm_variables import bilm_arrays
-from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.find_model import find_model
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import vocabulary_words
 
@@ -52,16 +53,14 @@ def elmo():
 
 @pytest.fixture(scope="module")
 def shapes(elmo):
-    return {key: array.shape for key, array in bilm_arrays(elmo).items()}
+    return {key: array.shape for key, array in file_arrays(elmo).items()}
 
 
 @pytest.fixture(scope="module")
 def model(elmo, tmp_path_factory):
     """A folder with a model's options and weights, as users have them."""
     folder = tmp_path_factory.mktemp("model")
-    keras_elmo.save_bilm_weights(
-        elmo, folder / "options.json", folder / "weights.hdf5"
-    )
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     return folder
 
 
@@ -198,7 +197,7 @@ def test_weights_that_lie_elsewhere(harm, model, presets, tmp_path):
         assert _TOLD[harm] in "".join(inspect_path(path).problems)
 
 
-_PRESET_KEY = "layers/elmo_layer/token_encoder/vars/0"
+_PRESET_KEY = "token_encoder.embeddings"
 
 
 def _change(path, key, harm):
@@ -294,8 +293,11 @@ def test_zip_of_files_without_end(name, model, scratch):
     with pytest.raises(ValueError, match=told) as info:
         ElmoLayer.from_bilm(path)
     assert f"'{path}'" in str(info.value)
-    with pytest.raises(ValueError, match=told), open_language_model(path):
-        pass
+    with (
+        pytest.raises(ValueError, match=told),
+        find_model(path).open_language_model() as files,
+    ):
+        files.read_arrays()
     assert told in "".join(inspect_path(path).problems)
 
 
@@ -306,16 +308,26 @@ def test_no_more_is_unpacked_than_is_read(model, tmp_path):
             archive.write(model / name, f"a/{name}")
         for name in ("a/corpus.txt", "a/training_state.hdf5", "vocab.txt"):
             archive.writestr(name, bytes(1 << 20))
-    folder = tmp_path / "unpacked"
-    folder.mkdir()
-    with zipfile.ZipFile(path) as archive:
-        extract_model(archive, "a", folder, path)
-    assert {p.name: p.stat().st_size for p in folder.iterdir()} == {
-        "corpus.txt": 0,
-        "options.json": (model / "options.json").stat().st_size,
-        "training_state.hdf5": 0,
-        "weights.hdf5": (model / "weights.hdf5").stat().st_size,
-    }
+    with open_bilm(path) as files:
+        files.read_arrays()
+        folder = pathlib.Path(files.weight_files[0]).parent
+        unpacked = {p.name: p.read_bytes() for p in folder.iterdir()}
+    assert not folder.exists()
+    names = ("options.json", "weights.hdf5")
+    assert unpacked == {name: (model / name).read_bytes() for name in names}
+
+
+def test_all_that_is_unpacked_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(untrusted_files, "_ALWAYS", 1000)
+    monkeypatch.setattr(untrusted_files, "_FACTOR", 2)
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in "abc":
+            archive.writestr(name, bytes(600))
+    with open_folder(path, lambda names, _: names[0]) as folder:
+        assert folder.read("a") == bytes(600)
+        with pytest.raises(ValueError, match=r"'a', 'b' than is read"):
+            folder.file("b")
 
 
 def test_zip_of_far_more_than_its_size(model, scratch, monkeypatch):
@@ -326,8 +338,11 @@ def test_zip_of_far_more_than_its_size(model, scratch, monkeypatch):
             archive.write(model / name, name)
         archive.writestr("vocab.txt", bytes(16 << 20))
     told = r"'vocab\.txt' than is read"
-    with pytest.raises(ValueError, match=told), open_language_model(path):
-        pass
+    with (
+        pytest.raises(ValueError, match=told),
+        find_model(path).open_language_model() as files,
+    ):
+        files.read_vocabulary()
     assert "than is read" in "".join(inspect_path(path).problems)
 
 
@@ -362,14 +377,14 @@ def test_checkpoint(data, ending, elmo, shapes, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp() / "checkpoint"
     whole = folder.with_name("whole_checkpoint")
     if not whole.exists():
-        arrays = {f"lm/{k}": a for k, a in bilm_arrays(elmo).items()}
+        arrays = {f"lm/{k}": a for k, a in file_arrays(elmo).items()}
         write_checkpoint(whole, arrays)
         shutil.copytree(whole, folder)
     name = f"model.ckpt-7{ending}"
     content = (whole / name).read_bytes()
     (folder / name).write_bytes(data.draw(damaged(content)))
     path = folder / "model.ckpt-7"
-    reads_or_says_why(lambda: read_checkpoint(str(path), shapes), str(path))
+    reads_or_says_why(lambda: Checkpoint(str(path)).read(shapes), str(path))
     check_inspection(folder)
     shutil.copy(whole / name, folder / name)
 
@@ -545,8 +560,8 @@ def test_pickles_are_not_run(protocol, in_zip, many_langs, tmp_path):
 
 def test_the_files_are_read_when_they_are_whole(model, presets, scratch):
     """So that the tests above test more than refusals."""
-    expected = bilm_arrays(ElmoLayer.from_bilm(model))
-    found = bilm_arrays(ElmoLayer.from_preset(presets[0]))
+    expected = file_arrays(ElmoLayer.from_bilm(model))
+    found = file_arrays(ElmoLayer.from_preset(presets[0]))
     assert set(found) == set(expected)
     for key, array in expected.items():
         np.testing.assert_array_equal(found[key], array)

@@ -65,7 +65,8 @@ def is_same(elmo, other):
 
 
 def test_what_the_files_say(stored):
-    token_encoder, encoder, _ = opened(stored)
+    files = opened(stored)
+    token_encoder, encoder = files.token_encoder, files.encoder
     assert encoder == {
         "units": 48,
         "projection_dim": 16,
@@ -161,7 +162,8 @@ def test_nothing_outside_of_the_folder_is_read(folder):
 
 def test_without_sizes_they_are_the_standard_ones(folder):
     os.remove(folder / "cnn_config.json")
-    token_encoder, encoder, _ = opened(folder)
+    files = opened(folder)
+    token_encoder, encoder = files.token_encoder, files.encoder
     assert encoder["units"] == 4096 and encoder["projection_dim"] == 512
     assert token_encoder["filters"] == [
         *([1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024])

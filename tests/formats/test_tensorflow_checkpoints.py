@@ -6,10 +6,9 @@ import pytest
 from formats.checkpoints import write_checkpoint
 from hdf5_arrays import all_arrays
 
+from keras_elmo.formats.tensorflow_checkpoints import Checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
-from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint
-from keras_elmo.formats.tensorflow_checkpoints import read_checkpoint_softmax
 
 pytest.importorskip("tensorflow")
 NAME = "model.ckpt-372"
@@ -51,17 +50,17 @@ def folder(tmp_path, reference):
 def test_arrays_are_those_of_the_dump(reference, expected):
     path = find_checkpoint(str(reference))
     assert path == str(reference / NAME)
-    check_equal(read_checkpoint(path, shapes_of(expected)), expected)
+    check_equal(Checkpoint(path).read(shapes_of(expected)), expected)
 
 
 def test_softmax(reference):
     path = find_checkpoint(str(reference))
-    found = read_checkpoint_softmax(path, SOFTMAX)
+    found = Checkpoint(path).read_softmax(SOFTMAX)
     assert shapes_of(found) == SOFTMAX
     assert {array.dtype.name for array in found.values()} == {"float32"}
     assert all(np.std(array) > 0 for array in found.values())
     any_size = {"softmax/W": (None, 32), "softmax/b": (None,)}
-    check_equal(read_checkpoint_softmax(path, any_size), found)
+    check_equal(Checkpoint(path).read_softmax(any_size), found)
 
 
 def test_what_holds_a_checkpoint(reference):
@@ -79,7 +78,7 @@ def test_a_folder_that_was_moved(folder, expected, state):
         write_checkpoint(folder.parent / "elsewhere", other, NAME)
     found = find_checkpoint(str(folder))
     assert found == str(folder / NAME)
-    check_equal(read_checkpoint(found, shapes_of(expected)), expected)
+    check_equal(Checkpoint(found).read(shapes_of(expected)), expected)
 
 
 def test_a_checkpoint_of_another_folder(folder):
@@ -136,8 +135,8 @@ def test_damaged_checkpoint(folder, expected, ending, damage):
         path.write_bytes(whole[:middle] + b"\xff" * 64 + whole[middle + 64 :])
     prefix = str(folder / NAME)
     with pytest.raises(ValueError, match="cannot be read") as info:
-        read_checkpoint(prefix, shapes_of(expected), "a label")
-        read_checkpoint_softmax(prefix, SOFTMAX, "a label")
+        Checkpoint(prefix, "a label").read(shapes_of(expected))
+        Checkpoint(prefix, "a label").read_softmax(SOFTMAX)
     assert "checkpoint 'a label'" in str(info.value)
 
 
@@ -146,7 +145,7 @@ def test_missing_and_left_over_arrays(reference, expected):
     del shapes["char_embed"]
     path = str(reference / NAME)
     with pytest.raises(ValueError, match="does not fit its options") as info:
-        read_checkpoint(path, shapes)
+        Checkpoint(path).read(shapes)
     assert f"checkpoint '{path}'" in str(info.value)
     assert "it lacks: ['CNN/W_cnn_9']." in str(info.value)
     assert "no place in the model: ['char_embed']." in str(info.value)
@@ -155,7 +154,7 @@ def test_missing_and_left_over_arrays(reference, expected):
 def test_wrong_shape(reference, expected):
     shapes = {**shapes_of(expected), "char_embed": (261, 9)}
     with pytest.raises(ValueError, match="'char_embed' of the check") as info:
-        read_checkpoint(str(reference / NAME), shapes)
+        Checkpoint(str(reference / NAME)).read(shapes)
     assert str(info.value).endswith("Received: (261, 8)")
 
 
@@ -181,13 +180,13 @@ def test_one_layer_of_words_and_a_shared_softmax(tmp_path):
         arrays.values(),
     )
     model, softmax = dict(model), dict([softmax])
-    check_equal(read_checkpoint(path, shapes_of(model)), model)
-    check_equal(read_checkpoint_softmax(path, shapes_of(softmax)), softmax)
+    check_equal(Checkpoint(path).read(shapes_of(model)), model)
+    check_equal(Checkpoint(path).read_softmax(shapes_of(softmax)), softmax)
     with pytest.raises(ValueError, match=r"it lacks: \['softmax/W'\]"):
-        read_checkpoint_softmax(path, {"softmax/W": (5, 2), "softmax/b": (5,)})
+        Checkpoint(path).read_softmax({"softmax/W": (5, 2), "softmax/b": (5,)})
 
 
 def test_no_softmax(tmp_path):
     arrays = {"lm/char_embed": np.zeros((2, 3), "float32")}
     path = str(write_checkpoint(tmp_path, arrays))
-    assert read_checkpoint_softmax(path, SOFTMAX) is None
+    assert Checkpoint(path).read_softmax(SOFTMAX) is None

@@ -16,17 +16,11 @@ import pytest
 from hdf5_arrays import all_arrays
 from small_models import make_elmo
 
-from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
-from keras_elmo import TokenEmbedding
 from keras_elmo import export_saved_model
-from keras_elmo import save_bilm_weights
 from keras_elmo.embedding.embedding_files import write_embeddings
-from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.bilm_shapes import bilm_shapes
 from keras_elmo.inspection import inspect_path
-from keras_elmo.models.bilm_variables import bilm_table
-from keras_elmo.models.language_models import open_language_model
+from keras_elmo.models.find_model import find_model
 
 LFS = (
     "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n"
@@ -44,7 +38,7 @@ def elmo():
 def folder(elmo, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
-    save_bilm_weights(elmo, folder / "options.json", folder / "weights.hdf5")
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     return folder
 
 
@@ -66,26 +60,6 @@ def change_options(folder, **changes):
     options = json.loads(path.read_text())
     options["char_cnn"].update(changes)
     path.write_text(json.dumps(options))
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        lambda: make_elmo(),
-        lambda: make_elmo({"projection_dim": None, "num_highways": 0}),
-        lambda: make_elmo(lstm={"projection_dim": None, "num_layers": 1}),
-        lambda: ElmoLayer(TokenEmbedding(9, 6), BiLMEncoder(7, 6)),
-    ],
-)
-def test_the_shapes_are_those_of_the_layers(model, tmp_path):
-    model = model()
-    model.build((None, None, *model.token_encoder.token_shape))
-    save_bilm_weights(model, tmp_path / "o", tmp_path / "w")
-    parsed = parse_language_model_options(
-        json.loads((tmp_path / "o").read_bytes())
-    )
-    found = bilm_shapes(parsed.token_encoder, parsed.encoder)
-    assert found == {key: shape for key, shape, _ in bilm_table(model)}
 
 
 def test_a_folder_of_a_bilm_and_its_files(folder):
@@ -314,7 +288,7 @@ def test_a_training_that_has_no_model_yet(tmp_path):
         ElmoLayer.from_bilm(tmp_path)
     with (
         pytest.raises(ValueError) as other,
-        open_language_model(tmp_path),
+        find_model(tmp_path).open_language_model(),
     ):
         pass
     assert str(other.value) == str(info.value)
@@ -339,8 +313,7 @@ def test_a_checkpoint_without_its_data(shared, tmp_path):
     path.chmod(0o755)
     (path / "weights.hdf5").unlink()
     inspection = good(path)
-    assert inspection.what == "a checkpoint of bilm-tf's training"
-    assert inspection.uses[0] == f"keras-elmo convert {path} my_elmo"
+    assert "model.ckpt-372.index" in inspection.facts["weights"]
     words = (path / "vocab.txt").read_bytes()
     (path / "vocab.txt").unlink()
     (path / "vocab.txt").write_text("<S>\n")

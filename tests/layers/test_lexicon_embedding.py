@@ -6,7 +6,6 @@ from small_models import randomize
 
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
-from keras_elmo import save_bilm_weights
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
@@ -138,5 +137,5 @@ def test_the_files_of_bilm_tf_cannot_hold_it(tmp_path):
     elmo = ElmoLayer(make(), BiLMEncoder(8, 6))
     elmo.build((None, None, 10))
     with pytest.raises(ValueError, match=r"Only a model with a `CharCNN.*Lexi"):
-        save_bilm_weights(elmo, tmp_path / "o.json", tmp_path / "w.hdf5")
+        elmo.save_to_bilm(tmp_path / "o.json", tmp_path / "w.hdf5")
     assert list(tmp_path.iterdir()) == []

@@ -14,20 +14,20 @@ from small_models import make_elmo
 
 from keras_elmo import PRESETS
 from keras_elmo import ElmoLayer
+from keras_elmo import serving
 from keras_elmo.commands import export
-from keras_elmo.commands import perplexity
-from keras_elmo.commands import pretrain
+from keras_elmo.commands import pretrain_reports
 from keras_elmo.commands.main import main
 from keras_elmo.models.bilm import Bilm
-from keras_elmo.models.bilm import BilmCheckpoint
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.many_langs import ManyLangs
 from keras_elmo.models.preset_folder import PresetFolder
 from keras_elmo.models.presets import Preset
+from keras_elmo.pretraining import perplexity
+from keras_elmo.pretraining import pretrain
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import save_language_model
-from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.text.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.skipif(
@@ -38,8 +38,8 @@ BILM = ("folder", "folder_with_config", "zip", "url", NAME)
 MANY_LANGS = ("many_langs", "many_langs_zip", "many_langs_url")
 KINDS = {
     **dict.fromkeys(BILM, Bilm),
-    "checkpoint": BilmCheckpoint,
-    "checkpoint_zip": BilmCheckpoint,
+    "checkpoint": Bilm,
+    "checkpoint_zip": Bilm,
     **dict.fromkeys(MANY_LANGS, ManyLangs),
     "preset_folder": PresetFolder,
     "model.keras": KerasFile,
@@ -49,19 +49,11 @@ OF_LANGUAGE_MODELS = ("convert", "perplexity", "pretrain")
 # What the message says would work.
 REFUSED = {
     **{
-        (kind, verb): "keras-elmo convert"
-        for kind in ("checkpoint", "checkpoint_zip")
-        for verb in TO_LOAD
-    },
-    **{
         (kind, verb): "a model of ELMoForManyLangs"
         for kind in MANY_LANGS
         for verb in ("perplexity", "pretrain")
     },
-    **{
-        ("preset_folder", verb): "save_bilm_weights"
-        for verb in OF_LANGUAGE_MODELS
-    },
+    **{("preset_folder", verb): "save_to_bilm" for verb in OF_LANGUAGE_MODELS},
     **{
         ("model.keras", verb): "keras.saving.load_model"
         for verb in ("from_preset", "embed", *OF_LANGUAGE_MODELS)
@@ -139,14 +131,14 @@ def run(tmp_path, monkeypatch, capsys):
             loaded.append(model)
 
         def evaluate(self, *_):
-            return Perplexity(1.0, 1.0, 1.0, 1)
+            return perplexity.Perplexity(1.0, 1.0, 1.0, 1)
 
     # What comes after the model is loaded has tests of its own.
-    monkeypatch.setattr(export, "export_saved_model", export_saved_model)
+    monkeypatch.setattr(serving, "export_saved_model", export_saved_model)
     monkeypatch.setattr(export, "print_summary", lambda _: None)
     monkeypatch.setattr(perplexity, "Evaluator", Evaluator)
     monkeypatch.setattr(pretrain, "pretrain", train)
-    monkeypatch.setattr(pretrain, "print_summary", lambda *_: None)
+    monkeypatch.setattr(pretrain_reports, "print_summary", lambda *_: None)
 
     def run(verb, model):
         if verb == "from_preset":
@@ -203,8 +195,8 @@ def test_one_model_has_one_fingerprint_wherever_it_lies(models):
     elmo, other = pair.load(), find_model(folder).load()
     assert elmo.count_params() == other.count_params()
     with pair.open_language_model() as files:
-        assert files.options["n_tokens_vocab"] == WORDS
-        assert files.vocabulary.endswith("vocab.txt")
+        assert files.content["n_tokens_vocab"] == WORDS
+        assert files.vocabulary_label.endswith("vocab.txt")
     assert find_model(pair) is pair
 
 
@@ -240,7 +232,7 @@ def test_a_name_comes_before_a_path(models, tmp_path, monkeypatch):
         (["config.json"], PresetFolder),
         (["model.weights.h5"], PresetFolder),
         (["model.weights.h5", "options.json"], Bilm),
-        (["options.json", "a.index"], BilmCheckpoint),
+        (["options.json", "a.index"], Bilm),
         (["options.json", "a.index", "weights.hdf5"], Bilm),
         (["training.json", "vocab.txt"], Bilm),
         (["weights.hdf5"], Bilm),

@@ -16,59 +16,57 @@ from keras_elmo import PRESETS
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
-from keras_elmo import save_bilm_weights
-from keras_elmo.formats.bilm_arrays import write_arrays
+from keras_elmo.formats.array_tables import stored_arrays
+from keras_elmo.formats.bilm_files import write_softmax
+from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.formats.weight_files import write_arrays
 from keras_elmo.inspection import inspect_path
-from keras_elmo.models.bilm_variables import assign_bilm_weights
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.language_models import open_language_model
-from keras_elmo.models.language_models import write_softmax
 from keras_elmo.models.presets import Preset
+from keras_elmo.models.variables import assign_arrays
 
-W = np.arange(10, dtype="float32").reshape(5, 2) + 0.1
+W = np.arange(30, dtype="float32").reshape(5, 6) + 0.1
 B = np.arange(5, dtype="float32") + 0.3
+SOFTMAX = {"softmax.kernel": W, "softmax.bias": B}
 VOCABULARY = "<S>\n</S>\n<UNK>\nthe\nof\n"
-
-
-def shapes_of(arrays):
-    return {key: array.shape for key, array in arrays.items()}
 
 
 def check_equal(found, expected):
     assert set(found) == set(expected)
     for key, array in expected.items():
-        assert found[key].dtype == "float32"
-        np.testing.assert_array_equal(found[key], array.astype("float32"))
+        np.testing.assert_array_equal(found[key], array)
+
+
+def read_weights(files):
+    """The biLM's arrays by their keys in a weight file."""
+    table = bilm_table(files.options.token_encoder)
+    return stored_arrays(table, files.read_arrays())
 
 
 def write_model(folder, softmax=True, vocabulary=True, dtype="float32"):
     """A model's folder; returns what a reader must find in it."""
     folder.mkdir(parents=True, exist_ok=True)
     elmo = make_elmo()
-    save_bilm_weights(
-        elmo, folder / "options.json", folder / "weights.hdf5", dtype
-    )
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5", dtype)
     if softmax:
-        write_softmax(folder / "softmax.hdf5", W, B, dtype)
+        write_softmax(folder / "softmax.hdf5", SOFTMAX, dtype)
     if vocabulary:
         (folder / "vocab.txt").write_text(VOCABULARY)
     return file_arrays(elmo)
 
 
-def check_model(model, weights, dtype="float32"):
+def check_model(model, weights, dtype="float32", label=None):
     with find_model(model).open_language_model() as files:
-        assert files.label == str(model)
-        assert files.options["lstm"]["dim"] == 7
+        assert files.label == str(label or model)
+        assert (
+            files.content["lstm"]["dim"] == files.options.encoder["units"] == 7
+        )
         expected = {k: a.astype(dtype) for k, a in weights.items()}
-        check_equal(files.read_weights(shapes_of(weights)), expected)
+        check_equal(read_weights(files), expected)
+        expected = {k: a.astype(dtype) for k, a in SOFTMAX.items()}
         for size in (5, None):
-            found = files.read_softmax(size, 2)
-            check_equal(
-                dict(zip("Wb", found)),
-                {"W": W.astype(dtype), "b": B.astype(dtype)},
-            )
-        path = pathlib.Path(files.vocabulary)
-        assert path.read_text() == VOCABULARY
+            check_equal(files.read_softmax(size), expected)
+        assert files.read_vocabulary() == VOCABULARY.encode()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -95,49 +93,52 @@ def test_zip(tmp_path, root):
         for file in (tmp_path / "model").iterdir():
             archive.write(file, root + file.name)
         archive.writestr(f"{root}notes/weights.hdf5", b"of another folder")
-    check_model(path, weights)
-    with open_language_model(path) as files:
+    check_model(path, weights, label=f"{path}/{root}".removesuffix("/"))
+    with find_model(path).open_language_model() as files:
         with pytest.raises(ValueError, match="by the options") as info:
-            files.read_softmax(6, 2)
-        folder = pathlib.Path(files.vocabulary).parent
+            files.read_softmax(6)
+        folder = pathlib.Path(files.weight_files[0]).parent
     assert f"'{path}/{root}softmax.hdf5'" in str(info.value)
     assert not folder.exists()
 
 
 def test_model_without_softmax_and_vocabulary(tmp_path):
     weights = write_model(tmp_path / "model", False, False)
-    with open_language_model(tmp_path / "model") as files:
-        check_equal(files.read_weights(shapes_of(weights)), weights)
-        assert files.read_softmax(5, 2) is None
-        assert files.vocabulary is None
+    with find_model(tmp_path / "model").open_language_model() as files:
+        check_equal(read_weights(files), weights)
+        assert files.read_softmax(5) is None
+        assert files.read_vocabulary() is None
 
 
 @pytest.mark.parametrize("inside", [True, False])
 def test_preset(tmp_path, monkeypatch, inside):
     weights = write_model(tmp_path / "model")
     if inside:
-        preset = Preset(None, None, 1, "", "", str(tmp_path / "model"))
+        folder = tmp_path / "model"
+        preset = Preset(None, None, 1, "", "", str(folder))
     else:
         monkeypatch.setenv("KERAS_HOME", str(tmp_path))
-        shutil.move(tmp_path / "model", tmp_path / "keras_elmo/small")
+        folder = tmp_path / "keras_elmo/small"
+        shutil.move(tmp_path / "model", folder)
         preset = PRESETS["small"]
     monkeypatch.setitem(PRESETS, "small", preset)
-    check_model("small", weights)
+    check_model("small", weights, label=folder)
 
 
 def test_training_checkpoint(shared):
     folder = shared / "reference/bilm_tf_checkpoint"
-    with open_language_model(folder) as files:
-        assert files.options["n_tokens_vocab"] == 1503
+    with find_model(folder).open_language_model() as files:
+        assert files.content["n_tokens_vocab"] == 1503
         expected = all_arrays(folder / "weights.hdf5")
-        check_equal(files.read_weights(shapes_of(expected)), expected)
-        w, b = files.read_softmax(1503, 32)
-        assert (w.shape, b.shape) == ((1503, 32), (1503,))
-        assert files.vocabulary == str(folder / "vocab.txt")
+        check_equal(read_weights(files), expected)
+        softmax = files.read_softmax(1503)
+        assert softmax["softmax.kernel"].shape == (1503, 32)
+        assert softmax["softmax.bias"].shape == (1503,)
+        assert files.vocabulary_label == str(folder / "vocab.txt")
         with pytest.raises(
             ValueError, match="'softmax/b' of the check"
         ) as info:
-            files.read_softmax(1502, 32)
+            files.read_softmax(1502)
     assert f"'{folder}/model.ckpt-372'" in str(info.value)
 
 
@@ -148,11 +149,12 @@ def test_zip_of_a_training_checkpoint(shared, tmp_path):
         for file in folder.iterdir():
             if not file.name.endswith(".hdf5"):
                 archive.write(file, f"model/{file.name}")
-    with open_language_model(path) as files:
+    with find_model(path).open_language_model() as files:
         expected = all_arrays(folder / "weights.hdf5")
-        check_equal(files.read_weights(shapes_of(expected)), expected)
+        check_equal(read_weights(files), expected)
+        encoder = {**files.options.encoder, "num_layers": 1}
         with pytest.raises(ValueError, match="does not fit") as info:
-            files.read_weights({})
+            files.read_arrays(files.options._replace(encoder=encoder))
     assert f"'{path}/model/model.ckpt-372'" in str(info.value)
 
 
@@ -165,7 +167,7 @@ def test_zip_whose_checkpoint_lies_elsewhere(shared, tmp_path):
         archive.writestr("checkpoint", state)
     told = r"no 'model\.ckpt-372\.index'"
     with pytest.raises(FileNotFoundError, match=told):
-        open_language_model(path).__enter__()
+        find_model(path).open_language_model().__enter__()
     assert re.search(told, "".join(inspect_path(path).problems))
 
 
@@ -176,24 +178,17 @@ def test_words_that_share_the_softmax(tmp_path):
     expected = file_arrays(model)
     assert expected["embedding"].shape == (5, 6)
     options = tmp_path / "options.json"
-    save_bilm_weights(model, options, tmp_path / "weights.hdf5")
-    write_softmax(tmp_path / "softmax.hdf5", None, B)
+    model.save_to_bilm(options, tmp_path / "weights.hdf5")
+    write_softmax(tmp_path / "softmax.hdf5", {"softmax.bias": B})
     changed = json.loads(options.read_text())
     assert changed["n_tokens_vocab"] == 5
     changed["share_embedding_softmax"] = True
     options.write_text(json.dumps(changed))
     randomize(model, 0.0)
-    with open_language_model(tmp_path) as files:
-        assign_bilm_weights(model, files.read_weights)
-        w, b = files.read_softmax(5, 6)
-    check_equal(file_arrays_in_float32(model), expected)
-    assert w is None
-    np.testing.assert_array_equal(b, B)
-
-
-def file_arrays_in_float32(model):
-    arrays = file_arrays(model)
-    return {key: array.astype("float32") for key, array in arrays.items()}
+    with find_model(tmp_path).open_language_model() as files:
+        assign_arrays(model, files.read_arrays())
+        check_equal(files.read_softmax(5), {"softmax.bias": B})
+    check_equal(file_arrays(model), expected)
 
 
 def test_softmax_of_a_checkpoint_may_be_shared_or_missing(tmp_path):
@@ -204,26 +199,24 @@ def test_softmax_of_a_checkpoint_may_be_shared_or_missing(tmp_path):
     }
     (tmp_path / "options.json").write_text(json.dumps(options))
     write_checkpoint(tmp_path, {"lm/softmax/b": B})
-    with open_language_model(tmp_path) as files:
-        w, b = files.read_softmax(None, 2)
-        assert w is None
-        np.testing.assert_array_equal(b, B)
+    with find_model(tmp_path).open_language_model() as files:
+        check_equal(files.read_softmax(), {"softmax.bias": B})
     write_checkpoint(tmp_path, {"lm/embedding": W})
-    with open_language_model(tmp_path) as files:
-        assert files.read_softmax(5, 2) is None
+    with find_model(tmp_path).open_language_model() as files:
+        assert files.read_softmax(5) is None
 
 
 @pytest.mark.parametrize("part", ["weights", "softmax", "options"])
 def test_damaged_files_are_named(tmp_path, part):
-    weights = write_model(tmp_path)
+    write_model(tmp_path)
     (path,) = tmp_path.glob(f"{part}.*")
     path.write_bytes(path.read_bytes()[:50])
     with (
         pytest.raises(ValueError, match=r"cannot be read|is not JSON") as info,
-        open_language_model(tmp_path) as files,
+        find_model(tmp_path).open_language_model() as files,
     ):
-        files.read_weights(shapes_of(weights))
-        files.read_softmax(5, 2)
+        files.read_arrays()
+        files.read_softmax(5)
     assert f"'{path}'" in str(info.value)
 
 
@@ -231,20 +224,20 @@ def test_softmax_must_have_one_row_a_word(tmp_path):
     write_model(tmp_path)
     path = tmp_path / "softmax.hdf5"
     with pytest.raises(ValueError, match="one row and one number") as info:
-        write_softmax(path, W, B[:4])
-    assert "`W` and `b`" in str(info.value)
+        write_softmax(path, {"softmax.kernel": W, "softmax.bias": B[:4]})
+    assert "The softmax" in str(info.value)
     write_arrays(path, {"softmax/W": W, "softmax/b": B[:4]})
     with (
-        open_language_model(tmp_path) as files,
+        find_model(tmp_path).open_language_model() as files,
         pytest.raises(ValueError, match="one row and one number") as info,
     ):
-        files.read_softmax(None, 2)
+        files.read_softmax()
     assert str(tmp_path) in str(info.value)
-    assert "(5, 2)" in str(info.value)
+    assert "(5, 6)" in str(info.value)
 
 
 def open_and_close(model):
-    with open_language_model(model):
+    with find_model(model).open_language_model():
         pass
 
 

@@ -7,7 +7,6 @@ from small_models import make_elmo
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo import dump_token_embeddings
 
 
 def test_a_row_for_each_word(tmp_path):
@@ -15,7 +14,7 @@ def test_a_row_for_each_word(tmp_path):
     words = [f"word{i}" * (1 + i % 4) for i in range(1500)]
     path = tmp_path / "words.txt"
     path.write_text("!!!MAXTERMID\n".join(w + "\n" for w in ["<S>", *words]))
-    dump_token_embeddings(elmo, path, tmp_path / "rows.hdf5")
+    elmo.dump_token_embeddings(path, tmp_path / "rows.hdf5")
     with h5py.File(tmp_path / "rows.hdf5") as store:
         rows = store["embedding"][()]
     assert rows.dtype == "float32" and rows.shape == (1501, 6)
@@ -30,14 +29,14 @@ def test_a_row_for_each_word(tmp_path):
 def test_what_cannot_be_written(tmp_path):
     path = tmp_path / "rows.hdf5"
     for elmo, words, told in [
-        (ElmoLayer(), ["the"], "`elmo` must be a built `ElmoLayer`"),
+        (ElmoLayer(), ["the"], "has no weights yet"),
         (make_elmo(), [], "must hold words"),
         (make_elmo(), "no_file.txt", "no corpus file"),
     ]:
         with pytest.raises((ValueError, FileNotFoundError), match=told):
-            dump_token_embeddings(elmo, words, path)
+            elmo.dump_token_embeddings(words, path)
     elmo = ElmoLayer(TokenEmbedding(9, 512))
     elmo.build((None, None))
     with pytest.raises(ValueError, match="pass it `vocabulary`"):
-        dump_token_embeddings(elmo, ["the"], path)
+        elmo.dump_token_embeddings(["the"], path)
     assert not path.exists()

@@ -14,7 +14,7 @@ from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo import load_bilm_weights
+from keras_elmo.models.bilm_weights import load_bilm_weights
 from keras_elmo.pretraining import perplexity as module
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity

@@ -10,9 +10,7 @@ from serving.answers import padded
 from small_models import make_elmo
 
 from keras_elmo import ElmoLayer
-from keras_elmo import dump_token_embeddings
 from keras_elmo import export_saved_model
-from keras_elmo import save_bilm_weights
 
 WORDS = ["the", "<S>", "cat", "<UNK>", "</S>", "é"]
 SENTENCES = [["the", "dog", "é", "cat"], [], ["the", "x" * 30]]
@@ -24,8 +22,8 @@ def load(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bilm")
     elmo = make_elmo()
     files = folder / "options.json", folder / "weights.hdf5"
-    save_bilm_weights(elmo, *files)
-    dump_token_embeddings(elmo, WORDS, folder / "rows.hdf5")
+    elmo.save_to_bilm(*files)
+    elmo.dump_token_embeddings(WORDS, folder / "rows.hdf5")
 
     def load(way=None):
         if way is None:

@@ -13,6 +13,43 @@ from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.formats.array_checks import WrongArrays
 from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
+from keras_elmo.formats.bilm_names import SOFTMAX
+
+
+class WeightFile:
+    """The weight file of a biLM, and the softmax that may lie beside it.
+
+    Args:
+        folder: The `ModelFolder` in which it lies.
+        name: Its name.
+    """
+
+    def __init__(self, folder, name):
+        self._folder = folder
+        self._name = name
+
+    @property
+    def files(self):
+        """The file's path, in a list."""
+        return [self._folder.file(self._name)]
+
+    def read(self, shapes, unread=()):
+        """Reads the arrays, as `read_arrays` does.
+
+        Of the arrays in `unread`, too, the shapes are needed.
+        """
+        most = most_of_arrays({**shapes, **dict(unread)})
+        file = self._folder.file(self._name, most)
+        return read_arrays(file, shapes, self._folder.label(self._name), unread)
+
+    def read_softmax(self, shapes):
+        """Reads the softmax's arrays; `None` if there is none."""
+        if SOFTMAX not in self._folder:
+            return None
+        sizes = [size for shape in shapes.values() for size in shape]
+        most = None if None in sizes else most_of_arrays(shapes)
+        file = self._folder.file(SOFTMAX, most)
+        return read_arrays(file, shapes, self._folder.label(SOFTMAX))
 
 
 def read_arrays(file, shapes, label=None, unread=()):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hdf5_arrays import all_arrays
 
-from keras_elmo.formats.bilm_arrays import read_arrays
-from keras_elmo.formats.bilm_arrays import write_arrays
+from keras_elmo.formats.weight_files import read_arrays
+from keras_elmo.formats.weight_files import write_arrays
 
 CELL = "RNN/MultiRNNCell/Cell0/LSTMCell"
 ARRAYS = {

@@ -2,9 +2,11 @@ import json
 import os
 
 import h5py
+import keras
 import numpy as np
 import pytest
 from hdf5_arrays import all_arrays
+from keras import ops
 from small_models import file_arrays
 from small_models import make_elmo
 from small_models import randomize
@@ -13,11 +15,9 @@ from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
-from keras_elmo import load_bilm_weights
-from keras_elmo import save_bilm_weights
 from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.models.bilm_variables import assign_bilm_weights
-from keras_elmo.models.bilm_variables import bilm_arrays
+from keras_elmo.models.bilm_weights import bilm_arrays
+from keras_elmo.models.variables import find_variable
 
 MODELS = {
     "bilm_tf": "lm_weights.hdf5",
@@ -55,7 +55,7 @@ def test_reference_models_are_saved_as_they_came(shared, paths, name):
     folder = shared / "reference" / name
     source = folder / MODELS[name]
     elmo = ElmoLayer.from_bilm(folder / "options.json", source)
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
     check_identical(all_arrays(paths[1]), all_arrays(source))
     saved, original = (
         json.loads(path.read_text())
@@ -86,7 +86,7 @@ def test_reference_models_are_saved_as_they_came(shared, paths, name):
 )
 def test_small_models_come_back(paths, cnn, lstm):
     elmo = make_elmo(cnn, lstm)
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
     loaded = ElmoLayer.from_bilm(*paths)
     check_identical(file_arrays(loaded), file_arrays(elmo))
     ids = np.random.default_rng(0).integers(1, 262, (2, 3, 12))
@@ -98,7 +98,7 @@ def test_no_array_is_written_for_what_is_not_there(paths):
         {"projection_dim": None, "num_highways": 0},
         {"units": 12, "projection_dim": None},
     )
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
     keys = set(all_arrays(paths[1]))
     assert not any("proj" in key or "W_P" in key for key in keys)
     assert not any("high" in key for key in keys)
@@ -106,7 +106,7 @@ def test_no_array_is_written_for_what_is_not_there(paths):
 
 def test_one_layer_model_is_written_with_its_cell_number(paths):
     elmo = make_elmo(lstm={"num_layers": 1})
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
     arrays = all_arrays(paths[1])
     assert {key for key in arrays if key.startswith("RNN")} == {
         f"RNN_{direction}/RNN/MultiRNNCell/Cell0/LSTMCell/{name}"
@@ -128,14 +128,14 @@ def test_one_layer_model_is_written_with_its_cell_number(paths):
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
 def test_other_precisions_load_as_float32(paths, dtype):
     elmo = make_elmo()
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
     arrays = {
         key: array.astype(dtype) for key, array in all_arrays(paths[1]).items()
     }
     write(paths[1], arrays)
     loaded = ElmoLayer.from_bilm(*paths)
     assert {v.dtype for v in loaded.weights} == {"float32"}
-    save_bilm_weights(loaded, *paths)
+    loaded.save_to_bilm(*paths)
     check_identical(
         all_arrays(paths[1]),
         {key: array.astype("float32") for key, array in arrays.items()},
@@ -145,7 +145,7 @@ def test_other_precisions_load_as_float32(paths, dtype):
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "bfloat16", "float64"])
 def test_files_hold_float32_whatever_the_policy(paths, dtype):
     elmo = make_elmo(dtype=dtype)
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
     check_identical(
         all_arrays(paths[1]),
         {key: a.astype("float32") for key, a in file_arrays(elmo).items()},
@@ -154,9 +154,9 @@ def test_files_hold_float32_whatever_the_policy(paths, dtype):
 
 def test_mix_is_not_touched(paths):
     elmo = make_elmo(num_representations=2)
-    save_bilm_weights(make_elmo(), *paths)
+    make_elmo().save_to_bilm(*paths)
     before = [mix.get_weights() for mix in elmo.scalar_mixes]
-    load_bilm_weights(elmo, paths[1])
+    elmo.load_bilm_weights(paths[1])
     for mix, values in zip(elmo.scalar_mixes, before):
         for a, b in zip(mix.get_weights(), values):
             np.testing.assert_array_equal(a, b)
@@ -164,11 +164,11 @@ def test_mix_is_not_touched(paths):
 
 def test_loading_replaces_every_weight(paths):
     elmo = make_elmo()
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
     expected = file_arrays(elmo)
     for variable in elmo.weights:
         variable.assign(np.zeros(variable.shape))
-    load_bilm_weights(elmo, str(paths[1]))
+    elmo.load_bilm_weights(str(paths[1]))
     check_identical(file_arrays(elmo), expected)
 
 
@@ -204,37 +204,38 @@ def test_bad_file_leaves_the_layer_as_it_was(paths, spoil):
     elmo = make_elmo()
     for variable in elmo.weights:
         variable.assign(np.ones(variable.shape))
-    save_bilm_weights(make_elmo(), *paths)
+    make_elmo().save_to_bilm(*paths)
     spoil(paths[1], all_arrays(paths[1]))
     before = all_bytes(elmo)
     with pytest.raises(ValueError, match="weight file") as info:
-        load_bilm_weights(elmo, paths[1])
+        elmo.load_bilm_weights(paths[1])
     assert f"'{paths[1]}'" in str(info.value)
     assert all_bytes(elmo) == before
 
 
 def test_file_of_another_model_is_refused(paths):
-    save_bilm_weights(make_elmo({"num_highways": 1}), *paths)
+    make_elmo({"num_highways": 1}).save_to_bilm(*paths)
     elmo = make_elmo()
     before = all_bytes(elmo)
     with pytest.raises(ValueError, match="CNN_high_1/W_carry"):
-        load_bilm_weights(elmo, paths[1])
+        elmo.load_bilm_weights(paths[1])
     assert all_bytes(elmo) == before
 
 
 def test_missing_file(paths):
     with pytest.raises(FileNotFoundError, match="no weight file"):
-        load_bilm_weights(make_elmo(), paths[1])
+        make_elmo().load_bilm_weights(paths[1])
 
 
 def test_layer_must_be_built(paths):
     elmo = ElmoLayer(CharCNNEmbedding(4, [(1, 4)]), BiLMEncoder(4), name="mine")
-    for function, arguments in (
-        (save_bilm_weights, paths),
-        (load_bilm_weights, paths[1:]),
+    for method, arguments in (
+        (elmo.save_to_bilm, paths),
+        (elmo.load_bilm_weights, paths[1:]),
+        (elmo.dump_token_embeddings, (["the"], paths[1])),
     ):
         with pytest.raises(ValueError, match="'mine' has no weights yet"):
-            function(elmo, *arguments)
+            method(*arguments)
     assert not paths[0].exists()
     assert not paths[1].exists()
 
@@ -242,9 +243,11 @@ def test_layer_must_be_built(paths):
 def test_what_the_files_cannot_say_is_not_saved(paths):
     elmo = make_elmo({"activation": "gelu"})
     with pytest.raises(ValueError, match=r"'char_cnn\.activation'"):
-        save_bilm_weights(elmo, *paths)
+        elmo.save_to_bilm(*paths)
+    elmo = ElmoLayer(Other(), BiLMEncoder(7, 6), add_sentence_boundaries=False)
+    elmo.build((None, None, 6))
     with pytest.raises(ValueError, match="with a `CharCNNEmbedding`"):
-        save_bilm_weights(elmo.encoder, *paths)
+        elmo.save_to_bilm(*paths)
     assert os.listdir(paths[0].parent) == []
 
 
@@ -252,46 +255,52 @@ def test_saving_replaces_files_and_leaves_no_others(paths):
     for path in paths:
         path.write_bytes(b"old")
     elmo = make_elmo()
-    save_bilm_weights(elmo, *paths)
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
+    elmo.save_to_bilm(*paths)
     check_identical(file_arrays(ElmoLayer.from_bilm(*paths)), file_arrays(elmo))
     assert sorted(os.listdir(paths[0].parent)) == [p.name for p in paths]
 
 
-class Model:
-    """As little as is needed of a model, such as a language model."""
+class Other(keras.layers.Layer):
+    token_shape = (6,)
 
-    built = True
+    def call(self, inputs):
+        return inputs
 
-    def __init__(self, elmo):
-        self.token_encoder, self.encoder = elmo.token_encoder, elmo.encoder
+    def compute_output_shape(self, input_shape):
+        return input_shape
 
 
-def test_any_model_of_a_token_encoder_and_an_encoder(paths):
+def test_what_is_saved_is_what_the_variables_hold(paths):
     elmo, other = make_elmo(), make_elmo()
-    save_bilm_weights(Model(elmo), *paths)
+    elmo.save_to_bilm(*paths)
+    cell = elmo.encoder.backward_cells[1]
+    arrays = all_arrays(paths[1])
+    root = "RNN_1/RNN/MultiRNNCell/Cell1/LSTMCell"
+    kernels = map(ops.convert_to_numpy, (cell.kernel, cell.recurrent_kernel))
+    for key, expected in (
+        (f"{root}/W_0", np.concatenate([*kernels])),
+        (f"{root}/W_P_0", cell.projection_kernel),
+        ("CNN/W_cnn_1", elmo.token_encoder.conv_kernels[1][None]),
+        ("CNN_high_1/b_carry", elmo.token_encoder.highways[1].carry_bias),
+    ):
+        np.testing.assert_array_equal(
+            arrays[key], ops.convert_to_numpy(expected)
+        )
     expected = bilm_arrays(elmo)
-    check_identical(all_arrays(paths[1]), expected)
+    weights = elmo.token_encoder.weights + elmo.encoder.weights
+    named = {id(find_variable(elmo, name)) for name in expected}
+    assert named == set(map(id, weights))
     randomize(other, 0.0)
-    load_bilm_weights(Model(other), paths[1])
+    other.load_bilm_weights(paths[1])
     check_identical(bilm_arrays(other), expected)
-    shapes = []
-
-    def read(wanted):
-        shapes.append(wanted)
-        return {key: 2 * array for key, array in expected.items()}
-
-    assign_bilm_weights(Model(other), read)
-    assert shapes == [{key: array.shape for key, array in expected.items()}]
-    for key, array in bilm_arrays(other).items():
-        np.testing.assert_array_equal(array, 2 * expected[key])
 
 
 def test_word_input(paths):
     elmo = ElmoLayer(TokenEmbedding(9, 6), BiLMEncoder(7, 6, num_layers=1))
     elmo.build((None, None))
     randomize(elmo)
-    save_bilm_weights(elmo, *paths)
+    elmo.save_to_bilm(*paths)
     arrays = all_arrays(paths[1])
     assert set(arrays) == {"embedding"} | {
         f"RNN_{direction}/RNN/MultiRNNCell/Cell0/LSTMCell/{name}"
@@ -303,7 +312,7 @@ def test_word_input(paths):
     )
     expected = bilm_arrays(elmo)
     randomize(elmo, 0.0)
-    load_bilm_weights(elmo, paths[1])
+    elmo.load_bilm_weights(paths[1])
     check_identical(bilm_arrays(elmo), expected)
     options = parse_language_model_options(json.loads(paths[0].read_text()))
     assert options.token_encoder == {"num_tokens": 9, "projection_dim": 6}
@@ -311,7 +320,7 @@ def test_word_input(paths):
 
 def test_half_precision_halves_the_file(paths):
     elmo = make_elmo(dtype="mixed_bfloat16")
-    save_bilm_weights(elmo, *paths, dtype="float16")
+    elmo.save_to_bilm(*paths, dtype="float16")
     check_identical(
         all_arrays(paths[1]),
         {key: a.astype("float16") for key, a in file_arrays(elmo).items()},
@@ -326,5 +335,5 @@ def test_what_float16_cannot_hold_is_not_saved(paths):
     elmo.encoder.forward_cells[0].bias.assign(np.full(28, 1e5))
     for dtype in ("float16", "bfloat16"):
         with pytest.raises(ValueError, match="Received"):
-            save_bilm_weights(elmo, *paths, dtype=dtype)
+            elmo.save_to_bilm(*paths, dtype=dtype)
     assert os.listdir(paths[0].parent) == []

@@ -1,12 +1,16 @@
+"""The values of a JSON object, each checked when it is read."""
+
+from keras_elmo.checks import is_integer
+
 # Far above what any model has: a damaged file must not keep its reader busy.
 MOST_LAYERS = 1000
-MOST_CHARACTERS = 10_000
+MOST_CHARACTERS = 1000
 
 _REQUIRED = object()
 
 
-class OptionSection:
-    """A dictionary of the options, whose values are checked when read."""
+class CheckedOptions:
+    """A dictionary of options, such as a JSON object, or a section of one."""
 
     def __init__(self, values, path=""):
         self.values = values
@@ -18,24 +22,31 @@ class OptionSection:
         values = self.values[key]
         if not isinstance(values, dict):
             self.fail(key, "a JSON object", values)
-        return OptionSection(values, f"{self.path}{key}.")
+        return CheckedOptions(values, f"{self.path}{key}.")
 
     def integer(self, key, low, default=_REQUIRED, high=None):
         value = self._get(key, default)
         if value is None:
             return None
-        is_good = _is_integer(value) and value >= low
-        if not is_good or (high is not None and value > high):
+        if not is_integer(value, low, high):
             expected = f"at least {low}" if high is None else f"{low} to {high}"
             self.fail(key, f"an integer of {expected}", value)
         return value
 
-    def count(self, key):
-        """The length of a list; 0 if it is not there."""
+    def items(self, key):
+        """A list; an empty one if it is not there."""
         value = self._get(key, [])
         if not isinstance(value, list):
             self.fail(key, "a list", value)
-        return len(value)
+        return value
+
+    def sections(self, key):
+        """As `items`, of a list of JSON objects."""
+        values = dict(enumerate(self.items(key)))
+        return [
+            CheckedOptions(values, f"{self.path}{key}.").section(i)
+            for i in values
+        ]
 
     def limit(self, key):
         value = self._get(key, None)
@@ -69,8 +80,8 @@ class OptionSection:
         good = good and all(
             isinstance(pair, list)
             and len(pair) == 2
-            and all(_is_integer(n) and n >= 1 for n in pair)
-            and pair[0] <= max_width
+            and is_integer(pair[0], 1, max_width)
+            and is_integer(pair[1], 1)
             for pair in value
         )
         if not good:
@@ -97,10 +108,6 @@ class OptionSection:
                 )
             return default
         return value
-
-
-def _is_integer(value):
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_number(value):

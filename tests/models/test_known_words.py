@@ -18,8 +18,6 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo import dump_token_embeddings
-from keras_elmo import save_bilm_weights
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 
 pytestmark = pytest.mark.slow_on_jax
@@ -37,8 +35,8 @@ def characters(tmp_path):
     """The files of a model that reads characters, and the layer."""
     elmo = make_elmo()
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    save_bilm_weights(elmo, *files)
-    dump_token_embeddings(elmo, WORDS, tmp_path / "rows.hdf5")
+    elmo.save_to_bilm(*files)
+    elmo.dump_token_embeddings(WORDS, tmp_path / "rows.hdf5")
     return elmo, files, {
         "token_embeddings": tmp_path / "rows.hdf5",
         "vocabulary": WORDS,
@@ -56,7 +54,7 @@ def words(tmp_path):
     randomize(elmo)
     folder = tmp_path / "words"
     folder.mkdir()
-    save_bilm_weights(elmo, folder / "options.json", folder / "weights.hdf5")
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
     return elmo, folder
 
@@ -165,7 +163,7 @@ def test_a_model_of_words(words, tmp_path):
     loaded = ElmoLayer.from_bilm(folder, unknown_words="error")
     with pytest.raises(ValueError, match="Received: 'dog'"):
         check_embeds(loaded, expected)
-    save_bilm_weights(loaded, tmp_path / "o", tmp_path / "w")
+    loaded.save_to_bilm(tmp_path / "o", tmp_path / "w")
     assert set(all_arrays(tmp_path / "w")) == set(all_arrays(files[1]))
 
 
@@ -184,7 +182,7 @@ def test_a_layer_of_known_words_is_written_with_its_characters(
 ):
     _, files, arguments = characters
     loaded = ElmoLayer.from_bilm(*files, **arguments)
-    save_bilm_weights(loaded, tmp_path / "o", tmp_path / "w")
+    loaded.save_to_bilm(tmp_path / "o", tmp_path / "w")
     assert json.loads((tmp_path / "o").read_text()) == json.loads(
         files[0].read_text()
     )

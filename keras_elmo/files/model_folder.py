@@ -1,0 +1,157 @@
+"""The files of a model: in a folder, or in a zip file that is read like one."""
+
+import contextlib
+import os
+import posixpath
+import shutil
+import tempfile
+
+from keras_elmo.files.archives import check_sizes
+from keras_elmo.files.archives import member_names
+from keras_elmo.files.archives import open_archive
+from keras_elmo.files.archives import open_member
+from keras_elmo.files.untrusted_files import UntrustedFile
+from keras_elmo.files.untrusted_files import read_regular
+
+
+@contextlib.contextmanager
+def open_folder(path, find):
+    """Opens a folder, or the folder of a zip file in which a model lies.
+
+    Args:
+        path: Path of the folder or of the `.zip`.
+        find: Function from the names of a zip's files, and its path, to the one
+            beside which the model's other files lie.
+
+    Yields:
+        A `ModelFolder`, to be used while the context lasts.
+
+    Raises:
+        FileNotFoundError: If there is nothing at `path`.
+        ValueError: If a zip cannot be read, or as from `find`.
+    """
+    if os.path.isdir(path):
+        yield ModelFolder(path)
+    elif not os.path.isfile(path):
+        raise FileNotFoundError(f"There is no file or directory '{path}'.")
+    else:
+        with (
+            open_archive(path) as archive,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            root = posixpath.dirname(find(member_names(archive, path), path))
+            yield _ZippedFolder(archive, path, root, folder)
+
+
+class ModelFolder:
+    """A folder of files.
+
+    Args:
+        path: Its path.
+    """
+
+    is_zipped = False
+
+    def __init__(self, path):
+        self.path = path
+        """What messages call the folder."""
+
+    def __contains__(self, name):
+        return os.path.exists(self.label(name))
+
+    @property
+    def names(self):
+        """The files' names."""
+        return os.listdir(self.path)
+
+    @property
+    def packed_size(self):
+        """Of how many bytes the zip is, if it is one; else `None`."""
+        return None
+
+    def label(self, name):
+        """Returns what messages call a file."""
+        return os.path.join(self.path, name)
+
+    def file(self, name, most=None):
+        """Returns a path where a file can be opened.
+
+        Args:
+            name: The file's name.
+            most: Integer, how many bytes may be unpacked for it, if less than
+                any may.
+
+        Raises:
+            FileNotFoundError: If it is not there.
+            ValueError: If it cannot be unpacked, or is larger.
+        """
+        if name not in self:
+            raise FileNotFoundError(f"There is no file '{self.label(name)}'.")
+        return self.label(name)
+
+    def folder(self, names):
+        """Returns the path of a folder that holds the files `names`."""
+        return self.path
+
+    def read(self, name, most=None):
+        """Returns the bytes of a file; as `file`."""
+        try:
+            return read_regular(self.file(name, most))
+        except UntrustedFile as error:
+            raise ValueError(
+                f"'{self.label(name)}' is not read: {error}."
+            ) from error
+
+
+class _ZippedFolder(ModelFolder):
+    """A folder in a zip file. Its files are unpacked when they are needed."""
+
+    is_zipped = True
+
+    def __init__(self, archive, path, root, folder):
+        super().__init__(posixpath.join(path, root) if root else path)
+        self._archive = archive
+        self._archive_path = path
+        self._folder = folder
+        start = f"{root}/" if root else ""
+        self._members = {
+            name.removeprefix(start): name
+            for name in member_names(archive, path)
+            if name.startswith(start)
+        }
+        self._unpacked = []
+
+    def __contains__(self, name):
+        return name in self._members
+
+    @property
+    def names(self):
+        return [name for name in self._members if "/" not in name]
+
+    @property
+    def packed_size(self):
+        return os.path.getsize(self._archive_path)
+
+    def label(self, name):
+        return posixpath.join(self.path, name)
+
+    def file(self, name, most=None):
+        super().file(name)
+        member = self._members[name]
+        target = os.path.join(self._folder, name)
+        if member not in self._unpacked:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            archive, path = self._archive, self._archive_path
+            check_sizes(archive, [*self._unpacked, member], path)
+            with (
+                open_member(archive, member, path, most) as source,
+                open(target, "wb") as file,
+            ):
+                shutil.copyfileobj(source, file)
+            self._unpacked.append(member)
+        return target
+
+    def folder(self, names):
+        for name in names:
+            self.file(name)
+        return self._folder

@@ -1,0 +1,93 @@
+"""A biLM's weights, in its files' layers and back in its files."""
+
+from types import SimpleNamespace
+
+from keras_elmo.formats.array_tables import read_variables
+from keras_elmo.formats.array_tables import stored_shapes
+from keras_elmo.formats.bilm_files import write_bilm
+from keras_elmo.formats.bilm_options import make_options
+from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.formats.variable_shapes import variable_shapes
+from keras_elmo.formats.weight_files import read_arrays
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.token_embedding import TokenEmbedding
+from keras_elmo.models.built_layers import check_built
+from keras_elmo.models.variables import assign_arrays
+from keras_elmo.models.variables import variable_arrays
+
+
+def save_bilm(model, options_path, weights_path, dtype="float32"):
+    """Writes a biLM's files; see `ElmoLayer.save_to_bilm`.
+
+    Args:
+        model: A built `ElmoLayer` or language model.
+        options_path: As for `ElmoLayer.save_to_bilm`.
+        weights_path: Likewise.
+        dtype: Likewise.
+    """
+    write_bilm(
+        options_path,
+        weights_path,
+        make_options(*bilm_configs(model)),
+        bilm_arrays(model),
+        dtype,
+    )
+
+
+def load_bilm_weights(model, weights_path):
+    """Sets a built model's weights; see `ElmoLayer.load_bilm_weights`."""
+    shapes, table = _shapes_and_table(model)
+    arrays = read_arrays(weights_path, stored_shapes(table, shapes))
+    assign_arrays(bilm_parts(model), read_variables(table, shapes, arrays))
+
+
+def bilm_arrays(model):
+    """Returns the values of a biLM's variables, by name, in float32.
+
+    Args:
+        model: A built `ElmoLayer` or language model.
+
+    Raises:
+        ValueError: If it is not built, or its token encoder is not one that a
+            biLM's files can hold.
+    """
+    shapes, _ = _shapes_and_table(model)
+    # As in every such file.
+    return {
+        name: array.astype("float32", copy=False)
+        for name, array in variable_arrays(bilm_parts(model), shapes).items()
+    }
+
+
+def bilm_configs(model):
+    """Returns the configs of the token encoder and the encoder in the files.
+
+    Args:
+        model: An `ElmoLayer` or language model.
+
+    Raises:
+        ValueError: As `bilm_arrays`.
+    """
+    bilm = bilm_parts(model)
+    if not isinstance(bilm.token_encoder, (CharCNNEmbedding, TokenEmbedding)):
+        raise ValueError(
+            "Only a model with a `CharCNNEmbedding` or a `TokenEmbedding` has "
+            "the arrays of a biLM weight file; `ElmoLayer.save_to_preset` "
+            f"writes any. Received: {model} with the token encoder "
+            f"{bilm.token_encoder}"
+        )
+    return bilm.token_encoder.get_config(), bilm.encoder.get_config()
+
+
+def bilm_parts(model):
+    """Returns the two layers whose variables a biLM's files hold."""
+    token_encoder = model.token_encoder
+    # The known words of a `KnownWordEmbedding` are in a file of their own.
+    token_encoder = getattr(token_encoder, "character_encoder", token_encoder)
+    return SimpleNamespace(token_encoder=token_encoder, encoder=model.encoder)
+
+
+def _shapes_and_table(model):
+    token_encoder, encoder = bilm_configs(model)
+    check_built(model)
+    return variable_shapes(token_encoder, encoder), bilm_table(token_encoder)

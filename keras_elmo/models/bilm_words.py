@@ -1,0 +1,92 @@
+"""Words whose vectors are looked up, as `ElmoLayer.from_bilm` is given them."""
+
+import os
+
+from keras_elmo.files.fetch import fetch
+from keras_elmo.formats.weight_files import read_arrays
+from keras_elmo.text.special_words import UNKNOWN
+from keras_elmo.text.vocabulary import vocabulary_words
+from keras_elmo.text.word_table import WordTable
+
+_UNKNOWN_WORDS = ("characters", "unk", "error")
+
+
+def read_words(vocabulary, files, token_embeddings):
+    """The `WordTable` of the words whose vectors are looked up, or `None`."""
+    if token_embeddings is not None:
+        if vocabulary is None:
+            raise ValueError(
+                "`token_embeddings` has no words in it: pass `vocabulary`, the "
+                "file that it was made of. Received: vocabulary=None"
+            )
+        return WordTable(vocabulary_words(vocabulary))
+    if not files.options.is_word_input:
+        if vocabulary is not None:
+            raise ValueError(
+                "`vocabulary` goes with `token_embeddings` or with a model of "
+                "word input: this one reads characters, and any word. "
+                f"Received: vocabulary={_shown(vocabulary)}"
+            )
+        return None
+    if vocabulary is None:
+        vocabulary = files.read_vocabulary()
+        if vocabulary is None:
+            return None
+    words = WordTable(vocabulary_words(vocabulary))
+    number = files.options.token_encoder["num_tokens"]
+    if len(words) != number:
+        raise ValueError(
+            "The vocabulary must have as many words as the model, "
+            f"n_tokens_vocab={number:,}. Received: {len(words):,}"
+        )
+    return words
+
+
+def checked_unknown_words(value, options, words):
+    """What becomes of words that have no vector: one of `_UNKNOWN_WORDS`."""
+    has_unknown = words is not None and words.get(UNKNOWN) is not None
+    if value is None:
+        if not options.is_word_input:
+            return "characters"
+        # It was trained on the text's rare words.
+        return "unk" if has_unknown else "error"
+    if value not in _UNKNOWN_WORDS:
+        raise ValueError(
+            f"`unknown_words` must be one of {list(_UNKNOWN_WORDS)} or None. "
+            f"Received: unknown_words={value!r}"
+        )
+    if words is None:
+        raise ValueError(
+            "`unknown_words` goes with `vocabulary`: without, there are no "
+            f"unknown words. Received: unknown_words={value!r}"
+        )
+    if value == "characters" and options.is_word_input:
+        raise ValueError(
+            'With `unknown_words="characters"` the model must have a '
+            "character encoder, as no other can read a word's characters. "
+            "Received: options without 'char_cnn'"
+        )
+    if value == "unk" and not has_unknown:
+        raise ValueError(
+            'With `unknown_words="unk"` the vocabulary must hold <UNK>. '
+            f"Received: {len(words):,} words without"
+        )
+    return value
+
+
+def read_rows(path, options, number):
+    """The array `(words, projection_dim)` of a dumped vocabulary."""
+    path = fetch(path, "token_embeddings")
+    dim = options.encoder["projection_dim"]
+    rows = read_arrays(path, {"embedding": (None, dim)})["embedding"]
+    if len(rows) != number:
+        raise ValueError(
+            f"'{path}' must have a row for each word of `vocabulary`, "
+            f"{number:,}. Received: {len(rows):,} rows"
+        )
+    return rows
+
+
+def _shown(vocabulary):
+    is_path = isinstance(vocabulary, (str, os.PathLike))
+    return repr(vocabulary) if is_path else "words"
