@@ -59,9 +59,9 @@ class Bilm(FoundModel):
         with open_bilm(*self._files) as files:
             options = files.options
             yield from model_facts(options.token_encoder, options.encoder)
+            yield parameter_fact(files.read_arrays())
             paths = files.weight_files
             yield "weights", ", ".join(sorted(map(os.path.basename, paths)))
-            yield parameter_fact(files.read_arrays())
             expected = options.vocabulary_size
             vocabulary = files.read_vocabulary()
             if vocabulary is not None:

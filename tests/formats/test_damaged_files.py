@@ -230,14 +230,11 @@ def test_pipes_keep_nobody_waiting(name, model, tmp_path):
         (folder / "options.json").unlink()
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
-    assert inspect_path(folder / name).problems
-    if name == "vocab.txt":  # A model of characters does without.
-        assert not inspect_path(folder).problems
-        return
     for path in (folder, folder / name):
         assert inspect_path(path).problems
-        with pytest.raises((ValueError, FileNotFoundError)):
-            ElmoLayer.from_preset(path)
+        if name != "vocab.txt":
+            with pytest.raises((ValueError, FileNotFoundError)):
+                ElmoLayer.from_preset(path)
 
 
 @given(data=st.data())
