@@ -201,7 +201,6 @@ def ner():
     return runpy.run_path(str(ROOT / "examples" / "ner.py"))
 
 
-@pytest.mark.usefixtures("portable_path")
 def test_ner_saves_a_tagger_that_exports_with_names_of_tags(
     ner, tmp_path, capsys
 ):

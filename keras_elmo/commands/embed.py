@@ -193,7 +193,7 @@ def _find_model(arguments):
 
 
 def _words(arguments):
-    """Returns what `from_bilm` is told of words that are looked up."""
+    """Returns the arguments of `from_bilm` for words that are looked up."""
     from keras_elmo.files.fetch import fetch
 
     words = {

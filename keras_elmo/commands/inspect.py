@@ -78,18 +78,18 @@ def run(arguments):
     except Exception as error:  # Whatever a strange file leads to.
         finding.problems.append(f"{error}")
     if result is not None and not result.is_good:
-        finding.problems.append(result.told)
+        finding.problems.append(result.message)
     if arguments.json:
         content = dataclasses.asdict(finding)
         del content["loader"]
         if result is not None:
-            content["vectors"] = result.told
+            content["vectors"] = result.message
             content["largest_difference"] = result.difference
         print(json.dumps(content, indent=2))
     else:
         _print_finding(finding)
         if result is not None and result.is_good:
-            print(result.told)
+            print(result.message)
     return 1 if finding.problems else 0
 
 

@@ -23,7 +23,7 @@ class Result(NamedTuple):
     """What came of writing or comparing vectors."""
 
     is_good: bool
-    told: str
+    message: str
     difference: float | None = None
 
 

@@ -10,7 +10,7 @@ from keras_elmo.crf.clique_scores import pack_scores
 from keras_elmo.crf.tag_checks import checked_log_likelihood
 from keras_elmo.crf.tag_schemes import allowed_tags
 from keras_elmo.crf.tag_schemes import check_tag_names
-from keras_elmo.layers.arguments import check_integer
+from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.masks import as_mask
 
 

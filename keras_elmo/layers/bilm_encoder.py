@@ -3,16 +3,16 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.carried_state import CarriedState
-from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops import sequences
+from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.at_least_one import at_least_one
+from keras_elmo.ops.carried_state import CarriedState
 from keras_elmo.ops.fast_paths import CompiledWhenEager
 from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.fast_paths import scan_time
+from keras_elmo.ops.freezable_layer import FreezableLayer
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.private_keras import get_mask
 

@@ -1,9 +1,9 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.token_encoder import TokenEncoder
+from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length

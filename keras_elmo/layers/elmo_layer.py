@@ -7,13 +7,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.id_layer import IdLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
+from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.at_least_one import at_least_one
+from keras_elmo.ops.id_layer import IdLayer
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.sentence_boundaries import lay_out

@@ -7,11 +7,11 @@ import keras
 from keras import ops
 
 from keras_elmo.choices import PAPER_FILTERS
-from keras_elmo.layers.arguments import check_integer
 from keras_elmo.layers.character_cnn import CharacterCNN
-from keras_elmo.layers.initializers import fan_in_normal
-from keras_elmo.layers.initializers import for_large_matrix
+from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.ids import check_ids
+from keras_elmo.ops.initializers import fan_in_normal
+from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.character_spelling import CharacterSpelling
 

@@ -6,10 +6,10 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.arguments import check_limit
-from keras_elmo.layers.initializers import for_large_matrix
-from keras_elmo.layers.initializers import joint_glorot_uniform
+from keras_elmo.ops.arguments import check_integer
+from keras_elmo.ops.arguments import check_limit
+from keras_elmo.ops.initializers import for_large_matrix
+from keras_elmo.ops.initializers import joint_glorot_uniform
 from keras_elmo.ops.weights import read_weight
 
 

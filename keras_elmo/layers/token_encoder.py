@@ -2,7 +2,7 @@ from typing import Any
 
 from keras import ops
 
-from keras_elmo.layers.id_layer import IdLayer
+from keras_elmo.ops.id_layer import IdLayer
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.text.word_vectorization import WordVectorization
 

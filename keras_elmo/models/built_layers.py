@@ -1,6 +1,6 @@
 """Layers whose weights come from a file, or go to one."""
 
-from keras_elmo.layers.initializers import leave_out_random_values
+from keras_elmo.ops.initializers import leave_out_random_values
 
 
 def build_layer(layer):

@@ -15,13 +15,13 @@ from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.initializers import leave_out_random_values
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.bilm_weights import bilm_configs
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import variable_arrays
+from keras_elmo.ops.initializers import leave_out_random_values
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )

@@ -1,8 +1,8 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.arguments import check_integer
-from keras_elmo.layers.initializers import for_large_matrix
+from keras_elmo.ops.arguments import check_integer
+from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.pretraining.candidate_sampling import LogUniformCandidates
 

@@ -2,7 +2,7 @@
 
 import os
 
-from keras_elmo.layers.arguments import check_integer
+from keras_elmo.ops.arguments import check_integer
 
 _MODEL_FILE = "saved_model.pb"
 

@@ -6,6 +6,8 @@ from small_models import make_elmo
 
 from keras_elmo.commands.main import main
 
+pytestmark = pytest.mark.usefixtures("portable_module")
+
 
 @pytest.fixture
 def model(tmp_path, monkeypatch):

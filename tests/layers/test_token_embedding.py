@@ -7,7 +7,7 @@ from small_models import randomize
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
-from keras_elmo.layers.initializers import leave_out_random_values
+from keras_elmo.ops.initializers import leave_out_random_values
 
 IDS = np.array([[3, 9, 1, 4], [7, 2, 0, 0], [0, 0, 0, 0]], "int32")
 LENGTHS = [4, 2, 0]

@@ -14,9 +14,9 @@ from small_models import make_elmo
 
 from keras_elmo import PRESETS
 from keras_elmo import ElmoLayer
+from keras_elmo import serving
 from keras_elmo.commands import export
-from keras_elmo.commands import perplexity
-from keras_elmo.commands import pretrain
+from keras_elmo.commands import pretrain_reports
 from keras_elmo.commands.main import main
 from keras_elmo.models.bilm import Bilm
 from keras_elmo.models.find_model import find_model
@@ -24,6 +24,8 @@ from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.many_langs import ManyLangs
 from keras_elmo.models.preset_folder import PresetFolder
 from keras_elmo.models.presets import Preset
+from keras_elmo.pretraining import perplexity
+from keras_elmo.pretraining import pretrain
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.perplexity import Perplexity
@@ -133,11 +135,11 @@ def run(tmp_path, monkeypatch, capsys):
             return Perplexity(1.0, 1.0, 1.0, 1)
 
     # What comes after the model is loaded has tests of its own.
-    monkeypatch.setattr(export, "export_saved_model", export_saved_model)
+    monkeypatch.setattr(serving, "export_saved_model", export_saved_model)
     monkeypatch.setattr(export, "print_summary", lambda _: None)
     monkeypatch.setattr(perplexity, "Evaluator", Evaluator)
     monkeypatch.setattr(pretrain, "pretrain", train)
-    monkeypatch.setattr(pretrain, "print_summary", lambda *_: None)
+    monkeypatch.setattr(pretrain_reports, "print_summary", lambda *_: None)
 
     def run(verb, model):
         if verb == "from_preset":

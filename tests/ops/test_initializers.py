@@ -4,7 +4,7 @@ from keras import ops
 
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
-from keras_elmo.layers.initializers import leave_out_random_values
+from keras_elmo.ops.initializers import leave_out_random_values
 
 
 def matrices(layer):

@@ -1,0 +1,91 @@
+"""Which rooms of the package know of which: the arrows of its imports."""
+
+import ast
+import pathlib
+
+import keras_elmo
+
+PACKAGE = pathlib.Path(keras_elmo.__file__).parent
+
+# Each room, and the rooms that it may import. Those of the package's own root
+# (`choices`, `lazy_names`) import nothing and are open to all.
+KNOWS = {
+    "files": set(),
+    "ops": set(),
+    "text": {"files", "ops"},
+    "layers": {"ops", "text"},
+    "crf": {"ops", "layers"},
+    "formats": {"files", "text"},
+    "models": {"files", "formats", "layers", "ops", "text"},
+    "inspection": {"files", "formats", "models", "text"},
+    "embedding": {"files", "layers", "models", "ops", "text"},
+    "serving": {"crf", "files", "layers", "ops", "text"},
+    "pretraining": {"files", "formats", "layers", "models", "ops", "text"},
+}
+KNOWS["commands"] = set(KNOWS)
+
+# Methods that make layers of files, or files of layers: they are looked for
+# where the layer is, and import what they need when they are called.
+METHODS = {"layers/elmo_layer.py": {"models"}}
+
+
+def imports(path):
+    """Yields the package's modules that a file imports, and whether it does
+    so when it is imported itself."""
+    tree = ast.parse(path.read_text())
+    at_once = set(map(id, tree.body))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.startswith("keras_elmo."):
+                yield name.removeprefix("keras_elmo."), id(node) in at_once
+
+
+def test_rooms_know_of_those_below_them():
+    wrong = []
+    for room, known in KNOWS.items():
+        for path in sorted((PACKAGE / room).rglob("*.py")):
+            place = path.relative_to(PACKAGE).as_posix()
+            for module, at_once in imports(path):
+                other = module.split(".")[0]
+                allowed = known | {room}
+                if not at_once:
+                    allowed |= METHODS.get(place, set())
+                if other in KNOWS and other not in allowed:
+                    wrong.append(f"{place} imports {module}")
+    assert wrong == []
+
+
+def test_all_rooms_are_named():
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert rooms == set(KNOWS)
+
+
+def test_no_circles():
+    paths = {
+        path.relative_to(PACKAGE).as_posix(): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    names = {
+        place.removesuffix(".py").replace("/", "."): place for place in paths
+    }
+    arrows = {
+        place: {
+            names[module]
+            for module, at_once in imports(path)
+            if module in names and (at_once or place not in METHODS)
+        }
+        for place, path in paths.items()
+    }
+    # A file that imports nothing which is left is in no circle.
+    left = dict(arrows)
+    while free := [place for place in left if not arrows[place] & left.keys()]:
+        for place in free:
+            del left[place]
+    assert {place: arrows[place] & left.keys() for place in left} == {}
