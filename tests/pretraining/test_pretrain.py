@@ -17,8 +17,8 @@ from pretraining.small_trainings import train
 
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import read_model_options
-from keras_elmo.pretraining.pretrain import Plan
 from keras_elmo.pretraining.pretrain import pretrain
+from keras_elmo.pretraining.schedule import Plan
 
 # Steps that change nothing: the rate is next to nothing.
 STILL = {"steps": 1, "learning_rate": 1e-30}

@@ -18,7 +18,7 @@ from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import read_log
 from pretraining.small_trainings import train
 
-from keras_elmo.pretraining.pretrain import Plan
+from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 

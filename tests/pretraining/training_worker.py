@@ -12,7 +12,7 @@ from pretraining.small_trainings import compiled_once
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import train
 
-from keras_elmo.pretraining.pretrain import Plan
+from keras_elmo.pretraining.schedule import Plan
 
 
 def make_strategy(name):
