@@ -62,7 +62,8 @@ def hash_rows(rows):
     A sum of products that wraps around, which all backends agree on. Saved
     models hold such values: the same rows must always have the same.
     """
-    products = ops.cast(rows, "int32") * _multipliers(rows.shape[-1])
+    multipliers = ops.convert_to_tensor(_multipliers(rows.shape[-1]))
+    products = ops.cast(rows, "int32") * multipliers
     return ops.cast(ops.sum(products, axis=-1), "int32")
 
 

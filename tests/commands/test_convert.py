@@ -215,7 +215,7 @@ def test_errors(checkpoint, capsys):
             "must not exist yet, or be empty",
         ),
         (("none", "new"), "nor a file or directory. Expected one of"),
-        (("empty", "new"), "'empty' must hold an 'options.json'"),
+        (("empty", "new"), "'empty' holds no model: expected options.json"),
     ]:
         assert told in fails(capsys, *arguments)
     assert sorted(os.listdir()) == ["empty", "file", "full"]

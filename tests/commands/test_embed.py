@@ -151,7 +151,7 @@ def test_models_of_other_kinds(model, folder, expected, kind, monkeypatch):
                 archive.write(file, os.path.basename(file))
         arguments = ["--model", "model.zip"]
     elif kind == "preset":
-        names = {"small": files}
+        names = {"small": str(model)}
         monkeypatch.setattr(
             "keras_elmo.models.find_model.download_preset", names.get
         )

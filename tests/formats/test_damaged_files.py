@@ -356,8 +356,8 @@ def test_vocabularies_of_far_more_than_their_size(scratch, monkeypatch):
             with pytest.raises(ValueError, match="unpack to more than") as info:
                 read()
             assert f"'{path}'" in str(info.value)
-        finding = inspect_path(path)
-        assert "unpack to more than" in "".join(finding.problems)
+        inspection = inspect_path(path)
+        assert "unpack to more than" in "".join(inspection.problems)
     with pytest.raises(ValueError, match="unpack to more than"):
         Vocabulary.from_file(path)
     path.unlink()
