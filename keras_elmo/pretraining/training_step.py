@@ -26,6 +26,7 @@ class TrainingStep:
         self._rows = settings.batch_size
         self._seed = keras.random.SeedGenerator(settings.seed % 2**31)
         self._run = tf.function(self._run_replicas, autograph=False)
+        self._gather = tf.function(self._gather_rows, autograph=False)
 
     def __call__(self, inputs, targets, state, step):
         """Makes a step.
@@ -54,7 +55,7 @@ class TrainingStep:
     def gather_state(self, state):
         """The reverse of `share_out_state`, in float32."""
         if self._strategy.num_replicas_in_sync > 1:
-            state = [self._strategy.gather(x, axis=0) for x in state]
+            state = self._gather(state)
         return [tf.cast(x, tf.float32).numpy() for x in state]
 
     def _share_out(self, x, axis):
@@ -66,7 +67,14 @@ class TrainingStep:
             start = context.replica_id_in_sync_group * rows
             return tf.gather(x, tf.range(start, start + rows), axis=axis)
 
-        return self._strategy.experimental_distribute_values_from_function(part)
+        strategy = self._strategy
+        parts = strategy.experimental_distribute_values_from_function(part)
+        local = strategy.experimental_local_results(parts)
+        # As a step returns it; else the second step would be compiled anew.
+        return parts if len(local) > 1 else local[0]
+
+    def _gather_rows(self, state):
+        return [self._strategy.gather(x, axis=0) for x in state]
 
     def _run_replicas(self, inputs, targets, state, step):
         losses, state = self._strategy.run(

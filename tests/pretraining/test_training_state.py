@@ -6,7 +6,6 @@ import h5py
 import numpy as np
 import pytest
 from fuzzing import damaged
-from fuzzing import many_files
 from fuzzing import reads_or_says_why
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,7 +154,6 @@ def state(tmp_path_factory):
     return model, path
 
 
-@many_files
 @given(data=st.data())
 def test_damage_is_told_with_the_name_of_the_file(data, state):
     model, whole = state

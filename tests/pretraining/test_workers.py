@@ -131,6 +131,11 @@ def test_two_processes_are_one_with_all_rows(workers, corpus):
     check_close(folder / "whole", losses_of(chief)[0], corpus)
 
 
+def test_a_step_is_compiled_once(workers):
+    for result in workers[1]:
+        assert result["compiled"] == 1
+
+
 def test_two_processes_go_on(workers):
     folder, results = workers
     for result in results:

@@ -12,6 +12,7 @@ from pretraining.small_trainings import compiled_once
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import train
 
+from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining.schedule import Plan
 
 
@@ -37,6 +38,20 @@ class Report(Losses):
             signal.raise_signal(signal.SIGTERM)
 
 
+def count_compiled_steps():
+    """Counts how often a step is compiled; returns the list it counts in."""
+    predict_hidden = BidirectionalLanguageModel.predict_hidden
+    steps = []
+
+    def counted(self, inputs, initial_state=None, seed=None):
+        if seed is not None:
+            steps.append(1)
+        return predict_hidden(self, inputs, initial_state, seed)
+
+    BidirectionalLanguageModel.predict_hidden = counted
+    return steps
+
+
 def note_files(folder, found):
     """Lists what this process changes in a folder."""
 
@@ -53,7 +68,7 @@ def note_files(folder, found):
 def main(task):
     """Runs trainings; returns what became of them."""
     strategy = make_strategy(task["strategy"])
-    runs, files = [], []
+    runs, files, steps = [], [], count_compiled_steps()
     note_files(task["folder"], files)
     for run in task["runs"]:
         report = Report(run.get("stop"))
@@ -67,7 +82,7 @@ def main(task):
             report=report,
         )
         runs.append({"is_over": is_over, "losses": list(report.of.values())})
-    return {"runs": runs, "files": list(files)}
+    return {"runs": runs, "files": list(files), "compiled": len(steps)}
 
 
 if __name__ == "__main__":
