@@ -97,11 +97,12 @@ class BilmFiles:
         arrays = self._weights.read(wanted, unread)
         return read_variables(table, shapes, arrays)
 
-    def read_softmax(self, vocabulary_size=None):
+    def read_softmax(self, vocabulary_size=None, options=None):
         """Reads the values of a language model's softmax.
 
         Args:
             vocabulary_size: Integer. By default any.
+            options: As for `read_arrays`.
 
         Returns:
             Dictionary with `softmax.kernel` (vocabulary_size, dim) and
@@ -111,9 +112,10 @@ class BilmFiles:
         Raises:
             ValueError: As `read_arrays`.
         """
+        options = options or self.options
         shapes = {"softmax/b": (vocabulary_size,)}
-        if not self.options.share_embedding_softmax:
-            dim = self.options.encoder["projection_dim"]
+        if not options.share_embedding_softmax:
+            dim = options.encoder["projection_dim"]
             shapes["softmax/W"] = (vocabulary_size, dim)
         arrays = self._weights.read_softmax(shapes)
         if arrays is None:

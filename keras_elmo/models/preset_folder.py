@@ -16,9 +16,9 @@ from keras_elmo.models.built_layers import check_built
 from keras_elmo.models.fingerprint import files_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
+from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import find_variable
-from keras_elmo.models.variables import variable_arrays
 from keras_elmo.text.vectorization_of import vectorization_of
 
 _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
@@ -70,7 +70,7 @@ def save_to_preset(layer, folder):
     }
 
     def write(path):
-        write_preset(path, serialized, metadata, variable_arrays(layer, names))
+        write_preset(path, serialized, metadata, VariableArrays(layer, names))
 
     write_folder_atomically(folder, write)
 
