@@ -11,12 +11,16 @@ BIN := $(VENV)/bin
 # Whoever has no tests left takes half of the other's.
 WORKERS := -n 2 --dist worksteal
 
-.PHONY: demo test lint test-wheel test-backends test-oldest test-newest clean
+.PHONY: demo test test-all lint test-wheel test-backends test-oldest test-newest clean
 
 demo: $(VENV)/installed ## Load, train, save, reload and export a small model
 	$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
 
-test: $(VENV)/installed-dev ## All checks and tests, on TensorFlow
+test: $(VENV)/installed-dev ## All checks; each behaviour's test, on TensorFlow
+	$(MAKE) lint
+	$(BIN)/python -m pytest -q $(WORKERS) -m "not exhaustive"
+
+test-all: $(VENV)/installed-dev ## All checks and all tests, on TensorFlow
 	$(MAKE) lint
 	$(BIN)/python -m pytest -q $(WORKERS)
 

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import importlib.util
 import os
 import pathlib
 
@@ -11,6 +12,24 @@ import pytest
 import keras_elmo
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def pytest_configure(config):
+    """Tests of readers invent files: as many as there is time for."""
+    if importlib.util.find_spec("hypothesis") is None:
+        return  # The environments of the other backends do without.
+    import hypothesis
+
+    is_quick = config.getoption("markexpr") == "not exhaustive"
+    hypothesis.settings.register_profile(
+        "files",
+        max_examples=20 if is_quick else 200,
+        derandomize=True,  # The same ones in each run.
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    hypothesis.settings.load_profile("files")
 
 
 @pytest.fixture(scope="session")

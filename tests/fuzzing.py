@@ -2,18 +2,8 @@
 
 import json
 
-import hypothesis
 import pytest
 from hypothesis import strategies as st
-
-# As many files for each reader, the same ones in each run.
-many_files = hypothesis.settings(
-    max_examples=200,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck),
-)
 
 _HOSTILE_VALUES = [
     None, True, False, 0, -1, 1.5, 1e308, 10**9, 10**30, "", "3", "\0", "😀",

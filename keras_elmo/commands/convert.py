@@ -14,7 +14,7 @@ read: above all, turns a bilm-tf training's checkpoint into them.
 
 MODEL is a folder with options.json and a TensorFlow checkpoint, as bilm-tf's
 training leaves it; a folder of keras-elmo pretrain; a folder with options.json
-and one .hdf5; a .zip of one; or a preset's name.
+and one .hdf5; a .zip of one, or its URL; or a preset's name.
 
 FOLDER gets options.json and weights.hdf5, and where MODEL has them
 softmax.hdf5 and vocab.txt, which are for predicting words: for keras-elmo

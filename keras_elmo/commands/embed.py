@@ -56,8 +56,9 @@ def add_parser(verbs):
     add = parser.add_argument_group("model").add_argument
     add(
         "--model",
-        help="a folder or .zip with options.json and one .hdf5, or of "
-        "ELMoForManyLangs; a preset folder; or one of "
+        help="a folder or .zip, or the URL of a .zip, with options.json and "
+        "one .hdf5, or of ELMoForManyLangs; a preset folder; "
+        "hf://user/repository; or one of "
         f"{', '.join(PRESETS)}, which is in the package or downloaded once",
     )
     add("--options", metavar="FILE", help="in place of --model, its two files")
@@ -193,7 +194,7 @@ def _find_model(arguments):
 
 
 def _words(arguments):
-    """Returns what `from_bilm` is told of words that are looked up."""
+    """Returns the arguments of `from_bilm` for words that are looked up."""
     from keras_elmo.files.fetch import fetch
 
     words = {

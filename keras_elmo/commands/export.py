@@ -115,7 +115,7 @@ def run(arguments):
 
 
 def _check(arguments):
-    """What can be told before a model is loaded."""
+    """Raises what errors can be found before a model is loaded."""
     import keras
 
     from keras_elmo.serving.version_folders import version_folder

@@ -20,9 +20,9 @@ def print_summary(folder):
     for name in sorted(signatures):
         inputs = signatures[name].inputs
         is_default = inputs.keys() == default.inputs.keys()
-        told = ", ".join(_describe(key, inputs[key]) for key in sorted(inputs))
+        text = ", ".join(_describe(key, inputs[key]) for key in sorted(inputs))
         note = "  <- where a request names none" if is_default else ""
-        print(f"  {name:13}  {told}{note}")
+        print(f"  {name:13}  {text}{note}")
     print("and gives:")
     outputs = {}
     for name in sorted(signatures):

@@ -68,41 +68,41 @@ def run(arguments):
     from keras_elmo.commands.inspect_vectors import write
     from keras_elmo.inspection import inspect_path
 
-    finding = inspect_path(arguments.path, arguments.weights)
+    inspection = inspect_path(arguments.path, arguments.weights)
     result = None
     try:
         if arguments.vectors:
-            result = write(finding, arguments.vectors)
+            result = write(inspection, arguments.vectors)
         elif arguments.verify:
-            result = compare(finding, arguments.verify)
+            result = compare(inspection, arguments.verify)
     except Exception as error:  # Whatever a strange file leads to.
-        finding.problems.append(f"{error}")
+        inspection.problems.append(f"{error}")
     if result is not None and not result.is_good:
-        finding.problems.append(result.told)
+        inspection.problems.append(result.message)
     if arguments.json:
-        content = dataclasses.asdict(finding)
-        del content["loader"]
+        content = dataclasses.asdict(inspection)
+        del content["model"]
         if result is not None:
-            content["vectors"] = result.told
+            content["vectors"] = result.message
             content["largest_difference"] = result.difference
         print(json.dumps(content, indent=2))
     else:
-        _print_finding(finding)
+        _print_inspection(inspection)
         if result is not None and result.is_good:
-            print(result.told)
-    return 1 if finding.problems else 0
+            print(result.message)
+    return 1 if inspection.problems else 0
 
 
-def _print_finding(finding):
-    print(f"'{finding.path}': {finding.what}.")
-    width = max(map(len, finding.facts), default=0)
-    for name, value in finding.facts.items():
+def _print_inspection(inspection):
+    print(f"'{inspection.path}': {inspection.what}.")
+    width = max(map(len, inspection.facts), default=0)
+    for name, value in inspection.facts.items():
         print(f"  {name:{width}}  {value}")
-    if finding.uses:
+    if inspection.uses:
         print("To use it:")
-    for use in finding.uses:
+    for use in inspection.uses:
         print(f"  {use}")
-    if finding.problems:
+    if inspection.problems:
         print("What is wrong:")
-    for problem in finding.problems:
+    for problem in inspection.problems:
         print(f"  {problem}")

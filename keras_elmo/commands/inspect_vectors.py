@@ -1,6 +1,5 @@
 """The vectors by which `keras-elmo inspect` tells one model from another."""
 
-import os
 import zipfile
 from typing import NamedTuple
 
@@ -23,19 +22,19 @@ class Result(NamedTuple):
     """What came of writing or comparing vectors."""
 
     is_good: bool
-    told: str
+    message: str
     difference: float | None = None
 
 
-def write(finding, path):
+def write(inspection, path):
     """Writes the vectors of a model's three sentences."""
-    vectors = _embed(finding)
+    vectors = _embed(inspection)
     texts = map(" ".join, _SENTENCES)
     write_embeddings(path, zip(texts, vectors), "npz")
     return Result(True, f"The vectors of three sentences are in '{path}'.")
 
 
-def compare(finding, path):
+def compare(inspection, path):
     """Compares a model's vectors with those of a file that `write` wrote."""
     try:
         stored = list(read_npz(path))
@@ -51,7 +50,7 @@ def compare(finding, path):
         )
     worst = 0.0
     largest = 0.0
-    for (_, expected), found in zip(stored, _embed(finding)):
+    for (_, expected), found in zip(stored, _embed(inspection)):
         if expected.shape != found.shape:
             return Result(
                 False,
@@ -72,16 +71,19 @@ def compare(finding, path):
     )
 
 
-def _embed(finding):
+def _embed(inspection):
     # Only here, as these load all of Keras.
     from keras_elmo.embedding import ElmoEmbedder
-    from keras_elmo.layers import ElmoLayer
+    from keras_elmo.models.find_model import find_model
 
-    if not finding.loader:
+    if not inspection.model:
         raise ValueError(
             "No vectors can be made of it: "
-            + ("see above." if finding.problems else "it is no model of words.")
+            + (
+                "see above."
+                if inspection.problems
+                else "it is no model of words."
+            )
         )
-    method, *arguments = finding.loader
-    elmo = getattr(ElmoLayer, method)(*map(os.fspath, arguments))
+    elmo = find_model(*inspection.model).load()
     return list(ElmoEmbedder(elmo).embed_sentences(_SENTENCES))

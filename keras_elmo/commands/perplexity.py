@@ -5,8 +5,8 @@ from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import PROCEDURES
 from keras_elmo.commands.arguments import add_threads
 from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.arguments import set_threads
 from keras_elmo.commands.progress import Progress
-from keras_elmo.commands.threads import set_threads
 
 _DESCRIPTION = """\
 Tells how well a language model predicts a text: its perplexity, which is as if

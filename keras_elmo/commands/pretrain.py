@@ -86,12 +86,12 @@ def add_parser(verbs):
 def run(arguments):
     """Runs `keras-elmo pretrain`; returns its exit status."""
     from keras_elmo.commands import pretrain_reports
+    from keras_elmo.commands.arguments import set_threads
     from keras_elmo.commands.progress import Progress
-    from keras_elmo.commands.threads import set_threads
     from keras_elmo.models.find_model import find_model
-    from keras_elmo.pretraining.pretrain import Plan
     from keras_elmo.pretraining.pretrain import pretrain
     from keras_elmo.pretraining.reports import Reports
+    from keras_elmo.pretraining.schedule import Plan
     from keras_elmo.pretraining.workers import is_chief
 
     _check(arguments)

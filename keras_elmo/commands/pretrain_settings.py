@@ -84,7 +84,7 @@ def make_settings(arguments, initial=None):
 
 
 def _describe(field):
-    """Returns what `add_argument` is told of a field."""
+    """Returns the arguments of `add_argument` for a field."""
     about = field.metadata["help"]
     if field.type is bool:
         return {"action": "store_true", "help": about}

@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import posixpath
-import shutil
 import zipfile
 
 from keras_elmo.files.untrusted_files import most_unpacked
@@ -63,36 +61,6 @@ def open_member(archive, name, path, most=None):
         raise ValueError(
             f"'{name}' cannot be read from the archive '{path}': {error}"
         ) from error
-
-
-def extract_members(archive, root, folder, path, is_needed, most):
-    """Writes the archive's files that lie in its folder `root` to `folder`.
-
-    Args:
-        archive: The `zipfile.ZipFile`.
-        root: Name of the folder in the archive.
-        folder: Path of the folder to write to.
-        path: Path of the archive.
-        is_needed: Function of a file's name, whether to write what is in it.
-            Other files are left empty.
-        most: Dictionary from names of files to the most bytes they may have.
-
-    Raises:
-        ValueError: As `read_member`; the size is that of all files together.
-    """
-    names = [
-        name
-        for name in member_names(archive, path)
-        if posixpath.dirname(name) == root
-    ]
-    needed = [name for name in names if is_needed(posixpath.basename(name))]
-    check_sizes(archive, needed, path)
-    for name in names:
-        target = os.path.join(folder, posixpath.basename(name))
-        with open(target, "wb") as file:
-            if name in needed:
-                with open_member(archive, name, path, most.get(name)) as member:
-                    shutil.copyfileobj(member, file)
 
 
 def check_sizes(archive, names, path, most=None):

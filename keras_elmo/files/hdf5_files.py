@@ -4,12 +4,14 @@ import contextlib
 import io
 import math
 import os
+import re
 
 import h5py
 from h5py import h5d
 from h5py import h5l
 from h5py import h5o
 
+from keras_elmo.files.mistaken_files import describe_mistaken
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import check_regular
 from keras_elmo.files.untrusted_files import most_unpacked
@@ -31,12 +33,36 @@ def open_hdf5(file):
     Raises:
         UntrustedFile: If it is not a regular file, holds data that lies
             elsewhere, or declares more data than it stores.
+        OSError: If it is no HDF5 file, or is cut off.
     """
     if isinstance(file, (str, os.PathLike)):
         check_regular(file)
-    with h5py.File(file, "r") as store:
+    with _opened(file) as store:
         _check_links(store)
         yield store, _checked_shapes(store)
+
+
+def _opened(file):
+    try:
+        return h5py.File(file, "r")
+    except OSError as error:
+        cut = re.search(r"eof = (\d+),.*stored_eof = (\d+)", str(error))
+        if cut:
+            size, whole = map(int, cut.groups())
+            cause = f"it is cut off: {size:,} bytes of {whole:,}"
+        else:
+            cause = describe_mistaken(_start(file))
+        if cause is None:
+            raise
+        raise OSError(f"{error}: {cause}") from error
+
+
+def _start(file):
+    if hasattr(file, "read"):
+        file.seek(0)
+        return file.read(4096)
+    with open(file, "rb") as opened:
+        return opened.read(4096)
 
 
 def _check_links(store):

@@ -10,6 +10,7 @@ import zlib
 
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.fetch import fetch
+from keras_elmo.files.mistaken_files import describe_mistaken
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.files.untrusted_files import UntrustedFile
@@ -154,17 +155,6 @@ class BilmFiles:
         return next((n for n in VOCABULARIES if n in folder), None)
 
 
-def bilm_shapes(token_encoder, encoder):
-    """Returns the shapes of a weight file's arrays, by their keys.
-
-    Args:
-        token_encoder: Arguments of the `CharCNNEmbedding` or `TokenEmbedding`.
-        encoder: Arguments of the `BiLMEncoder`.
-    """
-    shapes = variable_shapes(token_encoder, encoder)
-    return stored_shapes(bilm_table(token_encoder), shapes)
-
-
 def _is_encoders(name):
     return name.startswith("encoder.")
 
@@ -293,6 +283,7 @@ def parse_json(text, label):
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
+        reason = describe_mistaken(text[:4096]) or error
         raise ValueError(
-            f"The options file '{label}' is not JSON: {error}"
+            f"The options file '{label}' is not JSON: {reason}"
         ) from error

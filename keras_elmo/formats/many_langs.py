@@ -30,8 +30,7 @@ from keras_elmo.text.character_spelling import CharacterSpelling
 _CONFIG = "config.json"
 _CHARACTERS, _WORDS = "char.dic", "word.dic"
 _STATE_DICTS = {"token_embedder.pkl": TOKEN_EMBEDDER, "encoder.pkl": ENCODER}
-NEEDED_FILES = (_CONFIG, _CHARACTERS, *_STATE_DICTS)
-MANY_LANGS_FILES = (*NEEDED_FILES, _WORDS)
+MANY_LANGS_FILES = (_CONFIG, _CHARACTERS, *_STATE_DICTS, _WORDS)
 
 # What all published models have, few of which bring the file that says so.
 _STANDARD = {

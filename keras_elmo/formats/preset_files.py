@@ -23,11 +23,6 @@ _WEIGHTS = "model.weights.h5"
 PRESET_FILES = (_CONFIG, _METADATA, _WEIGHTS)
 
 
-def is_preset_folder(path):
-    """Whether `path` is a folder that `write_preset` wrote."""
-    return os.path.isfile(os.path.join(path, _CONFIG))
-
-
 def write_preset(path, config, metadata, arrays):
     """Writes the files of a preset to a folder that is there.
 

@@ -1,100 +1,146 @@
-"""What a path leads to."""
+"""What a path leads to: a model, as `find_model` has it, or something else."""
 
 import os
-import tarfile
+import posixpath
 import zipfile
-import zlib
 
+from keras_elmo.files.archives import member_names
+from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
-from keras_elmo.inspection.archive import inspect_archive
-from keras_elmo.inspection.bilm_model import add_options
-from keras_elmo.inspection.bilm_model import add_weights
-from keras_elmo.inspection.damage import GZIP
-from keras_elmo.inspection.damage import HDF5
-from keras_elmo.inspection.damage import ZIP
-from keras_elmo.inspection.damage import first_bytes
-from keras_elmo.inspection.damage import tell_damage
-from keras_elmo.inspection.finding import Finding
-from keras_elmo.inspection.finding import size_of
-from keras_elmo.inspection.finding import unreadable
-from keras_elmo.inspection.folder import inspect_folder
-from keras_elmo.inspection.hdf5_file import add_bilm_uses
-from keras_elmo.inspection.hdf5_file import inspect_hdf5
-from keras_elmo.inspection.text_file import inspect_json
-from keras_elmo.inspection.text_file import inspect_text
+from keras_elmo.files.mistaken_files import describe_mistaken
+from keras_elmo.formats.bilm_names import is_training_without_model
+from keras_elmo.inspection.inspection import Inspection
+from keras_elmo.inspection.other_files import inspect_corpus_archive
+from keras_elmo.inspection.other_files import inspect_hdf5
+from keras_elmo.inspection.other_files import inspect_text
+from keras_elmo.inspection.saved_model import inspect_saved_model
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import PRESETS
+
+_HDF5, _ZIP, _GZIP = b"\x89HDF\r\n\x1a\n", b"PK\x03\x04", b"\x1f\x8b"
+_CONTINUE = "Run the training's command again: it goes on from its checkpoint."
 
 
 def inspect_path(
     path: str | os.PathLike, weights: str | os.PathLike | None = None
-) -> Finding:
+) -> Inspection:
     """Tells what a file or a folder is, and what is wrong with it.
 
     Args:
-        path: Path of any file or folder, `hf://user/repository`, or the name
-            of a model in the package.
+        path: Path or URL of any file or folder, `hf://user/repository`, or the
+            name of a preset.
         weights: Path of a weight file, if `path` is its options file.
 
     Returns:
-        A `Finding`. Whatever is wrong is in it: nothing is raised.
+        An `Inspection`. Whatever is wrong is in it: nothing is raised.
     """
-    path = os.fspath(path)
+    inspection = Inspection(os.fspath(path))
     try:
-        if weights is not None:
-            return _inspect_pair(path, os.fspath(weights))
-        if path in PRESETS and not os.path.exists(path):
-            return _inspect_preset(path)
-        return _inspect(fetch(path, "path"))
+        _inspect(inspection, weights)
+    except (ValueError, OSError) as error:
+        inspection.problems.append(str(error))
     except Exception as error:  # Nothing is too strange to be inspected.
-        return unreadable(
-            path,
-            "a file or folder that cannot be read",
-            f"{type(error).__name__}: {error}",
-        )
+        inspection.problems.append(f"{type(error).__name__}: {error}")
+    return inspection
 
 
-def _inspect(path):
-    if os.path.isdir(path):
-        return inspect_folder(path)
-    if not os.path.exists(path):
-        return unreadable(
-            path,
-            "neither a file nor a folder",
-            "There is no such file or folder, and no model of that name in "
-            f"the package. The models' names are {sorted(PRESETS)}.",
+def _inspect(inspection, weights):
+    path = inspection.path
+    if weights is not None:
+        _inspect_model(inspection, path, os.fspath(weights))
+    elif path in PRESETS:
+        _inspect_preset(inspection, PRESETS[path])
+    else:
+        path = fetch(path, "path")
+        if os.path.isdir(path):
+            _inspect_folder(inspection, path)
+        elif os.path.isfile(path):
+            _inspect_file(inspection, path)
+        else:
+            find_model(path)  # Which says what there is.
+
+
+def _inspect_model(inspection, *paths):
+    model = find_model(*paths)
+    inspection.what = model.what
+    for name, value in model.facts():
+        inspection.facts[name] = value
+    inspection.uses += model.uses()
+    inspection.model = paths
+
+
+def _inspect_preset(inspection, preset):
+    inspection.facts |= {"name": inspection.path, "licence": preset.licence}
+    if preset.path is not None:
+        _inspect_model(inspection, inspection.path)
+        return
+    inspection.what = "the name of a model that is downloaded once"
+    inspection.facts |= {
+        "description": preset.description,
+        "options": preset.options_url,
+        "weights": f"{preset.weights_url}, {preset.megabytes} MB",
+    }
+    inspection.uses = [f'keras_elmo.ElmoLayer.from_preset("{inspection.path}")']
+    inspection.model = (inspection.path,)
+
+
+def _inspect_folder(inspection, path):
+    names = os.listdir(path)
+    inspection.what = "a folder"
+    inspection.facts["size"] = _size_of(
+        sum(
+            os.path.getsize(os.path.join(place, name))
+            for place, _, files in os.walk(path)
+            for name in files
         )
-    damage = tell_damage(path)
-    if damage is not None:
-        return unreadable(path, "no good file", f"It {damage}.")
-    start = first_bytes(path)
-    if start.startswith(HDF5):
-        return inspect_hdf5(path)
-    if zipfile.is_zipfile(path):
-        return inspect_archive(path)
-    if start.startswith(ZIP):
-        problem = f"It is cut off or damaged, {size_of(os.path.getsize(path))}."
-        return unreadable(path, "a zip file", f"{problem} Download it again.")
-    if start.startswith(GZIP) and _is_tar(path):
-        problem = f"Unpack it first: tar xzf {path}"
-        return unreadable(path, "a .tar.gz archive", problem)
+    )
+    versions = sorted((n for n in names if n.isdecimal()), key=int)
+    last = os.path.join(path, versions[-1]) if versions else path
+    if {"saved_model.pb", "tfhub_module.pb"} & set(os.listdir(last)):
+        inspect_saved_model(inspection, last)
+        if versions:
+            inspection.facts["versions"] = ", ".join(versions)
+            inspection.what = (
+                f"a folder of versions; the last is {inspection.what}"
+            )
+    elif is_training_without_model(names):
+        inspection.what = (
+            "the folder of a training by keras-elmo pretrain, which has no "
+            "model yet"
+        )
+        inspection.uses = [_CONTINUE]
+    else:
+        _inspect_model(inspection, path)
+        if "training.json" in names:
+            inspection.what = (
+                "the folder of a training by keras-elmo pretrain, with its biLM"
+            )
+            inspection.uses.append(_CONTINUE)
+
+
+def _inspect_file(inspection, path):
+    with open(path, "rb") as file:
+        start = file.read(4096)
+    inspection.what = "a file"
+    inspection.facts["size"] = _size_of(os.path.getsize(path))
+    mistaken = describe_mistaken(start)
+    if mistaken is not None:
+        raise ValueError(f"It is not what its name says: {mistaken}.")
     part_of = _part_of(os.path.basename(path))
     if part_of is not None:
-        return Finding(
-            path,
-            f"a part of {part_of}",
-            {"size": size_of(os.path.getsize(path))},
-            ["Inspect its folder."],
-        )
-    if path.endswith(".json") or start.lstrip()[:1] == b"{":
-        return inspect_json(path)
-    return inspect_text(path)
-
-
-def _is_tar(path):
-    try:
-        return tarfile.is_tarfile(path)
-    except (EOFError, zlib.error):  # A gzip file that is cut off.
-        return False
+        inspection.what = f"a part of {part_of}"
+        inspection.uses = ["Inspect its folder."]
+    elif start.startswith(_HDF5) or path.endswith((".hdf5", ".h5")):
+        inspection.what = "an HDF5 file"
+        _inspect_hdf5(inspection, path)
+    elif start.startswith(_ZIP):
+        inspection.what = "a zip file"
+        _inspect_zip(inspection, path)
+    elif start.startswith(_GZIP) and path.endswith((".tar.gz", ".tgz")):
+        inspection.what = "a .tar.gz archive"
+        raise ValueError(f"Unpack it first: tar xzf {path}")
+    else:
+        inspect_text(inspection, path)
 
 
 def _part_of(name):
@@ -105,37 +151,38 @@ def _part_of(name):
     return "a SavedModel" if name.endswith(".pb") else None
 
 
-def _inspect_preset(name):
-    preset = PRESETS[name]
-    if preset.path is not None:
-        finding = inspect_folder(preset.path)
-        finding.loader = ("from_preset", name)
-        finding.uses = [
-            use.replace(preset.path, name).replace("from_bilm", "from_preset")
-            for use in finding.uses
-        ]
-        finding.facts = {
-            "name": name,
-            "licence": preset.licence,
-        } | finding.facts
-        return finding
-    return Finding(
-        name,
-        "the name of a model that is downloaded once",
-        {
-            "description": preset.description,
-            "licence": preset.licence,
-            "options": preset.options_url,
-            "weights": f"{preset.weights_url}, {preset.megabytes} MB",
-        },
-        [f'keras_elmo.ElmoLayer.from_preset("{name}")'],
-        loader=("from_preset", name),
+def _inspect_hdf5(inspection, path):
+    if not inspect_hdf5(inspection, path):
+        return
+    # It is of a biLM, whose options should lie beside it.
+    folder, name = os.path.split(os.path.abspath(path))
+    prefix = name.removesuffix("weights.hdf5") if "weights" in name else ""
+    names = dict.fromkeys((f"{prefix}options.json", "options.json"))
+    for options in (os.path.join(folder, n) for n in names):
+        if os.path.isfile(options):
+            inspection.facts["options"] = os.path.basename(options)
+            _inspect_model(inspection, options, path)
+            return
+    raise ValueError(
+        f"Its options file is not beside it: expected {' or '.join(names)} in "
+        f"'{folder}'. Without, nothing can be loaded."
     )
 
 
-def _inspect_pair(options, weights):
-    finding = Finding(options, "a biLM as bilm-tf and AllenNLP have it")
-    options, weights = fetch(options, "path"), fetch(weights, "weights")
-    add_weights(finding, weights, add_options(finding, options))
-    add_bilm_uses(finding, options, weights)
-    return finding
+def _inspect_zip(inspection, path):
+    is_zip = zipfile.is_zipfile(path)
+    if is_zip and not path.endswith(".keras"):
+        with open_archive(path) as archive:
+            names = member_names(archive, path)
+        if names and all(posixpath.splitext(n)[1] == ".npy" for n in names):
+            inspect_corpus_archive(inspection, path, names)
+            return
+    _inspect_model(inspection, path)
+
+
+def _size_of(number):
+    """Returns a number of bytes as people write it."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= size:
+            return f"{number / size:,.1f} {unit}"
+    return f"{number:,} bytes"

@@ -1,3 +1,5 @@
+import os
+
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
@@ -11,9 +13,13 @@ from keras_elmo.models.bilm_words import read_words
 from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.model_facts import model_facts
+from keras_elmo.models.model_facts import parameter_fact
+from keras_elmo.models.model_facts import vocabulary_fact
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.special_words import UNKNOWN
+from keras_elmo.text.vocabulary import vocabulary_words
 from keras_elmo.text.word_vectorization import WordVectorization
 
 
@@ -23,10 +29,13 @@ class Bilm(FoundModel):
     Args:
         path: Path of the folder, of the `.zip` or of the options file.
         weights: Path of the weight file, if `path` is the options file.
+        name: What to find it by again. Defaults to `path`.
     """
 
-    def __init__(self, path, weights=None):
-        super().__init__(path)
+    what = "a biLM as bilm-tf, AllenNLP and NLPL have it"
+
+    def __init__(self, path, weights=None, name=None):
+        super().__init__(path, name)
         self._files = (path, weights)
 
     def load(self, cls=ElmoLayer, **kwargs):
@@ -45,6 +54,38 @@ class Bilm(FoundModel):
 
     def open_language_model(self):
         return open_bilm(*self._files, is_language_model=True)
+
+    def facts(self):
+        with open_bilm(*self._files) as files:
+            options = files.options
+            yield from model_facts(options.token_encoder, options.encoder)
+            yield parameter_fact(files.read_arrays())
+            paths = files.weight_files
+            yield "weights", ", ".join(sorted(map(os.path.basename, paths)))
+            expected = options.vocabulary_size
+            vocabulary = files.read_vocabulary()
+            if vocabulary is not None:
+                words = vocabulary_words(vocabulary)
+                yield vocabulary_fact(words)
+                if expected not in (None, len(words)):
+                    raise ValueError(
+                        f"'{files.vocabulary_label}' must have as many words "
+                        f"as the options say, n_tokens_vocab={expected:,}. "
+                        f"Received: {len(words):,}"
+                    )
+            softmax = files.read_softmax(expected)
+            if softmax is not None:
+                yield "softmax", f"{len(softmax['softmax.bias']):,} words"
+
+    def uses(self):
+        options, weights = self._files
+        if weights is None:
+            return super().uses()
+        return [
+            f'keras_elmo.ElmoLayer.from_bilm("{options}", "{weights}")',
+            "keras-elmo embed corpus.txt vectors.hdf5 "
+            f"--options {options} --weights {weights}",
+        ]
 
 
 def load_bilm(

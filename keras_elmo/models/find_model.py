@@ -46,9 +46,9 @@ def find_model(model, weights=None) -> FoundModel:
             )
         return Bilm(path, fetch(weights, "weights"))
     if is_name:
-        return Bilm(os.path.dirname(download_preset(model)[0]))
+        return Bilm(download_preset(model), name=model)
     if os.path.isdir(path):
-        return _kind_of(os.listdir(path))(path)
+        return _kind_of(os.listdir(path), path)(path)
     if os.path.isfile(path):
         return _archived(path)
     raise ValueError(
@@ -76,23 +76,32 @@ def _archived(path):
         names = member_names(archive, path)
     if {"config.json", "metadata.json", "model.weights.h5"} <= set(names):
         return KerasFile(path)
-    kind = _kind_of(list(map(posixpath.basename, names)))
+    kind = _kind_of(list(map(posixpath.basename, names)), path)
     return Bilm(path) if kind is PresetFolder else kind(path)
 
 
-def _kind_of(names):
+def _kind_of(names, path):
     """The kind of the model that files of these names make.
 
     What is the mark of one kind may lie beside another, a `config.json` above
     all: the surest comes first.
     """
-    of_many_langs = {"encoder.pkl", "token_embedder.pkl"} & set(names)
-    if len(of_many_langs) == 2:
+    found = set(names)
+    if {"encoder.pkl", "token_embedder.pkl"} <= found:
         return ManyLangs
     if any(n.endswith("options.json") for n in names):
         return Bilm
-    if of_many_langs:
+    # From here on something may be missing; the kind's reader says what.
+    if {"encoder.pkl", "token_embedder.pkl", "char.dic"} & found:
         return ManyLangs
-    if {"config.json", "model.weights.h5"} & set(names):
+    if {"config.json", "model.weights.h5"} & found:
         return PresetFolder
-    return Bilm  # Which says what is missing.
+    if any(
+        n.endswith((".hdf5", ".index")) or n == "training.json" for n in names
+    ):
+        return Bilm
+    raise ValueError(
+        f"'{path}' holds no model: expected options.json with a .hdf5 file, or "
+        "the files of ELMoForManyLangs or of ElmoLayer.save_to_preset. "
+        f"Received: {sorted(names)[:10]}"
+    )

@@ -1,6 +1,7 @@
 """What can be asked of a model's files, whatever kind they are of."""
 
 import abc
+import os
 
 from keras_elmo.layers.elmo_layer import ElmoLayer
 
@@ -15,10 +16,15 @@ class FoundModel(abc.ABC):
 
     Args:
         path: Local path of the model.
+        name: What to find it by again. Defaults to `path`.
     """
 
-    def __init__(self, path):
+    what: str
+    """What it is, in words."""
+
+    def __init__(self, path, name=None):
         self.path = path
+        self.name = name or os.fspath(path)
 
     @abc.abstractmethod
     def load(self, cls=ElmoLayer, **kwargs):
@@ -50,6 +56,17 @@ class FoundModel(abc.ABC):
     @abc.abstractmethod
     def open_language_model(self):
         """Yields the `LanguageModelFiles`; a context manager."""
+
+    @abc.abstractmethod
+    def facts(self):
+        """Reads all files, and yields the names and values of facts."""
+
+    def uses(self):
+        """Returns lines of code and commands that take it."""
+        return [
+            f'keras_elmo.ElmoLayer.from_preset("{self.name}")',
+            f"keras-elmo embed corpus.txt vectors.hdf5 --model {self.name}",
+        ]
 
 
 def check_no_words(path, arguments):

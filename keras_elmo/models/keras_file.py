@@ -1,7 +1,10 @@
+import re
 import zipfile
 
 import keras
 
+from keras_elmo.files.archives import open_archive
+from keras_elmo.files.archives import read_member
 from keras_elmo.formats.keras_files import check_keras_file
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
@@ -9,6 +12,8 @@ from keras_elmo.models.found_model import FoundModel
 
 class KerasFile(FoundModel):
     """A `.keras` file: a whole Keras model, such as a tagger with an ELMo."""
+
+    what = "a .keras file, a whole Keras model"
 
     def load(self, cls=ElmoLayer, **kwargs):
         raise self._is_a_whole_model()
@@ -43,6 +48,21 @@ class KerasFile(FoundModel):
 
     def open_language_model(self):
         raise self._is_a_whole_model()
+
+    def facts(self):
+        with open_archive(self.path) as archive:
+            config = read_member(archive, "config.json", self.path)
+        names = set(re.findall(rb"keras_elmo>(\w+)", config))
+        yield "layers of keras_elmo", b", ".join(sorted(names)).decode()
+        check_keras_file(self.path)
+        if not self.path.endswith(".keras"):
+            raise ValueError("Keras loads it if its name ends in .keras.")
+
+    def uses(self):
+        return [
+            f'import keras_elmo; keras.saving.load_model("{self.path}")',
+            f"keras-elmo export {self.path} served/model",
+        ]
 
     def _is_a_whole_model(self):
         return ValueError(

@@ -9,12 +9,16 @@ from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.models.fingerprint import files_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
+from keras_elmo.models.model_facts import model_facts
+from keras_elmo.models.model_facts import parameter_fact
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.text.vectorization_of import vectorization_of
 
 
 class ManyLangs(FoundModel):
     """A model of ELMoForManyLangs, in a folder or a `.zip`."""
+
+    what = "a model of ELMoForManyLangs"
 
     def load(self, cls=ElmoLayer, **kwargs):
         check_no_words(self.path, kwargs)
@@ -40,6 +44,11 @@ class ManyLangs(FoundModel):
             f"Received: '{self.path}', a model of ELMoForManyLangs, whose "
             "files predict no words"
         )
+
+    def facts(self):
+        with open_many_langs(self.path) as files:
+            yield from model_facts(files.token_encoder, files.encoder)
+            yield parameter_fact(files.read_arrays())
 
 
 def load_many_langs(cls, directory, *, trainable=False, **kwargs):

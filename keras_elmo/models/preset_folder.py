@@ -16,6 +16,8 @@ from keras_elmo.models.built_layers import check_built
 from keras_elmo.models.fingerprint import files_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
+from keras_elmo.models.model_facts import model_facts
+from keras_elmo.models.model_facts import parameter_fact
 from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import find_variable
@@ -26,6 +28,8 @@ _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
 
 class PresetFolder(FoundModel):
     """A folder of `ElmoLayer.save_to_preset`."""
+
+    what = "a folder of ElmoLayer.save_to_preset"
 
     def load(self, cls=ElmoLayer, **kwargs):
         check_no_words(self.path, kwargs)
@@ -51,6 +55,12 @@ class PresetFolder(FoundModel):
             "ElmoLayer.save_to_preset, which holds no softmax; "
             "`save_to_bilm` writes options.json and weights.hdf5"
         )
+
+    def facts(self):
+        config, arrays = read_preset(self.path, "keras_elmo>ElmoLayer")
+        parts = (config[name] for name in ("token_encoder", "encoder"))
+        yield from model_facts(*(part["config"] for part in parts))
+        yield parameter_fact(arrays)
 
 
 def save_to_preset(layer, folder):

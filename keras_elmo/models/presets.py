@@ -108,21 +108,16 @@ def download_preset(name):
         name: A key of `PRESETS`.
 
     Returns:
-        The paths of the options file and of the weight file.
+        The path of its folder.
 
     Raises:
         OSError: If a download fails.
     """
     preset = PRESETS[name]
     if preset.path is not None:
-        return (
-            os.path.join(preset.path, "options.json"),
-            os.path.join(preset.path, "weights.hdf5"),
-        )
+        return preset.path
     # Imports Keras, which the table above does not need.
     from keras_elmo.files.downloads import download
 
-    return (
-        download(preset.options_url, name, "options.json"),
-        download(preset.weights_url, name, "weights.hdf5"),
-    )
+    download(preset.options_url, name, "options.json")
+    return os.path.dirname(download(preset.weights_url, name, "weights.hdf5"))

@@ -59,9 +59,11 @@ def sort_by_hash(hash_values):
 def hash_rows(rows):
     """Hash values of a tensor of rows: int32 `(n, width)` to `(n,)`.
 
-    A sum of products that wraps around, which all backends agree on.
+    A sum of products that wraps around, which all backends agree on. Saved
+    models hold such values: the same rows must always have the same.
     """
-    products = ops.cast(rows, "int32") * _multipliers(rows.shape[-1])
+    multipliers = ops.convert_to_tensor(_multipliers(rows.shape[-1]))
+    products = ops.cast(rows, "int32") * multipliers
     return ops.cast(ops.sum(products, axis=-1), "int32")
 
 

@@ -1,7 +1,6 @@
 """From a corpus to a language model. TensorFlow only."""
 
 import contextlib
-import dataclasses
 import math
 
 import tensorflow as tf
@@ -13,34 +12,14 @@ from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import read_model_options
 from keras_elmo.pretraining.reports import Report
-from keras_elmo.pretraining.trainer import Schedule
+from keras_elmo.pretraining.schedule import Plan
+from keras_elmo.pretraining.schedule import Schedule
 from keras_elmo.pretraining.trainer import Trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.word_counts import count_words
-
-# When a long training first shows what it has learned, and saves it.
-_EARLY_STEPS = (10, 100, 1_000, 10_000)
-_CHECKPOINT_EVERY = 1000
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """What to do when. Unlike the `Settings`, it changes no number."""
-
-    evaluate_every: int | None = None
-    """Steps; by default those of an epoch, and in the first one after 10, 100,
-    1,000 and 10,000 steps, too"""
-    checkpoint_every: int | None = None
-    """Steps; by default 1,000, and after 10 and 100 steps, too"""
-    log_every: int = 100
-    """Steps"""
-    patience: int | None = None
-    """As in `Schedule`"""
-    heldout_rows: int = 32
-    """As `rows` of `Evaluator`"""
 
 
 def pretrain(
@@ -125,9 +104,8 @@ def pretrain(
                 initial, words, settings.dtype, new_softmax, settings.options
             ).model
 
-        schedule = _schedule(
-            settings, plan, counts, strategy.num_replicas_in_sync
-        )
+        replicas = strategy.num_replicas_in_sync
+        schedule = _schedule(settings, plan, counts, replicas)
         with report.working("making the model"):
             trainer = Trainer(
                 make_model,
@@ -175,20 +153,7 @@ def _schedule(settings, plan, counts, replicas):
     # Each sentence has a mark to predict, beside its words.
     targets = counts["tokens"] + counts["sentences"]
     window = settings.batch_size * settings.unroll_steps * replicas
-    epoch = math.ceil(targets / window)
     total = settings.steps
     if total is None:
         total = math.ceil(settings.epochs * targets / window)
-    return Schedule(
-        total,
-        plan.evaluate_every or epoch,
-        plan.checkpoint_every or _CHECKPOINT_EVERY,
-        plan.log_every,
-        plan.patience,
-        () if plan.evaluate_every else _early_steps(epoch),
-        () if plan.checkpoint_every else _early_steps(_CHECKPOINT_EVERY),
-    )
-
-
-def _early_steps(regular):
-    return tuple(step for step in _EARLY_STEPS if step < regular)
+    return Schedule.of(plan, total, math.ceil(targets / window))

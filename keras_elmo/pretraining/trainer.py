@@ -14,7 +14,6 @@ refused before any variable is changed.
 """
 
 import contextlib
-import dataclasses
 import math
 import random
 
@@ -41,43 +40,6 @@ from keras_elmo.pretraining.training_step import TrainingStep
 from keras_elmo.pretraining.training_windows import training_windows
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
-
-
-@dataclasses.dataclass(frozen=True)
-class Schedule:
-    """When a training does what. All are numbers of steps."""
-
-    total: int
-    evaluate_every: int
-    checkpoint_every: int
-    log_every: int
-    patience: int | None = None
-    """Evaluations without a better one, after which training stops"""
-    early_evaluations: tuple[int, ...] = ()
-    """Before the first regular one; they do not count for `patience`"""
-    early_checkpoints: tuple[int, ...] = ()
-    """Before the first regular one"""
-
-    def is_regular_evaluation(self, step):
-        """Whether the model is evaluated, and `patience` counts it."""
-        return self._is_due(step, self.evaluate_every)
-
-    def is_evaluation(self, step):
-        """Whether the model is evaluated after a step."""
-        is_early = step in self.early_evaluations
-        return is_early or self.is_regular_evaluation(step)
-
-    def is_checkpoint(self, step):
-        """Whether there is a checkpoint after a step."""
-        is_early = step in self.early_checkpoints
-        return is_early or self._is_due(step, self.checkpoint_every)
-
-    def is_log_entry(self, step):
-        """Whether the loss is logged after a step."""
-        return self._is_due(step, self.log_every)
-
-    def _is_due(self, step, every):
-        return step % every == 0 or step == self.total
 
 
 class Trainer:

@@ -6,6 +6,8 @@ from small_models import make_elmo
 
 from keras_elmo.commands.main import main
 
+pytestmark = pytest.mark.usefixtures("portable_module")
+
 
 @pytest.fixture
 def model(tmp_path, monkeypatch):
@@ -30,8 +32,8 @@ def inspect(capsys, *arguments, status=0):
 
 def test_what_is_told(model, capsys):
     lines = inspect(capsys, model).splitlines()
-    assert lines[0] == "'model': a biLM as bilm-tf and AllenNLP have it."
-    assert '  keras_elmo.ElmoLayer.from_bilm("model")' in lines
+    assert lines[0] == "'model': a biLM as bilm-tf, AllenNLP and NLPL have it."
+    assert '  keras_elmo.ElmoLayer.from_preset("model")' in lines
     assert "What is wrong:" not in lines
     told = json.loads(inspect(capsys, model, "--json"))
     assert told["problems"] == []
@@ -45,7 +47,8 @@ def test_what_is_wrong(model, capsys):
         file.truncate(1000)
     lines = inspect(capsys, model, status=1).splitlines()
     (line,) = lines[lines.index("What is wrong:") + 1 :]
-    assert line.startswith("  weights.hdf5 is cut off: 1,000 bytes of ")
+    assert "'model/weights.hdf5' cannot be read" in line
+    assert "it is cut off: 1,000 bytes of " in line
     assert json.loads(inspect(capsys, model, "--json", status=1))["problems"]
     inspect(capsys, "nowhere", status=1)
 

@@ -15,18 +15,21 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
+from keras_elmo.commands import arguments as shared_arguments
 from keras_elmo.commands import pretrain as module
 from keras_elmo.commands import pretrain_reports
-from keras_elmo.commands import threads
 from keras_elmo.commands.main import main
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import Progress
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.reports import Report
+from keras_elmo.pretraining.schedule import Schedule
 from keras_elmo.pretraining.settings import RECIPES
-from keras_elmo.pretraining.trainer import Schedule
 
+pytestmark = pytest.mark.filterwarnings(  # See `without_graphs`.
+    "ignore:Even though the `tf.config:UserWarning"
+)
 OPTIONS = {
     "bidirectional": True,
     "char_cnn": {
@@ -116,6 +119,7 @@ def arrays(path):
     return found
 
 
+@pytest.mark.usefixtures("without_graphs")
 def test_a_training_from_the_start_to_the_end(folder, capsys):
     heldout = [*HELDOUT, "--evaluate-every", 2]
     run(*heldout, "--steps", 4, "--log-every", 2)
@@ -170,6 +174,7 @@ class Interrupting(Report):
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.usefixtures("without_graphs")
 def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     folder, capsys, monkeypatch
 ):
@@ -197,6 +202,7 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("without_graphs")
 def test_without_a_held_out_text_the_last_model_stays(folder, capsys):
     run("--steps", 2, "--full-softmax", "--clip-norm", "none")
     out = capsys.readouterr().out
@@ -210,6 +216,7 @@ def test_without_a_held_out_text_the_last_model_stays(folder, capsys):
     assert "Held-out perplexity" in out
 
 
+@pytest.mark.usefixtures("without_graphs")
 def test_patience(folder, capsys):
     arguments = [*HELDOUT, "--evaluate-every", 1]
     arguments += ["--steps", 9, "--patience", 1, "--learning-rate", 1e-30]
@@ -219,6 +226,7 @@ def test_patience(folder, capsys):
     assert "with a larger --patience, it goes on" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("without_graphs")
 def test_fine_tuning(folder, shared, capsys):
     checkpoint = shared / "reference/bilm_tf_checkpoint"
     names = ["--train", "train0.txt", "--output", "out"]
@@ -264,6 +272,7 @@ def test_fine_tuning(folder, shared, capsys):
     assert "pass the vocabulary" in fails(capsys, *names[:-2])
 
 
+@pytest.mark.usefixtures("without_graphs")
 def test_what_is_there_is_not_overwritten(folder, capsys):
     os.mkdir("out")
     shutil.copy("options.json", "out")
@@ -543,7 +552,9 @@ def test_where_curves_go(monkeypatch):
 )
 def test_threads(monkeypatch, asked, gpus, processors, set_to):
     numbers = {}
-    monkeypatch.setattr(threads, "_usable_processors", lambda: processors)
+    monkeypatch.setattr(
+        shared_arguments, "_usable_processors", lambda: processors
+    )
     config = tf.config
     monkeypatch.setattr(config, "list_physical_devices", lambda _: [0] * gpus)
     for kind in ("inter", "intra"):
@@ -552,7 +563,7 @@ def test_threads(monkeypatch, asked, gpus, processors, set_to):
             f"set_{kind}_op_parallelism_threads",
             lambda number, kind=kind: numbers.update({kind: number}),
         )
-    threads.set_threads(asked)
+    shared_arguments.set_threads(asked)
     assert tuple(numbers.values()) == (set_to or ())
 
 

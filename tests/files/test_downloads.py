@@ -130,7 +130,7 @@ def test_processes_at_a_time(cache, tmp_path, monkeypatch, has_locks):
     if not has_locks:
         for module in ("atomic", "file_lock"):
             monkeypatch.setattr(
-                f"keras_elmo.formats.{module}.try_lock", lambda *_: None
+                f"keras_elmo.files.{module}.try_lock", lambda *_: None
             )
     with serve(answer) as root:
         children = []

@@ -19,7 +19,6 @@ import pytest
 from formats.checkpoints import write_checkpoint
 from fuzzing import damaged
 from fuzzing import damaged_json
-from fuzzing import many_files
 from fuzzing import reads_or_says_why
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,7 +74,6 @@ def check_inspection(path):
     assert inspect_path(path)
 
 
-@many_files
 @given(data=st.data())
 def test_weights(data, shapes, model, scratch):
     path = scratch / "damaged.hdf5"
@@ -239,7 +237,6 @@ def test_pipes_keep_nobody_waiting(name, model, tmp_path):
                 ElmoLayer.from_preset(path)
 
 
-@many_files
 @given(data=st.data())
 def test_options(data, model, scratch):
     path = scratch / "damaged.json"
@@ -252,7 +249,6 @@ def test_options(data, model, scratch):
     check_inspection(path)
 
 
-@many_files
 @given(data=st.data())
 def test_zip(data, model, scratch):
     content = io.BytesIO()
@@ -360,15 +356,14 @@ def test_vocabularies_of_far_more_than_their_size(scratch, monkeypatch):
             with pytest.raises(ValueError, match="unpack to more than") as info:
                 read()
             assert f"'{path}'" in str(info.value)
-        finding = inspect_path(path)
-        assert "unpack to more than" in "".join(finding.problems)
+        inspection = inspect_path(path)
+        assert "unpack to more than" in "".join(inspection.problems)
     with pytest.raises(ValueError, match="unpack to more than"):
         Vocabulary.from_file(path)
     path.unlink()
 
 
 @pytest.mark.parametrize("ending", [".index", ".data-00000-of-00001"])
-@many_files
 @given(data=st.data())
 def test_checkpoint(data, ending, elmo, shapes, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp() / "checkpoint"
@@ -395,7 +390,6 @@ def presets(elmo, tmp_path_factory):
     return folder / "whole", folder / "damaged"
 
 
-@many_files
 @given(data=st.data())
 def test_config_of_a_preset(data, presets):
     whole, folder = presets
@@ -406,7 +400,6 @@ def test_config_of_a_preset(data, presets):
     shutil.copy(whole / "config.json", folder)
 
 
-@many_files
 @given(data=st.data())
 def test_weights_of_a_preset(data, presets):
     whole, folder = presets
@@ -430,7 +423,6 @@ _WORD2VEC = b"20 3\n" + b"".join(
     [_GLOVE, b"20 3\n" + _GLOVE, _WORD2VEC, gzip.compress(_WORD2VEC)],
     ids=["glove", "word2vec-text", "word2vec-binary", "gzip"],
 )
-@many_files
 @given(data=st.data())
 def test_word_vectors(data, content, scratch):
     path = scratch / "damaged.vectors"
@@ -449,7 +441,6 @@ _WORDS = b"<S>\n</S>\n<UNK>\nthe\nw\xc3\xb6rd\ncat\n"
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-@many_files
 @given(data=st.data())
 def test_vocabulary(data, pack, scratch):
     path = scratch / "damaged.txt"
@@ -458,7 +449,6 @@ def test_vocabulary(data, pack, scratch):
     check_inspection(path)
 
 
-@many_files
 @given(data=st.data())
 def test_dumped_vocabulary(data, model, scratch):
     whole = scratch / "token_embeddings.hdf5"
@@ -490,7 +480,6 @@ def many_langs(shared, tmp_path_factory):
 @pytest.mark.parametrize(
     "name", ["config.json", "cnn_config.json", "char.dic", "word.dic"]
 )
-@many_files
 @given(data=st.data())
 def test_many_langs(data, name, many_langs):
     whole, folder = many_langs
@@ -503,7 +492,6 @@ def test_many_langs(data, name, many_langs):
 
 
 @pytest.mark.parametrize("name", ["token_embedder.pkl", "encoder.pkl"])
-@many_files
 @given(data=st.data())
 def test_state_dicts(data, name, many_langs):
     whole, folder = many_langs

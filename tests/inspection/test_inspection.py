@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pickle
+import re
 import shutil
 import tarfile
 import zipfile
@@ -15,13 +16,9 @@ import pytest
 from hdf5_arrays import all_arrays
 from small_models import make_elmo
 
-from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
-from keras_elmo import TokenEmbedding
 from keras_elmo import export_saved_model
 from keras_elmo.embedding.embedding_files import write_embeddings
-from keras_elmo.formats.bilm_files import bilm_shapes
-from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.inspection import inspect_path
 from keras_elmo.models.find_model import find_model
 
@@ -46,16 +43,16 @@ def folder(elmo, tmp_path):
 
 
 def good(*paths):
-    finding = inspect_path(*paths)
-    assert finding.problems == []
-    assert finding.what and finding.path == str(paths[0])
-    return finding
+    inspection = inspect_path(*paths)
+    assert inspection.problems == []
+    assert inspection.what and inspection.path == str(paths[0])
+    return inspection
 
 
 def bad(*paths):
-    finding = inspect_path(*paths)
-    assert finding.problems
-    return finding.what, " ".join(finding.problems)
+    inspection = inspect_path(*paths)
+    assert inspection.problems
+    return inspection.what, " ".join(inspection.problems)
 
 
 def change_options(folder, **changes):
@@ -65,43 +62,26 @@ def change_options(folder, **changes):
     path.write_text(json.dumps(options))
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        lambda: make_elmo(),
-        lambda: make_elmo({"projection_dim": None, "num_highways": 0}),
-        lambda: make_elmo(lstm={"projection_dim": None, "num_layers": 1}),
-        lambda: ElmoLayer(TokenEmbedding(9, 6), BiLMEncoder(7, 6)),
-    ],
-)
-def test_the_shapes_are_those_of_the_layers(model, tmp_path):
-    model = model()
-    model.build((None, None, *model.token_encoder.token_shape))
-    model.save_to_bilm(tmp_path / "o", tmp_path / "w")
-    parsed = parse_language_model_options(
-        json.loads((tmp_path / "o").read_bytes())
-    )
-    found = bilm_shapes(parsed.token_encoder, parsed.encoder)
-    arrays = all_arrays(tmp_path / "w")
-    assert found == {key: array.shape for key, array in arrays.items()}
-
-
 def test_a_folder_of_a_bilm_and_its_files(folder):
-    finding = good(folder)
-    assert finding.what == "a biLM as bilm-tf and AllenNLP have it"
-    assert finding.facts["LSTMs"] == (
+    inspection = good(folder)
+    assert inspection.what == "a biLM as bilm-tf, AllenNLP and NLPL have it"
+    assert inspection.facts["LSTMs"] == (
         "2 layers in each direction, 7 units, projection 6, skip connections"
     )
-    assert finding.facts["vectors"] == "3 layers, 12 wide"
+    assert inspection.facts["vectors"] == "3 layers, 12 wide"
     number = sum(a.size for a in all_arrays(folder / "weights.hdf5").values())
-    assert finding.facts["parameters"] == f"{number:,} (float32)"
-    assert finding.uses[0] == f'keras_elmo.ElmoLayer.from_bilm("{folder}")'
-    assert finding.loader == ("from_bilm", str(folder))
+    assert inspection.facts["parameters"] == f"{number:,} (float32)"
+    assert inspection.uses == [
+        f'keras_elmo.ElmoLayer.from_preset("{folder}")',
+        f"keras-elmo embed corpus.txt vectors.hdf5 --model {folder}",
+    ]
+    assert inspection.model == (str(folder),)
 
     options, weights = folder / "options.json", folder / "weights.hdf5"
     both = good(options, weights)
-    assert both.loader == ("from_bilm", str(options), str(weights))
-    assert good(weights).loader == both.loader
+    assert both.model == (str(options), str(weights))
+    assert f'from_bilm("{options}", "{weights}")' in both.uses[0]
+    assert good(weights).model == both.model
     assert good(options).what == "the options file of a biLM"
 
 
@@ -112,18 +92,16 @@ def test_a_model_of_nlpl_in_a_zip(folder, tmp_path, root):
     (folder / "vocab.txt.gz").write_bytes(
         gzip.compress(b"<S>\n</S>\n<UNK>\nthe\nthe\n")
     )
-    told = "a biLM as the NLPL repository and simple_elmo have it"
-    finding = good(folder)
-    assert finding.what == told
-    assert finding.facts["vocabulary"] == "5 words, 1 of them there before"
+    inspection = good(folder)
+    assert inspection.facts["vocabulary"] == "5 words, 1 of them there before"
     path = tmp_path / "210.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for file in folder.iterdir():
             archive.write(file, root + file.name)
-    finding = good(path)
-    assert finding.what == f"a zip file: {told}"
-    assert finding.loader == ("from_bilm", str(path))
-    assert finding.uses[0] == f'keras_elmo.ElmoLayer.from_bilm("{path}")'
+    inspection = good(path)
+    assert inspection.what == "a biLM as bilm-tf, AllenNLP and NLPL have it"
+    assert inspection.model == (str(path),)
+    assert inspection.uses[0] == f'keras_elmo.ElmoLayer.from_preset("{path}")'
 
 
 def test_weights_without_their_options(folder):
@@ -145,12 +123,12 @@ def test_weights_that_do_not_fit_the_options(folder):
 def test_conventions_of_the_number_of_characters(folder):
     for number in (261, 262):
         change_options(folder, n_characters=number)
-        assert f"n_characters {number}:" in good(folder).facts["input"]
+        good(folder)
     with h5py.File(folder / "weights.hdf5", "a") as store:
         rows = store["char_embed"][()]
         del store["char_embed"]
         store["char_embed"] = np.vstack([np.zeros((1, 4)), rows])
-    assert "A weight file holds 261 rows of characters" in bad(folder)[1]
+    assert "must have the shape (261, 4)" in bad(folder)[1]
     change_options(folder, n_characters=300)
     assert "'char_cnn.n_characters' must be 261 or 262" in bad(folder)[1]
 
@@ -161,19 +139,24 @@ def test_conventions_of_the_number_of_characters(folder):
         (LFS, "is a Git LFS pointer, not the file of 374,434,792 bytes"),
         (HTML, "is a web page saved in place of the file"),
         ("", "is empty (0 bytes)"),
-        ("junk", "is no HDF5 file: it begins with b'junk'"),
+        ("junk", "file signature not found"),
     ],
 )
 def test_what_is_not_the_file(folder, content, told):
     path = folder / "weights.hdf5"
     path.write_text(content)
     assert told in bad(path)[1]
-    assert f"weights.hdf5 {told}" in bad(folder)[1]
     options = folder / "options.json"
-    assert f"weights.hdf5 {told}" in bad(options, path)[1]
+    for paths in ((folder,), (options, path)):
+        assert told in bad(*paths)[1]
+        assert f"'{path}'" in bad(*paths)[1]
+    with pytest.raises(ValueError, match=re.escape(told)):
+        ElmoLayer.from_bilm(folder)
     if content != "junk":
         options.write_text(content)
         assert told in bad(options)[1]
+        with pytest.raises(ValueError, match=re.escape(told)):
+            ElmoLayer.from_bilm(folder)
 
 
 def test_weights_that_are_cut_off(folder):
@@ -187,21 +170,25 @@ def test_weights_that_are_cut_off(folder):
 def test_a_preset_folder(elmo, tmp_path):
     path = tmp_path / "preset"
     elmo.save_to_preset(path)
-    finding = good(path)
-    assert finding.what == "a folder of ElmoLayer.save_to_preset"
-    assert finding.loader == ("from_preset", str(path))
+    inspection = good(path)
+    assert inspection.what == "a folder of ElmoLayer.save_to_preset"
+    assert inspection.model == (str(path),)
     (path / "model.weights.h5").unlink()
-    assert "Missing beside the rest: ['model.weights.h5']" in bad(path)[1]
-    (path / "config.json").write_text('{"registered_name": "Other"}')
+    assert "There is no weight file" in bad(path)[1]
+    (path / "config.json").write_text(
+        '{"registered_name": "Other", "config": {}}'
+    )
     assert "Received: 'Other'" in bad(path)[1]
     (path / "config.json").write_text("{")
-    assert "config.json is no JSON" in bad(path)[1]
+    assert "is not that of a layer" in bad(path)[1]
 
 
 def test_models_by_their_names():
-    finding = inspect_path("english_tiny")
-    assert finding.problems == []
-    assert finding.uses[0] == 'keras_elmo.ElmoLayer.from_preset("english_tiny")'
+    inspection = inspect_path("english_tiny")
+    assert inspection.problems == []
+    assert (
+        inspection.uses[0] == 'keras_elmo.ElmoLayer.from_preset("english_tiny")'
+    )
     assert good("small").what == "the name of a model that is downloaded once"
 
 
@@ -209,10 +196,9 @@ def test_a_keras_file(elmo, tmp_path):
     inputs = keras.Input((None, 12), dtype="int32")
     path = tmp_path / "model.keras"
     keras.Model(inputs, elmo(inputs)).save(path)
-    finding = good(path)
-    assert (
-        finding.what == "a .keras file: a Keras model with an ElmoLayer in it"
-    )
+    inspection = good(path)
+    assert inspection.what == "a .keras file, a whole Keras model"
+    assert "ElmoLayer" in inspection.facts["layers of keras_elmo"]
     path.rename(tmp_path / "model.zip")
     assert "if its name ends in .keras" in bad(tmp_path / "model.zip")[1]
 
@@ -222,9 +208,9 @@ def test_a_keras_file(elmo, tmp_path):
 )
 def test_a_saved_model(elmo, tmp_path):
     version = export_saved_model(elmo, tmp_path / "served")
-    finding = good(version)
-    assert finding.what == "a SavedModel of keras-elmo export"
-    assert "character_ids, default, tokens" in finding.facts["signatures"]
+    inspection = good(version)
+    assert inspection.what == "a SavedModel of keras-elmo export"
+    assert "character_ids, default, tokens" in inspection.facts["signatures"]
     assert (
         "last is a SavedModel of keras-elmo" in good(tmp_path / "served").what
     )
@@ -240,13 +226,13 @@ def test_embeddings_of_a_corpus(tmp_path, layout):
     path = str(tmp_path / f"vectors.{'npz' if layout == 'npz' else 'hdf5'}")
     pairs = [("a b", np.ones((3, 2, 4))), ("c", np.ones((3, 1, 4)))]
     write_embeddings(path, pairs, layout)
-    finding = good(path)
-    assert finding.what.startswith("the embeddings of a corpus")
-    assert finding.facts["sentences"] == "2"
+    inspection = good(path)
+    assert inspection.what.startswith("the embeddings of a corpus")
+    assert inspection.facts["sentences"] == "2"
     if layout != "npz":
         with h5py.File(path, "a") as store:
             del store["0"]
-        assert "Missing: ['0']" in bad(path)[1]
+        assert "Missing: [0]" in bad(path)[1]
 
 
 def test_other_files(tmp_path):
@@ -270,7 +256,7 @@ def test_other_files(tmp_path):
         ("picture.png", b"\x89PNG\r\n\x1a\n\0", "nothing that this package"),
         ("cut.gz", gzip.compress(b"a\n" * 9)[:-9], "file ended before"),
         ("bad.json", b"{", "It is no JSON"),
-        ("cut.zip", b"PK\x03\x04" + b"\0" * 50, "cut off or damaged, 54 bytes"),
+        ("cut.zip", b"PK\x03\x04" + b"\0" * 50, "no archive, or a damaged one"),
         ("p.pkl", pickle.dumps([1]), "nothing that this package knows"),
     ]:
         assert told in bad(write(name, content))[1]
@@ -284,19 +270,19 @@ def test_other_files(tmp_path):
         store["x"] = 1
     assert "nothing that this package knows" in bad(tmp_path / "a.hdf5")[1]
     os.mkdir(tmp_path / "empty")
-    assert "no model that this package knows" in bad(tmp_path / "empty")[1]
-    assert "no such file or folder" in bad(tmp_path / "nowhere")[1]
+    assert "holds no model" in bad(tmp_path / "empty")[1]
+    assert "nor a file or directory" in bad(tmp_path / "nowhere")[1]
 
 
 def test_a_training_that_has_no_model_yet(tmp_path):
     (tmp_path / "training.json").write_text("{}")
     (tmp_path / "vocab.txt").write_text("<S>\n")
-    finding = good(tmp_path)
-    assert finding.what.endswith("keras-elmo pretrain, which has no model yet")
-    assert finding.uses == ["Run the training's command again."]
-    (tmp_path / "training_state.hdf5").touch()
-    (use,) = good(tmp_path).uses
-    assert use.endswith("goes on from training_state.hdf5.")
+    inspection = good(tmp_path)
+    assert inspection.what.endswith(
+        "keras-elmo pretrain, which has no model yet"
+    )
+    (use,) = inspection.uses
+    assert "Run the training's command again" in use
     # So say all that would read the model.
     with pytest.raises(ValueError, match="has no model yet") as info:
         ElmoLayer.from_bilm(tmp_path)
@@ -311,10 +297,10 @@ def test_a_training_that_has_no_model_yet(tmp_path):
 def test_the_reference_files(shared):
     reference = shared / "reference"
     for path, what in [
-        ("allennlp", "a biLM as bilm-tf and AllenNLP have it"),
+        ("allennlp", "a biLM as bilm-tf, AllenNLP and NLPL have it"),
         ("allennlp/elmo_token_embeddings.hdf5", "the vectors of a vocabulary"),
-        ("allennlp/lm_embeddings_0.hdf5", "the embeddings of a corpus, in bi"),
-        ("bilm_tf_checkpoint", "a TensorFlow checkpoint of bilm-tf's training"),
+        ("allennlp/lm_embeddings_0.hdf5", "the embeddings of a corpus"),
+        ("bilm_tf_checkpoint", "a biLM as bilm-tf, AllenNLP and NLPL have it"),
         ("elmo_for_many_langs/char_only", "a model of ELMoForManyLangs"),
         ("elmo_for_many_langs/char_only/encoder.pkl", "a part of a model of"),
     ]:
@@ -324,10 +310,17 @@ def test_the_reference_files(shared):
 def test_a_checkpoint_without_its_data(shared, tmp_path):
     path = tmp_path / "checkpoint"
     shutil.copytree(shared / "reference/bilm_tf_checkpoint", path)
-    next(path.glob("*.data-*")).unlink()
-    assert "cannot be read; it may be truncated" in bad(path)[1]
+    path.chmod(0o755)
+    (path / "weights.hdf5").unlink()
+    inspection = good(path)
+    assert "model.ckpt-372.index" in inspection.facts["weights"]
+    words = (path / "vocab.txt").read_bytes()
+    (path / "vocab.txt").unlink()
     (path / "vocab.txt").write_text("<S>\n")
     assert "n_tokens_vocab=1,503. Received: 1" in bad(path)[1]
+    (path / "vocab.txt").write_bytes(words)
+    next(path.glob("*.data-*")).unlink()
+    assert "cannot be read; it may be truncated" in bad(path)[1]
 
 
 def test_a_model_of_many_langs_without_a_part(shared, tmp_path):
@@ -336,13 +329,15 @@ def test_a_model_of_many_langs_without_a_part(shared, tmp_path):
     path.chmod(0o755)
     shutil.make_archive(tmp_path / "zipped", "zip", path)
     zipped = str(tmp_path / "zipped.zip")
-    assert good(zipped).loader == ("from_many_langs", zipped)
+    assert good(zipped).model == (zipped,)
     (path / "char.dic").unlink()
-    assert "Missing beside the rest: ['char.dic']" in bad(path)[1]
+    assert "There is no file" in bad(path)[1]
+    (path / "encoder.pkl").unlink()
+    assert "There is no file" in bad(path)[1]
 
 
 def test_nothing_is_too_strange(folder, elmo, tmp_path):
-    """Any beginning of any file, and bytes of no meaning, have a finding."""
+    """Any beginning of any file, and bytes of no meaning, have a inspection."""
     random = np.random.default_rng(0)
     elmo.save_to_preset(tmp_path / "preset")
     write_embeddings(tmp_path / "v.npz", [("a", np.ones(2))], "npz")

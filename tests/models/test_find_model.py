@@ -28,7 +28,6 @@ from keras_elmo.pretraining import perplexity
 from keras_elmo.pretraining import pretrain
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import save_language_model
-from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.text.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.skipif(
@@ -132,7 +131,7 @@ def run(tmp_path, monkeypatch, capsys):
             loaded.append(model)
 
         def evaluate(self, *_):
-            return Perplexity(1.0, 1.0, 1.0, 1)
+            return perplexity.Perplexity(1.0, 1.0, 1.0, 1)
 
     # What comes after the model is loaded has tests of its own.
     monkeypatch.setattr(serving, "export_saved_model", export_saved_model)
@@ -237,7 +236,6 @@ def test_a_name_comes_before_a_path(models, tmp_path, monkeypatch):
         (["options.json", "a.index", "weights.hdf5"], Bilm),
         (["training.json", "vocab.txt"], Bilm),
         (["weights.hdf5"], Bilm),
-        ([], Bilm),
     ],
 )
 def test_what_makes_a_kind_what_it_is(names, kind, tmp_path):
@@ -258,9 +256,11 @@ def test_what_is_no_model(tmp_path):
     with pytest.raises(ValueError, match="must be a directory") as info:
         find_model(path)
     assert f"'{path}'" in str(info.value)
-    (tmp_path / "bad.zip").write_bytes(b"PK\x05\x06" + bytes(18))
-    with pytest.raises(ValueError, match=r"must hold an 'options\.json'"):
-        find_model(tmp_path / "bad.zip").load()
+    (tmp_path / "empty.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    (tmp_path / "folder").mkdir()
+    for name in ("empty.zip", "folder"):
+        with pytest.raises(ValueError, match=f"{name}' holds no model"):
+            find_model(tmp_path / name)
     for wrong in ("medum", "", "\0", None, 3):
         with pytest.raises(ValueError, match="no preset of that name"):
             find_model(wrong)

@@ -242,7 +242,7 @@ def open_and_close(model):
 
 
 def test_what_is_no_model(tmp_path):
-    with pytest.raises(ValueError, match=r"an 'options\.json'"):
+    with pytest.raises(ValueError, match="holds no model"):
         open_and_close(tmp_path)
     (tmp_path / "options.json").write_text("{}")
     with pytest.raises(ValueError, match=r"a '\.hdf5' file"):

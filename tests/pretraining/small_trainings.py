@@ -11,9 +11,9 @@ from hdf5_arrays import all_arrays
 
 from keras_elmo.pretraining import pretrain as pretrain_module
 from keras_elmo.pretraining import trainer as trainer_module
-from keras_elmo.pretraining.pretrain import Plan
 from keras_elmo.pretraining.pretrain import pretrain
 from keras_elmo.pretraining.reports import Report
+from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.settings import Settings
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_log import TrainingLog
@@ -139,12 +139,16 @@ def check_same(found, expected):
 
 
 @contextlib.contextmanager
-def compiled_once():
+def compiled_once(kept=None):
     """Lets trainings of equal settings share what TensorFlow compiles.
 
     Everything else is done anew, and all values are as in another process.
+
+    Args:
+        kept: Dictionary, what is shared; a new one by default.
     """
-    kept = {}
+    kept = {} if kept is None else kept
+    models = []  # The last one is that of the optimizer made next.
 
     def keep(key, make):
         """Returns what was kept, if anything, and what is made now."""
@@ -155,13 +159,22 @@ def compiled_once():
         for variable, other in zip(variables, others, strict=True):
             variable.assign(other)
 
-    def make_language_model(options, size, dtype):
-        old, new = keep(
-            (json.dumps(options), size, dtype),
-            lambda: real["make_language_model"](options, size, dtype),
-        )
+    def keep_model(options, size, dtype, make):
+        old, new = keep((json.dumps(options), size, dtype), make)
         set_values(old.trainable_variables, new.trainable_variables)
+        models.append(old)
         return old
+
+    def make_language_model(*arguments):
+        make = real["make_language_model"]
+        return keep_model(*arguments, lambda: make(*arguments))
+
+    def load_language_model(path, words, dtype, new_softmax, options):
+        loaded = real["load_language_model"](
+            path, words, dtype, new_softmax, options
+        )
+        model = keep_model(options, len(words), dtype, lambda: loaded.model)
+        return loaded._replace(model=model)
 
     def make_optimizer(settings, total_steps):
         values = dataclasses.asdict(settings)
@@ -170,7 +183,7 @@ def compiled_once():
             if settings.schedule == "constant":
                 del values[name]
         old, new = keep(
-            (json.dumps(values),),
+            (id(models[-1]), json.dumps(values)),
             lambda: real["make_optimizer"](settings, total_steps),
         )
         if old is not new:
@@ -194,6 +207,7 @@ def compiled_once():
     with pytest.MonkeyPatch.context() as patch:
         for module, name, replacement in (
             (pretrain_module, "make_language_model", make_language_model),
+            (pretrain_module, "load_language_model", load_language_model),
             (trainer_module, "make_optimizer", make_optimizer),
             (trainer_module, "TrainingStep", make_step),
             (trainer_module, "Evaluator", make_evaluator),

@@ -371,8 +371,19 @@ def compiled(function):
     return function
 
 
-@both_kinds
-@pytest.mark.parametrize("sampled", [False, True], ids=["full", "sampled"])
+@pytest.mark.parametrize(
+    "tied, sampled",
+    [
+        pytest.param(False, True, id="characters, sampled"),
+        pytest.param(True, False, id="tied, full"),
+        pytest.param(
+            False, False, id="characters, full", marks=pytest.mark.exhaustive
+        ),
+        pytest.param(
+            True, True, id="tied, sampled", marks=pytest.mark.exhaustive
+        ),
+    ],
+)
 @pytest.mark.slow_on_jax
 def test_gradients_are_those_of_finite_differences(tied, sampled):
     # Elsewhere Keras multiplies in float32.
@@ -559,14 +570,14 @@ def test_files(tied, tmp_path):
 
 
 @on_tensorflow
-def test_export(tmp_path):
+def test_export(tmp_path, portable_path):
     make = functools.partial(make_new_model, lstm={"num_layers": 1})
     ids, _ = make_ids(make())
     layer_checks.check_export(make, ids, tmp_path)
 
 
 @pytest.mark.slow_on_jax
-def test_fit():
+def test_fit(portable_path):
     model = make_new_model(lstm={"num_layers": 1}, dropout=0.1)
     ids, targets = make_ids(model, batch=4, time=3)
     model(ids)
@@ -629,7 +640,9 @@ def test_mixed_precision(tied):
 
 
 @on_tensorflow
-@both_kinds
+@pytest.mark.parametrize(
+    "tied", [False, pytest.param(True, marks=pytest.mark.exhaustive)]
+)
 def test_in_a_graph_of_unknown_size(tied):
     import tensorflow as tf
 

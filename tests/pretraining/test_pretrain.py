@@ -14,24 +14,19 @@ from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import read_log
 from pretraining.small_trainings import snapshot
 from pretraining.small_trainings import train
-from pretraining.small_trainings import write_corpus
 
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import read_model_options
-from keras_elmo.pretraining.pretrain import Plan
 from keras_elmo.pretraining.pretrain import pretrain
+from keras_elmo.pretraining.schedule import Plan
 
 # Steps that change nothing: the rate is next to nothing.
 STILL = {"steps": 1, "learning_rate": 1e-30}
+pytestmark = pytest.mark.usefixtures("little_to_compile")
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
-
-
-@pytest.fixture(scope="module")
-def trained(corpus, tmp_path_factory):
+def trained(corpus, tmp_path_factory, little_to_compile):
     """The folder of a training that is over."""
     folder = tmp_path_factory.mktemp("trained") / "out"
     assert train(corpus, folder, make_settings(steps=3), heldout=False)

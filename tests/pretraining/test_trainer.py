@@ -17,7 +17,6 @@ from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import WORD_OPTIONS
 from pretraining.small_trainings import Losses
 from pretraining.small_trainings import check_same
-from pretraining.small_trainings import compiled_once
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import read_log
 from pretraining.small_trainings import snapshot
@@ -28,8 +27,8 @@ from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity
-from keras_elmo.pretraining.pretrain import Plan
 from keras_elmo.pretraining.reports import Reports
+from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.training_folder import STATE_FILE
 from keras_elmo.pretraining.training_step import TrainingStep
 
@@ -49,19 +48,11 @@ class At(Losses):
             self._act()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def little_to_compile():
-    with compiled_once():
-        yield
+pytestmark = pytest.mark.usefixtures("little_to_compile")
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
-
-
-@pytest.fixture(scope="module")
-def unbroken(tmp_path_factory, corpus):
+def unbroken(tmp_path_factory, corpus, little_to_compile):
     """The folder and the losses of a training without a break."""
     folder = tmp_path_factory.mktemp("unbroken") / "out"
     losses = Losses()
@@ -76,24 +67,24 @@ def step_of(output):
 
 
 def test_it_learns_and_keeps_the_best_model(tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", words=31, sentences=60)
+    corpus = write_corpus(tmp_path / "corpus", words=16, sentences=60)
     settings = make_settings(
         options={
             **OPTIONS,
             "lstm": {**OPTIONS["lstm"], "dim": 32, "projection_dim": 16},
         },
         batch_size=16,
-        steps=120,
+        steps=60,
         optimizer="adam",
         learning_rate=0.03,
     )
-    plan = Plan(evaluate_every=30, checkpoint_every=120, heldout_rows=1)
+    plan = Plan(evaluate_every=15, checkpoint_every=60, heldout_rows=1)
     assert train(corpus, tmp_path / "out", settings, plan=plan)
     log = read_log(tmp_path / "out")
     found = [e["heldout_perplexity"] for e in log if "heldout_perplexity" in e]
     assert len(found) == 4
-    assert 15 < found[0] < 34
-    assert min(found) < 18
+    assert 15 < found[0] < 20
+    assert min(found) < 12
     model, vocabulary, options = load_language_model(tmp_path / "out")
     evaluator = Evaluator(model, vocabulary)
     sentences = read_sentences(corpus / "heldout")
@@ -131,7 +122,13 @@ def test_initial_values_depend_on_the_seed_alone(corpus, tmp_path, unbroken):
     assert losses[0].of[1] == unbroken[1][1] != losses[1].of[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        pytest.param(signal.SIGINT, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_request_to_stop_makes_a_checkpoint(
     corpus, tmp_path, unbroken, number
 ):
@@ -193,11 +190,19 @@ ALL_AT_ONCE = {
 @pytest.mark.parametrize(
     "settings",
     [
-        {"options": WORD_OPTIONS},
-        {"options": WORD_OPTIONS, "full_softmax": True, **ALL_AT_ONCE},
-        {"options": {**OPTIONS, "dropout": 0.0}, **ALL_AT_ONCE},
+        pytest.param(
+            {"options": WORD_OPTIONS}, marks=pytest.mark.exhaustive, id="words"
+        ),
+        pytest.param(
+            {"options": WORD_OPTIONS, "full_softmax": True, **ALL_AT_ONCE},
+            id="words, all at once",
+        ),
+        pytest.param(
+            {"options": {**OPTIONS, "dropout": 0.0}, **ALL_AT_ONCE},
+            marks=pytest.mark.exhaustive,
+            id="all at once",
+        ),
     ],
-    ids=["words", "words, all at once", "all at once"],
 )
 def test_other_settings_go_on_too(corpus, tmp_path, settings):
     settings = make_settings(**settings)
@@ -256,9 +261,7 @@ def test_patience(corpus, tmp_path, monkeypatch):
     assert found == [9.0, 5.0, 5.0, math.inf, 6.0, 4.0, 3.0]
 
 
-def test_a_long_training_soon_shows_what_it_has_learned(
-    corpus, tmp_path, monkeypatch
-):
+def test_a_long_training_soon_shows_what_it_has_learned(tmp_path, monkeypatch):
     evaluations(monkeypatch, [9.0, 9.5, 8.0])
     done = []
 
@@ -275,7 +278,8 @@ def test_a_long_training_soon_shows_what_it_has_learned(
         def saved(self, step, path):
             done.append(step)
 
-    settings = make_settings(batch_size=1, unroll_steps=2, steps=101)
+    corpus = write_corpus(tmp_path / "corpus", sentences=80)
+    settings = make_settings(steps=101)
     # The second, which is early, does not count.
     assert train(
         corpus, tmp_path, settings, plan=Plan(patience=1), report=Note()
@@ -290,7 +294,7 @@ def test_a_long_training_soon_shows_what_it_has_learned(
 
 
 @pytest.fixture(scope="module")
-def first_steps(corpus, tmp_path_factory):
+def first_steps(corpus, tmp_path_factory, little_to_compile):
     """A folder with the first five steps of the training."""
     folder = tmp_path_factory.mktemp("first") / "out"
     report = At(5, lambda: signal.raise_signal(signal.SIGTERM))
@@ -307,8 +311,15 @@ def without_log(files):
     return {name: files[name] for name in files if name != "log.jsonl"}
 
 
-@pytest.mark.parametrize("checkpoint_every", [1, 100])
-@pytest.mark.parametrize("heldout", [True, False])
+@pytest.mark.parametrize(
+    "checkpoint_every, heldout",
+    [
+        (1, True),
+        (100, False),
+        pytest.param(1, False, marks=pytest.mark.exhaustive),
+        pytest.param(100, True, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_what_diverges_leaves_the_last_good_state(
     corpus, begun, unbroken, checkpoint_every, heldout, tmp_path
 ):
@@ -396,7 +407,9 @@ def test_a_shard_that_goes_missing(corpus, begun, unbroken, tmp_path):
     check_same(begun, unbroken[0])
 
 
-@pytest.mark.parametrize("limit", [100, 15_000])
+@pytest.mark.parametrize(
+    "limit", [15_000, pytest.param(100, marks=pytest.mark.exhaustive)]
+)
 def test_a_full_disk(corpus, begun, unbroken, limit):
     before = snapshot(begun)
 
@@ -448,28 +461,13 @@ def test_another_number_of_devices_is_refused(corpus, begun, monkeypatch):
     assert "Received: 8" in message
 
 
-def test_other_shards_are_refused(corpus, begun, tmp_path):
-    shards = tmp_path / "shards"
-    shutil.copytree(corpus, shards)
-    (shards / "shard-1.txt").rename(shards / "shard-9.txt")
-    message = check_refused(begun, "must have the shards", shards, begun)
-    assert "Missing: ['shard-1.txt']. New: ['shard-9.txt']" in message
-
-
-@pytest.mark.parametrize("name", ["shard-1.txt", "shard-4.txt.gz"])
-def test_a_shard_that_was_changed_is_refused(corpus, begun, tmp_path, name):
+def test_a_shard_that_was_changed_is_refused(corpus, begun, tmp_path):
     shards = shutil.copytree(corpus, tmp_path / "shards")
-    content = (shards / name).read_bytes()
-    # A word for another of the same length; in a .gz, a date.
-    changed = bytearray(content)
+    changed = bytearray((shards / "shard-1.txt").read_bytes())
     changed[5] ^= 1
-    (shards / name).write_bytes(changed)
+    (shards / "shard-1.txt").write_bytes(changed)
     message = check_refused(begun, "must have the text", shards, begun)
-    assert f"Changed since: ['{shards / name}']" in message
-    assert "--restart" in message
-    (shards / name).write_bytes(content)
-    report = At(6, lambda: signal.raise_signal(signal.SIGTERM))
-    assert not train(shards, begun, plan=PLAN, report=report)
+    assert f"Changed since: ['{shards / 'shard-1.txt'}']" in message
 
 
 def test_another_held_out_text_is_refused(corpus, begun, tmp_path):

@@ -14,37 +14,25 @@ import tensorflow as tf
 from hdf5_arrays import all_arrays
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import Losses
-from pretraining.small_trainings import compiled_once
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import read_log
 from pretraining.small_trainings import train
-from pretraining.small_trainings import write_corpus
 
-from keras_elmo.pretraining.pretrain import Plan
+from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 
 TESTS = pathlib.Path(__file__).parent.parent
 PLAN = Plan(evaluate_every=4, checkpoint_every=2, log_every=1)
-EXACT = {
+SETTINGS = {
     "options": {**OPTIONS, "dropout": 0.0},
     "full_softmax": True,
     # Less than most gradients' norm.
     "clip_norm": 0.5,
+    "batch_size": 2,
     "steps": 5,
 }
-SAMPLED = {"options": OPTIONS, "batch_size": 2, "steps": 5}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def little_to_compile():
-    with compiled_once():
-        yield
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
+pytestmark = pytest.mark.usefixtures("little_to_compile")
 
 
 def run_workers(folder, task, count):
@@ -94,15 +82,12 @@ def free_ports(count):
     return ports
 
 
-def check_close(found, expected, losses):
-    """Asserts that a folder has the weights of a process with all rows."""
+def check_close(found, losses, corpus):
+    """Asserts that a folder has the weights of one process with all rows."""
     report = Losses()
-    settings = {**expected, "batch_size": 2 * expected["batch_size"]}
     folder = found.with_name(f"{found.name}-alone")
-    corpus = found.parent / "corpus"
-    assert train(
-        corpus, folder, make_settings(**settings), plan=PLAN, report=report
-    )
+    settings = make_settings(**{**SETTINGS, "batch_size": 4})
+    assert train(corpus, folder, settings, plan=PLAN, report=report)
     np.testing.assert_allclose(losses, list(report.of.values()), atol=1e-5)
     for name in ("weights.hdf5", "softmax.hdf5", "training_state.hdf5"):
         arrays = all_arrays(found / name)
@@ -119,52 +104,44 @@ def check_close(found, expected, losses):
 def workers(tmp_path_factory, corpus):
     """The folder and the results of two processes that train together."""
     folder = tmp_path_factory.mktemp("workers")
-    os.symlink(corpus, folder / "corpus")
-    runs = [
-        {"output": "exact", "settings": {**EXACT, "batch_size": 2}},
-        {"output": "sampled", "settings": SAMPLED},
-        {"output": "broken", "settings": SAMPLED, "stop": 3},
-        {"output": "broken", "settings": SAMPLED},
-        {
-            "output": "exact",
-            "settings": {**EXACT, "batch_size": 2},
-            "restart": True,
-        },
-    ]
     task = {
         "strategy": "multi-worker",
         "corpus": str(corpus),
         "folder": str(folder),
-        "runs": runs,
+        "settings": SETTINGS,
+        "runs": [
+            {"output": "whole"},
+            {"output": "broken", "stop": 3},
+            {"output": "broken"},
+            {"output": "whole", "restart": True},
+        ],
     }
     # The second one alone is told to stop.
-    chief_runs = [{**run, "stop": None} for run in runs]
-    tasks = [{**task, "runs": chief_runs}, task]
-    return folder, run_workers(folder, tasks, 2)
+    chief_runs = [{**run, "stop": None} for run in task["runs"]]
+    return folder, run_workers(folder, [{**task, "runs": chief_runs}, task], 2)
 
 
 def losses_of(result):
     return [run["losses"] for run in result["runs"]]
 
 
-def test_two_processes_are_one_with_all_rows(workers):
+def test_two_processes_are_one_with_all_rows(workers, corpus):
     folder, (chief, other) = workers
     assert losses_of(chief) == losses_of(other)
-    losses = chief["runs"][0]["losses"]
-    check_close(folder / "exact", {**EXACT, "batch_size": 2}, losses)
+    check_close(folder / "whole", losses_of(chief)[0], corpus)
 
 
 def test_two_processes_go_on(workers):
     folder, results = workers
     for result in results:
-        _, whole, first, second, _ = result["runs"]
+        whole, first, second, _ = result["runs"]
         assert (first["is_over"], second["is_over"]) == (False, True)
         assert len(first["losses"]) == 3
         assert first["losses"] + second["losses"] == whole["losses"]
-    assert read_log(folder / "broken") == read_log(folder / "sampled")
+    assert read_log(folder / "broken") == read_log(folder / "whole")
     for name in ("weights.hdf5", "training_state.hdf5"):
         arrays = all_arrays(folder / "broken" / name)
-        for key, array in all_arrays(folder / "sampled" / name).items():
+        for key, array in all_arrays(folder / "whole" / name).items():
             np.testing.assert_array_equal(arrays[key], array)
 
 
@@ -181,17 +158,17 @@ def test_only_the_chief_writes(workers):
     assert other["files"] == []
 
 
+@pytest.mark.exhaustive
 def test_two_devices_are_one_with_all_rows(tmp_path, corpus):
-    os.symlink(corpus, tmp_path / "corpus")
     task = {
         "strategy": "mirrored",
         "corpus": str(corpus),
         "folder": str(tmp_path),
-        "runs": [{"output": "exact", "settings": {**EXACT, "batch_size": 2}}],
+        "settings": SETTINGS,
+        "runs": [{"output": "whole"}],
     }
     (result,) = run_workers(tmp_path, [task], 1)
-    (losses,) = losses_of(result)
-    check_close(tmp_path / "exact", {**EXACT, "batch_size": 2}, losses)
+    check_close(tmp_path / "whole", losses_of(result)[0], corpus)
 
 
 def test_gradients_of_several_windows_need_one_device(tmp_path, corpus):

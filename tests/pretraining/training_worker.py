@@ -12,7 +12,7 @@ from pretraining.small_trainings import compiled_once
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import train
 
-from keras_elmo.pretraining.pretrain import Plan
+from keras_elmo.pretraining.schedule import Plan
 
 
 def make_strategy(name):
@@ -60,7 +60,7 @@ def main(task):
         is_over = train(
             pathlib.Path(task["corpus"]),
             pathlib.Path(task["folder"]) / run["output"],
-            make_settings(**run["settings"]),
+            make_settings(**task["settings"]),
             plan=Plan(evaluate_every=4, checkpoint_every=2, log_every=1),
             strategy=strategy,
             restart=run.get("restart", False),

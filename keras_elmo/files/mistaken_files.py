@@ -1,0 +1,30 @@
+"""What is often found in place of a model's file."""
+
+import re
+
+_LFS = b"version https://git-lfs.github.com/spec/"
+_HTML = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
+
+
+def describe_mistaken(start):
+    """Says what a file is that is no model's: a clause, or `None`.
+
+    Args:
+        start: The first bytes of the file, at least some hundred.
+    """
+    if not start:
+        return "it is empty (0 bytes)"
+    if start.startswith(_LFS):
+        size = re.search(rb"size (\d+)", start)
+        of = f" of {int(size.group(1)):,} bytes" if size else ""
+        return (
+            f"it is a Git LFS pointer, not the file{of} itself: run `git lfs "
+            "pull` where it was cloned, or download the file from its page"
+        )
+    if _HTML.match(start):
+        return (
+            "it is a web page saved in place of the file, as when a link asks "
+            "for a login or is gone: open the link in a browser and download "
+            "again"
+        )
+    return None

@@ -1,0 +1,134 @@
+"""Files that are no models: HDF5 and `.npz` of other things, and text."""
+
+import json
+import re
+
+from keras_elmo.files.hdf5_files import open_hdf5
+from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.models.model_facts import model_facts
+from keras_elmo.models.model_facts import vocabulary_fact
+from keras_elmo.text.corpora import open_unpacked
+from keras_elmo.text.vocabulary import vocabulary_words
+
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
+
+
+def inspect_hdf5(inspection, path):
+    """Adds what an HDF5 file holds; returns whether it is a biLM's weights."""
+    with open_hdf5(path) as (store, shapes):
+        top = set(store)
+    number = f"{len(shapes):,}"
+    if any(key.startswith("RNN_0/") for key in shapes):
+        inspection.what = "the weight file of a biLM, as bilm-tf's"
+        return True
+    if set(shapes) == {"embedding"}:
+        inspection.what = "the vectors of a vocabulary, as "
+        inspection.what += "bilm-tf's dump_token_embeddings writes them"
+        inspection.facts["shape"] = str(shapes["embedding"])
+        inspection.uses = [
+            "keras_elmo.ElmoLayer.from_bilm(options, weights, "
+            f'token_embeddings="{path}", vocabulary="vocab.txt")'
+        ]
+        if len(shapes["embedding"]) != 2:
+            raise ValueError(
+                "'embedding' must have the shape (words, projection_dim). "
+                f"Received: {shapes['embedding']}"
+            )
+    elif "softmax/b" in shapes:
+        inspection.what = "the softmax of a language model"
+        inspection.facts["words"] = f"{shapes['softmax/b'][0]:,}"
+        inspection.uses = [
+            "It is read with options.json, weights.hdf5 and vocab.txt beside "
+            "it."
+        ]
+    elif any(key.isdecimal() for key in shapes):
+        layout = "AllenNLP's" if "sentence_to_index" in shapes else "bilm-tf's"
+        inspection.facts["layout"] = layout
+        _inspect_corpus(inspection, f'h5py.File("{path}")["0"][()]', shapes)
+    elif {"notes", "position"} <= top:
+        inspection.what = "the state of a training by keras-elmo pretrain"
+        inspection.facts["arrays"] = number
+        inspection.uses = ["Run the training's command again: it goes on."]
+    elif top & {"layers", "_layer_checkpoint_dependencies"}:
+        inspection.what = "the weights of a Keras model, without the model"
+        inspection.facts["arrays"] = number
+        inspection.uses = ["model.load_weights(...), on the model of its sizes"]
+    else:
+        raise _unknown(f"It holds: {', '.join(sorted(shapes)[:8])}")
+    return False
+
+
+def inspect_corpus_archive(inspection, path, names):
+    """Adds what there is to tell of a `.npz` file of files of these names."""
+    keys = [name.removesuffix(".npy") for name in names]
+    if any(map(str.isdecimal, keys)):
+        _inspect_corpus(inspection, f'numpy.load("{path}")["0"]', keys)
+    else:
+        inspection.what = "arrays of NumPy"
+        inspection.facts["arrays"] = ", ".join(keys[:8])
+
+
+def _inspect_corpus(inspection, use, keys):
+    numbers = {int(key) for key in keys if key.isdecimal()}
+    inspection.what = (
+        "the embeddings of a corpus, as keras-elmo embed writes them"
+    )
+    inspection.facts["sentences"] = f"{len(numbers):,}"
+    inspection.uses = [use]
+    missing = sorted(set(range(len(numbers))) - numbers)
+    if missing:
+        raise ValueError(
+            "The keys must be the sentences' numbers from 0 on. Missing: "
+            f"{missing[:8]}"
+        )
+
+
+def inspect_text(inspection, path):
+    """Adds what there is to tell of a file that should be text."""
+    with open_unpacked(path) as file:
+        lines = [file.readline(1 << 16) for _ in range(3)]
+    if any(b"\0" in line for line in lines):
+        raise _unknown("It is no text")
+    try:
+        lines = [line.decode("utf-8-sig").rstrip("\r\n") for line in lines]
+    except UnicodeDecodeError as error:
+        raise _unknown("It is no UTF-8 text") from error
+    lines = list(filter(None, lines))
+    fields = lines[-1].split() if lines else []
+    if path.endswith(".json") or (lines and lines[0].startswith("{")):
+        _inspect_json(inspection, path)
+    elif len(fields) > 2 and all(map(_NUMBER.fullmatch, fields[1:])):
+        inspection.what = "vectors of words"
+        inspection.uses = [f'keras_elmo.read_word_vectors("{path}")']
+    elif not any(" " in line for line in lines):
+        inspection.what = "a vocabulary, one word a line"
+        inspection.facts |= [vocabulary_fact(vocabulary_words(path))]
+    else:
+        inspection.what = "text"
+        inspection.uses = [
+            f"keras-elmo embed {path} vectors.hdf5 --model english_tiny"
+        ]
+
+
+def _inspect_json(inspection, path):
+    inspection.what = "a JSON file"
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            content = json.load(file)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"It is no JSON: {error}") from error
+    if not isinstance(content, dict):
+        return
+    if "lstm" not in content:
+        inspection.facts["keys"] = ", ".join(sorted(content)[:8])
+        return
+    inspection.what = "the options file of a biLM"
+    options = parse_language_model_options(content)
+    inspection.facts |= model_facts(options.token_encoder, options.encoder)
+    inspection.uses = [
+        f'keras_elmo.ElmoLayer.from_bilm("{path}", "weights.hdf5")'
+    ]
+
+
+def _unknown(reason):
+    return ValueError(f"{reason}: it is nothing that this package knows.")

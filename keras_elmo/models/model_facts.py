@@ -1,0 +1,54 @@
+"""What there is to tell of a model, in words."""
+
+from keras_elmo.text.special_words import BEGIN_SENTENCE
+from keras_elmo.text.special_words import END_SENTENCE
+from keras_elmo.text.special_words import UNKNOWN
+
+
+def model_facts(token_encoder, encoder):
+    """Yields the names and values of facts.
+
+    Args:
+        token_encoder: Arguments of the token encoder.
+        encoder: Arguments of the `BiLMEncoder`.
+    """
+    if "filters" in token_encoder:
+        number = sum(number for _, number in token_encoder["filters"])
+        width = token_encoder["max_characters_per_token"]
+        yield "input", f"characters of words, {width} ids a word"
+        yield (
+            "character CNN",
+            f"{number:,} filters, highway layers: "
+            f"{token_encoder['num_highways']}, {token_encoder['activation']}",
+        )
+    elif "num_tokens" in token_encoder:
+        yield "input", f"numbers of words, of {token_encoder['num_tokens']:,}"
+    layers, dim = encoder["num_layers"], encoder["projection_dim"]
+    yield (
+        "LSTMs",
+        f"{layers} layers in each direction, {encoder['units']:,} units, "
+        f"projection {dim}"
+        + (", skip connections" if encoder["use_skip_connections"] else ""),
+    )
+    dim = dim or encoder["units"]
+    yield "vectors", f"{layers + 1} layers, {2 * dim:,} wide"
+
+
+def parameter_fact(arrays):
+    """Returns the name and value of a fact about a model's arrays, by name."""
+    number = sum(array.size for array in arrays.values())
+    dtypes = ", ".join(sorted({str(a.dtype) for a in arrays.values()}))
+    size = f"{number / 1e6:,.1f} million" if number >= 1e6 else f"{number:,}"
+    return "parameters", f"{size} ({dtypes})"
+
+
+def vocabulary_fact(words):
+    """Likewise, about a vocabulary's words, each bytes."""
+    fact = f"{len(words):,} words"
+    distinct = set(words)
+    missing = {BEGIN_SENTENCE, END_SENTENCE, UNKNOWN} - distinct
+    if missing:
+        fact += f", without {b', '.join(sorted(missing)).decode()}"
+    if len(distinct) < len(words):
+        fact += f", {len(words) - len(distinct):,} of them there before"
+    return "vocabulary", fact

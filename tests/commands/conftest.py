@@ -1,0 +1,22 @@
+import pytest
+import tensorflow as tf
+
+import keras_elmo
+
+
+@pytest.fixture(scope="module")
+def portable_module():
+    """The portable code, whose graphs are built in less time, for a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERAS_ELMO_FAST_PATHS", "0")
+        keras_elmo.set_fast_paths(False)
+        yield
+    keras_elmo.set_fast_paths(True)
+
+
+@pytest.fixture
+def without_graphs():
+    """Computes at once: for a few steps, building their graphs takes longer."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
