@@ -241,7 +241,7 @@ def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
     """
     parsed = parse_language_model_options(options)
     stored = stored_arrays(bilm_table(parsed.token_encoder), arrays)
-    # The weights first, so that the options are not replaced when that fails.
+    # Before the options are replaced, which stay if that fails.
     write_json(
         options_path,
         options,
