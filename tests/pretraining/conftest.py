@@ -1,23 +1,28 @@
 import random
 
+import keras
 import numpy as np
 import pytest
-from pretraining.small_trainings import compiled_once
-from pretraining.small_trainings import write_corpus
 
 
 @pytest.fixture(autouse=True)
 def fixed_seed():
-    """Keras draws its seeds from Python's generator.
+    """Sets the seeds without TensorFlow's, which no test here draws from.
 
-    To seed TensorFlow itself would have it compile all functions again.
+    To set that has TensorFlow compile anew what tests share. Keras draws the
+    seeds that it is not given from Python's generator.
     """
-    random.seed(0)
-    np.random.seed(0)
+    if keras.backend.backend() == "tensorflow":
+        random.seed(0)
+        np.random.seed(0)
+    else:
+        keras.utils.set_random_seed(0)
 
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory):
+    from pretraining.small_trainings import write_corpus
+
     return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus")
 
 
@@ -29,5 +34,7 @@ def compiled():
 
 @pytest.fixture(scope="module")
 def little_to_compile(compiled):
+    from pretraining.small_trainings import compiled_once
+
     with compiled_once(compiled):
         yield

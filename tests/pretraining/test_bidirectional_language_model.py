@@ -254,7 +254,7 @@ def test_draws_are_those_of_the_seed(monkeypatch):
     np.testing.assert_array_equal(run(SeedGenerator(3)), first)
     assert 0.4 < first.mean() < 0.6
     # No two layers, directions, steps or rows have the same draws.
-    draws = np.concatenate([first, run(seed), run(SeedGenerator(4))])
+    draws = np.concatenate([first, run(seed), run(SeedGenerator(1000))])
     assert len({call.tobytes() for call in draws}) == len(draws) == 18
     for axis in (1, 2):
         shifted = np.roll(first, 1, axis=axis)
@@ -349,11 +349,11 @@ class TrainingLoss(keras.layers.Layer):
         self.model = model
         self.targets = targets
         self.sampled = sampled
-        self.seed = SeedGenerator(5)
+        self.seed = SeedGenerator(7)
 
     def call(self, ids):
         model, seed = self.model, self.seed
-        seed.state.assign([5, 0])
+        seed.state.assign([7, 0])
         hidden, _ = model.predict_hidden([ids[0], ids[1]], seed=seed)
         targets = [ops.convert_to_tensor(x) for x in self.targets]
         if self.sampled:
