@@ -98,11 +98,12 @@ class BilmFiles:
         arrays = self._weights.read(wanted, unread)
         return read_variables(table, shapes, arrays)
 
-    def read_softmax(self, vocabulary_size=None):
+    def read_softmax(self, vocabulary_size=None, options=None):
         """Reads the values of a language model's softmax.
 
         Args:
             vocabulary_size: Integer. By default any.
+            options: As for `read_arrays`.
 
         Returns:
             Dictionary with `softmax.kernel` (vocabulary_size, dim) and
@@ -112,9 +113,10 @@ class BilmFiles:
         Raises:
             ValueError: As `read_arrays`.
         """
+        options = options or self.options
         shapes = {"softmax/b": (vocabulary_size,)}
-        if not self.options.share_embedding_softmax:
-            dim = self.options.encoder["projection_dim"]
+        if not options.share_embedding_softmax:
+            dim = options.encoder["projection_dim"]
             shapes["softmax/W"] = (vocabulary_size, dim)
         arrays = self._weights.read_softmax(shapes)
         if arrays is None:
@@ -239,7 +241,7 @@ def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
     """
     parsed = parse_language_model_options(options)
     stored = stored_arrays(bilm_table(parsed.token_encoder), arrays)
-    # The weights first, so that the options are not replaced when that fails.
+    # Before the options are replaced, which stay if that fails.
     write_json(
         options_path,
         options,

@@ -28,9 +28,9 @@ from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.text.character_spelling import CharacterSpelling
 
 _CONFIG = "config.json"
-_CHARACTERS, _WORDS = "char.dic", "word.dic"
-_STATE_DICTS = {"token_embedder.pkl": TOKEN_EMBEDDER, "encoder.pkl": ENCODER}
-MANY_LANGS_FILES = (_CONFIG, _CHARACTERS, *_STATE_DICTS, _WORDS)
+_ENCODER = "encoder.pkl"
+CHARACTERS, WORDS = "char.dic", "word.dic"
+STATE_DICTS = {"token_embedder.pkl": TOKEN_EMBEDDER, _ENCODER: ENCODER}
 
 # What all published models have, few of which bring the file that says so.
 _STANDARD = {
@@ -66,9 +66,9 @@ class ManyLangsFiles:
         sizes, label = _read_sizes(folder)
         self.token_encoder, self.encoder = _parse_sizes(sizes, label)
         """Arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
-        characters, words = _read_lexicon(folder, _CHARACTERS), None
+        characters, words = _read_lexicon(folder, CHARACTERS), None
         if self.token_encoder["word_embedding_dim"]:
-            words = _read_lexicon(folder, _WORDS)
+            words = _read_lexicon(folder, WORDS)
         else:
             del self.token_encoder["word_embedding_dim"]
         try:
@@ -96,7 +96,7 @@ class ManyLangsFiles:
         """
         shapes = variable_shapes(self.token_encoder, self.encoder)
         values = {}
-        for name, table in _STATE_DICTS.items():
+        for name, table in STATE_DICTS.items():
             part = "encoder." if table is ENCODER else "token_encoder."
             of_part = {k: s for k, s in shapes.items() if k.startswith(part)}
             stored = stored_shapes(table, of_part)
@@ -125,10 +125,10 @@ def open_many_langs(path):
 
 
 def _find_encoder(names, path):
-    found = [n for n in names if posixpath.basename(n) == "encoder.pkl"]
+    found = [n for n in names if posixpath.basename(n) == _ENCODER]
     if len(found) != 1:
         raise ValueError(
-            f"The archive '{path}' must hold an 'encoder.pkl', and only one. "
+            f"The archive '{path}' must hold an '{_ENCODER}', and only one. "
             f"Received: {found or names}"
         )
     return found[0]

@@ -40,7 +40,18 @@ class WeightFile:
         """
         most = most_of_arrays({**shapes, **dict(unread)})
         file = self._folder.file(self._name, most)
-        return read_arrays(file, shapes, self._folder.label(self._name), unread)
+        label = self._folder.label(self._name)
+        try:
+            return read_arrays(file, shapes, label, unread)
+        except WrongArrays as error:
+            if "(262, " not in str(error):
+                raise
+            raise WrongArrays(
+                f"{error}. A weight file holds 261 rows of characters, "
+                "whatever n_characters says: the 262nd, of padding, is zero "
+                "and is added on loading. To mend it, leave out row 0 if it is "
+                "zeros."
+            ) from error
 
     def read_softmax(self, shapes):
         """Reads the softmax's arrays; `None` if there is none."""

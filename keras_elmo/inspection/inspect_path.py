@@ -9,6 +9,9 @@ from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.mistaken_files import describe_mistaken
 from keras_elmo.formats.bilm_names import is_training_without_model
+from keras_elmo.formats.many_langs import CHARACTERS
+from keras_elmo.formats.many_langs import STATE_DICTS
+from keras_elmo.formats.many_langs import WORDS
 from keras_elmo.inspection.inspection import Inspection
 from keras_elmo.inspection.other_files import inspect_corpus_archive
 from keras_elmo.inspection.other_files import inspect_hdf5
@@ -146,7 +149,7 @@ def _inspect_file(inspection, path):
 def _part_of(name):
     if name.endswith((".index", ".meta")) or ".data-0" in name:
         return "a TensorFlow checkpoint"
-    if name in ("char.dic", "word.dic", "encoder.pkl", "token_embedder.pkl"):
+    if name in (CHARACTERS, WORDS, *STATE_DICTS):
         return "a model of ELMoForManyLangs"
     return "a SavedModel" if name.endswith(".pb") else None
 

@@ -194,6 +194,8 @@ class ElmoLayer(IdLayer):
                 `.zip`, or the path of a directory, that holds `options.json`
                 and one `.hdf5` file. Of several such files, `weights.hdf5` is
                 read, or `model.hdf5`, as the NLPL repository's models have it.
+                Without any, a checkpoint of bilm-tf's training is read, for
+                which TensorFlow must be installed.
             weights_file: Path or URL of the weight file (HDF5). Left out for a
                 directory or `.zip`.
             token_embeddings: Path or URL of a file of the vectors of a

@@ -12,8 +12,8 @@ from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.built_layers import check_built
+from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
-from keras_elmo.models.variables import variable_arrays
 
 
 def save_bilm(model, options_path, weights_path, dtype="float32"):
@@ -55,7 +55,7 @@ def bilm_arrays(model):
     # As in every such file.
     return {
         name: array.astype("float32", copy=False)
-        for name, array in variable_arrays(bilm_parts(model), shapes).items()
+        for name, array in VariableArrays(bilm_parts(model), shapes).items()
     }
 
 

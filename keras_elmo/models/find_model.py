@@ -7,6 +7,10 @@ import zipfile
 from keras_elmo.files.archives import member_names
 from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
+from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.many_langs import CHARACTERS
+from keras_elmo.formats.many_langs import STATE_DICTS
+from keras_elmo.formats.preset_files import PRESET_FILES
 from keras_elmo.models.bilm import Bilm
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.keras_file import KerasFile
@@ -74,7 +78,7 @@ def _archived(path):
         )
     with open_archive(path) as archive:
         names = member_names(archive, path)
-    if {"config.json", "metadata.json", "model.weights.h5"} <= set(names):
+    if set(names).issuperset(PRESET_FILES):  # They have the same names.
         return KerasFile(path)
     kind = _kind_of(list(map(posixpath.basename, names)), path)
     return Bilm(path) if kind is PresetFolder else kind(path)
@@ -87,12 +91,12 @@ def _kind_of(names, path):
     all: the surest comes first.
     """
     found = set(names)
-    if {"encoder.pkl", "token_embedder.pkl"} <= found:
+    if found.issuperset(STATE_DICTS):
         return ManyLangs
-    if any(n.endswith("options.json") for n in names):
+    if any(n.endswith(OPTIONS) for n in names):
         return Bilm
     # From here on something may be missing; the kind's reader says what.
-    if {"encoder.pkl", "token_embedder.pkl", "char.dic"} & found:
+    if found.intersection([*STATE_DICTS, CHARACTERS]):
         return ManyLangs
     if {"config.json", "model.weights.h5"} & found:
         return PresetFolder

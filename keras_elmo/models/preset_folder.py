@@ -18,9 +18,9 @@ from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
 from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import parameter_fact
+from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import find_variable
-from keras_elmo.models.variables import variable_arrays
 from keras_elmo.text.vectorization_of import vectorization_of
 
 _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
@@ -80,7 +80,7 @@ def save_to_preset(layer, folder):
     }
 
     def write(path):
-        write_preset(path, serialized, metadata, variable_arrays(layer, names))
+        write_preset(path, serialized, metadata, VariableArrays(layer, names))
 
     write_folder_atomically(folder, write)
 

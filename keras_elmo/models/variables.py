@@ -1,6 +1,7 @@
 """The variables of a model, by names: paths of attributes."""
 
 import functools
+from collections.abc import Mapping
 
 from keras import ops
 
@@ -20,12 +21,29 @@ def assign_arrays(model, arrays):
         find_variable(model, name).assign(arrays.pop(name))
 
 
-def variable_arrays(model, names):
-    """Returns a dictionary from names of variables to their values.
+class VariableArrays(Mapping):
+    """The values of variables by their names, each read when it is asked for.
 
     What NumPy does not know, as bfloat16, becomes float32.
+
+    Args:
+        model: A layer or model.
+        names: The names.
     """
-    return {name: _array(find_variable(model, name)) for name in names}
+
+    def __init__(self, model, names):
+        self._model = model
+        self._names = list(names)
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __len__(self):
+        return len(self._names)
+
+    def __getitem__(self, name):
+        array = ops.convert_to_numpy(find_variable(self._model, name))
+        return array if array.dtype.kind == "f" else array.astype("float32")
 
 
 def find_variable(model, name):
@@ -35,8 +53,3 @@ def find_variable(model, name):
         return part[int(key)] if key.isdecimal() else getattr(part, key)
 
     return functools.reduce(attribute, name.split("."), model)
-
-
-def _array(variable):
-    array = ops.convert_to_numpy(variable)
-    return array if array.dtype.kind == "f" else array.astype("float32")

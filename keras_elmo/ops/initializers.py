@@ -25,7 +25,7 @@ def joint_glorot_uniform(features, state, gates):
 
 @contextlib.contextmanager
 def leave_out_random_values():
-    """Builds large matrices as zeros: their values come from a file next.
+    """Builds large matrices without values, which come from a file next.
 
     To draw the random values of a large model takes longer than to read its
     weights.
@@ -38,5 +38,14 @@ def leave_out_random_values():
 
 
 def for_large_matrix(initializer):
-    """`initializer`, or zeros where random values are left out."""
-    return "zeros" if _leaves_out_random.get() else initializer
+    """`initializer`, or any values where random ones are left out."""
+    return _any_values if _leaves_out_random.get() else initializer
+
+
+def _any_values(shape, dtype):
+    if keras.backend.backend() != "tensorflow":
+        return keras.ops.zeros(shape, dtype)
+    import tensorflow as tf
+
+    # Memory that is not written to is not taken up, next to the file's values.
+    return tf.raw_ops.Empty(shape=shape, dtype=dtype, init=False)

@@ -19,8 +19,8 @@ from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.bilm_weights import bilm_configs
 from keras_elmo.models.find_model import find_model
+from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
-from keras_elmo.models.variables import variable_arrays
 from keras_elmo.ops.initializers import leave_out_random_values
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
@@ -102,8 +102,11 @@ def load_language_model(
         vocabulary = vocabulary or _needed_vocabulary(files)
         options = dict(options or files.content)
         options["n_tokens_vocab"] = len(vocabulary)
-        arrays = {} if new_softmax else _read_softmax(files, vocabulary)
-        arrays |= files.read_arrays(parse_language_model_options(options))
+        parsed = parse_language_model_options(options)
+        arrays = {}
+        if not new_softmax:
+            arrays = _read_softmax(files, vocabulary, parsed)
+        arrays |= files.read_arrays(parsed)
     with contextlib.ExitStack() as stack:
         if not new_softmax:
             stack.enter_context(leave_out_random_values())
@@ -154,7 +157,7 @@ def save_language_model(
         },
     )
     kernel = ["softmax.kernel"] if model.softmax.has_kernel else []
-    softmax = variable_arrays(model, [*kernel, "softmax.bias"])
+    softmax = VariableArrays(model, [*kernel, "softmax.bias"])
 
     def at(name):
         return os.path.join(folder, name)
@@ -187,9 +190,9 @@ def _needed_vocabulary(files):
     return vocabulary
 
 
-def _read_softmax(files, vocabulary):
+def _read_softmax(files, vocabulary, options=None):
     """Returns the values of a softmax over the vocabulary, by name."""
-    softmax = files.read_softmax()
+    softmax = files.read_softmax(options=options)
     if softmax is None:
         raise ValueError(
             f"The model '{files.label}' has no softmax: neither a softmax.hdf5 "

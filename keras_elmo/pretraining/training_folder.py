@@ -14,12 +14,13 @@ import re
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.disk_room import room_told
 from keras_elmo.files.file_lock import file_lock
+from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.bilm_names import VOCABULARY
 from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
-VOCABULARY_FILE = "vocab.txt"
 TO_BEGIN_ANEW = "To begin anew, choose another folder, or --restart."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
@@ -69,7 +70,7 @@ class TrainingFolder:
 
     def check_free(self):
         """Raises `ValueError` if there is a model that is no training's."""
-        if os.path.exists(self.file("options.json")):
+        if os.path.exists(self.file(OPTIONS)):
             raise ValueError(
                 f"'{self.path}' holds a model and no training: the model would "
                 "be overwritten. Choose another folder, or --restart. "
@@ -94,7 +95,7 @@ class TrainingFolder:
         """
         # Without a record, what is there does not count.
         self.forget()
-        vocabulary.write(self.file(VOCABULARY_FILE))
+        vocabulary.write(self.file(VOCABULARY))
         names = [os.path.basename(path) for path in shards]
         digests = [file_digest(path) for path in shards]
         record = {
@@ -123,7 +124,7 @@ class TrainingFolder:
         before, corpus, digest = self._read_record()
         settings.check_goes_on(before)
         _check_shards(shards, corpus["shards"])
-        own = Vocabulary.from_file(self.file(VOCABULARY_FILE))
+        own = Vocabulary.from_file(self.file(VOCABULARY))
         for words in (own, vocabulary or own):
             if _words_digest(words) != digest:
                 raise ValueError(

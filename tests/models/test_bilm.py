@@ -213,6 +213,16 @@ def test_bad_file_leaves_the_layer_as_it_was(paths, spoil):
     assert all_bytes(elmo) == before
 
 
+def test_a_row_of_padding_too_many_is_told(paths):
+    """AllenNLP holds 262 rows of characters in memory, 261 in files."""
+    make_elmo().save_to_bilm(*paths)
+    arrays = all_arrays(paths[1])
+    arrays["char_embed"] = np.pad(arrays["char_embed"], [(1, 0), (0, 0)])
+    write(paths[1], arrays)
+    with pytest.raises(ValueError, match="leave out row 0"):
+        ElmoLayer.from_bilm(*paths)
+
+
 def test_file_of_another_model_is_refused(paths):
     make_elmo({"num_highways": 1}).save_to_bilm(*paths)
     elmo = make_elmo()

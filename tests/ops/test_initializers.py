@@ -14,15 +14,28 @@ def matrices(layer):
     }
 
 
-@pytest.mark.parametrize("make", [Highway, lambda: ProjectedLSTMCell(8, 4)])
-def test_random_values_are_left_out_only_when_told(make):
+def no_values(*_, **__):
+    raise AssertionError("Values were drawn.")
+
+
+def test_random_values_are_left_out_only_when_told():
     with leave_out_random_values():
-        zeros = matrices(make())
-    drawn = matrices(make())
-    assert zeros.keys() == drawn.keys() and len(zeros) > 1
-    for name, values in drawn.items():
-        assert not zeros[name].any()
-        assert np.unique(values).size == values.size
+        found = matrices(Highway(kernel_initializer=no_values))
+        cell = matrices(ProjectedLSTMCell(8, 4))
+    assert {name: m.shape for name, m in found.items()} == {
+        "carry_kernel": (8, 8),
+        "transform_kernel": (8, 8),
+    }
+    with pytest.raises(AssertionError, match="Values were drawn"):
+        matrices(Highway(kernel_initializer=no_values))
+    for make in (Highway, lambda: ProjectedLSTMCell(8, 4)):
+        for values in matrices(make()).values():
+            assert np.unique(values).size == values.size
+    assert {name: m.shape for name, m in cell.items()} == {
+        "kernel": (8, 32),
+        "recurrent_kernel": (4, 32),
+        "projection_kernel": (8, 4),
+    }
 
 
 def test_an_error_ends_it():
