@@ -302,16 +302,23 @@ def test_double_precision():
     )
 
 
-def test_initial_values():
+def test_initial_values(monkeypatch):
     softmax = VocabularySoftmax(2000, 8)
     softmax.build((None, 64))
     assert np.std(numpy(softmax.kernel)) == pytest.approx(1 / 8, rel=0.02)
     assert np.mean(numpy(softmax.kernel)) == pytest.approx(0, abs=1e-3)
     assert not np.any(numpy(softmax.bias))
+
+    def no_values(*_, **__):
+        raise AssertionError("Values were drawn.")
+
+    monkeypatch.setattr(keras.initializers.RandomNormal, "__call__", no_values)
     with leave_out_random_values():
         softmax = VocabularySoftmax(2000, 8)
         softmax.build((None, 64))
-    assert not np.any(numpy(softmax.kernel))
+    assert softmax.kernel.shape == (2000, 64)
+    with pytest.raises(AssertionError, match="Values were drawn"):
+        VocabularySoftmax(2000, 8).build((None, 64))
 
 
 def test_as_a_layer(tmp_path):
