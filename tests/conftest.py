@@ -63,7 +63,10 @@ def freed_memory():
     keras.backend.clear_session()
 
 
-@pytest.fixture(params=["fast", "portable"])
+# The portable code is what the tests of the other backends run.
+@pytest.fixture(
+    params=["fast", pytest.param("portable", marks=pytest.mark.exhaustive)]
+)
 def path_taken(request):
     """Runs a test on TensorFlow's fast paths and on the portable code."""
     fast = request.param == "fast"

@@ -17,7 +17,10 @@ SMALL = ["--word-dim", "8", "--character-units", "6", "--units", "12",
          "--batch-size", "8", "--dropout", "0.1", "--elmo-dropout", "0.1",
          "--learning-rate", "0.02"]  # fmt: skip
 
-pytestmark = pytest.mark.usefixtures("portable_path")
+pytestmark = [
+    pytest.mark.usefixtures("portable_path"),
+    pytest.mark.exhaustive,
+]
 
 
 @pytest.fixture

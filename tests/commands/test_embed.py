@@ -485,6 +485,7 @@ def start_command(*arguments):
     )
 
 
+@pytest.mark.exhaustive
 def test_a_killed_command_goes_on(model, folder, capsys):
     line = " ".join(f"word{i}" for i in range(50))
     lines = [f"{i} {line}" if i % 5 else "" for i in range(900)]

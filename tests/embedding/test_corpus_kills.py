@@ -128,6 +128,7 @@ def whole(tmp_path, layout):
     return (tmp_path / "whole").read_bytes()
 
 
+@pytest.mark.exhaustive
 def test_a_job_that_is_killed_again_and_again_gets_done(tmp_path):
     output = tmp_path / "vectors"
     finished = [0]

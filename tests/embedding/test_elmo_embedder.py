@@ -10,6 +10,7 @@ import pytest
 from keras import ops
 from small_models import make_elmo
 from small_models import randomize
+from tiers import quick_first
 
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
@@ -48,7 +49,7 @@ def check_each(elmo, vectors, pick=lambda layers: layers):
 
 
 @pytest.mark.slow_on_jax
-@pytest.mark.parametrize("batch_tokens", [1, 12, 16384])
+@pytest.mark.parametrize("batch_tokens", quick_first([12, 1, 16384]))
 def test_equals_the_layer_on_each_sentence_alone(elmo, batch_tokens):
     embedder = ElmoEmbedder(elmo, batch_tokens=batch_tokens)
     check_each(elmo, list(embedder.embed_sentences(SENTENCES)))

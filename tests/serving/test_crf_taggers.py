@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 from keras import ops
 from model import Design
 from model import build_head
@@ -106,6 +107,7 @@ def test_a_decoder_keeps_to_the_scheme(ask, tmp_path):
     check(ask, export_saved_model(tagger, tmp_path), tagger)
 
 
+@pytest.mark.exhaustive
 def test_a_tagger_that_embeds_words_and_characters(ask, tmp_path):
     """Trained a little, saved and reloaded before, as a user's is."""
     scores = make_scores("BIO")

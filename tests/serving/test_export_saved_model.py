@@ -13,6 +13,7 @@ from serving.answers import check
 from serving.answers import hub_answer
 from serving.answers import padded
 from small_models import make_elmo
+from tiers import quick_first
 
 import keras_elmo
 from keras_elmo import ElmoLayer
@@ -68,7 +69,7 @@ def test_an_empty_word_is_none_of_the_padding(ask, elmo, exported):
     assert answer["elmo"][2, 0].any()
 
 
-@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("layers", quick_first([1, 3]))
 def test_as_many_layers_as_there_are(ask, tmp_path, layers):
     elmo = make_elmo(lstm={"num_layers": layers})
     folder = export_saved_model(elmo, tmp_path)
@@ -98,13 +99,15 @@ def test_without_a_mix_elmo_is_the_average(ask, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"keep_sentence_boundaries": True},
-        {"add_sentence_boundaries": False},
-        {"scalar_mix": ScalarMix(layer_norm=True)},
-        {"dtype": "mixed_bfloat16"},
-        {"dropout": 0.5},
-    ],
+    quick_first(
+        [
+            {"keep_sentence_boundaries": True},
+            {"add_sentence_boundaries": False},
+            {"scalar_mix": ScalarMix(layer_norm=True)},
+            {"dtype": "mixed_bfloat16"},
+            {"dropout": 0.5},
+        ]
+    ),
     ids=str,
 )
 def test_layers_of_all_kinds(ask, tmp_path, options):
@@ -140,7 +143,7 @@ def test_nothing_is_kept_from_call_to_call(ask, tmp_path):
     assert np.abs(ops.convert_to_numpy(elmo(ids)) - first).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", ["tokens", "character_ids"])
+@pytest.mark.parametrize("name", quick_first(["tokens", "character_ids"]))
 def test_the_default_is_chosen(ask, elmo, tmp_path, name):
     folder = export_saved_model(elmo, tmp_path, serving_default=name)
     inputs = dict(requests(SENTENCES, 12))[name]
@@ -186,6 +189,7 @@ def test_as_a_layer_of_a_new_model(elmo, exported):
     np.testing.assert_allclose(found, expected["elmo"], atol=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_saved_model_cli(elmo, exported, tmp_path):
     """TensorFlow's own command, in a process without this package."""
     command = "from tensorflow.python.tools.saved_model_cli import main; main()"
