@@ -49,10 +49,17 @@ def test_weights_start_with_a_deviation_that_keeps_the_size():
     layer = TokenEmbedding(400, 64)
     layer.build((None,))
     assert np.std(numpy(layer.embeddings)) == pytest.approx(1 / 8, rel=0.05)
+
+
+def test_random_values_are_left_out_when_told(monkeypatch):
+    def no_values(*_, **__):
+        raise AssertionError("Values were drawn.")
+
+    monkeypatch.setattr(keras.initializers.RandomNormal, "__call__", no_values)
     with leave_out_random_values():
-        layer = TokenEmbedding(400, 64)
-        layer.build((None,))
-    assert not np.any(numpy(layer.embeddings))
+        TokenEmbedding(400, 64).build((None,))
+    with pytest.raises(AssertionError, match="Values were drawn"):
+        TokenEmbedding(400, 64).build((None,))
 
 
 def test_boundary_ids():
