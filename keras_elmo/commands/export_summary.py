@@ -4,6 +4,8 @@ import os
 import shlex
 import urllib.parse
 
+from keras_elmo.formats.saved_models import read_signatures
+
 _DEFAULT = "serving_default"
 
 
@@ -13,7 +15,11 @@ def print_summary(folder):
     Args:
         folder: Path of the version's folder.
     """
-    signatures = _read_signatures(folder)
+    signatures = {
+        name: signature
+        for name, signature in read_signatures(folder).items()
+        if signature.inputs
+    }
     default = signatures.pop(_DEFAULT)
     print(f"'{folder}' is a SavedModel, {_size(folder) / 1e6:,.2f} MB.")
     print("\nIt takes, by signature:")
@@ -33,19 +39,6 @@ def print_summary(folder):
         note = "" if len(names) == len(signatures) else f"  <- {names[0]} alone"
         print(f"  {_describe(key, output)}{note}")
     _print_commands(os.path.dirname(folder), "strings" in default.inputs)
-
-
-def _read_signatures(folder):
-    """Returns what there is to serve, by name, without loading the model."""
-    from tensorflow.core.protobuf import saved_model_pb2
-
-    with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
-        saved = saved_model_pb2.SavedModel.FromString(file.read())
-    return {
-        name: signature
-        for name, signature in saved.meta_graphs[0].signature_def.items()
-        if signature.inputs
-    }
 
 
 def _describe(name, info):

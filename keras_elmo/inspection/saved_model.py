@@ -2,14 +2,21 @@
 
 import os
 
+from keras_elmo.formats.saved_models import read_signatures
+
 
 def inspect_saved_model(inspection, path):
     """Adds what there is to tell of a SavedModel's folder."""
     inspection.what = "a SavedModel"
     try:
-        signatures = _read_signatures(os.path.join(path, "saved_model.pb"))
+        found = read_signatures(path)
     except Exception as error:  # Those of protocol buffers and of the disk.
         raise ValueError(f"saved_model.pb cannot be read: {error}") from error
+    signatures = {
+        name: list(signature.outputs)
+        for name, signature in found.items()
+        if signature.outputs and name != "serving_default"
+    }
     outputs = sorted({key for keys in signatures.values() for key in keys})
     inspection.facts["signatures"] = ", ".join(signatures) or "none"
     inspection.facts["outputs"] = ", ".join(outputs) or "none"
@@ -30,18 +37,3 @@ def inspect_saved_model(inspection, path):
             "TensorFlow Serving, on the folder above it, if its own name is a "
             "number",
         ]
-
-
-def _read_signatures(path):
-    """Returns the outputs' names of each signature, by its name."""
-    from tensorflow.core.protobuf import saved_model_pb2
-
-    with open(path, "rb") as file:
-        saved = saved_model_pb2.SavedModel.FromString(file.read())
-    return {
-        name: list(signature.outputs)
-        for name, signature in sorted(
-            saved.meta_graphs[0].signature_def.items()
-        )
-        if signature.outputs and name != "serving_default"
-    }

@@ -55,7 +55,7 @@ class FoundModel(abc.ABC):
 
     @abc.abstractmethod
     def open_language_model(self):
-        """Yields the `LanguageModelFiles`; a context manager."""
+        """Yields its `BilmFiles`; a context manager."""
 
     @abc.abstractmethod
     def facts(self):
