@@ -1,6 +1,7 @@
-"""HDF5 files as the tests see them."""
+"""HDF5 files, and arrays by name, as the tests see them."""
 
 import h5py
+import numpy as np
 
 
 def all_arrays(path):
@@ -14,3 +15,14 @@ def all_arrays(path):
     with h5py.File(path, "r") as store:
         store.visititems(visit)
     return arrays
+
+
+def shapes_of(arrays):
+    return {key: array.shape for key, array in arrays.items()}
+
+
+def check_equal(found, expected):
+    assert set(found) == set(expected)
+    for key, array in expected.items():
+        assert found[key].dtype == array.dtype
+        np.testing.assert_array_equal(found[key], array)

@@ -20,3 +20,20 @@ def without_graphs():
     tf.config.run_functions_eagerly(True)
     yield
     tf.config.run_functions_eagerly(False)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the progress display."""
+    clock = Clock()
+    monkeypatch.setattr("keras_elmo.commands.progress.time", clock)
+    return clock

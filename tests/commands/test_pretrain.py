@@ -403,20 +403,6 @@ class Terminal(io.StringIO):
         return True
 
 
-class Clock:
-    now = 100.0
-
-    def monotonic(self):
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr("keras_elmo.commands.progress.time", clock)
-    return clock
-
-
 def show_training(clock, first=0, last=6, total=6):
     """A training of one second a step, and an evaluation that takes long."""
     with Progress() as progress:

@@ -5,24 +5,7 @@ import time
 
 import pytest
 
-from keras_elmo.commands import progress as module
 from keras_elmo.commands.progress import Progress
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    now = 100.0
-
-    def monotonic(self):
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(module, "time", clock)
-    return clock
 
 
 class Terminal(io.StringIO):

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from formats.checkpoints import write_checkpoint
 from hdf5_arrays import all_arrays
+from hdf5_arrays import check_equal
+from hdf5_arrays import shapes_of
 
 from keras_elmo.formats.tensorflow_checkpoints import Checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import find_checkpoint
@@ -13,17 +15,6 @@ from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 pytest.importorskip("tensorflow")
 NAME = "model.ckpt-372"
 SOFTMAX = {"softmax/W": (1503, 32), "softmax/b": (1503,)}
-
-
-def shapes_of(arrays):
-    return {key: array.shape for key, array in arrays.items()}
-
-
-def check_equal(found, expected):
-    assert set(found) == set(expected)
-    for key, array in expected.items():
-        assert found[key].dtype == array.dtype
-        np.testing.assert_array_equal(found[key], array)
 
 
 @pytest.fixture(scope="session")

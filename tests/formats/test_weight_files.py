@@ -5,6 +5,8 @@ import stat
 import numpy as np
 import pytest
 from hdf5_arrays import all_arrays
+from hdf5_arrays import check_equal
+from hdf5_arrays import shapes_of
 
 from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.formats.weight_files import write_arrays
@@ -16,17 +18,6 @@ ARRAYS = {
     f"RNN_0/{CELL}/B": np.array([0.0, 1.0], dtype="float32"),
     f"RNN_1/{CELL}/B": np.array([2.0, 3.0], dtype="float32"),
 }
-
-
-def shapes_of(arrays):
-    return {key: array.shape for key, array in arrays.items()}
-
-
-def check_equal(found, expected):
-    assert set(found) == set(expected)
-    for key, array in expected.items():
-        assert found[key].dtype == array.dtype
-        np.testing.assert_array_equal(found[key], array)
 
 
 @pytest.fixture
