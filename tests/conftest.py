@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import importlib.util
 import os
 import pathlib
@@ -17,14 +18,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def pytest_configure(config):
-    """Tests of readers invent files: as many as there is time for."""
+    """Has `make test` do less for each test than `make test-all` does."""
+    is_quick = config.getoption("markexpr") == "not exhaustive"
+    if is_quick and keras.backend.backend() == "tensorflow":
+        _leave_graphs_as_they_are()
     if importlib.util.find_spec("hypothesis") is None:
         return  # The environments of the other backends do without.
     import hypothesis
 
-    is_quick = config.getoption("markexpr") == "not exhaustive"
     hypothesis.settings.register_profile(
         "files",
+        # Of the files that tests of readers invent.
         max_examples=20 if is_quick else 200,
         derandomize=True,  # The same ones in each run.
         database=None,
@@ -32,6 +36,25 @@ def pytest_configure(config):
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     hypothesis.settings.load_profile("files")
+
+
+def _leave_graphs_as_they_are():
+    """Turns TensorFlow's graph optimizer off, in this process.
+
+    Most graphs of the tests run once: to optimize them takes a fifth of the
+    tests' time. SavedModels asked from C are optimized all the same.
+    """
+    import tensorflow as tf
+
+    tf.config.optimizer.set_experimental_options(
+        {"disable_meta_optimizer": True}
+    )
+
+
+def pytest_collection_finish():
+    """Has the garbage collector pass over what all tests share."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,14 @@ def make_elmo(cnn=(), lstm=(), **kwargs):
     return elmo
 
 
+def make_shallow_elmo(cnn=(), **kwargs):
+    """One whose graphs are built in half the time, for what has nothing to do
+    with its depth.
+    """
+    cnn = {"filters": [(1, 4), (3, 8)], "num_highways": 1, **dict(cnn)}
+    return make_elmo(cnn, {"num_layers": 1}, **kwargs)
+
+
 def randomize(layer, deviation=0.5):
     """Draws all weights anew, biases too, so that none stays at zero."""
     generator = np.random.default_rng(1)
