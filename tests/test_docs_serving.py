@@ -44,7 +44,7 @@ def of_layer(strings):
     return elmo(keras_elmo.batch_to_ids([s.split() for s in strings]))
 
 
-def test_the_page(folder, monkeypatch, capsys):
+def test_the_page(folder, monkeypatch, capsys, portable_path):
     monkeypatch.chdir(folder)
     blocks = read_blocks(PAGE)
     assert len(blocks) == 5

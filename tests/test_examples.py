@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from small_models import make_elmo
+from small_models import make_shallow_elmo
 
 from keras_elmo import batch_to_ids
 from keras_elmo import read_word_vectors
@@ -179,7 +180,10 @@ def test_word_and_character_vectors_are_laid_side_by_side(
     np.testing.assert_allclose(loaded(tokens), model(tokens), atol=1e-6)
 
 
-def test_word_and_character_vectors_run(side_by_side, elmo, tmp_path, capsys):
+def test_word_and_character_vectors_run(
+    side_by_side, tmp_path, capsys, portable_path
+):
+    elmo = make_shallow_elmo()
     elmo.save_to_preset(tmp_path / "elmo")
     path = tmp_path / "model.keras"
     arguments = ["--elmo", tmp_path / "elmo", "--save", path]
@@ -202,7 +206,7 @@ def ner():
 
 
 def test_ner_saves_a_tagger_that_exports_with_names_of_tags(
-    ner, tmp_path, capsys
+    ner, tmp_path, capsys, portable_path
 ):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")

@@ -27,7 +27,7 @@ def classify(x, num_tags=3):
 
 
 def compile_and_fit(model, x=IDS[:4], y=TARGETS[:4], **kwargs):
-    # Keras traces Adam's first step twice: seconds, for the same gradients.
+    # Keras traces the first step of Adam, which makes its variables, twice.
     model.compile("sgd", "sparse_categorical_crossentropy", **kwargs)
     history = model.fit(x, y, batch_size=4, epochs=3, shuffle=False, verbose=0)
     assert history.history["loss"][-1] < history.history["loss"][0]

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from layer_checks import run_saved_model
+from layer_checks import ask_saved_model
 from tiers import quick_first
 
 from keras_elmo import CRF
@@ -50,6 +50,8 @@ def compile_tagger(model):
     model.compile(
         keras.optimizers.Adam(0.05), loss=CRFLoss(), metrics=[CRFAccuracy()]
     )
+    # Made in the first step, its variables would have Keras trace that twice.
+    model.optimizer.build(model.trainable_variables)
     return model
 
 
@@ -87,9 +89,7 @@ def test_sample_weight_weighs_sentences():
     ids, tags, _ = make_data()
     model = compile_tagger(make_tagger())
     weights = np.linspace(0, 2, BATCH).astype("float32")
-    each = [
-        model.evaluate(ids[[i]], tags[[i]], verbose=0)[0] for i in range(BATCH)
-    ]
+    each = [model.test_on_batch(ids[[i]], tags[[i]])[0] for i in range(BATCH)]
     assert each[0] == 0  # All padding.
     found = model.evaluate(
         ids, tags, batch_size=BATCH, sample_weight=weights, verbose=0
@@ -166,8 +166,7 @@ def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
     ]
     np.testing.assert_allclose(more[0], more[1], rtol=1e-5)
     np.testing.assert_array_equal(
-        decoder_of(loaded).predict(ids, verbose=0),
-        decoder_of(model).predict(ids, verbose=0),
+        *(ops.convert_to_numpy(decoder_of(m)(ids)) for m in (loaded, model))
     )
 
 
@@ -181,7 +180,7 @@ def test_half_precision_trains(policy):
         ids, tags, epochs=60, batch_size=BATCH, verbose=0
     ).history["loss"]
     assert np.all(np.isfinite(history)) and history[-1] < history[0] / 4
-    predicted = decoder_of(model).predict(ids, verbose=0)
+    predicted = ops.convert_to_numpy(decoder_of(model)(ids))
     assert np.mean((predicted == tags)[mask]) > 0.95
 
 
@@ -191,8 +190,9 @@ def test_export_with_tags_as_output(tmp_path):
     decoder = decoder_of(make_tagger())
     path = str(tmp_path / "exported")
     decoder.export(path, verbose=False)
-    for part in (ids, ids[:1, :2], ids[4:9, :5]):
-        (tags,) = run_saved_model(path, [part.astype("int32")])
+    parts = [ids, ids[:1, :2], ids[4:9, :5]]
+    answers = ask_saved_model(path, [[part.astype("int32")] for part in parts])
+    for part, (tags,) in zip(parts, answers, strict=True):
         assert tags.dtype == "int32"
         np.testing.assert_array_equal(tags, decoder(part))
 
@@ -208,7 +208,7 @@ def test_xla_trains_the_same():
         inputs = keras.Input((None, 3))
         model = keras.Model(inputs, CRF(3)(keras.layers.Dense(3)(inputs)))
         model.compile(
-            "adam", CRFLoss(), metrics=[CRFAccuracy()], jit_compile=jit_compile
+            "sgd", CRFLoss(), metrics=[CRFAccuracy()], jit_compile=jit_compile
         )
         options = {"epochs": 3, "batch_size": 4, "verbose": 0}
         losses.append(model.fit(potentials, tags, **options).history["loss"])

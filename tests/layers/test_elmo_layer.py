@@ -6,6 +6,7 @@ from backend_gradients import check_directions_are_blind
 from backend_gradients import weight_gradients
 from keras import ops
 from small_models import make_elmo
+from small_models import make_shallow_elmo
 from small_models import oracle_arguments
 
 import keras_elmo
@@ -32,6 +33,12 @@ on_tensorflow = pytest.mark.skipif(
 
 def numpy(x):
     return ops.convert_to_numpy(x)
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    """For tests that change nothing of it."""
+    return make_elmo()
 
 
 def oracle_layers(elmo, sentences, width=12):
@@ -71,7 +78,7 @@ def test_equals_the_oracle(cnn, lstm, path_taken):
 
 
 def test_the_call_mixes_the_layers():
-    elmo = make_elmo(scalar_mix=ScalarMix(layer_norm=False))
+    elmo = make_shallow_elmo(scalar_mix=ScalarMix(layer_norm=False))
     weights, gamma = elmo.normalized_weights
     layers = numpy(elmo.all_layers(IDS))  # (batch, layers, time, width)
     expected = gamma * np.tensordot(layers, weights, (1, 0))
@@ -81,10 +88,9 @@ def test_the_call_mixes_the_layers():
 
 
 @on_tensorflow
-def test_eager_and_graph_agree_with_unknown_shapes(path_taken):
+def test_eager_and_graph_agree_with_unknown_shapes(elmo, path_taken):
     import tensorflow as tf
 
-    elmo = make_elmo()
     spec = [tf.TensorSpec((None, None, 12), "int32")]
     for function in (elmo, elmo.all_layers):
         compiled = tf.function(function, input_signature=spec)
@@ -94,8 +100,7 @@ def test_eager_and_graph_agree_with_unknown_shapes(path_taken):
 
 
 @pytest.mark.slow_on_jax
-def test_padding_batch_mates_and_their_order_change_nothing(path_taken):
-    elmo = make_elmo()
+def test_padding_batch_mates_and_their_order_change_nothing(elmo, path_taken):
     vectors = numpy(elmo(IDS))
     np.testing.assert_allclose(
         numpy(elmo(IDS[::-1])), vectors[::-1], rtol=1e-5, atol=1e-6
@@ -112,8 +117,7 @@ def test_padding_batch_mates_and_their_order_change_nothing(path_taken):
             )
 
 
-def test_padding_on_the_left_or_between_is_skipped():
-    elmo = make_elmo()
+def test_padding_on_the_left_or_between_is_skipped(elmo):
     vectors = numpy(elmo(IDS[:1]))[0]
     places = [1, 2, 4, 5, 7, 9]
     ids = np.zeros((1, 11, 12), "int32")
@@ -127,8 +131,7 @@ def test_padding_on_the_left_or_between_is_skipped():
     assert numpy(output._keras_mask)[0].nonzero()[0].tolist() == places
 
 
-def test_a_mask_by_hand_wins():
-    elmo = make_elmo()
+def test_a_mask_by_hand_wins(elmo):
     shorter = MASK & (np.arange(6) < 2)
     output = elmo(IDS, mask=shorter)
     expected = numpy(elmo(IDS[:, :2]))
@@ -147,7 +150,9 @@ def test_a_mask_by_hand_wins():
 @pytest.mark.parametrize("add", [True, False])
 @pytest.mark.parametrize("keep", [True, False])
 def test_sentences_without_words_give_an_empty_result(add, keep, path_taken):
-    elmo = make_elmo(add_sentence_boundaries=add, keep_sentence_boundaries=keep)
+    elmo = make_shallow_elmo(
+        add_sentence_boundaries=add, keep_sentence_boundaries=keep
+    )
     time = 2 * (add and keep)
     for shape in ((2, 0), (2, 3, 0)):
         output = numpy(elmo(np.zeros((*shape, 12), "int32")))
@@ -161,7 +166,7 @@ def test_sentences_without_words_give_an_empty_result(add, keep, path_taken):
 )
 @pytest.mark.parametrize("add", [True, False])
 def test_an_empty_batch_gives_an_empty_result(add, path_taken):
-    elmo = make_elmo(add_sentence_boundaries=add)
+    elmo = make_shallow_elmo(add_sentence_boundaries=add)
     time = 6 - 2 * (not add)
     assert numpy(elmo(IDS[:0])).shape == (0, time, 12)
     assert numpy(elmo(batch_to_ids([], 12))).shape == (0, 0, 12)
@@ -169,7 +174,7 @@ def test_an_empty_batch_gives_an_empty_result(add, path_taken):
 
 @pytest.mark.slow_on_jax
 def test_documents_of_sentences():
-    elmo = make_elmo(num_representations=2)
+    elmo = make_shallow_elmo(num_representations=2)
     documents = np.stack([IDS, IDS[::-1]])  # (2, 5, 6, 12)
     outputs = elmo(documents)
     for output, expected in zip(outputs, elmo(IDS)):
@@ -178,14 +183,14 @@ def test_documents_of_sentences():
         )
         np.testing.assert_array_equal(numpy(output._keras_mask)[0], MASK)
     layers = numpy(elmo.all_layers(documents))
-    assert layers.shape == (2, 5, 3, 6, 12)
+    assert layers.shape == (2, 5, 2, 6, 12)
     np.testing.assert_allclose(
         layers[0], numpy(elmo.all_layers(IDS)), rtol=1e-5, atol=1e-6
     )
 
 
 def test_boundaries_are_kept_on_request(path_taken):
-    elmo = make_elmo(keep_sentence_boundaries=True)
+    elmo = make_shallow_elmo(keep_sentence_boundaries=True)
     output = elmo(IDS)
     assert output.shape == (5, 8, 12)
     expected_mask = np.arange(8) < np.array(LENGTHS)[:, None] + 2
@@ -202,8 +207,8 @@ def test_boundaries_are_kept_on_request(path_taken):
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_boundaries_may_be_in_the_ids(keep, path_taken):
-    ours = make_elmo(keep_sentence_boundaries=keep)
-    given = make_elmo(
+    ours = make_shallow_elmo(keep_sentence_boundaries=keep)
+    given = make_shallow_elmo(
         add_sentence_boundaries=False, keep_sentence_boundaries=keep
     )
     bounded = batch_to_ids([["<S>", *s, "</S>"] for s in SENTENCES], 12)
@@ -227,7 +232,7 @@ def test_symbolic_shapes_are_the_real_ones(add, keep, stack):
         "return_all_layers": stack,
     }
     for shape in (IDS.shape, (1, *IDS.shape)):
-        elmo = make_elmo(**options)
+        elmo = make_shallow_elmo(**options)
         symbolic = elmo(keras.Input(batch_shape=shape, dtype="int32"))
         real = elmo(IDS.reshape(shape))
         assert tuple(symbolic.shape) == tuple(real.shape)
@@ -241,7 +246,7 @@ def test_symbolic_shapes_are_the_real_ones(add, keep, stack):
 
 @pytest.mark.slow_on_jax
 def test_several_representations_share_one_run_and_each_has_the_mask():
-    elmo = make_elmo(num_representations=2)
+    elmo = make_shallow_elmo(num_representations=2)
     runs = []
     encode = elmo.encoder.call
     elmo.encoder.call = lambda *a, **k: runs.append(1) or encode(*a, **k)
@@ -287,8 +292,8 @@ def test_top_layer_only():
 
 def test_layer_norm_leaves_the_boundaries_out():
     mixes = [ScalarMix(layer_norm=True), ScalarMix(layer_norm=True)]
-    elmo = make_elmo(scalar_mix=mixes[0])
-    kept = make_elmo(scalar_mix=mixes[1], keep_sentence_boundaries=True)
+    elmo = make_shallow_elmo(scalar_mix=mixes[0])
+    kept = make_shallow_elmo(scalar_mix=mixes[1], keep_sentence_boundaries=True)
     weights, gamma = elmo.normalized_weights
     expected = 0
     layers = np.moveaxis(numpy(elmo.all_layers(IDS)).astype("float64"), 1, 0)
@@ -304,7 +309,7 @@ def test_layer_norm_leaves_the_boundaries_out():
 
 
 def test_return_all_layers_in_a_model_is_all_layers():
-    elmo = make_elmo(return_all_layers=True)
+    elmo = make_shallow_elmo(return_all_layers=True)
     inputs = keras.Input((None, 12), dtype="int32")
     model = keras.Model(inputs, elmo(inputs))
     np.testing.assert_allclose(
@@ -318,11 +323,11 @@ def test_return_all_layers_in_a_model_is_all_layers():
 
 def test_all_layers_on_a_symbolic_input_points_elsewhere():
     with pytest.raises(ValueError, match="return_all_layers=True"):
-        make_elmo().all_layers(keras.Input((None, 12), dtype="int32"))
+        make_shallow_elmo().all_layers(keras.Input((None, 12), dtype="int32"))
 
 
 def test_return_all_layers_lets_gradients_through():
-    elmo = make_elmo(return_all_layers=True)
+    elmo = make_shallow_elmo(return_all_layers=True)
     _, gradients = weight_gradients(elmo, lambda y: ops.sum(ops.sin(y)), IDS)
     assert len(gradients) == len(elmo.weights)
     for path, gradient in gradients.items():
@@ -333,8 +338,8 @@ def test_return_all_layers_lets_gradients_through():
 def test_all_layers_has_the_same_gradients_eagerly_and_in_a_graph():
     import tensorflow as tf
 
-    elmo = make_elmo()
-    stacked = make_elmo(return_all_layers=True)
+    elmo = make_shallow_elmo()
+    stacked = make_shallow_elmo(return_all_layers=True)
     _, expected = weight_gradients(stacked, lambda y: ops.sum(ops.sin(y)), IDS)
     variables = [
         v
@@ -356,8 +361,8 @@ def test_all_layers_has_the_same_gradients_eagerly_and_in_a_graph():
 
 
 def test_stateless_call_uses_the_weights_it_is_given():
-    elmo = make_elmo(return_all_layers=True)
-    fresh = make_elmo(return_all_layers=True)
+    elmo = make_shallow_elmo(return_all_layers=True)
+    fresh = make_shallow_elmo(return_all_layers=True)
     before = numpy(elmo(IDS))
     halved = [v.value * 0.5 for v in elmo.trainable_variables]
     for layer in (elmo, fresh):
@@ -375,6 +380,7 @@ def test_stateless_call_uses_the_weights_it_is_given():
 
 
 @pytest.mark.slow_on_jax
+@pytest.mark.exhaustive  # The encoder's own test is the quick one.
 def test_a_forward_half_has_no_gradient_from_later_tokens():
     elmo = make_elmo(return_all_layers=True)
     x = np.random.default_rng(0).normal(size=(1, 5, 6)).astype("float32")
@@ -401,7 +407,7 @@ def test_a_forward_half_has_no_gradient_from_later_tokens():
 
 
 def test_dropout_only_in_training():
-    elmo = make_elmo(dropout=0.5, seed=3)
+    elmo = make_shallow_elmo(dropout=0.5, seed=3)
     # With gradients to take, the biLM rounds otherwise in training.
     elmo.token_encoder.trainable = elmo.encoder.trainable = False
     vectors = numpy(elmo(IDS))
@@ -414,7 +420,7 @@ def test_dropout_only_in_training():
 
 
 def test_stateful_carries_state_and_resets():
-    plain, elmo = make_elmo(), make_elmo(stateful=True)
+    plain, elmo = make_shallow_elmo(), make_shallow_elmo(stateful=True)
     assert elmo.stateful and elmo.encoder.stateful
     first, second = numpy(elmo(IDS)), numpy(elmo(IDS))
     # A stateless layer leaves out a step that no vector depends on.
@@ -429,7 +435,7 @@ def test_stateful_carries_state_and_resets():
 
 
 def test_stateful_in_a_model_needs_a_static_batch():
-    elmo = make_elmo(stateful=True)
+    elmo = make_shallow_elmo(stateful=True)
     with pytest.raises(ValueError, match="batch_size"):
         elmo(keras.Input((None, 12), dtype="int32"))
     inputs = keras.Input((None, 12), batch_size=5, dtype="int32")
@@ -437,7 +443,7 @@ def test_stateful_in_a_model_needs_a_static_batch():
 
 
 def test_composed_by_hand_it_is_the_same_network():
-    elmo = make_elmo(add_sentence_boundaries=False)
+    elmo = make_shallow_elmo(add_sentence_boundaries=False)
     inputs = keras.Input((None, 12), dtype="int32")
     x = elmo.token_encoder(inputs)
     layers = elmo.encoder(x)
@@ -477,8 +483,7 @@ def test_the_paper_model_has_the_published_number_of_weights():
         (IDS - 5, ["0 to 261", "-5"]),
     ],
 )
-def test_bad_ids_are_named(ids, words):
-    elmo = make_elmo()
+def test_bad_ids_are_named(elmo, ids, words):
     for function in (elmo, elmo.all_layers):
         with pytest.raises(ValueError, match="Received") as error:
             function(ids)
@@ -504,11 +509,10 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match=r"one size.*8 and 6"):
         elmo.build((None, None, 50))
     with pytest.raises(ValueError, match="it has no weights to read"):
-        make_elmo(return_all_layers=True).normalized_weights  # noqa: B018
+        make_shallow_elmo(return_all_layers=True).normalized_weights  # noqa: B018
 
 
-def test_a_mask_of_the_wrong_shape_is_named():
-    elmo = make_elmo()
+def test_a_mask_of_the_wrong_shape_is_named(elmo):
     for bad in (MASK.T, MASK[:, :5], MASK[0]):
         for function in (elmo, elmo.all_layers):
             with pytest.raises(ValueError, match=r"`mask`.*\(5, 6\)"):
@@ -518,8 +522,7 @@ def test_a_mask_of_the_wrong_shape_is_named():
         np.testing.assert_array_equal(numpy(output._keras_mask), MASK)
 
 
-def test_parts_of_another_dtype_give_the_layer_its_own():
-    elmo = make_elmo()
+def test_parts_of_another_dtype_give_the_layer_its_own(elmo):
     mixed = ElmoLayer(elmo.token_encoder, elmo.encoder, dtype="mixed_bfloat16")
     output = mixed(IDS)
     assert keras.backend.standardize_dtype(output.dtype) == "bfloat16"
@@ -530,7 +533,7 @@ def test_parts_of_another_dtype_give_the_layer_its_own():
 @on_tensorflow
 def test_summary_reads_well(capsys):
     inputs = keras.Input((None, 12), dtype="int32")
-    model = keras.Model(inputs, make_elmo()(inputs), name="tagger")
+    model = keras.Model(inputs, make_shallow_elmo()(inputs), name="tagger")
     model.summary(line_length=80)
     text = capsys.readouterr().out
     assert "ElmoLayer" in text and "(None, None, 12)" in text
@@ -541,8 +544,8 @@ def test_summary_reads_well(capsys):
 
 def test_fast_paths_can_be_turned_off():
     keras_elmo.set_fast_paths(False)
-    vectors = numpy(make_elmo()(IDS))
+    vectors = numpy(make_shallow_elmo()(IDS))
     keras_elmo.set_fast_paths(True)
     np.testing.assert_allclose(
-        numpy(make_elmo()(IDS)), vectors, rtol=1e-5, atol=1e-6
+        numpy(make_shallow_elmo()(IDS)), vectors, rtol=1e-5, atol=1e-6
     )

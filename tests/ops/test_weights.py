@@ -2,7 +2,7 @@ import keras
 import numpy as np
 from backend_gradients import weight_gradients
 from keras import ops
-from small_models import make_elmo
+from small_models import make_shallow_elmo
 
 from keras_elmo.ops.weights import read_weight
 
@@ -14,7 +14,7 @@ def gradients(elmo):
 
 
 def test_a_frozen_encoder_passes_the_gradient_on():
-    elmo = make_elmo()
+    elmo = make_shallow_elmo()
     expected = gradients(elmo)
     elmo.encoder.trainable = False
     found = gradients(elmo)
@@ -30,7 +30,7 @@ def test_a_frozen_encoder_passes_the_gradient_on():
 
 
 def test_thawed_between_calls():
-    elmo = make_elmo()
+    elmo = make_shallow_elmo()
     expected = gradients(elmo)
     elmo.trainable = False
     elmo(IDS)

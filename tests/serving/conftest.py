@@ -1,7 +1,7 @@
 import keras
 import pytest
 from serving import c_client
-from small_models import make_elmo
+from small_models import make_shallow_elmo
 
 import keras_elmo
 
@@ -25,7 +25,7 @@ def ask(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def elmo():
-    return make_elmo()
+    return make_shallow_elmo()
 
 
 @pytest.fixture(scope="package")

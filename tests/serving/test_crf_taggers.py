@@ -9,7 +9,7 @@ from model import build_head
 from model import join
 from model import with_tags
 from serving.answers import padded
-from small_models import make_elmo
+from small_models import make_shallow_elmo
 from small_models import randomize
 
 from keras_elmo import CRFDecoder
@@ -32,7 +32,7 @@ SMALL = {"word_dim": 5, "character_units": 3, "units": 6}
 
 def make_scores(scheme, **design):
     """From character ids to the scores of a CRF, with weights all random."""
-    bilm = make_elmo(return_all_layers=True, name="bilm")
+    bilm = make_shallow_elmo(return_all_layers=True, name="bilm")
     design = Design(**SMALL | design)
     head = build_head(design, NAMES, scheme, VOCABULARY, bilm)
     randomize(head)

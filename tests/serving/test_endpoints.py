@@ -1,7 +1,6 @@
 """Requests that are merged, and requests that are wrong."""
 
 import numpy as np
-import pytest
 from serving.answers import check
 from serving.answers import hub_answer
 from serving.answers import padded
@@ -123,21 +122,22 @@ def test_a_wrong_request_gets_an_error_and_the_next_an_answer(
         check(right, expected)
 
 
-@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 0)])
-def test_a_request_for_nothing_gets_nothing(ask, exported, shape):
-    batch, time = shape
-    empty = np.empty(shape, object)
-    blank = np.array(["  "] * batch, object)
-    lengths = np.zeros(batch, "int32")
-    answers = ask(
-        exported,
-        ("tokens", {"tokens": empty, "sequence_len": lengths}),
-        ("character_ids", ids_of(0, (batch, time, 12))),
-        ("default", {"strings": blank}),
-    )
-    for answer, length in zip(answers, (time, time, 0)):
-        assert answer["elmo"].shape == (batch, length, 12)
-        assert answer["word_emb"].shape == (batch, length, 6)
+def test_a_request_for_nothing_gets_nothing(ask, exported):
+    asked, shapes = [], []
+    for batch, time in ((0, 0), (0, 3), (2, 0)):
+        empty = np.empty((batch, time), object)
+        blank = np.array(["  "] * batch, object)
+        lengths = np.zeros(batch, "int32")
+        asked += [
+            ("tokens", {"tokens": empty, "sequence_len": lengths}),
+            ("character_ids", ids_of(0, (batch, time, 12))),
+            ("default", {"strings": blank}),
+        ]
+        shapes += [(batch, time), (batch, time), (batch, 0)]
+    answers = ask(exported, *asked)
+    for answer, (batch, time) in zip(answers, shapes, strict=True):
+        assert answer["elmo"].shape == (batch, time, 12)
+        assert answer["word_emb"].shape == (batch, time, 6)
         np.testing.assert_array_equal(answer["default"], np.zeros((batch, 12)))
 
 

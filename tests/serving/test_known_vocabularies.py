@@ -7,7 +7,7 @@ from serving.answers import as_float32
 from serving.answers import check
 from serving.answers import hub_answer
 from serving.answers import padded
-from small_models import make_elmo
+from small_models import make_shallow_elmo
 from tiers import quick_first
 
 from keras_elmo import ElmoLayer
@@ -21,7 +21,7 @@ SENTENCES = [["the", "dog", "é", "cat"], [], ["the", "x" * 30]]
 def load(tmp_path_factory):
     """Loads the model that reads characters, or looks words up."""
     folder = tmp_path_factory.mktemp("bilm")
-    elmo = make_elmo()
+    elmo = make_shallow_elmo()
     files = folder / "options.json", folder / "weights.hdf5"
     elmo.save_to_bilm(*files)
     elmo.dump_token_embeddings(WORDS, folder / "rows.hdf5")

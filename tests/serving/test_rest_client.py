@@ -14,7 +14,6 @@ from conftest import ROOT
 from serving import rest_server
 from serving.answers import check
 from serving.answers import hub_answer
-from small_models import make_elmo
 
 from keras_elmo import batch_to_ids
 from keras_elmo import export_saved_model
@@ -37,7 +36,8 @@ def client():
 def tagger():
     ids = keras.Input((None, 12), dtype="int32")
     dense = keras.layers.Dense(2, name="tags", bias_initializer="ones")
-    return keras.Model(ids, dense(make_elmo()(ids)))
+    # In place of ELMo, whose vectors make no difference to the client.
+    return keras.Model(ids, dense(keras.layers.Rescaling(0.01)(ids)))
 
 
 @pytest.fixture(scope="module")
