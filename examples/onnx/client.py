@@ -38,22 +38,24 @@ class Elmo:
 
     Args:
         path: Path of the file that `keras-elmo export` or `export_onnx` wrote.
+        names: Names of the outputs to compute. Defaults to all.
         num_threads: Integer; 0 is one a core.
     """
 
-    def __init__(self, path, num_threads=0):
+    def __init__(self, path, names=None, num_threads=0):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = num_threads
         # Threads that wait for work would take the processor from others.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(path, options)
         self._chars = self._session.get_inputs()[0].shape[-1]
-        self.names = [output.name for output in self._session.get_outputs()]
+        self.names = names or [x.name for x in self._session.get_outputs()]
 
     def __call__(self, sentences):
         """From lists of words to a dictionary of arrays, padded with zeros."""
         ids = words_to_ids(sentences, self._chars)
-        return dict(zip(self.names, self._session.run(None, {"ids": ids})))
+        outputs = self._session.run(self.names, {"ids": ids})
+        return dict(zip(self.names, outputs))
 
 
 def main():
@@ -64,7 +66,7 @@ def main():
     parser.add_argument("sentences", nargs="+", help="two at least, tokenised")
     arguments = parser.parse_args()
     sentences = [text.split() for text in arguments.sentences]
-    vectors = Elmo(arguments.model)(sentences)["elmo"]
+    vectors = Elmo(arguments.model, ["elmo"])(sentences)["elmo"]
     vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True) + 1e-9
     others = [
         (i, j) for i, s in enumerate(sentences) if i for j in range(len(s))

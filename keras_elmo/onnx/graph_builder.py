@@ -144,10 +144,10 @@ def value_info(name, dtype, shape):
 
     Args:
         name: String.
-        dtype: `"int32"` or `"float32"`.
+        dtype: `"float32"`, `"int32"` or `"uint8"`.
         shape: Of integers, or names of sizes that are not known.
     """
-    kind = {"int32": TensorProto.INT32, "float32": TensorProto.FLOAT}[dtype]
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     return helper.make_tensor_value_info(name, kind, shape)
 
 
