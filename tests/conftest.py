@@ -122,6 +122,23 @@ def portable_path(monkeypatch):
     keras_elmo.set_fast_paths(True)
 
 
+@pytest.fixture
+def built_optimizers(monkeypatch):
+    """Has `compile` make the optimizer's variables.
+
+    Keras makes them in the first step, and on TensorFlow it then traces that
+    step twice: half of the time of a short training.
+    """
+    compile_alone = keras.Model.compile
+
+    def compile_and_build(self, *args, **kwargs):
+        compile_alone(self, *args, **kwargs)
+        if self.built:
+            self.optimizer.build(self.trainable_variables)
+
+    monkeypatch.setattr(keras.Model, "compile", compile_and_build)
+
+
 def pytest_collection_modifyitems(items):
     if keras.backend.backend() == "jax":
         skip = pytest.mark.skip(reason="JAX would compile each shape anew.")

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_blocks_run(tmp_path, monkeypatch, capsys, portable_path):
+def test_the_blocks_run(tmp_path, monkeypatch, capsys, built_optimizers):
     monkeypatch.chdir(tmp_path)
     blocks = read_blocks("docs/crf.md")
     assert len(blocks) == 5

@@ -26,7 +26,7 @@ def reference(shared):
 
 
 @pytest.fixture
-def folder(reference, shared, tmp_path, monkeypatch):
+def folder(reference, shared, tmp_path, monkeypatch, portable_path):
     """A folder with the files that the page names."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(reference / "options.json", tmp_path)

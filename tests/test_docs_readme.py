@@ -11,7 +11,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_blocks_run(tmp_path, monkeypatch, capsys, portable_path):
+def test_the_blocks_run(
+    tmp_path, monkeypatch, capsys, portable_path, built_optimizers
+):
     monkeypatch.chdir(tmp_path)
     start, embed, serve, tagger = read_blocks("README.md")
     names = run_blocks([start])

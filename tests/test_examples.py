@@ -14,6 +14,8 @@ from keras_elmo import batch_to_ids
 from keras_elmo import read_word_vectors
 from keras_elmo.commands.main import main as command
 
+pytestmark = pytest.mark.usefixtures("built_optimizers")
+portable = pytest.mark.usefixtures("portable_path")
 TEXT = """\
 The children play in the garden .
 The play had a first night .
@@ -58,6 +60,7 @@ def cosines(elmo, text, place, layer):
     return other @ source / np.linalg.norm(other, axis=-1)
 
 
+@portable
 @pytest.mark.parametrize("same_word", [False, True])
 def test_neighbours_are_the_nearest_by_layer(
     elmo, arguments, monkeypatch, capsys, same_word
@@ -84,6 +87,7 @@ def test_neighbours_are_the_nearest_by_layer(
             assert word == "play" or not same_word
 
 
+@portable
 def test_neighbours_of_an_invented_word_are_known_ones(
     elmo, arguments, monkeypatch, capsys
 ):
@@ -99,6 +103,7 @@ def test_neighbours_of_an_invented_word_are_known_ones(
     assert "play (7 times): " in shown
 
 
+@portable
 def test_neighbours_are_drawn(arguments, monkeypatch, tmp_path):
     reason = "matplotlib, of the extra `examples`, is not installed."
     plt = pytest.importorskip("matplotlib.pyplot", reason=reason)
@@ -180,9 +185,7 @@ def test_word_and_character_vectors_are_laid_side_by_side(
     np.testing.assert_allclose(loaded(tokens), model(tokens), atol=1e-6)
 
 
-def test_word_and_character_vectors_run(
-    side_by_side, tmp_path, capsys, portable_path
-):
+def test_word_and_character_vectors_run(side_by_side, tmp_path, capsys):
     elmo = make_shallow_elmo()
     elmo.save_to_preset(tmp_path / "elmo")
     path = tmp_path / "model.keras"
@@ -206,7 +209,7 @@ def ner():
 
 
 def test_ner_saves_a_tagger_that_exports_with_names_of_tags(
-    ner, tmp_path, capsys, portable_path
+    ner, tmp_path, capsys
 ):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")

@@ -81,7 +81,7 @@ def test_arguments_have_types(name):
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_examples_run(name, tmp_path, monkeypatch):
+def test_examples_run(name, tmp_path, monkeypatch, portable_path):
     if name == "export_onnx":
         for package in ("onnx", "onnxruntime"):
             pytest.importorskip(package, reason=f"{package} is optional.")

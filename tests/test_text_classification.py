@@ -17,7 +17,7 @@ SPEC = importlib.util.spec_from_file_location(
 example = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(example)
 
-pytestmark = pytest.mark.usefixtures("portable_path")
+pytestmark = pytest.mark.usefixtures("portable_path", "built_optimizers")
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """What is frozen stays frozen, whatever way a layer is copied."""
 
 import copy
+import itertools
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from small_models import make_elmo
+from tiers import quick_first
 
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
@@ -121,8 +123,16 @@ def flags(layer):
     return [(part.name, part.trainable) for part in layer._flatten_layers()]
 
 
-@pytest.mark.parametrize("copy_model", COPIES)
-@pytest.mark.parametrize("freeze", FREEZES)
+EACH_ONCE = [
+    *((freeze, by_keras_file) for freeze in FREEZES),
+    *((freeze_a_highway_and_a_cell, by) for by in COPIES[1:]),
+]
+REST = [x for x in itertools.product(FREEZES, COPIES) if x not in EACH_ONCE]
+
+
+@pytest.mark.parametrize(
+    ("freeze", "copy_model"), quick_first(EACH_ONCE + REST, len(EACH_ONCE))
+)
 def test_every_flag_survives_in_a_model(freeze, copy_model, tmp_path):
     elmo = make_elmo()
     number = freeze(elmo)

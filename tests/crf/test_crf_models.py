@@ -12,6 +12,7 @@ from keras_elmo import CRFAccuracy
 from keras_elmo import CRFDecoder
 from keras_elmo import CRFLoss
 
+pytestmark = pytest.mark.usefixtures("built_optimizers")
 NAMES = ["O", "B-X", "I-X"]
 BATCH, TIME = 16, 7
 ON_TENSORFLOW = pytest.mark.skipif(
@@ -50,8 +51,6 @@ def compile_tagger(model):
     model.compile(
         keras.optimizers.Adam(0.05), loss=CRFLoss(), metrics=[CRFAccuracy()]
     )
-    # Made in the first step, its variables would have Keras trace that twice.
-    model.optimizer.build(model.trainable_variables)
     return model
 
 

@@ -15,6 +15,8 @@ from keras_elmo.commands.main import main
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.models.find_model import find_model
 
+pytestmark = pytest.mark.usefixtures("portable_path")
+
 
 class Hub(types.ModuleType):
     """What of `huggingface_hub` is called, over a folder."""

@@ -271,7 +271,7 @@ def test_truncated_zip(tmp_path, rest):
     assert f"'{path}'" in str(info.value)
 
 
-def test_a_model_of_the_nlpl_repository(tmp_path, capsys):
+def test_a_model_of_the_nlpl_repository(tmp_path, capsys, portable_path):
     """One path does, of a folder or of its archive."""
     elmo = make_elmo()
     folder = tmp_path / "nlpl"

@@ -22,6 +22,7 @@ from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.inspection import inspect_path
 from keras_elmo.models.find_model import find_model
 
+pytestmark = pytest.mark.usefixtures("portable_path")
 LFS = (
     "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n"
     "size 374434792\n"

@@ -19,6 +19,7 @@ from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.variables import find_variable
 
+pytestmark = pytest.mark.usefixtures("portable_path")
 MODELS = {
     "bilm_tf": "lm_weights.hdf5",
     "allennlp": "lm_weights.hdf5",

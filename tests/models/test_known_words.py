@@ -20,7 +20,10 @@ from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 
-pytestmark = pytest.mark.slow_on_jax
+pytestmark = [
+    pytest.mark.slow_on_jax,
+    pytest.mark.usefixtures("portable_path"),
+]
 
 WORDS = ["the", "<S>", "cat", "<UNK>", "</S>", "東京"]
 SENTENCES = [["the", "cat"], ["東京", "dog", "the"]]

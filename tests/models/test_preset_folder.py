@@ -26,6 +26,7 @@ from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.models.variables import find_variable
 
+pytestmark = pytest.mark.usefixtures("portable_path")
 IDS = batch_to_ids([["A", "preset", "."], ["é"]], 12)
 FILES = ["config.json", "metadata.json", "model.weights.h5"]
 

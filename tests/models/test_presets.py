@@ -14,6 +14,8 @@ from keras_elmo.models import presets
 from keras_elmo.models.presets import Preset
 from keras_elmo.models.presets import download_preset
 
+pytestmark = pytest.mark.usefixtures("portable_path")
+
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):

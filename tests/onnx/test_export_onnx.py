@@ -20,6 +20,8 @@ from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
 
+# What the files are compared with is then computed without a graph.
+pytestmark = pytest.mark.usefixtures("portable_path")
 CLIENT = pathlib.Path(__file__).parents[2] / "examples/onnx/client.py"
 SENTENCES = [
     ["The", "café", "x" * 80],
