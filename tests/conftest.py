@@ -94,7 +94,23 @@ def freed_memory():
     after this, names are used again.
     """
     yield
+    if keras.backend.backend() == "tensorflow":
+        _forget_custom_gradients()
     keras.backend.clear_session()
+
+
+def _forget_custom_gradients():
+    """Lets go of graphs that hold a function with a gradient of its own.
+
+    TensorFlow registers that gradient, and with it the graph, for good: after
+    some hundred models, gigabytes.
+    """
+    from tensorflow.python.framework.ops import gradient_registry
+
+    registered = gradient_registry._registry
+    for name in list(registered):
+        if name.startswith("CustomGradient-"):
+            del registered[name]
 
 
 # The portable code is what the tests of the other backends run.

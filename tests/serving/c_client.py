@@ -37,15 +37,8 @@ def build(folder):
     linker = ["-fuse-ld=gold"] if shutil.which("ld.gold") else []
     subprocess.run(
         [
-            *(
-                "gcc",
-                *linker,
-                "-O1",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-Wno-sign-compare",
-            ),
+            *("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-sign-compare"),
+            *linker,
             *(str(_SOURCE), "-o", str(program), f"-I{root / 'include'}"),
             *(f"-L{root}", *(f"-l:{name}" for name in _LIBRARIES)),
             f"-Wl,-rpath,{root}",
