@@ -14,7 +14,7 @@ from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.pairing import pair
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.fast_paths import CompiledWhenEager
+from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
 from keras_elmo.text.vectorization_of import vectorization_of
