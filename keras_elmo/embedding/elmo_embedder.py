@@ -15,6 +15,7 @@ from keras_elmo.embedding.pairing import pair
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
+from keras_elmo.ops.inference import inference
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
 from keras_elmo.text.vectorization_of import vectorization_of
@@ -407,5 +408,6 @@ def _ranges(lengths):
 
 def _run(function, *arrays):
     """Calls a function of tensors with arrays; arrays come out."""
-    outputs = function(*map(ops.convert_to_tensor, arrays))
-    return keras.tree.map_structure(ops.convert_to_numpy, outputs)
+    with inference():
+        outputs = function(*map(ops.convert_to_tensor, arrays))
+        return keras.tree.map_structure(ops.convert_to_numpy, outputs)

@@ -3,7 +3,7 @@
 All else in the layers is written in `keras.ops`. Each function here has a
 portable form too, which gives the same numbers: other backends use it, and so
 does TensorFlow after `set_fast_paths(False)` or with the environment variable
-`KERAS_ELMO_FAST_PATHS=0`.
+`KERAS_ELMO_FAST_PATHS=0`. PyTorch has a loop of its own in `scan_time`.
 """
 
 import itertools
@@ -161,6 +161,8 @@ def scan_time(step, state, inputs, emitted, prepare):
     """
     if fast_paths_enabled():
         return _scan_time_in_tensorflow(step, state, inputs, emitted, prepare)
+    if keras.backend.backend() == "torch":
+        return _scan_time_in_python(step, state, prepare(inputs), emitted)
     # Of several inputs, `ops.scan` wants to know the time axis beforehand.
     inputs = prepare(inputs)
     packed = ops.concatenate(inputs, axis=-1)
@@ -172,6 +174,15 @@ def scan_time(step, state, inputs, emitted, prepare):
 
     last, states = ops.scan(packed_step, state, packed)
     return [states[i] for i in emitted], last
+
+
+def _scan_time_in_python(step, state, inputs, emitted):
+    # What `ops.scan` does on PyTorch, less its packing of inputs and states.
+    steps = []
+    for prepared in zip(*(ops.unstack(x) for x in inputs)):
+        state = step(state, list(prepared))
+        steps.append([state[i] for i in emitted])
+    return [ops.stack(states) for states in zip(*steps)], state
 
 
 def _scan_time_in_tensorflow(step, state, inputs, emitted, prepare):

@@ -172,6 +172,29 @@ def test_long_words_are_known_by_what_counts_of_them(elmo, monkeypatch):
     assert len(seen) == len({tuple(row) for row in seen}) == 4
 
 
+@pytest.mark.skipif(
+    keras.backend.backend() != "torch", reason="The others keep nothing."
+)
+def test_nothing_is_kept_for_gradients(elmo, monkeypatch):
+    import torch
+
+    embedder = ElmoEmbedder(elmo)
+    modes = []
+    for name in ("_token_function", "_encoder_function"):
+        function = getattr(embedder, name)
+        monkeypatch.setattr(
+            embedder,
+            name,
+            lambda *arrays, function=function: (
+                modes.append(torch.is_inference_mode_enabled())
+                or function(*arrays)
+            ),
+        )
+    embedder.embed_sentence(["cat"])
+    assert modes == [True, True]
+    assert not torch.is_inference_mode_enabled()
+
+
 def test_half_precision(elmo):
     half = make_elmo(dtype="mixed_bfloat16")
     for sentence, found in zip(
