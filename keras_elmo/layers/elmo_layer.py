@@ -43,6 +43,10 @@ class ElmoLayer(IdLayer):
     A call keeps no state: the same sentence always gives the same vectors,
     whatever else is in the batch or was seen before.
 
+    On TensorFlow, eager calls run as a graph from the third on, which rounds
+    otherwise in the last digits. The Python code of a token encoder of your own
+    runs in each call.
+
     Args:
         token_encoder: Layer from one token's ids to its vector, `(...,
             *token_shape)` to `(..., projection)`. Defaults to the paper's
