@@ -89,10 +89,30 @@ def _own(folder):
             batch_size=None,
         ),
         own(
+            "embedder in int8",
+            EMBEDDING,
+            options={"kind": "embedder", "quantize": "int8"},
+            precision="int8",
+            batch_size=None,
+        ),
+        own(
             "SavedModel",
             ("latency", "load"),
             "worker_saved_model.py",
             options={"exported": str(folder / "saved_model")},
+        ),
+        *(
+            own(
+                f"ONNX in {precision}",
+                ("latency", "load"),
+                "worker_onnx.py",
+                options={
+                    "exported": str(folder / f"{precision}.onnx"),
+                    "quantize": quantize,
+                },
+                precision=precision,
+            )
+            for precision, quantize in (("float32", ""), ("int8", "int8"))
         ),
         own(
             "layer in a model",

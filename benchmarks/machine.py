@@ -3,11 +3,14 @@
 Run as a program it is a worker (see worker.py), one that measures.
 """
 
+import importlib.util
 import os
 import pathlib
 import platform
 import statistics
 import time
+
+import numpy as np
 
 FLAGS = (
     "avx2",
@@ -63,6 +66,8 @@ class Machine:
             "bfloat16": lambda: tf.matmul(half, half)[0].numpy(),
             "read": lambda: tf.reduce_sum(large).numpy(),
         }
+        if importlib.util.find_spec("onnxruntime"):
+            self._tasks["int8"] = _int8_product()
 
     def measure(self):
         """GFLOP/s of matrix products, GB/s of reading."""
@@ -73,6 +78,31 @@ class Machine:
             / 1e9
             for name, task in self._tasks.items()
         }
+
+
+def _int8_product():
+    """A product of 8-bit integers by onnxruntime, to call."""
+    import onnxruntime
+
+    from keras_elmo.onnx.graph_builder import GraphBuilder
+    from keras_elmo.onnx.graph_builder import value_info
+
+    generator = np.random.default_rng(0)
+    shape = (MATRIX_SIZE, MATRIX_SIZE)
+    rows = generator.integers(0, 256, shape, "uint8")
+    graph = GraphBuilder()
+    y = graph.add(
+        "MatMulInteger",
+        *("rows", generator.integers(-127, 128, shape, "int8"), np.uint8(128)),
+    )
+    y = graph.add("Slice", y, np.array([0]), np.array([1]))
+    model = graph.model(
+        "product",
+        [value_info("rows", "uint8", shape)],
+        {"y": (y, value_info("y", "int32", (1, MATRIX_SIZE)))},
+    )
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    return lambda: session.run(None, {"rows": rows})
 
 
 def _median_seconds(task, repeats=5):

@@ -49,7 +49,11 @@ def peaks(results):
     return {
         "float32": statistics.median(max(s[x] for x in both) for s in speeds),
         "bfloat16": statistics.median(s["bfloat16"] for s in speeds),
-        "read": statistics.median(s["read"] for s in speeds),
+        **{
+            name: statistics.median(s[name] for s in speeds)
+            for name in ("int8", "read")
+            if name in speeds[0]
+        },
     }
 
 
@@ -172,8 +176,18 @@ def _memory(results):
 
 
 def _load(results):
-    rows = [[k, f"{x:.1f}"] for k, x in medians(results["load"]).items()]
-    return "Loading\n\n" + _table(["", "first vector, s"], rows)
+    section = results["load"]
+    rows = [
+        [
+            name,
+            f"{seconds:.1f}",
+            f"{statistics.median(section['since_start'][name]):.1f}",
+            f"{statistics.median(section['megabytes'][name]):,.0f}",
+        ]
+        for name, seconds in medians(section).items()
+    ]
+    header = ["", "first vector, s", "with all imports, s", "memory, MB"]
+    return "Loading\n\n" + _table(header, rows)
 
 
 def _growth(results):

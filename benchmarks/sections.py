@@ -1,5 +1,7 @@
 """What is timed; README.md says what each section counts."""
 
+import time
+
 from agreement import compare_losses
 from agreement import compare_vectors
 from bench import tell
@@ -125,10 +127,17 @@ def _curve(bench, implementations, texts, setting=None):
 
 def load(bench):
     """Loads each again, in a fresh process, in turns."""
-    seconds = bench.results["load"]["seconds"]
-    for _ in range(bench.arguments.turns - 1):
+    section = bench.results["load"]
+    names = [i.name for i in bench.of("load")]
+    section["since_start"] = {name: [] for name in names}
+    section["megabytes"] = {name: [] for name in names}
+    for _ in range(max(1, bench.arguments.turns - 1)):
         for i in bench.of("load"):
-            seconds[i.name].append(bench.start(i))
+            start = time.perf_counter()
+            section["seconds"][i.name].append(bench.start(i))
+            section["since_start"][i.name].append(time.perf_counter() - start)
+            megabytes = bench.call(i, "peak_megabytes")
+            section["megabytes"][i.name].append(megabytes)
             bench.close_workers()
 
 

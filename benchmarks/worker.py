@@ -31,6 +31,7 @@ PACKAGES = (
     "keras",
     "tf_keras",
     "torch",
+    "onnxruntime",
     "numpy",
     "h5py",
 )

@@ -12,16 +12,19 @@ import keras_elmo
 from keras_elmo.embedding import ElmoEmbedder
 
 
-def load(folder, kind, **options):
+def load(folder, kind, quantize=None, **options):
     elmo = keras_elmo.ElmoLayer.from_bilm(
         f"{folder}/options.json", f"{folder}/weights.hdf5", **options
     )
+    if quantize:
+        return Embedder(elmo, quantize=quantize)
     return KINDS[kind](elmo)
 
 
 class Embedder:
-    def __init__(self, elmo):
+    def __init__(self, elmo, **options):
         self._elmo = elmo
+        self._options = options
         self._embedders = {}
 
     def vectors(self, sentences):
@@ -30,7 +33,7 @@ class Embedder:
     def reset(self, **settings):
         key = tuple(sorted(settings.items()))
         if key not in self._embedders:
-            embedder = ElmoEmbedder(self._elmo, **settings)
+            embedder = ElmoEmbedder(self._elmo, **self._options, **settings)
             embedder.embed_sentence(["word"])  # Its graphs are traced now.
             self._embedders[key] = embedder
         self._embedder = self._embedders[key]

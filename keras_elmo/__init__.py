@@ -19,6 +19,7 @@ if typing.TYPE_CHECKING:
     from keras_elmo.layers import ScalarMix
     from keras_elmo.layers import TokenEmbedding
     from keras_elmo.models.presets import PRESETS
+    from keras_elmo.onnx.export_onnx import export_onnx
     from keras_elmo.ops.fast_paths import set_fast_paths
     from keras_elmo.pretraining.bidirectional_language_model import (
         BidirectionalLanguageModel,
@@ -47,6 +48,7 @@ __all__ = [
     "TokenEmbedding",
     "WordVectorization",
     "batch_to_ids",
+    "export_onnx",
     "export_saved_model",
     "read_word_vectors",
     "set_fast_paths",
@@ -65,6 +67,7 @@ _MODULES = {
         "TokenEmbedding",
     ),
     "keras_elmo.crf": ("CRF", "CRFAccuracy", "CRFDecoder", "CRFLoss"),
+    "keras_elmo.onnx.export_onnx": ("export_onnx",),
     "keras_elmo.ops.fast_paths": ("set_fast_paths",),
     "keras_elmo.pretraining.bidirectional_language_model": (
         "BidirectionalLanguageModel",

@@ -11,6 +11,8 @@ VECTOR_DTYPES = ("float32", "float16")
 """In a file of embeddings"""
 COMPUTE_DTYPES = ("float32", "mixed_bfloat16")
 """To compute in"""
+QUANTIZATIONS = (None, "int8")
+"""Of the large weight matrices"""
 PROCEDURES = ("stream", "sentences")
 """To measure a perplexity by"""
 SIGNATURES = ("default", "tokens", "character_ids")

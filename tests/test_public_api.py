@@ -82,6 +82,9 @@ def test_arguments_have_types(name):
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_examples_run(name, tmp_path, monkeypatch):
+    if name == "export_onnx":
+        for package in ("onnx", "onnxruntime"):
+            pytest.importorskip(package, reason=f"{package} is optional.")
     monkeypatch.chdir(tmp_path)
     make_elmo().save_to_bilm("options.json", "weights.hdf5")
     public = {name: getattr(keras_elmo, name) for name in keras_elmo.__all__}

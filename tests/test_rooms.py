@@ -18,7 +18,8 @@ KNOWS = {
     "formats": {"files", "text"},
     "models": {"files", "formats", "layers", "ops", "text"},
     "inspection": {"files", "formats", "models", "text"},
-    "embedding": {"files", "layers", "models", "ops", "text"},
+    "onnx": {"crf", "files", "layers", "ops"},
+    "embedding": {"files", "layers", "models", "onnx", "ops", "text"},
     "serving": {"crf", "files", "layers", "ops", "text"},
     "pretraining": {"files", "formats", "layers", "models", "ops", "text"},
 }

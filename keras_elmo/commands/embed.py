@@ -7,6 +7,7 @@ import os
 from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LAYOUTS
+from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.commands.progress import Progress
 from keras_elmo.models.presets import PRESETS
@@ -134,6 +135,13 @@ def add_parser(verbs):
         "to three digits. Default: float32",
     )
     add(
+        "--quantize",
+        choices=[name for name in QUANTIZATIONS if name],
+        help="int8 runs the LSTMs with 8-bit weights, by onnxruntime: faster "
+        "on processors with AVX-512 VNNI or the like; the vectors differ by 1 "
+        "to 2%%",
+    )
+    add(
         "--batch-tokens",
         type=int,
         default=16384,
@@ -160,6 +168,7 @@ def run(arguments):
         "model": model.fingerprint(),
         "layers": arguments.layers,
         "compute_dtype": arguments.compute_dtype,
+        "quantize": arguments.quantize,
         "format": arguments.format or guess_format(arguments.input),
         **{name: file_digest(path) for name, path in words.items()},
     }
@@ -245,6 +254,7 @@ def _embed(arguments, load, sentences, progress):
             load(),
             layers=arguments.layers,
             batch_tokens=arguments.batch_tokens,
+            quantize=arguments.quantize,
         )
     yield from embedder.embed_sentences(itertools.chain([first], sentences))
 

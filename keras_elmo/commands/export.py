@@ -1,14 +1,17 @@
 import argparse
 
 from keras_elmo.choices import COMPUTE_DTYPES
+from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import SIGNATURES
 from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.export_summary import print_onnx_summary
 from keras_elmo.commands.export_summary import print_summary
 from keras_elmo.models.presets import PRESETS
 
 _DESCRIPTION = """\
-Writes a model as a SavedModel that takes strings, for TensorFlow Serving and
-any other program that loads one. It needs nothing of this package any more.
+Writes a model for other programs, which need nothing of this package any more:
+as a SavedModel that takes strings, for TensorFlow Serving and any other program
+that loads one; or as an ONNX file that takes character ids, for onnxruntime.
 
 MODEL is an ElmoLayer's: a preset's name, a folder of save_to_preset or of
 keras-elmo pretrain, a folder or .zip with options.json and one .hdf5, or of
@@ -16,9 +19,10 @@ ELMoForManyLangs, or an options file with --weights. Or it is a .keras file: any
 Keras model that starts from character ids, such as a tagger with an ElmoLayer
 inside.
 
-FOLDER is the model's folder on the server, and its name the model's name. The
-SavedModel goes to FOLDER/1, the next one to FOLDER/2: a server that watches
-FOLDER changes over to it. It is written whole or not at all.
+OUTPUT is the model's folder on the server, and its name the model's name. The
+SavedModel goes to OUTPUT/1, the next one to OUTPUT/2: a server that watches
+OUTPUT changes over to it. An OUTPUT that ends in .onnx is the ONNX file. Either
+is written whole or not at all.
 """
 
 _EPILOG = """\
@@ -37,6 +41,7 @@ outputs:
 examples:
   keras-elmo export english_tiny served/elmo
   keras-elmo export tagger.keras served/tagger --labels tags=tags.txt
+  keras-elmo export small elmo.onnx --quantize int8
 """
 
 
@@ -44,7 +49,7 @@ def add_parser(verbs):
     """Adds the verb's arguments to those of `keras-elmo`."""
     parser = verbs.add_parser(
         "export",
-        help="write a SavedModel that takes strings, for TensorFlow Serving",
+        help="write a SavedModel for TensorFlow Serving, or an ONNX file",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
@@ -55,12 +60,18 @@ def add_parser(verbs):
         metavar="MODEL",
         help=f"a folder, a .zip, a .keras file, or one of {', '.join(PRESETS)}",
     )
-    add("folder", metavar="FOLDER", help="of the model's versions")
+    add(
+        "output",
+        metavar="OUTPUT",
+        help="the folder of the model's versions, or a file .onnx",
+    )
     add(
         "--weights",
         metavar="FILE",
         help="the weights (.hdf5), where MODEL is an options file",
     )
+
+    add = parser.add_argument_group("of a SavedModel").add_argument
     add(
         "--serving-default",
         choices=SIGNATURES,
@@ -86,7 +97,7 @@ def add_parser(verbs):
         "--version",
         type=positive_integer,
         metavar="N",
-        help="write FOLDER/N. Default: the one after the last",
+        help="write OUTPUT/N. Default: the one after the last",
     )
     add(
         "--overwrite",
@@ -94,9 +105,39 @@ def add_parser(verbs):
         help="replace the version N that is there",
     )
 
+    add = parser.add_argument_group("of an ONNX file").add_argument
+    add(
+        "--quantize",
+        choices=[name for name in QUANTIZATIONS if name],
+        help="int8 makes the large weights 8 bits each: a quarter of the "
+        "size, and several times faster for single sentences",
+    )
+
 
 def run(arguments):
     """Runs `keras-elmo export`."""
+    if arguments.output.endswith(".onnx"):
+        _export_onnx(arguments)
+    else:
+        _export_saved_model(arguments)
+
+
+def _export_onnx(arguments):
+    from keras_elmo.models.find_model import find_model
+    from keras_elmo.onnx.export_onnx import export_onnx
+
+    for name in ("labels", "dtype", "version", "overwrite"):
+        if getattr(arguments, name):
+            raise ValueError(
+                f"--{name} is of a SavedModel, not of an ONNX file."
+            )
+    model = find_model(arguments.model, arguments.weights)
+    elmo = model.load_for_export(None)
+    export_onnx(elmo, arguments.output, arguments.quantize)
+    print_onnx_summary(arguments.output)
+
+
+def _export_saved_model(arguments):
     from keras_elmo.models.find_model import find_model
     from keras_elmo.serving import export_saved_model
 
@@ -105,7 +146,7 @@ def run(arguments):
     model = find_model(arguments.model, arguments.weights)
     folder = export_saved_model(
         model.load_for_export(arguments.dtype),
-        arguments.folder,
+        arguments.output,
         serving_default=arguments.serving_default,
         labels=labels,
         version=arguments.version,
@@ -120,6 +161,11 @@ def _check(arguments):
 
     from keras_elmo.serving.version_folders import version_folder
 
+    if arguments.quantize:
+        raise ValueError(
+            "--quantize is of an ONNX file: OUTPUT must end in .onnx. "
+            f"Received: {arguments.output}"
+        )
     if keras.backend.backend() != "tensorflow":
         raise ValueError(
             "A SavedModel is TensorFlow's: export with Keras' backend "
@@ -129,7 +175,7 @@ def _check(arguments):
         raise ValueError(
             "--overwrite replaces one version: say which by --version N."
         )
-    version_folder(arguments.folder, arguments.version, arguments.overwrite)
+    version_folder(arguments.output, arguments.version, arguments.overwrite)
 
 
 def _read_labels(pairs):

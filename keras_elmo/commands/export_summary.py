@@ -41,6 +41,37 @@ def print_summary(folder):
     _print_commands(os.path.dirname(folder), "strings" in default.inputs)
 
 
+def print_onnx_summary(path):
+    """Prints what an ONNX file takes and gives, and how to run it."""
+    import onnx
+
+    graph = onnx.load(path).graph
+    print(f"'{path}' is an ONNX model, {os.path.getsize(path) / 1e6:,.2f} MB.")
+    for title, values in (
+        ("It takes", graph.input),
+        ("and gives", graph.output),
+    ):
+        print(f"\n{title}:" if values is graph.input else f"{title}:")
+        for value in values:
+            print(f"  {_describe_onnx(value)}")
+    print("\nTo run it:")
+    print(f"  session = onnxruntime.InferenceSession({path!r})")
+    names = [value.name for value in graph.output]
+    name = "elmo" if "elmo" in names else names[0]
+    print(f'  ({name},) = session.run(["{name}"], {{"ids": ids}})')
+
+
+def _describe_onnx(value):
+    import onnx
+
+    tensor = value.type.tensor_type
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    shape = ", ".join(
+        axis.dim_param or str(axis.dim_value) for axis in tensor.shape.dim
+    )
+    return f"{value.name}: {dtype} ({shape})"
+
+
 def _describe(name, info):
     """Returns such as `elmo: float32 (batch, time, 256)`."""
     import tensorflow as tf

@@ -7,15 +7,16 @@ from collections.abc import Iterable
 from typing import Any
 from typing import NamedTuple
 
+from keras_elmo.choices import LAYOUTS
+from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.embedding.embedded_shards import InputRecord
 from keras_elmo.embedding.embedded_shards import read_record
 from keras_elmo.embedding.embedded_shards import read_shard
 from keras_elmo.embedding.embedded_shards import write_shard
-from keras_elmo.embedding.embedding_files import checked_layout
 from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.job_folder import JobFolder
-from keras_elmo.embedding.pairing import checked_dtype
 from keras_elmo.embedding.pairing import pair
+from keras_elmo.ops.arguments import check_choice
 from keras_elmo.text.corpora import Sentence
 
 
@@ -83,11 +84,13 @@ def embed_corpus(
             or an argument is not as described.
         OSError: If the disk is full; finished shards are kept.
     """
-    folder = JobFolder(output, checked_layout(layout))
+    check_choice("layout", layout, LAYOUTS)
+    check_choice("dtype", dtype, VECTOR_DTYPES)
+    folder = JobFolder(output, layout)
     progress = _Progress(on_progress)
     with folder.locked():
         finished = folder.begin(
-            {**settings, "dtype": checked_dtype(dtype)}, restart, overwrite
+            {**settings, "dtype": dtype}, restart, overwrite
         )
         record = InputRecord()
         source = record.watch(sentences)

@@ -13,6 +13,7 @@ import numpy as np
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.hdf5_files import create_hdf5
+from keras_elmo.ops.arguments import check_choice
 
 
 def write_embeddings(
@@ -46,7 +47,8 @@ def write_embeddings(
     Raises:
         ValueError: If there is no such layout.
     """
-    write = _WRITERS[checked_layout(layout)]
+    check_choice("layout", layout, LAYOUTS)
+    write = _WRITERS[layout]
     write_atomically(path, lambda temporary: write(temporary, embeddings))
 
 
@@ -60,15 +62,6 @@ def guess_layout(path):
             f"(--layout) say what it is. Received: '{path}'"
         )
     return layouts[suffix]
-
-
-def checked_layout(layout):
-    """Returns `layout`; raises a `ValueError` if there is no such one."""
-    if layout not in LAYOUTS:
-        raise ValueError(
-            f"`layout` must be one of {list(LAYOUTS)}. Received: {layout!r}"
-        )
-    return layout
 
 
 def write_npz(path, embeddings):

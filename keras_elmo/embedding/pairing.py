@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 from keras_elmo.choices import VECTOR_DTYPES
+from keras_elmo.ops.arguments import check_choice
 
 
 def pair(sentences, embed, dtype):
@@ -28,7 +29,8 @@ def pair(sentences, embed, dtype):
             waiting.append(sentence)
             yield sentence.tokens
 
-    cast = _Cast(checked_dtype(dtype))
+    check_choice("dtype", dtype, VECTOR_DTYPES)
+    cast = _Cast(dtype)
     for vectors in embed(tokens()):
         if not waiting or len(waiting[0].tokens) != vectors.shape[-2]:
             raise ValueError(
@@ -43,15 +45,6 @@ def pair(sentences, embed, dtype):
             "`embed` must give an array for each sentence. "
             f"Received: none for the last {missing}"
         )
-
-
-def checked_dtype(dtype):
-    """Returns `dtype`; raises a `ValueError` if files do not hold it."""
-    if dtype not in VECTOR_DTYPES:
-        raise ValueError(
-            f"`dtype` must be one of {list(VECTOR_DTYPES)}. Received: {dtype!r}"
-        )
-    return dtype
 
 
 class _Cast:

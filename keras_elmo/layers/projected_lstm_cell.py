@@ -102,6 +102,14 @@ class ProjectedLSTMCell(keras.layers.Layer):
         return self.projection_dim if self.has_projection else self.units
 
     @property
+    def forget_bias(self):
+        """Array `(4 * units,)`, added to the bias: 1 in the forget gate.
+
+        It is part of the cell, not of the weights.
+        """
+        return np.repeat(np.float32([0, 0, 1, 0]), self.units)
+
+    @property
     def state_size(self):
         """List of the sizes of `h` and `c`."""
         return [self.output_size, self.units]
@@ -163,12 +171,10 @@ class ProjectedLSTMCell(keras.layers.Layer):
 
     def read_weights(self):
         """Reads the variables, for many steps."""
-        # The forget gate's +1 is part of the cell, not of the weights.
-        forget_bias = np.repeat([0.0, 0.0, 1.0, 0.0], self.units)
         return LSTMWeights(
             read_weight(self.kernel, self.compute_dtype),
             read_weight(self.bias, self.compute_dtype)
-            + self._cast(forget_bias),
+            + self._cast(self.forget_bias),
             self._read_for_steps(self.recurrent_kernel),
             self._read_for_steps(self.projection_kernel)
             if self.has_projection

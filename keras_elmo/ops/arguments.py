@@ -1,4 +1,4 @@
-"""Checks of the layers' constructor arguments."""
+"""Checks of arguments."""
 
 import numbers
 
@@ -13,6 +13,14 @@ def check_integer(name, value, low, optional=False):
         raise ValueError(
             f"`{name}` must be an integer of at least {low}"
             f"{' or None' if optional else ''}. Received: {value!r}"
+        )
+
+
+def check_choice(name, value, choices):
+    """Raises `ValueError` unless `value` is among `choices`."""
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {list(choices)}. Received: {value!r}"
         )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.choices import PROCEDURES
+from keras_elmo.ops.arguments import check_choice
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
 from keras_elmo.pretraining.text_windows import sentence_windows
@@ -56,11 +57,7 @@ class Evaluator:
     """
 
     def __init__(self, model, vocabulary, procedure="stream", rows=1):
-        if procedure not in PROCEDURES:
-            raise ValueError(
-                f"`procedure` must be one of {list(PROCEDURES)}. "
-                f"Received: {procedure!r}"
-            )
+        check_choice("procedure", procedure, PROCEDURES)
         check_integer("rows", rows, 1)
         if len(vocabulary) != model.vocabulary_size:
             raise ValueError(

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from keras_elmo.ops.arguments import check_choice
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.sentence_streams import Place
@@ -78,11 +79,7 @@ class TokenStream:
         seed: int = 0,
         shuffle: bool = True,
     ):
-        if direction not in DIRECTIONS:
-            raise ValueError(
-                f"`direction` must be one of {list(DIRECTIONS)}. "
-                f"Received: {direction!r}"
-            )
+        check_choice("direction", direction, DIRECTIONS)
         check_integer("rows", rows, 1)
         check_integer("steps", steps, 1)
         check_integer("seed", seed, 0)

@@ -8,6 +8,7 @@ from keras_elmo.choices import SIGNATURES
 from keras_elmo.files.atomic import FolderIsTaken
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.ops.arguments import check_choice
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
 from keras_elmo.serving.model_outputs import ModelOutputs
 from keras_elmo.serving.stateless import stateless
@@ -97,11 +98,7 @@ def export_saved_model(
             "A SavedModel is TensorFlow's: export on Keras' TensorFlow "
             f"backend. Received: backend='{keras.backend.backend()}'"
         )
-    if serving_default not in SIGNATURES:
-        raise ValueError(
-            f"`serving_default` must be one of {list(SIGNATURES)}. "
-            f"Received: serving_default={serving_default!r}"
-        )
+    check_choice("serving_default", serving_default, SIGNATURES)
     folder = version_folder(path, version, overwrite)
     from keras_elmo.serving.endpoints import Endpoints
     from keras_elmo.serving.system_errors import system_errors

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import bounded_lines
+from keras_elmo.ops.arguments import check_choice
 from keras_elmo.text.conllu_corpus import import_conllu
 from keras_elmo.text.conllu_corpus import read_conllu
 
@@ -72,8 +73,8 @@ def read_corpus(
     """
     path = os.fspath(path)
     format = guess_format(path) if format is None else format
-    _check_choice("format", format, CORPUS_FORMATS)
-    _check_choice("errors", errors, ("strict", "replace"))
+    check_choice("format", format, CORPUS_FORMATS)
+    check_choice("errors", errors, ("strict", "replace"))
     if path != STANDARD_INPUT:
         check_file(path)
     lines = _lines(path, errors)
@@ -94,13 +95,6 @@ def guess_format(path):
     """Returns the format that a file's name tells."""
     name = os.fspath(path).removesuffix(".gz")
     return "conllu" if name.endswith(".conllu") else "text"
-
-
-def _check_choice(argument, value, choices):
-    if value not in choices:
-        raise ValueError(
-            f"`{argument}` must be one of {list(choices)}. Received: {value!r}"
-        )
 
 
 def check_file(path):

@@ -174,11 +174,9 @@ def test_long_words_are_known_by_what_counts_of_them(elmo, monkeypatch):
     assert len(seen) == len({tuple(row) for row in seen}) == 4
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "jax", reason="The others take any shape."
-)
-def test_few_shapes_are_compiled(elmo, monkeypatch):
-    runs = []
+def watch_runs(elmo, monkeypatch, look):
+    """Lists what `look` returns in each run of the two parts' Python code."""
+    seen = []
     for owner, name in (
         (elmo.token_encoder, "call"),
         (elmo.encoder, "run_directions"),
@@ -188,9 +186,17 @@ def test_few_shapes_are_compiled(elmo, monkeypatch):
             owner,
             name,
             lambda *a, function=function, **k: (
-                runs.append(1) or function(*a, **k)
+                seen.append(look()) or function(*a, **k)
             ),
         )
+    return seen
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="The others take any shape."
+)
+def test_few_shapes_are_compiled(elmo, monkeypatch):
+    runs = watch_runs(elmo, monkeypatch, lambda: 1)
     embedder = ElmoEmbedder(elmo, batch_tokens=600)
     for length in (1, 2, 5, 12, 30):
         embedder.embed_sentence([f"w{i}" for i in range(length)])
@@ -212,19 +218,8 @@ def test_few_shapes_are_compiled(elmo, monkeypatch):
 def test_nothing_is_kept_for_gradients(elmo, monkeypatch):
     import torch
 
-    embedder = ElmoEmbedder(elmo)
-    modes = []
-    for name in ("_token_function", "_encoder_function"):
-        function = getattr(embedder, name)
-        monkeypatch.setattr(
-            embedder,
-            name,
-            lambda *arrays, function=function: (
-                modes.append(torch.is_inference_mode_enabled())
-                or function(*arrays)
-            ),
-        )
-    embedder.embed_sentence(["cat"])
+    modes = watch_runs(elmo, monkeypatch, torch.is_inference_mode_enabled)
+    ElmoEmbedder(elmo).embed_sentence(["cat"])
     assert modes == [True, True]
     assert not torch.is_inference_mode_enabled()
 

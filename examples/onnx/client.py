@@ -1,0 +1,81 @@
+"""ELMo without TensorFlow, Keras or keras-elmo: by onnxruntime and NumPy alone.
+
+    keras-elmo export english_tiny elmo.onnx --quantize int8
+    python examples/onnx/client.py elmo.onnx "He put cash in the bank ." \\
+        "They fished from the bank ."
+
+It prints, for each word of the first sentence, the word of the others whose
+vector is nearest.
+"""
+
+import argparse
+
+import numpy as np
+import onnxruntime
+
+BOUNDARIES = {"<S>": [257], "</S>": [258]}
+
+
+def words_to_ids(sentences, chars):
+    """Ids of sentences, lists of words: int32 (batch, time, chars).
+
+    A word is 259, its UTF-8 bytes plus one, 260, and 261 in the rest of its
+    row; bytes for which there is no room are left out. Padding is zero.
+    """
+    time = max(map(len, sentences), default=0)
+    ids = np.zeros((len(sentences), time, chars), "int32")
+    for i, sentence in enumerate(sentences):
+        for j, word in enumerate(sentence):
+            letters = [byte + 1 for byte in word.encode()[: chars - 2]]
+            spelled = [259, *BOUNDARIES.get(word, letters), 260]
+            ids[i, j] = 261
+            ids[i, j, : len(spelled)] = spelled
+    return ids
+
+
+class Elmo:
+    """An exported model.
+
+    Args:
+        path: Path of the file that `keras-elmo export` or `export_onnx` wrote.
+        names: Names of the outputs to compute. Defaults to all.
+        num_threads: Integer; 0 is one a core.
+    """
+
+    def __init__(self, path, names=None, num_threads=0):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = num_threads
+        # Threads that wait for work would take the processor from others.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(path, options)
+        self._chars = self._session.get_inputs()[0].shape[-1]
+        self.names = names or [x.name for x in self._session.get_outputs()]
+
+    def __call__(self, sentences):
+        """From lists of words to a dictionary of arrays, padded with zeros."""
+        ids = words_to_ids(sentences, self._chars)
+        outputs = self._session.run(self.names, {"ids": ids})
+        return dict(zip(self.names, outputs))
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("model", help="path of the .onnx file")
+    parser.add_argument("sentences", nargs="+", help="two at least, tokenised")
+    arguments = parser.parse_args()
+    sentences = [text.split() for text in arguments.sentences]
+    vectors = Elmo(arguments.model, ["elmo"])(sentences)["elmo"]
+    vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True) + 1e-9
+    others = [
+        (i, j) for i, s in enumerate(sentences) if i for j in range(len(s))
+    ]
+    for word, vector in zip(sentences[0], vectors[0]):
+        cosines = [vectors[place] @ vector for place in others]
+        i, j = others[int(np.argmax(cosines))]
+        print(f"{word:16} {sentences[i][j]:16} {max(cosines):.2f}")
+
+
+if __name__ == "__main__":
+    main()

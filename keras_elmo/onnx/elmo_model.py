@@ -1,0 +1,274 @@
+"""An `ElmoLayer` as an ONNX model, from character ids to named outputs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.onnx import layers
+from keras_elmo.onnx.graph_builder import GraphBuilder
+from keras_elmo.onnx.graph_builder import value_info
+
+BATCH, CHARS = np.array([0]), np.array([2])
+TIME = np.array([1])
+
+
+class Places(NamedTuple):
+    """What of the encoder's slots comes out."""
+
+    begin: int
+    end: int
+    """Slots left out at the end."""
+    mask: str
+    """float32 `(batch, output time, 1)`, 0 at padding."""
+    token_mask: str
+    """The same, 0 at boundaries too."""
+
+
+def elmo_model(elmo, make_product):
+    """Makes the model of a built `ElmoLayer` of characters.
+
+    Args:
+        elmo: `ElmoLayer` with a `CharCNNEmbedding`.
+        make_product: Function of `products`, for the large kernels.
+
+    Returns:
+        `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, padded
+        on the right, and gives what the SavedModel's `character_ids` gives.
+    """
+    graph = GraphBuilder()
+    outputs, places = run_elmo(graph, elmo, "ids", make_product)
+    total = graph.add("ReduceSum", outputs["elmo"], TIME, keepdims=0)
+    number = graph.add("ReduceSum", places.mask, TIME, keepdims=0)
+    number = graph.add("Max", number, np.float32(1))
+    outputs["default"] = graph.add("Div", total, number)
+    width = elmo.encoder.output_dim
+    time = "time"  # Unless boundaries alone are added or taken off.
+    if elmo.add_sentence_boundaries == elmo.keep_sentence_boundaries:
+        time = "output_time"
+    infos = {
+        name: value_info(
+            name,
+            "float32",
+            ["batch", 2 * width]
+            if name == "default"
+            else ["batch", time, width * (1 + (name != "word_emb"))],
+        )
+        for name in outputs
+    }
+    return graph.model(
+        "elmo",
+        [ids_info(elmo)],
+        {name: (outputs[name], infos[name]) for name in outputs},
+    )
+
+
+def ids_info(elmo):
+    """The declaration of the input `ids`."""
+    chars = elmo.token_encoder.max_characters_per_token
+    return value_info("ids", "int32", ["batch", "time", chars])
+
+
+def run_elmo(graph, elmo, ids, make_product):
+    """The layers and mixes of an `ElmoLayer`.
+
+    Args:
+        graph: `GraphBuilder`.
+        elmo: As for `elmo_model`.
+        ids: Value, int32 `(batch, time, chars)`.
+        make_product: As for `elmo_model`.
+
+    Returns:
+        A dictionary of values `(batch, output time, dim)`, zero at padding, and
+        their `Places`.
+    """
+    _check_elmo(elmo)
+    ids, length = bounded(graph, ids, elmo)
+    x = encode_tokens(graph, ids, elmo.token_encoder, make_product)
+    drops = elmo.add_sentence_boundaries and not elmo.keep_sentence_boundaries
+    encoded = run_encoder(graph, x, length, elmo.encoder, drops, make_product)
+    places = output_places(graph, elmo, x, length)
+    if not drops:
+        encoded = [cut(graph, y, places.begin, places.end) for y in encoded]
+    x = cut(graph, x, places.begin, places.end)
+    outputs = named_outputs(graph, elmo, x, encoded, places)
+    is_real = graph.cast(places.mask, "bool")
+    return {
+        name: graph.add("Where", is_real, y, np.float32(0))
+        for name, y in outputs.items()
+    }, places
+
+
+def _check_elmo(elmo):
+    if not isinstance(elmo.token_encoder, CharCNNEmbedding):
+        raise ValueError(
+            "For ONNX, an `ElmoLayer` must read characters by a "
+            "`CharCNNEmbedding`. Received: a token encoder "
+            f"{elmo.token_encoder!r}"
+        )
+    if not elmo.built:
+        chars = elmo.token_encoder.max_characters_per_token
+        elmo.build((None, None, chars))
+
+
+def bounded(graph, ids, elmo):
+    """Puts `<S>` and `</S>` around each sentence, if the layer does.
+
+    Returns:
+        The ids `(batch, slots, chars)`, and how many slots are not padding,
+        int64 `(batch, 1)`.
+    """
+    is_id = graph.add("Not", graph.add("Equal", ids, np.int32(0)))
+    is_token = graph.add(
+        "ReduceMax",
+        graph.cast(is_id, "int64"),
+        CHARS,
+        keepdims=0,
+    )  # (batch, time), int64
+    length = graph.add("ReduceSum", is_token, TIME)  # (batch, 1)
+    if not elmo.add_sentence_boundaries:
+        # There is a slot at least, so that no loop is of nothing.
+        return graph.add("Pad", ids, np.array([0, 0, 0, 0, 1, 0])), length
+    first, last = elmo.token_encoder.boundary_ids.astype("int32")
+    ids = graph.add("Pad", ids, np.array([0, 1, 0, 0, 1, 0]))
+    slots = slot_numbers(graph, ids)  # (1, slots)
+    end = graph.add("Add", length, np.int64(1))
+    for slot, boundary in ((np.int64(0), first), (end, last)):
+        here = graph.add("Equal", slots, slot)  # (1 or batch, slots)
+        here = graph.add("Unsqueeze", here, CHARS)
+        ids = graph.add("Where", here, boundary, ids)
+    return ids, graph.add("Add", length, np.int64(2))
+
+
+def slot_numbers(graph, x):
+    """0, 1, ... for `x` `(batch, slots, ...)`: int64 `(1, slots)`."""
+    number = graph.add("Gather", graph.add("Shape", x), np.int64(1))
+    slots = graph.add("Range", np.int64(0), number, np.int64(1))
+    return graph.add("Unsqueeze", slots, BATCH)
+
+
+def encode_tokens(graph, ids, encoder, make_product):
+    """Encodes each distinct token once: (batch, slots, projection)."""
+    chars = encoder.max_characters_per_token
+    tokens = graph.add("Reshape", ids, np.array([-1, chars]))
+    # There is always one, so that no product is of nothing.
+    tokens = graph.add("Concat", tokens, np.zeros((1, chars), "int32"), axis=0)
+    tokens = graph.cast(tokens, "int64")  # What `Unique` takes everywhere.
+    distinct, _, index, _ = graph.add("Unique", tokens, axis=0, num_outputs=4)
+    distinct = graph.cast(distinct, "int32")
+    vectors = layers.encode_characters(graph, distinct, encoder, make_product)
+    index = graph.add("Slice", index, np.array([0]), np.array([-1]))
+    shape = graph.add("Slice", graph.add("Shape", ids), np.array([0]), CHARS)
+    index = graph.add("Reshape", index, shape, allowzero=1)  # (batch, slots)
+    return graph.add("Gather", vectors, index, axis=0)
+
+
+def run_encoder(graph, x, length, encoder, drops_ends, make_product):
+    """The biLM's layers: a list of values (batch, slots, 2 * projection).
+
+    Args:
+        graph: `GraphBuilder`.
+        x: Value `(batch, slots, projection)`.
+        length: Value `(batch, 1)`.
+        encoder: `BiLMEncoder`.
+        drops_ends: Boolean, whether the first and the last slot are left out.
+            No vector then depends on a direction's last step, which is not run.
+        make_product: Function of `products`.
+    """
+    x = graph.add("Transpose", x, perm=[1, 0, 2])  # (slots, batch, projection)
+    forward = backward = x
+    if drops_ends:
+        forward, backward = cut(graph, x, 0, 1, 0), cut(graph, x, 1, 0, 0)
+        length = graph.add("Sub", length, np.int64(1))
+    length = graph.add("Squeeze", length, TIME)  # (batch,)
+
+    def reverse(x):
+        return graph.add(
+            "ReverseSequence", x, length, time_axis=0, batch_axis=1
+        )
+
+    states = [zero_state(graph, x, size) for size in state_sizes(encoder)]
+    both = [forward, reverse(backward)]
+    outputs = []
+    for k in range(encoder.num_layers):
+        cells = encoder.forward_cells[k], encoder.backward_cells[k]
+        hidden = [
+            layers.lstm(graph, x, states, cell, make_product)[0]
+            for x, cell in zip(both, cells)
+        ]
+        both = add_skip(graph, encoder, k, hidden, both)
+        forward, backward = both[0], reverse(both[1])
+        if drops_ends:
+            forward = cut(graph, forward, 1, 0, 0)
+            backward = cut(graph, backward, 0, 1, 0)
+        output = graph.add("Concat", forward, backward, axis=2)
+        outputs.append(graph.add("Transpose", output, perm=[1, 0, 2]))
+    return outputs
+
+
+def add_skip(graph, encoder, k, hidden, inputs):
+    """Adds a layer's inputs to its outputs, from the second layer on."""
+    if not encoder.use_skip_connections or k == 0:
+        return hidden
+    return [graph.add("Add", h, x) for h, x in zip(hidden, inputs)]
+
+
+def state_sizes(encoder):
+    """The sizes of one cell's `h` and `c`."""
+    return encoder.forward_cells[0].state_size
+
+
+def zero_state(graph, x, size):
+    """Zeros `(batch, size)`, for `x` `(time, batch, ...)`."""
+    batch = graph.add("Slice", graph.add("Shape", x), TIME, CHARS)
+    shape = graph.add("Concat", batch, np.array([size]), axis=0)
+    return graph.add("Expand", np.float32([[0]]), shape)
+
+
+def named_outputs(graph, elmo, x, encoded, places):
+    """The values of the outputs, by name."""
+    all_layers = [graph.add("Concat", x, x, axis=2), *encoded]
+    mixes = [
+        layers.mix(graph, all_layers, mix, places.token_mask)
+        for mix in elmo.scalar_mixes
+    ]
+    if not mixes:  # The layer was made with `return_all_layers`.
+        average = [1 / len(all_layers)] * len(all_layers)
+        mixes = [layers.weighted_sum(graph, all_layers, average)]
+    outputs = {"word_emb": x}
+    for k, layer in enumerate(encoded, start=1):
+        outputs[f"lstm_outputs{k}"] = layer
+    for k, mix in enumerate(mixes):
+        outputs[f"elmo_{k}" if k else "elmo"] = mix
+    return outputs
+
+
+def output_places(graph, elmo, x, length):
+    """The slots that come out of `x` `(batch, slots, dim)`."""
+    slots = slot_numbers(graph, x)  # (1, slots)
+    last = graph.add("Sub", length, np.int64(1))
+    not_first = graph.add("Greater", slots, np.int64(0))
+    before_last = graph.add("Less", slots, last)
+    token_mask = graph.add("And", not_first, before_last)
+    mask = graph.add("Less", slots, length)
+    begin = end = 0
+    if not elmo.keep_sentence_boundaries:
+        mask, begin, end = token_mask, 1, 1
+    if not elmo.add_sentence_boundaries:
+        end += 1  # What `bounded` has added.
+
+    def as_output(mask):
+        mask = graph.add("Unsqueeze", graph.cast(mask, "float32"), CHARS)
+        return cut(graph, mask, begin, end)
+
+    return Places(begin, end, as_output(mask), as_output(token_mask))
+
+
+def cut(graph, x, begin, end, axis=1):
+    """Leaves out as many slots in front and at the end of an axis."""
+    if not begin and not end:
+        return x
+    stop = -end if end else np.iinfo("int64").max
+    return graph.add(
+        "Slice", x, np.array([begin]), np.array([stop]), np.array([axis])
+    )

@@ -1,0 +1,167 @@
+"""An ONNX graph, operator by operator."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto
+from onnx import helper
+from onnx import numpy_helper
+
+OPSET = 18
+"""Of the standard operators: onnxruntime has them since 1.14."""
+MICROSOFT = "com.microsoft"
+"""Domain of onnxruntime's own operators, which other runtimes may lack."""
+
+
+class GraphBuilder:
+    """Makes nodes; values are known by their names.
+
+    Arrays and numbers among a node's inputs become constants. Loops' bodies are
+    builders too; constants belong to the whole model, so that a body may use
+    what was made outside of it.
+
+    Args:
+        outer: The builder of the graph around a body.
+    """
+
+    def __init__(self, outer=None):
+        self._nodes = []
+        self._model = self if outer is None else outer._model
+        if outer is None:
+            self._constants = {}
+            self._num_names = 0
+            self._domains = set()
+
+    def add(self, operator, *inputs, domain="", num_outputs=1, **attributes):
+        """Adds a node; returns the name of its output, or a list of names."""
+        outputs = [self._name(operator) for _ in range(num_outputs)]
+        self._nodes.append(
+            helper.make_node(
+                operator,
+                [self._value(x) for x in inputs],
+                outputs,
+                domain=domain,
+                **attributes,
+            )
+        )
+        self._model._domains.add(domain)
+        return outputs[0] if num_outputs == 1 else outputs
+
+    def cast(self, x, dtype):
+        """Casts a value to a dtype, such as `"int64"`."""
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.add("Cast", x, to=kind)
+
+    def constant(self, array):
+        """Adds an array to the model; returns its name."""
+        name = self._name("constant")
+        self._model._constants[name] = np.asarray(array)
+        return name
+
+    def scan(self, step, states, inputs, reverse=False):
+        """Runs a step along the first axis of `inputs`.
+
+        Args:
+            step: From a builder, the list of states and the list of one step's
+                inputs to the lists of the next states and of the step's
+                outputs.
+            states: List of float32 values, the states to start from.
+            inputs: List of float32 values `(time, ...)`.
+            reverse: Boolean, whether to start from the end. The outputs lie
+                where their inputs do.
+
+        Returns:
+            The lists of the last states and of the outputs `(time, ...)`.
+        """
+        body = GraphBuilder(self)
+        taken = [self._name("step_input") for _ in [*states, *inputs]]
+        new_states, outputs = step(
+            body, taken[: len(states)], taken[len(states) :]
+        )
+        # A value may be among a body's results once only.
+        outputs = [body.add("Identity", x) for x in outputs]
+        results = [*new_states, *outputs]
+        found = self.add(
+            "Scan",
+            *states,
+            *inputs,
+            num_outputs=len(results),
+            num_scan_inputs=len(inputs),
+            scan_input_directions=[int(reverse)] * len(inputs),
+            scan_output_directions=[int(reverse)] * len(outputs),
+            body=body._graph("step", _floats(taken), _floats(results)),
+        )
+        found = [found] if isinstance(found, str) else found
+        return found[: len(states)], found[len(states) :]
+
+    def model(self, name, inputs, outputs, doc=""):
+        """Returns the model, checked.
+
+        Args:
+            name: String, the graph's name.
+            inputs: List of `onnx.ValueInfoProto`, of `value_info`.
+            outputs: Dictionary from names to pairs of the value and its
+                `onnx.ValueInfoProto`.
+            doc: String, kept in the file.
+
+        Raises:
+            ValueError: If it is too large for a file.
+        """
+        for output, value in outputs.items():
+            self._nodes.append(
+                helper.make_node("Identity", [value[0]], [output])
+            )
+        size = sum(array.nbytes for array in self._constants.values())
+        if size >= onnx.checker.MAXIMUM_PROTOBUF:
+            raise ValueError(
+                "An ONNX file holds at most 2 GB: export with "
+                '`quantize="int8"`, or a smaller model. '
+                f"Received: weights of {size / 2**30:.1f} GiB"
+            )
+        infos = [info for _, info in outputs.values()]
+        graph = self._graph(name, inputs, infos)
+        graph.initializer.extend(
+            numpy_helper.from_array(array, key)
+            for key, array in self._constants.items()
+        )
+        versions = {"": OPSET, MICROSOFT: 1}
+        model = helper.make_model(
+            graph,
+            producer_name="keras-elmo",
+            doc_string=doc,
+            ir_version=8,  # Of the same time as the operators.
+            opset_imports=[
+                helper.make_opsetid(domain, versions[domain])
+                for domain in sorted(self._domains | {""})
+            ],
+        )
+        onnx.checker.check_model(model)
+        return model
+
+    def _graph(self, name, inputs, outputs):
+        return helper.make_graph(self._nodes, name, inputs, outputs)
+
+    def _value(self, x):
+        return x if isinstance(x, str) else self.constant(x)
+
+    def _name(self, kind):
+        self._model._num_names += 1
+        return f"{kind}_{self._model._num_names}"
+
+
+def value_info(name, dtype, shape):
+    """The declaration of a graph's input or output.
+
+    Args:
+        name: String.
+        dtype: `"float32"`, `"int32"` or `"uint8"`.
+        shape: Of integers, or names of sizes that are not known.
+    """
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def _floats(names):
+    return [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+        for name in names
+    ]

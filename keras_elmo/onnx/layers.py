@@ -1,0 +1,233 @@
+"""The parts of ELMo as ONNX operators, in the order of the paper."""
+
+import keras
+import numpy as np
+from keras import ops
+
+_ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
+
+
+def activation_operator(activation):
+    """The operator of an activation of Keras.
+
+    Raises:
+        ValueError: If there is none here.
+    """
+    name = keras.activations.serialize(activation)
+    if name not in _ACTIVATIONS:
+        raise ValueError(
+            "For ONNX, an activation must be one of "
+            f"{sorted(_ACTIVATIONS)}. Received: {name!r}"
+        )
+    return _ACTIVATIONS[name]
+
+
+def encode_characters(graph, ids, encoder, make_product):
+    """The token encoder: ids `(words, chars)` to `(words, projection)`.
+
+    Args:
+        graph: `GraphBuilder`.
+        ids: Value, int32.
+        encoder: `CharCNNEmbedding`.
+        make_product: Function of `products`.
+    """
+    x = embed_characters(graph, ids, as_array(encoder.embeddings))
+    x = convolve_and_pool(
+        graph,
+        x,
+        [as_array(kernel) for kernel in encoder.conv_kernels],
+        [as_array(bias) for bias in encoder.conv_biases],
+        activation_operator(encoder.activation),
+    )
+    for layer in encoder.highways:
+        carry, transform = (
+            [as_array(weight) for weight in weights]
+            for weights in (
+                (layer.carry_kernel, layer.carry_bias),
+                (layer.transform_kernel, layer.transform_bias),
+            )
+        )
+        operator = activation_operator(layer.activation)
+        x = highway(graph, x, carry, transform, operator, make_product)
+    if encoder.has_projection:
+        weights = encoder.projection_kernel, encoder.projection_bias
+        x = _dense(graph, x, map(as_array, weights), make_product)
+    return x
+
+
+def embed_characters(graph, ids, embeddings):
+    """Ids `(words, chars)` to vectors `(words, chars, embedding_dim)`."""
+    table = np.pad(embeddings, ((1, 0), (0, 0)))  # Id 0 gives zeros.
+    # A negative index would count from the end: it is sent out of range.
+    is_bad = graph.add("Less", ids, np.int32(0))
+    ids = graph.add("Where", is_bad, np.int32(len(table)), ids)
+    return graph.add("Gather", table, ids, axis=0)
+
+
+def convolve_and_pool(graph, x, kernels, biases, activation):
+    """`activation(max over positions of conv(x) + bias)` of each width.
+
+    Args:
+        graph: `GraphBuilder`.
+        x: Value `(words, chars, embedding_dim)`.
+        kernels: List of arrays `(width, embedding_dim, number)`.
+        biases: List of arrays `(number,)`.
+        activation: Operator.
+
+    Returns:
+        Value `(words, filters)`.
+    """
+    x = graph.add("Transpose", x, perm=[0, 2, 1])  # (words, dim, chars)
+    pooled = []
+    for kernel, bias in zip(kernels, biases):
+        kernel = np.ascontiguousarray(kernel.transpose(2, 1, 0))
+        y = graph.add("Conv", x, kernel, bias)  # (words, number, positions)
+        pooled.append(graph.add("ReduceMax", y, np.array([2]), keepdims=0))
+    return graph.add(activation, graph.add("Concat", *pooled, axis=1))
+
+
+def highway(graph, x, carry, transform, activation, make_product):
+    """One highway step on `x` `(..., dim)`; the pairs are (kernel, bias)."""
+    gate = graph.add("Sigmoid", _dense(graph, x, carry, make_product))
+    new = graph.add(activation, _dense(graph, x, transform, make_product))
+    change = graph.add("Mul", gate, graph.add("Sub", new, x))
+    return graph.add("Add", change, x)
+
+
+def lstm(graph, x, state, cell, make_product, carries_on=None):
+    """One direction of one layer of the biLM.
+
+    Args:
+        graph: `GraphBuilder`.
+        x: Value `(time, batch, features)`.
+        state: The values of `h` and `c`, each `(batch, size)`.
+        cell: `ProjectedLSTMCell`.
+        make_product: Function of `products`.
+        carries_on: Value `(time, batch, 1)` of ones, and of zeros where a
+            sentence starts; the inputs' share of the gates is then computed
+            step by step, as many rows are enough for a product at full speed.
+
+    Returns:
+        The value of the outputs `(time, batch, output_size)`, and the list of
+        the last `h` and `c`.
+    """
+    from_inputs = make_product(graph, as_array(cell.kernel))
+    from_state = make_product(graph, as_array(cell.recurrent_kernel))
+    project = None
+    if cell.has_projection:
+        project = make_product(graph, as_array(cell.projection_kernel))
+    bias = graph.constant(as_array(cell.bias) + cell.forget_bias)
+
+    def project_inputs(builder, x):
+        return builder.add("Add", from_inputs(builder, x), bias)
+
+    def step(body, state, inputs):
+        h, c = state
+        if carries_on is None:
+            (gates,) = inputs
+        else:
+            x, goes_on = inputs
+            h, c = (body.add("Mul", s, goes_on) for s in (h, c))
+            gates = project_inputs(body, x)
+        gates = body.add("Add", gates, from_state(body, h))
+        h, c = lstm_gates(body, gates, c, cell.units, cell.cell_clip)
+        if project is not None:
+            h = clip(body, project(body, h), cell.proj_clip)
+        return [h, c], [h]
+
+    inputs = [x, carries_on] if carries_on else [project_inputs(graph, x)]
+    last, (outputs,) = graph.scan(step, state, inputs)
+    return outputs, last
+
+
+def lstm_gates(graph, gates, c, units, cell_clip):
+    """The pointwise part of an LSTM step.
+
+    Args:
+        graph: `GraphBuilder`.
+        gates: Value `(batch, 4 * units)`.
+        c: Value `(batch, units)`, the cell state.
+        units: Integer.
+        cell_clip: Float or `None`.
+
+    Returns:
+        The values of the unprojected output and of the new cell state.
+    """
+    i, j, f, o = graph.add(
+        "Split", gates, np.full(4, units), axis=1, num_outputs=4
+    )
+    i, f, o = (graph.add("Sigmoid", gate) for gate in (i, f, o))
+    j = graph.add("Tanh", j)
+    c = graph.add("Add", graph.add("Mul", f, c), graph.add("Mul", i, j))
+    c = clip(graph, c, cell_clip)
+    return graph.add("Mul", o, graph.add("Tanh", c)), c
+
+
+def clip(graph, x, limit):
+    """Clips to +-`limit`, or not at all when that is `None`."""
+    if limit is None:
+        return x
+    return graph.add("Clip", x, np.float32(-limit), np.float32(limit))
+
+
+def mix(graph, layers, scalar_mix, mask):
+    """`gamma * sum_j weights_j * layer_j` of a `ScalarMix`.
+
+    Args:
+        graph: `GraphBuilder`.
+        layers: List of values `(batch, time, dim)`.
+        scalar_mix: `ScalarMix`.
+        mask: Value `(batch, time, 1)`, float32: the entries that count in the
+            layers' norm.
+
+    Returns:
+        Value `(batch, time, dim)`.
+    """
+    if scalar_mix.layer_norm:
+        layers = [normalize_layer(graph, x, mask) for x in layers]
+    weights, gamma = scalar_mix.normalized_weights
+    return weighted_sum(graph, layers, gamma * weights)
+
+
+def weighted_sum(graph, layers, weights):
+    """`sum_j weights_j * layer_j`."""
+    parts = [
+        graph.add("Mul", x, np.float32(weight))
+        for x, weight in zip(layers, weights)
+    ]
+    return graph.add("Sum", *parts)
+
+
+def normalize_layer(graph, x, mask, epsilon=1e-12):
+    """Subtracts the mean of all unmasked entries, divides by their deviation.
+
+    Zeros where no entry at all is unmasked.
+    """
+    one = np.float32(1)
+    counted = graph.add("Expand", mask, graph.add("Shape", x))
+    total = graph.add("ReduceSum", counted, keepdims=0)
+    number = graph.add("Max", total, one)
+
+    def mean(values):
+        values = graph.add("Mul", values, counted)
+        return graph.add(
+            "Div", graph.add("ReduceSum", values, keepdims=0), number
+        )
+
+    x = graph.add("Sub", x, mean(x))
+    variance = mean(graph.add("Mul", x, x))
+    deviation = graph.add(
+        "Sqrt", graph.add("Add", variance, np.float32(epsilon))
+    )
+    x = graph.add("Div", x, deviation)
+    return graph.add("Mul", x, graph.add("Min", total, one))
+
+
+def _dense(graph, x, weights, make_product):
+    kernel, bias = weights
+    return graph.add("Add", make_product(graph, kernel)(graph, x), bias)
+
+
+def as_array(variable):
+    """The value of a Keras variable, in float32."""
+    return ops.convert_to_numpy(ops.cast(variable.value, "float32"))

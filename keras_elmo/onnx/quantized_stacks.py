@@ -1,0 +1,101 @@
+"""The two LSTM stacks with 8-bit weights, for many rows at a time."""
+
+import keras
+
+STEPS_ROWS = ["steps", "rows"]
+
+
+class QuantizedStacks:
+    """Runs the stacks of a `BiLMEncoder` by onnxruntime, in 8 bits.
+
+    Args:
+        encoder: A built `BiLMEncoder`. Its weights are read once, here.
+
+    Raises:
+        ImportError: If `onnx` or `onnxruntime` is not installed.
+    """
+
+    def __init__(self, encoder):
+        try:
+            import onnx  # noqa: F401
+            import onnxruntime
+        except ImportError as error:
+            raise ImportError(
+                '`quantize="int8"` needs the packages onnx and onnxruntime: '
+                "pip install onnx onnxruntime"
+            ) from error
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = _num_threads()
+        # Threads that wait for work would take the processor from others.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._num_layers = encoder.num_layers
+        self._session = onnxruntime.InferenceSession(
+            _stacks_model(encoder).SerializeToString(), options
+        )
+
+    def __call__(self, forward, backward, carries_on):
+        """Runs both stacks over tokens of their own.
+
+        Args:
+            forward: float32 array `(steps, rows, features)`, in the order in
+                which the stack reads them.
+            backward: The same for the backward stack.
+            carries_on: Boolean array `(steps, rows, 1)`, `False` where a
+                sentence starts.
+
+        Returns:
+            For each layer the list of the two stacks' outputs, float32 arrays
+            `(steps, rows, projection_dim)`.
+        """
+        outputs = self._session.run(
+            None,
+            {
+                "forward": forward,
+                "backward": backward,
+                "carries_on": carries_on.astype("float32"),
+            },
+        )
+        return [outputs[2 * k : 2 * k + 2] for k in range(self._num_layers)]
+
+
+def _stacks_model(encoder):
+    from keras_elmo.onnx import layers
+    from keras_elmo.onnx.elmo_model import add_skip
+    from keras_elmo.onnx.elmo_model import zero_state
+    from keras_elmo.onnx.graph_builder import GraphBuilder
+    from keras_elmo.onnx.graph_builder import value_info
+    from keras_elmo.onnx.products import column_product
+
+    graph = GraphBuilder()
+    features = encoder.forward_cells[0].kernel.shape[0]
+    both = ["forward", "backward"]
+    inputs = [
+        value_info(name, "float32", [*STEPS_ROWS, features]) for name in both
+    ]
+    inputs.append(value_info("carries_on", "float32", [*STEPS_ROWS, 1]))
+    states = [
+        zero_state(graph, both[0], size)
+        for size in encoder.forward_cells[0].state_size
+    ]
+    outputs = {}
+    for k in range(encoder.num_layers):
+        cells = encoder.forward_cells[k], encoder.backward_cells[k]
+        hidden = [
+            layers.lstm(graph, x, states, cell, column_product, "carries_on")[0]
+            for x, cell in zip(both, cells)
+        ]
+        both = add_skip(graph, encoder, k, hidden, both)
+        for direction, value in zip(("forward", "backward"), both):
+            name = f"{direction}_{k}"
+            shape = [*STEPS_ROWS, encoder.output_dim]
+            outputs[name] = (value, value_info(name, "float32", shape))
+    return graph.model("stacks", inputs, outputs)
+
+
+def _num_threads():
+    """As many as TensorFlow was told to use; 0 is one a core."""
+    if keras.backend.backend() != "tensorflow":
+        return 0
+    import tensorflow as tf
+
+    return tf.config.threading.get_intra_op_parallelism_threads()

@@ -1,0 +1,239 @@
+"""An `ElmoLayer` as an ONNX file, run by onnxruntime."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from small_models import make_elmo
+
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import ElmoLayer
+from keras_elmo import ScalarMix
+from keras_elmo import TokenEmbedding
+from keras_elmo import batch_to_ids
+from keras_elmo import export_onnx
+from keras_elmo.serving.elmo_outputs import ElmoOutputs
+
+CLIENT = pathlib.Path(__file__).parents[2] / "examples/onnx/client.py"
+SENTENCES = [
+    ["The", "café", "x" * 80],
+    [],
+    ["東京", "\N{GRINNING FACE}", "naïve", "—", "The"],
+    ["", "<S>"],
+]
+
+
+def open_session(path):
+    onnxruntime.set_default_logger_severity(4)  # Wrong ids are told once.
+    return onnxruntime.InferenceSession(path)
+
+
+def run(session, ids):
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"ids": ids})))
+
+
+def expected(elmo, ids):
+    outputs = ElmoOutputs(elmo)(ids)
+    return {k: keras.ops.convert_to_numpy(v) for k, v in outputs.items()}
+
+
+def check(found, expected, tolerance=1e-5):
+    assert list(found) == list(expected)
+    for name, array in found.items():
+        np.testing.assert_allclose(
+            array, expected[name], rtol=tolerance, atol=tolerance, err_msg=name
+        )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cnn": {"num_highways": 0}, "lstm": {"num_layers": 1}},
+        {"cnn": {"activation": "tanh"}, "lstm": {"num_layers": 3}},
+        {"lstm": {"projection_dim": None, "units": 6}},
+        {"cnn": {"filters": [(12, 6)], "projection_dim": None}},
+        {"lstm": {"cell_clip": None, "proj_clip": None}},
+        {"lstm": {"use_skip_connections": False, "cell_clip": 0.2}},
+        {"keep_sentence_boundaries": True},
+        {"add_sentence_boundaries": False},
+        {"add_sentence_boundaries": False, "keep_sentence_boundaries": True},
+        {"scalar_mix": ScalarMix(layer_norm=True)},
+        {
+            "scalar_mix": ScalarMix(layer_norm=True),
+            "keep_sentence_boundaries": True,
+        },
+        {"num_representations": 2},
+        {"return_all_layers": True},
+        {"stateful": True},
+    ],
+    ids=str,
+)
+def test_the_vectors_are_the_layers(options, tmp_path):
+    elmo = make_elmo(**options)
+    for mix in elmo.scalar_mixes:
+        mix.gamma.assign(1.5)
+        mix.scalars.assign(np.arange(mix.num_layers))
+    path = str(tmp_path / "elmo.onnx")
+    export_onnx(elmo, path)
+    elmo.stateful = False
+    session = open_session(path)
+    sentences = SENTENCES
+    if not elmo.add_sentence_boundaries:
+        sentences = [["<S>", *sentence, "</S>"] for sentence in SENTENCES]
+    ids = batch_to_ids(sentences, 12)
+    check(run(session, ids), expected(elmo, ids))
+    more_padding = np.pad(ids[:3], ((0, 2), (0, 4), (0, 0)))
+    check(run(session, more_padding), expected(elmo, more_padding))
+
+
+@pytest.mark.parametrize("add", [True, False])
+@pytest.mark.parametrize("quantize", [None, "int8"])
+def test_no_words_and_no_sentences(add, quantize, tmp_path):
+    elmo = make_elmo(add_sentence_boundaries=add)
+    path = str(tmp_path / "elmo.onnx")
+    export_onnx(elmo, path, quantize)
+    session = open_session(path)
+    for shape in ((2, 0), (0, 3), (0, 0), (2, 1)):
+        ids = np.zeros((*shape, 12), "int32")
+        check(run(session, ids), expected(elmo, ids))
+
+
+def test_wrong_ids_get_an_error(tmp_path):
+    path = str(tmp_path / "elmo.onnx")
+    export_onnx(make_elmo(), path)
+    session = open_session(path)
+    ids = batch_to_ids(SENTENCES, 12)
+    for wrong in (ids + 262, ids - 1, ids.astype("int64"), ids[:, :, :5]):
+        with pytest.raises(Exception, match=r"(?i)data bounds|invalid"):
+            session.run(None, {"ids": wrong})
+
+
+def test_eight_bits_change_a_trained_models_layers_by_two_percent(
+    shared, tmp_path
+):
+    elmo = ElmoLayer.from_preset("english_tiny")
+    sizes = {}
+    for quantize in (None, "int8"):
+        export_onnx(elmo, tmp_path / "elmo.onnx", quantize)
+        sizes[quantize] = os.path.getsize(tmp_path / "elmo.onnx")
+    assert sizes["int8"] < 0.3 * sizes[None]
+    lines = (shared / "data/english_lm/heldout.txt").read_text().splitlines()
+    ids = batch_to_ids([line.split() for line in lines[:64]])
+    found = run(open_session(str(tmp_path / "elmo.onnx")), ids)
+    for name, array in expected(elmo, ids).items():
+        error = np.linalg.norm(found[name] - array) / np.linalg.norm(array)
+        assert 0.001 < error < 0.02, name
+
+
+@pytest.mark.parametrize("quantize", [None, "int8"])
+def test_the_operators_are_those_that_the_docs_name(quantize, tmp_path):
+    path = str(tmp_path / "elmo.onnx")
+    export_onnx(make_elmo(), path, quantize)
+    model = onnx.load(path)
+    onnx.checker.check_model(model)
+
+    def operators(graph):
+        for node in graph.node:
+            yield node.domain, node.op_type
+            for attribute in node.attribute:
+                yield from operators(attribute.g)
+
+    own = {kind for domain, kind in operators(model.graph) if domain}
+    assert own == ({"MatMulNBits"} if quantize else set())
+    versions = {opset.domain: opset.version for opset in model.opset_import}
+    assert versions == {"": 18, **({"com.microsoft": 1} if quantize else {})}
+
+
+def test_an_unbuilt_layer_is_built(tmp_path):
+    elmo = ElmoLayer.from_config(make_elmo().get_config())
+    export_onnx(elmo, tmp_path / "elmo.onnx")
+    ids = batch_to_ids(SENTENCES, 12)
+    session = open_session(str(tmp_path / "elmo.onnx"))
+    check(run(session, ids), expected(elmo, ids))
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path):
+    elmo = make_elmo()
+    words = ElmoLayer(TokenEmbedding(9, 6), elmo.encoder)
+    gelu = ElmoLayer(
+        CharCNNEmbedding(6, [(1, 4)], activation="gelu"), elmo.encoder
+    )
+    dense = keras.layers.Dense(2)
+    for model, quantize, message in (
+        (words, None, "must read characters.*TokenEmbedding"),
+        (gelu, None, r"\['relu', 'sigmoid', 'tanh'\]. Received: 'gelu'"),
+        (dense, None, "must be an `ElmoLayer` or a Keras model.*Dense"),
+        (elmo, "int4", "`quantize` must be one of .* Received: 'int4'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            export_onnx(model, tmp_path / "elmo.onnx", quantize)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failure_leaves_the_file_that_is_there(tmp_path, monkeypatch):
+    path = tmp_path / "elmo.onnx"
+    path.write_bytes(b"the one before")
+
+    def save(model, path):
+        pathlib.Path(path).write_bytes(b"half")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(onnx, "save", save)
+    with pytest.raises(OSError, match="disk is full"):
+        export_onnx(make_elmo(), path)
+    assert path.read_bytes() == b"the one before"
+    assert os.listdir(tmp_path) == ["elmo.onnx"]
+
+
+def test_more_than_a_file_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx.checker, "MAXIMUM_PROTOBUF", 1000)
+    with pytest.raises(ValueError, match=r"at most 2 GB.*quantize"):
+        export_onnx(make_elmo(), tmp_path / "elmo.onnx")
+
+
+def test_without_the_package_onnx(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match="pip install onnx"):
+        export_onnx(make_elmo(), tmp_path / "elmo.onnx")
+
+
+def test_the_client_needs_neither_tensorflow_nor_this_package(tmp_path):
+    elmo = make_elmo()
+    export_onnx(elmo, tmp_path / "elmo.onnx")
+    program = f"""
+import sys
+for name in ("tensorflow", "keras", "keras_elmo", "onnx"):
+    sys.modules[name] = None
+sys.path.insert(0, {str(CLIENT.parent)!r})
+import numpy as np
+from client import Elmo
+np.savez("answer.npz", **Elmo("elmo.onnx", num_threads=1)({SENTENCES!r}))
+"""
+    subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=300
+    )
+    with np.load(tmp_path / "answer.npz") as answer:
+        check(dict(answer), expected(elmo, batch_to_ids(SENTENCES, 12)))
+
+
+def test_the_client_prints_the_nearest_words(tmp_path):
+    export_onnx(make_elmo(), tmp_path / "elmo.onnx", "int8")
+    done = subprocess.run(
+        [sys.executable, CLIENT, "elmo.onnx", "One word .", "Another word ."],
+        cwd=tmp_path,
+        check=True,
+        timeout=300,
+        capture_output=True,
+        text=True,
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        *("One", "word", ".")
+    ]

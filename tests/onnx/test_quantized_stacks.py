@@ -1,0 +1,112 @@
+"""The embedder with 8-bit weights."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from small_models import make_elmo
+
+from keras_elmo import ElmoEmbedder
+from keras_elmo import ElmoLayer
+
+
+def held_out(shared, number):
+    path = shared / "data/english_lm/heldout.txt"
+    lines = path.read_text(encoding="utf-8").splitlines()[:number]
+    return [line.split() for line in lines]
+
+
+def relative_error(found, expected):
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return ElmoLayer.from_preset("english_tiny")
+
+
+def test_a_trained_models_layers_change_by_two_percent(shared, trained):
+    sentences = held_out(shared, 64)
+    plain = ElmoEmbedder(trained).embed_batch(sentences)
+    found = ElmoEmbedder(trained, quantize="int8").embed_batch(sentences)
+    plain, found = (np.concatenate(x, axis=1) for x in (plain, found))
+    np.testing.assert_allclose(found[0], plain[0], atol=1e-5)  # No LSTM yet.
+    for layer in (1, 2):
+        assert 0.001 < relative_error(found[layer], plain[layer]) < 0.02
+
+
+def test_nothing_drifts_along_a_sentence_of_2000_words(shared, trained):
+    words = [w for s in held_out(shared, 200) for w in s][:2000]
+    plain = ElmoEmbedder(trained).embed_sentence(words)
+    found = ElmoEmbedder(trained, quantize="int8").embed_sentence(words)
+    for start in range(0, 2000, 250):
+        part = np.s_[1:, start : start + 250]
+        assert relative_error(found[part], plain[part]) < 0.022
+
+
+def test_a_sentence_gets_the_same_vectors_in_any_company(trained):
+    embedder = ElmoEmbedder(trained, layers="top", quantize="int8")
+    sentences = [["One", "."], [], ["A", "longer", "one", "!"], ["Two"]] * 3
+    together = embedder.embed_batch(sentences)
+    for sentence, vectors in zip(sentences, together):
+        np.testing.assert_allclose(
+            vectors, embedder.embed_sentence(sentence), rtol=1e-4, atol=1e-4
+        )
+
+
+@pytest.mark.parametrize(
+    "lstm",
+    [
+        {"num_layers": 1},
+        {"projection_dim": None, "units": 6, "num_layers": 3},
+        {"use_skip_connections": False},
+    ],
+    ids=str,
+)
+def test_stacks_of_all_kinds(lstm):
+    elmo = make_elmo(lstm=lstm)
+    sentences = [["a", "b", "c"], [], ["d"]]
+    plain = ElmoEmbedder(elmo).embed_batch(sentences)
+    found = ElmoEmbedder(elmo, quantize="int8").embed_batch(sentences)
+    for one, other in zip(found, plain, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, atol=0.05)
+
+
+def test_it_can_be_copied():
+    embedder = ElmoEmbedder(make_elmo(), layers="top", quantize="int8")
+    copied = pickle.loads(pickle.dumps(embedder))
+    assert copied.quantize == "int8"
+    np.testing.assert_array_equal(
+        copied.embed_sentence(["a", "b"]), embedder.embed_sentence(["a", "b"])
+    )
+
+
+def test_threads_are_those_of_tensorflow(monkeypatch):
+    import tensorflow as tf
+    from onnxruntime import InferenceSession
+
+    asked = []
+
+    def session(model, options):
+        asked.append(options.intra_op_num_threads)
+        return InferenceSession(model, options)
+
+    monkeypatch.setattr("onnxruntime.InferenceSession", session)
+    monkeypatch.setattr(
+        tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1
+    )
+    ElmoEmbedder(make_elmo(), quantize="int8")
+    assert asked == [1]
+
+
+def test_without_its_packages(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ImportError, match="pip install onnx onnxruntime"):
+        ElmoEmbedder(make_elmo(), quantize="int8")
+
+
+def test_another_precision_is_refused():
+    with pytest.raises(ValueError, match=r"`quantize`.*Received: 'float16'"):
+        ElmoEmbedder(make_elmo(), quantize="float16")
