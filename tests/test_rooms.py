@@ -18,7 +18,7 @@ KNOWS = {
     "formats": {"files", "text"},
     "models": {"files", "formats", "layers", "ops", "text"},
     "inspection": {"files", "formats", "models", "text"},
-    "onnx": {"files", "layers", "ops"},
+    "onnx": {"crf", "files", "layers", "ops"},
     "embedding": {"files", "layers", "models", "onnx", "ops", "text"},
     "serving": {"crf", "files", "layers", "ops", "text"},
     "pretraining": {"files", "formats", "layers", "models", "ops", "text"},

@@ -21,8 +21,8 @@ inside.
 
 OUTPUT is the model's folder on the server, and its name the model's name. The
 SavedModel goes to OUTPUT/1, the next one to OUTPUT/2: a server that watches
-OUTPUT changes over to it. An OUTPUT that ends in .onnx is the ONNX file, of an
-ElmoLayer alone. Either is written whole or not at all.
+OUTPUT changes over to it. An OUTPUT that ends in .onnx is the ONNX file. Either
+is written whole or not at all.
 """
 
 _EPILOG = """\

@@ -56,7 +56,9 @@ def print_onnx_summary(path):
             print(f"  {_describe_onnx(value)}")
     print("\nTo run it:")
     print(f"  session = onnxruntime.InferenceSession({path!r})")
-    print('  (vectors,) = session.run(["elmo"], {"ids": ids})')
+    names = [value.name for value in graph.output]
+    name = "elmo" if "elmo" in names else names[0]
+    print(f'  ({name},) = session.run(["{name}"], {{"ids": ids}})')
 
 
 def _describe_onnx(value):

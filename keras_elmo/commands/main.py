@@ -1,6 +1,7 @@
 import argparse
 import functools
 import importlib
+import os
 import sys
 import warnings
 
@@ -25,6 +26,9 @@ def main(argv=None):
         warnings.showwarning = _show_warning
         try:
             return arguments.run(arguments) or 0
+        except BrokenPipeError:  # As when `head` has read enough.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
         except KeyboardInterrupt:
             _say("interrupted; run the same command again to go on.")
             return 130

@@ -16,11 +16,16 @@ from keras_elmo.embedding.embedding_files import guess_layout
 from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.pairing import pair
+from keras_elmo.embedding.shape_buckets import compiles_each_shape
+from keras_elmo.embedding.shape_buckets import rows_and_slots_to_fill
+from keras_elmo.embedding.shape_buckets import words_to_fill
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.onnx.quantized_stacks import QuantizedStacks
 from keras_elmo.ops.arguments import check_choice
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.fast_paths import CompiledWhenEager
+from keras_elmo.ops.compiled_in_jax import CompiledInJax
+from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
+from keras_elmo.ops.inference import inference
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
 from keras_elmo.text.vectorization_of import vectorization_of
@@ -44,8 +49,9 @@ class ElmoEmbedder:
     TensorFlow does not survive a fork: start processes by
     `multiprocessing.get_context("spawn")`, or the child hangs.
 
-    It is made for TensorFlow. On JAX each batch has a shape of its own and is
-    compiled anew; there and on PyTorch a batch takes more memory.
+    It is made for TensorFlow. On JAX, batches are filled up to a few shapes,
+    each of which is compiled once; there and on PyTorch a batch takes more
+    memory.
 
     Args:
         elmo: An `ElmoLayer` that reads words, not stateful. It is used as
@@ -98,10 +104,10 @@ class ElmoEmbedder:
         self.batch_tokens = batch_tokens
         self.quantize = quantize
         self._spelling = vectorization_of(elmo.token_encoder).spelling
-        self._token_function = CompiledWhenEager(self._encode_ids)
+        self._token_function = self._compiled(self._encode_ids)
         self._run_stacks: Callable[..., Any]
         if quantize is None:
-            encode = CompiledWhenEager(self._run_encoder)
+            encode = self._compiled(self._run_encoder)
             self._run_stacks = functools.partial(_run, encode)
         else:
             self._run_stacks = QuantizedStacks(elmo.encoder)
@@ -298,13 +304,16 @@ class ElmoEmbedder:
         boundaries, vectors = vectors[:2], vectors[2:]
         lengths = np.array([len(sentence) for sentence in sentences])
         packing = pack_rows([len(s) + 1 for s in sentences], MAX_ROWS)
-        first = packing.starts * packing.num_rows + packing.rows
+        num_rows, num_slots = rows_and_slots_to_fill(
+            packing.num_rows, packing.num_slots
+        )
+        first = packing.starts * num_rows + packing.rows
         starts = np.repeat(first, lengths)
         place = _ranges(lengths)  # of each word in its sentence
         steps = [place + 1, np.repeat(lengths, lengths) - place]
-        slots = [starts + packing.num_rows * step for step in steps]
+        slots = [starts + num_rows * step for step in steps]
 
-        shape = (packing.num_slots, packing.num_rows)
+        shape = (num_slots, num_rows)
         inputs = np.zeros((2, math.prod(shape), vectors.shape[1]), "float32")
         for x, slot, boundary in zip(inputs, slots, boundaries):
             x[first] = boundary
@@ -340,10 +349,18 @@ class ElmoEmbedder:
         for start in range(0, len(distinct), MAX_WORDS):
             part = distinct[start : start + MAX_WORDS]
             ids = self._spelling.ids_of_words(part)
-            encoded.append(_run(self._token_function, ids))
+            missing = words_to_fill(len(ids)) - len(ids)
+            ids = np.pad(ids, [(0, missing)] + [(0, 0)] * (ids.ndim - 1))
+            vectors = _run(self._token_function, ids)
+            encoded.append(vectors[: len(part)])
         vectors = np.concatenate(encoded)
         place = {word: i for i, word in enumerate(distinct)}
         return vectors[[place[word] for word in words]]
+
+    def _compiled(self, function):
+        if compiles_each_shape():
+            return CompiledInJax(function, self.elmo)
+        return CompiledWhenEager(function)
 
     def _encode_ids(self, ids):
         """Ids (words, *token_shape) to vectors (words, projection)."""
@@ -429,5 +446,6 @@ def _ranges(lengths):
 
 def _run(function, *arrays):
     """Calls a function of tensors with arrays; arrays come out."""
-    outputs = function(*map(ops.convert_to_tensor, arrays))
-    return keras.tree.map_structure(ops.convert_to_numpy, outputs)
+    with inference():
+        outputs = function(*map(ops.convert_to_tensor, arrays))
+        return keras.tree.map_structure(ops.convert_to_numpy, outputs)

@@ -9,7 +9,7 @@ from keras_elmo.ops import sequences
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.at_least_one import at_least_one
 from keras_elmo.ops.carried_state import CarriedState
-from keras_elmo.ops.fast_paths import CompiledWhenEager
+from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
 from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.fast_paths import scan_time
 from keras_elmo.ops.freezable_layer import FreezableLayer
@@ -172,15 +172,15 @@ class BiLMEncoder(FreezableLayer):
         mask = as_mask(mask, inputs.shape[:2], self.name)  # (batch, time)
         carried = self._carried_state.of(self, inputs.shape[0])
         if initial_state is None:
-            initial_state = carried or self.get_initial_state(
-                ops.shape(inputs)[0]
-            )
+            initial_state = carried
+        if initial_state is not None:
+            initial_state = self._checked_state(initial_state)
         returns_state = self._returns_state(return_state)
         holds_state = returns_state or carried is not None
         outputs, state = self._encode(
             inputs,
             mask,
-            self._checked_state(initial_state),
+            initial_state,
             holds_state=holds_state,
             omits_ends=omit_ends and not holds_state,
             training=bool(training and self.trainable_variables),
@@ -190,7 +190,9 @@ class BiLMEncoder(FreezableLayer):
         return (outputs, state) if returns_state else outputs
 
     def _run_layers(self, x, mask, state, holds_state, omits_ends, training):
-        time = ops.shape(x)[1]
+        batch, time = ops.shape(x)[:2]
+        if state is None:
+            state = self.get_initial_state(batch)
         x, mask = at_least_one(x, axis=1), at_least_one(mask, axis=1)
         length = sequences.lengths(mask)  # (batch, 1)
         order = sequences.pack_order(mask)  # (batch, time)
@@ -210,6 +212,7 @@ class BiLMEncoder(FreezableLayer):
         slots = (slots, sequences.reverse_slots(slots, length))
         if omits_ends:
             slots = [ops.minimum(slot, num_steps - 1) for slot in slots]
+        rows = [sequences.time_major_rows(slot, batch) for slot in slots]
         is_real = None
         if holds_state:
             is_real = step[:, None, None] < length[None]  # (steps, batch, 1)
@@ -224,8 +227,8 @@ class BiLMEncoder(FreezableLayer):
         for both in layers:
             output = ops.concatenate(
                 [
-                    sequences.gather_batch_major(h, slot)
-                    for h, slot in zip(both, slots)
+                    sequences.gather_rows(h, place)
+                    for h, place in zip(both, rows)
                 ],
                 axis=-1,
             )  # (batch, time, 2 * projection)

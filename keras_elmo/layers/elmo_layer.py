@@ -13,12 +13,17 @@ from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.at_least_one import at_least_one
+from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
+from keras_elmo.ops.compiled_when_eager import compiles_now
+from keras_elmo.ops.fast_paths import take_rows
 from keras_elmo.ops.id_layer import IdLayer
 from keras_elmo.ops.ids import check_token_shape
 from keras_elmo.ops.masks import as_mask
+from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.ops.sentence_boundaries import lay_out
 from keras_elmo.ops.sentence_boundaries import output_mask
-from keras_elmo.ops.sequences import gather_slots
+from keras_elmo.ops.sequences import gather_slots_masked
+from keras_elmo.ops.weights import trainable_flags
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -37,6 +42,10 @@ class ElmoLayer(IdLayer):
 
     A call keeps no state: the same sentence always gives the same vectors,
     whatever else is in the batch or was seen before.
+
+    On TensorFlow, eager calls run as a graph from the third on, which rounds
+    otherwise in the last digits. The Python code of a token encoder of your own
+    runs in each call.
 
     Args:
         token_encoder: Layer from one token's ids to its vector, `(...,
@@ -164,6 +173,7 @@ class ElmoLayer(IdLayer):
         self._dropout = keras.layers.Dropout(
             dropout, seed=seed, dtype=dtype, name="dropout"
         )
+        self._encode = CompiledWhenEager(self._encode_ids, self, calls_before=2)
         self._pass_on_trainable()
         if add_sentence_boundaries and not hasattr(
             self.token_encoder, "boundary_ids"
@@ -483,7 +493,7 @@ class ElmoLayer(IdLayer):
             _build_once(mix, layers)
 
     def call(self, inputs, mask=None, training=None):
-        run = self._run_bilm(inputs, mask)
+        run = self._run_bilm(inputs, mask, training)
         if self.return_all_layers:
             return ops.stack(self._unpack_layers(*run), axis=-3)
         return self._one_or_list(
@@ -514,6 +524,8 @@ class ElmoLayer(IdLayer):
                 f"Received: inputs={inputs}"
             )
         inputs = ops.convert_to_tensor(self.as_ids(inputs))
+        if mask is not None:
+            mask = ops.convert_to_tensor(mask)
         if not self.built:
             self.build(tuple(inputs.shape))
         layers = self._unpack_layers(*self._run_bilm(inputs, mask))
@@ -534,42 +546,72 @@ class ElmoLayer(IdLayer):
         run = self._run_bilm(inputs, mask=None)
         return self._unpack_layers(*run), self._mix(*run)
 
-    def _run_bilm(self, ids, mask):
+    def _run_bilm(self, ids, mask, training=None):
         """Returns `h_0`..`h_L` (each (sentences, bounded time, width)), their
         `Layout`, and the shape of the input before its time axis."""
+        static_shape = self._sentence_shape(ids.shape)
+        if mask is not None:
+            mask = as_mask(mask, static_shape, self.name)
+        options = {
+            "add_boundaries": self.add_sentence_boundaries,
+            "keep_boundaries": self.keep_sentence_boundaries,
+        }
+        *leading, _ = ops.shape(ids)[: len(static_shape)]
+        if self._makes_one_graph():
+            # A graph could not raise the same error.
+            ids = self.token_encoder.check_ids(ids)
+            run = self._encode(ids, mask, training=bool(training), **options)
+        else:
+            run = self._encode_ids(ids, mask, **options)
+        return *run, leading
+
+    def _makes_one_graph(self):
+        """Whether eager calls are compiled as a whole, or each part alone.
+
+        Layers of others may do in Python what a graph would do only once. Of a
+        graph in which something is trained, all gradients are computed. And
+        the carried state's first call makes its variables.
+        """
+        parts = (self.token_encoder, self.encoder)
+        flags = {flag for part in parts for flag in trainable_flags(part)}
+        return (
+            compiles_now()
+            and len(flags) == 1
+            and not self.stateful
+            and all(map(is_of_this_package, parts))
+        )
+
+    def _encode_ids(
+        self, ids, mask, add_boundaries, keep_boundaries, training=None
+    ):
+        # Keras passes `training` on to the parts by itself.
         token_shape = self._token_shape(ids.shape)
         if mask is None:
             mask = self.token_encoder.compute_mask(ids, None)
-        static_shape = self._sentence_shape(ids.shape)
-        *leading, time = ops.shape(ids)[: len(static_shape)]
+        *leading, time = ops.shape(ids)[: len(self._sentence_shape(ids.shape))]
         if mask is None:
             mask = ops.ones((*leading, time), dtype="bool")
-        mask = as_mask(mask, static_shape, self.name)
         # Documents become batches of sentences.
         mask = ops.reshape(mask, (math.prod(leading), time))
         tokens = ops.reshape(ids, (-1, *token_shape))  # (tokens, chars)
-        if self.add_sentence_boundaries:
+        if add_boundaries:
             boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)
             tokens = ops.concatenate([tokens, boundaries])
         tokens = at_least_one(tokens)
-        layout = lay_out(
-            mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
+        layout = _lay_out(
+            mask,
+            add_boundaries=add_boundaries,
+            keep_boundaries=keep_boundaries,
         )
         vectors = self.token_encoder(tokens)  # (tokens + 2, projection)
-        x = ops.take(vectors, layout.rows, axis=0)
+        x = take_rows(vectors, layout.rows)
         layers = self.encoder(
             x,
             mask=layout.mask,
             return_state=False,
-            omit_ends=self._drops_added_boundaries,
+            omit_ends=add_boundaries and not keep_boundaries,
         )
-        return [ops.concatenate([x, x], axis=-1), *layers], layout, leading
-
-    @property
-    def _drops_added_boundaries(self):
-        return self.add_sentence_boundaries and not (
-            self.keep_sentence_boundaries
-        )
+        return [ops.concatenate([x, x], axis=-1), *layers], layout
 
     def _mix(self, layers, layout, leading):
         return [
@@ -585,8 +627,7 @@ class ElmoLayer(IdLayer):
 
         Returns (*leading, output time, width), zero at padding.
         """
-        x = gather_slots(x, layout.output_slots)
-        x = ops.where(layout.output_mask[..., None], x, 0)
+        x = _pick_masked(x, layout.output_slots, layout.output_mask)
         x = ops.cast(x, self.compute_dtype)
         _, time, width = ops.shape(x)
         return ops.reshape(x, (*leading, time, width))
@@ -672,6 +713,19 @@ class ElmoLayer(IdLayer):
             if config.get(key):
                 config[key] = keras.saving.deserialize_keras_object(config[key])
         return super().from_config(config)
+
+
+# They read no weights: one graph serves all layers.
+_lay_out = CompiledWhenEager(lay_out)
+_pick_masked = CompiledWhenEager(gather_slots_masked)
+
+
+def is_of_this_package(layer):
+    """Whether a layer, and all those within it, are this package's own."""
+    return all(
+        type(part).__module__.startswith("keras_elmo.")
+        for part in (layer, *sublayers(layer))
+    )
 
 
 def _build_once(layer, input_shape):

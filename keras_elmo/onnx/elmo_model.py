@@ -4,21 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.onnx import layers
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.graph_builder import value_info
 
 BATCH, CHARS = np.array([0]), np.array([2])
 TIME = np.array([1])
-
-
-class Sentences(NamedTuple):
-    """A batch with its boundaries, as it goes through the encoder."""
-
-    ids: str
-    """int32 `(batch, slots, chars)`."""
-    length: str
-    """int64 `(batch, 1)`, how many slots are not padding."""
 
 
 class Places(NamedTuple):
@@ -45,14 +37,11 @@ def elmo_model(elmo, make_product):
         on the right, and gives what the SavedModel's `character_ids` gives.
     """
     graph = GraphBuilder()
-    chars = elmo.token_encoder.max_characters_per_token
-    sentences = bounded(graph, "ids", elmo)
-    x = encode_tokens(graph, sentences.ids, elmo.token_encoder, make_product)
-    drops = elmo.add_sentence_boundaries and not elmo.keep_sentence_boundaries
-    encoded = run_encoder(
-        graph, x, sentences.length, elmo.encoder, drops, make_product
-    )
-    outputs = named_outputs(graph, elmo, x, encoded, sentences.length, drops)
+    outputs, places = run_elmo(graph, elmo, "ids", make_product)
+    total = graph.add("ReduceSum", outputs["elmo"], TIME, keepdims=0)
+    number = graph.add("ReduceSum", places.mask, TIME, keepdims=0)
+    number = graph.add("Max", number, np.float32(1))
+    outputs["default"] = graph.add("Div", total, number)
     width = elmo.encoder.output_dim
     time = "time"  # Unless boundaries alone are added or taken off.
     if elmo.add_sentence_boundaries == elmo.keep_sentence_boundaries:
@@ -69,20 +58,77 @@ def elmo_model(elmo, make_product):
     }
     return graph.model(
         "elmo",
-        [value_info("ids", "int32", ["batch", "time", chars])],
+        [ids_info(elmo)],
         {name: (outputs[name], infos[name]) for name in outputs},
     )
 
 
+def ids_info(elmo):
+    """The declaration of the input `ids`."""
+    chars = elmo.token_encoder.max_characters_per_token
+    return value_info("ids", "int32", ["batch", "time", chars])
+
+
+def run_elmo(graph, elmo, ids, make_product):
+    """The layers and mixes of an `ElmoLayer`.
+
+    Args:
+        graph: `GraphBuilder`.
+        elmo: As for `elmo_model`.
+        ids: Value, int32 `(batch, time, chars)`.
+        make_product: As for `elmo_model`.
+
+    Returns:
+        A dictionary of values `(batch, output time, dim)`, zero at padding, and
+        their `Places`.
+    """
+    _check_elmo(elmo)
+    ids, length = bounded(graph, ids, elmo)
+    x = encode_tokens(graph, ids, elmo.token_encoder, make_product)
+    drops = elmo.add_sentence_boundaries and not elmo.keep_sentence_boundaries
+    encoded = run_encoder(graph, x, length, elmo.encoder, drops, make_product)
+    places = output_places(graph, elmo, x, length)
+    if not drops:
+        encoded = [cut(graph, y, places.begin, places.end) for y in encoded]
+    x = cut(graph, x, places.begin, places.end)
+    outputs = named_outputs(graph, elmo, x, encoded, places)
+    is_real = graph.cast(places.mask, "bool")
+    return {
+        name: graph.add("Where", is_real, y, np.float32(0))
+        for name, y in outputs.items()
+    }, places
+
+
+def _check_elmo(elmo):
+    if not isinstance(elmo.token_encoder, CharCNNEmbedding):
+        raise ValueError(
+            "For ONNX, an `ElmoLayer` must read characters by a "
+            "`CharCNNEmbedding`. Received: a token encoder "
+            f"{elmo.token_encoder!r}"
+        )
+    if not elmo.built:
+        chars = elmo.token_encoder.max_characters_per_token
+        elmo.build((None, None, chars))
+
+
 def bounded(graph, ids, elmo):
-    """Puts `<S>` and `</S>` around each sentence, if the layer does."""
+    """Puts `<S>` and `</S>` around each sentence, if the layer does.
+
+    Returns:
+        The ids `(batch, slots, chars)`, and how many slots are not padding,
+        int64 `(batch, 1)`.
+    """
     is_id = graph.add("Not", graph.add("Equal", ids, np.int32(0)))
     is_token = graph.add(
-        "ReduceMax", graph.add("Cast", is_id, to=7), CHARS, keepdims=0
+        "ReduceMax",
+        graph.cast(is_id, "int64"),
+        CHARS,
+        keepdims=0,
     )  # (batch, time), int64
     length = graph.add("ReduceSum", is_token, TIME)  # (batch, 1)
     if not elmo.add_sentence_boundaries:
-        return Sentences(ids, length)
+        # There is a slot at least, so that no loop is of nothing.
+        return graph.add("Pad", ids, np.array([0, 0, 0, 0, 1, 0])), length
     first, last = elmo.token_encoder.boundary_ids.astype("int32")
     ids = graph.add("Pad", ids, np.array([0, 1, 0, 0, 1, 0]))
     slots = slot_numbers(graph, ids)  # (1, slots)
@@ -91,7 +137,7 @@ def bounded(graph, ids, elmo):
         here = graph.add("Equal", slots, slot)  # (1 or batch, slots)
         here = graph.add("Unsqueeze", here, CHARS)
         ids = graph.add("Where", here, boundary, ids)
-    return Sentences(ids, graph.add("Add", length, np.int64(2)))
+    return ids, graph.add("Add", length, np.int64(2))
 
 
 def slot_numbers(graph, x):
@@ -107,9 +153,9 @@ def encode_tokens(graph, ids, encoder, make_product):
     tokens = graph.add("Reshape", ids, np.array([-1, chars]))
     # There is always one, so that no product is of nothing.
     tokens = graph.add("Concat", tokens, np.zeros((1, chars), "int32"), axis=0)
-    tokens = graph.add("Cast", tokens, to=7)  # What `Unique` takes everywhere.
+    tokens = graph.cast(tokens, "int64")  # What `Unique` takes everywhere.
     distinct, _, index, _ = graph.add("Unique", tokens, axis=0, num_outputs=4)
-    distinct = graph.add("Cast", distinct, to=6)
+    distinct = graph.cast(distinct, "int32")
     vectors = layers.encode_characters(graph, distinct, encoder, make_product)
     index = graph.add("Slice", index, np.array([0]), np.array([-1]))
     shape = graph.add("Slice", graph.add("Shape", ids), np.array([0]), CHARS)
@@ -179,12 +225,8 @@ def zero_state(graph, x, size):
     return graph.add("Expand", np.float32([[0]]), shape)
 
 
-def named_outputs(graph, elmo, x, encoded, length, drops_ends):
-    """The values of the outputs, by name, zero at padding."""
-    places = output_places(graph, elmo, x, length)
-    if not drops_ends:
-        encoded = [cut(graph, y, places.begin, places.end) for y in encoded]
-    x = cut(graph, x, places.begin, places.end)
+def named_outputs(graph, elmo, x, encoded, places):
+    """The values of the outputs, by name."""
     all_layers = [graph.add("Concat", x, x, axis=2), *encoded]
     mixes = [
         layers.mix(graph, all_layers, mix, places.token_mask)
@@ -198,15 +240,6 @@ def named_outputs(graph, elmo, x, encoded, length, drops_ends):
         outputs[f"lstm_outputs{k}"] = layer
     for k, mix in enumerate(mixes):
         outputs[f"elmo_{k}" if k else "elmo"] = mix
-    is_real = graph.add("Cast", places.mask, to=9)
-    outputs = {
-        name: graph.add("Where", is_real, y, np.float32(0))
-        for name, y in outputs.items()
-    }
-    total = graph.add("ReduceSum", outputs["elmo"], TIME, keepdims=0)
-    number = graph.add("ReduceSum", places.mask, TIME, keepdims=0)
-    number = graph.add("Max", number, np.float32(1))
-    outputs["default"] = graph.add("Div", total, number)
     return outputs
 
 
@@ -221,9 +254,11 @@ def output_places(graph, elmo, x, length):
     begin = end = 0
     if not elmo.keep_sentence_boundaries:
         mask, begin, end = token_mask, 1, 1
+    if not elmo.add_sentence_boundaries:
+        end += 1  # What `bounded` has added.
 
     def as_output(mask):
-        mask = graph.add("Unsqueeze", graph.add("Cast", mask, to=1), CHARS)
+        mask = graph.add("Unsqueeze", graph.cast(mask, "float32"), CHARS)
         return cut(graph, mask, begin, end)
 
     return Places(begin, end, as_output(mask), as_output(token_mask))

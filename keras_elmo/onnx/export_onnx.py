@@ -1,33 +1,38 @@
 import os
 
+import keras
+
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.files.atomic import write_atomically
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.arguments import check_choice
 
 
 def export_onnx(
-    model: ElmoLayer,
+    model: keras.layers.Layer,
     path: str | os.PathLike,
     quantize: str | None = None,
 ) -> None:
-    """Writes an `ElmoLayer` to an ONNX file, for onnxruntime.
+    """Writes an `ElmoLayer` or a tagger to an ONNX file, for onnxruntime.
 
-    The model takes `ids`, int32 `(batch, time, chars)`, as `batch_to_ids` makes
+    The file takes `ids`, int32 `(batch, time, chars)`, as `batch_to_ids` makes
     them: padding is zero, and on the right. Any number of sentences and words
-    is taken, none included; ids out of range get an error. It gives what the
-    `character_ids` signature of `export_saved_model` gives, in float32 and
-    under the same names: `word_emb`, `lstm_outputs1`, `lstm_outputs2` and so
-    on, `elmo`, and `default`, the mean of `elmo` over the words. All are zero
-    at padding. Further representations are `elmo_1`, `elmo_2` and so on; of a
-    layer with `return_all_layers`, `elmo` is the layers' average.
+    is taken, none included; ids out of range get an error. Nothing else than
+    onnxruntime and NumPy is needed to run it.
 
-    A stateful layer is exported stateless. Nothing else than onnxruntime and
-    NumPy is needed to run the file, which is written whole or not at all; one
-    that is there is replaced.
+    What comes out of an `ElmoLayer` is what the `character_ids` signature of
+    `export_saved_model` gives, in float32 and under the same names: `word_emb`,
+    `lstm_outputs1`, `lstm_outputs2` and so on, `elmo`, and `default`, the mean
+    of `elmo` over the words. Further representations are `elmo_1`, `elmo_2` and
+    so on; of a layer with `return_all_layers`, `elmo` is the layers' average. A
+    stateful layer is exported stateless.
 
-    With `quantize="int8"` the large kernels, those of the highways, the
+    A tagger is a Functional or Sequential model that starts with an `ElmoLayer`
+    and goes on with `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and dropout
+    layers, `CRF` and `CRFDecoder`. Its own outputs come out, under the names of
+    their layers. All outputs are zero at padding.
+
+    With `quantize="int8"` ELMo's large kernels, those of the highways, the
     projections and the LSTMs, have 8 bits, in blocks of 128 that share a scale,
     and so have the vectors that they are multiplied with. It is for single
     sentences and small batches on processors that multiply 8-bit integers
@@ -35,14 +40,16 @@ def export_onnx(
     own (1.20 or newer); all others are of the ONNX standard, operator set 18.
 
     Args:
-        model: An `ElmoLayer` with a `CharCNNEmbedding`, on any backend.
-        path: Path of the file to write, such as `"elmo.onnx"`.
+        model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one,
+            on any backend.
+        path: Path of the file to write, such as `"elmo.onnx"`. It is written
+            whole or not at all; one that is there is replaced.
         quantize: `None` for float32, or `"int8"`.
 
     Raises:
-        ValueError: If the layer is no such one, has an activation other than
-            `"relu"`, `"sigmoid"` and `"tanh"`, or weights of 2 GB or more,
-            which no ONNX file holds.
+        ValueError: If the model is no such one, ELMo has an activation other
+            than `"relu"`, `"sigmoid"` and `"tanh"`, or there are weights of 2
+            GB or more, which no ONNX file holds.
         ImportError: If the package `onnx` is not installed.
         OSError: If it cannot be written, as on a full disk.
 
@@ -60,7 +67,11 @@ def export_onnx(
     (1, 3, 16)
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
-    _check_model(model)
+    if not isinstance(model, (ElmoLayer, keras.Model)):
+        raise ValueError(
+            "`model` must be an `ElmoLayer` or a Keras model. "
+            f"Received: model={model!r}"
+        )
     try:
         import onnx
     except ImportError as error:
@@ -69,25 +80,10 @@ def export_onnx(
         ) from error
     from keras_elmo.onnx import products
     from keras_elmo.onnx.elmo_model import elmo_model
+    from keras_elmo.onnx.tagger_model import tagger_model
 
-    make_product = (
-        products.block_product if quantize else products.float_product
+    make_model = elmo_model if isinstance(model, ElmoLayer) else tagger_model
+    exported = make_model(
+        model, products.block_product if quantize else products.float_product
     )
-    exported = elmo_model(model, make_product)
     write_atomically(path, lambda temporary: onnx.save(exported, temporary))
-
-
-def _check_model(model):
-    if not isinstance(model, ElmoLayer):
-        raise ValueError(
-            "`model` must be an `ElmoLayer`: other models cannot be exported "
-            f"to ONNX. Received: model={model!r}"
-        )
-    if not isinstance(model.token_encoder, CharCNNEmbedding):
-        raise ValueError(
-            "`model` must read characters by a `CharCNNEmbedding`. Received: "
-            f"a token encoder {model.token_encoder!r}"
-        )
-    if not model.built:
-        chars = model.token_encoder.max_characters_per_token
-        model.build((None, None, chars))

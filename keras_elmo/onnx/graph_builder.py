@@ -46,13 +46,18 @@ class GraphBuilder:
         self._model._domains.add(domain)
         return outputs[0] if num_outputs == 1 else outputs
 
+    def cast(self, x, dtype):
+        """Casts a value to a dtype, such as `"int64"`."""
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.add("Cast", x, to=kind)
+
     def constant(self, array):
         """Adds an array to the model; returns its name."""
         name = self._name("constant")
         self._model._constants[name] = np.asarray(array)
         return name
 
-    def scan(self, step, states, inputs):
+    def scan(self, step, states, inputs, reverse=False):
         """Runs a step along the first axis of `inputs`.
 
         Args:
@@ -61,6 +66,8 @@ class GraphBuilder:
                 outputs.
             states: List of float32 values, the states to start from.
             inputs: List of float32 values `(time, ...)`.
+            reverse: Boolean, whether to start from the end. The outputs lie
+                where their inputs do.
 
         Returns:
             The lists of the last states and of the outputs `(time, ...)`.
@@ -79,6 +86,8 @@ class GraphBuilder:
             *inputs,
             num_outputs=len(results),
             num_scan_inputs=len(inputs),
+            scan_input_directions=[int(reverse)] * len(inputs),
+            scan_output_directions=[int(reverse)] * len(outputs),
             body=body._graph("step", _floats(taken), _floats(results)),
         )
         found = [found] if isinstance(found, str) else found

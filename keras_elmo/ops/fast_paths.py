@@ -3,7 +3,7 @@
 All else in the layers is written in `keras.ops`. Each function here has a
 portable form too, which gives the same numbers: other backends use it, and so
 does TensorFlow after `set_fast_paths(False)` or with the environment variable
-`KERAS_ELMO_FAST_PATHS=0`.
+`KERAS_ELMO_FAST_PATHS=0`. PyTorch has a loop of its own in `scan_time`.
 """
 
 import itertools
@@ -13,9 +13,6 @@ import keras
 from keras import ops
 
 from keras_elmo.ops.at_least_one import at_least_one
-from keras_elmo.ops.private_keras import in_stateless_scope
-from keras_elmo.ops.weights import hide_frozen_weights
-from keras_elmo.ops.weights import trainable_flags
 
 # How many tokens `scan_time` prepares at a time: enough for a product at full
 # speed. At the original size, 2048 of them take 256 MB.
@@ -45,6 +42,16 @@ def set_fast_paths(enabled: bool) -> None:
 def fast_paths_enabled() -> bool:
     """Whether the TensorFlow fast paths are in use."""
     return _enabled and keras.backend.backend() == "tensorflow"
+
+
+def take_rows(x, rows):
+    """Picks `rows`, integers from 0 on, of `x` (n, dim): (*rows, dim)."""
+    if not fast_paths_enabled():
+        return ops.take(x, rows, axis=0)
+    import tensorflow as tf
+
+    # `ops.take` looks for negative ones first.
+    return tf.gather(x, rows)
 
 
 def map_distinct_rows(function, rows):
@@ -135,65 +142,6 @@ def _varying_lengths(rows):
     return tf.reduce_max(tf.where(changes, place, 0), axis=1)  # (n,)
 
 
-class CompiledWhenEager:
-    """Calls a function of tensors; a graph of it if TensorFlow runs eagerly.
-
-    Step by step, TensorFlow spends longer on starting the operations of a
-    recurrent loop than on many of them. A graph is traced once for each value
-    of the keyword arguments and of the weights' flags `trainable`, for any size
-    of all axes but the last one of numbers.
-
-    Args:
-        function: Takes tensors, lists of them, or `None`; its keyword arguments
-            are no tensors. Returns tensors, or lists of them.
-        layer: The layer whose weights it reads, if gradients may be taken.
-    """
-
-    def __init__(self, function, layer=None):
-        self._function = function
-        self._layer = layer
-        self._compiled = {}
-
-    def __call__(self, *args, **options):
-        # A stateless scope puts other values in the variables' place, which a
-        # graph would keep for ever.
-        if not fast_paths_enabled() or in_stateless_scope():
-            return self._function(*args, **options)
-        import tensorflow as tf
-
-        if not tf.executing_eagerly():
-            return self._function(*args, **options)
-        given = [x for x in args if x is not None]
-        absent = tuple(x is None for x in args)
-        flags = trainable_flags(self._layer) if self._layer else ()
-        key = (absent, flags, *options.items())
-        if key not in self._compiled:
-            self._compiled[key] = self._trace(given, absent, options)
-        return self._compiled[key](*given)
-
-    def _trace(self, given, absent, options):
-        import tensorflow as tf
-
-        def function(*given):
-            given = iter(given)
-            args = [None if x else next(given) for x in absent]
-            return self._function(*args, **options)
-
-        specs = keras.tree.map_structure(_spec_of_any_size, given)
-        function = tf.function(function, autograph=False)
-        with hide_frozen_weights():
-            return function.get_concrete_function(*specs)
-
-
-def _spec_of_any_size(x):
-    import tensorflow as tf
-
-    shape = [None] * len(x.shape)
-    if x.dtype.is_floating:
-        shape[-1] = x.shape[-1]
-    return tf.TensorSpec(shape, x.dtype)
-
-
 def scan_time(step, state, inputs, emitted, prepare):
     """Runs `step` along the first axis of `inputs`.
 
@@ -213,6 +161,8 @@ def scan_time(step, state, inputs, emitted, prepare):
     """
     if fast_paths_enabled():
         return _scan_time_in_tensorflow(step, state, inputs, emitted, prepare)
+    if keras.backend.backend() == "torch":
+        return _scan_time_in_python(step, state, prepare(inputs), emitted)
     # Of several inputs, `ops.scan` wants to know the time axis beforehand.
     inputs = prepare(inputs)
     packed = ops.concatenate(inputs, axis=-1)
@@ -224,6 +174,15 @@ def scan_time(step, state, inputs, emitted, prepare):
 
     last, states = ops.scan(packed_step, state, packed)
     return [states[i] for i in emitted], last
+
+
+def _scan_time_in_python(step, state, inputs, emitted):
+    # What `ops.scan` does on PyTorch, less its packing of inputs and states.
+    steps = []
+    for prepared in zip(*(ops.unstack(x) for x in inputs)):
+        state = step(state, list(prepared))
+        steps.append([state[i] for i in emitted])
+    return [ops.stack(states) for states in zip(*steps)], state
 
 
 def _scan_time_in_tensorflow(step, state, inputs, emitted, prepare):

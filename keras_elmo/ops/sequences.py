@@ -6,6 +6,8 @@ then padding. Packing makes right padding, left padding and holes all the same.
 
 from keras import ops
 
+from keras_elmo.ops.fast_paths import take_rows
+
 
 def lengths(mask):
     """Number of real tokens: `(batch, time)` booleans -> `(batch, 1)`."""
@@ -42,26 +44,29 @@ def reverse_slots(slots, length):
 
 def gather_slots(x, slots):
     """Picks `slots` (batch, n) of `x` (batch, time, dim): (batch, n, dim)."""
-    batch, time, dim = ops.shape(x)
-    rows = batch_rows(batch, time) + slots  # (batch, n)
-    return ops.take(ops.reshape(x, (-1, dim)), rows, axis=0)
+    batch, time = ops.shape(x)[:2]
+    return gather_rows(x, batch_rows(batch, time) + slots)
+
+
+def gather_slots_masked(x, slots, mask):
+    """As `gather_slots`, with zeros where `mask` (batch, n) is `False`."""
+    return ops.where(mask[..., None], gather_slots(x, slots), 0)
 
 
 def gather_time_major(x, places):
     """As `gather_slots`, with the result time-major: (n, batch, dim)."""
-    batch, time, dim = ops.shape(x)
-    rows = ops.transpose(batch_rows(batch, time) + places)  # (n, batch)
-    return ops.take(ops.reshape(x, (-1, dim)), rows, axis=0)
+    batch, time = ops.shape(x)[:2]
+    return gather_rows(x, ops.transpose(batch_rows(batch, time) + places))
 
 
-def gather_batch_major(x, slots):
-    """Picks `slots` (batch, n) of time-major `x` (time, batch, dim).
+def time_major_rows(slots, batch):
+    """The rows of `slots` (batch, n) of a time-major `x` (time, batch, dim)."""
+    return slots * batch + ops.arange(batch, dtype="int32")[:, None]
 
-    Returns (batch, n, dim).
-    """
-    _, batch, dim = ops.shape(x)
-    row = ops.arange(batch, dtype="int32")[:, None]  # (batch, 1)
-    return ops.take(ops.reshape(x, (-1, dim)), slots * batch + row, axis=0)
+
+def gather_rows(x, rows):
+    """Picks `rows` of `x` (a, b, dim), laid end to end: (*rows, dim)."""
+    return take_rows(ops.reshape(x, (-1, x.shape[-1])), rows)
 
 
 def batch_rows(batch, time):

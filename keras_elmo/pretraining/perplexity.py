@@ -9,7 +9,7 @@ from keras import ops
 from keras_elmo.choices import PROCEDURES
 from keras_elmo.ops.arguments import check_choice
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.fast_paths import CompiledWhenEager
+from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
 from keras_elmo.text.vectorization_of import vectorization_of

@@ -1,10 +1,9 @@
 """What any model answers that starts from the ids of words."""
 
-import collections
-
 import keras
 from keras import ops
 
+from keras_elmo.ops.output_names import output_names
 from keras_elmo.ops.private_keras import layer_of
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.label_names import LabelNames
@@ -97,7 +96,7 @@ class ModelOutputs:
         if isinstance(outputs, dict):
             return dict(outputs)
         outputs = keras.tree.flatten(outputs)
-        names = _names(getattr(self._model, "outputs", ()))
+        names = output_names(getattr(self._model, "outputs", ()))
         if len(set(names)) < len(outputs):
             names = [f"output_{i}" for i in range(len(outputs))]
         return dict(zip(names, outputs))
@@ -159,16 +158,6 @@ def _are_alike(spellings):
     """Whether they make the same ids of the same words."""
     told = [(type(spelling), spelling.get_config()) for spelling in spellings]
     return all(x == told[0] for x in told)
-
-
-def _names(outputs):
-    """Keras' names of symbolic outputs, numbered where a layer made several."""
-    counts: collections.Counter[str] = collections.Counter()
-    names = []
-    for name in (layer_of(x).name for x in outputs):
-        names.append(f"{name}_{counts[name]}" if counts[name] else name)
-        counts[name] += 1
-    return names
 
 
 def _without_columns(x, number):

@@ -7,6 +7,7 @@ import zipfile
 
 import keras
 import numpy as np
+import onnxruntime
 import pytest
 import tensorflow as tf
 from full_disk import no_file_over
@@ -292,3 +293,48 @@ def test_help_teaches(capsys):
     assert "keras-elmo export english_tiny served/elmo" in shown
     assert "written whole or not at all" in shown
     assert "each split on runs of spaces (U+0020) and nothing else" in shown
+
+
+def test_an_onnx_file(elmo, capsys):
+    lines = export(capsys, "model", "elmo.onnx", "--quantize", "int8")
+    size = os.path.getsize("elmo.onnx")
+    vectors = "float32 (batch, time, 12)"
+    assert lines == [
+        f"'elmo.onnx' is an ONNX model, {size / 1e6:.2f} MB.",
+        "",
+        "It takes:",
+        "  ids: int32 (batch, time, 12)",
+        "and gives:",
+        "  word_emb: float32 (batch, time, 6)",
+        f"  lstm_outputs1: {vectors}",
+        f"  lstm_outputs2: {vectors}",
+        f"  elmo: {vectors}",
+        "  default: float32 (batch, 12)",
+        "",
+        "To run it:",
+        "  session = onnxruntime.InferenceSession('elmo.onnx')",
+        '  (elmo,) = session.run(["elmo"], {"ids": ids})',
+    ]
+
+
+def test_an_onnx_file_of_a_tagger(tagger, capsys):
+    lines = export(capsys, "tagger.keras", "tagger.onnx")
+    assert lines[5:9] == [
+        "  tags: float32 (batch, time, 2)",
+        "",
+        "To run it:",
+        "  session = onnxruntime.InferenceSession('tagger.onnx')",
+    ]
+    session = onnxruntime.InferenceSession("tagger.onnx")
+    (found,) = session.run(["tags"], {"ids": IDS})
+    expected = keras.ops.convert_to_numpy(tagger(IDS))
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-5)
+
+
+def test_options_of_the_other_format_are_refused(elmo, capsys):
+    for name in ("--version=1", "--dtype=float32"):
+        line = fails(capsys, "model", "elmo.onnx", name)
+        assert f"{name.split('=')[0]} is of a SavedModel" in line
+    line = fails(capsys, "model", "served", "--quantize", "int8")
+    assert "OUTPUT must end in .onnx. Received: served" in line
+    assert os.listdir() == ["model"]

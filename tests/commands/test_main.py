@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from keras_elmo import quiet_start
+from keras_elmo.commands import inspect
 from keras_elmo.commands.main import main
 
 ROOT = pathlib.Path(quiet_start.__file__).parent.parent
@@ -115,3 +116,14 @@ def test_a_failure_shows_what_was_written(noisy, capfd):
 def test_without_standard_error(noisy, monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     quiet_start.import_quietly(noisy())
+
+
+def test_a_reader_that_has_read_enough(monkeypatch, capfd):
+    """As in `keras-elmo inspect small | head -1`."""
+
+    def run(arguments):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(inspect, "run", run)
+    assert main(["inspect", "small"]) == 1
+    assert capfd.readouterr().err == ""

@@ -159,17 +159,69 @@ def test_long_words_are_known_by_what_counts_of_them(elmo, monkeypatch):
     embedder = ElmoEmbedder(elmo)
     seen = []
     encode = embedder._token_function
-    monkeypatch.setattr(
-        embedder,
-        "_token_function",
-        lambda ids: seen.extend(ops.convert_to_numpy(ids)) or encode(ids),
-    )
+
+    def encode_and_remember(ids):
+        rows = ops.convert_to_numpy(ids)
+        seen.extend(row for row in rows if row.any())  # JAX fills them up.
+        return encode(ids)
+
+    monkeypatch.setattr(embedder, "_token_function", encode_and_remember)
     long = ["<S>" + "x" * 50, "<S>" + "x" * 60, "</S>" + "y" * 70, "</S>"]
     vectors = embedder.embed_sentence(long)
     expected = expected_layers(elmo, long)
     np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=2e-6)
     # The two boundaries, and two words: each distinct one once.
     assert len(seen) == len({tuple(row) for row in seen}) == 4
+
+
+def watch_runs(elmo, monkeypatch, look):
+    """Lists what `look` returns in each run of the two parts' Python code."""
+    seen = []
+    for owner, name in (
+        (elmo.token_encoder, "call"),
+        (elmo.encoder, "run_directions"),
+    ):
+        function = getattr(owner, name)
+        monkeypatch.setattr(
+            owner,
+            name,
+            lambda *a, function=function, **k: (
+                seen.append(look()) or function(*a, **k)
+            ),
+        )
+    return seen
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="The others take any shape."
+)
+def test_few_shapes_are_compiled(elmo, monkeypatch):
+    runs = watch_runs(elmo, monkeypatch, lambda: 1)
+    embedder = ElmoEmbedder(elmo, batch_tokens=600)
+    for length in (1, 2, 5, 12, 30):
+        embedder.embed_sentence([f"w{i}" for i in range(length)])
+    assert len(runs) == 2
+    corpus = [
+        [f"w{(37 * i + k) % 700}" for k in range(i % 40)] for i in range(200)
+    ]
+    for _ in range(2):
+        found = embedder.embed_batch(corpus)
+        assert len(runs) <= 2 + 3
+    for i in (0, 7, 39, 199):
+        alone = embedder.embed_sentence(corpus[i])
+        np.testing.assert_allclose(found[i], alone, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "torch", reason="The others keep nothing."
+)
+def test_nothing_is_kept_for_gradients(elmo, monkeypatch):
+    import torch
+
+    modes = watch_runs(elmo, monkeypatch, torch.is_inference_mode_enabled)
+    ElmoEmbedder(elmo).embed_sentence(["cat"])
+    assert modes == [True, True]
+    assert not torch.is_inference_mode_enabled()
 
 
 def test_half_precision(elmo):

@@ -1,3 +1,5 @@
+import itertools
+
 import keras
 import numpy as np
 import numpy_reference
@@ -417,6 +419,150 @@ def test_dropout_only_in_training():
     assert 0.3 < share < 0.7
     kept = dropped != 0
     np.testing.assert_allclose(dropped[kept], 2 * vectors[kept], rtol=1e-5)
+
+
+def runs_of_the_encoder(elmo):
+    """The list of the runs of its Python code from now on."""
+    runs, call = [], elmo.encoder.call
+    elmo.encoder.call = lambda *a, **k: runs.append(1) or call(*a, **k)
+    return runs
+
+
+def check_later_calls_are_one_graph(elmo, call, rtol=1e-5, atol=1e-6):
+    """Calls are compiled as a whole after two, and give the same."""
+    runs = runs_of_the_encoder(elmo)
+    found = [keras.tree.map_structure(numpy, call()) for _ in range(5)]
+    assert len(runs) == 3  # Two, and the one that is traced.
+    for other in found[1:]:
+        keras.tree.map_structure(
+            lambda a, b: np.testing.assert_allclose(
+                a.astype("float32"), b.astype("float32"), rtol, atol
+            ),
+            other,
+            found[0],
+        )
+    return runs
+
+
+@on_tensorflow
+def test_eager_calls_share_one_graph_for_any_shape():
+    elmo = make_elmo(num_representations=2)
+    runs = check_later_calls_are_one_graph(elmo, lambda: elmo(IDS))
+    expected = numpy(elmo.all_layers(IDS))
+    assert len(runs) == 3  # The mixes are no part of it.
+    for i, length in enumerate(LENGTHS):
+        alone = numpy(elmo.all_layers(IDS[i : i + 1, :length]))
+        np.testing.assert_allclose(
+            alone[0], expected[i, :, :length], rtol=1e-5, atol=1e-6
+        )
+    assert numpy(elmo(IDS[:0])[0]).shape == (0, 6, 12)
+    assert len(runs) == 3
+    elmo.encoder.trainable = elmo.token_encoder.trainable = False
+    check_later_calls_are_one_graph(elmo, lambda: elmo(IDS))
+
+
+@on_tensorflow
+@pytest.mark.parametrize(
+    ("options", "shape", "mask"),
+    [
+        ({"dtype": "mixed_bfloat16", "keep_sentence_boundaries": True}, (), 0),
+        ({"return_all_layers": True}, (1,), MASK[None] & (np.arange(6) < 2)),
+    ],
+    ids=["half precision", "masked documents"],
+)
+def test_later_eager_calls_give_what_the_first_gave(options, shape, mask):
+    elmo = make_elmo(**options)
+    ids = IDS.reshape(*shape, *IDS.shape)
+    mask = {"mask": mask} if shape else {}
+    # A graph rounds less often: bfloat16 has 8 bits.
+    limits = {"rtol": 2**-6, "atol": 2**-6} if "dtype" in options else {}
+    check_later_calls_are_one_graph(elmo, lambda: elmo(ids, **mask), **limits)
+    output = elmo(ids, **mask)
+    np.testing.assert_array_equal(
+        numpy(output._keras_mask), numpy(elmo.compute_mask(ids, **mask))
+    )
+
+
+@on_tensorflow
+def test_later_eager_calls_raise_the_same_errors():
+    elmo = make_elmo()
+    bad = np.where(IDS == 0, 262, IDS)
+    errors = []
+    for _ in range(4):
+        with pytest.raises(ValueError, match="ids from 0 to 261") as error:
+            elmo(bad)
+        errors.append(str(error.value))
+        elmo(IDS)
+    assert len(set(errors)) == 1
+
+
+@on_tensorflow
+def test_later_eager_calls_have_the_same_gradients():
+    elmo = make_elmo()
+    for frozen in ((), (elmo.token_encoder,)):
+        for part in frozen:
+            part.trainable = False
+        first, *later = [
+            weight_gradients(elmo, lambda y: ops.sum(ops.sin(y)), IDS)[1]
+            for _ in range(4)
+        ]
+        assert len(first) == len(elmo.trainable_weights)
+        for found in later:
+            for path, gradient in first.items():
+                limit = 1e-5 * max(1, np.abs(gradient).max())
+                np.testing.assert_allclose(
+                    found[path], gradient, 1e-4, limit, err_msg=path
+                )
+
+
+@on_tensorflow
+def test_weights_that_change_are_read_by_later_eager_calls():
+    elmo = make_elmo()
+    before = [numpy(elmo(IDS)) for _ in range(4)]
+    for variable in elmo.weights:
+        variable.assign(variable.value * 0.5)
+    changed = numpy(elmo(IDS))
+    assert not np.allclose(changed, before[-1])
+    fresh = make_elmo()
+    fresh.set_weights(elmo.get_weights())
+    np.testing.assert_allclose(changed, numpy(fresh(IDS)), 1e-5, 1e-6)
+
+
+def test_dropout_is_drawn_anew_in_each_call():
+    elmo = make_elmo(dropout=0.5, seed=3)
+    draws = [numpy(elmo(IDS, training=True)) == 0 for _ in range(5)]
+    for one, other in itertools.combinations(draws, 2):
+        assert np.any(one != other)
+    again = make_elmo(dropout=0.5, seed=3)
+    for draw in draws:
+        np.testing.assert_array_equal(
+            numpy(again(IDS, training=True)) == 0, draw
+        )
+
+
+def test_a_token_encoder_of_ones_own_runs_in_each_call():
+    inner = make_elmo()
+    texts = []
+
+    class Printing(keras.layers.Layer):
+        boundary_ids = inner.token_encoder.boundary_ids
+        token_shape = (12,)
+
+        def call(self, inputs):
+            texts.append(numpy(inputs).shape)  # No graph could do this.
+            return inner.token_encoder(inputs)
+
+        def compute_mask(self, inputs, previous_mask=None):
+            return inner.token_encoder.compute_mask(inputs)
+
+        def compute_output_shape(self, input_shape):
+            return (*input_shape[:-1], 6)
+
+    elmo = ElmoLayer(Printing(), inner.encoder, return_all_layers=True)
+    expected = numpy(inner.all_layers(IDS))
+    for _ in range(4):
+        np.testing.assert_allclose(numpy(elmo(IDS)), expected, 1e-5, 1e-6)
+    assert len(texts) == 4
 
 
 def test_stateful_carries_state_and_resets():

@@ -96,14 +96,16 @@ def test_the_vectors_are_the_layers(options, tmp_path):
     check(run(session, more_padding), expected(elmo, more_padding))
 
 
-@pytest.mark.parametrize("shape", [(2, 0), (0, 3), (0, 0)])
+@pytest.mark.parametrize("add", [True, False])
 @pytest.mark.parametrize("quantize", [None, "int8"])
-def test_no_words_and_no_sentences(shape, quantize, tmp_path):
-    elmo = make_elmo()
+def test_no_words_and_no_sentences(add, quantize, tmp_path):
+    elmo = make_elmo(add_sentence_boundaries=add)
     path = str(tmp_path / "elmo.onnx")
     export_onnx(elmo, path, quantize)
-    ids = np.zeros((*shape, 12), "int32")
-    check(run(open_session(path), ids), expected(elmo, ids))
+    session = open_session(path)
+    for shape in ((2, 0), (0, 3), (0, 0), (2, 1)):
+        ids = np.zeros((*shape, 12), "int32")
+        check(run(session, ids), expected(elmo, ids))
 
 
 def test_wrong_ids_get_an_error(tmp_path):
@@ -170,7 +172,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     for model, quantize, message in (
         (words, None, "must read characters.*TokenEmbedding"),
         (gelu, None, r"\['relu', 'sigmoid', 'tanh'\]. Received: 'gelu'"),
-        (dense, None, "must be an `ElmoLayer`.*Dense"),
+        (dense, None, "must be an `ElmoLayer` or a Keras model.*Dense"),
         (elmo, "int4", "`quantize` must be one of .* Received: 'int4'"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -1,0 +1,86 @@
+"""Times one Keras backend: eager calls beside a graph, and the embedder.
+
+KERAS_BACKEND=jax python benchmarks/backends.py TEXT [--size small]
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+from random_weights import SIZES
+from random_weights import make_elmo
+
+import keras_elmo
+
+CALLS = 30
+WORDS = 20
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("text", type=pathlib.Path, help="a sentence a line")
+    parser.add_argument("--size", choices=("english_tiny", *SIZES))
+    parser.add_argument("--sentences", type=int, default=150)
+    arguments = parser.parse_args()
+    with open(arguments.text, encoding="utf-8") as file:
+        sentences = [line.split() for line in file]
+    sentences = sentences[: arguments.sentences]
+    size = arguments.size or "english_tiny"
+    is_preset = size == "english_tiny"
+    load = keras_elmo.ElmoLayer.from_preset if is_preset else make_elmo
+    elmo = load(size)
+    print(f"{keras.backend.backend()}, {size}")
+    if keras.backend.backend() == "tensorflow":
+        time_calls(elmo, sentences)
+    time_embedder(elmo, sentences)
+
+
+def time_calls(elmo, sentences):
+    """One sentence, eagerly and in a graph, in turns."""
+    import tensorflow as tf
+
+    words = [word for sentence in sentences for word in sentence][:WORDS]
+    ids = tf.constant(keras_elmo.batch_to_ids([words]))
+    spec = tf.TensorSpec((None, None, ids.shape[-1]), ids.dtype)
+    graph = tf.function(elmo, input_signature=[spec], autograph=False)
+    first = [seconds(lambda: elmo(ids).numpy()) for _ in range(3)]
+    graph(ids)
+    eager, compiled = zip(
+        *(
+            (
+                seconds(lambda: elmo(ids).numpy()),
+                seconds(lambda: graph(ids).numpy()),
+            )
+            for _ in range(CALLS)
+        )
+    )
+    print("first three eager calls, ms:", *(round(1000 * s) for s in first))
+    print(f"eager {1000 * statistics.median(eager):.1f} ms")
+    print(f"graph {1000 * statistics.median(compiled):.1f} ms")
+
+
+def time_embedder(elmo, sentences):
+    """Single sentences of many lengths, and a corpus three times."""
+    embedder = keras_elmo.ElmoEmbedder(elmo)
+    words = [word for sentence in sentences for word in sentence]
+    for length in (20, 21, 25):
+        taken = seconds(lambda n=length: embedder.embed_sentence(words[:n]))
+        print(f"sentence of {length} words, the first time: {taken:.2f} s")
+    for _ in range(4):
+        taken = seconds(lambda: embedder.embed_batch(sentences))
+        print(f"embedder: {len(words) / taken:.0f} tokens a second")
+
+
+def seconds(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""A few shapes for all batches, for a backend that compiles each one."""
+
+import keras
+
+# Each batch and each part of its words is filled up to the next of these. Full
+# batches of the embedder's default size fill 192 rows of 96 slots, 64 of 256 or
+# 16 of 1024, as their longest sentences are; single sentences one row.
+_WORDS = (32, 512)
+_ROWS = (1, 16, 64, 192)
+_SLOTS = (32, 96, 256, 1024)
+
+
+def compiles_each_shape():
+    """Whether the backend in use does."""
+    return keras.backend.backend() == "jax"
+
+
+def words_to_fill(number):
+    """How many words to encode in place of `number`."""
+    return _next(_WORDS, number)
+
+
+def rows_and_slots_to_fill(num_rows, num_slots):
+    """How many rows and slots to run in place of a batch's own."""
+    return _next(_ROWS, num_rows), _next(_SLOTS, num_slots)
+
+
+def _next(sizes, number):
+    if not compiles_each_shape():
+        return number
+    for size in sizes:
+        if number <= size:
+            return size
+    # Beyond them they grow by factors, so that these are few, too.
+    size = sizes[-1]
+    while size < number:
+        size *= 4
+    return size

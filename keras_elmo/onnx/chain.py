@@ -1,0 +1,103 @@
+"""The linear chain of a CRF as ONNX operators: its best tags."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_elmo.crf.clique_scores import IMPOSSIBLE
+from keras_elmo.crf.tag_schemes import allowed_tags
+from keras_elmo.onnx.layers import as_array
+
+TIME = np.array([1])
+LAST = np.array([-1])
+
+
+class Chain(NamedTuple):
+    """What a `CRF` layer makes of its inputs."""
+
+    potentials: str
+    """`(batch, time, num_tags)`"""
+    transitions: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+
+def chain_of(crf, potentials):
+    """The `Chain` of a `CRF` layer over a value `(batch, time, num_tags)`."""
+    chain = Chain(
+        potentials,
+        as_array(crf.transitions),
+        as_array(crf.start_transitions),
+        as_array(crf.end_transitions),
+    )
+    return constrained(chain, crf)
+
+
+def constrained(chain, layer):
+    """Leaves only what the scheme of a `CRF` or `CRFDecoder` allows."""
+    allowed = allowed_tags(layer.tag_names, layer.scheme)
+    if allowed is None:
+        allowed = [True] * 3
+    arrays = [
+        np.where(ok, np.maximum(x, IMPOSSIBLE), IMPOSSIBLE).astype("float32")
+        for ok, x in zip(allowed, chain[1:])
+    ]
+    return Chain(chain.potentials, *arrays)
+
+
+def best_tags(graph, chain, mask, length):
+    """The sentence of tags that scores best (Viterbi).
+
+    Args:
+        graph: `GraphBuilder`.
+        chain: `Chain`; there is a token at least, real or not.
+        mask: Value `(batch, time, 1)`, float32, 0 at padding.
+        length: Value `(batch, 1)`, int64.
+
+    Returns:
+        Value `(batch, time, 1)`, float32: the tags' numbers.
+    """
+    num_tags = len(chain.start)
+    numbers = np.arange(num_tags, dtype="float32")[None]  # (1, tags)
+    time = graph.add("Gather", graph.add("Shape", mask), np.int64(1))
+    places = graph.add("Range", np.int64(0), time, np.int64(1))  # (time,)
+    last = graph.add("Equal", places, graph.add("Sub", length, np.int64(1)))
+    last = graph.add("Unsqueeze", graph.cast(last, "float32"), LAST)
+    ends = graph.add("Mul", last, chain.end)  # (batch, time, tags)
+    own = graph.add("Add", chain.potentials, ends)
+    first = graph.cast(graph.add("Equal", places, np.int64(0)), "float32")
+    own, real = (
+        graph.add("Transpose", x, perm=[1, 0, 2]) for x in (own, mask)
+    )  # (time, batch, ...)
+
+    def forward(body, state, inputs):
+        (score,) = state  # (batch, tags)
+        own, real, first = inputs
+        is_first, is_real = (body.cast(x, "bool") for x in (first, real))
+        score = body.add("Unsqueeze", score, LAST)  # (batch, tags, 1)
+        pairs = body.add("Add", score, chain.transitions)
+        best = body.add("ReduceMax", pairs, TIME, keepdims=0)
+        best = body.add("Where", is_first, chain.start, best)
+        best = body.add("Add", best, own)
+        largest = body.add("ReduceMax", best, TIME)
+        best = body.add("Sub", best, largest)
+        before = body.add("ArgMax", pairs, axis=1, keepdims=0)
+        before = body.cast(before, "float32")
+        before = body.add("Where", is_real, before, numbers)
+        best = body.add("Where", is_real, best, state[0])
+        return [best], [before]
+
+    shape = graph.add("Slice", graph.add("Shape", own), TIME, np.array([3]))
+    zeros = graph.add("Expand", np.float32([[0]]), shape)  # (batch, tags)
+    (score,), (before,) = graph.scan(forward, [zeros], [own, real, first])
+
+    def backward(body, state, inputs):
+        (tag,) = state  # (batch, 1)
+        (before,) = inputs  # (batch, tags)
+        index = body.cast(tag, "int64")
+        new = body.add("GatherElements", before, index, axis=1)
+        return [new], [tag]
+
+    tag = graph.cast(graph.add("ArgMax", score, axis=1), "float32")
+    _, (tags,) = graph.scan(backward, [tag], [before], reverse=True)
+    return graph.add("Transpose", tags, perm=[1, 0, 2])

@@ -1,0 +1,162 @@
+"""Layers that follow on an `ElmoLayer`, as ONNX operators."""
+
+import keras
+import numpy as np
+
+from keras_elmo.crf.crf import CRF
+from keras_elmo.crf.crf_decoder import CRFDecoder
+from keras_elmo.onnx import chain
+from keras_elmo.onnx import layers
+from keras_elmo.onnx.elmo_model import cut
+
+_DROPOUTS = (
+    keras.layers.Dropout,
+    keras.layers.SpatialDropout1D,
+    keras.layers.GaussianDropout,
+    keras.layers.GaussianNoise,
+)
+
+
+class Head:
+    """Adds layers to a graph, over tokens `(batch, time, dim)`.
+
+    Args:
+        graph: `GraphBuilder`.
+        mask: Value `(batch, time, 1)`, float32, 0 at padding on the right.
+    """
+
+    def __init__(self, graph, mask):
+        self._graph = graph
+        self._mask = mask
+        length = graph.add("ReduceSum", mask, np.array([1]), keepdims=0)
+        self._length = graph.cast(length, "int64")
+
+    def add(self, layer, inputs):
+        """Returns the value of a layer's output.
+
+        Raises:
+            ValueError: If the layer cannot be exported.
+        """
+        kinds = {
+            keras.layers.Dense: self._dense,
+            keras.layers.LSTM: self._lstm,
+            keras.layers.Bidirectional: self._bidirectional,
+            keras.layers.Concatenate: self._concatenate,
+            CRF: self._crf,
+            CRFDecoder: self._decoder,
+            **dict.fromkeys(_DROPOUTS, lambda layer, x: x),
+        }
+        if type(layer) not in kinds:
+            _fail(layer, f"a layer of class {type(layer).__name__}")
+        return kinds[type(layer)](layer, *inputs)
+
+    def _dense(self, layer, x):
+        x = self._graph.add("MatMul", x, layers.as_array(layer.kernel))
+        if layer.use_bias:
+            x = self._graph.add("Add", x, layers.as_array(layer.bias))
+        name = keras.activations.serialize(layer.activation)
+        if name == "linear":
+            return x
+        if name == "softmax":
+            return self._graph.add("Softmax", x, axis=-1)
+        return self._graph.add(layers.activation_operator(layer.activation), x)
+
+    def _concatenate(self, layer, *inputs):
+        if layer.axis not in (-1, 2):
+            _fail(layer, f"axis={layer.axis}")
+        return self._graph.add("Concat", *inputs, axis=2)
+
+    def _lstm(self, layer, x):
+        return self._run_lstms([layer], x, "forward")
+
+    def _bidirectional(self, layer, x):
+        both = [layer.forward_layer, layer.backward_layer]
+        if {type(lstm) for lstm in both} != {keras.layers.LSTM}:
+            _fail(layer, "another layer than an LSTM in it")
+        if layer.merge_mode != "concat":
+            _fail(layer, f"merge_mode={layer.merge_mode!r}")
+        return self._run_lstms(both, x, "bidirectional")
+
+    def _run_lstms(self, lstms, x, direction):
+        for lstm in lstms:
+            _check_lstm(lstm, is_backward=lstm is not lstms[0])
+        graph, units = self._graph, lstms[0].units
+        length = graph.add("Squeeze", self._length, np.array([1]))
+        # It takes no empty sentences, whose outputs are padding, and no empty
+        # batches: there is one more sentence, which does not come out.
+        length = graph.add("Pad", length, np.array([0, 1]))
+        length = graph.add("Max", length, np.int64(1))
+        x = graph.add("Pad", x, np.array([0, 0, 0, 1, 0, 0]))
+        x = graph.add("Transpose", x, perm=[1, 0, 2])  # (time, batch, dim)
+        y, *_ = graph.add(
+            "LSTM",
+            x,
+            *map(np.stack, zip(*map(_lstm_arrays, lstms))),
+            graph.cast(length, "int32"),
+            num_outputs=3,
+            hidden_size=units,
+            direction=direction,
+        )  # (time, directions, batch, units)
+        y = graph.add("Transpose", y, perm=[2, 0, 1, 3])
+        y = cut(graph, y, 0, 1, axis=0)
+        shape = graph.add(
+            "Slice", graph.add("Shape", y), np.array([0]), np.array([2])
+        )
+        width = np.array([len(lstms) * units])
+        shape = graph.add("Concat", shape, width, axis=0)
+        return graph.add("Reshape", y, shape, allowzero=1)
+
+    def _crf(self, layer, x):
+        return chain.chain_of(layer, x)
+
+    def _decoder(self, layer, scores):
+        if layer.return_marginals:
+            _fail(layer, "return_marginals=True")
+        scores = chain.constrained(scores, layer)
+        return chain.best_tags(self._graph, scores, self._mask, self._length)
+
+
+def _check_lstm(lstm, is_backward):
+    """Raises `ValueError` unless ONNX' `LSTM` computes the same."""
+    for name, expected in (
+        ("return_sequences", True),
+        ("return_state", False),
+        ("stateful", False),
+        ("go_backwards", is_backward),
+    ):
+        if getattr(lstm, name) != expected:
+            _fail(lstm, f"{name}={getattr(lstm, name)}")
+    for name, expected in (
+        ("activation", keras.activations.tanh),
+        ("recurrent_activation", keras.activations.sigmoid),
+    ):
+        if getattr(lstm, name) is not expected:
+            _fail(lstm, f"another `{name}` than Keras' own")
+
+
+def _lstm_arrays(lstm):
+    """An LSTM's kernels `(4 * units, dim)` and bias `(8 * units,)`."""
+    cell = lstm.cell
+    bias = np.zeros(4 * lstm.units, "float32")
+    if lstm.use_bias:
+        bias = layers.as_array(cell.bias)
+
+    def gates(array):
+        """From Keras' order (i, f, c, o) to that of ONNX (i, o, f, c)."""
+        i, f, c, o = np.split(array, 4, axis=-1)
+        return np.concatenate([i, o, f, c], axis=-1)
+
+    return (
+        gates(layers.as_array(cell.kernel)).T,
+        gates(layers.as_array(cell.recurrent_kernel)).T,
+        np.concatenate([gates(bias), np.zeros_like(bias)]),
+    )
+
+
+def _fail(layer, received):
+    raise ValueError(
+        "For ONNX, an `ElmoLayer` may be followed by Dense, LSTM, "
+        "Bidirectional, Concatenate and dropout layers, `CRF` and "
+        "`CRFDecoder`, over whole sentences. Use `export_saved_model` for "
+        f"other models. Received: layer '{layer.name}' with {received}"
+    )

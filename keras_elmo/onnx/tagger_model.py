@@ -1,0 +1,155 @@
+"""A Keras model with an `ElmoLayer` first, as an ONNX model."""
+
+import keras
+import numpy as np
+
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.onnx.chain import Chain
+from keras_elmo.onnx.elmo_model import cut
+from keras_elmo.onnx.elmo_model import ids_info
+from keras_elmo.onnx.elmo_model import run_elmo
+from keras_elmo.onnx.graph_builder import GraphBuilder
+from keras_elmo.onnx.graph_builder import value_info
+from keras_elmo.onnx.heads import Head
+from keras_elmo.ops.output_names import output_names
+
+# Operations by which Keras finds the masks that go from layer to layer. Here
+# they are not followed: the mask is the one of the ids.
+_OF_MASKS = {
+    *("Any", "Cast", "Concatenate", "ExpandDims", "Flip", "GetItem"),
+    *("LogicalOr", "NotEqual", "Pad", "Sort", "ZerosLike"),
+}
+
+
+def tagger_model(model, make_product):
+    """Makes the model of a Functional or Sequential Keras model.
+
+    Args:
+        model: Keras model from character ids to an `ElmoLayer`, and on.
+        make_product: Function of `products`, for the large kernels of ELMo.
+
+    Returns:
+        `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, and
+        gives the model's outputs under the names of their layers.
+    """
+    ((elmo, _, mixes), *steps), outputs = read_graph(model)
+    graph = GraphBuilder()
+    vectors, places = run_elmo(graph, elmo, "ids", make_product)
+    names = [name for name in vectors if name.startswith("elmo")]
+
+    def add_token(x):
+        # So that there is one at least: no loop may be of nothing.
+        return graph.add("Pad", x, np.array([0, 0, 0, 0, 1, 0]))
+
+    values = {id(x): add_token(vectors[name]) for x, name in zip(mixes, names)}
+    mask = add_token(places.mask)
+    head = Head(graph, mask)
+    for layer, inputs, (output, *_) in steps:
+        if not all(id(x) in values for x in inputs):
+            raise ValueError(
+                "For ONNX, each layer must go on from the layers before it. "
+                f"Received: layer '{layer.name}'"
+            )
+        values[id(output)] = head.add(layer, [values[id(x)] for x in inputs])
+    is_real = graph.cast(mask, "bool")
+    results = {}
+    for name, x in zip(_names(model, outputs), outputs):
+        value = values[id(x)]
+        if isinstance(value, Chain):
+            raise ValueError(
+                "For ONNX, end the model in a `CRFDecoder`. Received: the "
+                f"scores of layer '{name}' as an output"
+            )
+        value = graph.add("Where", is_real, value, np.float32(0))
+        value = cut(graph, value, 0, 1)  # The added token.
+        shape, dtype = ["batch", "time"], "int32"
+        if x.dtype == "int32":
+            value = graph.add("Squeeze", value, np.array([2]))
+            value = graph.cast(value, "int32")
+        else:
+            shape, dtype = [*shape, x.shape[-1]], "float32"
+        results[name] = (value, value_info(name, dtype, shape))
+    return graph.model("tagger", [ids_info(elmo)], results)
+
+
+def _names(model, outputs):
+    """The names of a model's outputs, as in its SavedModel."""
+    structure = getattr(model, "output", None)  # A Sequential model has none.
+    return (
+        sorted(structure)
+        if isinstance(structure, dict)
+        else (output_names(outputs))
+    )
+
+
+def read_graph(model):
+    """What a model does, layer by layer.
+
+    Returns:
+        The list of triples of a layer and of its symbolic inputs and outputs,
+        in the order of the calls, and the list of the model's outputs.
+
+    Raises:
+        ValueError: If the model is no graph of layers that starts from ids.
+    """
+    if not (getattr(model, "inputs", None) and model.outputs):
+        raise ValueError(
+            "For ONNX, a model must be Functional or Sequential, and built. "
+            f"Received: model={model!r}"
+        )
+    steps = []
+
+    def note(layer, inputs, outputs):
+        steps.append((layer, *map(keras.tree.flatten, (inputs, outputs))))
+
+    def copy(operation):
+        if isinstance(operation, keras.layers.Layer):
+            return _StandIn(operation, note)
+        if type(operation).__name__ not in _OF_MASKS:
+            raise ValueError(
+                "For ONNX, a model must be made of layers alone. Received: "
+                f"an operation {type(operation).__name__} of `keras.ops`"
+            )
+        return operation
+
+    # A Sequential model is made a graph.
+    graph = keras.Model(model.inputs, model.outputs)
+    copied = keras.models.clone_model(graph, clone_function=copy)
+    if (
+        not steps
+        or type(steps[0][0]) is not ElmoLayer
+        or [id(x) for x in steps[0][1]] != [id(x) for x in copied.inputs]
+        or steps[0][0].return_all_layers
+        or sum(type(step[0]) is ElmoLayer for step in steps) > 1
+    ):
+        raise ValueError(
+            "For ONNX, a model must start with an `ElmoLayer` that mixes its "
+            "layers, on its one input, and have no other. "
+            f"Received: model '{model.name}'"
+        )
+    return steps, copied.outputs
+
+
+class _StandIn(keras.layers.Layer):
+    """Takes a layer's place in a copy of a model, and notes its calls.
+
+    Keras tells what a model is made of by no other public way.
+    """
+
+    def __init__(self, layer, note):
+        super().__init__(name=layer.name)
+        self.supports_masking = True
+
+        def compute_output_spec(*args, **kwargs):
+            outputs = layer.compute_output_spec(*args, **kwargs)
+            note(layer, args, outputs)
+            return outputs
+
+        # Not the layer itself, whose weights would count as this one's.
+        self._compute_output_spec = compute_output_spec
+
+    def call(self, *args, **kwargs):
+        raise NotImplementedError  # Only symbolic tensors come here.
+
+    def compute_output_spec(self, *args, **kwargs):
+        return self._compute_output_spec(*args, **kwargs)

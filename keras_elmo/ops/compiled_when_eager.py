@@ -1,0 +1,90 @@
+"""Graphs in place of eager operations. TensorFlow only, for speed only."""
+
+import collections
+
+import keras
+
+from keras_elmo.ops.fast_paths import fast_paths_enabled
+from keras_elmo.ops.private_keras import in_stateless_scope
+from keras_elmo.ops.weights import hide_frozen_weights
+from keras_elmo.ops.weights import trainable_flags
+
+
+class CompiledWhenEager:
+    """Calls a function of tensors; a graph of it if TensorFlow runs eagerly.
+
+    Step by step, TensorFlow spends longer on starting the operations of a
+    recurrent loop than on many of them, and `keras.ops` as long as that on
+    each. A graph is traced once for each value of the keyword arguments and of
+    the weights' flags `trainable`, for any size of all axes but the last one of
+    numbers.
+
+    Gradients flow through it. Each part with weights of its own should have a
+    graph of its own, as a tape records all of one or nothing: what is frozen
+    then costs no gradient.
+
+    Args:
+        function: Takes tensors, lists of them, or `None`; its keyword arguments
+            are no tensors. Returns tensors, or lists of them. It must do
+            nothing else, and check no values: it is run once for many calls.
+        layer: The layer whose weights it reads, if gradients may be taken.
+        calls_before: Integer, how many calls that would share a graph run
+            without. Tracing takes as long as dozens of calls do, and many
+            layers are called once or twice.
+    """
+
+    def __init__(self, function, layer=None, calls_before=0):
+        self._function = function
+        self._layer = layer
+        self._calls_before = calls_before
+        self._calls = collections.Counter()
+        self._compiled = {}
+
+    def __call__(self, *args, **options):
+        if not compiles_now():
+            return self._function(*args, **options)
+        given = [x for x in args if x is not None]
+        absent = tuple(x is None for x in args)
+        specs = keras.tree.map_structure(_spec_of_any_size, given)
+        flags = trainable_flags(self._layer) if self._layer else ()
+        kinds = tuple(keras.tree.flatten(specs))
+        key = (absent, kinds, flags, *options.items())
+        if key not in self._compiled:
+            self._calls[key] += 1
+            if self._calls[key] <= self._calls_before:
+                return self._function(*args, **options)
+            self._compiled[key] = self._trace(specs, absent, options)
+        return self._compiled[key](*given)
+
+    def _trace(self, specs, absent, options):
+        import tensorflow as tf
+
+        def function(*given):
+            given = iter(given)
+            args = [None if x else next(given) for x in absent]
+            return self._function(*args, **options)
+
+        function = tf.function(function, autograph=False)
+        with hide_frozen_weights():
+            return function.get_concrete_function(*specs)
+
+
+def compiles_now():
+    """Whether a `CompiledWhenEager` that is called now runs a graph."""
+    # A stateless scope puts other values in the variables' place, which a graph
+    # would keep for ever.
+    if not fast_paths_enabled() or in_stateless_scope():
+        return False
+    import tensorflow as tf
+
+    # Whoever debugs by `run_functions_eagerly` wants no graph either.
+    return tf.executing_eagerly() and not tf.config.functions_run_eagerly()
+
+
+def _spec_of_any_size(x):
+    import tensorflow as tf
+
+    shape = [None] * len(x.shape)
+    if x.dtype.is_floating:
+        shape[-1:] = x.shape[-1:]
+    return tf.TensorSpec(shape, x.dtype)

@@ -1,0 +1,175 @@
+"""Keras models with an `ElmoLayer` first, as ONNX files."""
+
+import os
+
+import keras
+import numpy as np
+import onnxruntime
+import pytest
+from small_models import make_elmo
+from small_models import randomize
+
+from keras_elmo import CRF
+from keras_elmo import CRFDecoder
+from keras_elmo import batch_to_ids
+from keras_elmo import export_onnx
+
+L = keras.layers
+SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京"], ["a", "b"]]
+IDS = batch_to_ids(SENTENCES, 12)
+MASK = IDS.any(axis=-1)
+TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+
+
+def keras_input():
+    return keras.Input((None, 12), dtype="int32")
+
+
+def bilstm(units=4, **kwargs):
+    return L.Bidirectional(L.LSTM(units, return_sequences=True, **kwargs))
+
+
+def crf_tagger(crf=(), decoder=(), **kwargs):
+    ids = keras_input()
+    x = L.Dropout(0.5)(bilstm()(make_elmo(**kwargs)(ids)))
+    scores = CRF(5, **dict(crf))(L.Dense(5)(x))
+    return keras.Model(ids, CRFDecoder(name="tags", **dict(decoder))(scores))
+
+
+def answer(model, folder, ids=IDS, quantize=None):
+    path = str(folder / "tagger.onnx")
+    export_onnx(model, path, quantize)
+    session = onnxruntime.InferenceSession(path)
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"ids": ids})))
+
+
+def at_tokens(x):
+    """Zeros at padding."""
+    x = keras.ops.convert_to_numpy(x)
+    mask = MASK if x.ndim == 2 else MASK[..., None]
+    return np.where(mask, x, 0)
+
+
+@pytest.mark.parametrize(
+    ("crf", "decoder"),
+    [
+        ({}, {}),
+        ({"tag_names": TAGS, "scheme": "BIO"}, {}),
+        ({}, {"tag_names": TAGS, "scheme": "BIO"}),
+    ],
+    ids=["free", "CRF keeps to a scheme", "decoder keeps to a scheme"],
+)
+def test_a_bilstm_crf_tagger(crf, decoder, tmp_path):
+    model = crf_tagger(crf, decoder)
+    randomize(model.layers[2], 1.0)
+    for layer in model.layers[4:]:
+        randomize(layer, 3.0)
+    expected = keras.ops.convert_to_numpy(model(IDS))
+    found = answer(model, tmp_path)
+    assert set(found) == {"tags"} and found["tags"].dtype == "int32"
+    np.testing.assert_array_equal(found["tags"], expected)
+    assert len(set(expected[MASK])) > 2
+    quantized = answer(model, tmp_path, quantize="int8")["tags"]
+    assert np.mean(quantized[MASK] == expected[MASK]) > 0.7
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (0, 3)])
+def test_no_words_and_no_sentences(shape, tmp_path):
+    ids = np.zeros((*shape, 12), "int32")
+    assert answer(crf_tagger(), tmp_path, ids)["tags"].shape == shape
+
+
+def test_layers_side_by_side(tmp_path):
+    ids = keras_input()
+    first, second = make_elmo(num_representations=2)(ids)
+    x = L.LSTM(3, return_sequences=True, use_bias=False)(first)
+    x = L.Concatenate()([x, L.Dense(4, activation="tanh")(second), first])
+    outputs = {
+        "b": L.Dense(3, activation="softmax", use_bias=False)(x),
+        "a": bilstm()(x),
+    }
+    model = keras.Model(ids, outputs)
+    found = answer(model, tmp_path)
+    assert list(found) == ["a", "b"]
+    for name, expected in model(IDS).items():
+        np.testing.assert_allclose(found[name], at_tokens(expected), atol=1e-5)
+
+
+def test_a_sequential_model(tmp_path):
+    model = keras.Sequential(
+        [
+            keras_input(),
+            make_elmo(keep_sentence_boundaries=True),
+            L.SpatialDropout1D(0.1),
+            L.Dense(3, activation="relu", name="scores"),
+        ]
+    )
+    (found,) = answer(model, tmp_path).values()
+    expected = keras.ops.convert_to_numpy(model(IDS))
+    mask = np.arange(8) < MASK.sum(axis=1, keepdims=True) + 2
+    np.testing.assert_allclose(
+        found, np.where(mask[..., None], expected, 0), atol=1e-5
+    )
+
+
+def test_the_model_stays_as_it_is(tmp_path):
+    model = crf_tagger()
+    number = len(model.weights)
+    answer(model, tmp_path)
+    assert len(model.weights) == number
+    keras.Model(model.inputs, model.get_layer("tags").output)  # It has one.
+
+
+def two_inputs():
+    ids, mask = keras_input(), keras.Input((None,), dtype="bool")
+    return keras.Model([ids, mask], L.Dense(2)(make_elmo()(ids, mask=mask)))
+
+
+class Subclassed(keras.Model):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda x: L.GlobalAveragePooling1D()(x), "GlobalAveragePooling1D"),
+        (lambda x: L.LSTM(2)(x), "return_sequences=False"),
+        (lambda x: bilstm(activation="relu")(x), "another `activation`"),
+        (lambda x: L.Bidirectional(L.GRU(2))(x), "than an LSTM in it"),
+        (
+            lambda x: L.Bidirectional(
+                L.LSTM(2, return_sequences=True), merge_mode="sum"
+            )(x),
+            "merge_mode='sum'",
+        ),
+        (lambda x: L.Concatenate(axis=1)([x, x]), "axis=1"),
+        (lambda x: CRF(12)(x), "end the model in a `CRFDecoder`"),
+        (
+            lambda x: CRFDecoder(return_marginals=True)(CRF(12)(x)),
+            "return_marginals=True",
+        ),
+        (lambda x: make_elmo()(L.Dense(12)(x)), "have no other"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_exported_is_refused(make, message, tmp_path):
+    ids = keras_input()
+    with pytest.raises(ValueError, match=message):
+        export_onnx(
+            keras.Model(ids, make(make_elmo()(ids))), tmp_path / "tagger.onnx"
+        )
+    assert os.listdir(tmp_path) == []
+
+
+def test_models_that_do_not_start_with_elmo_are_refused(tmp_path):
+    ids = keras_input()
+    stack = make_elmo(return_all_layers=True)(ids)
+    for model, message in (
+        (two_inputs(), "with a mask|on its one input|by hand"),
+        (keras.Model(ids, L.Rescaling(2.0)(ids)), "must start with"),
+        (keras.Model(ids, L.Dense(2)(stack)), "that mixes its"),
+        (Subclassed(), "Functional or Sequential"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            export_onnx(model, tmp_path / "tagger.onnx")
