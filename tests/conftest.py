@@ -140,19 +140,19 @@ def portable_path(monkeypatch):
 
 @pytest.fixture
 def built_optimizers(monkeypatch):
-    """Has `compile` make the optimizer's variables.
+    """Has `fit` make the optimizer's variables before the first step.
 
-    Keras makes them in the first step, and on TensorFlow it then traces that
-    step twice: half of the time of a short training.
+    Keras makes them in that step, and on TensorFlow it then traces it twice:
+    half of the time of a short training.
     """
-    compile_alone = keras.Model.compile
+    fit_alone = keras.Model.fit
 
-    def compile_and_build(self, *args, **kwargs):
-        compile_alone(self, *args, **kwargs)
-        if self.built:
+    def build_and_fit(self, *args, **kwargs):
+        if self.built and not self.optimizer.built:
             self.optimizer.build(self.trainable_variables)
+        return fit_alone(self, *args, **kwargs)
 
-    monkeypatch.setattr(keras.Model, "compile", compile_and_build)
+    monkeypatch.setattr(keras.Model, "fit", build_and_fit)
 
 
 def pytest_collection_modifyitems(items):

@@ -577,7 +577,7 @@ def test_export(tmp_path, portable_path):
 
 
 @pytest.mark.slow_on_jax
-def test_fit(portable_path):
+def test_fit(portable_path, built_optimizers):
     model = make_new_model(lstm={"num_layers": 1}, dropout=0.1)
     ids, targets = make_ids(model, batch=4, time=3)
     model(ids)
