@@ -24,7 +24,7 @@ class GraphBuilder:
     """
 
     def __init__(self, outer=None):
-        self._nodes = []
+        self._operators = []
         self._model = self if outer is None else outer._model
         if outer is None:
             self._constants = {}
@@ -34,7 +34,7 @@ class GraphBuilder:
     def add(self, operator, *inputs, domain="", num_outputs=1, **attributes):
         """Adds a node; returns the name of its output, or a list of names."""
         outputs = [self._name(operator) for _ in range(num_outputs)]
-        self._nodes.append(
+        self._operators.append(
             helper.make_node(
                 operator,
                 [self._value(x) for x in inputs],
@@ -107,7 +107,7 @@ class GraphBuilder:
             ValueError: If it is too large for a file.
         """
         for output, value in outputs.items():
-            self._nodes.append(
+            self._operators.append(
                 helper.make_node("Identity", [value[0]], [output])
             )
         size = sum(array.nbytes for array in self._constants.values())
@@ -138,7 +138,7 @@ class GraphBuilder:
         return model
 
     def _graph(self, name, inputs, outputs):
-        return helper.make_graph(self._nodes, name, inputs, outputs)
+        return helper.make_graph(self._operators, name, inputs, outputs)
 
     def _value(self, x):
         return x if isinstance(x, str) else self.constant(x)
