@@ -76,7 +76,7 @@ def check(found, expected, tolerance=1e-5):
         {"return_all_layers": True},
         {"stateful": True},
     ],
-    ids=str,
+    ids=lambda options: ", ".join(options) or "plain",
 )
 def test_the_vectors_are_the_layers(options, tmp_path):
     elmo = make_elmo(**options)
