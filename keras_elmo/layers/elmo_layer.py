@@ -43,9 +43,8 @@ class ElmoLayer(IdLayer):
     A call keeps no state: the same sentence always gives the same vectors,
     whatever else is in the batch or was seen before.
 
-    On TensorFlow, eager calls run as a graph from the third on, which rounds
-    otherwise in the last digits. The Python code of a token encoder of your own
-    runs in each call.
+    On TensorFlow, eager calls run as a graph, which the first one makes. The
+    Python code of a token encoder of your own runs in each call.
 
     Args:
         token_encoder: Layer from one token's ids to its vector, `(...,
@@ -173,7 +172,7 @@ class ElmoLayer(IdLayer):
         self._dropout = keras.layers.Dropout(
             dropout, seed=seed, dtype=dtype, name="dropout"
         )
-        self._encode = CompiledWhenEager(self._encode_ids, self, calls_before=2)
+        self._encode = CompiledWhenEager(self._encode_ids, self)
         self._pass_on_trainable()
         if add_sentence_boundaries and not hasattr(
             self.token_encoder, "boundary_ids"

@@ -1,7 +1,5 @@
 """Graphs in place of eager operations. TensorFlow only, for speed only."""
 
-import collections
-
 import keras
 
 from keras_elmo.ops.fast_paths import fast_paths_enabled
@@ -28,16 +26,11 @@ class CompiledWhenEager:
             are no tensors. Returns tensors, or lists of them. It must do
             nothing else, and check no values: it is run once for many calls.
         layer: The layer whose weights it reads, if gradients may be taken.
-        calls_before: Integer, how many calls that would share a graph run
-            without. Tracing takes as long as dozens of calls do, and many
-            layers are called once or twice.
     """
 
-    def __init__(self, function, layer=None, calls_before=0):
+    def __init__(self, function, layer=None):
         self._function = function
         self._layer = layer
-        self._calls_before = calls_before
-        self._calls = collections.Counter()
         self._compiled = {}
 
     def __call__(self, *args, **options):
@@ -50,9 +43,6 @@ class CompiledWhenEager:
         kinds = tuple(keras.tree.flatten(specs))
         key = (absent, kinds, flags, *options.items())
         if key not in self._compiled:
-            self._calls[key] += 1
-            if self._calls[key] <= self._calls_before:
-                return self._function(*args, **options)
             self._compiled[key] = self._trace(specs, absent, options)
         return self._compiled[key](*given)
 

@@ -46,16 +46,6 @@ def test_another_kind_of_call_has_another_graph(counted):
     assert len(runs) == 8
 
 
-def test_the_first_calls_may_run_without(counted):
-    function, runs = counted
-    compiled = CompiledWhenEager(function, calls_before=2)
-    for _ in range(5):
-        compiled(ones(2, 3))
-    assert len(runs) == 3
-    compiled(ones(2, 4))
-    assert len(runs) == 4
-
-
 def test_there_is_no_graph_for_who_wants_none(counted):
     import tensorflow as tf
 
