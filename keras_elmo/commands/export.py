@@ -126,8 +126,14 @@ def _export_onnx(arguments):
     from keras_elmo.models.find_model import find_model
     from keras_elmo.onnx.export_onnx import export_onnx
 
-    for name in ("labels", "dtype", "version", "overwrite"):
-        if getattr(arguments, name):
+    for name, is_given in {
+        "serving-default": arguments.serving_default != "default",
+        "labels": arguments.labels,
+        "dtype": arguments.dtype,
+        "version": arguments.version,
+        "overwrite": arguments.overwrite,
+    }.items():
+        if is_given:
             raise ValueError(
                 f"--{name} is of a SavedModel, not of an ONNX file."
             )

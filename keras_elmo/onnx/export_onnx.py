@@ -37,7 +37,7 @@ def export_onnx(
     and so have the vectors that they are multiplied with. It is for single
     sentences and small batches on processors that multiply 8-bit integers
     (AVX-512 VNNI, for one). It uses `MatMulNBits`, an operator of onnxruntime's
-    own (1.20 or newer); all others are of the ONNX standard, operator set 18.
+    own; all others are of the ONNX standard, operator set 18.
 
     Args:
         model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one,

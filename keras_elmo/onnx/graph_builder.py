@@ -93,7 +93,7 @@ class GraphBuilder:
         found = [found] if isinstance(found, str) else found
         return found[: len(states)], found[len(states) :]
 
-    def model(self, name, inputs, outputs, doc=""):
+    def model(self, name, inputs, outputs):
         """Returns the model, checked.
 
         Args:
@@ -101,7 +101,6 @@ class GraphBuilder:
             inputs: List of `onnx.ValueInfoProto`, of `value_info`.
             outputs: Dictionary from names to pairs of the value and its
                 `onnx.ValueInfoProto`.
-            doc: String, kept in the file.
 
         Raises:
             ValueError: If it is too large for a file.
@@ -127,7 +126,6 @@ class GraphBuilder:
         model = helper.make_model(
             graph,
             producer_name="keras-elmo",
-            doc_string=doc,
             ir_version=8,  # Of the same time as the operators.
             opset_imports=[
                 helper.make_opsetid(domain, versions[domain])

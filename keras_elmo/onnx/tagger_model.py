@@ -141,6 +141,13 @@ class _StandIn(keras.layers.Layer):
         self.supports_masking = True
 
         def compute_output_spec(*args, **kwargs):
+            others = {k: x for k, x in kwargs.items() if k != "mask"}
+            if any(map(_is_symbolic, keras.tree.flatten(others))):
+                raise ValueError(
+                    "For ONNX, a layer may be given its inputs and nothing "
+                    f"else. Received: layer '{layer.name}' with "
+                    f"{sorted(others)}"
+                )
             outputs = layer.compute_output_spec(*args, **kwargs)
             note(layer, args, outputs)
             return outputs
@@ -153,3 +160,7 @@ class _StandIn(keras.layers.Layer):
 
     def compute_output_spec(self, *args, **kwargs):
         return self._compute_output_spec(*args, **kwargs)
+
+
+def _is_symbolic(x):
+    return isinstance(x, keras.KerasTensor)

@@ -332,7 +332,9 @@ def test_an_onnx_file_of_a_tagger(tagger, capsys):
 
 
 def test_options_of_the_other_format_are_refused(elmo, capsys):
-    for name in ("--version=1", "--dtype=float32"):
+    for name in (
+        *("--version=1", "--dtype=float32", "--serving-default=tokens"),
+    ):
         line = fails(capsys, "model", "elmo.onnx", name)
         assert f"{name.split('=')[0]} is of a SavedModel" in line
     line = fails(capsys, "model", "served", "--quantize", "int8")

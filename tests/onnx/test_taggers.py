@@ -150,6 +150,12 @@ class Subclassed(keras.Model):
             "return_marginals=True",
         ),
         (lambda x: make_elmo()(L.Dense(12)(x)), "have no other"),
+        (
+            lambda x: L.LSTM(12, return_sequences=True)(
+                x, initial_state=[L.LSTM(12)(x)] * 2
+            ),
+            "its inputs and nothing else",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "model",
 )
