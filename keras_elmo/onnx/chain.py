@@ -7,6 +7,8 @@ import numpy as np
 from keras_elmo.crf.clique_scores import IMPOSSIBLE
 from keras_elmo.crf.tag_schemes import allowed_tags
 from keras_elmo.onnx.layers import as_array
+from keras_elmo.onnx.shapes import place_numbers
+from keras_elmo.onnx.shapes import zero_state
 
 TIME = np.array([1])
 LAST = np.array([-1])
@@ -59,8 +61,7 @@ def best_tags(graph, chain, mask, length):
     """
     num_tags = len(chain.start)
     numbers = np.arange(num_tags, dtype="float32")[None]  # (1, tags)
-    time = graph.add("Gather", graph.add("Shape", mask), np.int64(1))
-    places = graph.add("Range", np.int64(0), time, np.int64(1))  # (time,)
+    places = place_numbers(graph, mask)  # (time,)
     last = graph.add("Equal", places, graph.add("Sub", length, np.int64(1)))
     last = graph.add("Unsqueeze", graph.cast(last, "float32"), LAST)
     ends = graph.add("Mul", last, chain.end)  # (batch, time, tags)
@@ -87,8 +88,7 @@ def best_tags(graph, chain, mask, length):
         best = body.add("Where", is_real, best, state[0])
         return [best], [before]
 
-    shape = graph.add("Slice", graph.add("Shape", own), TIME, np.array([3]))
-    zeros = graph.add("Expand", np.float32([[0]]), shape)  # (batch, tags)
+    zeros = zero_state(graph, own, num_tags)
     (score,), (before,) = graph.scan(forward, [zeros], [own, real, first])
 
     def backward(body, state, inputs):

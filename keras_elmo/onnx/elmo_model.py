@@ -8,9 +8,11 @@ from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.onnx import layers
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.graph_builder import value_info
+from keras_elmo.onnx.shapes import cut
+from keras_elmo.onnx.shapes import place_numbers
+from keras_elmo.onnx.shapes import sizes
 
-BATCH, CHARS = np.array([0]), np.array([2])
-TIME = np.array([1])
+TIME, CHARS, LAST = np.array([1]), np.array([2]), np.array([-1])
 
 
 class Places(NamedTuple):
@@ -131,20 +133,13 @@ def bounded(graph, ids, elmo):
         return graph.add("Pad", ids, np.array([0, 0, 0, 0, 1, 0])), length
     first, last = elmo.token_encoder.boundary_ids.astype("int32")
     ids = graph.add("Pad", ids, np.array([0, 1, 0, 0, 1, 0]))
-    slots = slot_numbers(graph, ids)  # (1, slots)
+    slots = place_numbers(graph, ids)
     end = graph.add("Add", length, np.int64(1))
     for slot, boundary in ((np.int64(0), first), (end, last)):
-        here = graph.add("Equal", slots, slot)  # (1 or batch, slots)
-        here = graph.add("Unsqueeze", here, CHARS)
+        here = graph.add("Equal", slots, slot)  # (slots,) or (batch, slots)
+        here = graph.add("Unsqueeze", here, LAST)
         ids = graph.add("Where", here, boundary, ids)
     return ids, graph.add("Add", length, np.int64(2))
-
-
-def slot_numbers(graph, x):
-    """0, 1, ... for `x` `(batch, slots, ...)`: int64 `(1, slots)`."""
-    number = graph.add("Gather", graph.add("Shape", x), np.int64(1))
-    slots = graph.add("Range", np.int64(0), number, np.int64(1))
-    return graph.add("Unsqueeze", slots, BATCH)
 
 
 def encode_tokens(graph, ids, encoder, make_product):
@@ -158,7 +153,7 @@ def encode_tokens(graph, ids, encoder, make_product):
     distinct = graph.cast(distinct, "int32")
     vectors = layers.encode_characters(graph, distinct, encoder, make_product)
     index = graph.add("Slice", index, np.array([0]), np.array([-1]))
-    shape = graph.add("Slice", graph.add("Shape", ids), np.array([0]), CHARS)
+    shape = sizes(graph, ids, 0, 2)
     index = graph.add("Reshape", index, shape, allowzero=1)  # (batch, slots)
     return graph.add("Gather", vectors, index, axis=0)
 
@@ -187,42 +182,18 @@ def run_encoder(graph, x, length, encoder, drops_ends, make_product):
             "ReverseSequence", x, length, time_axis=0, batch_axis=1
         )
 
-    states = [zero_state(graph, x, size) for size in state_sizes(encoder)]
-    both = [forward, reverse(backward)]
     outputs = []
-    for k in range(encoder.num_layers):
-        cells = encoder.forward_cells[k], encoder.backward_cells[k]
-        hidden = [
-            layers.lstm(graph, x, states, cell, make_product)[0]
-            for x, cell in zip(both, cells)
-        ]
-        both = add_skip(graph, encoder, k, hidden, both)
-        forward, backward = both[0], reverse(both[1])
+    both = [forward, reverse(backward)]
+    for forward, backward in layers.run_directions(
+        graph, encoder, both, make_product
+    ):
+        backward = reverse(backward)
         if drops_ends:
             forward = cut(graph, forward, 1, 0, 0)
             backward = cut(graph, backward, 0, 1, 0)
         output = graph.add("Concat", forward, backward, axis=2)
         outputs.append(graph.add("Transpose", output, perm=[1, 0, 2]))
     return outputs
-
-
-def add_skip(graph, encoder, k, hidden, inputs):
-    """Adds a layer's inputs to its outputs, from the second layer on."""
-    if not encoder.use_skip_connections or k == 0:
-        return hidden
-    return [graph.add("Add", h, x) for h, x in zip(hidden, inputs)]
-
-
-def state_sizes(encoder):
-    """The sizes of one cell's `h` and `c`."""
-    return encoder.forward_cells[0].state_size
-
-
-def zero_state(graph, x, size):
-    """Zeros `(batch, size)`, for `x` `(time, batch, ...)`."""
-    batch = graph.add("Slice", graph.add("Shape", x), TIME, CHARS)
-    shape = graph.add("Concat", batch, np.array([size]), axis=0)
-    return graph.add("Expand", np.float32([[0]]), shape)
 
 
 def named_outputs(graph, elmo, x, encoded, places):
@@ -245,7 +216,7 @@ def named_outputs(graph, elmo, x, encoded, places):
 
 def output_places(graph, elmo, x, length):
     """The slots that come out of `x` `(batch, slots, dim)`."""
-    slots = slot_numbers(graph, x)  # (1, slots)
+    slots = place_numbers(graph, x)
     last = graph.add("Sub", length, np.int64(1))
     not_first = graph.add("Greater", slots, np.int64(0))
     before_last = graph.add("Less", slots, last)
@@ -262,13 +233,3 @@ def output_places(graph, elmo, x, length):
         return cut(graph, mask, begin, end)
 
     return Places(begin, end, as_output(mask), as_output(token_mask))
-
-
-def cut(graph, x, begin, end, axis=1):
-    """Leaves out as many slots in front and at the end of an axis."""
-    if not begin and not end:
-        return x
-    stop = -end if end else np.iinfo("int64").max
-    return graph.add(
-        "Slice", x, np.array([begin]), np.array([stop]), np.array([axis])
-    )

@@ -7,7 +7,8 @@ from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.onnx import chain
 from keras_elmo.onnx import layers
-from keras_elmo.onnx.elmo_model import cut
+from keras_elmo.onnx.shapes import cut
+from keras_elmo.onnx.shapes import sizes
 
 _DROPOUTS = (
     keras.layers.Dropout,
@@ -99,11 +100,8 @@ class Head:
         )  # (time, directions, batch, units)
         y = graph.add("Transpose", y, perm=[2, 0, 1, 3])
         y = cut(graph, y, 0, 1, axis=0)
-        shape = graph.add(
-            "Slice", graph.add("Shape", y), np.array([0]), np.array([2])
-        )
         width = np.array([len(lstms) * units])
-        shape = graph.add("Concat", shape, width, axis=0)
+        shape = graph.add("Concat", sizes(graph, y, 0, 2), width, axis=0)
         return graph.add("Reshape", y, shape, allowzero=1)
 
     def _crf(self, layer, x):

@@ -4,6 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.onnx.shapes import zero_state
+
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 
 
@@ -94,6 +96,35 @@ def highway(graph, x, carry, transform, activation, make_product):
     return graph.add("Add", change, x)
 
 
+def run_directions(graph, encoder, both, make_product, carries_on=None):
+    """The two stacks of the biLM, each over tokens of its own.
+
+    Args:
+        graph: `GraphBuilder`.
+        encoder: `BiLMEncoder`.
+        both: The forward and the backward stack's tokens, values `(time, batch,
+            features)`, each in the order in which they are read.
+        make_product: Function of `products`.
+        carries_on: As for `lstm`.
+
+    Yields:
+        For each layer the values of the two stacks' outputs `(time, batch,
+        output_dim)`.
+    """
+    cells = zip(encoder.forward_cells, encoder.backward_cells)
+    state_sizes = encoder.forward_cells[0].state_size
+    state = [zero_state(graph, both[0], size) for size in state_sizes]
+    for k, pair in enumerate(cells):
+        hidden = [
+            lstm(graph, x, state, cell, make_product, carries_on)
+            for x, cell in zip(both, pair)
+        ]
+        if encoder.use_skip_connections and k > 0:
+            hidden = [graph.add("Add", h, x) for h, x in zip(hidden, both)]
+        both = hidden
+        yield both
+
+
 def lstm(graph, x, state, cell, make_product, carries_on=None):
     """One direction of one layer of the biLM.
 
@@ -108,8 +139,7 @@ def lstm(graph, x, state, cell, make_product, carries_on=None):
             step by step, as many rows are enough for a product at full speed.
 
     Returns:
-        The value of the outputs `(time, batch, output_size)`, and the list of
-        the last `h` and `c`.
+        The value of the outputs `(time, batch, output_size)`.
     """
     from_inputs = make_product(graph, as_array(cell.kernel))
     from_state = make_product(graph, as_array(cell.recurrent_kernel))
@@ -136,8 +166,8 @@ def lstm(graph, x, state, cell, make_product, carries_on=None):
         return [h, c], [h]
 
     inputs = [x, carries_on] if carries_on else [project_inputs(graph, x)]
-    last, (outputs,) = graph.scan(step, state, inputs)
-    return outputs, last
+    _, (outputs,) = graph.scan(step, state, inputs)
+    return outputs
 
 
 def lstm_gates(graph, gates, c, units, cell_clip):

@@ -60,8 +60,6 @@ class QuantizedStacks:
 
 def _stacks_model(encoder):
     from keras_elmo.onnx import layers
-    from keras_elmo.onnx.elmo_model import add_skip
-    from keras_elmo.onnx.elmo_model import zero_state
     from keras_elmo.onnx.graph_builder import GraphBuilder
     from keras_elmo.onnx.graph_builder import value_info
     from keras_elmo.onnx.products import column_product
@@ -73,19 +71,12 @@ def _stacks_model(encoder):
         value_info(name, "float32", [*STEPS_ROWS, features]) for name in both
     ]
     inputs.append(value_info("carries_on", "float32", [*STEPS_ROWS, 1]))
-    states = [
-        zero_state(graph, both[0], size)
-        for size in encoder.forward_cells[0].state_size
-    ]
     outputs = {}
-    for k in range(encoder.num_layers):
-        cells = encoder.forward_cells[k], encoder.backward_cells[k]
-        hidden = [
-            layers.lstm(graph, x, states, cell, column_product, "carries_on")[0]
-            for x, cell in zip(both, cells)
-        ]
-        both = add_skip(graph, encoder, k, hidden, both)
-        for direction, value in zip(("forward", "backward"), both):
+    stacks = layers.run_directions(
+        graph, encoder, both, column_product, "carries_on"
+    )
+    for k, values in enumerate(stacks):
+        for direction, value in zip(both, values):
             name = f"{direction}_{k}"
             shape = [*STEPS_ROWS, encoder.output_dim]
             outputs[name] = (value, value_info(name, "float32", shape))

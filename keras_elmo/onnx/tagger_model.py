@@ -5,12 +5,12 @@ import numpy as np
 
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.onnx.chain import Chain
-from keras_elmo.onnx.elmo_model import cut
 from keras_elmo.onnx.elmo_model import ids_info
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.graph_builder import value_info
 from keras_elmo.onnx.heads import Head
+from keras_elmo.onnx.shapes import cut
 from keras_elmo.ops.output_names import output_names
 
 # Operations by which Keras finds the masks that go from layer to layer. Here
