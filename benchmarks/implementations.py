@@ -81,19 +81,18 @@ def _own(folder):
             options={"kind": "embedder"},
             batch_size=None,
         ),
-        own(
-            "embedder in bfloat16",
-            EMBEDDING,
-            options={"kind": "embedder", "dtype": "mixed_bfloat16"},
-            precision="bfloat16",
-            batch_size=None,
-        ),
-        own(
-            "embedder in int8",
-            EMBEDDING,
-            options={"kind": "embedder", "quantize": "int8"},
-            precision="int8",
-            batch_size=None,
+        *(
+            own(
+                f"embedder in {precision}",
+                EMBEDDING,
+                options={"kind": "embedder", **options},
+                precision=precision,
+                batch_size=None,
+            )
+            for precision, options in (
+                ("bfloat16", {"dtype": "mixed_bfloat16"}),
+                ("int8", {"quantize": "int8"}),
+            )
         ),
         own(
             "SavedModel",

@@ -47,13 +47,10 @@ def print_onnx_summary(path):
 
     graph = onnx.load(path).graph
     print(f"'{path}' is an ONNX model, {os.path.getsize(path) / 1e6:,.2f} MB.")
-    for title, values in (
-        ("It takes", graph.input),
-        ("and gives", graph.output),
-    ):
-        print(f"\n{title}:" if values is graph.input else f"{title}:")
-        for value in values:
-            print(f"  {_describe_onnx(value)}")
+    print("\nIt takes:")
+    print(*map(_describe_onnx, graph.input), sep="\n")
+    print("and gives:")
+    print(*map(_describe_onnx, graph.output), sep="\n")
     print("\nTo run it:")
     print(f"  session = onnxruntime.InferenceSession({path!r})")
     names = [value.name for value in graph.output]
@@ -69,7 +66,7 @@ def _describe_onnx(value):
     shape = ", ".join(
         axis.dim_param or str(axis.dim_value) for axis in tensor.shape.dim
     )
-    return f"{value.name}: {dtype} ({shape})"
+    return f"  {value.name}: {dtype} ({shape})"
 
 
 def _describe(name, info):

@@ -11,6 +11,7 @@ from keras_elmo.onnx.graph_builder import value_info
 from keras_elmo.onnx.shapes import cut
 from keras_elmo.onnx.shapes import place_numbers
 from keras_elmo.onnx.shapes import sizes
+from keras_elmo.ops.output_names import named_elmo_outputs
 
 TIME, CHARS, LAST = np.array([1]), np.array([2]), np.array([-1])
 
@@ -206,12 +207,7 @@ def named_outputs(graph, elmo, x, encoded, places):
     if not mixes:  # The layer was made with `return_all_layers`.
         average = [1 / len(all_layers)] * len(all_layers)
         mixes = [layers.weighted_sum(graph, all_layers, average)]
-    outputs = {"word_emb": x}
-    for k, layer in enumerate(encoded, start=1):
-        outputs[f"lstm_outputs{k}"] = layer
-    for k, mix in enumerate(mixes):
-        outputs[f"elmo_{k}" if k else "elmo"] = mix
-    return outputs
+    return named_elmo_outputs(x, encoded, mixes)
 
 
 def output_places(graph, elmo, x, length):

@@ -13,3 +13,19 @@ def output_names(outputs):
         names.append(f"{name}_{counts[name]}" if counts[name] else name)
         counts[name] += 1
     return names
+
+
+def named_elmo_outputs(tokens, layers, mixes):
+    """What an `ElmoLayer` gives, by the names of TF-Hub's `google/elmo/3`.
+
+    Args:
+        tokens: The token encoder's vectors.
+        layers: List of the biLM's layers, from the first on.
+        mixes: List of their mixes.
+    """
+    outputs = {"word_emb": tokens}
+    for k, layer in enumerate(layers, start=1):
+        outputs[f"lstm_outputs{k}"] = layer
+    for k, mix in enumerate(mixes):
+        outputs[f"elmo_{k}" if k else "elmo"] = mix
+    return outputs

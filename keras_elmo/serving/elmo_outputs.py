@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_elmo.ops.output_names import named_elmo_outputs
 from keras_elmo.ops.sentence_boundaries import output_mask
 from keras_elmo.text.vectorization_of import vectorization_of
 
@@ -34,11 +35,8 @@ class ElmoOutputs:
         mixes = [ops.cast(x, "float32") for x in mixes]
         if not mixes:  # The layer was made with `return_all_layers`.
             mixes = [sum(layers) / len(layers)]
-        outputs = {"word_emb": layers[0][..., : layers[0].shape[-1] // 2]}
-        for k, layer in enumerate(layers[1:], start=1):
-            outputs[f"lstm_outputs{k}"] = layer
-        for k, mix in enumerate(mixes):
-            outputs[f"elmo_{k}" if k else "elmo"] = mix
+        tokens = layers[0][..., : layers[0].shape[-1] // 2]
+        outputs = named_elmo_outputs(tokens, layers[1:], mixes)
         outputs["default"] = masked_mean(mixes[0], self._mask(ids))
         return outputs
 
