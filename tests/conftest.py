@@ -11,6 +11,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 import numpy as np
 import pytest
+from tiers import is_quick
 
 import keras_elmo
 
@@ -19,8 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def pytest_configure(config):
     """Has `make test` do less for each test than `make test-all` does."""
-    is_quick = config.getoption("markexpr") == "not exhaustive"
-    if is_quick and keras.backend.backend() == "tensorflow":
+    quick = is_quick(config)
+    if quick and keras.backend.backend() == "tensorflow":
         _leave_graphs_as_they_are()
     if importlib.util.find_spec("hypothesis") is None:
         return  # The environments of the other backends do without.
@@ -29,13 +30,28 @@ def pytest_configure(config):
     hypothesis.settings.register_profile(
         "files",
         # Of the files that tests of readers invent.
-        max_examples=20 if is_quick else 200,
+        max_examples=20 if quick else 200,
         derandomize=True,  # The same ones in each run.
         database=None,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     hypothesis.settings.load_profile("files")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Has `make test` run functions as the Python that they are, where asked.
+
+    To make a graph takes longer than to run its operations a few times.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        marker = item.get_closest_marker("in_graphs")
+        tf.config.run_functions_eagerly(
+            is_quick(item.config) and marker is not None and not marker.args[0]
+        )
 
 
 def _leave_graphs_as_they_are():

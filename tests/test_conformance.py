@@ -20,6 +20,8 @@ from keras_elmo import batch_to_ids
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
+pytestmark = pytest.mark.in_graphs(False)
+
 BATCH, TIME = 2, 3
 SENTENCES = [["Conform", "or", "not"], ["a", "é"]]
 IDS = batch_to_ids(SENTENCES, 12)

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.exhaustive
 def test_the_blocks_run(tmp_path, monkeypatch, capsys, built_optimizers):
     monkeypatch.chdir(tmp_path)
     blocks = read_blocks("docs/crf.md")

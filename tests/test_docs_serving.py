@@ -44,6 +44,7 @@ def of_layer(strings):
     return elmo(keras_elmo.batch_to_ids([s.split() for s in strings]))
 
 
+@pytest.mark.exhaustive
 def test_the_page(folder, monkeypatch, capsys, portable_path):
     monkeypatch.chdir(folder)
     blocks = read_blocks(PAGE)
@@ -84,6 +85,7 @@ def test_the_example_has_no_code_but_what_is_tested():
     assert len(read_blocks(PAGE, "python serving-api")) == 1
 
 
+@pytest.mark.exhaustive
 def test_warm_up(serving_api, exported, folder, monkeypatch):
     from tensorflow_serving.apis import prediction_log_pb2
 
@@ -113,6 +115,7 @@ def answer(request, folder):
     return {name: outputs[name].numpy() for name in wanted}
 
 
+@pytest.mark.exhaustive
 def test_grpc(serving_api, exported):
     import grpc
     from tensorflow_serving.apis import predict_pb2

@@ -52,6 +52,7 @@ def test_context_tells_the_two_meanings_apart():
     assert cosine(river, stream) > cosine(river, savings) + 0.2
 
 
+@pytest.mark.exhaustive
 def test_perplexity(shared):
     """Of the first 300 sentences; its card tells that of all."""
     sentences = read_sentences(shared / "data/english_lm/heldout.txt")[:300]

@@ -9,6 +9,7 @@ import pytest
 from conftest import ROOT
 from small_models import make_elmo
 from small_models import make_shallow_elmo
+from tiers import quick_first
 
 from keras_elmo import batch_to_ids
 from keras_elmo import read_word_vectors
@@ -61,7 +62,7 @@ def cosines(elmo, text, place, layer):
 
 
 @portable
-@pytest.mark.parametrize("same_word", [False, True])
+@pytest.mark.parametrize("same_word", quick_first([False, True]))
 def test_neighbours_are_the_nearest_by_layer(
     elmo, arguments, monkeypatch, capsys, same_word
 ):
@@ -185,6 +186,7 @@ def test_word_and_character_vectors_are_laid_side_by_side(
     np.testing.assert_allclose(loaded(tokens), model(tokens), atol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_word_and_character_vectors_run(side_by_side, tmp_path, capsys):
     elmo = make_shallow_elmo()
     elmo.save_to_preset(tmp_path / "elmo")
@@ -208,13 +210,9 @@ def ner():
     return runpy.run_path(str(ROOT / "examples" / "ner.py"))
 
 
-def test_ner_saves_a_tagger_that_exports_with_names_of_tags(
-    ner, tmp_path, capsys
-):
+def test_ner(ner, tmp_path, capsys):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")
-    import tensorflow as tf
-
     text = (ner["DATA"] / "train.conll").read_text("utf-8")
     few = tmp_path / "few.conll"
     few.write_text("\n\n".join(text.split("\n\n")[:16]), "utf-8")
@@ -225,17 +223,34 @@ def test_ner_saves_a_tagger_that_exports_with_names_of_tags(
     shown = capsys.readouterr().out
     assert "Epoch 15/15" in shown and "val_crf_accuracy: " in shown
     assert "(25 entities, " in shown
-    assert (tmp_path / "ner" / "served" / "1").is_dir()
+    tagged = served_tags(tmp_path / "ner" / "served" / "1")
+    assert "/B-" in tagged and "/O" in tagged
+    assert f"\n{tagged}\n" in shown
 
-    saved, served = tmp_path / "ner" / "ner.keras", tmp_path / "served"
+
+@pytest.mark.exhaustive
+def test_ner_saves_a_tagger_that_exports(ner, tmp_path):
+    if keras.backend.backend() != "tensorflow":
+        pytest.skip("TensorFlow alone exports.")
+    _, tagger = ner["build"]("english_tiny", ["O", "B-LOC", "B-PER"])
+    saved, served = tmp_path / "ner.keras", tmp_path / "served"
+    tagger.save(saved)
     assert command(["export", str(saved), str(served)]) == 0
-    answer = tf.saved_model.load(str(served / "1")).signatures["default"](
+    words = ["Maria", "flew", "to", "Oslo", "."]
+    (tags,) = ner["tag"](tagger, [words])
+    tagged = " ".join(map("/".join, zip(words, tags)))
+    assert served_tags(served / "1") == tagged
+
+
+def served_tags(folder):
+    """What an exported tagger answers."""
+    import tensorflow as tf
+
+    answer = tf.saved_model.load(str(folder)).signatures["default"](
         strings=tf.constant(["Maria flew to Oslo ."])
     )
     rows = (answer[name][0].numpy() for name in ("tokens", "tags_labels"))
-    tagged = b" ".join(map(b"/".join, zip(*rows))).decode()
-    assert "/B-" in tagged and "/O" in tagged
-    assert f"\n{tagged}\n" in shown
+    return b" ".join(map(b"/".join, zip(*rows))).decode()
 
 
 def test_ner_reads_columns(ner, tmp_path):

@@ -10,13 +10,17 @@ from keras import ops
 from layer_checks import flat
 from layer_checks import run_saved_model
 from small_models import make_shallow_elmo
+from tiers import quick_first
 
 from keras_elmo import ScalarMix
 from keras_elmo import batch_to_ids
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="One backend shows it."
-)
+pytestmark = [
+    pytest.mark.in_graphs(False),
+    pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow", reason="One backend shows it."
+    ),
+]
 SENTENCES = [["A", "short", "one", "."], ["Two"], ["Three", "words", "."], []]
 IDS = batch_to_ids(SENTENCES * 2, 12)[:7]  # an odd last batch of 3
 TARGETS = np.zeros((7, 4), "int32")
@@ -46,7 +50,7 @@ def round_trip(model, folder):
     return keras.saving.load_model(folder / "model.keras")
 
 
-@pytest.mark.parametrize("run_eagerly", [False, True])
+@pytest.mark.parametrize("run_eagerly", quick_first([False, True]))
 def test_sequential(run_eagerly, tmp_path):
     model = keras.Sequential(
         [
@@ -263,6 +267,7 @@ def test_eager_calls_from_many_threads_and_of_many_shapes():
     assert wrong == []
 
 
+@pytest.mark.in_graphs(True)
 def test_many_layers_do_not_make_tensorflow_warn_of_retracing(caplog):
     for _ in range(8):
         make_shallow_elmo()(IDS)

@@ -15,6 +15,8 @@ from keras_elmo.formats.bilm_table import bilm_table
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.variables import find_variable
 
+pytestmark = pytest.mark.in_graphs(False)
+
 SENTENCE_FILES = {
     "bilm_tf": "lm_embeddings_sentences.json",
     "allennlp": "sentences.json",
@@ -29,6 +31,7 @@ def load(folder, **kwargs):
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("package", SENTENCE_FILES)
+@pytest.mark.in_graphs(True)
 def test_stored_embeddings(shared, package, path_taken):
     """Their state went on from sentence to sentence, so ours does here."""
     folder = shared / "reference" / package

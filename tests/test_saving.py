@@ -81,6 +81,7 @@ def test_reload_in_a_fresh_process_without_the_weight_files(
     np.testing.assert_array_equal(np.load(tmp_path / "loaded.npy"), expected)
 
 
+@pytest.mark.exhaustive
 def test_export_runs_as_a_graph_without_the_package(shared, tmp_path):
     model = tagger(ElmoLayer.from_bilm(shared / "reference/bilm_tf_english"))
     batches = {

@@ -15,6 +15,8 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
 
+pytestmark = pytest.mark.in_graphs(False)
+
 NUM_CNN, NUM_ENCODER, NUM_MIX = 17, 16, 2
 IDS = np.ones((2, 3, 12), "int32")
 
@@ -218,6 +220,7 @@ def test_a_tape_sees_the_trainable_weights_alone(freeze):
     assert len(tape.watched_variables()) == number
 
 
+@pytest.mark.in_graphs(True)
 def test_no_gradient_is_traced_for_frozen_parts():
     elmo = make_elmo()
     freeze_bilm(elmo)

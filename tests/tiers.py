@@ -3,6 +3,11 @@
 import pytest
 
 
+def is_quick(config):
+    """Whether a run of pytest is that of `make test`."""
+    return config.getoption("markexpr") == "not exhaustive"
+
+
 def quick_first(values, number=1):
     """Values for `parametrize`, of which `make test` takes the first.
 

@@ -40,8 +40,7 @@ def export_onnx(
     own; all others are of the ONNX standard, operator set 18.
 
     Args:
-        model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one,
-            on any backend.
+        model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one.
         path: Path of the file to write, such as `"elmo.onnx"`. It is written
             whole or not at all; one that is there is replaced.
         quantize: `None` for float32, or `"int8"`.

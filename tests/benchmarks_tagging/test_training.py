@@ -55,6 +55,7 @@ def fit(model, layers):
     return [entry["loss"] for entry in history]
 
 
+@pytest.mark.exhaustive
 def test_on_computed_layers_training_is_the_same(preset, tmp_path):
     _, bilm, whole = make_model(preset, on_layers=False)
     before = bilm.get_weights()
@@ -139,6 +140,7 @@ def test_no_such_layer(preset):
         make_model(preset, on_layers=True, mix="3")
 
 
+@pytest.mark.exhaustive
 def test_fine_tuned_at_a_lower_rate(preset):
     def changes(factor):
         _, bilm, whole = make_model(preset, on_layers=False, fine_tune=True)
@@ -218,6 +220,7 @@ def test_batches_cover_all_sentences_in_each_epoch():
     assert orders[0] != orders[1]
 
 
+@pytest.mark.exhaustive
 def test_a_bilm_with_characters_of_its_own(shared, tmp_path):
     """Such as those of ELMoForManyLangs; and it is found in a saved tagger."""
     path = shared / "reference/elmo_for_many_langs/char_and_word"

@@ -1,5 +1,4 @@
 import pytest
-import tensorflow as tf
 
 import keras_elmo
 
@@ -12,14 +11,6 @@ def portable_module():
         keras_elmo.set_fast_paths(False)
         yield
     keras_elmo.set_fast_paths(True)
-
-
-@pytest.fixture
-def without_graphs():
-    """Computes at once: for a few steps, building their graphs takes longer."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 class Clock:

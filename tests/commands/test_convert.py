@@ -43,7 +43,7 @@ def embed(*files):
 
 
 @pytest.fixture
-def perplexity(capsys, without_graphs):
+def perplexity(capsys):
     def measure(model, text):
         capsys.readouterr()
         keras_elmo.set_fast_paths(True)  # These are so without a graph, too.
@@ -54,6 +54,7 @@ def perplexity(capsys, without_graphs):
     return measure
 
 
+@pytest.mark.in_graphs(False)
 def test_a_checkpoint(checkpoint, perplexity, capsys):
     convert(checkpoint, "model")
     out, err = capsys.readouterr()
@@ -109,6 +110,7 @@ def test_a_model_without_softmax_and_vocabulary(checkpoint, capsys):
         np.testing.assert_array_equal(embed(folder), embed("bare"))
 
 
+@pytest.mark.in_graphs(False)
 def test_a_model_of_words(perplexity, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lstm = {"dim": 4, "n_layers": 1, "projection_dim": 4}

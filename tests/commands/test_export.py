@@ -190,6 +190,7 @@ def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
     np.testing.assert_array_equal(answer["tags_labels"], names)
 
 
+@pytest.mark.exhaustive
 def test_versions(elmo, capsys):
     os.makedirs("served/2")
     pathlib.Path("served/2/saved_model.pb").touch()

@@ -73,7 +73,8 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
     ]
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
+@pytest.mark.exhaustive
 def test_other_procedures(checkpoint, capsys):
     text = checkpoint / "heldout.txt"
 
@@ -94,7 +95,7 @@ def test_other_procedures(checkpoint, capsys):
     assert 60 < each["perplexity"] < 100
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
 def test_texts_are_patterns_and_plain_or_gzip(
     checkpoint, tmp_path, monkeypatch, capsys
 ):
@@ -108,7 +109,7 @@ def test_texts_are_patterns_and_plain_or_gzip(
     assert json.loads(out)["perplexity"] == pytest.approx(54.2089, rel=1e-3)
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
 def test_a_vocabulary_that_is_not_beside_the_model(
     checkpoint, tmp_path, monkeypatch, capsys
 ):
@@ -142,7 +143,8 @@ def test_errors(checkpoint, tmp_path, monkeypatch, capsys):
         assert told in fails(capsys, model, path)
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
+@pytest.mark.exhaustive
 def test_progress(checkpoint, monkeypatch, capsys):
     text = checkpoint / "heldout.txt"
     always = functools.partial(Progress, interval=0)

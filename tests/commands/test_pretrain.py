@@ -27,9 +27,6 @@ from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.schedule import Schedule
 from keras_elmo.pretraining.settings import RECIPES
 
-pytestmark = pytest.mark.filterwarnings(  # See `without_graphs`.
-    "ignore:Even though the `tf.config:UserWarning"
-)
 OPTIONS = {
     "bidirectional": True,
     "char_cnn": {
@@ -119,7 +116,7 @@ def arrays(path):
     return found
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
 def test_a_training_from_the_start_to_the_end(folder, capsys):
     heldout = [*HELDOUT, "--evaluate-every", 2]
     run(*heldout, "--steps", 4, "--log-every", 2)
@@ -174,7 +171,7 @@ class Interrupting(Report):
             signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
 def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     folder, capsys, monkeypatch
 ):
@@ -202,7 +199,7 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
 def test_without_a_held_out_text_the_last_model_stays(folder, capsys):
     run("--steps", 2, "--full-softmax", "--clip-norm", "none")
     out = capsys.readouterr().out
@@ -216,7 +213,8 @@ def test_without_a_held_out_text_the_last_model_stays(folder, capsys):
     assert "Held-out perplexity" in out
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
+@pytest.mark.exhaustive
 def test_patience(folder, capsys):
     arguments = [*HELDOUT, "--evaluate-every", 1]
     arguments += ["--steps", 9, "--patience", 1, "--learning-rate", 1e-30]
@@ -226,7 +224,8 @@ def test_patience(folder, capsys):
     assert "with a larger --patience, it goes on" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
+@pytest.mark.exhaustive
 def test_fine_tuning(folder, shared, capsys):
     checkpoint = shared / "reference/bilm_tf_checkpoint"
     names = ["--train", "train0.txt", "--output", "out"]
@@ -272,7 +271,7 @@ def test_fine_tuning(folder, shared, capsys):
     assert "pass the vocabulary" in fails(capsys, *names[:-2])
 
 
-@pytest.mark.usefixtures("without_graphs")
+@pytest.mark.in_graphs(False)
 def test_what_is_there_is_not_overwritten(folder, capsys):
     os.mkdir("out")
     shutil.copy("options.json", "out")
@@ -487,6 +486,7 @@ class Curves:
         self.closed = True
 
 
+@pytest.mark.exhaustive
 def test_curves_for_tensorboard(folder, monkeypatch):
     curves = Curves()
     find = pretrain_reports.importlib.util.find_spec
@@ -553,6 +553,7 @@ def test_threads(monkeypatch, asked, gpus, processors, set_to):
     assert tuple(numbers.values()) == (set_to or ())
 
 
+@pytest.mark.exhaustive
 def test_threads_are_set_before_tensorflow_begins():
     code = (
         "import sys; from keras_elmo.commands.main import main; "

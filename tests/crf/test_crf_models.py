@@ -84,6 +84,7 @@ def test_fit_with_validation_and_early_stopping():
     assert np.all(predicted[~mask] == 0)
 
 
+@pytest.mark.exhaustive
 def test_sample_weight_weighs_sentences():
     ids, tags, _ = make_data()
     model = compile_tagger(make_tagger())
@@ -172,6 +173,7 @@ def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
 @pytest.mark.parametrize(
     "policy", quick_first(["mixed_bfloat16", "mixed_float16"])
 )
+@pytest.mark.exhaustive
 def test_half_precision_trains(policy):
     ids, tags, mask = make_data()
     model = compile_tagger(make_tagger(policy))
@@ -197,6 +199,7 @@ def test_export_with_tags_as_output(tmp_path):
 
 
 @ON_TENSORFLOW
+@pytest.mark.exhaustive
 def test_xla_trains_the_same():
     potentials = np.random.default_rng(0).normal(size=(4, 5, 3))
     potentials = potentials.astype("float32")

@@ -12,6 +12,8 @@ from tiers import quick_first
 from keras_elmo import BiLMEncoder
 from keras_elmo.ops import fast_paths
 
+pytestmark = pytest.mark.in_graphs(False)
+
 LENGTHS = [5, 1, 0, 3]
 RIGHT = np.arange(5) < np.array(LENGTHS)[:, None]
 
@@ -133,6 +135,7 @@ def test_omitting_ends_of_short_rows(elmo, time, path_taken):
     keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
 )
 @pytest.mark.parametrize("rows", quick_first([8, 1, 12]))
+@pytest.mark.in_graphs(True)
 def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
     import tensorflow as tf
 
@@ -163,6 +166,7 @@ def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Uses its gradient tape."
 )
+@pytest.mark.in_graphs(True)
 def test_gradients_in_half_precision_add_up_over_many_steps(path_taken):
     import tensorflow as tf
 
@@ -394,6 +398,7 @@ def test_bad_arguments_are_named():
     ids=str,
 )
 @pytest.mark.parametrize("graph", [False, True], ids=["eager", "graph"])
+@pytest.mark.in_graphs(True)
 def test_training_gives_the_same_gradients(options, graph):
     import tensorflow as tf
 

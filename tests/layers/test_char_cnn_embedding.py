@@ -12,6 +12,8 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo.layers import character_cnn
 
+pytestmark = pytest.mark.in_graphs(False)
+
 WORDS = ["a", "Hello", "", "naïve", "東京", "🙂", "long-long-word", "<S>"]
 
 
@@ -119,6 +121,7 @@ def test_bad_ids_are_named(ids, words):
     reason="The lookup is TensorFlow's.",
 )
 @pytest.mark.parametrize("bad", [-1, 262, 2**31 - 1])
+@pytest.mark.in_graphs(True)
 def test_ids_out_of_range_fail_in_a_graph_too(bad, path_taken):
     import tensorflow as tf
 

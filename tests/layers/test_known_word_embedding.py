@@ -12,6 +12,8 @@ from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 from keras_elmo.ops.hashed_table import hash_rows
 from keras_elmo.ops.hashed_table import hash_rows_of_array
 
+pytestmark = pytest.mark.in_graphs(False)
+
 WORDS = ["the", "<S>", "cat"]
 
 

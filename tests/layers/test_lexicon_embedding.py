@@ -8,6 +8,8 @@ from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
+pytestmark = pytest.mark.in_graphs(False)
+
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
 CHARACTERS = [*SPECIAL, *"abé今天"]
 WORDS = ["<oov>", "<bos>", "<eos>", "a", "今天"]

@@ -9,6 +9,8 @@ from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
 from keras_elmo.ops.initializers import leave_out_random_values
 
+pytestmark = pytest.mark.in_graphs(False)
+
 IDS = np.array([[3, 9, 1, 4], [7, 2, 0, 0], [0, 0, 0, 0]], "int32")
 LENGTHS = [4, 2, 0]
 
@@ -128,6 +130,7 @@ def test_bad_ids_are_named(layer, elmo, ids, words):
     reason="The lookup is TensorFlow's.",
 )
 @pytest.mark.parametrize("bad", [-1, 10, 2**31 - 1])
+@pytest.mark.in_graphs(True)
 def test_ids_out_of_range_fail_in_a_graph_too(layer, bad):
     import tensorflow as tf
 

@@ -30,9 +30,12 @@ from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.text.vocabulary import Vocabulary
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Some verbs need it."
-)
+pytestmark = [
+    pytest.mark.in_graphs(False),
+    pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow", reason="Some verbs need it."
+    ),
+]
 NAME = "of_the_tests"
 BILM = ("folder", "folder_with_config", "zip", "url", NAME)
 MANY_LANGS = ("many_langs", "many_langs_zip", "many_langs_url")

@@ -1,10 +1,13 @@
 import keras
 import numpy as np
+import pytest
 from backend_gradients import weight_gradients
 from keras import ops
 from small_models import make_shallow_elmo
 
 from keras_elmo.ops.weights import read_weight
+
+pytestmark = pytest.mark.in_graphs(False)
 
 IDS = np.random.default_rng(0).integers(1, 250, (2, 3, 12), "int32")
 

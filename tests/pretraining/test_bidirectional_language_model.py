@@ -385,6 +385,7 @@ def compiled(function):
     ],
 )
 @pytest.mark.slow_on_jax
+@pytest.mark.exhaustive
 def test_gradients_are_those_of_finite_differences(tied, sampled):
     # Elsewhere Keras multiplies in float32.
     exact = BACKEND == "tensorflow"
@@ -570,6 +571,7 @@ def test_files(tied, tmp_path):
 
 
 @on_tensorflow
+@pytest.mark.exhaustive
 def test_export(tmp_path, portable_path):
     make = functools.partial(make_new_model, lstm={"num_layers": 1})
     ids, _ = make_ids(make())

@@ -50,6 +50,7 @@ def check_same_arrays(found, expected, names):
             np.testing.assert_allclose(array, others[key], rtol=0, atol=1e-20)
 
 
+@pytest.mark.exhaustive
 def test_a_training_that_begins_with_anothers_state(trained, tmp_path):
     before = snapshot(trained)
     text = new_text(tmp_path / "text")
@@ -98,6 +99,7 @@ def test_a_training_that_begins_with_a_checkpoint_of_bilm_tf(shared, tmp_path):
     check_same_arrays(output, folder, ["weights.hdf5"])
 
 
+@pytest.mark.exhaustive
 def test_a_training_that_begins_with_a_bilm_alone(trained, tmp_path):
     bilm = tmp_path / "bilm"
     bilm.mkdir()
@@ -182,6 +184,7 @@ def test_an_empty_corpus_is_refused(tmp_path):
         train(tmp_path, tmp_path / "out", heldout=False)
 
 
+@pytest.mark.exhaustive
 def test_a_vocabulary_that_is_made(corpus, tmp_path):
     train(
         corpus,

@@ -196,6 +196,7 @@ def test_draws_depend_on_the_seed_and_the_steps_number_alone():
 @pytest.mark.parametrize(
     "rate", [0.5, pytest.param(1.0, marks=pytest.mark.exhaustive)]
 )
+@pytest.mark.exhaustive
 def test_rows_start_from_zero_at_the_rate(rate):
     options = {**KINDS["characters"][0], "dropout": 0.0}
     settings = {"options": options, "full_softmax": True, "batch_size": 64}
@@ -220,6 +221,7 @@ def test_rows_start_from_zero_at_the_rate(rate):
         np.testing.assert_allclose(loss, from_zero, rtol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_half_precision():
     run = Run(dtype="mixed_bfloat16", optimizer="adam")
     before = run.weights()

@@ -342,6 +342,7 @@ def test_sizes_must_be_positive_integers(name, value):
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Of TensorFlow's graphs."
 )
+@pytest.mark.in_graphs(True)
 def test_in_a_graph_of_unknown_size():
     import tensorflow as tf
 

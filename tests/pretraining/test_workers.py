@@ -17,6 +17,7 @@ from pretraining.small_trainings import Losses
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import read_log
 from pretraining.small_trainings import train
+from tiers import is_quick
 
 from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.workers import is_chief
@@ -101,7 +102,7 @@ def check_close(found, losses, corpus):
 
 
 @pytest.fixture(scope="module")
-def workers(tmp_path_factory, corpus):
+def workers(tmp_path_factory, corpus, request):
     """The folder and the results of two processes that train together."""
     folder = tmp_path_factory.mktemp("workers")
     task = {
@@ -116,6 +117,8 @@ def workers(tmp_path_factory, corpus):
             {"output": "whole", "restart": True},
         ],
     }
+    if is_quick(request.config):
+        del task["runs"][1:]
     # The second one alone is told to stop.
     chief_runs = [{**run, "stop": None} for run in task["runs"]]
     return folder, run_workers(folder, [{**task, "runs": chief_runs}, task], 2)
@@ -136,6 +139,7 @@ def test_a_step_is_compiled_once(workers):
         assert result["compiled"] == 1
 
 
+@pytest.mark.exhaustive
 def test_two_processes_go_on(workers):
     folder, results = workers
     for result in results:
@@ -150,6 +154,7 @@ def test_two_processes_go_on(workers):
             np.testing.assert_array_equal(arrays[key], array)
 
 
+@pytest.mark.exhaustive
 def test_two_processes_begin_anew(workers):
     for result in workers[1]:
         first, *_, second = result["runs"]

@@ -92,6 +92,7 @@ def check(ask, folder, tagger):
             assert answer[name].shape == (number, 0)
 
 
+@pytest.mark.exhaustive
 def test_a_decoder_keeps_to_the_scheme(ask, tmp_path):
     scores = make_scores(None, words=False, characters=False)
     free, tagger = (

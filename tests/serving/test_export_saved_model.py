@@ -86,6 +86,7 @@ def test_as_many_layers_as_there_are(ask, tmp_path):
     assert "lstm_outputs3" in answer
 
 
+@pytest.mark.exhaustive
 def test_further_representations_have_names_of_their_own(ask, tmp_path):
     elmo = make_shallow_elmo(num_representations=2)
     elmo.scalar_mixes[1].gamma.assign(3.0)
@@ -97,6 +98,7 @@ def test_further_representations_have_names_of_their_own(ask, tmp_path):
     assert np.abs(answer["elmo"] - answer["elmo_1"]).max() > 0.1
 
 
+@pytest.mark.exhaustive
 def test_without_a_mix_elmo_is_the_average(ask, tmp_path):
     elmo = make_shallow_elmo(return_all_layers=True)
     folder = export_saved_model(elmo, tmp_path)
@@ -118,6 +120,7 @@ def test_without_a_mix_elmo_is_the_average(ask, tmp_path):
     ),
     ids=str,
 )
+@pytest.mark.exhaustive
 def test_layers_of_all_kinds(ask, tmp_path, options):
     elmo = make_shallow_elmo(**options)
     folder = export_saved_model(elmo, tmp_path)
@@ -179,6 +182,7 @@ def test_code_for_the_hub_runs_unchanged(elmo, exported):
     check(loaded.signatures["default"](strings=strings), expected)
 
 
+@pytest.mark.exhaustive
 def test_as_a_layer_of_a_new_model(elmo, exported):
     expected = hub_answer(elmo, SENTENCES)
     sentences = keras.Input((), dtype="string")
@@ -236,6 +240,7 @@ def test_size(preset, exported_preset):
     assert size <= 1.1 * 4 * preset.count_params()
 
 
+@pytest.mark.exhaustive
 def test_an_unbuilt_layer_is_built(ask, tmp_path):
     made = make_shallow_elmo()
     elmo = ElmoLayer.from_config(made.get_config())

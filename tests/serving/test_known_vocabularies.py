@@ -8,7 +8,6 @@ from serving.answers import check
 from serving.answers import hub_answer
 from serving.answers import padded
 from small_models import make_shallow_elmo
-from tiers import quick_first
 
 from keras_elmo import ElmoLayer
 from keras_elmo import export_saved_model
@@ -45,6 +44,7 @@ def test_with_characters_for_other_words(ask, load, tmp_path):
     check(answer, hub_answer(load(), SENTENCES))
 
 
+@pytest.mark.exhaustive
 def test_with_unk_for_other_words(ask, load, tmp_path):
     folder = export_saved_model(load("unk"), tmp_path)
     ids = np.array([[1, 4, 6, 3], [0, 0, 0, 0], [1, 4, 0, 0]], "int32")
@@ -60,6 +60,7 @@ def test_with_unk_for_other_words(ask, load, tmp_path):
         check(answer, hub_answer(load(), known))
 
 
+@pytest.mark.exhaustive
 def test_with_an_error_for_other_words(ask, load, tmp_path):
     folder = export_saved_model(load("error"), tmp_path)
     known = [["the", "é", "cat"], ["the"]]
@@ -70,7 +71,8 @@ def test_with_an_error_for_other_words(ask, load, tmp_path):
     assert isinstance(bad, str) and "dog" in bad
 
 
-@pytest.mark.parametrize("way", quick_first(["characters", "unk"]))
+@pytest.mark.parametrize("way", ["characters", "unk"])
+@pytest.mark.exhaustive
 def test_a_model_with_such_a_layer_inside(ask, load, tmp_path, way):
     elmo = load(way)
     inputs = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")

@@ -53,6 +53,7 @@ def ids_of(elmo, sentences):
     return elmo.token_encoder.make_vectorization().batch_to_ids(sentences)
 
 
+@pytest.mark.exhaustive
 def test_each_signature_gives_the_layers_vectors(ask, folder, elmo, exported):
     sentences = sentences_of(folder)
     answers = ask(
@@ -66,12 +67,14 @@ def test_each_signature_gives_the_layers_vectors(ask, folder, elmo, exported):
         check(answer, expected)
 
 
+@pytest.mark.exhaustive
 def test_odd_words(ask, elmo, exported):
     """Equal to each other and to the layer on Python's ids."""
     (answer,) = ask(exported, ("tokens", padded(ODD)))
     check(answer, hub_answer(elmo, ODD))
 
 
+@pytest.mark.exhaustive
 def test_requests_that_a_server_merged(ask, elmo, exported):
     """The shorter one is padded with the first number that it holds."""
     alone = [ids_of(elmo, [s]) for s in (["好", "今天", "a"], ["word"])]
@@ -82,6 +85,7 @@ def test_requests_that_a_server_merged(ask, elmo, exported):
     check(answer, hub_answer(elmo, [["好", "今天", "a"], ["word"]]))
 
 
+@pytest.mark.exhaustive
 def test_ids_out_of_range(ask, elmo, exported):
     ids = ids_of(elmo, [["a", "b"]])
     ids[0, 1, -1] = 51

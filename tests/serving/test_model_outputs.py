@@ -151,6 +151,7 @@ def test_outputs_keep_their_names(ask, tmp_path, kind):
     check(answer, dict(zip(names, map(as_float32, expected))))
 
 
+@pytest.mark.exhaustive
 def test_models_of_all_kinds(ask, tmp_path):
     elmo = make_shallow_elmo()
 
@@ -180,6 +181,7 @@ def test_models_of_all_kinds(ask, tmp_path):
         check(answer, {"scores": as_float32(expected)})
 
 
+@pytest.mark.exhaustive
 def test_a_model_without_boundaries_is_asked_for_nothing(ask, tmp_path):
     ids = keras.Input((None, 12), dtype="int32")
     encoder = CharCNNEmbedding(
@@ -196,6 +198,7 @@ def test_a_model_without_boundaries_is_asked_for_nothing(ask, tmp_path):
     assert blank[name].shape == (1, 0, 6) and empty[name].shape == (0, 0, 6)
 
 
+@pytest.mark.exhaustive
 def test_a_custom_token_encoder_reads_characters(ask, tmp_path):
     x = keras.Input((None, 12), dtype="int32")
     model = keras.Model(x, keras.layers.Rescaling(0.5, name="half")(x))
@@ -204,6 +207,7 @@ def test_a_custom_token_encoder_reads_characters(ask, tmp_path):
     np.testing.assert_array_equal(answer["half"], IDS * 0.5)
 
 
+@pytest.mark.exhaustive
 def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
     ids = keras.Input(batch_shape=(3, None, 12), dtype="int32")
     x = make_shallow_elmo(stateful=True)(ids)
@@ -219,6 +223,7 @@ def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
     np.testing.assert_allclose(alone[lstm.name], first[:1], atol=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_half_precision_comes_out_in_full(ask, tmp_path):
     model = tagger(dtype="mixed_bfloat16")
     bfloat16 = keras.Model(model.input, model.layers[1].output)
