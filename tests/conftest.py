@@ -1,10 +1,12 @@
 """What all tests share."""
 
+import ctypes
 import gc
 import importlib.util
 import os
 import pathlib
 import random
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -113,6 +115,8 @@ def freed_memory():
     if keras.backend.backend() == "tensorflow":
         _forget_custom_gradients()
     keras.backend.clear_session()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).malloc_trim(0)  # It keeps what is freed otherwise.
 
 
 def _forget_custom_gradients():

@@ -129,6 +129,7 @@ def test_padded_batches_of_a_tf_data_pipeline():
     assert loss[1] < loss[0]
 
 
+@pytest.mark.exhaustive
 def test_a_masked_lstm_after_each_representation(tmp_path):
     elmo = make_shallow_elmo(num_representations=2)
     inputs = keras.Input((None, 12), dtype="int32")

@@ -75,6 +75,7 @@ def average(elmo):
     return np.mean(elmo.all_layers(IDS), axis=1)
 
 
+@pytest.mark.exhaustive
 def test_an_elmo_layer(elmo, capsys):
     lines = export(capsys, "model", "served/elmo")
     size = sum(

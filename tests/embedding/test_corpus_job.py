@@ -214,6 +214,7 @@ def test_a_damaged_shard_and_those_after_it_are_redone(output, damage):
     assert embed.num_read == 40 - kept
 
 
+@pytest.mark.exhaustive
 def test_a_shard_with_any_bit_flipped_is_redone(tmp_path):
     path = tmp_path / "shard"
     sentences = make_sentences(3)

@@ -628,6 +628,7 @@ def test_composed_by_hand_it_is_the_same_network():
         )
 
 
+@pytest.mark.exhaustive  # It takes 374 MB.
 def test_the_paper_model_has_the_published_number_of_weights():
     elmo = ElmoLayer()
     elmo.build((None, None, 50))

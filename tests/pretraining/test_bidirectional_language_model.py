@@ -645,6 +645,7 @@ def test_mixed_precision(tied):
 @pytest.mark.parametrize(
     "tied", [False, pytest.param(True, marks=pytest.mark.exhaustive)]
 )
+@pytest.mark.exhaustive
 def test_in_a_graph_of_unknown_size(tied):
     import tensorflow as tf
 
