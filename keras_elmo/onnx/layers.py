@@ -33,6 +33,7 @@ def encode_characters(graph, ids, encoder, make_product):
         encoder: `CharCNNEmbedding`.
         make_product: Function of `products`.
     """
+    ids = without_constant_end(graph, ids, encoder.filters)
     x = embed_characters(graph, ids, as_array(encoder.embeddings))
     x = convolve_and_pool(
         graph,
@@ -55,6 +56,26 @@ def encode_characters(graph, ids, encoder, make_product):
         weights = encoder.projection_kernel, encoder.projection_bias
         x = _dense(graph, x, map(as_array, weights), make_product)
     return x
+
+
+def without_constant_end(graph, ids, filters):
+    """Cuts off the end in which no word of `(words, chars)` changes any more.
+
+    One window of each width is left in it: the others give the same.
+    """
+    last = graph.add("Gather", ids, np.array([-1]), axis=1)  # (words, 1)
+    differs = graph.cast(
+        graph.add("Not", graph.add("Equal", ids, last)), "int32"
+    )
+    places = graph.add(
+        "NonZero", graph.add("ReduceMax", differs, np.array([0]))
+    )
+    # Of a constant word alone there is none.
+    places = graph.add("Concat", np.array([[-1], [-1]]), places, axis=1)
+    length = graph.add("ReduceMax", places, keepdims=0)
+    widest = max(width for width, _ in filters)
+    end = graph.add("Add", length, np.array([1 + widest]))
+    return graph.add("Slice", ids, np.array([0]), end, np.array([1]))
 
 
 def embed_characters(graph, ids, embeddings):

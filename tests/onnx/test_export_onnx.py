@@ -94,6 +94,9 @@ def test_the_vectors_are_the_layers(options, tmp_path):
     check(run(session, ids), expected(elmo, ids))
     more_padding = np.pad(ids[:3], ((0, 2), (0, 4), (0, 0)))
     check(run(session, more_padding), expected(elmo, more_padding))
+    # The end that short words have in common is not computed.
+    short = batch_to_ids([["<S>", "I", "am", "</S>"], ["<S>", "</S>"]], 12)
+    check(run(session, short), expected(elmo, short))
 
 
 @pytest.mark.parametrize("add", [True, False])
