@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 # Whoever has no tests left takes half of the other's.
 WORKERS := -n 2 --dist worksteal
 
-.PHONY: demo test test-all lint test-wheel test-backends test-oldest test-newest clean
+.PHONY: demo test test-all lint test-wheel test-backends test-spark test-oldest test-newest clean
 
 demo: $(VENV)/installed ## Load, train, save, reload and export a small model
 	$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
@@ -47,6 +47,10 @@ BACKEND_TESTS := tests/layers tests/ops tests/crf \
 	tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
 	tests/formats/test_torch_state_dicts.py tests/formats/test_many_langs.py tests/text/test_byte_spelling.py tests/text/test_vocabulary_spelling.py \
 	$(addprefix tests/pretraining/test_,$(LANGUAGE_MODEL_TESTS:=.py))
+
+test-spark: $(VENV)/installed-dev ## The embedder on Spark, which needs Java
+	$(BIN)/pip install --quiet -e .[spark]
+	$(BIN)/python -m pytest -q -rs tests/cluster/test_spark.py
 
 test-oldest: ## The oldest versions supported
 	$(PYTHON) -m venv $(OLDEST_VENV)

@@ -10,6 +10,7 @@ if typing.TYPE_CHECKING:
     from keras_elmo.crf import CRFAccuracy
     from keras_elmo.crf import CRFDecoder
     from keras_elmo.crf import CRFLoss
+    from keras_elmo.embedding import ArrowEmbedder
     from keras_elmo.embedding import ElmoEmbedder
     from keras_elmo.layers import BiLMEncoder
     from keras_elmo.layers import CharCNNEmbedding
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CRF",
     "PRESETS",
+    "ArrowEmbedder",
     "BiLMEncoder",
     "BidirectionalLanguageModel",
     "CRFAccuracy",
@@ -55,7 +57,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "keras_elmo.embedding": ("ElmoEmbedder",),
+    "keras_elmo.embedding": ("ArrowEmbedder", "ElmoEmbedder"),
     "keras_elmo.models.presets": ("PRESETS",),
     "keras_elmo.layers": (
         "BiLMEncoder",

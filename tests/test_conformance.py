@@ -294,7 +294,11 @@ def test_keras_file_round_trip(name, tmp_path):
     layer_checks.check_keras_file_round_trip(make, x, tmp_path)
 
 
-@one_elmo(list(CASES))
+# Most others are exported as parts of the first.
+@pytest.mark.parametrize(
+    "name",
+    quick_first(sorted(CASES, key=["ElmoLayer", "CRF"].__contains__)[::-1], 2),
+)
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
 )

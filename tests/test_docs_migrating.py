@@ -91,6 +91,7 @@ def test_allennlp(folder, reference):
     np.testing.assert_allclose(found, stored * mask[..., None], **CLOSE)
 
 
+@pytest.mark.exhaustive
 def test_allennlp_embedder(folder, reference):
     words, expected = first_sentence(reference)
     names = run_blocks(blocks_of("allennlp", "embedder"))
@@ -113,6 +114,7 @@ def test_bilm_tf(folder):
     assert sum(map(float, names["model"].losses)) == pytest.approx(0.01)
 
 
+@pytest.mark.exhaustive
 def test_token_embeddings(folder, reference):
     names = run_blocks(blocks_of("allennlp", "token_embeddings"))
     with (
@@ -126,6 +128,7 @@ def test_token_embeddings(folder, reference):
     np.testing.assert_allclose(names["vectors"], layers[0], **CLOSE)
 
 
+@pytest.mark.exhaustive
 def test_hub(folder):
     names = run_blocks(blocks_of("allennlp", "hub"))
     model = names["model"]
@@ -140,6 +143,7 @@ def test_hub(folder):
     assert model.trainable_variables[0].path.startswith("elmo_layer")
 
 
+@pytest.mark.exhaustive
 def test_simple_elmo(folder):
     names = run_blocks(blocks_of("allennlp", "simple_elmo"))
     layers = layers_of(folder, SENTENCES).mean(axis=1)

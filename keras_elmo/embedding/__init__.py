@@ -1,5 +1,32 @@
 """Embedding corpora: sentences in, vectors out, in order and at full speed."""
 
-from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
+import typing
 
-__all__ = ["ElmoEmbedder"]
+from keras_elmo.lazy_names import lazy_names as _lazy_names
+
+if typing.TYPE_CHECKING:
+    from keras_elmo.embedding.arrow_embedder import ArrowEmbedder
+    from keras_elmo.embedding.arrow_shards import embed_shard
+    from keras_elmo.embedding.arrow_shards import read_vectors
+    from keras_elmo.embedding.arrow_shards import shard_schema
+    from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
+
+__all__ = [
+    "ArrowEmbedder",
+    "ElmoEmbedder",
+    "embed_shard",
+    "read_vectors",
+    "shard_schema",
+]
+
+_MODULES = {
+    "keras_elmo.embedding.arrow_embedder": ("ArrowEmbedder",),
+    "keras_elmo.embedding.arrow_shards": (
+        "embed_shard",
+        "read_vectors",
+        "shard_schema",
+    ),
+    "keras_elmo.embedding.elmo_embedder": ("ElmoEmbedder",),
+}
+
+__getattr__, __dir__ = _lazy_names(__name__, _MODULES)

@@ -15,6 +15,7 @@ from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.embedding.embedding_files import guess_layout
 from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.packing import pack_rows
+from keras_elmo.embedding.pairing import mean_over_tokens
 from keras_elmo.embedding.pairing import pair
 from keras_elmo.embedding.shape_buckets import compiles_each_shape
 from keras_elmo.embedding.shape_buckets import rows_and_slots_to_fill
@@ -250,7 +251,7 @@ class ElmoEmbedder:
             tokens.
         """
         for vectors in self.embed_sentences(sentences):
-            yield vectors.sum(axis=-2) / max(1, vectors.shape[-2])
+            yield mean_over_tokens(vectors)
 
     def embed_file(
         self,

@@ -47,6 +47,11 @@ def pair(sentences, embed, dtype):
         )
 
 
+def mean_over_tokens(vectors):
+    """The mean of (..., tokens, width) over the tokens; zeros if none."""
+    return vectors.sum(axis=-2) / max(1, vectors.shape[-2])
+
+
 class _Cast:
     """Casts arrays, and warns when float16 overflows for the first time."""
 

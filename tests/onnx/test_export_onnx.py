@@ -121,6 +121,7 @@ def test_wrong_ids_get_an_error(tmp_path):
             session.run(None, {"ids": wrong})
 
 
+@pytest.mark.exhaustive
 def test_eight_bits_change_a_trained_models_layers_by_two_percent(
     shared, tmp_path
 ):

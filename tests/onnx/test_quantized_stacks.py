@@ -36,6 +36,7 @@ def test_a_trained_models_layers_change_by_two_percent(shared, trained):
         assert 0.001 < relative_error(found[layer], plain[layer]) < 0.02
 
 
+@pytest.mark.exhaustive
 def test_nothing_drifts_along_a_sentence_of_2000_words(shared, trained):
     words = [w for s in held_out(shared, 200) for w in s][:2000]
     plain = ElmoEmbedder(trained).embed_sentence(words)

@@ -1,0 +1,293 @@
+"""Vectors in Arrow tables, for engines that spread a corpus over machines."""
+
+import functools
+import json
+import os
+import threading
+import typing
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+import numpy as np
+
+from keras_elmo.choices import VECTOR_DTYPES
+from keras_elmo.embedding.pairing import mean_over_tokens
+from keras_elmo.embedding.pairing import pair
+from keras_elmo.models.presets import PRESETS
+from keras_elmo.ops.arguments import check_choice
+
+if typing.TYPE_CHECKING:
+    import pyarrow as pa
+
+METADATA = b"keras_elmo"
+_NEW_COLUMNS = ("num_tokens", "width", "vectors", "error")
+_NUMBERS = 2**26  # of vectors, written at a time: 256 MB
+_loading = threading.Lock()
+
+
+class _Row(typing.NamedTuple):
+    tokens: list  # none if there is an error
+    error: str | None
+    batch: "pa.RecordBatch"
+    place: int
+
+
+class ArrowEmbedder:
+    """Embeds the sentences of Arrow tables, in any process of a cluster.
+
+    Called with a `pyarrow.Table` or `pyarrow.RecordBatch` with a column
+    `tokens` of lists of strings, it returns it with four more columns:
+
+    - `num_tokens`, int32: the number of the sentence's tokens;
+    - `width`, int32: the size of a vector;
+    - `vectors`, a list of floats: the array `(layers, tokens, width)`, without
+      the first axis if `layers` asks for a single one, flat in C order. With
+      `sentence_vectors`, `(layers, width)`, the mean over the tokens;
+    - `error`, string: null, or why there are no vectors. The other three are
+      null then.
+
+    All other columns and the order of the rows stay. The key `keras_elmo` of
+    the schema's metadata holds JSON: the model's fingerprint, and how the
+    vectors were made.
+
+    It is pickled without weights: each process loads the model once, at its
+    first batch, and computes with the threads that the engine grants it
+    (`OMP_NUM_THREADS`, which Ray and Spark set).
+
+    Args:
+        model: Name of a preset, or path or URL of a model, as for
+            `ElmoLayer.from_preset`. Every process must find it there.
+        layers: As for `ElmoEmbedder`.
+        dtype: `"float32"` or `"float16"`, of `vectors`.
+        sentence_vectors: Boolean, whether to give the mean over a sentence's
+            tokens in place of each one's vector.
+        compute_dtype: The dtype policy to compute in, such as
+            `"mixed_bfloat16"`.
+        **kwargs: Further arguments of `ElmoEmbedder`.
+
+    Raises:
+        ValueError: If an argument is not as described; those that only the
+            model can tell, from `check` and from the first call of a process.
+        ImportError: If the package `pyarrow` is not installed, likewise.
+
+    Example:
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"id": [7, 8], "tokens": [["A", "sentence"], []]})
+    >>> table = ArrowEmbedder("english_tiny")(table)
+    >>> table.column_names
+    ['id', 'tokens', 'num_tokens', 'width', 'vectors', 'error']
+    >>> [len(numbers) for numbers in table["vectors"].to_pylist()]
+    [512, 0]
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike,
+        layers: str | int | Sequence[int] = "top",
+        dtype: str = "float32",
+        sentence_vectors: bool = False,
+        compute_dtype: str | None = None,
+        **kwargs: typing.Any,
+    ) -> None:
+        check_choice("dtype", dtype, VECTOR_DTYPES)
+        self.model = os.fspath(model)
+        if self.model not in PRESETS and os.path.exists(self.model):
+            self.model = os.path.abspath(self.model)
+        self.layers = tuple(layers) if isinstance(layers, list) else layers
+        self.dtype = dtype
+        self.sentence_vectors = sentence_vectors
+        self.compute_dtype = compute_dtype
+        self.kwargs = kwargs
+
+    def __call__(self, table: typing.Any) -> typing.Any:
+        import pyarrow as pa
+
+        is_table = isinstance(table, pa.Table)
+        batches = table.to_batches() if is_table else [table]
+        schema = self.schema(table.schema)
+        embedded = pa.Table.from_batches(self.embed(batches), schema)
+        if is_table:
+            return embedded
+        columns = [column.combine_chunks() for column in embedded.columns]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def check(self, schema: "pa.Schema") -> None:
+        """Raises the error that every table of a schema would meet.
+
+        A job begins with this, in a process of those that embed: the model is
+        loaded there.
+
+        Args:
+            schema: The `pyarrow.Schema` of the tables.
+
+        Raises:
+            ValueError: If the process does not find the model, the model has no
+                such layers, or there is no column `tokens` of lists of strings.
+        """
+        self.schema(schema)
+
+    def schema(self, schema: "pa.Schema") -> "pa.Schema":
+        """Returns the schema of what comes out for tables of a schema.
+
+        Args:
+            schema: The `pyarrow.Schema` of the tables.
+
+        Raises:
+            ValueError: As `check` does.
+        """
+        import pyarrow as pa
+
+        _check_columns(schema)
+        number = pa.float16() if self.dtype == "float16" else pa.float32()
+        types = pa.int32(), pa.int32(), pa.list_(number), pa.string()
+        for name, type in zip(_NEW_COLUMNS, types):
+            schema = schema.append(pa.field(name, type))
+        facts = {**(schema.metadata or {}), METADATA: self._facts()}
+        return schema.with_metadata(facts)
+
+    def embed(
+        self, batches: Iterable["pa.RecordBatch"]
+    ) -> Iterator["pa.RecordBatch"]:
+        """Embeds record batches of one schema, as `mapInArrow` of Spark gives.
+
+        Args:
+            batches: Iterable of record batches; it is read ahead.
+
+        Yields:
+            Record batches as a call returns them: the rows of one come from
+            one of `batches`, which may be parted.
+        """
+        embedder, _ = self._loaded()
+        # The mean is cast, not the vectors.
+        dtype = "float32" if self.sentence_vectors else self.dtype
+        waiting: list[tuple[_Row, np.ndarray]] = []
+        size = 0
+        rows = _rows_of(batches)
+        for row, vectors in pair(rows, embedder.embed_sentences, dtype):
+            if waiting and (row.place == 0 or size > _NUMBERS):
+                yield self._batch(waiting)
+                waiting, size = [], 0
+            if self.sentence_vectors:
+                vectors = mean_over_tokens(vectors).astype(self.dtype)
+            waiting.append((row, vectors))
+            size += vectors.size
+        if waiting:
+            yield self._batch(waiting)
+
+    def _batch(self, pairs):
+        """One record batch of consecutive rows of another."""
+        import pyarrow as pa
+
+        rows, arrays = zip(*pairs)
+        schema = self.schema(rows[0].batch.schema)
+        bad = np.array([row.error is not None for row in rows])
+        sizes = [0 if row.error else array.size for row, array in pairs]
+        offsets = pa.array(np.cumsum([0, *sizes]), pa.int32())
+        numbers = [array.ravel() for array, size in zip(arrays, sizes) if size]
+        numbers = np.concatenate([np.empty(0, self.dtype), *numbers])
+        number = schema.field("vectors").type.value_type
+        columns = [
+            pa.array([len(row.tokens) for row in rows], pa.int32(), mask=bad),
+            pa.array([a.shape[-1] for a in arrays], pa.int32(), mask=bad),
+            pa.ListArray.from_arrays(
+                offsets, pa.array(numbers, number), mask=pa.array(bad)
+            ),
+            pa.array([row.error for row in rows], pa.string()),
+        ]
+        given = rows[0].batch.slice(rows[0].place, len(rows))
+        return pa.RecordBatch.from_arrays(
+            [*given.columns, *columns], schema=schema
+        )
+
+    def _facts(self):
+        """What the metadata tell, as JSON."""
+        embedder, facts = self._loaded()
+        facts = {
+            **facts,
+            "layers": self.layers,
+            "sentence_vectors": self.sentence_vectors,
+            "compute_dtype": self.compute_dtype,
+            "quantize": embedder.quantize,
+        }
+        return json.dumps(facts).encode()
+
+    def _loaded(self):
+        arguments = tuple(sorted(self.kwargs.items()))
+        with _loading:
+            return _load(self.model, self.layers, self.compute_dtype, arguments)
+
+
+@functools.cache
+def _load(model, layers, dtype, arguments):
+    """Returns the process' one embedder, and what its model decides."""
+    _use_granted_threads()
+    from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
+    from keras_elmo.models.find_model import find_model
+
+    found = find_model(model)
+    elmo = found.load(**({"dtype": dtype} if dtype else {}))
+    embedder = ElmoEmbedder(elmo, layers, **dict(arguments))
+    shape = embedder.embed_sentence([]).shape
+    num_layers = shape[0] if len(shape) == 3 else None
+    return embedder, {"model": found.fingerprint(), "num_layers": num_layers}
+
+
+def _use_granted_threads():
+    """Has TensorFlow compute with as many threads as OpenMP is told to."""
+    import keras
+
+    granted = os.environ.get("OMP_NUM_THREADS", "")
+    if keras.backend.backend() != "tensorflow" or not granted.isdecimal():
+        return
+    import tensorflow as tf
+
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(int(granted))
+        tf.config.threading.set_inter_op_parallelism_threads(int(granted))
+    except RuntimeError:
+        pass  # TensorFlow has begun before, with the threads of its caller.
+
+
+def _check_columns(schema):
+    import pyarrow as pa
+
+    names = schema.names
+    if names.count("tokens") != 1:
+        raise ValueError(
+            "There must be a column `tokens`, of lists of strings. "
+            f"Received: columns {names}"
+        )
+    taken = [name for name in _NEW_COLUMNS if name in names]
+    if taken:
+        raise ValueError(
+            f"The columns {list(_NEW_COLUMNS)} are to be added. Received: "
+            f"a table that has {taken}"
+        )
+    type = schema.field("tokens").type
+    lists = pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view
+    texts = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+    )
+    if not any(is_list(type) for is_list in lists) or not any(
+        is_text(type.value_type) for is_text in texts
+    ):
+        raise ValueError(
+            "The column `tokens` must hold lists of strings, one list for "
+            f"each sentence. Received: {type}"
+        )
+
+
+def _rows_of(batches):
+    """Yields a `_Row` for each row of record batches."""
+    for batch in batches:
+        for place, tokens in enumerate(batch.column("tokens").to_pylist()):
+            error = None
+            if tokens is None:
+                error = "tokens is null"
+            elif None in tokens:
+                error = f"token {tokens.index(None)} is null"
+            yield _Row([] if error else tokens, error, batch, place)

@@ -1,0 +1,227 @@
+"""Parquet files of vectors, one for each shard of a corpus."""
+
+import json
+import os
+import typing
+from collections.abc import Iterator
+
+import numpy as np
+
+from keras_elmo.embedding.arrow_embedder import METADATA
+from keras_elmo.embedding.arrow_embedder import ArrowEmbedder
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.text.corpora import byte_lines
+from keras_elmo.text.corpora import byte_words
+from keras_elmo.text.corpora import check_file
+
+if typing.TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS = 1000  # read at a time
+
+
+def embed_shard(
+    embedder: ArrowEmbedder,
+    source: str | os.PathLike,
+    target: str | os.PathLike,
+) -> dict[str, int]:
+    """Embeds one shard into a Parquet file, which appears whole or not at all.
+
+    A target that is there, with as many rows and of the same model and
+    arguments, is left as it is: a job that starts again repeats what was not
+    finished.
+
+    Args:
+        embedder: An `ArrowEmbedder`.
+        source: Path of a `.parquet` file with a column `tokens`; or of text,
+            plain or `.gz`, a tokenised sentence a line, which gives the columns
+            `id`, the line's number from 0, and `tokens`: null where a line is
+            not UTF-8.
+        target: Path of the Parquet file to write.
+
+    Returns:
+        The numbers of `rows`, `tokens` and `errors`, rows without vectors; and
+        `kept`, 1 if the target was there.
+
+    Raises:
+        ValueError: If the source is not as described, or the target was made
+            of another number of rows, by another model or in another way.
+        OSError: If a file cannot be read or written.
+
+    Example:
+
+    >>> embedder = ArrowEmbedder("english_tiny")
+    >>> embed_shard(embedder, "corpus/part00.txt", "vectors/part00.parquet")
+    {'rows': 10000, 'tokens': 203417, 'errors': 0, 'kept': 0}
+    """
+    import pyarrow.parquet as pq
+
+    target = os.fspath(target)
+    shard = _open_shard(source)
+    schema = embedder.schema(shard.schema)
+    is_there = os.path.exists(target)
+
+    def write(temporary):
+        # To pack floats takes longer than to write them, and gains little.
+        options = {"use_dictionary": False, "write_statistics": False}
+        with pq.ParquetWriter(
+            temporary, schema, compression="none", **options
+        ) as writer:
+            for batch in embedder.embed(shard.batches()):
+                writer.write_batch(batch)
+        _check_target(temporary, shard, schema)
+
+    if is_there:
+        _check_target(target, shard, schema)
+    else:
+        write_atomically(target, write)
+    return {**_counts(target), "kept": int(is_there)}
+
+
+def shard_schema(source: str | os.PathLike) -> "pa.Schema":
+    """Returns the schema of a shard's rows, for `ArrowEmbedder.check`.
+
+    Args:
+        source: Path of the shard, as for `embed_shard`.
+    """
+    return _open_shard(source).schema
+
+
+def read_vectors(
+    path: str | os.PathLike, id: str = "id"
+) -> Iterator[tuple[typing.Any, np.ndarray | None]]:
+    """Reads the vectors of a Parquet file that `embed_shard` wrote.
+
+    Args:
+        path: Path of the file.
+        id: Name of the column by which rows are told apart.
+
+    Yields:
+        The value in that column, and the array as `ElmoEmbedder` gives it,
+        `(layers, tokens, width)` or `(tokens, width)`; of sentence vectors
+        `(layers, width)` or `(width,)`. `None` where the row has an error.
+
+    Raises:
+        ValueError: If the file does not tell how its vectors were made.
+
+    Example:
+
+    >>> for line, vectors in read_vectors("vectors/part00.parquet"):
+    ...     print(line, vectors.shape)
+    0 (12, 256)
+    1 (0, 256)
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        facts = (file.schema_arrow.metadata or {}).get(METADATA)
+        if facts is None:
+            raise ValueError(
+                f"The schema of '{path}' has no metadata `keras_elmo`; those "
+                "of `embed_shard` have it. Spark leaves it out: there, use "
+                "numpy.reshape(vectors, (-1, num_tokens, width))."
+            )
+        facts = json.loads(facts)
+        layers = [] if facts["num_layers"] is None else [facts["num_layers"]]
+        columns = [id, "num_tokens", "width", "vectors"]
+        for batch in file.iter_batches(_ROWS, columns=columns):
+            for key, tokens, width, numbers in zip(*batch.columns):
+                array = None
+                if numbers.is_valid:
+                    shape = [tokens.as_py(), width.as_py()]
+                    shape = layers + shape[facts["sentence_vectors"] :]
+                    array = numbers.values.to_numpy(zero_copy_only=False)
+                    array = array.reshape(shape)
+                yield key.as_py(), array
+
+
+def _open_shard(path):
+    path = os.fspath(path)
+    return _Parquet(path) if path.endswith(".parquet") else _Text(path)
+
+
+class _Parquet:
+    """The sentences of a Parquet file."""
+
+    def __init__(self, path):
+        import pyarrow.parquet as pq
+
+        self.path = path
+        self._file = pq.ParquetFile(path)
+        self.schema = self._file.schema_arrow
+
+    def __len__(self):
+        return self._file.metadata.num_rows
+
+    def batches(self):
+        return self._file.iter_batches(_ROWS)
+
+
+class _Text:
+    """The sentences of a text."""
+
+    def __init__(self, path):
+        import pyarrow as pa
+
+        check_file(path)
+        self.path = path
+        self.schema = pa.schema(
+            {"id": pa.int64(), "tokens": pa.list_(pa.string())}
+        )
+
+    def __len__(self):
+        return sum(1 for _ in byte_lines(self.path))
+
+    def batches(self):
+        import pyarrow as pa
+
+        rows = []
+        for i, line in enumerate(byte_lines(self.path)):
+            rows.append({"id": i, "tokens": _words(line)})
+            if len(rows) == _ROWS:
+                yield pa.RecordBatch.from_pylist(rows, self.schema)
+                rows = []
+        if rows:
+            yield pa.RecordBatch.from_pylist(rows, self.schema)
+
+
+def _words(line):
+    try:
+        return [word.decode() for word in byte_words(line)]
+    except UnicodeDecodeError:
+        return None
+
+
+def _check_target(path, shard, schema):
+    """Raises `ValueError` unless a file holds a shard's rows, made so."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        found = file.schema_arrow, file.metadata.num_rows
+    made = [(x.metadata or {}).get(METADATA) for x in (schema, found[0])]
+    if made[0] != made[1] or not found[0].equals(schema):
+        raise ValueError(
+            f"'{path}' is there, but has other columns, or vectors of another "
+            "model or made in another way; remove it, or write elsewhere. "
+            f"Expected {made[0]}. Received: {made[1]}"
+        )
+    if found[1] != len(shard):
+        raise ValueError(
+            f"'{path}' has another number of rows than '{shard.path}'; remove "
+            f"it if the latter has changed. Expected {len(shard)}. "
+            f"Received: {found[1]}"
+        )
+
+
+def _counts(path):
+    """The numbers of rows, tokens and errors of a file."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path, columns=["num_tokens"])
+    tokens = table["num_tokens"]
+    return {
+        "rows": len(tokens),
+        "tokens": pc.sum(tokens).as_py() or 0,
+        "errors": tokens.null_count,
+    }
