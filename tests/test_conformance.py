@@ -282,7 +282,9 @@ def test_training_step(name):
 
 
 @one_elmo(list(CASES))
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize(
+    "policy", quick_first(["mixed_bfloat16", "mixed_float16"])
+)
 def test_mixed_precision(name, policy):
     make, x, *_ = CASES[name]
     layer_checks.check_mixed_precision(make, x, policy, DTYPES.get(name))

@@ -140,6 +140,7 @@ def side_by_side():
     return runpy.run_path(str(path))
 
 
+@pytest.mark.exhaustive
 def test_word_and_character_vectors_are_laid_side_by_side(
     side_by_side, tmp_path
 ):

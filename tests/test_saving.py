@@ -63,6 +63,7 @@ def tagger(elmo):
     return keras.Model(inputs, keras.layers.Dense(3, activation="softmax")(x))
 
 
+@pytest.mark.exhaustive
 def test_reload_in_a_fresh_process_without_the_weight_files(
     shared, tmp_path, built_optimizers
 ):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from small_models import make_elmo
-from tiers import quick_first
 
 from keras_elmo import batch_to_ids
 
@@ -38,7 +37,8 @@ def arguments(tmp_path):
     return [str(argument) for argument in arguments]
 
 
-@pytest.mark.parametrize("fine_tune", quick_first([True, False]))
+@pytest.mark.parametrize("fine_tune", [True, False])
+@pytest.mark.exhaustive
 def test_it_learns(arguments, tmp_path, capsys, fine_tune):
     path = tmp_path / "model.keras"
     flags = ["--fine-tune"] if fine_tune else []

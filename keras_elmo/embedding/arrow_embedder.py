@@ -157,7 +157,7 @@ class ArrowEmbedder:
 
         Yields:
             Record batches as a call returns them: the rows of one come from
-            one of `batches`, which may be parted.
+            one of `batches`; a large one is split.
         """
         embedder, _ = self._loaded()
         # The mean is cast, not the vectors.

@@ -107,6 +107,7 @@ def test_layers_in_a_folder_are_computed_once(preset, tmp_path, monkeypatch):
         ({"mix": "average", "words": False, "units": 0}, 2),
     ],
 )
+@pytest.mark.exhaustive
 def test_designs(preset, design, number):
     head, _, whole = make_model(preset, on_layers=False, **design)
     learned = mix_weights(head)
@@ -169,6 +170,7 @@ def test_slow_adam_is_saved():
     assert float(copy.learning_rate) == pytest.approx(0.2)
 
 
+@pytest.mark.exhaustive
 def test_the_best_weights_are_left():
     design = Design(elmo_at="none", characters=False, units=0, word_dim=5)
     head = build_head(design, TAGS, "BIO", ["he"])

@@ -262,6 +262,7 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
     assert os.listdir("served/x") == []
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_is_told_in_a_line(elmo, capsys):
     with no_file_over(5_000):
         line = fails(capsys, "model", "served")

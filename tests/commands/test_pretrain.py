@@ -172,6 +172,7 @@ class Interrupting(Report):
 
 
 @pytest.mark.in_graphs(False)
+@pytest.mark.exhaustive
 def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     folder, capsys, monkeypatch
 ):

@@ -167,6 +167,7 @@ def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
     keras.backend.backend() != "tensorflow", reason="Uses its gradient tape."
 )
 @pytest.mark.in_graphs(True)
+@pytest.mark.exhaustive
 def test_gradients_in_half_precision_add_up_over_many_steps(path_taken):
     import tensorflow as tf
 

@@ -4,6 +4,7 @@ import random
 from concurrent import futures
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from serving.answers import padded
 
@@ -31,6 +32,7 @@ def make_request(generator):
     return signature, {"ids": batch_to_ids(sentences, 12)}
 
 
+@pytest.mark.exhaustive
 def test_every_answer_is_that_of_the_request_alone(exported):
     signatures = tf.saved_model.load(exported).signatures
 
