@@ -80,11 +80,16 @@ def test_arguments_have_types(name):
     assert parameters | {"return"} == set(inspect.get_annotations(function))
 
 
+OPTIONAL = {
+    "ArrowEmbedder": ("pyarrow",),
+    "export_onnx": ("onnx", "onnxruntime"),
+}
+
+
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_examples_run(name, tmp_path, monkeypatch, portable_path):
-    if name == "export_onnx":
-        for package in ("onnx", "onnxruntime"):
-            pytest.importorskip(package, reason=f"{package} is optional.")
+    for package in OPTIONAL.get(name, ()):
+        pytest.importorskip(package, reason=f"{package} is optional.")
     monkeypatch.chdir(tmp_path)
     make_elmo().save_to_bilm("options.json", "weights.hdf5")
     public = {name: getattr(keras_elmo, name) for name in keras_elmo.__all__}

@@ -13,6 +13,8 @@ from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.at_least_one import at_least_one
+from keras_elmo.ops.compiled_in_jax import CompiledForFewShapes
+from keras_elmo.ops.compiled_in_jax import compiles_in_jax
 from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
 from keras_elmo.ops.compiled_when_eager import compiles_now
 from keras_elmo.ops.fast_paths import take_rows
@@ -173,6 +175,7 @@ class ElmoLayer(IdLayer):
             dropout, seed=seed, dtype=dtype, name="dropout"
         )
         self._encode = CompiledWhenEager(self._encode_ids, self)
+        self._encode_in_jax = CompiledForFewShapes(self._encode_ids, self)
         self._pass_on_trainable()
         if add_sentence_boundaries and not hasattr(
             self.token_encoder, "boundary_ids"
@@ -547,7 +550,8 @@ class ElmoLayer(IdLayer):
 
     def _run_bilm(self, ids, mask, training=None):
         """Returns `h_0`..`h_L` (each (sentences, bounded time, width)), their
-        `Layout`, and the shape of the input before its time axis."""
+        `Layout`, the shape of the input before its time axis, and `None`; or
+        the output's time, if there are more sentences and steps than asked."""
         static_shape = self._sentence_shape(ids.shape)
         if mask is not None:
             mask = as_mask(mask, static_shape, self.name)
@@ -555,14 +559,33 @@ class ElmoLayer(IdLayer):
             "add_boundaries": self.add_sentence_boundaries,
             "keep_boundaries": self.keep_sentence_boundaries,
         }
-        *leading, _ = ops.shape(ids)[: len(static_shape)]
+        *leading, time = ops.shape(ids)[: len(static_shape)]
+        if self._is_filled_up(ids, mask, training):
+            ids = self.token_encoder.check_ids(ids)
+            rows = math.prod(leading)
+            ids = ops.reshape(
+                ids, (rows, time, *ids.shape[len(static_shape) :])
+            )
+            if mask is not None:
+                mask = ops.reshape(mask, (rows, time))
+            run = self._encode_in_jax(ids, mask, **options)
+            return *run, leading, self._output_time(time)
         if self._makes_one_graph():
             # A graph could not raise the same error.
             ids = self.token_encoder.check_ids(ids)
             run = self._encode(ids, mask, training=bool(training), **options)
         else:
             run = self._encode_ids(ids, mask, **options)
-        return *run, leading
+        return *run, leading, None
+
+    def _is_filled_up(self, ids, mask, training):
+        """Whether an eager call on JAX is compiled for more than it asks."""
+        return (
+            compiles_in_jax(ids, mask)
+            and not training
+            and not self.stateful
+            and all(map(is_of_this_package, (self.token_encoder, self.encoder)))
+        )
 
     def _makes_one_graph(self):
         """Whether eager calls are compiled as a whole, or each part alone.
@@ -612,22 +635,24 @@ class ElmoLayer(IdLayer):
         )
         return [ops.concatenate([x, x], axis=-1), *layers], layout
 
-    def _mix(self, layers, layout, leading):
+    def _mix(self, layers, layout, *shape):
         return [
-            self._unpack(mix(layers, mask=layout.token_mask), layout, leading)
+            self._unpack(mix(layers, mask=layout.token_mask), layout, *shape)
             for mix in self.scalar_mixes
         ]
 
-    def _unpack_layers(self, layers, layout, leading):
-        return [self._unpack(layer, layout, leading) for layer in layers]
+    def _unpack_layers(self, layers, layout, *shape):
+        return [self._unpack(layer, layout, *shape) for layer in layers]
 
-    def _unpack(self, x, layout, leading):
+    def _unpack(self, x, layout, leading, time):
         """Takes `x` (sentences, bounded time, width) to the output's places.
 
         Returns (*leading, output time, width), zero at padding.
         """
         x = _pick_masked(x, layout.output_slots, layout.output_mask)
         x = ops.cast(x, self.compute_dtype)
+        if time is not None:
+            x = x[: math.prod(leading), :time]
         _, time, width = ops.shape(x)
         return ops.reshape(x, (*leading, time, width))
 
@@ -667,14 +692,17 @@ class ElmoLayer(IdLayer):
     def compute_output_shape(self, input_shape):
         *leading, time = self._sentence_shape(input_shape)
         if time is not None:
-            time += 2 * self.add_sentence_boundaries
-            time = max(0, time - 2 * (not self.keep_sentence_boundaries))
+            time = self._output_time(time)
         width = 2 * self.encoder.output_dim
         if self.return_all_layers:
             return (*leading, self.encoder.num_layers + 1, time, width)
         return self._one_or_list(
             [(*leading, time, width)] * self.num_representations
         )
+
+    def _output_time(self, time):
+        time += 2 * self.add_sentence_boundaries
+        return max(0, time - 2 * (not self.keep_sentence_boundaries))
 
     def compute_output_spec(self, inputs, mask=None, training=None):
         self.token_encoder.compute_output_spec(inputs)  # Checks the ids.

@@ -424,7 +424,9 @@ def test_dropout_only_in_training():
     share = np.mean(dropped[MASK] == 0)
     assert 0.3 < share < 0.7
     kept = dropped != 0
-    np.testing.assert_allclose(dropped[kept], 2 * vectors[kept], rtol=1e-5)
+    np.testing.assert_allclose(
+        dropped[kept], 2 * vectors[kept], rtol=1e-5, atol=1e-6
+    )
 
 
 def runs_of_the_encoder(elmo):
@@ -458,6 +460,43 @@ def check_calls_are_one_graph(elmo, call, rtol=1e-5, atol=1e-6):
     for other in later:
         keras.tree.map_structure(np.testing.assert_array_equal, other, first)
     return runs
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="JAX compiles each shape."
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"keep_sentence_boundaries": True, "num_representations": 2},
+        {"return_all_layers": True, "add_sentence_boundaries": False},
+    ],
+)
+def test_lengths_alike_are_compiled_once(options):
+    elmo = make_elmo(**options)
+    ids = np.pad(IDS[:2], [(0, 0), (0, 10 - IDS.shape[1]), (0, 0)])
+    documents = ids[:, None, :9]
+    mask = np.any(documents != 0, axis=-1) & (np.arange(9) < 3)
+    values = [variable.value for variable in elmo.variables]
+
+    def uncompiled(*args, **kwargs):
+        return elmo.stateless_call(values, [], *args, **kwargs)[0]
+
+    inputs = [(ids[:, :9], {}), (ids, {}), (ids[:1], {})]
+    inputs.append((documents, {"mask": mask}))
+    expected = [uncompiled(x, **kwargs) for x, kwargs in inputs]
+    runs = runs_of_the_encoder(elmo)
+    for number, (x, kwargs), wanted in zip((1, 1, 2, 3), inputs, expected):
+        found = elmo(x, **kwargs)
+        assert len(runs) == number
+        keras.tree.map_structure(
+            lambda a, b: np.testing.assert_allclose(
+                numpy(a), numpy(b), rtol=1e-5, atol=1e-6
+            ),
+            found,
+            wanted,
+        )
 
 
 @on_tensorflow
