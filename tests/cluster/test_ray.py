@@ -10,11 +10,8 @@ from cluster.cluster_corpus import Killer
 from cluster.cluster_corpus import check_shards
 from cluster.cluster_corpus import check_vectors
 from cluster.cluster_corpus import write_shards
-from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
-
-import keras_elmo
 
 pytestmark = [
     pytest.mark.skipif(
@@ -23,19 +20,10 @@ pytestmark = [
     pytest.mark.exhaustive,
     pytest.mark.filterwarnings("default"),  # Ray has some of its own.
 ]
-EXAMPLES = str(ROOT / "examples" / "cluster")
-
-
-@pytest.fixture(scope="module")
-def elmo():
-    return keras_elmo.ElmoLayer.from_preset("english_tiny")
 
 
 @pytest.fixture
-def program(monkeypatch):
-    monkeypatch.syspath_prepend(EXAMPLES)
-    monkeypatch.setenv("PYTHONPATH", f"{EXAMPLES}:{ROOT}")
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
+def program(examples):
     import ray
     import ray_embed
 

@@ -11,11 +11,8 @@ from cluster.cluster_corpus import Killer
 from cluster.cluster_corpus import check_shards
 from cluster.cluster_corpus import check_vectors
 from cluster.cluster_corpus import write_shards
-from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
-
-import keras_elmo
 
 pytestmark = [
     pytest.mark.skipif(
@@ -29,19 +26,10 @@ pytestmark = [
         reason="Spark needs Java, Debian's default-jre-headless for one.",
     ),
 ]
-EXAMPLES = str(ROOT / "examples" / "cluster")
-
-
-@pytest.fixture(scope="module")
-def elmo():
-    return keras_elmo.ElmoLayer.from_preset("english_tiny")
 
 
 @pytest.fixture
-def program(monkeypatch):
-    monkeypatch.syspath_prepend(EXAMPLES)
-    monkeypatch.setenv("PYTHONPATH", f"{EXAMPLES}:{ROOT}")
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
+def program(examples, monkeypatch):
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     import spark_embed
 

@@ -1,0 +1,18 @@
+import pytest
+from conftest import ROOT
+
+import keras_elmo
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    return keras_elmo.ElmoLayer.from_preset("english_tiny")
+
+
+@pytest.fixture
+def examples(monkeypatch):
+    """Has the examples of clusters be found, by workers too."""
+    folder = str(ROOT / "examples" / "cluster")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", f"{folder}:{ROOT}")
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
