@@ -23,9 +23,10 @@ class LSTMWindow:
 
     def __init__(self, gates, proj_clip):
         self._proj_clip = proj_clip
-        self._gates = tf.function(gates, jit_compile=True, autograph=False)
-        self._gates_gradient = tf.function(
-            _gradient_of(gates), jit_compile=True, autograph=False
+        # What turns half precision into single and back is compiled with them.
+        self._gates, self._gates_gradient = (
+            tf.function(function, jit_compile=True, autograph=False)
+            for function in (_sum_and(gates), _gradient_of(gates))
         )
 
     def __call__(self, projected, h, c, recurrent_kernel, projection_kernel):
@@ -65,9 +66,8 @@ class LSTMWindow:
         writes = [_array_for(time, x) for x in (h, projected[0], c)]
 
         def step(t, h, c, writes):
-            sums = projected[t] + tf.matmul(h, kernels[0])
-            m, new_c = self._gates(tf.cast(sums, c.dtype), c)
-            h = tf.cast(m, h.dtype)
+            x = tf.matmul(h, kernels[0])
+            sums, h, new_c = self._gates(projected[t], x, c)
             if len(kernels) > 1:
                 h = self._clip(tf.matmul(h, kernels[1]))
             new = (h, sums, c)
@@ -81,7 +81,7 @@ class LSTMWindow:
 
     def _backward(self, d_outputs, d_c, outputs, first, kept, kernels):
         time = tf.shape(outputs)[0]
-        dtype, wide = outputs.dtype, d_c.dtype
+        dtype = outputs.dtype
         recurrent, *projection = [tf.cast(kernel, dtype) for kernel in kernels]
         # Products with it are faster when it is laid out so.
         recurrent = tf.transpose(recurrent)
@@ -97,11 +97,8 @@ class LSTMWindow:
             if projection:
                 d_raw = self._clip_gradient(d_raw, outputs[t])
                 d_m = tf.matmul(d_raw, projection[0], transpose_b=True)
-            m, d_sums, d_c = self._gates_gradient(
-                tf.cast(sums, wide), c, tf.cast(d_m, wide), d_c
-            )
-            d_sums = tf.cast(d_sums, dtype)
-            new = (d_sums, d_raw, tf.cast(m, dtype))
+            m, d_sums, d_c = self._gates_gradient(sums, c, d_m, d_c)
+            new = (d_sums, d_raw, m)
             writes = [w.write(t, x) for w, x in zip(writes, new)]
             return t - 1, tf.matmul(d_sums, recurrent), d_c, writes
 
@@ -125,11 +122,33 @@ class LSTMWindow:
         return tf.where(tf.abs(h) < self._proj_clip, d_h, tf.zeros_like(d_h))
 
 
+def _in_dtype_of_state(gates):
+    """`gates` computed in the dtype of the cell state, not of the sums."""
+
+    def run(sums, c):
+        m, new_c = gates(tf.cast(sums, c.dtype), c)
+        return tf.cast(m, sums.dtype), new_c
+
+    return run
+
+
+def _sum_and(gates):
+    run = _in_dtype_of_state(gates)
+
+    def sum_and_run(x, y, c):
+        sums = x + y
+        return sums, *run(sums, c)
+
+    return sum_and_run
+
+
 def _gradient_of(gates):
+    run = _in_dtype_of_state(gates)
+
     def gradient(sums, c, d_m, d_c):
         with tf.GradientTape() as tape:
             tape.watch([sums, c])
-            m, new_c = gates(sums, c)
+            m, new_c = run(sums, c)
         d_sums, d_c = tape.gradient([m, new_c], [sums, c], [d_m, d_c])
         return m, d_sums, d_c
 

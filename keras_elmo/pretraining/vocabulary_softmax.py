@@ -119,20 +119,15 @@ class VocabularySoftmax(keras.layers.Layer):
         kernel = self._cast(ops.take(self._kernel(kernel), rows, axis=0))
         bias = self._widen(ops.take(read_weight(self.bias), rows, axis=0))
         count = ops.shape(inputs)[0]
-        true = self._widen(inputs * kernel[:count])
-        true = ops.sum(true, axis=-1)  # (n,)
+        true = ops.sum(self._widen(inputs * kernel[:count]), axis=-1)
+        true = true + bias[:count]  # (n,)
         others = ops.matmul(inputs, ops.transpose(kernel[count:]))
         others = self._widen(others)  # (n, candidates)
         others = others + (bias[count:] - self._widen(log_expected))
         # The target's own term is there already.
         is_target = targets[:, None] == words[None]
         others = ops.where(is_target, _MINUS_INFINITY, others)
-        logits = ops.concatenate(
-            [(true + bias[:count])[:, None], others], axis=-1
-        )
-        return ops.sparse_categorical_crossentropy(
-            ops.zeros_like(targets), logits, from_logits=True
-        )
+        return _log_sum(true, others) - true
 
     def _kernel(self, kernel):
         return read_weight(self.kernel) if self.has_kernel else kernel
@@ -157,3 +152,12 @@ class VocabularySoftmax(keras.layers.Layer):
             "num_negatives": self.num_negatives,
             "has_kernel": self.has_kernel,
         }
+
+
+def _log_sum(first, others):
+    """`log(exp(first) + sum(exp(others)))` of `(n,)` and `(n, candidates)`."""
+    # Without a table of both: a copy would cost more than the sum.
+    largest = ops.maximum(first, ops.max(others, axis=-1))
+    largest = ops.stop_gradient(largest)  # (n,)
+    total = ops.sum(ops.exp(others - largest[:, None]), axis=-1)
+    return ops.log(total + ops.exp(first - largest)) + largest
