@@ -27,15 +27,18 @@ class HeldUp(Report):
 
 def main():
     turns = Turns()
-    settings = turns.settings
     with tempfile.TemporaryDirectory() as folder:
-        arguments = ["--train", settings["train"], "--output", folder]
-        arguments += ["--vocabulary", settings["vocabulary"]]
-        arguments += ["--options", settings["options"]]
-        arguments += ["--dtype", settings["dtype"], "--steps", str(10**9)]
-        arguments += ["--checkpoint-every", str(10**9), "--quiet"]
+        settings = {
+            **turns.settings,
+            "output": folder,
+            "steps": 10**9,
+            "checkpoint-every": 10**9,
+        }
+        arguments = [
+            text for k, v in settings.items() for text in (f"--{k}", str(v))
+        ]
         pretrain_reports.make_report = lambda *_: HeldUp(turns)
-        keras_elmo(["pretrain", *arguments])
+        keras_elmo(["pretrain", "--quiet", *arguments])
 
 
 if __name__ == "__main__":

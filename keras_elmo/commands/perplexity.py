@@ -15,9 +15,14 @@ each word had to be guessed among so many, all as likely. The lower, the better.
   perplexity = exp((mean forward loss + mean backward loss) / 2)
 
 Every loss is exact: over all words of the vocabulary, without dropout. A word
-outside it is predicted as <UNK>, and read by its characters. Perplexities of
-different vocabularies or texts cannot be compared, nor with a training's
-sampled_loss.
+outside it is predicted as <UNK>, and read by its characters. Perplexities
+compare only if text and vocabulary are the same; a training's sampled_loss is
+none.
+
+To compare models of different vocabularies, give each the same --vocabulary:
+every word outside it then counts as <UNK>, with the probabilities of all such
+words added up. A model must be able to predict each of its words, so of two
+vocabularies give both: the words in both count.
 
 TEXT is tokenised as the model's training text was: one sentence a line, spaces
 between the tokens, cased, UTF-8, plain or .gz. MODEL must have its softmax and
@@ -35,6 +40,8 @@ procedures:
 examples:
   keras-elmo perplexity my_elmo heldout.txt
   keras-elmo perplexity bilm_tf_checkpoint 'heldout/*.txt.gz' --json
+  keras-elmo perplexity a heldout.txt --vocabulary a/vocab.txt b/vocab.txt
+  keras-elmo perplexity b heldout.txt --vocabulary a/vocab.txt b/vocab.txt
 """
 
 
@@ -77,8 +84,10 @@ def add_parser(verbs):
     )
     add(
         "--vocabulary",
+        nargs="+",
         metavar="FILE",
-        help="that of the model's training, if it is not in MODEL",
+        help="the words that count, a word a line; of several files, those in "
+        "all of them. Default: all that the model predicts",
     )
     add(
         "--dtype",
@@ -93,18 +102,16 @@ def add_parser(verbs):
 def run(arguments):
     """Runs `keras-elmo perplexity`."""
     from keras_elmo.pretraining.corpus_shards import read_sentences
-    from keras_elmo.text.vocabulary import Vocabulary
 
     set_threads(arguments.threads)
-    vocabulary = arguments.vocabulary
     found = measure(
         arguments.model,
         read_sentences(arguments.text),
-        vocabulary and Vocabulary.from_file(vocabulary),
         arguments.procedure,
         arguments.rows,
         arguments.dtype,
         arguments.quiet,
+        _common_words(arguments.vocabulary),
     )
     if arguments.json:
         what = {"procedure": arguments.procedure, "model": arguments.model}
@@ -120,30 +127,32 @@ def run(arguments):
 def measure(
     model,
     sentences,
-    vocabulary=None,
     procedure="stream",
     rows=1,
     dtype=None,
     quiet=False,
+    counted=None,
 ):
     """Returns the `Perplexity` of a model's files; shows how far it is.
 
     Args:
         model: As for `load_language_model`.
         sentences: List of sentences, each a list of words as bytes.
-        vocabulary: As for `load_language_model`.
         procedure: As for `Evaluator`.
         rows: As for `Evaluator`.
         dtype: As for `load_language_model`.
         quiet: Boolean, whether to show nothing.
+        counted: As for `Evaluator`.
     """
     from keras_elmo.pretraining.model_files import load_language_model
     from keras_elmo.pretraining.perplexity import Evaluator
 
     with Progress(quiet) as progress:
         with progress.waiting("reading the model"):
-            loaded = load_language_model(model, vocabulary, dtype)
-        evaluator = Evaluator(loaded.model, loaded.vocabulary, procedure, rows)
+            loaded = load_language_model(model, dtype=dtype)
+        evaluator = Evaluator(
+            loaded.model, loaded.vocabulary, procedure, rows, counted
+        )
         total = sum(len(sentence) + 1 for sentence in sentences)
         progress.start("tokens", total, "measuring the perplexity: ")
         is_first = itertools.chain([True], itertools.repeat(False))
@@ -152,6 +161,19 @@ def measure(
                 sentences,
                 lambda done: progress.update(done, done, next(is_first)),
             )
+
+
+def _common_words(paths):
+    """Returns the `Vocabulary` of the words in all files; `None` of no file."""
+    if not paths:
+        return None
+    from keras_elmo.text.vocabulary import Vocabulary
+
+    first, *others = map(Vocabulary.from_file, paths)
+    for other in others:
+        words = set(other.words)
+        first = Vocabulary(word for word in first.words if word in words)
+    return first
 
 
 def describe_perplexity(perplexity):

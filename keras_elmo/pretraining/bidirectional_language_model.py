@@ -185,20 +185,23 @@ class BidirectionalLanguageModel(keras.Model):
         hidden = [drop(h) for h in layers[-1]] if drops else layers[-1]
         return hidden, state
 
-    def losses_of(self, hidden, targets):
+    def losses_of(self, hidden, targets, is_unknown=None):
         """The exact losses, by the full softmax.
 
         Args:
             hidden: As `predict_hidden` gives it.
             targets: Pair of integer tensors `(batch, time)`: the words that
                 follow on the inputs.
+            is_unknown: As for `VocabularySoftmax.losses`.
 
         Returns:
             The losses in nats, two float32 tensors `(batch, time)`.
         """
         kernel = self._tied_kernel()
         return [
-            ops.transpose(self.softmax.losses(h, ops.transpose(words), kernel))
+            ops.transpose(
+                self.softmax.losses(h, ops.transpose(words), kernel, is_unknown)
+            )
             for h, words in zip(hidden, targets)
         ]
 

@@ -184,8 +184,8 @@ def _needed_vocabulary(files):
     vocabulary = _own_vocabulary(files)
     if vocabulary is None:
         raise ValueError(
-            f"The model '{files.label}' has no vocab.txt beside it: pass the "
-            "vocabulary that it was trained with (--vocabulary)."
+            f"The model '{files.label}' has no vocab.txt beside it. Put the "
+            "vocabulary there that it was trained with."
         )
     return vocabulary
 

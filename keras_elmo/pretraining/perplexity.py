@@ -42,6 +42,10 @@ class Evaluator:
     Every loss is exact, in nats, without dropout. A word outside the vocabulary
     is predicted as `<UNK>`, and read by its characters.
 
+    The perplexities of two models compare when the same words count: those of
+    `counted`. Every other word is then `<UNK>`, whose probability is the sum of
+    those of all the model's words that do not count.
+
     - `"stream"`: as bilm-tf does it. The text is one stream, its sentences in
       the order of the file; the state is carried from each to the next. The
       backward direction reads each sentence reversed, in the same order.
@@ -54,9 +58,13 @@ class Evaluator:
         rows: Integer, the number of streams that the sentences are shared out
             to. One is bilm-tf's procedure; more are faster, and the state that
             a sentence starts from is then that of another one before.
+        counted: `Vocabulary` of words that the model predicts. Defaults to all
+            of them.
     """
 
-    def __init__(self, model, vocabulary, procedure="stream", rows=1):
+    def __init__(
+        self, model, vocabulary, procedure="stream", rows=1, counted=None
+    ):
         check_choice("procedure", procedure, PROCEDURES)
         check_integer("rows", rows, 1)
         if len(vocabulary) != model.vocabulary_size:
@@ -68,6 +76,9 @@ class Evaluator:
         self._vocabulary = vocabulary
         self._is_stream = procedure == "stream"
         self._rows = rows
+        self._is_unknown = None
+        if counted is not None:
+            self._is_unknown = _is_unknown(vocabulary, counted)
         # Word input is the vocabulary's own ids.
         encoder = model.token_encoder
         has_parts = bool(encoder.token_shape)
@@ -123,7 +134,7 @@ class Evaluator:
 
     def _measure_window(self, inputs, targets, is_real, state):
         hidden, state = self._model.predict_hidden(inputs, state)
-        losses = self._model.losses_of(hidden, targets)
+        losses = self._model.losses_of(hidden, targets, self._is_unknown)
         sums = [ops.sum(ops.where(is_real, loss, 0)) for loss in losses]
         return ops.stack(sums), state
 
@@ -136,3 +147,20 @@ class Evaluator:
     def _target_ids(self, words):
         ids = self._vocabulary.ids(words.ravel()).reshape(words.shape)
         return ops.convert_to_tensor(ids)
+
+
+def _is_unknown(vocabulary, counted):
+    """Array `(words,)`, whether a word of the vocabulary is not counted."""
+    counted = set(counted.words)
+    words = vocabulary.words
+    odd = sorted(counted.difference(words))
+    if odd:
+        names = b", ".join(odd[:3]).decode(errors="replace")
+        raise ValueError(
+            "Only words that the model predicts can be counted. Received: "
+            f"{len(odd):,} others, such as {names}. Count the words that are "
+            "in the model's own vocabulary, too"
+        )
+    is_unknown = np.array([word not in counted for word in words])
+    is_unknown[vocabulary.unknown_id] = True
+    return is_unknown

@@ -80,19 +80,24 @@ class VocabularySoftmax(keras.layers.Layer):
         logits = ops.matmul(inputs, ops.transpose(kernel))
         return self._widen(logits) + self._widen(read_weight(self.bias))
 
-    def losses(self, inputs, targets, kernel=None):
+    def losses(self, inputs, targets, kernel=None, is_unknown=None):
         """The exact cross entropies, in nats.
 
         Args:
             inputs: Tensor `(..., dim)`.
             targets: Integer tensor `(...)`, the right words.
             kernel: As for a call.
+            is_unknown: Boolean array `(vocabulary_size,)`: words that count as
+                one, whose probability is the sum of theirs.
 
         Returns:
             float32 tensor `(...)`.
         """
+        logits = self.call(inputs, kernel)
+        if is_unknown is not None:
+            return merged_losses(logits, targets, is_unknown)
         return ops.sparse_categorical_crossentropy(
-            targets, self.call(inputs, kernel), from_logits=True
+            targets, logits, from_logits=True
         )
 
     def sampled_losses(self, inputs, targets, seed, kernel=None):
@@ -152,6 +157,28 @@ class VocabularySoftmax(keras.layers.Layer):
             "num_negatives": self.num_negatives,
             "has_kernel": self.has_kernel,
         }
+
+
+def merged_losses(logits, targets, is_merged):
+    """Cross entropies when some words count as one.
+
+    ```
+    loss = log(sum_w exp(logits_w)) - log(sum_{w as target} exp(logits_w))
+    ```
+
+    Args:
+        logits: Tensor `(..., words)`.
+        targets: Integer tensor `(...)`, the right words.
+        is_merged: Boolean array `(words,)`, which words count as one.
+
+    Returns:
+        Tensor `(...)`.
+    """
+    merged = ops.where(is_merged, logits, _MINUS_INFINITY)
+    merged = ops.logsumexp(merged, axis=-1)  # (...)
+    alone = ops.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+    right = ops.where(ops.take(is_merged, targets), merged, alone)
+    return ops.logsumexp(logits, axis=-1) - right
 
 
 def _log_sum(first, others):

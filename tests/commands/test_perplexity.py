@@ -110,21 +110,33 @@ def test_texts_are_patterns_and_plain_or_gzip(
 
 
 @pytest.mark.in_graphs(False)
-def test_a_vocabulary_that_is_not_beside_the_model(
-    checkpoint, tmp_path, monkeypatch, capsys
-):
+def test_words_that_count(checkpoint, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = checkpoint / "heldout.txt"
-    vocabulary = checkpoint / "vocab.txt"
     shutil.copytree(checkpoint, "model", ignore=lambda *_: ["vocab.txt"])
     assert "has no vocab.txt beside it" in fails(capsys, "model", text)
-    arguments = ["model", text, "--json", "--vocabulary"]
-    out = run(capsys, *arguments, vocabulary).out
-    assert json.loads(out)["perplexity"] == pytest.approx(54.2089, rel=1e-3)
-    with open("short.txt", "wb") as file:
-        file.writelines(vocabulary.read_bytes().splitlines(True)[:-1])
-    said = fails(capsys, *arguments, "short.txt")
-    assert "must have as many words as the vocabulary, 1502" in said
+
+    words = (checkpoint / "vocab.txt").read_bytes().splitlines(True)
+    for name, some in (
+        ("half.txt", words[: len(words) // 2]),
+        ("other.txt", [*words[:3], b"zyx\n", *words[3::2]]),
+        ("both.txt", [*words[:3], *words[3 : len(words) // 2 : 2]]),
+    ):
+        with open(name, "wb") as file:
+            file.writelines(some)
+
+    def measure(*vocabularies):
+        options = ["--json", "--rows", 8, "--vocabulary", *vocabularies]
+        return json.loads(run(capsys, checkpoint, text, *options).out)
+
+    half = measure("half.txt")["perplexity"]
+    assert 10 < half < 50
+    both = measure("half.txt", "other.txt")
+    assert both == measure("both.txt")
+    assert both["perplexity"] < half
+    options = ["--vocabulary", "other.txt"]
+    said = fails(capsys, checkpoint, text, *options)
+    assert "Received: 1 others, such as zyx" in said
 
 
 def test_errors(checkpoint, tmp_path, monkeypatch, capsys):

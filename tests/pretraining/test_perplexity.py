@@ -9,7 +9,6 @@ from pretraining.small_language_models import CHARACTERS
 from pretraining.small_language_models import make_model
 from pretraining.small_language_models import oracle_hidden
 from pretraining.small_language_models import oracle_logits
-from pretraining.small_language_models import oracle_losses
 
 from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import BiLMEncoder
@@ -54,12 +53,12 @@ def make(tied=False):
 
 
 @functools.cache
-def evaluator_of(model, *args):
-    return Evaluator(model, VOCABULARY, *args)
+def evaluator_of(model, *args, **kwargs):
+    return Evaluator(model, VOCABULARY, *args, **kwargs)
 
 
-def evaluate(model, text=TEXT, *args):
-    return evaluator_of(model, *args).evaluate(text)
+def evaluate(model, text=TEXT, *args, **kwargs):
+    return evaluator_of(model, *args, **kwargs).evaluate(text)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -76,22 +75,33 @@ def read_ids(model, words):
     return VOCABULARY.ids(words) + 1
 
 
-def losses_of_row(model, inputs, targets, direction):
+def word_or_unknown(word, words=WORDS):
+    return word if word in words else b"<UNK>"
+
+
+def losses_of_row(model, inputs, targets, direction, counted):
     """All losses of a row that is read from its start to its end."""
     hidden, _ = oracle_hidden(model, read_ids(model, inputs), direction)
-    logits = oracle_logits(model, hidden)
-    return oracle_losses(logits, VOCABULARY.ids(targets))
+    odds = np.exp(oracle_logits(model, hidden))
+    right = [
+        [counted(word) == counted(target) for word in WORDS]
+        for target in targets
+    ]
+    return np.log(odds.sum(axis=-1) / (odds * right).sum(axis=-1))
 
 
-def oracle(model, rows):
-    """The perplexities when each row, a list of sentences, is one stream."""
+def oracle(model, rows, counted=word_or_unknown):
+    """The perplexities when each row, a list of sentences, is one stream.
+
+    `counted` tells what a word counts as.
+    """
     means, count = [], None
     for d, direction in enumerate(DIRECTIONS):
         losses = []
         for sentences in rows:
             pairs = [stream_pairs(s, direction) for s in sentences]
             inputs, targets = (list(chain(*part)) for part in zip(*pairs))
-            losses.extend(losses_of_row(model, inputs, targets, d))
+            losses.extend(losses_of_row(model, inputs, targets, d, counted))
         means.append(np.mean(losses))
         count = len(losses)
     return Perplexity(np.exp(np.mean(means)), *np.exp(means), count)
@@ -257,6 +267,29 @@ def test_one_empty_sentence(procedure):
     got = evaluate(model, [[]], procedure)
     assert got.tokens == 1
     check(got, oracle(model, [[[]]]))
+
+
+@both_kinds
+def test_only_some_words_count(tied):
+    model = make(tied)
+    words = [b"<UNK>", b"the", b"<S>", b"sat", b"</S>", b"ran"]
+    counted = functools.partial(word_or_unknown, words=words)
+    got = evaluate(model, TEXT, counted=Vocabulary(words))
+    check(got, oracle(model, [TEXT], counted))
+    assert got.perplexity < 0.9 * evaluate(model).perplexity
+    # Of no words but the marks: which word comes is certain.
+    marks = Vocabulary(words[::2])
+    assert evaluate(model, TEXT, counted=marks).perplexity < got.perplexity
+    same = evaluate(model, TEXT, counted=Vocabulary(WORDS[::-1]))
+    check(same, evaluate(model))
+
+
+def test_words_that_count_must_be_the_models():
+    words = [*WORDS, b"w\xc3\xa4", b"a"]
+    with pytest.raises(ValueError, match="Only words that the model predicts"):
+        Evaluator(make(), VOCABULARY, counted=Vocabulary(words))
+    with pytest.raises(ValueError, match="2 others, such as a, w\u00e4"):
+        Evaluator(make(), VOCABULARY, counted=Vocabulary(words))
 
 
 def test_vocabulary_must_be_the_models():

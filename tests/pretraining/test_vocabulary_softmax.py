@@ -76,6 +76,17 @@ def test_losses():
     np.testing.assert_allclose(losses[0], expected, rtol=1e-5)
 
 
+def test_losses_of_words_that_count_as_one():
+    is_unknown = np.zeros(WORDS, "bool")
+    is_unknown[[2, 5, 6, 49]] = True
+    losses = numpy(make().losses(X, TARGETS, is_unknown=is_unknown))
+    probabilities = np.exp(LOGITS)
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    for loss, row, target in zip(losses, probabilities, TARGETS):
+        right = row[is_unknown].sum() if is_unknown[target] else row[target]
+        assert loss == pytest.approx(-np.log(right), rel=1e-5)
+
+
 @pytest.mark.parametrize("scale", [1e3, 1e8, -1e8])
 @pytest.mark.parametrize("full", [True, False])
 def test_large_logits(scale, full):

@@ -1,0 +1,203 @@
+"""Which sizes and settings of a language model learn most in equal time.
+
+    python benchmarks/pretraining_recipes.py --train "corpus/*.txt.gz" \\
+        --heldout dev.txt --vocabulary vocab.txt --seconds 300 --output FOLDER
+
+First the recipes train some steps in turns, which gives each its speed on the
+whole machine. Then each trains as many steps as it makes in `--seconds` at that
+speed, from the first to the end of its own schedule, `--jobs` at a time with a
+thread each: the steps are fixed, so that it does not matter how long they take.
+What is done is skipped, after an interruption too. FOLDER/results.json has it
+all, the perplexities being those of the held-out text.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+from typing import NamedTuple
+
+import machine
+from implementations import Worker
+
+BASE = {
+    "batch-size": 128,
+    "negatives": 2048,
+    "learning-rate": 0.003,
+    "warmup-steps": 50,
+    "reset-rate": 0.05,
+    "dropout": 0.1,
+    "dtype": "mixed_bfloat16",
+}
+
+
+class Recipe(NamedTuple):
+    """One row of the table."""
+
+    units: int = 768
+    projection_dim: int = 192
+    flags: dict = {}
+    """Those that are not as in `BASE`."""
+
+
+RECIPES = {
+    "512/128": Recipe(512, 128),
+    "1024/128": Recipe(1024, 128),
+    "512/256": Recipe(512, 256),
+    "768/192": Recipe(),
+    "batch 64": Recipe(flags={"batch-size": 64}),
+    "batch 256": Recipe(flags={"batch-size": 256}),
+    "rate 0.002": Recipe(flags={"learning-rate": 0.002}),
+    "rate 0.005": Recipe(flags={"learning-rate": 0.005}),
+    "512 negatives": Recipe(flags={"negatives": 512}),
+    "8192 negatives": Recipe(flags={"negatives": 8192}),
+    "no dropout": Recipe(flags={"dropout": 0}),
+    "float32": Recipe(flags={"dtype": "float32"}),
+}
+
+
+def main():
+    arguments = parse_arguments()
+    folder = pathlib.Path(arguments.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    results_file = folder / "results.json"
+    results = {"machine": machine.describe(), "recipes": {}}
+    if results_file.exists():
+        results = json.loads(results_file.read_text())
+    names = arguments.only or list(RECIPES)
+    found = results["recipes"]
+    flags = {name: make_flags(name, arguments, folder) for name in names}
+    unknown = [name for name in names if name not in found]
+    for name, speed in measure_speeds(unknown, flags, arguments, folder):
+        found[name] = {**RECIPES[name]._asdict(), "tokens_per_second": speed}
+    results_file.write_text(json.dumps(results, indent=1))
+    todo = [name for name in names if "perplexity" not in found[name]]
+
+    def train_one(name):
+        window = flags[name]["batch-size"] * flags[name]["unroll-steps"]
+        speed = found[name]["tokens_per_second"]
+        steps = round(arguments.seconds * speed / window)
+        perplexity = train(
+            flags[name], steps, arguments.heldout, folder / file_name(name)
+        )
+        return name, steps, steps * window, perplexity
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for future in concurrent.futures.as_completed(
+            [pool.submit(train_one, name) for name in todo]
+        ):
+            name, steps, tokens, perplexity = future.result()
+            found[name] |= {
+                "seconds": arguments.seconds,
+                "steps": steps,
+                "tokens": tokens,
+                "perplexity": perplexity,
+            }
+            results_file.write_text(json.dumps(results, indent=1))
+            tell(f"{name}: {tokens:,} tokens, perplexity {perplexity:.1f}")
+    print_table({name: found[name] for name in names})
+
+
+def make_flags(name, arguments, folder):
+    """Returns what is given to `keras-elmo pretrain`, by name of the flag."""
+    from keras_elmo.pretraining.settings import RECIPES as PACKAGE_RECIPES
+
+    recipe = RECIPES[name]
+    laptop = PACKAGE_RECIPES["laptop"]
+    lstm = {
+        **laptop.options["lstm"],
+        "dim": recipe.units,
+        "projection_dim": recipe.projection_dim,
+    }
+    options = folder / f"{file_name(name)}.json"
+    options.write_text(json.dumps({**laptop.options, "lstm": lstm}))
+    return {
+        "train": arguments.train,
+        "vocabulary": arguments.vocabulary,
+        "options": str(options),
+        "recipe": "laptop",
+        "unroll-steps": laptop.unroll_steps,
+        **BASE,
+        **recipe.flags,
+    }
+
+
+def measure_speeds(names, flags, arguments, folder):
+    """Returns pairs of a recipe's name and its tokens a second."""
+    workers = {}
+    for name in names:
+        program = "worker_pretrain_keras_elmo.py"
+        log = folder / f"{file_name(name)}.log"
+        workers[name] = Worker(name, sys.executable, program, log)
+        workers[name].call("start", **flags[name])
+        workers[name].call("train", updates=2)  # Not timed: graphs are made.
+        tell(f"{name} is ready")
+    speeds = {name: [] for name in names}
+    for _ in range(arguments.turns):
+        for name, worker in workers.items():
+            seconds = worker.call("train", updates=arguments.updates)
+            window = flags[name]["batch-size"] * flags[name]["unroll-steps"]
+            speeds[name].append(arguments.updates * window / seconds)
+    for worker in workers.values():
+        worker.close()
+    return [(name, statistics.median(speeds[name])) for name in names]
+
+
+def train(flags, steps, heldout, output):
+    """Trains, or goes on, and returns the held-out perplexity at the end."""
+    flags = {
+        **flags,
+        "output": output,
+        "heldout": heldout,
+        "steps": steps,
+        "evaluate-every": steps,
+        "threads": 1,
+    }
+    typed = [text for k, v in flags.items() for text in (f"--{k}", str(v))]
+    command = [sys.executable, "-m", "keras_elmo", "pretrain", *typed]
+    with open(f"{output}.log", "a") as log:
+        subprocess.run(command, check=True, stdout=log, stderr=log)
+    lines = (output / "log.jsonl").read_text().splitlines()
+    return json.loads(lines[-1])["heldout_perplexity"]
+
+
+def print_table(found):
+    print("| recipe | tokens/s | tokens | perplexity |")
+    print("| --- | ---: | ---: | ---: |")
+    for name, result in found.items():
+        print(
+            f"| {name} | {result['tokens_per_second']:,.0f} | "
+            f"{result['tokens'] / 1e6:.2f} M | {result['perplexity']:.1f} |"
+        )
+
+
+def file_name(name):
+    return name.replace("/", "-").replace(" ", "-")
+
+
+def tell(line):
+    print(line, file=sys.stderr, flush=True)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--train", required=True, help="glob of the shards")
+    parser.add_argument("--heldout", required=True)
+    parser.add_argument("--vocabulary", required=True)
+    parser.add_argument("--output", required=True, help="folder to write")
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--updates", type=int, default=8, help="of a turn")
+    parser.add_argument("--only", nargs="+", choices=RECIPES, metavar="NAME")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
