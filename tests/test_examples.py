@@ -211,6 +211,7 @@ def ner():
     return runpy.run_path(str(ROOT / "examples" / "ner.py"))
 
 
+@pytest.mark.exhaustive
 def test_ner(ner, tmp_path, capsys):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")

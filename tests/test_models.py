@@ -80,6 +80,7 @@ class Tagger(keras.Model):
         return self.dense(self.elmo(ids, training=training))
 
 
+@pytest.mark.exhaustive
 def test_subclassed(tmp_path):
     model = compile_and_fit(Tagger())
     assert model(IDS).shape == (7, 4, 3)
@@ -248,6 +249,7 @@ def test_pickle():
     )
 
 
+@pytest.mark.exhaustive
 def test_eager_calls_from_many_threads_and_of_many_shapes():
     elmo = make_shallow_elmo()
     shapes = [(b, t) for b in (1, 2, 5) for t in (1, 2, 3, 4)]
@@ -269,6 +271,7 @@ def test_eager_calls_from_many_threads_and_of_many_shapes():
 
 
 @pytest.mark.in_graphs(True)
+@pytest.mark.exhaustive
 def test_many_layers_do_not_make_tensorflow_warn_of_retracing(caplog):
     for _ in range(8):
         make_shallow_elmo()(IDS)

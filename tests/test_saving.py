@@ -103,6 +103,7 @@ def test_export_runs_as_a_graph_without_the_package(shared, tmp_path):
         )
 
 
+@pytest.mark.exhaustive
 def test_carried_state_is_neither_saved_nor_exported(tmp_path):
     elmo = make_shallow_elmo(stateful=True)
     inputs = keras.Input((None, 12), batch_size=3, dtype="int32")

@@ -66,7 +66,7 @@ PICKS = {
 
 
 @pytest.mark.slow_on_jax
-@pytest.mark.parametrize("name", PICKS)
+@pytest.mark.parametrize("name", quick_first([*PICKS], 2))
 def test_layers_are_chosen(elmo, name):
     layers, pick = PICKS[name]
     embedder = ElmoEmbedder(elmo, layers=layers)
@@ -365,7 +365,7 @@ def test_sentences_that_are_no_lists_of_words_are_refused(elmo):
 
 
 @pytest.mark.slow_on_jax
-@pytest.mark.parametrize("variant", ["char_only", "char_and_word"])
+@pytest.mark.parametrize("variant", quick_first(["char_and_word", "char_only"]))
 def test_a_model_of_elmo_for_many_langs(shared, variant):
     folder = shared / "reference/elmo_for_many_langs" / variant
     sentences = json.loads((folder / "sentences.json").read_text("utf-8"))

@@ -128,6 +128,7 @@ def losses_of(result):
     return [run["losses"] for run in result["runs"]]
 
 
+@pytest.mark.exhaustive
 def test_two_processes_are_one_with_all_rows(workers, corpus):
     folder, (chief, other) = workers
     assert losses_of(chief) == losses_of(other)

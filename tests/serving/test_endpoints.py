@@ -1,6 +1,7 @@
 """Requests that are merged, and requests that are wrong."""
 
 import numpy as np
+import pytest
 from serving.answers import check
 from serving.answers import hub_answer
 from serving.answers import padded
@@ -42,6 +43,7 @@ def check_each(answer, elmo):
     assert start == len(answer["default"])
 
 
+@pytest.mark.exhaustive
 def test_merged_requests_get_the_answers_they_got_alone(ask, elmo, exported):
     """TensorFlow Serving pads a request with the first value it holds."""
     alone = [padded(sentences) for sentences in REQUESTS]

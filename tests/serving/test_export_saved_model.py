@@ -56,6 +56,7 @@ def exported_preset(preset, tmp_path_factory):
     return export_saved_model(preset, tmp_path_factory.mktemp("preset"))
 
 
+@pytest.mark.exhaustive
 def test_every_signature_answers_outside_python(ask, preset, exported_preset):
     asked = requests(SENTENCES, 50)
     *answers, long = ask(

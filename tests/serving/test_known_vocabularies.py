@@ -38,6 +38,7 @@ def load(tmp_path_factory):
     return load
 
 
+@pytest.mark.exhaustive
 def test_with_characters_for_other_words(ask, load, tmp_path):
     folder = export_saved_model(load("characters"), tmp_path)
     (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
