@@ -11,10 +11,14 @@ BIN := $(VENV)/bin
 # Whoever has no tests left takes half of the other's.
 WORKERS := -n 2 --dist worksteal
 
-.PHONY: demo test test-all lint test-wheel test-backends test-spark test-oldest test-newest clean
+.PHONY: demo docs test test-all lint test-wheel test-backends test-spark test-oldest test-newest clean
 
 demo: $(VENV)/installed ## Load, train, save, reload and export a small model
 	$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
+
+# The tutorials run as they are built: anything but a warning-free build fails.
+docs: $(VENV)/installed-docs ## The documentation, in docs/_build/html
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m sphinx -W --keep-going -q -E -b html docs docs/_build/html
 
 test: $(VENV)/installed-dev ## All checks; each behaviour's test, on TensorFlow
 	$(MAKE) lint
@@ -69,6 +73,10 @@ $(VENV)/installed: setup.cfg pyproject.toml
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/pip install --quiet -e .[dev]
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/pip install --quiet -e .[docs]
 	touch $@
 
 # JAX and PyTorch take the place of TensorFlow here, so it is left out.

@@ -1,4 +1,4 @@
-"""The code of README.md, each block in a file of its own."""
+"""The code of README.md, and of the page that a newcomer reads next."""
 
 import keras
 import numpy as np
@@ -11,21 +11,23 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_blocks_run(
-    tmp_path, monkeypatch, capsys, portable_path, built_optimizers
-):
-    monkeypatch.chdir(tmp_path)
-    start, embed, serve, tagger = read_blocks("README.md")
-    names = run_blocks([start])
-    assert names["vectors"].shape == (2, 3, 256)
-    run_blocks([tagger], names)
-    assert (tmp_path / "served/tagger/1/saved_model.pb").is_file()
-
-    names = run_blocks([embed])
-    assert capsys.readouterr().out == "(3, 2, 256)\n(3, 1, 256)\n"
-    assert names["means"][0].shape == (3, 256)
-
-    names = run_blocks([serve])
-    assert names["folder"] == "served/elmo/1"
+def test_the_readme(portable_path):
+    (block,) = read_blocks("README.md")
+    names = run_blocks([block])
     assert names["vectors"].shape == (2, 3, 256)
     assert np.all(names["vectors"][1, 2] == 0)
+    assert names["model"].output_shape == (None, None, 3)
+
+
+def test_the_start(tmp_path, monkeypatch, portable_path, built_optimizers):
+    monkeypatch.chdir(tmp_path)
+    names = run_blocks(read_blocks("docs/start.md"))
+    assert names["vectors"].shape == (2, 3, 256)
+    assert (tmp_path / "tagger.keras").is_file()
+    assert names["folder"] == "served/tagger/1"
+    assert (tmp_path / "served/tagger/1/saved_model.pb").is_file()
+
+
+def test_the_first_page(portable_path):
+    (block,) = read_blocks("docs/index.md")
+    assert run_blocks([block])["model"].output_shape == (None, 2)

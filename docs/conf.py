@@ -1,0 +1,84 @@
+"""Sphinx: `make docs` builds the site into docs/_build/html."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import keras_elmo
+
+project = "keras-elmo"
+author = "The keras-elmo authors"
+version = release = keras_elmo.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build"]
+default_role = "py:obj"  # `ElmoLayer` in a docstring links to its page.
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
+
+# Nothing is fetched while building.
+intersphinx_mapping = {}
+
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints = "none"
+napoleon_custom_sections = [
+    ("Call arguments", "params_style"),
+    "Input shape",
+    "Output shape",
+    "Masking",
+]
+
+html_theme = "furo"
+html_title = f"keras-elmo {version}"
+html_show_sphinx = False
+copybutton_prompt_text = ">>> |\\$ "
+
+
+def setup(app):
+    # Before napoleon, which reads sections such as `Args:`.
+    app.connect("autodoc-process-docstring", _from_markdown, priority=100)
+
+    app.connect("autodoc-process-signature", _own_signature)
+
+
+def _own_signature(app, what, name, obj, options, signature, returned):
+    """That of `__init__`, where Keras puts a `__new__` before it."""
+    if what != "class":
+        return signature, returned
+    parameters = list(inspect.signature(obj.__init__).parameters.values())[1:]
+    plain = [p.replace(annotation=p.empty) for p in parameters]
+    return str(inspect.Signature(plain)), returned
+
+
+def _from_markdown(app, what, name, obj, options, lines):
+    """Docstrings are Google's style, with Markdown in them."""
+    text = "\n".join(lines)
+    text = re.sub(
+        r"^( *)```(\w*)\n(.*?)^\1```$", _as_block, text, flags=re.S | re.M
+    )
+    text = re.sub(r"\[([^\]\n]+)\]\((https?://[^)\s]+)\)", r"`\1 <\2>`__", text)
+    lines[:] = text.split("\n")
+
+
+def _as_block(match):
+    indent, language, body = match.groups()
+    body = "".join(
+        f"    {line}\n" if line.strip() else "\n" for line in body.splitlines()
+    )
+    return f"{indent}.. code-block:: {language or 'text'}\n\n{body}"
