@@ -1,12 +1,14 @@
-"""The code of docs/migrating.md, beside the numbers of other packages."""
+"""The code of docs/migrating, beside the numbers of other packages."""
 
 import json
+import pathlib
 import shutil
 
 import h5py
 import keras
 import numpy as np
 import pytest
+from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
 
@@ -15,7 +17,7 @@ import keras_elmo
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Strings are TensorFlow's."
 )
-PAGE = "docs/migrating.md"
+PAGES = "docs/migrating"
 SENTENCES = [["First", "sentence", "."], ["Another", "."]]
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
@@ -42,19 +44,11 @@ def folder(reference, shared, tmp_path, monkeypatch, portable_path):
     return tmp_path
 
 
-def blocks_of(*names):
-    """Some of the page's blocks, by names for what they are about."""
-    about = (
-        "allennlp",
-        "embedder",
-        "bilm_tf",
-        "token_embeddings",
-        "hub",
-        "simple_elmo",
-        "many_langs",
-    )
-    blocks = dict(zip(about, read_blocks(PAGE), strict=True))
-    return [blocks[name] for name in names]
+def blocks_of(page, count):
+    """All blocks of a page, of which there must be so many."""
+    blocks = read_blocks(f"{PAGES}/{page}")
+    assert len(blocks) == count
+    return blocks
 
 
 def layers_of(folder, sentences):
@@ -74,7 +68,7 @@ def first_sentence(reference):
 
 
 def test_allennlp(folder, reference):
-    names = run_blocks(blocks_of("allennlp"))
+    names = run_blocks(blocks_of("allennlp.md", 2)[:1])
     assert names["mask"].numpy().tolist() == [[True] * 3, [True, True, False]]
     expected = layers_of(folder, SENTENCES).mean(axis=1)
     np.testing.assert_allclose(names["first"], expected, **CLOSE)
@@ -94,7 +88,7 @@ def test_allennlp(folder, reference):
 @pytest.mark.exhaustive
 def test_allennlp_embedder(folder, reference):
     words, expected = first_sentence(reference)
-    names = run_blocks(blocks_of("allennlp", "embedder"))
+    names = run_blocks(blocks_of("allennlp.md", 2))
     vectors = names["embedder"].embed_sentence(words)
     np.testing.assert_allclose(vectors[-1], expected, **CLOSE)
     layers = layers_of(folder, SENTENCES)
@@ -104,7 +98,7 @@ def test_allennlp_embedder(folder, reference):
 
 
 def test_bilm_tf(folder):
-    names = run_blocks(blocks_of("allennlp", "bilm_tf"))
+    names = run_blocks(blocks_of("bilm-tf.md", 2)[:1])
     expected = layers_of(folder, SENTENCES).mean(axis=1)
     for vectors in names["vectors"]:
         np.testing.assert_allclose(vectors, expected, **CLOSE)
@@ -116,7 +110,7 @@ def test_bilm_tf(folder):
 
 @pytest.mark.exhaustive
 def test_token_embeddings(folder, reference):
-    names = run_blocks(blocks_of("allennlp", "token_embeddings"))
+    names = run_blocks(blocks_of("bilm-tf.md", 2))
     with (
         h5py.File(folder / "token_embeddings.hdf5") as found,
         h5py.File(reference / "elmo_token_embeddings.hdf5") as stored,
@@ -130,7 +124,7 @@ def test_token_embeddings(folder, reference):
 
 @pytest.mark.exhaustive
 def test_hub(folder):
-    names = run_blocks(blocks_of("allennlp", "hub"))
+    names = run_blocks(blocks_of("tf-hub.md", 1))
     model = names["model"]
     elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
     ids = keras_elmo.batch_to_ids([["the", "cat", "sat"], ["dogs", "bark"]])
@@ -145,7 +139,7 @@ def test_hub(folder):
 
 @pytest.mark.exhaustive
 def test_simple_elmo(folder):
-    names = run_blocks(blocks_of("allennlp", "simple_elmo"))
+    names = run_blocks(blocks_of("simple_elmo.md", 1))
     layers = layers_of(folder, SENTENCES).mean(axis=1)
     np.testing.assert_allclose(names["vectors"][1], layers[1, :2], **CLOSE)
     mean = layers[1, :2].mean(axis=0)
@@ -154,8 +148,7 @@ def test_simple_elmo(folder):
 
 
 def test_elmo_for_many_langs(folder):
-    block = blocks_of("many_langs")[0]
-    names = run_blocks(["import keras_elmo", block])
+    names = run_blocks(blocks_of("elmoformanylangs.md", 1))
     assert [x.shape for x in names["vectors"]] == [(6, 32)]
     sentences = json.loads((folder / "zhs.model/sentences.json").read_text())
     with h5py.File(folder / "zhs.model/expected.hdf5") as stored:
@@ -163,3 +156,76 @@ def test_elmo_for_many_langs(folder):
     found = names["embedder"].embed_batch(sentences)
     for vectors, layers in zip(found, expected):
         np.testing.assert_allclose(vectors, layers.mean(axis=0), atol=1e-5)
+
+
+def test_seqvec(folder):
+    names = run_blocks(blocks_of("seqvec.md", 2)[:1])
+    layers = layers_of(folder, [list("SEQWENCE")])[0]
+    residues = layers.sum(axis=0)
+    assert names["residues"].shape == residues.shape == (8, 32)
+    np.testing.assert_allclose(names["residues"], residues, **CLOSE)
+    np.testing.assert_allclose(names["protein"], residues.mean(0), **CLOSE)
+
+
+def test_a_fasta_file(folder):
+    (folder / "proteins.fasta").write_text(
+        ">sp|P1|ONE some protein\nSEQ\nWenCE\n\n>two\nPXUZ OB\n>none\n"
+    )
+    names = run_blocks(blocks_of("seqvec.md", 2))
+    proteins = {"sp|P1|ONE": "SEQWENCE", "two": "PXUZOB", "none": ""}
+    assert dict(names["read_fasta"]("proteins.fasta")) == {
+        name: list(residues) for name, residues in proteins.items()
+    }
+    assert list(names["per_residue"]) == list(proteins)
+    assert list(names["per_protein"]) == list(proteins)
+    for name, residues in proteins.items():
+        assert names["per_residue"][name].shape == (len(residues), 32)
+        if residues:
+            expected = layers_of(folder, [list(residues)])[0].sum(axis=0)
+            found = names["per_residue"][name]
+            np.testing.assert_allclose(found, expected, **CLOSE)
+            found = names["per_protein"][name]
+            np.testing.assert_allclose(found, expected.mean(0), **CLOSE)
+    assert not names["per_protein"]["none"].any()
+
+
+class StaticVectors:
+    """What DeLFT's `Embeddings` does, with a vector for one word."""
+
+    static_embed_size = 3
+
+    def get_word_vector(self, word):
+        return np.full(3, 7.0 if word == "sentence" else 0.0)
+
+
+def test_delft(folder):
+    names = run_blocks(blocks_of("delft.md", 1))
+    elmo = keras_elmo.ElmoLayer.from_bilm(
+        folder / "options.json", "weights.hdf5"
+    )
+    embedder = keras_elmo.ElmoEmbedder(elmo, layers="average")
+    embeddings = names["EmbeddingsWithElmo"](StaticVectors(), embedder)
+    assert embeddings.use_ELMo
+    assert embeddings.embed_size == 32 + 3
+
+    expected = np.zeros((2, 3, 35), "float32")
+    expected[..., :32] = layers_of(folder, SENTENCES).mean(axis=1)
+    expected[0, 1, 32:] = 7
+    for _ in range(2):  # What is remembered is the same.
+        found = embeddings.get_sentence_vector_with_ELMo(SENTENCES)
+        assert found.dtype == "float32"
+        np.testing.assert_allclose(found, expected, **CLOSE)
+        assert not found[1, 2:].any()
+    found = embeddings.get_sentence_vector_only_ELMo([["Another", "."]], 4)
+    assert found.shape == (1, 4, 32)
+    np.testing.assert_allclose(found[0, :2], expected[1, :2, :32], **CLOSE)
+    assert not found[0, 2:].any()
+
+
+def test_each_page_is_listed_and_tested():
+    pages = {path.name for path in (ROOT / PAGES).glob("*.md")}
+    source = pathlib.Path(__file__).read_text(encoding="utf-8")
+    index = (ROOT / PAGES / "index.md").read_text(encoding="utf-8")
+    for page in pages - {"index.md"}:
+        assert f"]({page})" in index
+        assert f'blocks_of("{page}"' in source
