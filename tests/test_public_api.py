@@ -4,11 +4,13 @@ import ast
 import doctest
 import inspect
 import pathlib
+import re
 import sys
 
 import keras
 import numpy as np
 import pytest
+from conftest import ROOT
 from small_models import make_elmo
 
 import keras_elmo
@@ -24,6 +26,13 @@ DOCUMENTED = [
     if inspect.isclass(getattr(keras_elmo, name))
     or inspect.isfunction(getattr(keras_elmo, name))
 ]
+
+
+def test_every_name_is_in_the_reference():
+    pages = (ROOT / "docs/reference").glob("*.md")
+    text = "".join(page.read_text() for page in pages)
+    found = re.findall(r":: keras_elmo\.(\w+)\n", text)
+    assert sorted(found) == sorted(keras_elmo.__all__)
 
 
 @pytest.mark.parametrize(
