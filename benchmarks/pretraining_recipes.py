@@ -43,6 +43,7 @@ class Recipe(NamedTuple):
     """Those that are not as in `BASE`."""
 
 
+_BEST = {"batch-size": 64, "learning-rate": 0.004}
 RECIPES = {
     "512/128": Recipe(512, 128),
     "1024/128": Recipe(1024, 128),
@@ -56,6 +57,10 @@ RECIPES = {
     "8192 negatives": Recipe(flags={"negatives": 8192}),
     "no dropout": Recipe(flags={"dropout": 0}),
     "float32": Recipe(flags={"dtype": "float32"}),
+    # What did best above, for another number of `--seconds`.
+    "512/128, batch 64, rate 0.004": Recipe(512, 128, _BEST),
+    "512/256, batch 64, rate 0.004": Recipe(512, 256, _BEST),
+    "768/192, batch 64, rate 0.004": Recipe(768, 192, _BEST),
 }
 
 
@@ -165,17 +170,18 @@ def train(flags, steps, heldout, output):
 
 
 def print_table(found):
-    print("| recipe | tokens/s | tokens | perplexity |")
-    print("| --- | ---: | ---: | ---: |")
+    print("| recipe | seconds | tokens/s | tokens | perplexity |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for name, result in found.items():
         print(
-            f"| {name} | {result['tokens_per_second']:,.0f} | "
+            f"| {name} | {result['seconds']:.0f} | "
+            f"{result['tokens_per_second']:,.0f} | "
             f"{result['tokens'] / 1e6:.2f} M | {result['perplexity']:.1f} |"
         )
 
 
 def file_name(name):
-    return name.replace("/", "-").replace(" ", "-")
+    return name.replace("/", "-").replace(", ", "-").replace(" ", "-")
 
 
 def tell(line):

@@ -51,6 +51,8 @@ def parse_arguments(argv):
     add("experiment", choices=LISTS, help="which list to run")
     add("data", type=pathlib.Path, help="folder of its three files")
     add("--output", type=pathlib.Path, required=True, help="folder to write")
+    add("--elmo", default="english_tiny", help="preset's name or folder; "
+        "default: english_tiny")  # fmt: skip
     add("--seeds", type=int, nargs="+", help="default: those of the list")
     add("--only", nargs="+", metavar="NAME", help="only these trainings")
     add("--jobs", type=int, default=2, help="trainings side by side, of one "
@@ -84,6 +86,7 @@ def list_runs(options):
             folder = options.output / training.name
             command = [sys.executable, HERE / "train.py", *files, *common]
             if training.uses_elmo:
+                command += ["--elmo", options.elmo]
                 command += ["--precompute", options.output / "layers"]
             command += [*training.arguments, "--seeds", seed]
             runs.append(
