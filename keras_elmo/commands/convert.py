@@ -9,17 +9,16 @@ _VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
 _BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY, _VECTORS, _WORDS
 
 _DESCRIPTION = """\
-Writes a language model as the files that this package, bilm-tf and AllenNLP
-read: above all, turns a bilm-tf training's checkpoint into them.
+Converts a model, such as the checkpoint of a bilm-tf training, to the files
+that this package, bilm-tf and AllenNLP read.
 
 MODEL is a folder with options.json and a TensorFlow checkpoint, as bilm-tf's
 training leaves it; a folder of keras-elmo pretrain; a folder with options.json
 and one .hdf5; a .zip of one, or its URL; or a preset's name.
 
-FOLDER gets options.json and weights.hdf5, and where MODEL has them
-softmax.hdf5 and vocab.txt, which are for predicting words: for keras-elmo
-perplexity and for fine-tuning by keras-elmo pretrain --from. It is written
-whole or not at all.
+FOLDER gets options.json and weights.hdf5; and if MODEL has them, softmax.hdf5
+and vocab.txt, which keras-elmo perplexity and keras-elmo pretrain --from need
+to predict words. It is written atomically.
 
 MODEL may also be a folder or .zip of ELMoForManyLangs. It is written as a
 preset folder of this package, as neither bilm-tf nor AllenNLP can hold it.
@@ -52,7 +51,7 @@ def add_parser(verbs):
         "--dtype",
         choices=("float32", "float16"),
         default="float32",
-        help="in the files; float16 takes half the room, with three digits. "
+        help="in the files; float16 halves the size, and keeps three digits. "
         "Default: %(default)s",
     )
     add(

@@ -15,16 +15,16 @@ from keras_elmo.models.presets import PRESETS
 _SHOWN_CROPPED_WORDS = 20
 
 _DESCRIPTION = """\
-Embeds a corpus: an array of ELMo vectors for each sentence, in one file.
+Embeds a corpus: writes an array of ELMo vectors for each sentence to one file.
 
-INPUT is tokenised text, one sentence a line with spaces between the tokens
-(cased: do not lowercase), or CoNLL-U; plain or .gz; "-" is standard input. An
-empty line is a sentence without tokens and keeps its number.
+INPUT is tokenised text, one sentence a line, with spaces between the tokens
+and in its original case; or CoNLL-U. It may be plain or .gz; "-" is standard
+input. An empty line is a sentence without tokens and keeps its number.
 
-OUTPUT holds the arrays under the keys "0", "1", ..., the sentences' numbers,
-and their text. It appears once all is done. Until then the work is in the
-folder OUTPUT.parts: after an interruption of any kind, run the same command
-again, and it goes on. Both together take twice the room.
+OUTPUT holds the arrays under the keys "0", "1", ..., which number the
+sentences, and the text. It is written at the end; until then, the folder
+OUTPUT.parts holds what is done. After an interruption, run the same command
+again: it resumes. At the end, both together take twice the space.
 """
 
 _EXAMPLES = """\
@@ -59,23 +59,23 @@ def add_parser(verbs):
         "--model",
         help="a folder or .zip, or the URL of a .zip, with options.json and "
         "one .hdf5, or of ELMoForManyLangs; a preset folder; "
-        "hf://user/repository; or one of "
-        f"{', '.join(PRESETS)}, which is in the package or downloaded once",
+        "hf://user/repository; or a preset's name, in the package or "
+        f"downloaded once: {', '.join(PRESETS)}",
     )
-    add("--options", metavar="FILE", help="in place of --model, its two files")
-    add("--weights", metavar="FILE", help="goes with --options")
+    add("--options", metavar="FILE", help="with --weights, in place of --model")
+    add("--weights", metavar="FILE", help="with --options, in place of --model")
     add(
         "--token-embeddings",
         metavar="FILE",
-        help="vectors of a vocabulary's words, as keras-elmo convert writes "
-        "them, to look up in place of running the character CNN; goes with "
-        "--vocabulary. Other words are read by their characters",
+        help="stored vectors of the words of --vocabulary, as keras-elmo "
+        "convert writes them, to look up instead of running the character "
+        "CNN. Other words are read by their characters",
     )
     add(
         "--vocabulary",
         metavar="FILE",
-        help="the words of --token-embeddings, or of a model with word input "
-        "(by default its vocab.txt), one a line",
+        help="the words of --token-embeddings, one a line; or those of a model "
+        "with word input, by default its vocab.txt",
     )
     add(
         "--layers",
@@ -90,40 +90,41 @@ def add_parser(verbs):
     add(
         "--format",
         choices=CORPUS_FORMATS,
-        help="of INPUT. Default: conllu for .conllu and .conllu.gz, else text",
+        help="format of INPUT. Default: conllu for .conllu and .conllu.gz, "
+        "else text",
     )
     add(
         "--encoding-errors",
         choices=("strict", "replace"),
         default="strict",
-        help="what to do where INPUT is not UTF-8: stop, or read U+FFFD. "
-        "Default: strict",
+        help="where INPUT is not UTF-8, stop, or read U+FFFD. Default: strict",
     )
     add(
         "--layout",
         choices=LAYOUTS,
-        help="of OUTPUT: allennlp is HDF5 with sentence_to_index, bilm-tf is "
-        "HDF5 with an array of sentences, npz is for numpy.load. Default: npz "
-        "for .npz, allennlp for .hdf5 and .h5",
+        help="layout of OUTPUT: allennlp is HDF5 with sentence_to_index, "
+        "bilm-tf is HDF5 with an array of sentences, npz is for numpy.load. "
+        "Default: npz for .npz, allennlp for .hdf5 and .h5",
     )
     add(
         "--dtype",
         choices=VECTOR_DTYPES,
         default="float32",
-        help="in OUTPUT; float16 takes half the room. Default: float32",
+        help="of the vectors in OUTPUT; float16 halves the size. Default: "
+        "float32",
     )
     add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
     add(
         "--restart",
         action="store_true",
-        help="throw away what an unfinished run did, and start over",
+        help="discard what an unfinished run did, and start over",
     )
     add(
         "--cropped",
         metavar="FILE",
-        help="write all words that were too long for the model, a line each: "
-        "number of the sentence (from 1, as lines of text are), of the token "
-        "in it (from 0), and the word, with tabs between",
+        help="file to list the words that were too long for the model, one a "
+        "line: number of the sentence (from 1, as lines are counted), number "
+        "of the token in it (from 0), and the word, separated by tabs",
     )
 
     add = parser.add_argument_group("speed").add_argument
@@ -131,22 +132,22 @@ def add_parser(verbs):
         "--compute-dtype",
         choices=COMPUTE_DTYPES,
         default="float32",
-        help="mixed_bfloat16 is faster where the processor knows it, with two "
-        "to three digits. Default: float32",
+        help="mixed_bfloat16 is faster on processors that support it, and "
+        "exact to two or three digits. Default: float32",
     )
     add(
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
-        help="int8 runs the LSTMs with 8-bit weights, by onnxruntime: faster "
-        "on processors with AVX-512 VNNI or the like; the vectors differ by 1 "
-        "to 2%%",
+        help="int8 runs the LSTMs with 8-bit weights in onnxruntime: faster on "
+        "processors with AVX-512 VNNI or similar; the vectors differ by 1 to "
+        "2%%",
     )
     add(
         "--batch-tokens",
         type=int,
         default=16384,
         metavar="N",
-        help="tokens computed at a time; fewer need less memory. Default: "
+        help="tokens computed at a time; fewer use less memory. Default: "
         "%(default)s",
     )
     add("--quiet", action="store_true", help="no progress, no summary")

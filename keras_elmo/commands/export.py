@@ -9,27 +9,27 @@ from keras_elmo.commands.export_summary import print_summary
 from keras_elmo.models.presets import PRESETS
 
 _DESCRIPTION = """\
-Writes a model for other programs, which need nothing of this package any more:
-as a SavedModel that takes strings, for TensorFlow Serving and any other program
-that loads one; or as an ONNX file that takes character ids, for onnxruntime.
+Exports a model for programs that do not need this package: as a SavedModel
+that takes strings, for TensorFlow Serving and any other program that loads
+one; or as an ONNX file that takes character ids, for onnxruntime.
 
-MODEL is an ElmoLayer's: a preset's name, a folder of save_to_preset or of
-keras-elmo pretrain, a folder or .zip with options.json and one .hdf5, or of
-ELMoForManyLangs, or an options file with --weights. Or it is a .keras file: any
-Keras model that starts from character ids, such as a tagger with an ElmoLayer
-inside.
+MODEL is a preset's name, a folder of save_to_preset or of keras-elmo pretrain,
+a folder or .zip with options.json and one .hdf5 or of ELMoForManyLangs, or an
+options file with --weights. Or it is a .keras file: any Keras model whose
+input is character ids, such as a tagger with an ElmoLayer inside.
 
-OUTPUT is the model's folder on the server, and its name the model's name. The
-SavedModel goes to OUTPUT/1, the next one to OUTPUT/2: a server that watches
-OUTPUT changes over to it. An OUTPUT that ends in .onnx is the ONNX file. Either
-is written whole or not at all.
+OUTPUT is the model's folder on the server, and its name is the model's name.
+The first SavedModel is OUTPUT/1, the next OUTPUT/2; a server that watches
+OUTPUT switches to it. An OUTPUT that ends in .onnx is the ONNX file. Both are
+written atomically.
 """
 
 _EPILOG = """\
 signatures, which a request chooses from:
-  default        sentences, each split on runs of spaces (U+0020) and nothing
-                 else: tokenise them before, and do not lowercase
-  tokens         words, a row a sentence, padded with "", and their numbers
+  default        sentences, which are split on runs of spaces (U+0020) only:
+                 tokenise them before, and keep the case
+  tokens         words, one row for each sentence, padded with "", and the
+                 number of words in each row
   character_ids  what keras_elmo.batch_to_ids makes; of a model of
                  ELMoForManyLangs, the batch_to_ids of its make_vectorization()
 

@@ -2,27 +2,27 @@ import dataclasses
 import json
 
 _DESCRIPTION = """\
-Tells what a file or folder is, what can be done with it, and what is wrong with
-it: the first thing to run when something does not load.
+Reports what a file or folder is, what it can be used for, and what is wrong
+with it. Run it first when something does not load.
 
 PATH is anything: the options or weights of a biLM, a folder or .zip of both
 (AllenNLP, bilm-tf, NLPL, simple_elmo), a checkpoint of bilm-tf, a model of
-ELMoForManyLangs, a folder of save_to_preset or of keras-elmo pretrain, a .keras
-file, a SavedModel, a vocabulary, vectors of words, embeddings of a vocabulary
-or of a corpus, a model's name, or hf://user/repository.
+ELMoForManyLangs, a folder of save_to_preset or of keras-elmo pretrain, a
+.keras file, a SavedModel, a vocabulary, vectors of words, embeddings of a
+vocabulary or of a corpus, a model's name, or hf://user/repository.
 """
 
 _EPILOG = """\
-To find out whether a model is the same elsewhere, write its vectors on the one
-machine and compare them on the other:
+To check that a model is the same on another machine, write its vectors here and
+compare them there:
   keras-elmo inspect my_elmo --vectors vectors.npz
   keras-elmo inspect my_elmo --verify vectors.npz
-They are all layers' vectors of three sentences. Two are the same if no number
-differs by more than 1e-4 of the largest one of its layer: machines and versions
-of libraries differ by less, and weights that are not the same by more.
+The file holds all layers of three sentences. Models are the same if no value
+differs by more than 1e-4 of the largest one in its layer: machines and versions
+of libraries differ by less, different weights by more.
 
-exit status: 0 if all is well, 1 if there is something wrong with PATH or the
-vectors differ, 2 if the command was not written as it must be.
+exit status: 0 if all is well, 1 if something is wrong with PATH or the vectors
+differ, 2 if the command line is wrong.
 
 examples:
   keras-elmo inspect weights.hdf5

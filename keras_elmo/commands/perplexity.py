@@ -9,33 +9,35 @@ from keras_elmo.commands.arguments import set_threads
 from keras_elmo.commands.progress import Progress
 
 _DESCRIPTION = """\
-Tells how well a language model predicts a text: its perplexity, which is as if
-each word had to be guessed among so many, all as likely. The lower, the better.
+Measures how well a language model predicts a text: its perplexity. A
+perplexity of 50 is as if each word had to be guessed among 50 equally likely
+ones, so lower is better.
 
   perplexity = exp((mean forward loss + mean backward loss) / 2)
 
-Every loss is exact: over all words of the vocabulary, without dropout. A word
-outside it is predicted as <UNK>, and read by its characters. Perplexities
-compare only if text and vocabulary are the same; a training's sampled_loss is
-none.
+The losses are exact: over all words of the vocabulary, and without dropout. A
+word outside the vocabulary is read by its characters, and predicted as <UNK>.
+Compare perplexities only with the same text and vocabulary, and not with the
+sampled_loss of a training.
 
-To compare models of different vocabularies, give each the same --vocabulary:
-every word outside it then counts as <UNK>, with the probabilities of all such
-words added up. A model must be able to predict each of its words, so of two
-vocabularies give both: the words in both count.
+To compare models with different vocabularies, use the same --vocabulary for
+each: every word outside it counts as <UNK>, with the probabilities of all such
+words added up. The model must be able to predict every word that counts. Of
+two files, only the words in both count: name the vocabularies of both models.
 
-TEXT is tokenised as the model's training text was: one sentence a line, spaces
-between the tokens, cased, UTF-8, plain or .gz. MODEL must have its softmax and
-its vocabulary: softmax.hdf5, or the checkpoint of a bilm-tf training, and
-vocab.txt.
+TEXT is tokenised like the model's training text: one sentence a line, with
+spaces between the tokens, in its original case, in UTF-8, plain or .gz. MODEL
+needs its softmax and its vocabulary: softmax.hdf5, or the checkpoint of a
+bilm-tf training, and vocab.txt.
 """
 
 _EPILOG = """\
 procedures:
-  stream     bilm-tf's: the text is one stream, and the state is carried from
-             each sentence to the next. The default, for published numbers.
-  sentences  each sentence on its own, as ElmoLayer reads it. A higher number,
-             as there is nothing to tell a sentence's first words from.
+  stream     as in bilm-tf: the text is one stream, and the state is carried
+             from each sentence to the next. The default, as published numbers
+             are measured in this way.
+  sentences  each sentence on its own, as ElmoLayer reads it. The number is
+             higher, as nothing comes before a sentence's first words.
 
 examples:
   keras-elmo perplexity my_elmo heldout.txt
@@ -58,7 +60,7 @@ def add_parser(verbs):
     add(
         "model",
         metavar="MODEL",
-        help="a folder of keras-elmo pretrain, of keras-elmo convert or of a "
+        help="a folder of keras-elmo pretrain, keras-elmo convert or a "
         "bilm-tf training; a .zip of one; or a preset's name",
     )
     add("text", nargs="+", metavar="TEXT", help="files, or quoted patterns")
@@ -79,14 +81,14 @@ def add_parser(verbs):
         type=positive_integer,
         default=1,
         metavar="N",
-        help="streams that the text is shared out to: more are faster, and no "
-        "longer just bilm-tf's procedure. Default: %(default)s",
+        help="streams that the text is divided into: more are faster, but no "
+        "longer exactly bilm-tf's procedure. Default: %(default)s",
     )
     add(
         "--vocabulary",
         nargs="+",
         metavar="FILE",
-        help="the words that count, a word a line; of several files, those in "
+        help="the words that count, one a line; with several files, those in "
         "all of them. Default: all that the model predicts",
     )
     add(

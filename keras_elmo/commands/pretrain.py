@@ -12,36 +12,36 @@ _STRATEGIES = ("one", "mirrored", "multi-worker")
 _DESCRIPTION = """\
 Trains a biLM, the language model that ELMo's vectors come from, on raw text.
 
-The text, for --train and for --heldout, is tokenised: one sentence a line,
-spaces between the tokens, UTF-8, plain or .gz. Keep the case, and tokenise as
-the text is that the model is to be used on. A vocabulary is the list of the
-words that can be predicted: a word a line, <S>, </S> and <UNK> first, then by
+The text of --train and --heldout is tokenised: one sentence a line, with
+spaces between the tokens, in UTF-8, plain or .gz. Keep the case, and tokenise
+as in the text that the model is to be used on. The vocabulary is the list of
+words that can be predicted, one a line: <S>, </S> and <UNK> first, then by
 falling count, as the sampled softmax goes by the rank. Without --vocabulary it
-is made of the corpus. The input are characters, so that no word is unknown.
+is made from the corpus. The input is characters, so that any word can be read.
 
-OUTPUT gets the best model so far, by the perplexity of the held-out text, as
-options.json, weights.hdf5, softmax.hdf5 and vocab.txt; without --heldout, the
-last. After an interruption of any kind, Ctrl-C included, the same command goes
-on from the last checkpoint, with the numbers that it would have had. With more
---epochs or --steps, a training that was over goes on, too.
+OUTPUT gets the model with the best held-out perplexity so far, or without
+--heldout the last one, as options.json, weights.hdf5, softmax.hdf5 and
+vocab.txt. After an interruption, Ctrl-C included, the same command resumes
+from the last checkpoint, with the same numbers as without the interruption.
+With more --epochs or --steps, a finished training continues.
 """
 
 _EPILOG = """\
 what the numbers mean:
-  sampled_loss is how well the right word is told from --negatives random ones.
-  It tells that training goes on, and is no perplexity: with other --negatives
-  it is another number. The held-out perplexity is exact, over all words and
-  without dropout; the lower, the better. To compare models, they must have the
-  same vocabulary and the same held-out text. During training the text is read
-  in --heldout-rows streams; at the end, in one, as bilm-tf does.
+  sampled_loss says how well the right word is told from --negatives random
+  ones. It shows progress, but it is not a perplexity, and it depends on
+  --negatives. The held-out perplexity is exact: over all words, and without
+  dropout. Lower is better. Compare models only with the same vocabulary and the
+  same held-out text. During training the text is read in --heldout-rows
+  streams; at the end in one, as bilm-tf does.
 
 examples:
   keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
       --output my_elmo --recipe laptop
   keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
-      --output my_elmo --recipe laptop --epochs 20    (trains on)
+      --output my_elmo --recipe laptop --epochs 20    (continues)
 
-fine-tuning, that is, training a model on with a text of another kind:
+fine-tuning, that is, training a model further on another kind of text:
   keras-elmo pretrain --from my_elmo --train law.txt --output law_elmo \\
       --heldout law_heldout.txt --epochs 2 --learning-rate 0.05
   Published models come without their softmax: add --vocabulary and

@@ -229,7 +229,7 @@ def test_help_teaches(capsys):
         main(["convert", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "keras-elmo convert bilm_tf_checkpoint my_elmo" in shown
-    assert "written whole or not at all" in shown
+    assert "written atomically" in shown
 
 
 PRESET_FILES = ["config.json", "metadata.json", "model.weights.h5"]

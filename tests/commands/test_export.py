@@ -294,8 +294,8 @@ def test_help_teaches(capsys):
         main(["export", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "keras-elmo export english_tiny served/elmo" in shown
-    assert "written whole or not at all" in shown
-    assert "each split on runs of spaces (U+0020) and nothing else" in shown
+    assert "written atomically" in shown
+    assert "split on runs of spaces (U+0020) only" in shown
 
 
 def test_an_onnx_file(elmo, capsys):

@@ -110,4 +110,4 @@ def test_help_teaches(capsys):
         main(["inspect", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "keras-elmo inspect my_elmo --verify vectors.npz" in shown
-    assert "1e-4 of the largest one of its layer" in shown
+    assert "1e-4 of the largest one in its layer" in shown

@@ -175,5 +175,5 @@ def test_help_teaches(capsys):
     with pytest.raises(SystemExit):
         main(["perplexity", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    assert "one sentence a line, spaces between the tokens" in shown
+    assert "one sentence a line, with spaces between the tokens" in shown
     assert "sentences each sentence on its own, as ElmoLayer reads it" in shown

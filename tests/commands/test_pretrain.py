@@ -580,9 +580,9 @@ def test_help_teaches(capsys):
     assert info.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
     for text in (
-        "one sentence a line, spaces between the tokens",
-        "the same command goes on",
-        "is no perplexity",
+        "one sentence a line, with spaces between the tokens",
+        "the same command resumes",
+        "it is not a perplexity",
         "keras-elmo pretrain --from my_elmo",
         "rows of a window, on each device. Default: 128 (laptop: 32)",
     ):
