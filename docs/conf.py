@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import keras_elmo
+import keras_elmo.quiet_start
 
 project = "keras-elmo"
 author = "The keras-elmo authors"

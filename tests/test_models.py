@@ -51,6 +51,7 @@ def round_trip(model, folder):
 
 
 @pytest.mark.parametrize("run_eagerly", quick_first([False, True]))
+@pytest.mark.exhaustive
 def test_sequential(run_eagerly, tmp_path):
     model = keras.Sequential(
         [

@@ -162,6 +162,7 @@ def test_options_are_passed_on(elmo, exported, capsys):
     assert passed["serving_default"] == "tokens"
 
 
+@pytest.mark.exhaustive
 def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
     lines = export(
         capsys,

@@ -319,6 +319,7 @@ def test_half_precision():
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Reads a checkpoint."
 )
+@pytest.mark.exhaustive
 def test_bilm_tf_checkpoint(shared):
     import tensorflow as tf
 

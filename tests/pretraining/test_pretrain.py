@@ -72,6 +72,7 @@ def test_a_training_that_begins_with_anothers_state(trained, tmp_path):
     assert any((weights[0][key] != weights[1][key]).any() for key in weights[0])
 
 
+@pytest.mark.exhaustive
 def test_a_training_that_begins_with_a_checkpoint_of_bilm_tf(shared, tmp_path):
     folder = shared / "reference/bilm_tf_checkpoint"
     expected = json.loads((folder / "expected.json").read_text())

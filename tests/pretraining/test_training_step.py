@@ -180,6 +180,7 @@ def test_gradients_of_several_windows_are_averaged():
         check_close(run.weights(), oracle.weights)
 
 
+@pytest.mark.exhaustive
 def test_draws_depend_on_the_seed_and_the_steps_number_alone():
     def losses(run, numbers):
         # From the same weights: the rate is next to nothing.
