@@ -7,11 +7,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
 import keras_elmo
 import keras_elmo.quiet_start
 
 project = "keras-elmo"
-author = "The keras-elmo authors"
+author = copyright = "The keras-elmo authors"
 version = release = keras_elmo.__version__
 
 extensions = [
@@ -30,7 +33,6 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
-nb_merge_streams = True
 nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
 
 # Nothing is fetched while building.
@@ -46,6 +48,7 @@ napoleon_custom_sections = [
 ]
 
 html_theme = "furo"
+html_math_renderer = "mathml"  # As browsers show it, without a script.
 html_title = f"keras-elmo {version}"
 html_show_sphinx = False
 copybutton_prompt_text = ">>> |\\$ "
@@ -56,6 +59,13 @@ def setup(app):
     app.connect("autodoc-process-docstring", _from_markdown, priority=100)
 
     app.connect("autodoc-process-signature", _own_signature)
+    app.add_html_math_renderer("mathml", (_add_math, None), (_add_math, None))
+
+
+def _add_math(self, node):
+    is_block = isinstance(node, nodes.math_block)
+    self.body.append(tex2mathml(node.astext(), as_block=is_block))
+    raise nodes.SkipNode
 
 
 def _own_signature(app, what, name, obj, options, signature, returned):
