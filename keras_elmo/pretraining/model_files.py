@@ -185,7 +185,7 @@ def _needed_vocabulary(files):
     if vocabulary is None:
         raise ValueError(
             f"The model '{files.label}' has no vocab.txt beside it. Put the "
-            "vocabulary there that it was trained with."
+            "vocabulary that it was trained with there, under that name."
         )
     return vocabulary
 

@@ -269,7 +269,7 @@ def test_fine_tuning(folder, shared, capsys):
         shutil.copy(checkpoint / name, "bare")
     names[3], names[5] = "third", "bare"
     assert "to train a new one, pass --new-softmax" in fails(capsys, *names)
-    assert "pass the vocabulary" in fails(capsys, *names[:-2])
+    assert "Put the vocabulary" in fails(capsys, *names[:-2])
 
 
 @pytest.mark.in_graphs(False)
