@@ -28,7 +28,39 @@ def make_optimizer(settings, total_steps):
         return SparseAdagrad(
             initial_accumulator_value=1.0, epsilon=0.0, **arguments
         )
-    return keras.optimizers.Adam(**arguments)
+    return FusedAdam(**arguments)
+
+
+class FusedAdam(keras.optimizers.Adam):
+    """Keras' Adam, with one operation for each variable's update.
+
+    The numbers are the same, up to rounding. Keras' dozen operations read and
+    write all of a variable each, which for the softmax of a large vocabulary
+    is an eighth of a step.
+    """
+
+    def build(self, variables):
+        if self.built:
+            return
+        super().build(variables)
+        self._moments = _slots(self, variables, 2)
+
+    def update_step(self, gradient, variable, learning_rate):
+        first, second = self._moments[variable.ref()]
+        dtype = variable.dtype
+        step = tf.cast(tf.convert_to_tensor(self.iterations), dtype) + 1
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle,
+            m=first.handle,
+            v=second.handle,
+            beta1_power=tf.pow(tf.cast(self.beta_1, dtype), step),
+            beta2_power=tf.pow(tf.cast(self.beta_2, dtype), step),
+            lr=tf.cast(learning_rate, dtype),
+            beta1=self.beta_1,
+            beta2=self.beta_2,
+            epsilon=self.epsilon,
+            grad=tf.convert_to_tensor(gradient),
+        )
 
 
 class SparseAdagrad(keras.optimizers.Adagrad):
@@ -42,28 +74,42 @@ class SparseAdagrad(keras.optimizers.Adagrad):
         if self.built:
             return
         super().build(variables)
-        parts_of = tf.distribute.get_strategy().experimental_local_results
-        # Keras' own come last; a replica updates its own part of each.
-        own = self.variables[-len(variables) :]
-        self._sums = {
-            part.ref(): sums
-            for variable, accumulator in zip(variables, own)
-            for part, sums in zip(
-                parts_of(variable.value), parts_of(accumulator.value)
-            )
-        }
+        self._sums = _slots(self, variables, 1)
 
     def update_step(self, gradient, variable, learning_rate):
         if not isinstance(gradient, tf.IndexedSlices):
             super().update_step(gradient, variable, learning_rate)
             return
         rows, values = gradient.indices, gradient.values
-        sums = self._sums[variable.ref()]
+        (sums,) = self._sums[variable.ref()]
         new = tf.gather(sums, rows) + tf.square(values)
         sums.scatter_update(tf.IndexedSlices(new, rows))
         rate = tf.cast(learning_rate, values.dtype)
         change = rate * values / tf.sqrt(new + self.epsilon)
         variable.scatter_sub(tf.IndexedSlices(change, rows))
+
+
+def _slots(optimizer, variables, number):
+    """The optimizer's own variables, by the reference of the one updated.
+
+    Args:
+        optimizer: A built Keras optimizer.
+        variables: Those that it was built for.
+        number: Integer, how many of its own it has for each.
+    """
+    parts_of = tf.distribute.get_strategy().experimental_local_results
+    # They come last; a replica updates its own part of each.
+    own = optimizer.variables[-number * len(variables) :]
+    return {
+        part.ref(): slots
+        for i, variable in enumerate(variables)
+        for part, *slots in zip(
+            *(
+                parts_of(x.value)
+                for x in (variable, *own[number * i : number * (i + 1)])
+            )
+        )
+    }
 
 
 def _learning_rate(settings, total_steps):

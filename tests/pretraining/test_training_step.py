@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -274,6 +275,36 @@ def test_optimizers():
         make_settings(optimizer="adam", clip_norm=2.0, accumulation_steps=4),
         10,
     )
-    assert type(adam).__name__ == "Adam"
+    assert isinstance(adam, keras.optimizers.Adam)
     assert adam.global_clipnorm == 2.0
     assert adam.gradient_accumulation_steps == 4
+
+
+def test_fused_adam_is_keras_adam():
+    rows = [[1, 7, 9], [0, 7, 11], [3, 2, 1]]
+    generator = np.random.default_rng(0)
+    gradients = [
+        [
+            generator.normal(size=shape).astype("float32")
+            for shape in ((3, 4), 5)
+        ]
+        for _ in rows
+    ]
+
+    def train(optimizer):
+        table, bias = (
+            keras.Variable(np.ones((12, 4), "float32")),
+            keras.Variable([0.0] * 5),
+        )
+        optimizer.build([table, bias])
+        for indices, (of_rows, of_bias) in zip(rows, gradients):
+            sparse = tf.IndexedSlices(of_rows, indices, (12, 4))
+            optimizer.apply([sparse, tf.constant(of_bias)])
+        variables = [table, bias, *optimizer.variables]
+        return [ops.convert_to_numpy(v) for v in variables]
+
+    settings = make_settings(optimizer="adam", learning_rate=0.1)
+    fused = make_optimizer(settings, 10)
+    plain = keras.optimizers.Adam(0.1)
+    for found, expected in zip(train(fused), train(plain), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
