@@ -63,6 +63,7 @@ def cosines(elmo, text, place, layer):
 
 @portable
 @pytest.mark.parametrize("same_word", quick_first([False, True]))
+@pytest.mark.exhaustive
 def test_neighbours_are_the_nearest_by_layer(
     elmo, arguments, monkeypatch, capsys, same_word
 ):

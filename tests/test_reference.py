@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from backend_gradients import weight_gradients
 from keras import ops
+from tiers import quick_first
 
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
@@ -71,7 +72,9 @@ def test_stored_embeddings_of_first_sentences(shared, package):
         )
 
 
-@pytest.mark.parametrize("unknown_words", ["characters", "unk", "error"])
+@pytest.mark.parametrize(
+    "unknown_words", quick_first(["characters", "unk", "error"])
+)
 def test_token_embeddings_stand_for_characters(shared, unknown_words):
     """A vocabulary that AllenNLP's package of the same model stores."""
     folder = shared / "reference" / "allennlp"

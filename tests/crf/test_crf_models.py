@@ -62,6 +62,7 @@ def weights_of(model):
     return [ops.convert_to_numpy(w) for w in model.weights]
 
 
+@pytest.mark.exhaustive
 def test_fit_with_validation_and_early_stopping():
     ids, tags, mask = make_data()
     model = compile_tagger(make_tagger())

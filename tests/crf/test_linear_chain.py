@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from backend_gradients import input_gradient
 from keras import ops
+from tiers import quick_first
 
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.clique_scores import constrain
@@ -173,6 +174,7 @@ def test_large_potentials():
     np.testing.assert_allclose(gradient, there - expected, atol=5e-3)
 
 
+@pytest.mark.exhaustive
 def test_long_sentences_stay_exact():
     # Independent tokens, whose likelihood is a sum of softmaxes.
     generator = np.random.default_rng(0)
@@ -270,7 +272,7 @@ def test_no_tokens_at_all():
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Graphs are TensorFlow's."
 )
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("jit_compile", quick_first([True, False]))
 def test_in_a_graph(jit_compile):
     import tensorflow as tf
 

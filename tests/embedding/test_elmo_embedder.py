@@ -146,6 +146,7 @@ def test_sentence_vectors_are_means_over_tokens(elmo, layers):
 
 
 @pytest.mark.slow_on_jax
+@pytest.mark.exhaustive
 def test_a_very_long_sentence():
     elmo = make_elmo()
     sentence = [f"w{i % 50}" for i in range(5000)]
@@ -249,8 +250,10 @@ def test_weights_that_change_are_read_anew():
 
 @pytest.mark.parametrize(
     "copied",
-    [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
-    ids=["copy", "deepcopy", "pickle"],
+    quick_first(
+        [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy]
+    ),
+    ids=["pickle", "copy", "deepcopy"],
 )
 def test_copies_embed_the_same(elmo, copied):
     embedder = ElmoEmbedder(elmo, [2, 0], batch_tokens=12)

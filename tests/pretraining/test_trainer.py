@@ -104,6 +104,7 @@ def test_the_log(unbroken):
         assert mean == math.fsum(losses[i] for i in steps) / 5
 
 
+@pytest.mark.exhaustive
 def test_initial_values_depend_on_the_seed_alone(corpus, tmp_path, unbroken):
     losses = {}
     for seed in (0, 1):
@@ -261,6 +262,7 @@ def test_patience(corpus, tmp_path, monkeypatch):
     assert found == [9.0, 5.0, 5.0, math.inf, 6.0, 4.0, 3.0]
 
 
+@pytest.mark.exhaustive
 def test_a_long_training_soon_shows_what_it_has_learned(tmp_path, monkeypatch):
     evaluations(monkeypatch, [9.0, 9.5, 8.0])
     done = []
