@@ -29,7 +29,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import vocabulary_words
 
 _REMEDY = (
-    "Pass the vocabulary that the model was trained with (--vocabulary); or, "
+    "Use the vocabulary that the model was trained with; or, "
     "to train a new softmax over another one, --new-softmax."
 )
 

@@ -158,8 +158,8 @@ def _is_unknown(vocabulary, counted):
         names = b", ".join(odd[:3]).decode(errors="replace")
         raise ValueError(
             "Only words that the model predicts can be counted. Received: "
-            f"{len(odd):,} others, such as {names}. Count the words that are "
-            "in the model's own vocabulary, too"
+            f"{len(odd):,} others, such as {names}. Give the model's own "
+            "vocabulary as well, so that only the words in both count"
         )
     is_unknown = np.array([word not in counted for word in words])
     is_unknown[vocabulary.unknown_id] = True
