@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import machine
 from implementations import Worker
+from worker_pretrain_keras_elmo import typed
 
 BASE = {
     "batch-size": 128,
@@ -82,7 +83,7 @@ def main():
     todo = [name for name in names if "perplexity" not in found[name]]
 
     def train_one(name):
-        window = flags[name]["batch-size"] * flags[name]["unroll-steps"]
+        window = tokens_of_step(flags[name])
         speed = found[name]["tokens_per_second"]
         steps = round(arguments.seconds * speed / window)
         perplexity = train(
@@ -130,6 +131,10 @@ def make_flags(name, arguments, folder):
     }
 
 
+def tokens_of_step(flags):
+    return flags["batch-size"] * flags["unroll-steps"]
+
+
 def measure_speeds(names, flags, arguments, folder):
     """Returns pairs of a recipe's name and its tokens a second."""
     workers = {}
@@ -144,8 +149,8 @@ def measure_speeds(names, flags, arguments, folder):
     for _ in range(arguments.turns):
         for name, worker in workers.items():
             seconds = worker.call("train", updates=arguments.updates)
-            window = flags[name]["batch-size"] * flags[name]["unroll-steps"]
-            speeds[name].append(arguments.updates * window / seconds)
+            tokens = arguments.updates * tokens_of_step(flags[name])
+            speeds[name].append(tokens / seconds)
     for worker in workers.values():
         worker.close()
     return [(name, statistics.median(speeds[name])) for name in names]
@@ -161,8 +166,7 @@ def train(flags, steps, heldout, output):
         "evaluate-every": steps,
         "threads": 1,
     }
-    typed = [text for k, v in flags.items() for text in (f"--{k}", str(v))]
-    command = [sys.executable, "-m", "keras_elmo", "pretrain", *typed]
+    command = [sys.executable, "-m", "keras_elmo", "pretrain", *typed(flags)]
     with open(f"{output}.log", "a") as log:
         subprocess.run(command, check=True, stdout=log, stderr=log)
     lines = (output / "log.jsonl").read_text().splitlines()

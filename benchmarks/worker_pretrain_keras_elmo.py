@@ -25,6 +25,11 @@ class HeldUp(Report):
         self._turns.before_update()
 
 
+def typed(flags):
+    """Returns what is typed for flags of `keras-elmo`, by their names."""
+    return [text for k, v in flags.items() for text in (f"--{k}", str(v))]
+
+
 def main():
     turns = Turns()
     with tempfile.TemporaryDirectory() as folder:
@@ -34,11 +39,8 @@ def main():
             "steps": 10**9,
             "checkpoint-every": 10**9,
         }
-        arguments = [
-            text for k, v in settings.items() for text in (f"--{k}", str(v))
-        ]
         pretrain_reports.make_report = lambda *_: HeldUp(turns)
-        keras_elmo(["pretrain", "--quiet", *arguments])
+        keras_elmo(["pretrain", "--quiet", *typed(settings)])
 
 
 if __name__ == "__main__":
