@@ -1,11 +1,11 @@
-"""What several verbs' arguments have in common."""
+"""Arguments that several subcommands share."""
 
 import argparse
 import os
 
 
 def positive_integer(text):
-    """Returns what was typed as an integer of at least 1."""
+    """Parses an argument as an integer of at least 1."""
     try:
         number = int(text)
     except ValueError:
@@ -18,36 +18,36 @@ def positive_integer(text):
 
 
 def add_threads(add):
-    """Adds `--threads`, which is for `set_threads`."""
+    """Adds the `--threads` argument, for `set_threads`."""
     add(
         "--threads",
         type=positive_integer,
         metavar="N",
-        help="processors to use. Default: all, without a GPU",
+        help="number of processors to use. Default: all if there is no GPU",
     )
 
 
 def set_threads(number=None):
-    """Shares out threads; to be called before TensorFlow computes anything.
+    """Sets the number of threads. Call it before TensorFlow computes anything.
 
-    Two operations run side by side, as a biLM's directions can, and each has
-    half of the threads.
+    Two operations can run in parallel, such as the two directions of a biLM.
+    Each uses half of the threads.
 
     Args:
-        number: Integer, the number of threads. `None` is, without a GPU, as
-            many as this process may use processors; with one, it leaves
-            TensorFlow's own choice.
+        number: Integer, the number of threads. If `None`, the number of
+            processors that this process may use if there is no GPU, and
+            TensorFlow's own choice if there is one.
 
     Raises:
-        ValueError: If it is not `None` and TensorFlow has begun to compute, or
-            Keras' backend is another.
+        ValueError: If `number` is not `None` and TensorFlow has already
+            computed something, or the Keras backend is not TensorFlow.
     """
     import keras
 
     if keras.backend.backend() != "tensorflow":
         if number is not None:
             raise ValueError(
-                "--threads is for Keras' backend tensorflow. "
+                "--threads needs the Keras backend tensorflow. "
                 f"Received: {keras.backend.backend()}"
             )
         return
@@ -63,15 +63,15 @@ def set_threads(number=None):
         tf.config.threading.set_intra_op_parallelism_threads(
             max(1, number // 2)
         )
-    except RuntimeError as error:  # From Python: TensorFlow has begun before.
+    except RuntimeError as error:  # In Python: TensorFlow is already in use.
         if is_asked_for:
             raise ValueError(
-                "--threads must come before TensorFlow computes anything. "
-                f"Received: {number}, in a process in which it has"
+                "--threads must be set before TensorFlow computes anything. "
+                f"Received: {number}, in a process that has used TensorFlow"
             ) from error
 
 
 def _usable_processors():
-    if hasattr(os, "sched_getaffinity"):  # Not on macOS, nor on Windows.
+    if hasattr(os, "sched_getaffinity"):  # Not on macOS or Windows.
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

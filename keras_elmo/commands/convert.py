@@ -12,16 +12,18 @@ _DESCRIPTION = """\
 Converts a model, such as the checkpoint of a bilm-tf training, to the files
 that this package, bilm-tf and AllenNLP read.
 
-MODEL is a folder with options.json and a TensorFlow checkpoint, as bilm-tf's
-training leaves it; a folder of keras-elmo pretrain; a folder with options.json
-and one .hdf5; a .zip of one, or its URL; or a preset's name.
+MODEL is a folder with options.json and a TensorFlow checkpoint, as written by
+bilm-tf's training; a folder written by keras-elmo pretrain; a folder with
+options.json and one .hdf5 file; a .zip of such a folder, or its URL; or the
+name of a preset.
 
-FOLDER gets options.json and weights.hdf5; and if MODEL has them, softmax.hdf5
-and vocab.txt, which keras-elmo perplexity and keras-elmo pretrain --from need
-to predict words. It is written atomically.
+FOLDER receives options.json and weights.hdf5 and, if MODEL has them,
+softmax.hdf5 and vocab.txt, which keras-elmo perplexity and keras-elmo pretrain
+--from need to predict words. It is written atomically.
 
 MODEL may also be a folder or .zip of ELMoForManyLangs. It is written as a
-preset folder of this package, as neither bilm-tf nor AllenNLP can hold it.
+preset folder of this package, as the formats of bilm-tf and AllenNLP cannot
+represent it.
 """
 
 _EPILOG = """\
@@ -34,10 +36,10 @@ examples:
 
 
 def add_parser(verbs):
-    """Adds the verb's arguments to those of `keras-elmo`."""
+    """Adds the subcommand to `keras-elmo`."""
     parser = verbs.add_parser(
         "convert",
-        help="write a model's files, from a bilm-tf checkpoint for one",
+        help="write a model's files, for example from a bilm-tf checkpoint",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
@@ -45,26 +47,26 @@ def add_parser(verbs):
     add = parser.add_argument
     add("model", metavar="MODEL", help="the model to read")
     add(
-        "folder", metavar="FOLDER", help="to write; must not exist, or be empty"
+        "folder", metavar="FOLDER", help="the folder to write; new or empty"
     )
     add(
         "--dtype",
         choices=("float32", "float16"),
         default="float32",
-        help="in the files; float16 halves the size, and keeps three digits. "
-        "Default: %(default)s",
+        help="dtype in the files; float16 halves the size and keeps three "
+        "digits. Default: %(default)s",
     )
     add(
         "--token-embeddings",
         metavar="VOCABULARY",
-        help="write token_embeddings.hdf5, too: the vectors of the words of "
-        "this file, one a line, as bilm-tf's dump_token_embeddings does; and "
-        "the words, as token_vocab.txt",
+        help="also write token_embeddings.hdf5, the vectors of the words in "
+        "this file (one per line), as bilm-tf's dump_token_embeddings does, "
+        "and the words as token_vocab.txt",
     )
     add(
         "--overwrite",
         action="store_true",
-        help="replace FOLDER, if it holds a model and nothing else",
+        help="replace FOLDER if it holds a model and nothing else",
     )
 
 
@@ -97,14 +99,14 @@ def run(arguments):
 
 
 def _write_preset(folder, model, dtype, replaces):
-    """Writes a model of ELMoForManyLangs, which bilm-tf's files cannot hold."""
+    """Writes an ELMoForManyLangs model, which has no bilm-tf format."""
     from keras_elmo.files.atomic import write_folder_atomically
     from keras_elmo.formats.preset_files import PRESET_FILES
 
     if dtype != "float32":
         raise ValueError(
-            "--dtype must be left out: a model of ELMoForManyLangs becomes a "
-            f"preset folder, in float32. Received: {dtype}"
+            "--dtype must be left out: an ELMoForManyLangs model is written as "
+            f"a preset folder, in float32. Received: {dtype}"
         )
     elmo = model.load()
     write_folder_atomically(folder, elmo.save_to_preset, overwrite=replaces)
@@ -115,13 +117,13 @@ def _write_preset(folder, model, dtype, replaces):
 def _check_replaceable(folder, overwrite, names):
     if not overwrite:
         raise ValueError(
-            "FOLDER must not exist yet, or be empty; --overwrite replaces a "
-            f"model in it. Received: '{folder}'"
+            "FOLDER must not exist yet, or must be empty; --overwrite replaces "
+            f"a model in it. Received: '{folder}'"
         )
     others = sorted(set(os.listdir(folder)) - set(names))
     if others:
         raise ValueError(
-            "--overwrite replaces a folder with nothing but a model's files, "
+            "--overwrite replaces a folder only if all its files are among "
             f"{sorted(names)}. Received: '{folder}' with {others}"
         )
 
@@ -164,7 +166,7 @@ def _print_summary(folder):
     names = os.listdir(folder)
     missing = [name for name in (SOFTMAX, VOCABULARY) if name not in names]
     if missing:
-        print(f"MODEL has no {' and no '.join(missing)}: it predicts no words.")
+        print(f"MODEL has no {' or '.join(missing)}: it cannot predict words.")
     arguments = f'"{folder}"'
     if _VECTORS in names:
         files = (os.path.join(folder, name) for name in (_VECTORS, _WORDS))

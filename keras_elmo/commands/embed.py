@@ -17,14 +17,14 @@ _SHOWN_CROPPED_WORDS = 20
 _DESCRIPTION = """\
 Embeds a corpus: writes an array of ELMo vectors for each sentence to one file.
 
-INPUT is tokenised text, one sentence a line, with spaces between the tokens
-and in its original case; or CoNLL-U. It may be plain or .gz; "-" is standard
+INPUT is tokenised text in its original case, one sentence per line, with
+spaces between the tokens; or CoNLL-U. It may be plain or .gz; "-" is standard
 input. An empty line is a sentence without tokens and keeps its number.
 
-OUTPUT holds the arrays under the keys "0", "1", ..., which number the
-sentences, and the text. It is written at the end; until then, the folder
-OUTPUT.parts holds what is done. After an interruption, run the same command
-again: it resumes. At the end, both together take twice the space.
+OUTPUT holds the arrays under the keys "0", "1", ..., the numbers of the
+sentences, and also the text. It is written at the end; until then, the folder
+OUTPUT.parts holds the finished part. After an interruption, run the same
+command again to resume. At the end, both together take twice the space.
 """
 
 _EXAMPLES = """\
@@ -42,7 +42,7 @@ To read the result:
 
 
 def add_parser(verbs):
-    """Adds the verb's arguments to those of `keras-elmo`."""
+    """Adds the subcommand to `keras-elmo`."""
     parser = verbs.add_parser(
         "embed",
         help="embed a corpus into a file",
@@ -57,33 +57,33 @@ def add_parser(verbs):
     add = parser.add_argument_group("model").add_argument
     add(
         "--model",
-        help="a folder or .zip, or the URL of a .zip, with options.json and "
-        "one .hdf5, or of ELMoForManyLangs; a preset folder; "
-        "hf://user/repository; or a preset's name, in the package or "
-        f"downloaded once: {', '.join(PRESETS)}",
+        help="a folder, a .zip or the URL of a .zip, with options.json and "
+        "one .hdf5 file or with an ELMoForManyLangs model; a preset folder; "
+        "hf://user/repository; or the name of a preset, which is in the "
+        f"package or is downloaded once: {', '.join(PRESETS)}",
     )
-    add("--options", metavar="FILE", help="with --weights, in place of --model")
-    add("--weights", metavar="FILE", help="with --options, in place of --model")
+    add("--options", metavar="FILE", help="with --weights, instead of --model")
+    add("--weights", metavar="FILE", help="with --options, instead of --model")
     add(
         "--token-embeddings",
         metavar="FILE",
-        help="stored vectors of the words of --vocabulary, as keras-elmo "
-        "convert writes them, to look up instead of running the character "
-        "CNN. Other words are read by their characters",
+        help="stored vectors of the words in --vocabulary, written by "
+        "keras-elmo convert, to look up instead of running the character CNN. "
+        "Other words are still read by their characters",
     )
     add(
         "--vocabulary",
         metavar="FILE",
-        help="the words of --token-embeddings, one a line; or those of a model "
-        "with word input, by default its vocab.txt",
+        help="the words of --token-embeddings, one per line; or the words of a "
+        "model with word input, by default its vocab.txt",
     )
     add(
         "--layers",
         type=_layers,
         default="all",
         help="all, top, average, sum, or numbers from 0, such as 0,2. top, "
-        "average, sum and a single number give arrays (tokens, width), the "
-        "others (layers, tokens, width). Default: all",
+        "average, sum and a single number give arrays of shape (tokens, "
+        "width), the others (layers, tokens, width). Default: all",
     )
 
     add = parser.add_argument_group("files").add_argument
@@ -97,7 +97,8 @@ def add_parser(verbs):
         "--encoding-errors",
         choices=("strict", "replace"),
         default="strict",
-        help="where INPUT is not UTF-8, stop, or read U+FFFD. Default: strict",
+        help="where INPUT is not UTF-8, stop (strict) or read U+FFFD "
+        "(replace). Default: strict",
     )
     add(
         "--layout",
@@ -110,21 +111,22 @@ def add_parser(verbs):
         "--dtype",
         choices=VECTOR_DTYPES,
         default="float32",
-        help="of the vectors in OUTPUT; float16 halves the size. Default: "
-        "float32",
+        help="dtype of the vectors in OUTPUT; float16 halves the size. "
+        "Default: float32",
     )
     add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
     add(
         "--restart",
         action="store_true",
-        help="discard what an unfinished run did, and start over",
+        help="discard the results of an unfinished run and start over",
     )
     add(
         "--cropped",
         metavar="FILE",
-        help="file to list the words that were too long for the model, one a "
-        "line: number of the sentence (from 1, as lines are counted), number "
-        "of the token in it (from 0), and the word, separated by tabs",
+        help="file in which to list the words that were too long for the "
+        "model, one per line: number of the sentence (from 1, like line "
+        "numbers), number of the token in it (from 0) and the word, separated "
+        "by tabs",
     )
 
     add = parser.add_argument_group("speed").add_argument
@@ -133,24 +135,23 @@ def add_parser(verbs):
         choices=COMPUTE_DTYPES,
         default="float32",
         help="mixed_bfloat16 is faster on processors that support it, and "
-        "exact to two or three digits. Default: float32",
+        "accurate to two or three digits. Default: float32",
     )
     add(
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
-        help="int8 runs the LSTMs with 8-bit weights in onnxruntime: faster on "
-        "processors with AVX-512 VNNI or similar; the vectors differ by 1 to "
-        "2%%",
+        help="int8 runs the LSTMs with 8-bit weights in onnxruntime, which is "
+        "faster on processors with AVX-512 VNNI or similar; the vectors differ "
+        "by 1 to 2%%",
     )
     add(
         "--batch-tokens",
         type=int,
         default=16384,
         metavar="N",
-        help="tokens computed at a time; fewer use less memory. Default: "
-        "%(default)s",
+        help="tokens per batch; fewer use less memory. Default: %(default)s",
     )
-    add("--quiet", action="store_true", help="no progress, no summary")
+    add("--quiet", action="store_true", help="show no progress or summary")
 
 
 def run(arguments):
@@ -204,7 +205,7 @@ def _find_model(arguments):
 
 
 def _words(arguments):
-    """Returns the arguments of `from_bilm` for words that are looked up."""
+    """Returns the arguments of `from_bilm` for the words to look up."""
     from keras_elmo.files.fetch import fetch
 
     words = {
@@ -220,7 +221,7 @@ def _words(arguments):
 
 
 def _sentences(arguments, progress, cropped):
-    """Yields the corpus; lists its cropped words in passing."""
+    """Yields the corpus, and lists its cropped words."""
     from keras_elmo.text.corpora import read_corpus
 
     def corpus():
@@ -228,7 +229,7 @@ def _sentences(arguments, progress, cropped):
             arguments.input, arguments.format, arguments.encoding_errors
         )
 
-    # Once through it, to know its length, and of errors before the work.
+    # A first pass finds the length, and any errors, before the work starts.
     is_file = os.path.isfile(arguments.input)
     progress.start("sentences", sum(1 for _ in corpus()) if is_file else None)
     with contextlib.ExitStack() as stack:
@@ -248,7 +249,7 @@ def _embed(arguments, load, sentences, progress):
     from keras_elmo.embedding import ElmoEmbedder
 
     first = next(sentences, None)
-    if first is None:  # Nothing is left to do: spare loading the model.
+    if first is None:  # Nothing is left to do: do not load the model.
         return
     with progress.waiting("reading the model"):
         embedder = ElmoEmbedder(
@@ -271,7 +272,7 @@ def _print_summary(output, counts, seconds):
         text += f", {new / max(seconds, 1e-3):,.0f} tokens/s"
     print(text)
     if counts.kept_sentences:
-        print(f"{counts.kept_sentences:,} sentences were there before.")
+        print(f"{counts.kept_sentences:,} sentences were already embedded.")
 
 
 def _print_cropped(cropped):

@@ -9,34 +9,35 @@ from keras_elmo.commands.export_summary import print_summary
 from keras_elmo.models.presets import PRESETS
 
 _DESCRIPTION = """\
-Exports a model for programs that do not need this package: as a SavedModel
-that takes strings, for TensorFlow Serving and any other program that loads
-one; or as an ONNX file that takes character ids, for onnxruntime.
+Exports a model for use without this package: as a SavedModel that takes
+strings, for TensorFlow Serving and any other program that loads SavedModels;
+or as an ONNX file that takes character ids, for onnxruntime.
 
-MODEL is a preset's name, a folder of save_to_preset or of keras-elmo pretrain,
-a folder or .zip with options.json and one .hdf5 or of ELMoForManyLangs, or an
-options file with --weights. Or it is a .keras file: any Keras model whose
-input is character ids, such as a tagger with an ElmoLayer inside.
+MODEL is the name of a preset; a folder written by save_to_preset or keras-elmo
+pretrain; a folder or .zip with options.json and one .hdf5 file, or with an
+ELMoForManyLangs model; an options file, with --weights; or a .keras file of
+any Keras model whose input is character ids, such as a tagger with an
+ElmoLayer.
 
 OUTPUT is the model's folder on the server, and its name is the model's name.
 The first SavedModel is OUTPUT/1, the next OUTPUT/2; a server that watches
-OUTPUT switches to it. An OUTPUT that ends in .onnx is the ONNX file. Both are
+OUTPUT switches to it. If OUTPUT ends in .onnx, it is the ONNX file. Both are
 written atomically.
 """
 
 _EPILOG = """\
-signatures, which a request chooses from:
-  default        sentences, which are split on runs of spaces (U+0020) only:
-                 tokenise them before, and keep the case
-  tokens         words, one row for each sentence, padded with "", and the
-                 number of words in each row
-  character_ids  what keras_elmo.batch_to_ids makes; of a model of
-                 ELMoForManyLangs, the batch_to_ids of its make_vectorization()
+signatures, from which a request chooses one:
+  default        sentences, which are split only on runs of spaces (U+0020):
+                 tokenise them first, and keep the case
+  tokens         words, one row per sentence, padded with "", and the number of
+                 words in each row
+  character_ids  the ids that keras_elmo.batch_to_ids returns, or for an
+                 ELMoForManyLangs model batch_to_ids of make_vectorization()
 
 outputs:
-  of an ElmoLayer, those of TF-Hub's google/elmo/3: word_emb, lstm_outputs1,
-  lstm_outputs2, ..., elmo (the mix) and default (its mean over the words); of a
-  .keras file, the model's own.
+  For an ElmoLayer, those of TF-Hub's google/elmo/3: word_emb, lstm_outputs1,
+  lstm_outputs2, ..., elmo (the mix) and default (its mean over the words). For
+  a .keras file, the model's own.
 
 examples:
   keras-elmo export english_tiny served/elmo
@@ -46,7 +47,7 @@ examples:
 
 
 def add_parser(verbs):
-    """Adds the verb's arguments to those of `keras-elmo`."""
+    """Adds the subcommand to `keras-elmo`."""
     parser = verbs.add_parser(
         "export",
         help="write a SavedModel for TensorFlow Serving, or an ONNX file",
@@ -63,20 +64,20 @@ def add_parser(verbs):
     add(
         "output",
         metavar="OUTPUT",
-        help="the folder of the model's versions, or a file .onnx",
+        help="the folder of the model's versions, or a .onnx file",
     )
     add(
         "--weights",
         metavar="FILE",
-        help="the weights (.hdf5), where MODEL is an options file",
+        help="the weights (.hdf5), if MODEL is an options file",
     )
 
-    add = parser.add_argument_group("of a SavedModel").add_argument
+    add = parser.add_argument_group("for a SavedModel").add_argument
     add(
         "--serving-default",
         choices=SIGNATURES,
         default="default",
-        help="the signature of requests that name none. Default: %(default)s",
+        help="the signature for requests that name none. Default: %(default)s",
     )
     add(
         "--labels",
@@ -84,33 +85,35 @@ def add_parser(verbs):
         action="append",
         default=[],
         metavar="OUTPUT=FILE",
-        help="of a .keras file: the names of an output's labels, one a line, "
-        "from number 0 on. They come out as OUTPUT_labels. May be given again",
+        help="for a .keras file: the names of an output's labels, one per "
+        "line, starting with label 0. The predicted names are returned as "
+        "OUTPUT_labels. May be repeated",
     )
     add(
         "--dtype",
         choices=COMPUTE_DTYPES,
-        help="to compute in; not for a .keras file, which has its own. Floats "
-        "come out in float32. Default: float32, or what the folder says",
+        help="dtype to compute in; not for a .keras file, which has its own. "
+        "Float outputs are always float32. Default: float32, or the dtype in "
+        "the folder",
     )
     add(
         "--version",
         type=positive_integer,
         metavar="N",
-        help="write OUTPUT/N. Default: the one after the last",
+        help="write OUTPUT/N. Default: one more than the latest version",
     )
     add(
         "--overwrite",
         action="store_true",
-        help="replace the version N that is there",
+        help="replace version N if it exists",
     )
 
-    add = parser.add_argument_group("of an ONNX file").add_argument
+    add = parser.add_argument_group("for an ONNX file").add_argument
     add(
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
-        help="int8 makes the large weights 8 bits each: a quarter of the "
-        "size, and several times faster for single sentences",
+        help="int8 stores the large weight matrices in 8 bits: a quarter of "
+        "the size, and several times faster for single sentences",
     )
 
 
@@ -135,7 +138,7 @@ def _export_onnx(arguments):
     }.items():
         if is_given:
             raise ValueError(
-                f"--{name} is of a SavedModel, not of an ONNX file."
+                f"--{name} is for a SavedModel, not for an ONNX file."
             )
     model = find_model(arguments.model, arguments.weights)
     elmo = model.load_for_export(None)
@@ -162,30 +165,30 @@ def _export_saved_model(arguments):
 
 
 def _check(arguments):
-    """Raises what errors can be found before a model is loaded."""
+    """Raises the errors that can be found before a model is loaded."""
     import keras
 
     from keras_elmo.serving.version_folders import version_folder
 
     if arguments.quantize:
         raise ValueError(
-            "--quantize is of an ONNX file: OUTPUT must end in .onnx. "
+            "--quantize is for an ONNX file: OUTPUT must end in .onnx. "
             f"Received: {arguments.output}"
         )
     if keras.backend.backend() != "tensorflow":
         raise ValueError(
-            "A SavedModel is TensorFlow's: export with Keras' backend "
-            f"tensorflow. Received: {keras.backend.backend()}"
+            "Exporting a SavedModel needs the Keras backend tensorflow: set "
+            f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
     if arguments.overwrite and arguments.version is None:
         raise ValueError(
-            "--overwrite replaces one version: say which by --version N."
+            "--overwrite replaces one version: name it with --version N."
         )
     version_folder(arguments.output, arguments.version, arguments.overwrite)
 
 
 def _read_labels(pairs):
-    """Returns a dictionary from the outputs' names to the labels'."""
+    """Returns a dictionary from output names to label names."""
     from keras_elmo.text.corpora import listed_lines
 
     labels = {}
@@ -198,8 +201,8 @@ def _read_labels(pairs):
         labels[name] = list(listed_lines(path))
         if b"" in labels[name]:
             raise ValueError(
-                f"--labels must be files of one name a line. Received: '{path}'"
-                f", line {labels[name].index(b'') + 1} of which is empty"
+                "--labels must be files with one name per line. Received: "
+                f"'{path}', whose line {labels[name].index(b'') + 1} is empty"
             )
     return labels
 
@@ -208,6 +211,7 @@ def _name_and_file(text):
     name, _, file = text.partition("=")
     if not name or not file:
         raise argparse.ArgumentTypeError(
-            f"must be the name of an output, =, and a file. Received: {text!r}"
+            "must be OUTPUT=FILE, an output's name and a file. "
+            f"Received: {text!r}"
         )
     return name, file

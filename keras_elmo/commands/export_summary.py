@@ -1,4 +1,4 @@
-"""What `keras-elmo export` tells of what it has written."""
+"""The summary that `keras-elmo export` prints."""
 
 import os
 import shlex
@@ -27,7 +27,7 @@ def print_summary(folder):
         inputs = signatures[name].inputs
         is_default = inputs.keys() == default.inputs.keys()
         text = ", ".join(_describe(key, inputs[key]) for key in sorted(inputs))
-        note = "  <- where a request names none" if is_default else ""
+        note = "  <- if a request names none" if is_default else ""
         print(f"  {name:13}  {text}{note}")
     print("and gives:")
     outputs = {}
@@ -36,13 +36,13 @@ def print_summary(folder):
             outputs.setdefault(key, (output, []))[1].append(name)
     for key in sorted(outputs):
         output, names = outputs[key]
-        note = "" if len(names) == len(signatures) else f"  <- {names[0]} alone"
+        note = "" if len(names) == len(signatures) else f"  <- {names[0]} only"
         print(f"  {_describe(key, output)}{note}")
     _print_commands(os.path.dirname(folder), "strings" in default.inputs)
 
 
 def print_onnx_summary(path):
-    """Prints what an ONNX file takes and gives, and how to run it."""
+    """Prints the inputs and outputs of an ONNX file, and how to run it."""
     import onnx
 
     graph = onnx.load(path).graph
@@ -70,7 +70,7 @@ def _describe_onnx(value):
 
 
 def _describe(name, info):
-    """Returns such as `elmo: float32 (batch, time, 256)`."""
+    """Returns a line such as `elmo: float32 (batch, time, 256)`."""
     import tensorflow as tf
 
     axes = ("batch", "time")
@@ -99,6 +99,6 @@ def _print_commands(folder, takes_strings):
     print("\nTo serve it:")
     print(f"  docker run --rm -p 8500:8500 -p 8501:8501 -v {mount} \\")
     print(f"      -e MODEL_NAME={shlex.quote(name)} tensorflow/serving")
-    print("and to ask it:")
+    print("and to query it:")
     print(f"  curl http://localhost:8501{path} \\")
     print(f"      -d '{request}'")

@@ -5,11 +5,11 @@ _DESCRIPTION = """\
 Reports what a file or folder is, what it can be used for, and what is wrong
 with it. Run it first when something does not load.
 
-PATH is anything: the options or weights of a biLM, a folder or .zip of both
-(AllenNLP, bilm-tf, NLPL, simple_elmo), a checkpoint of bilm-tf, a model of
-ELMoForManyLangs, a folder of save_to_preset or of keras-elmo pretrain, a
-.keras file, a SavedModel, a vocabulary, vectors of words, embeddings of a
-vocabulary or of a corpus, a model's name, or hf://user/repository.
+PATH can be anything: the options or weights of a biLM, a folder or .zip of
+both (AllenNLP, bilm-tf, NLPL, simple_elmo), a checkpoint of bilm-tf, a model of
+ELMoForManyLangs, a folder written by save_to_preset or keras-elmo pretrain, a
+.keras file, a SavedModel, a vocabulary, word vectors, embeddings of a
+vocabulary or of a corpus, the name of a model, or hf://user/repository.
 """
 
 _EPILOG = """\
@@ -17,9 +17,10 @@ To check that a model is the same on another machine, write its vectors here and
 compare them there:
   keras-elmo inspect my_elmo --vectors vectors.npz
   keras-elmo inspect my_elmo --verify vectors.npz
-The file holds all layers of three sentences. Models are the same if no value
-differs by more than 1e-4 of the largest one in its layer: machines and versions
-of libraries differ by less, different weights by more.
+The file holds all layers of three sentences. Models count as the same if no
+value differs by more than 1e-4 of the largest value in its layer: differences
+between machines or library versions are smaller, and those between different
+weights are larger.
 
 exit status: 0 if all is well, 1 if something is wrong with PATH or the vectors
 differ, 2 if the command line is wrong.
@@ -32,10 +33,10 @@ examples:
 
 
 def add_parser(verbs):
-    """Adds the verb's arguments to those of `keras-elmo`."""
+    """Adds the subcommand to `keras-elmo`."""
     parser = verbs.add_parser(
         "inspect",
-        help="tell what a file or folder is, and what is wrong with it",
+        help="report what a file or folder is, and what is wrong with it",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
@@ -57,13 +58,13 @@ def add_parser(verbs):
     group.add_argument(
         "--verify",
         metavar="FILE",
-        help="compare the model's vectors with those of such a file",
+        help="compare the model's vectors with those in such a file",
     )
     add("--json", action="store_true", help="print a JSON object")
 
 
 def run(arguments):
-    """Runs `keras-elmo inspect`; returns 1 if there is something wrong."""
+    """Runs `keras-elmo inspect`; returns 1 if something is wrong."""
     from keras_elmo.commands.inspect_vectors import compare
     from keras_elmo.commands.inspect_vectors import write
     from keras_elmo.inspection import inspect_path
@@ -75,7 +76,7 @@ def run(arguments):
             result = write(inspection, arguments.vectors)
         elif arguments.verify:
             result = compare(inspection, arguments.verify)
-    except Exception as error:  # Whatever a strange file leads to.
+    except Exception as error:  # A strange file can cause any error.
         inspection.problems.append(f"{error}")
     if result is not None and not result.is_good:
         inspection.problems.append(result.message)

@@ -1,4 +1,4 @@
-"""The vectors by which `keras-elmo inspect` tells one model from another."""
+"""The vectors with which `keras-elmo inspect` compares models."""
 
 import zipfile
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _SENTENCES = (
 
 
 class Result(NamedTuple):
-    """What came of writing or comparing vectors."""
+    """The result of writing or comparing vectors."""
 
     is_good: bool
     message: str
@@ -41,7 +41,7 @@ def compare(inspection, path):
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(
             "--verify must be a file that --vectors wrote. "
-            f"Received: '{path}', which cannot be read so: {error}"
+            f"Received: '{path}', which cannot be read as one: {error}"
         ) from error
     if [text for text, _ in stored] != list(map(" ".join, _SENTENCES)):
         raise ValueError(
@@ -54,8 +54,8 @@ def compare(inspection, path):
         if expected.shape != found.shape:
             return Result(
                 False,
-                f"The vectors are not those of '{path}': of the shape "
-                f"{found.shape}, there {expected.shape}.",
+                f"The vectors are not those in '{path}': their shape is "
+                f"{found.shape}, the file's is {expected.shape}.",
             )
         difference = np.abs(found - expected)  # (layers, tokens, width)
         size = np.abs(expected).max(axis=(1, 2), keepdims=True)
@@ -64,25 +64,25 @@ def compare(inspection, path):
     is_good = worst <= TOLERANCE
     return Result(
         is_good,
-        f"The vectors are {'' if is_good else 'not '}those of '{path}': the "
-        f"largest difference is {largest:.3g}, {worst:.2g} of its layer's "
-        f"largest number (at most {TOLERANCE:g} is the same).",
+        f"The vectors are {'' if is_good else 'not '}those in '{path}': the "
+        f"largest difference is {largest:.3g}, {worst:.2g} of the layer's "
+        f"largest value (up to {TOLERANCE:g} counts as the same).",
         largest,
     )
 
 
 def _embed(inspection):
-    # Only here, as these load all of Keras.
+    # Imported here, as these load all of Keras.
     from keras_elmo.embedding import ElmoEmbedder
     from keras_elmo.models.find_model import find_model
 
     if not inspection.model:
         raise ValueError(
-            "No vectors can be made of it: "
+            "It has no vectors to compute: "
             + (
                 "see above."
                 if inspection.problems
-                else "it is no model of words."
+                else "it is not a model that embeds words."
             )
         )
     elmo = find_model(*inspection.model).load()

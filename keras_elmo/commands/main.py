@@ -14,7 +14,7 @@ from keras_elmo.commands import perplexity
 from keras_elmo.commands import pretrain
 from keras_elmo.commands.short_text import shorten
 
-# Each has `add_parser`, and `run`, which alone imports Keras.
+# Each has `add_parser` and `run`; only `run` imports Keras.
 _VERBS = (embed, pretrain, perplexity, convert, export, inspect)
 
 
@@ -26,11 +26,11 @@ def main(argv=None):
         warnings.showwarning = _show_warning
         try:
             return arguments.run(arguments) or 0
-        except BrokenPipeError:  # As when `head` has read enough.
+        except BrokenPipeError:  # For example, `head` has read enough.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except KeyboardInterrupt:
-            _say("interrupted; run the same command again to go on.")
+            _say("interrupted; run the same command again to resume.")
             return 130
         except (ValueError, OSError, ImportError) as error:
             _say(f"error: {error}")
@@ -40,7 +40,7 @@ def main(argv=None):
 def _parse(argv):
     parser, verbs = _make_parser()
     arguments, unknown = parser.parse_known_args(argv)
-    if unknown:  # With the usage of the verb that was meant.
+    if unknown:  # Show the usage of the subcommand, not of `keras-elmo`.
         verbs.choices[arguments.verb].error(
             f"unrecognized arguments: {' '.join(unknown)}"
         )

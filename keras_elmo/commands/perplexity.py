@@ -9,35 +9,36 @@ from keras_elmo.commands.arguments import set_threads
 from keras_elmo.commands.progress import Progress
 
 _DESCRIPTION = """\
-Measures how well a language model predicts a text: its perplexity. A
-perplexity of 50 is as if each word had to be guessed among 50 equally likely
-ones, so lower is better.
+Measures the perplexity of a language model on a text, that is, how well it
+predicts the text. A perplexity of 50 is as if each word had to be guessed among
+50 equally likely ones, so lower is better.
 
   perplexity = exp((mean forward loss + mean backward loss) / 2)
 
 The losses are exact: over all words of the vocabulary, and without dropout. A
 word outside the vocabulary is read by its characters, and predicted as <UNK>.
-Compare perplexities only with the same text and vocabulary, and not with the
-sampled_loss of a training.
+Compare perplexities only on the same text and with the same vocabulary, and not
+with the sampled_loss shown in training.
 
 To compare models with different vocabularies, use the same --vocabulary for
-each: every word outside it counts as <UNK>, with the probabilities of all such
-words added up. The model must be able to predict every word that counts. Of
-two files, only the words in both count: name the vocabularies of both models.
+each: every word outside it counts as <UNK>, with the sum of the probabilities
+of all such words. The model must be able to predict every word that counts. If
+--vocabulary is given several files, only the words in all of them count: name
+the vocabularies of both models.
 
-TEXT is tokenised like the model's training text: one sentence a line, with
+TEXT is tokenised like the model's training text: one sentence per line, with
 spaces between the tokens, in its original case, in UTF-8, plain or .gz. MODEL
-needs its softmax and its vocabulary: softmax.hdf5, or the checkpoint of a
-bilm-tf training, and vocab.txt.
+must have a softmax (softmax.hdf5, or the checkpoint of a bilm-tf training) and
+a vocabulary (vocab.txt).
 """
 
 _EPILOG = """\
 procedures:
   stream     as in bilm-tf: the text is one stream, and the state is carried
-             from each sentence to the next. The default, as published numbers
-             are measured in this way.
-  sentences  each sentence on its own, as ElmoLayer reads it. The number is
-             higher, as nothing comes before a sentence's first words.
+             from each sentence to the next. This is the default, as published
+             perplexities are measured this way.
+  sentences  each sentence separately, as ElmoLayer reads it. The perplexity is
+             higher, as the first words of a sentence have no context.
 
 examples:
   keras-elmo perplexity my_elmo heldout.txt
@@ -48,7 +49,7 @@ examples:
 
 
 def add_parser(verbs):
-    """Adds the verb's arguments to those of `keras-elmo`."""
+    """Adds the subcommand to `keras-elmo`."""
     parser = verbs.add_parser(
         "perplexity",
         help="measure how well a language model predicts a text",
@@ -60,10 +61,12 @@ def add_parser(verbs):
     add(
         "model",
         metavar="MODEL",
-        help="a folder of keras-elmo pretrain, keras-elmo convert or a "
-        "bilm-tf training; a .zip of one; or a preset's name",
+        help="a folder written by keras-elmo pretrain, keras-elmo convert or "
+        "bilm-tf's training; a .zip of one; or the name of a preset",
     )
-    add("text", nargs="+", metavar="TEXT", help="files, or quoted patterns")
+    add(
+        "text", nargs="+", metavar="TEXT", help="files, or quoted glob patterns"
+    )
     add(
         "--json",
         action="store_true",
@@ -81,24 +84,24 @@ def add_parser(verbs):
         type=positive_integer,
         default=1,
         metavar="N",
-        help="streams that the text is divided into: more are faster, but no "
-        "longer exactly bilm-tf's procedure. Default: %(default)s",
+        help="streams into which the text is divided: more than 1 are faster, "
+        "but not exactly bilm-tf's procedure. Default: %(default)s",
     )
     add(
         "--vocabulary",
         nargs="+",
         metavar="FILE",
-        help="the words that count, one a line; with several files, those in "
-        "all of them. Default: all that the model predicts",
+        help="the words that count, one per line; with several files, the "
+        "words in all of them. Default: all that the model predicts",
     )
     add(
         "--dtype",
         choices=COMPUTE_DTYPES,
         default="float32",
-        help="to compute in. Default: %(default)s",
+        help="dtype to compute in. Default: %(default)s",
     )
     add_threads(add)
-    add("--quiet", action="store_true", help="no progress")
+    add("--quiet", action="store_true", help="show no progress")
 
 
 def run(arguments):
@@ -121,8 +124,8 @@ def run(arguments):
     else:
         print(describe_perplexity(found))
         print(
-            f"{found.tokens:,} tokens in each direction, with one mark for "
-            f"each sentence; procedure {arguments.procedure}"
+            f"{found.tokens:,} tokens in each direction, with one mark per "
+            f"sentence; procedure {arguments.procedure}"
         )
 
 
@@ -135,7 +138,7 @@ def measure(
     quiet=False,
     counted=None,
 ):
-    """Returns the `Perplexity` of a model's files; shows how far it is.
+    """Returns the `Perplexity` of a model's files, and shows progress.
 
     Args:
         model: As for `load_language_model`.
@@ -166,7 +169,7 @@ def measure(
 
 
 def _common_words(paths):
-    """Returns the `Vocabulary` of the words in all files; `None` of no file."""
+    """Returns a `Vocabulary` of the words in all files, `None` for no files."""
     if not paths:
         return None
     from keras_elmo.text.vocabulary import Vocabulary

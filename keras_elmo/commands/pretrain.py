@@ -10,30 +10,31 @@ from keras_elmo.pretraining.settings import RECIPES
 _STRATEGIES = ("one", "mirrored", "multi-worker")
 
 _DESCRIPTION = """\
-Trains a biLM, the language model that ELMo's vectors come from, on raw text.
+Trains a biLM, the language model behind ELMo's vectors, on raw text.
 
-The text of --train and --heldout is tokenised: one sentence a line, with
+The text of --train and --heldout is tokenised: one sentence per line, with
 spaces between the tokens, in UTF-8, plain or .gz. Keep the case, and tokenise
-as in the text that the model is to be used on. The vocabulary is the list of
-words that can be predicted, one a line: <S>, </S> and <UNK> first, then by
-falling count, as the sampled softmax goes by the rank. Without --vocabulary it
-is made from the corpus. The input is characters, so that any word can be read.
+it like the text on which the model will be used. The vocabulary is the list of
+words that can be predicted, one per line: <S>, </S> and <UNK> first, then by
+decreasing count, as the sampled softmax depends on the rank. Without
+--vocabulary it is built from the corpus. The input is characters, so any word
+can be read.
 
-OUTPUT gets the model with the best held-out perplexity so far, or without
---heldout the last one, as options.json, weights.hdf5, softmax.hdf5 and
-vocab.txt. After an interruption, Ctrl-C included, the same command resumes
-from the last checkpoint, with the same numbers as without the interruption.
+OUTPUT receives the model with the best held-out perplexity so far, or without
+--heldout the latest one, as options.json, weights.hdf5, softmax.hdf5 and
+vocab.txt. After an interruption, including Ctrl-C, the same command resumes
+from the last checkpoint, with the same results as without the interruption.
 With more --epochs or --steps, a finished training continues.
 """
 
 _EPILOG = """\
 what the numbers mean:
-  sampled_loss says how well the right word is told from --negatives random
-  ones. It shows progress, but it is not a perplexity, and it depends on
+  sampled_loss measures how well the right word is told apart from --negatives
+  random ones. It shows progress, but it is not a perplexity, and it depends on
   --negatives. The held-out perplexity is exact: over all words, and without
   dropout. Lower is better. Compare models only with the same vocabulary and the
-  same held-out text. During training the text is read in --heldout-rows
-  streams; at the end in one, as bilm-tf does.
+  same held-out text. During training, the held-out text is read in
+  --heldout-rows streams; at the end in one, as bilm-tf does.
 
 examples:
   keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
@@ -41,7 +42,7 @@ examples:
   keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
       --output my_elmo --recipe laptop --epochs 20    (continues)
 
-fine-tuning, that is, training a model further on another kind of text:
+fine-tuning (training a model further on another kind of text):
   keras-elmo pretrain --from my_elmo --train law.txt --output law_elmo \\
       --heldout law_heldout.txt --epochs 2 --learning-rate 0.05
   Published models come without their softmax: add --vocabulary and
@@ -52,7 +53,8 @@ To use it:
   keras-elmo embed corpus.txt corpus.hdf5 --model my_elmo
 """
 
-# Pairs of arguments that do not go together, and of which one needs another.
+# Pairs of arguments that exclude each other, and pairs where the first needs
+# the second.
 _EITHER = (
     ("epochs", "steps"),
     ("options", "from"),
@@ -67,10 +69,10 @@ _NEEDS = (
 
 
 def add_parser(verbs):
-    """Adds the verb's arguments to those of `keras-elmo`."""
+    """Adds the subcommand to `keras-elmo`."""
     parser = verbs.add_parser(
         "pretrain",
-        help="train a language model on text, or train one on",
+        help="train a language model on text, or train one further",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
@@ -79,7 +81,7 @@ def add_parser(verbs):
     _add_model(parser.add_argument_group("model").add_argument)
     _add_vocabulary(parser.add_argument_group("vocabulary").add_argument)
     add_settings(parser.add_argument_group("training"))
-    _add_plan(parser.add_argument_group("when to do what").add_argument)
+    _add_plan(parser.add_argument_group("schedule of reports").add_argument)
     _add_machine(parser.add_argument_group("machine and display").add_argument)
 
 
@@ -98,7 +100,7 @@ def run(arguments):
     tensorboard = pretrain_reports.find_tensorboard_folder(
         arguments.tensorboard, arguments.output
     )
-    # In this order: no strategy can be made once TensorFlow computes.
+    # In this order: a strategy must be made before TensorFlow computes.
     set_threads(arguments.threads)
     strategy = _make_strategy(arguments.strategy)
     initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
@@ -144,15 +146,15 @@ def _check(arguments):
 
     if keras.backend.backend() != "tensorflow":
         raise ValueError(
-            "keras-elmo pretrain needs Keras' backend tensorflow: set "
+            "keras-elmo pretrain needs the Keras backend tensorflow: set "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
     given = {k for k, v in vars(arguments).items() if v not in (None, False)}
     for one, other in _EITHER:
         if {one, other} <= given:
             raise ValueError(
-                f"{_flag(one)} and {_flag(other)} do not go together: "
-                "either says what the other does. Received: both"
+                f"{_flag(one)} and {_flag(other)} must not be used together: "
+                "both specify the same thing. Received: both"
             )
     for one, needed in _NEEDS:
         if one in given and needed not in given:
@@ -175,11 +177,11 @@ def _make_strategy(name):
         return tf.distribute.MirroredStrategy()
     if not os.environ.get("TF_CONFIG"):
         raise ValueError(
-            "--strategy multi-worker needs the environment variable TF_CONFIG, "
-            "on each machine JSON such as "
+            "--strategy multi-worker needs the environment variable TF_CONFIG "
+            "on each machine, JSON with the machine's own index such as "
             '{"cluster": {"worker": ["host0:12345", "host1:12345"]}, "task": '
-            '{"type": "worker", "index": 0}}, with its own index; and OUTPUT '
-            "in a folder that all see. Received: none"
+            '{"type": "worker", "index": 0}}; and OUTPUT must be in a folder '
+            "that all machines share. Received: none"
         )
     return tf.distribute.MultiWorkerMirroredStrategy()
 
@@ -187,9 +189,9 @@ def _make_strategy(name):
 def _print_interrupted(step, restarted):
     how = "the same command"
     if restarted:
-        how += ", without --restart,"
+        how += " without --restart"
     print(
-        f"keras-elmo: interrupted after step {step:,}; {how} goes on.",
+        f"keras-elmo: interrupted after step {step:,}; {how} resumes.",
         file=sys.stderr,
     )
 
@@ -200,19 +202,19 @@ def _add_files(add):
         nargs="+",
         required=True,
         metavar="GLOB",
-        help="the corpus: files, or patterns in quotes, such as 'corpus/*.gz'",
+        help="the corpus: files, or quoted patterns, such as 'corpus/*.gz'",
     )
     add(
         "--heldout",
         nargs="+",
         metavar="GLOB",
-        help="text that is not trained on, to tell the best model by",
+        help="text that is not trained on, to choose the best model with",
     )
-    add("--output", required=True, metavar="FOLDER", help="to train in")
+    add("--output", required=True, metavar="FOLDER", help="folder to train in")
     add(
         "--restart",
         action="store_true",
-        help="throw away the training in FOLDER, and begin anew; also, "
+        help="discard the training in FOLDER and start over; also needed to "
         "overwrite a model there",
     )
 
@@ -222,44 +224,44 @@ def _add_model(add):
         "--recipe",
         choices=RECIPES,
         default="paper",
-        help="the model and the settings to begin with: paper, 94 M "
-        "parameters without the softmax, needs days on large GPUs; laptop, "
-        "a small model that learns quickly. Default: %(default)s",
+        help="the model and the default settings: paper (94 M parameters "
+        "without the softmax; takes days on large GPUs) or laptop (a small "
+        "model that learns quickly). Default: %(default)s",
     )
     add(
         "--options",
         metavar="FILE",
-        help="bilm-tf's options file, in place of the recipe's model. Its "
-        "batch_size, unroll_steps, all_clip_norm_val and n_epochs count, too",
+        help="a bilm-tf options file, instead of the recipe's model. Its "
+        "batch_size, unroll_steps, all_clip_norm_val and n_epochs are used too",
     )
     add(
         "--from",
         metavar="MODEL",
-        help="a trained model to begin with: a folder of this command, a "
-        "folder of a bilm-tf training, a .zip of one, or a preset's name",
+        help="a trained model to start from: a folder written by this command "
+        "or by bilm-tf's training, a .zip of one, or the name of a preset",
     )
     add(
         "--new-softmax",
         action="store_true",
-        help="give that model a new softmax: where it has none, or for "
-        "another vocabulary",
+        help="give that model a new softmax, if it has none or for another "
+        "vocabulary",
     )
 
 
 def _add_vocabulary(add):
-    add("--vocabulary", metavar="FILE", help="a word a line, as above")
+    add("--vocabulary", metavar="FILE", help="one word per line, as above")
     add(
         "--min-count",
         type=positive_integer,
         metavar="N",
-        help="the least count of a word, in a vocabulary made of the corpus. "
-        "Default: 3",
+        help="minimum count of a word, if the vocabulary is built from the "
+        "corpus. Default: 3",
     )
     add(
         "--max-vocabulary",
         type=positive_integer,
         metavar="N",
-        help="the most words in it. Default: all",
+        help="maximum number of words in that vocabulary. Default: all",
     )
 
 
@@ -268,35 +270,37 @@ def _add_plan(add):
         "--evaluate-every",
         type=positive_integer,
         metavar="STEPS",
-        help="steps between two perplexities. Default: those of an epoch; in "
-        "the first one also after 10, 100, 1,000 and 10,000 steps, which "
+        help="steps between two evaluations. Default: one epoch, and in the "
+        "first epoch also after 10, 100, 1,000 and 10,000 steps, which "
         "--patience does not count",
     )
     add(
         "--checkpoint-every",
         type=positive_integer,
         metavar="STEPS",
-        help="Default: 1000, and also after 10 and 100 steps",
+        help="steps between two checkpoints. Default: 1000, and also after 10 "
+        "and 100 steps",
     )
     add(
         "--log-every",
         type=positive_integer,
         default=100,
         metavar="STEPS",
-        help="a line of FOLDER/log.jsonl. Default: %(default)s",
+        help="steps between two lines of FOLDER/log.jsonl. "
+        "Default: %(default)s",
     )
     add(
         "--patience",
         type=positive_integer,
         metavar="N",
-        help="stop after so many perplexities without a better one",
+        help="stop after N evaluations without a better perplexity",
     )
     add(
         "--heldout-rows",
         type=positive_integer,
         default=32,
         metavar="N",
-        help="streams of the held-out text; more are faster. "
+        help="streams of the held-out text in training; more are faster. "
         "Default: %(default)s",
     )
 
@@ -306,16 +310,16 @@ def _add_machine(add):
         "--strategy",
         choices=_STRATEGIES,
         default="one",
-        help="one device; mirrored: all GPUs of this machine; multi-worker: "
-        "several machines, as the environment's TF_CONFIG says. "
-        "Default: %(default)s",
+        help="one: one device; mirrored: all GPUs of this machine; "
+        "multi-worker: several machines, set by the environment variable "
+        "TF_CONFIG. Default: %(default)s",
     )
     add_threads(add)
     add(
         "--tensorboard",
         metavar="FOLDER",
-        help="where to write TensorBoard's curves; auto is OUTPUT/tensorboard; "
-        "none is nowhere. Default: auto, if tensorboard is installed (pip "
-        "install tensorboard)",
+        help="where to write curves for TensorBoard: a folder, auto for "
+        "OUTPUT/tensorboard, or none. Default: auto if tensorboard is "
+        "installed (pip install tensorboard), else none",
     )
-    add("--quiet", action="store_true", help="no progress, no summary")
+    add("--quiet", action="store_true", help="show no progress or summary")

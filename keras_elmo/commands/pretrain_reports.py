@@ -17,7 +17,7 @@ from keras_elmo.pretraining.training_log import TrainingLog
 _FILES = {
     "options.json, weights.hdf5": "the biLM, for ElmoLayer, AllenNLP, bilm-tf",
     "softmax.hdf5, vocab.txt": "to predict words, and for --from",
-    "training.json, training_state.hdf5": "to train on",
+    "training.json, training_state.hdf5": "to resume training",
     "log.jsonl": "losses and perplexities",
 }
 
@@ -28,7 +28,7 @@ def make_report(settings, progress, tensorboard=None):
     Args:
         settings: The `Settings`.
         progress: The `Progress` to show it with.
-        tensorboard: Folder to write TensorBoard's files in, or `None`.
+        tensorboard: Folder for TensorBoard's files, or `None`.
     """
     loss_name = "loss" if settings.full_softmax else "sampled_loss"
     reports = [TrainingProgress(progress, loss_name)]
@@ -38,11 +38,11 @@ def make_report(settings, progress, tensorboard=None):
 
 
 class Tally(Report):
-    """Notes how a training went."""
+    """Counts the steps and tokens of a training."""
 
     def __init__(self):
         self.first_step = self.step = 0
-        """Where it began, and where it is."""
+        """The steps after which it began, and where it is now."""
         self.total = 0
         self.tokens_per_step = 0
 
@@ -56,15 +56,15 @@ class Tally(Report):
 
     @property
     def tokens(self):
-        """How many tokens the model was trained on, in both directions each."""
+        """How many tokens the model was trained on in each direction."""
         return self.step * self.tokens_per_step
 
 
 class TrainingProgress(Report):
-    """Shows how far a training is.
+    """Shows the progress of a training.
 
-    The loss is the mean of as many steps as an entry of the log is of. The
-    speed is that of the steps alone, without evaluations and checkpoints.
+    The loss is the mean over as many steps as an entry of the log. The speed
+    is that of the steps only, without evaluations and checkpoints.
 
     Args:
         progress: The `Progress` to show it with.
@@ -94,7 +94,7 @@ class TrainingProgress(Report):
         self._losses = collections.deque(maxlen=schedule.log_every)
 
     def stepped(self, step, loss):
-        is_first = not self._losses  # It takes longer than the others.
+        is_first = not self._losses  # The first step is slower.
         self._losses.append(loss)
         mean = sum(self._losses) / len(self._losses)
         self._progress.update(
@@ -116,7 +116,7 @@ class TrainingProgress(Report):
 
 
 class TensorBoardReport(Report):
-    """Writes the losses and perplexities of a training as TensorBoard's curves.
+    """Writes the losses and perplexities of a training for TensorBoard.
 
     Args:
         folder: Path of the folder to write in.
@@ -154,19 +154,19 @@ class TensorBoardReport(Report):
 
 
 def find_tensorboard_folder(asked, output):
-    """Returns where to write curves, or `None` for nowhere.
+    """Returns the folder to write curves in, or `None`.
 
     Args:
-        asked: The folder, `"auto"`, `"none"`, or `None`, which is `"auto"` if
-            TensorBoard is installed.
+        asked: The folder, `"auto"`, `"none"`, or `None`, which means `"auto"`
+            if TensorBoard is installed and `"none"` otherwise.
         output: The training's folder.
 
     Raises:
-        ImportError: If it is asked for, and not installed.
+        ImportError: If curves are asked for and TensorBoard is not installed.
     """
     if asked == "none":
         return None
-    # TensorFlow's own functions for it call those of TensorBoard.
+    # TensorFlow's summary functions call those of TensorBoard.
     if importlib.util.find_spec("tensorboard") is None:
         if asked is None:
             return None
@@ -180,7 +180,7 @@ def find_tensorboard_folder(asked, output):
 
 
 def print_summary(arguments, settings, tally):
-    """Prints what is in a training's folder, and how good it is.
+    """Prints what a training's folder contains, and the model's perplexity.
 
     Args:
         arguments: The command's.
@@ -203,14 +203,14 @@ def print_summary(arguments, settings, tally):
         found = measure(folder, read_sentences(arguments.heldout))
         print(
             f"Held-out {describe_perplexity(found)}, by bilm-tf's procedure, "
-            f"of {found.tokens:,} tokens"
+            f"on {found.tokens:,} tokens"
         )
     if "char_cnn" in settings.options:
         print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')
 
 
 def _best_step(folder):
-    """Returns when the held-out perplexity was best; `None` if never known."""
+    """Returns the step with the best held-out perplexity, `None` if unknown."""
     entries = TrainingLog(os.path.join(folder, LOG_FILE)).read()
     key = "heldout_perplexity"
     entries = [entry for entry in entries if key in entry]
@@ -220,11 +220,11 @@ def _best_step(folder):
 def _print_nothing_done(tally):
     if tally.step >= tally.total:
         print(
-            "The training was over before: with more --epochs or --steps, it "
-            "goes on."
+            "The training was already finished: with more --epochs or --steps, "
+            "it continues."
         )
     else:
         print(
-            "The training was over before, as its perplexity did not become "
-            "better: with a larger --patience, it goes on."
+            "The training had already stopped, as its perplexity did not "
+            "improve: with a larger --patience, it continues."
         )

@@ -1,4 +1,4 @@
-"""The settings of `keras-elmo pretrain`: its flags for them, and back."""
+"""The settings of `keras-elmo pretrain`, and the flags for them."""
 
 import argparse
 import dataclasses
@@ -9,25 +9,25 @@ from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import Settings
 from keras_elmo.pretraining.settings import may_be_none
 
-# Those of the model's options that are about training: key, type, help.
+# The model's options that concern training: key, type, help.
 _OPTIONS = {
     "negatives": (
         "n_negative_samples_batch",
         positive_integer,
-        "words that the sampled softmax compares with",
+        "number of negative samples of the sampled softmax",
     ),
     "dropout": ("dropout", float, ""),
 }
 _METAVARS = {float: "NUMBER"}
-# What an options file says that is no setting and no part of the model.
+# Entries of an options file that are neither settings nor part of the model.
 _FACTS = ("n_train_tokens",)
 
 
 def add_settings(group):
     """Adds a flag for each field of `Settings`.
 
-    A flag that is not typed leaves nothing among the arguments, as `None` can
-    be typed.
+    A flag that is not given adds no attribute to the arguments, as `None` is a
+    value that can be given.
     """
     for name, (key, kind, about) in _OPTIONS.items():
         values = {k: recipe.options[key] for k, recipe in RECIPES.items()}
@@ -47,16 +47,15 @@ def add_settings(group):
 
 
 def make_settings(arguments, initial=None):
-    """Returns the `Settings` that the arguments of `pretrain` say.
+    """Returns the `Settings` for the arguments of `pretrain`.
 
-    The recipe's hold where nothing else is said; then those of an options
-    file; what was typed comes first.
+    Flags override an options file, which overrides the recipe.
 
     Args:
-        arguments: The verb's.
-        initial: The model to begin with, or `None`.
+        arguments: The arguments of `pretrain`.
+        initial: The model to start from, or `None`.
     """
-    # Only here, as these load all of Keras.
+    # Imported here, as these load all of Keras.
     from keras_elmo.formats.bilm_files import read_options
     from keras_elmo.pretraining.model_files import read_model_options
 
@@ -67,12 +66,12 @@ def make_settings(arguments, initial=None):
         options = read_options(arguments.options)
     elif initial is not None:
         options, _ = read_model_options(initial)
-    if not isinstance(options, dict):  # The settings' own check says it.
+    if not isinstance(options, dict):  # `Settings` raises the error.
         return dataclasses.replace(recipe, options=options)
     keys = Settings.options_keys()
     if arguments.options is not None:
         changes = {keys[k]: v for k, v in options.items() if k in keys}
-    # They are no part of the model, so that they may change later.
+    # These are not part of the model, so they may change later.
     left_out = {*keys, *_FACTS}
     options = {k: v for k, v in options.items() if k not in left_out}
     for name, (key, *_) in _OPTIONS.items():
@@ -102,7 +101,7 @@ def _describe(field):
 
 
 def _help(about, values):
-    """Returns a help text with the recipes' values as its defaults."""
+    """Returns a help text with the values of the recipes as defaults."""
     values = dict(values)
     paper = values.pop("paper")
     if paper is None:

@@ -1,4 +1,4 @@
-"""How far a command is, on standard error."""
+"""Progress of a command, on standard error."""
 
 import contextlib
 import shutil
@@ -11,14 +11,15 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Tells how far something is.
+    """Shows progress.
 
-    On a terminal it is one line with a bar, written over again and again;
-    elsewhere a new line from time to time. As a context, it ends the line.
+    On a terminal, it is one line with a bar that is rewritten in place;
+    elsewhere, a new line is printed at intervals. As a context manager, it ends
+    the line on exit.
 
     Args:
         quiet: Boolean, whether to show nothing.
-        interval: Float, seconds from line to line, elsewhere.
+        interval: Float, seconds between lines if not on a terminal.
     """
 
     def __init__(self, quiet=False, interval=10.0):
@@ -40,29 +41,28 @@ class Progress:
             self._is_open = False
 
     def start(self, unit, total=None, title=""):
-        """Begins to count.
+        """Starts counting.
 
         Args:
             unit: String, what is counted, such as `"sentences"`.
-            total: Integer, how many there will be, or `None` if that is not
-                known.
+            total: Integer, how many there will be, or `None` if unknown.
             title: String to show first.
         """
         self._unit, self._total, self._title = unit, total, title
         self._first = (0, 0)
         self._counted_at = time.monotonic()
         self.seconds = 0.0
-        """How long the counting took, without what `skip_time` left out"""
+        """How long the counting took, without the time `skip_time` left out"""
 
     def update(self, done, tokens, resumed=False, note=""):
-        """Shows how much is done, how fast, and the time that is left.
+        """Shows how much is done, the speed, and the time left.
 
         Args:
             done: Integer, how many are done.
             tokens: Integer, how many tokens these are, for the speed.
-            resumed: Boolean, whether they were done before, or in a time that
-                says nothing of the speed.
-            note: String to show, too.
+            resumed: Boolean, whether to leave the work so far out of the speed,
+                as it was done before or took an unusual time.
+            note: String to show as well.
         """
         self._end_wait()
         since, self._counted_at = self._counted_at, time.monotonic()
@@ -75,17 +75,17 @@ class Progress:
             self._show(text, self._total and done / self._total)
 
     def skip_time(self):
-        """Leaves the time since the last update out of the speed."""
+        """Excludes the time since the last update from the speed."""
         self._counted_at = time.monotonic()
 
     def show(self, text):
-        """Shows a text in place of what there was, if it is time to."""
+        """Replaces the text shown, if the interval has passed."""
         self._end_wait()
         if self._is_due():
             self._show(text)
 
     def say(self, text):
-        """Writes a line that stays."""
+        """Writes a permanent line."""
         self._end_wait()
         if not self._quiet:
             self._write(f"{_CLEAR if self._on_terminal else ''}{text}\n")
@@ -93,10 +93,10 @@ class Progress:
 
     @contextlib.contextmanager
     def waiting(self, what):
-        """Context in which `what` takes its time: shows it, and for how long.
+        """Context manager that shows `what` and how long it has taken.
 
-        Something else that is shown takes its place. The time is left out of
-        the speed.
+        Anything else that is shown replaces it. The time is excluded from the
+        speed.
         """
         self._end_wait()
         stop = threading.Event()
@@ -159,9 +159,9 @@ class Progress:
             return
         if fraction is not None:
             text = f"{_bar(fraction)} {text}"
-        # A line that is broken in two could not be written over.
+        # A line that wraps could not be overwritten.
         text = text[: shutil.get_terminal_size().columns - 1]
-        # An error that follows, then, starts a line of its own.
+        # After "\r", an error message starts on its own line.
         self._write(f"{_CLEAR}{text}\r")
         self._is_open = True
 

@@ -1,17 +1,17 @@
-"""Messages that others wrote, cut to what a person reads."""
+"""Shortens the error messages of other libraries."""
 
 import re
 
 _LONGEST = 200
 _OPENING = re.compile(r"[\[{]")
-# Strings are skipped, as the brackets in them are words.
+# Strings are skipped, as the brackets in them are text.
 _INSIDE = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[\[\]{}]""", re.DOTALL
 )
 
 
 def shorten(text):
-    """Cuts long lists and dictionaries in a text, such as a vocabulary."""
+    """Shortens long lists and dictionaries in a text, such as a vocabulary."""
     parts, start = [], 0
     while opening := _OPENING.search(text, start):
         end = _end(text, opening.start())
@@ -22,7 +22,7 @@ def shorten(text):
 
 
 def _end(text, opening):
-    """Returns where the bracket that opens there has been closed."""
+    """Returns the end of the bracketed text that starts at `opening`."""
     depth = 0
     for found in _INSIDE.finditer(text, opening):
         if found[0] in "[{":

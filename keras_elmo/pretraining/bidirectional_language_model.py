@@ -11,49 +11,49 @@ from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class BidirectionalLanguageModel(keras.Model):
-    """The language model that ELMo's vectors come from.
+    """The bidirectional language model behind ELMo.
 
     ```
     p(w_1, ..., w_n) = prod_k softmax(forward h_L at w_{k-1})[w_k]
     p(w_1, ..., w_n) = prod_k softmax(backward h_L at w_{k+1})[w_k]
     ```
 
-    The forward stack predicts each next word from those before, the backward
-    stack each one before from those after. They share the token encoder and the
-    softmax, and nothing else. In training, dropout falls on the input of every
-    LSTM layer and on the last one's output; the recurrence has none.
+    The forward stack predicts each word from the words before it, the backward
+    stack from the words after it. They share only the token encoder and the
+    softmax. In training, dropout is applied to the input of every LSTM layer
+    and to the output of the last one, but not to the recurrence.
 
     Args:
         vocabulary_size: Integer, the number of words that can be predicted.
-        token_encoder: Layer from one token's ids to its vector, a
+        token_encoder: Layer that maps the ids of a token to its vector, a
             `CharCNNEmbedding` or a `TokenEmbedding`. Defaults to the paper's.
         encoder: The `BiLMEncoder`. Defaults to the paper's.
-        num_negatives: Integer, the number of words that the sampled softmax
-            compares the right one with.
+        num_negatives: Integer, the number of negative samples of the sampled
+            softmax.
         dropout: Float between 0 and 1.
-        share_embedding_softmax: Boolean, whether the softmax's matrix is that
-            of the token encoder, which must be a `TokenEmbedding` then.
+        share_embedding_softmax: Boolean, whether the softmax uses the matrix of
+            the token encoder, which must then be a `TokenEmbedding`.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: Pair of integer tensors, the ids that the forward and the
-            backward stack read, each in the order of reading: `(batch, time,
-            *token_shape)`. The two need not be of the same text.
-        initial_state: List of tensors, as `return_state` gives it. Defaults to
-            zeros.
-        return_state: Boolean, whether the last states are returned too.
+            backward stack read, each in reading order: `(batch, time,
+            *token_shape)`. The two need not be from the same text.
+        initial_state: List of tensors, as returned with `return_state`.
+            Defaults to zeros.
+        return_state: Boolean, whether to return the last states as well.
         training: Boolean, whether to apply dropout.
 
     Returns:
         The forward and the backward logits, a list of two float32 tensors
         `(batch, time, vocabulary_size)`: entry `t` is for the token that
-        follows, in the order of reading, on the `t`-th. With `return_state`, a
-        pair of it and the states.
+        follows the `t`-th one in reading order. With `return_state`, a pair of
+        this list and the states.
 
     Masking:
-        None: each row is read to its end. Windows of a text that goes on are
-        full; what follows the end of a shorter one has no effect on what came
-        before, and its losses are left out.
+        None: each row is read to its end. The windows of a continuous text are
+        full. In a shorter row, the padding at the end has no effect on the
+        tokens before it, and its losses are left out.
 
     Example:
 
@@ -82,7 +82,7 @@ class BidirectionalLanguageModel(keras.Model):
         share_embedding_softmax: bool = False,
         **kwargs: Any,
     ) -> None:
-        # Without autocast: the cell states are float32 in half precision too.
+        # No autocast: the cell states are float32 even in half precision.
         super().__init__(autocast=False, **kwargs)
         dtype = self.dtype_policy
         self.token_encoder = token_encoder or CharCNNEmbedding(
@@ -94,7 +94,7 @@ class BidirectionalLanguageModel(keras.Model):
         ):
             raise ValueError(
                 "With `share_embedding_softmax=True`, `token_encoder` must be "
-                "a `TokenEmbedding` of all words of the vocabulary. Received: "
+                "a `TokenEmbedding` of all words in the vocabulary. Received: "
                 f"token_encoder={self.token_encoder}, "
                 f"vocabulary_size={vocabulary_size}"
             )
@@ -113,7 +113,7 @@ class BidirectionalLanguageModel(keras.Model):
 
     @property
     def input_dtype(self):
-        """What an exported model takes: ids."""
+        """The input dtype of an exported model, which takes ids."""
         return "int32"
 
     def build(self, input_shape=None):
@@ -123,8 +123,8 @@ class BidirectionalLanguageModel(keras.Model):
         dim = self.token_encoder.compute_output_shape((None, *token_shape))[-1]
         if dim != self.encoder.output_dim:
             raise ValueError(
-                "`token_encoder` and one direction of `encoder` must give "
-                "vectors of one size, to share a softmax. Received: sizes "
+                "`token_encoder` and one direction of `encoder` must return "
+                "vectors of the same size, to share a softmax. Received: sizes "
                 f"{dim} and {self.encoder.output_dim}"
             )
         if not self.encoder.built:
@@ -150,11 +150,13 @@ class BidirectionalLanguageModel(keras.Model):
         Args:
             inputs: As for a call.
             initial_state: As for a call.
-            seed: `keras.random.SeedGenerator` for the dropout; `None` for none.
+            seed: `keras.random.SeedGenerator` for the dropout, or `None` for no
+                dropout.
 
         Returns:
-            The forward and the backward stack's last vectors, two tensors
-            `(time, batch, projection)`, and the list of the last states.
+            The last layer's vectors of the forward and the backward stack, two
+            tensors `(time, batch, projection)`, and the list of the last
+            states.
         """
         batch, time = ops.shape(inputs[0])[:2]
         # One call, so that each word is encoded once for both directions.
@@ -186,12 +188,12 @@ class BidirectionalLanguageModel(keras.Model):
         return hidden, state
 
     def losses_of(self, hidden, targets, is_unknown=None):
-        """The exact losses, by the full softmax.
+        """Computes the exact losses, with the full softmax.
 
         Args:
-            hidden: As `predict_hidden` gives it.
-            targets: Pair of integer tensors `(batch, time)`: the words that
-                follow on the inputs.
+            hidden: As returned by `predict_hidden`.
+            targets: Pair of integer tensors `(batch, time)`, the word that
+                follows each input.
             is_unknown: As for `VocabularySoftmax.losses`.
 
         Returns:
@@ -206,10 +208,9 @@ class BidirectionalLanguageModel(keras.Model):
         ]
 
     def sampled_losses_of(self, hidden, targets, seed):
-        """Estimates of the losses, by the sampled softmax.
+        """Estimates the losses, with the sampled softmax.
 
-        Each direction is compared with candidates of its own, unless `seed` is
-        an integer.
+        Each direction draws its own candidates, unless `seed` is an integer.
 
         Args:
             hidden: As for `losses_of`.
@@ -217,13 +218,13 @@ class BidirectionalLanguageModel(keras.Model):
             seed: Integer or `keras.random.SeedGenerator`.
 
         Returns:
-            As `losses_of`.
+            As for `losses_of`.
         """
         kernel = self._tied_kernel()
         losses = []
         for h, words in zip(hidden, targets):
             time, batch, dim = ops.shape(h)
-            # Apart, so that the two directions can be computed side by side.
+            # Separately, so that the two directions can run in parallel.
             loss = self.softmax.sampled_losses(
                 ops.reshape(h, (-1, dim)),
                 ops.reshape(ops.transpose(words), (-1,)),
@@ -234,7 +235,7 @@ class BidirectionalLanguageModel(keras.Model):
         return losses
 
     def get_initial_state(self, batch_size):
-        """Returns the list of zero states that a text starts from."""
+        """Returns the list of zero states at the start of a text."""
         return self.encoder.get_initial_state(batch_size)
 
     def _tied_kernel(self):

@@ -1,4 +1,4 @@
-"""Which words a sampled softmax compares the right one with."""
+"""The negative samples of a sampled softmax."""
 
 import numpy as np
 from keras import ops
@@ -9,19 +9,21 @@ _RESOLUTION = 2**30
 
 
 class LogUniformCandidates:
-    """Draws words of a vocabulary, the frequent ones more often.
+    """Draws words of a vocabulary, frequent words more often.
 
-    In a vocabulary sorted by falling count, counts fall about as 1 / rank. Word
-    `i` of `n` is drawn with probability `p_i = log((i + 2) / (i + 1)) / log(n +
-    1)`; what is wanted are different words, so that a draw counts `1 - (1 -
-    p_i) ^ tries` times on average. These expected counts, whose sum is the
-    number of candidates, are laid end to end, and from each unit of length one
-    point is drawn: the expected counts are then exact, a word with one of 1 is
-    always there, and few are there twice.
+    In a vocabulary sorted by decreasing count, counts are roughly proportional
+    to 1 / rank. A log-uniform sampler draws word `i` of `n` with probability
+    `p_i = log((i + 2) / (i + 1)) / log(n + 1)`. Sampling distinct words in some
+    number of tries gives word `i` the expected count `1 - (1 - p_i) ^ tries`.
+    These expected counts, whose sum is the number of candidates, are laid end
+    to end as intervals, and one point is drawn from each unit of length. So the
+    expected counts are exact, a word whose expected count is 1 is always drawn,
+    and few words are drawn twice.
 
     Args:
         vocabulary_size: Integer, the number of words.
-        num_candidates: Integer, how many to draw; at most all words, each once.
+        num_candidates: Integer, how many words to draw. If it exceeds the
+            vocabulary, each word is drawn once.
     """
 
     def __init__(self, vocabulary_size, num_candidates):
@@ -33,8 +35,8 @@ class LogUniformCandidates:
         self._ends = ends.astype("int32")  # (words,)
         lengths = np.diff(ends, prepend=0)
         self.expected_counts = lengths / self._unit
-        """float64 array `(words,)`: how often each is drawn, on average."""
-        with np.errstate(divide="ignore"):  # A word that is never drawn.
+        """float64 array `(words,)`: how often each is drawn on average."""
+        with np.errstate(divide="ignore"):  # Words that are never drawn.
             self._log_expected = np.log(self.expected_counts).astype("float32")
 
     def draw(self, seed):
@@ -58,7 +60,7 @@ class LogUniformCandidates:
 
 
 def _expected_counts(vocabulary_size, num_candidates):
-    """`1 - (1 - p) ^ tries`, with the `tries` for which it adds up."""
+    """Returns `1 - (1 - p) ^ tries`, whose sum is `num_candidates`."""
     if num_candidates == vocabulary_size:
         return np.ones(vocabulary_size)
     rank = np.arange(1, vocabulary_size + 1)

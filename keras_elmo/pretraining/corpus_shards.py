@@ -1,4 +1,4 @@
-"""The shards of a training corpus: its files, one sentence a line."""
+"""The shards of a training corpus: its files, one sentence per line."""
 
 import codecs
 import glob
@@ -23,27 +23,28 @@ def find_shards(
     """Finds the files of a corpus.
 
     Args:
-        paths: Path or glob pattern (`"corpus/*.txt"`; `**` stands for folders
-            however deep), or an iterable of such.
+        paths: Path or glob pattern (such as `"corpus/*.txt"`; `**` matches
+            folders at any depth), or an iterable of these.
 
     Returns:
-        List of paths, sorted, each once.
+        Sorted list of distinct paths.
 
     Raises:
-        FileNotFoundError: If nothing is there, or nothing matches a pattern.
-        ValueError: If a folder is among them, or `paths` is empty.
+        FileNotFoundError: If a file does not exist or a pattern matches
+            nothing.
+        ValueError: If a path is a folder, or `paths` is empty.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     found: set[str] = set()
     for path in paths:
         path = os.fspath(path)
-        # A file's name may look like a pattern.
+        # A file name may look like a pattern.
         literal = os.path.exists(path)
         matches = [path] if literal else glob.glob(path, recursive=True)
         if not matches:
             raise FileNotFoundError(
-                f"There is no corpus file, and none that matches '{path}'."
+                f"There is no corpus file '{path}', and none that matches it."
             )
         for match in matches:
             check_file(match)
@@ -61,11 +62,11 @@ def read_sentences(
     """Returns all sentences of a corpus, each a list of words.
 
     Args:
-        paths: As for `find_shards`, in whose order the files are read.
+        paths: As for `find_shards`, which also sets the order of the files.
 
     Raises:
-        FileNotFoundError: As `find_shards`.
-        ValueError: Likewise; or if there is no sentence.
+        FileNotFoundError: As for `find_shards`.
+        ValueError: As for `find_shards`, or if there is no sentence.
     """
     shards = find_shards(paths)
     sentences = []
@@ -74,25 +75,26 @@ def read_sentences(
         sentences += [lines[i] for i in range(len(lines))]
     if not sentences:
         raise ValueError(
-            f"A text must have a sentence. Received: empty files {shards}"
+            "A text must have at least one sentence. Received: empty files "
+            f"{shards}"
         )
     return sentences
 
 
 class ShardLines:
-    r"""The sentences of a shard, by their index.
+    r"""The sentences of a shard, by index.
 
-    A line ends at `"\n"` or `"\r\n"`; words are apart by spaces (U+0020 alone)
-    and are the bytes of the file. An empty line is a sentence without words.
-    In memory are where the lines start, 8 bytes each, and the text of a gzip
-    file; a plain one is left to the system to read where it is looked at.
+    A line ends at `"\n"` or `"\r\n"`; words are separated by spaces (U+0020
+    only) and are the bytes of the file. An empty line is a sentence without
+    words. The starts of the lines (8 bytes each) are kept in memory, as is the
+    text of a gzip file; a plain file is memory-mapped.
 
     Args:
         path: Path of the file, plain or gzip.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is a folder, or a damaged gzip file.
+        ValueError: If it is a folder or a corrupt gzip file.
 
     Example:
 
@@ -124,11 +126,11 @@ class ShardLines:
         return byte_words(self._text[start:end])
 
     def _check_size(self):
-        # To look past the end of a mapped file would end the process.
+        # Reading past the end of a mapped file would kill the process.
         if not isinstance(self._text, bytes) and self._text.size() < self.size:
             raise ValueError(
-                f"'{self.path}' was cut off while it was in use: it had "
-                f"{self.size} bytes and has {self._text.size()} now."
+                f"'{self.path}' was truncated while it was in use: it had "
+                f"{self.size} bytes and now has {self._text.size()}."
             )
 
 
@@ -138,12 +140,12 @@ def _text(path):
         if isinstance(file, gzip.GzipFile):
             return file.read()
         if os.fstat(file.fileno()).st_size == 0:
-            return b""  # Which cannot be mapped.
+            return b""  # An empty file cannot be mapped.
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _line_starts(text):
-    """Returns where each line starts and the last one ends: `(lines + 1,)`."""
+    """Returns each line's start and the last line's end: `(lines + 1,)`."""
     mark = codecs.BOM_UTF8
     first = len(mark) if text[: len(mark)] == mark else 0
     starts = [np.array([first], "int64")]

@@ -1,4 +1,4 @@
-"""Language models from files, and back."""
+"""Loads and saves language models."""
 
 import contextlib
 import os
@@ -29,8 +29,8 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import vocabulary_words
 
 _REMEDY = (
-    "Use the vocabulary that the model was trained with; or, "
-    "to train a new softmax over another one, --new-softmax."
+    "Use the vocabulary that the model was trained with; or, to "
+    "train a new softmax over another vocabulary, pass --new-softmax."
 )
 
 
@@ -47,7 +47,7 @@ def make_language_model(options, vocabulary_size, dtype=None):
 
     Args:
         options: Dictionary, the content of an options file.
-        vocabulary_size: Integer; overrules that of the options.
+        vocabulary_size: Integer; overrides the options.
         dtype: Keras dtype or policy.
 
     Returns:
@@ -86,17 +86,18 @@ def load_language_model(
         path: A preset's name or a path, as for `find_model`.
         vocabulary: A `Vocabulary`. Defaults to the model's own.
         dtype: Keras dtype or policy.
-        new_softmax: Boolean, whether the softmax is an untrained one, over
-            `vocabulary`, whatever the files hold.
-        options: Dictionary to take in place of the files' options, of the same
-            sizes.
+        new_softmax: Boolean, whether to make an untrained softmax over
+            `vocabulary`, ignoring any softmax in the files.
+        options: Dictionary of options with the same sizes, to use instead of
+            those in the files.
 
     Returns:
         A `LoadedModel`.
 
     Raises:
-        ValueError: If the files hold no softmax, or no vocabulary and none is
-            passed, or the two do not fit; or as `find_model`.
+        ValueError: If the files have no softmax, if there is no vocabulary in
+            the files or the arguments, or if the softmax and the vocabulary do
+            not match; or as for `find_model`.
     """
     with find_model(path).open_language_model() as files:
         vocabulary = vocabulary or _needed_vocabulary(files)
@@ -116,14 +117,14 @@ def load_language_model(
 
 
 def check_softmax(path, vocabulary=None) -> None:
-    """Raises an error unless `load_language_model` finds a softmax that fits.
+    """Raises an error if the model has no softmax over the vocabulary.
 
     Args:
         path: As for `load_language_model`.
-        vocabulary: Likewise.
+        vocabulary: As for `load_language_model`.
 
     Raises:
-        ValueError: As `load_language_model`.
+        ValueError: As for `load_language_model`.
     """
     with find_model(path).open_language_model() as files:
         _read_softmax(files, vocabulary or _needed_vocabulary(files))
@@ -132,16 +133,16 @@ def check_softmax(path, vocabulary=None) -> None:
 def save_language_model(
     model, vocabulary, options, folder, dtype="float32"
 ) -> None:
-    """Writes a model's four files; each is written whole or not at all.
+    """Writes a model's four files, each of them atomically.
 
     Args:
         model: A built `BidirectionalLanguageModel`.
         vocabulary: Its `Vocabulary`.
-        options: Dictionary, what else the options file is to say of the
-            training: bilm-tf's keys.
-        folder: Path of an existing folder. It gets `options.json`,
-            `weights.hdf5` and `softmax.hdf5`, as bilm-tf and AllenNLP have
-            them, and `vocab.txt`.
+        options: Dictionary of further entries about the training for the
+            options file, with bilm-tf's keys.
+        folder: Path of an existing folder. It receives `options.json`,
+            `weights.hdf5` and `softmax.hdf5` in the formats of bilm-tf and
+            AllenNLP, and `vocab.txt`.
         dtype: `"float32"`, or `"float16"` for half the size.
     """
     token_encoder, encoder = bilm_configs(model)
@@ -184,8 +185,8 @@ def _needed_vocabulary(files):
     vocabulary = _own_vocabulary(files)
     if vocabulary is None:
         raise ValueError(
-            f"The model '{files.label}' has no vocab.txt beside it. Put the "
-            "vocabulary that it was trained with there, under that name."
+            f"The model '{files.label}' has no vocab.txt. Put the vocabulary "
+            "that it was trained with beside it, under that name."
         )
     return vocabulary
 
@@ -195,9 +196,9 @@ def _read_softmax(files, vocabulary, options=None):
     softmax = files.read_softmax(options=options)
     if softmax is None:
         raise ValueError(
-            f"The model '{files.label}' has no softmax: neither a softmax.hdf5 "
-            "nor a checkpoint lies beside its weights. Without, no word can be "
-            "predicted; to train a new one, pass --new-softmax."
+            f"The model '{files.label}' has no softmax: there is neither a "
+            "softmax.hdf5 nor a checkpoint beside its weights. Without one it "
+            "cannot predict words; to train a new one, pass --new-softmax."
         )
     size = len(softmax["softmax.bias"])
     if size != len(vocabulary):
@@ -209,7 +210,7 @@ def _read_softmax(files, vocabulary, options=None):
     if own is not None and len(own) == size and own != vocabulary:
         raise ValueError(
             f"The vocabulary must be that of the softmax of '{files.label}', "
-            f"'{files.vocabulary_label}'. Received: one of other words. "
+            f"'{files.vocabulary_label}'. Received: one with other words. "
             f"{_REMEDY}"
         )
     return softmax

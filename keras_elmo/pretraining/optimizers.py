@@ -1,15 +1,15 @@
-"""The optimizer of a training, from its settings. TensorFlow only."""
+"""Makes a training's optimizer from its settings. TensorFlow only."""
 
 import keras
 import tensorflow as tf
 
 
 def make_optimizer(settings, total_steps):
-    """Makes Keras' optimizer.
+    """Makes a Keras optimizer.
 
     Args:
         settings: The `Settings`.
-        total_steps: Integer, how many steps the training has.
+        total_steps: Integer, the number of steps of the training.
 
     Returns:
         A `keras.optimizers.Optimizer`.
@@ -20,8 +20,8 @@ def make_optimizer(settings, total_steps):
         "gradient_accumulation_steps": (
             settings.accumulation_steps if accumulates else None
         ),
-        # `TrainingStep` clips where it can, and keeps sparse gradients sparse;
-        # Keras clips averages over several windows.
+        # `TrainingStep` clips the gradients of single windows, which keeps
+        # sparse ones sparse; Keras clips averages over several windows.
         "global_clipnorm": settings.clip_norm if accumulates else None,
     }
     if settings.optimizer == "adagrad":
@@ -32,11 +32,11 @@ def make_optimizer(settings, total_steps):
 
 
 class FusedAdam(keras.optimizers.Adam):
-    """Keras' Adam, with one operation for each variable's update.
+    """Keras' Adam, with one operation per variable update.
 
-    The numbers are the same, up to rounding. Keras' dozen operations read and
-    write all of a variable each, which for the softmax of a large vocabulary
-    is an eighth of a step.
+    The results are the same up to rounding. Keras uses a dozen operations, each
+    of which reads and writes the whole variable. For the softmax of a large
+    vocabulary, this takes an eighth of a training step.
     """
 
     def build(self, variables):
@@ -64,10 +64,10 @@ class FusedAdam(keras.optimizers.Adam):
 
 
 class SparseAdagrad(keras.optimizers.Adagrad):
-    """Keras' Adagrad; of a sparse gradient, only the rows that it has.
+    """Keras' Adagrad, which updates only the rows in a sparse gradient.
 
-    The numbers are the same. Keras takes the root of all rows, which for the
-    softmax of a large vocabulary is most of a step.
+    The results are the same. Keras computes the square root of all rows, which
+    for the softmax of a large vocabulary takes most of a training step.
     """
 
     def build(self, variables):
@@ -90,15 +90,15 @@ class SparseAdagrad(keras.optimizers.Adagrad):
 
 
 def _slots(optimizer, variables, number):
-    """The optimizer's own variables, by the reference of the one updated.
+    """Maps the reference of each variable to the optimizer's slots for it.
 
     Args:
         optimizer: A built Keras optimizer.
-        variables: Those that it was built for.
-        number: Integer, how many of its own it has for each.
+        variables: The variables that it was built for.
+        number: Integer, the number of slots per variable.
     """
     parts_of = tf.distribute.get_strategy().experimental_local_results
-    # They come last; a replica updates its own part of each.
+    # Slots come last; each replica updates its own copy of them.
     own = optimizer.variables[-number * len(variables) :]
     return {
         part.ref(): slots

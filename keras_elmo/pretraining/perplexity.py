@@ -1,4 +1,4 @@
-"""How well a language model predicts a text."""
+"""Measures how well a language model predicts a text."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -14,26 +14,27 @@ from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
 from keras_elmo.text.vectorization_of import vectorization_of
 
-# The largest table of logits, one direction's, in numbers: 128 MB.
+# The maximum number of logits of one direction at a time: 128 MB.
 _MAX_LOGITS = 2**25
 _MAX_TOKENS = 4096
 _MAX_STEPS = 256
 
 
 class Perplexity(NamedTuple):
-    """What `Evaluator.evaluate` finds."""
+    """The result of `Evaluator.evaluate`."""
 
     perplexity: float
     """`exp` of the mean of both directions' mean losses"""
     forward: float
-    """The perplexity of the forward direction alone"""
+    """The perplexity of the forward direction only"""
     backward: float
     tokens: int
-    """What each direction predicts: all words, and one mark a sentence"""
+    """How many tokens each direction predicts: all words, and one mark per
+    sentence"""
 
 
 class Evaluator:
-    """Measures a language model's perplexity, by its full softmax.
+    """Measures a language model's perplexity, with its full softmax.
 
     ```
     perplexity = exp((mean forward loss + mean backward loss) / 2)
@@ -42,22 +43,25 @@ class Evaluator:
     Every loss is exact, in nats, without dropout. A word outside the vocabulary
     is predicted as `<UNK>`, and read by its characters.
 
-    The perplexities of two models compare when the same words count: those of
-    `counted`. Every other word is then `<UNK>`, whose probability is the sum of
-    those of all the model's words that do not count.
+    The perplexities of two models are comparable if the same words count, which
+    are those of `counted`. Every other word is then `<UNK>`, whose probability
+    is the sum of the probabilities of all words of the model that do not count.
 
-    - `"stream"`: as bilm-tf does it. The text is one stream, its sentences in
-      the order of the file; the state is carried from each to the next. The
-      backward direction reads each sentence reversed, in the same order.
-    - `"sentences"`: each sentence on its own, as `ElmoLayer` reads it.
+    There are two procedures:
+
+    - `"stream"`: as in bilm-tf, the text is one stream of its sentences in the
+      order of the file, and the state is carried from each to the next. The
+      backward direction reads the sentences in the same order, each reversed.
+    - `"sentences"`: each sentence separately, as `ElmoLayer` reads it.
 
     Args:
         model: A built `BidirectionalLanguageModel`.
         vocabulary: Its `Vocabulary`.
         procedure: `"stream"` or `"sentences"`.
-        rows: Integer, the number of streams that the sentences are shared out
-            to. One is bilm-tf's procedure; more are faster, and the state that
-            a sentence starts from is then that of another one before.
+        rows: Integer, the number of streams among which the sentences are
+            divided. 1 is bilm-tf's procedure. More are faster, but then a
+            sentence does not start from the state of the sentence before it in
+            the text.
         counted: `Vocabulary` of words that the model predicts. Defaults to all
             of them.
     """
@@ -79,7 +83,7 @@ class Evaluator:
         self._is_unknown = None
         if counted is not None:
             self._is_unknown = _is_unknown(vocabulary, counted)
-        # Word input is the vocabulary's own ids.
+        # Models with word input take ids of the vocabulary.
         encoder = model.token_encoder
         has_parts = bool(encoder.token_shape)
         self._vectorization = vectorization_of(encoder) if has_parts else None
@@ -92,7 +96,7 @@ class Evaluator:
 
         Args:
             sentences: The text, each sentence a list of words as bytes.
-            on_progress: Function, called with the number of targets done.
+            on_progress: Function, called with the number of tokens done.
 
         Returns:
             A `Perplexity`.
@@ -117,11 +121,11 @@ class Evaluator:
                 on_progress(count)
         if not count:
             raise ValueError(
-                "To measure a perplexity there must be a sentence. "
-                "Received: a text without any"
+                "Measuring a perplexity needs at least one sentence. "
+                "Received: a text without sentences"
             )
         losses = [sums.mean() / count, *sums / count]
-        with np.errstate(over="ignore"):  # Of a useless model: infinite.
+        with np.errstate(over="ignore"):  # A useless model's is infinite.
             perplexity, forward, backward = np.exp(losses).tolist()
         return Perplexity(perplexity, forward, backward, count)
 
@@ -150,7 +154,7 @@ class Evaluator:
 
 
 def _is_unknown(vocabulary, counted):
-    """Array `(words,)`, whether a word of the vocabulary is not counted."""
+    """Returns an array `(words,)`, true for words that do not count."""
     counted = set(counted.words)
     words = vocabulary.words
     odd = sorted(counted.difference(words))
@@ -158,8 +162,8 @@ def _is_unknown(vocabulary, counted):
         names = b", ".join(odd[:3]).decode(errors="replace")
         raise ValueError(
             "Only words that the model predicts can be counted. Received: "
-            f"{len(odd):,} others, such as {names}. Give the model's own "
-            "vocabulary as well, so that only the words in both count"
+            f"{len(odd):,} others, such as {names}. Add the model's own "
+            "vocabulary, so that only the words in both count"
         )
     is_unknown = np.array([word not in counted for word in words])
     is_unknown[vocabulary.unknown_id] = True

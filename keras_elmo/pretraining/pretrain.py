@@ -1,4 +1,4 @@
-"""From a corpus to a language model. TensorFlow only."""
+"""Trains a language model on a corpus. TensorFlow only."""
 
 import contextlib
 import math
@@ -37,36 +37,40 @@ def pretrain(
     restart=False,
     report=None,
 ):
-    """Trains a language model on a corpus, or goes on with it.
+    """Trains a language model on a corpus, or resumes its training.
 
     Args:
-        train: The corpus: a glob, a path, or a list of them. One sentence a
-            line, words apart by spaces, plain or gzip.
-        output: Path of the folder to train in. Called again with the same
-            arguments, training goes on from its last checkpoint.
+        train: The corpus: a glob, a path, or a list of them. The files have one
+            sentence per line, words separated by spaces, plain or gzip.
+        output: Path of the folder to train in. If called again with the same
+            arguments, training resumes from its last checkpoint.
         settings: The `Settings`.
-        heldout: Likewise a glob, path or list: the text whose perplexity
+        heldout: A glob, path or list like `train`: the text whose perplexity
             decides which model is the best; or `None`.
-        vocabulary: Path of a vocabulary file. By default that of `initial`, or
-            one that is made of the corpus.
-        min_count: Integer, the least count of a word in a vocabulary made.
-        max_vocabulary: Integer, the most words in it, or `None`.
-        initial: A trained model to begin with, as for `load_language_model`;
-            `settings.options` are then its options. `None` for an untrained.
-        new_softmax: Boolean, whether `initial` is given an untrained softmax.
+        vocabulary: Path of a vocabulary file. Defaults to that of `initial`, or
+            to one that is built from the corpus.
+        min_count: Integer, the minimum count of a word if the vocabulary is
+            built from the corpus.
+        max_vocabulary: Integer, the maximum number of words in it, or `None`.
+        initial: A trained model to start from, as for `load_language_model`;
+            `settings.options` must then be its options. `None` for an untrained
+            model.
+        new_softmax: Boolean, whether to give `initial` an untrained softmax.
         plan: The `Plan`.
         strategy: A `tf.distribute.Strategy`. Defaults to the current one.
-        restart: Boolean, whether to begin anew if there is a training.
+        restart: Boolean, whether to discard a training in `output` and start
+            over.
         report: A `Report`.
 
     Returns:
-        Boolean, whether training is over; if not, it can go on.
+        Boolean, whether training is finished; if not, it can be resumed.
 
     Raises:
-        ValueError: If an argument is not as above, or the training in `output`
-            is another or of another text, or gradients of several windows are
-            to be averaged on several devices; or as `Trainer.run`.
-        OSError: As `Trainer.run`.
+        ValueError: If an argument is not as above, if the training in `output`
+            has other settings or another text, or if gradients of several
+            windows are to be averaged on several devices; or as for
+            `Trainer.run`.
+        OSError: As for `Trainer.run`.
     """
     strategy = strategy or tf.distribute.get_strategy()
     _check_devices(settings, strategy.num_replicas_in_sync)
@@ -79,7 +83,7 @@ def pretrain(
     with folder.lock() if is_chief(strategy) else contextlib.nullcontext():
         if restart and is_chief(strategy):
             folder.forget()
-        make_any(strategy)(restart)  # No one reads before.
+        make_any(strategy)(restart)  # Workers wait until this is done.
         if folder.has_training:
             given = _given_vocabulary(vocabulary, None)
             counts, words = folder.resume(settings, shards, given)
@@ -123,10 +127,10 @@ def pretrain(
 
 
 def _check_devices(settings, number):
-    # Keras would reduce over devices inside a condition, which cannot be.
+    # Keras would reduce over devices in a conditional, which is not possible.
     if settings.accumulation_steps > 1 and number > 1:
         raise ValueError(
-            "`accumulation_steps` must be 1 for a training on several devices. "
+            "`accumulation_steps` must be 1 for training on several devices. "
             f"Received: {settings.accumulation_steps}, with {number} devices"
         )
 
@@ -142,7 +146,8 @@ def _survey(shards, words, min_count, max_vocabulary, report):
     word_counts, sentences, tokens = count_words(shards, report.counted)
     if not sentences:
         raise ValueError(
-            f"The corpus must have a sentence. Received: empty files {shards}"
+            "The corpus must have at least one sentence. Received: empty files "
+            f"{shards}"
         )
     if words is None:
         words = Vocabulary.from_counts(word_counts, min_count, max_vocabulary)
@@ -150,7 +155,7 @@ def _survey(shards, words, min_count, max_vocabulary, report):
 
 
 def _schedule(settings, plan, counts, replicas):
-    # Each sentence has a mark to predict, beside its words.
+    # Besides its words, each sentence has one mark to predict.
     targets = counts["tokens"] + counts["sentences"]
     window = settings.batch_size * settings.unroll_steps * replicas
     total = settings.steps

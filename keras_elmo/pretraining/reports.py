@@ -1,39 +1,39 @@
-"""What a training tells of itself while it runs."""
+"""Callbacks that report on a training while it runs."""
 
 import contextlib
 
 
 class Report:
-    """Takes no notice of anything; others are subclasses."""
+    """Base class of reports; it does nothing."""
 
     def working(self, what):
-        """Returns a context in which `what` is done, which may take long."""
+        """Returns a context manager for `what`, which may take long."""
         return contextlib.nullcontext()
 
     def counted(self, sentences, tokens):
-        """So much of the corpus is counted."""
+        """Called with how much of the corpus has been counted."""
 
     def begun(self, step, schedule, tokens_per_step):
-        """Training begins after `step` steps; `schedule` is a `Schedule`."""
+        """Called when training starts after `step` steps, with a `Schedule`."""
 
     def stepped(self, step, loss):
-        """A step is made; `loss` is its training loss."""
+        """Called after a step with its training loss."""
 
     def logged(self, step, values):
-        """A dictionary of numbers went to the log."""
+        """Called when a dictionary of numbers has been logged."""
 
     def evaluated(self, step, perplexity, is_best):
-        """The held-out `Perplexity` after a step."""
+        """Called with the held-out `Perplexity` after a step."""
 
     def saved(self, step, path):
-        """A checkpoint of a step is on the disk."""
+        """Called when the checkpoint of a step has been written."""
 
     def ended(self, step, is_over):
-        """Training is over, or stops here and can go on."""
+        """Called when training is finished, or stops and can be resumed."""
 
 
 class Reports:
-    """A `Report` that passes everything on to several."""
+    """A `Report` that forwards every call to several reports."""
 
     def __init__(self, reports):
         self._reports = list(reports)

@@ -1,33 +1,33 @@
-"""When a training does what: as asked for, and in steps."""
+"""When a training logs, evaluates, saves and stops."""
 
 import dataclasses
 
-# When a long training first shows what it has learned, and saves it.
+# The first evaluations and checkpoints of a long training.
 _EARLY_STEPS = (10, 100, 1_000, 10_000)
 _CHECKPOINT_EVERY = 1000
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to do when. Unlike the `Settings`, it changes no number."""
+    """When to do what. Unlike `Settings`, it does not affect the training."""
 
     evaluate_every: int | None = None
-    """Steps; by default those of an epoch, and in the first one after 10, 100,
-    1,000 and 10,000 steps, too"""
+    """Number of steps; by default one epoch, and in the first epoch also after
+    10, 100, 1,000 and 10,000 steps"""
     checkpoint_every: int | None = None
-    """Steps; by default 1,000, and after 10 and 100 steps, too"""
+    """Number of steps; by default 1,000, and also after 10 and 100 steps"""
     log_every: int = 100
-    """Steps"""
+    """Number of steps"""
     patience: int | None = None
-    """Evaluations without a better one, after which training stops; early ones
-    do not count"""
+    """Number of evaluations without improvement after which training stops;
+    early evaluations do not count"""
     heldout_rows: int = 32
     """As `rows` of `Evaluator`"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """A `Plan` for a training of so many steps; all are numbers of steps."""
+    """A `Plan` for a training of known length, in numbers of steps."""
 
     total: int
     evaluate_every: int
@@ -36,9 +36,9 @@ class Schedule:
     patience: int | None = None
     """As in `Plan`"""
     early_evaluations: tuple[int, ...] = ()
-    """Before the first regular one"""
+    """Those before the first regular evaluation"""
     early_checkpoints: tuple[int, ...] = ()
-    """Before the first regular one"""
+    """Those before the first regular checkpoint"""
 
     @classmethod
     def of(cls, plan: Plan, total: int, epoch: int) -> "Schedule":
@@ -46,8 +46,8 @@ class Schedule:
 
         Args:
             plan: The `Plan`.
-            total: Integer, the steps of the training.
-            epoch: Integer, the steps of a pass over the corpus.
+            total: Integer, the number of steps of the training.
+            epoch: Integer, the number of steps of a pass over the corpus.
         """
         return cls(
             total,
@@ -69,7 +69,7 @@ class Schedule:
         return is_early or self.is_regular_evaluation(step)
 
     def is_regular_evaluation(self, step: int) -> bool:
-        """Whether that evaluation counts for `patience`."""
+        """Whether the evaluation after a step counts for `patience`."""
         return self._is_regular(step, self.evaluate_every)
 
     def is_checkpoint(self, step: int) -> bool:
