@@ -1,1 +1,1 @@
-"""Files of any kind: found, downloaded, checked, written whole."""
+"""Finds, downloads, checks and atomically writes files of any kind."""

@@ -1,4 +1,4 @@
-"""Zip files that hold a model."""
+"""Zip files that contain a model."""
 
 import contextlib
 import os
@@ -21,14 +21,14 @@ def open_archive(path):
 
 
 def member_names(archive, path):
-    """Lists the archive's files; raises `ValueError` if one leads out of it."""
+    """Lists the archive's files; raises `ValueError` if a path leaves it."""
     names = [i.filename for i in archive.infolist() if not i.is_dir()]
     for name in names:
         parts = name.replace("\\", "/").split("/")
         if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
             raise ValueError(
-                f"The archive '{path}' holds a path that leads out of it, so "
-                f"it is not trusted. Received: {name!r}"
+                f"The archive '{path}' contains a path outside itself, so it "
+                f"is not trusted. Received: {name!r}"
             )
     return [n for n in names if not n.startswith("__MACOSX/")]
 
@@ -40,10 +40,11 @@ def read_member(archive, name, path, most=None):
         archive: The `zipfile.ZipFile`.
         name: The file's name.
         path: Path of the archive.
-        most: Integer, how many bytes it may be, if less than any may.
+        most: Integer, the maximum size in bytes, if lower than the general
+            limit.
 
     Raises:
-        ValueError: If it cannot be read, or declares to be larger.
+        ValueError: If it cannot be read, or declares a larger size.
     """
     with open_member(archive, name, path, most) as file:
         return file.read()
@@ -51,29 +52,29 @@ def read_member(archive, name, path, most=None):
 
 @contextlib.contextmanager
 def open_member(archive, name, path, most=None):
-    """Opens one file of the archive; as `read_member`."""
+    """Opens one file of the archive; arguments as for `read_member`."""
     check_sizes(archive, [name], path, most)
     try:
         with archive.open(name) as file:
             yield file
     except Exception as error:
-        # Each way of compressing has errors of its own.
+        # Each compression method has its own errors.
         raise ValueError(
             f"'{name}' cannot be read from the archive '{path}': {error}"
         ) from error
 
 
 def check_sizes(archive, names, path, most=None):
-    """Raises `ValueError` unless the archive can hold what it declares.
+    """Raises `ValueError` if the archive declares implausibly large files.
 
-    No more is read of a file than it declares.
+    No more of a file is read than its declared size.
     """
     declared = sum(archive.getinfo(name).file_size for name in names)
     size = os.path.getsize(path)
     most = min(most_unpacked(size), declared if most is None else most)
     if declared > most:
         raise ValueError(
-            f"The archive '{path}', of {size:,} bytes, declares more for "
-            f"{', '.join(map(repr, names))} than is read. Expected at most "
-            f"{most:,} bytes. Received: {declared:,}"
+            f"The archive '{path}' ({size:,} bytes) declares too large a size "
+            f"for {', '.join(map(repr, names))}. Expected at most {most:,} "
+            f"bytes. Received: {declared:,}"
         )

@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all."""
+"""Atomic writing of files and folders."""
 
 import contextlib
 import errno
@@ -17,24 +17,25 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 
 
 class FolderIsTaken(ValueError):
-    """There is something at a path where a folder was to be written."""
+    """Something already exists at the path of a folder to write."""
 
 
 def write_atomically(path, write):
     """Calls `write(temporary path)`, then moves the file to `path`.
 
-    If `write` fails, nothing is left behind and a file at `path` stays as it
-    was. Once it is moved, the file is on the disk, not in a cache alone, with
-    the permissions of the one that it replaces.
+    If `write` fails, nothing is left behind and a file at `path` is unchanged.
+    After the move, the file is on the disk, not only in a cache, and has the
+    permissions of the file that it replaces.
 
-    The temporary file lies beside `path`; its name is a dot, that of `path`, a
-    dot, and eight characters. It is locked, by which the next call for `path`
-    tells what a killed process left, and removes that. So `write` must not
-    lock it.
+    The temporary file is beside `path` and named `.{name}.{8 characters}`,
+    where `name` is that of `path`. It is locked while it is in use, so that the
+    next call for `path` can recognise and remove what a killed process left. So
+    `write` must not lock it.
 
     Args:
         path: Path of the file, as for `replaceable_file`.
-        write: Function of the temporary file's path, which is there and empty.
+        write: Function that takes the path of the temporary file, which exists
+            and is empty.
     """
     path = replaceable_file(path)
     with _temporary(path, _make_file) as temporary:
@@ -44,13 +45,13 @@ def write_atomically(path, write):
 
 
 def write_json(path, content, before_moving=None):
-    """Writes what JSON can hold to a file, as `write_atomically` does.
+    """Writes a JSON file with `write_atomically`.
 
     Args:
         path: Path of the file.
-        content: The object.
-        before_moving: Function to call when it is written, before it is moved
-            to `path`; or `None`.
+        content: The object, which JSON can represent.
+        before_moving: Function to call after the file is written and before it
+            is moved to `path`; or `None`.
     """
 
     def write(temporary):
@@ -63,13 +64,13 @@ def write_json(path, content, before_moving=None):
 
 
 def replaceable_file(path):
-    """Returns the path of the file to replace, or to make, for `path`.
+    """Returns the path of the file to replace or create for `path`.
 
-    Links are followed; where one leads to nothing, the file is made there.
+    Links are followed. If the target of a link does not exist, it is created.
 
     Raises:
-        IsADirectoryError: If there is a folder.
-        ValueError: If there is something else that is no file, such as a
+        IsADirectoryError: If the path is a folder.
+        ValueError: If the path is neither a file nor a folder, for example a
             device.
     """
     target = os.path.realpath(path) if os.path.islink(path) else path
@@ -83,7 +84,7 @@ def replaceable_file(path):
         )
     if not os.path.isfile(target):
         raise ValueError(
-            "The output must be a file: it is written beside its place and "
+            "The output must be a file: it is written to a temporary file and "
             f"then moved there. Received a device or a pipe: '{path}'"
         )
     return target
@@ -92,26 +93,26 @@ def replaceable_file(path):
 def write_folder_atomically(path, write, overwrite=False):
     """Calls `write(temporary folder)`, then moves the folder to `path`.
 
-    If `write` fails, nothing is left behind. Folders above `path` are made.
-    What a killed process left is found and removed as by `write_atomically`.
+    If `write` fails, nothing is left behind. Parent folders of `path` are
+    created. As in `write_atomically`, what a killed process left is removed.
 
     Args:
         path: Path of the folder.
-        write: Function of the temporary folder's path.
-        overwrite: Boolean, whether a folder at `path` gives way to the new one,
-            once that is written.
+        write: Function that takes the path of the temporary folder.
+        overwrite: Boolean, whether to replace a folder at `path` once the new
+            one is written.
 
     Raises:
-        FolderIsTaken: If there is something at `path` other than an empty
-            folder, or than a folder with `overwrite`.
-        OSError: If the disk is full, among others.
+        FolderIsTaken: If `path` exists and is not an empty folder or, with
+            `overwrite`, not a folder.
+        OSError: If the folder cannot be written, for example on a full disk.
     """
     path = os.path.realpath(path)
     restore_exchanged(path)
     _check_folder(path, overwrite)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with (
-        room_told(f"to write '{path}'", lambda: "Nothing was changed."),
+        room_told(f"to write '{path}'", lambda: "Nothing has changed."),
         _temporary(path, os.mkdir) as temporary,
     ):
         write(temporary)
@@ -123,7 +124,7 @@ def write_folder_atomically(path, write, overwrite=False):
 
 
 def replace_file(source, path):
-    """Moves a file to a path that `replaceable_file` returned, for good.
+    """Durably moves a file to a path that `replaceable_file` returned.
 
     It gets the permissions of the file that it replaces.
     """
@@ -133,7 +134,7 @@ def replace_file(source, path):
 
 
 def _move(source, path):
-    """Moves a file or folder in one step, for good once this returns."""
+    """Moves a file or folder atomically and durably."""
     os.replace(source, path)
     _sync_parent(path)
 
@@ -143,20 +144,20 @@ def _check_folder(path, overwrite):
         os.path.isdir(path) and (overwrite or not os.listdir(path))
     ):
         raise FolderIsTaken(
-            "The directory to write must not exist yet, or be empty. "
+            "The directory to write must not exist yet, or must be empty. "
             f"Received: '{path}'"
         )
 
 
 def _move_folder(source, path, overwrite):
-    with contextlib.suppress(OSError):  # If it is there and empty.
+    with contextlib.suppress(OSError):  # If it exists and is empty.
         os.rmdir(path)
     try:
         _move(source, path)
     except OSError as error:
         if error.errno not in _NOT_EMPTY:
             raise
-        # Perhaps by another process, while this one wrote.
+        # Another process may have written it meanwhile.
         _check_folder(path, overwrite)
         exchange(source, path)
         _sync_parent(path)
@@ -164,7 +165,7 @@ def _move_folder(source, path, overwrite):
 
 @contextlib.contextmanager
 def _temporary(path, make):
-    """Makes something beside `path`, which is gone after the context."""
+    """Context manager that makes something beside `path`, and removes it."""
     _remove_leftovers(path)
     folder, name = os.path.split(os.path.abspath(path))
     with contextlib.ExitStack() as stack:
@@ -175,7 +176,7 @@ def _temporary(path, make):
             except FileExistsError:
                 continue
             except OSError as error:
-                # The path that the caller knows.
+                # Name the path that the caller passed.
                 raise OSError(error.errno, error.strerror, path) from error
             stack.callback(_remove, temporary)
             if stack.enter_context(_locked(temporary)) is not False:
@@ -184,7 +185,7 @@ def _temporary(path, make):
 
 
 def _make_file(path):
-    # With the permissions that the process gives to new files.
+    # With the process's default permissions for new files.
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
@@ -203,12 +204,12 @@ def _remove_leftovers(path):
 @contextlib.contextmanager
 def _locked(path):
     """Locks a file or folder; yields what `try_lock` returns."""
-    if os.name != "posix":  # Windows opens no folders.
+    if os.name != "posix":  # Windows cannot open folders.
         yield None
         return
     try:
         handle = os.open(path, os.O_RDONLY)
-    except OSError:  # It is gone, or another user's.
+    except OSError:  # It has been removed, or is another user's.
         yield False
         return
     try:
@@ -226,13 +227,13 @@ def _remove(path):
 
 
 def _sync_parent(path):
-    # Not every file system can do it for a folder.
+    # Some file systems cannot sync a folder.
     with contextlib.suppress(OSError):
         _sync(os.path.dirname(os.path.abspath(path)))
 
 
 def _sync(path):
-    if os.name != "posix":  # Windows opens no folders.
+    if os.name != "posix":  # Windows cannot open folders.
         return
     handle = os.open(path, os.O_RDONLY)
     try:

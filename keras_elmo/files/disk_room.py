@@ -1,4 +1,4 @@
-"""Disks that are full."""
+"""Full disks."""
 
 import contextlib
 import errno
@@ -8,11 +8,11 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextlib.contextmanager
 def room_told(where, advice):
-    """Context in which the error of a full disk says what is to be done.
+    """Context manager that makes the error of a full disk say what to do.
 
     Args:
-        where: What there is no room to do, such as "to write 'a'".
-        advice: Function that returns what else to say, in sentences.
+        where: What there is no room for, such as "to write 'a'".
+        advice: Function that returns further sentences for the message.
     """
     try:
         yield

@@ -14,20 +14,20 @@ from keras_elmo.files.file_kinds import check_whole
 from keras_elmo.files.file_lock import file_lock
 
 _CHUNK = 1 << 20
-# Seconds without a byte, after which a server is given up.
+# Timeout in seconds without receiving a byte.
 _PATIENCE = 60
 
 
 def download(url, folder, filename):
-    """Returns the local path of a URL's file.
+    """Returns the local path of a file from the web.
 
-    Processes that ask for it at the same time wait for the first of them. What
-    is at the path is always the whole file: JSON, HDF5 or a zip.
+    Concurrent processes wait for the first one's download. A file at the path
+    is always complete, and is JSON, HDF5 or a zip.
 
     Args:
         url: http(s) URL.
-        folder: Name of a folder within this package's own folder of Keras'
-            cache (`~/.keras`, or what the environment's `KERAS_HOME` says).
+        folder: Name of a folder in this package's part of Keras' cache
+            (`~/.keras`, or the environment variable `KERAS_HOME`).
         filename: Name of the file in that folder.
 
     Raises:
@@ -36,7 +36,7 @@ def download(url, folder, filename):
     home = os.environ.get("KERAS_HOME") or os.path.join("~", ".keras")
     name = os.path.join("keras_elmo", folder, filename)
     path = os.path.join(os.path.expanduser(home), name)
-    if os.path.isfile(path):  # However it came there.
+    if os.path.isfile(path):  # Perhaps put there by the user.
         return path
     writable = path
     if not _can_write(os.path.dirname(path)):  # As Keras does.
@@ -48,7 +48,7 @@ def download(url, folder, filename):
             error.close()
         raise OSError(
             f"The download of {url} failed. If you can get the file another "
-            f"way, put it at {path} and call again. The error was: {error}"
+            f"way, put it at {path} and try again. The error was: {error}"
         ) from error
     return writable
 
@@ -64,7 +64,7 @@ def _download_once(url, path):
     lock = f"{path}.lock"
     with file_lock(lock, waits=True):
         try:
-            # Another process may have done it meanwhile.
+            # Another process may have downloaded it meanwhile.
             if not os.path.isfile(path):
                 write_atomically(path, lambda temporary: _get(url, temporary))
         finally:
@@ -88,5 +88,5 @@ def _get(url, path):
         bar.update(received, finalize=True)
     if size is not None and received != size:
         raise ValueError(f"it ended after {received:,} of {size:,} bytes")
-    # A reply may say nothing of its size, or be the page of a login.
+    # A response may have no size, or be a login page.
     check_whole(path)

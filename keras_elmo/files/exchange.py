@@ -1,4 +1,4 @@
-"""Two folders that change places."""
+"""Exchanges two folders."""
 
 import contextlib
 import ctypes
@@ -9,15 +9,15 @@ import shutil
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-# What systems say that cannot do it in one step.
+# Errors of systems that cannot do it in one step.
 _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 
 
 def exchange(one, other):
-    """Lets two folders change places: in one step, if the system can.
+    """Exchanges two folders, atomically if the system can.
 
-    Linux can, on most file systems, but Python has no name for it. Elsewhere
-    there is a moment in which nothing is at `other`.
+    Linux can on most file systems, although Python has no function for it.
+    Elsewhere, there is a moment in which nothing is at `other`.
     """
     try:
         _exchange_in_one_step(one, other)
@@ -28,10 +28,9 @@ def exchange(one, other):
 
 
 def restore_exchanged(path):
-    """Puts back what was at `path`, if an exchange with it was killed halfway.
+    """Restores the folder at `path` if an exchange was killed halfway.
 
-    That was one with a folder beside it, named by a dot, its name, a dot and
-    eight characters.
+    The exchange was with a folder beside it named `.{name}.{8 characters}`.
     """
     folder, name = os.path.split(os.path.abspath(path))
     pattern = re.compile(rf"\.{re.escape(name)}\.\w{{8}}\.old")

@@ -1,4 +1,4 @@
-"""Files and folders from wherever they are."""
+"""Local paths of files and folders, which are downloaded if necessary."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ def fetch(path_or_url, argument):
         return download_from_hub(path_or_url)
     if not path_or_url.startswith(("http://", "https://")):
         return path_or_url
-    # Each URL has a folder of its own, as many models' files share a name.
+    # Each URL has its own folder, as files of many models have the same name.
     digest = hashlib.sha256(path_or_url.encode()).hexdigest()[:16]
     name = posixpath.basename(path_or_url.split("?")[0]) or "file"
     return download(path_or_url, digest, name)

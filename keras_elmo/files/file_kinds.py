@@ -1,4 +1,4 @@
-"""Whether a file is whole, by its kind."""
+"""Checks that a file is complete, according to its format."""
 
 import json
 import zipfile
@@ -10,10 +10,10 @@ _ZIP = b"PK"
 
 
 def check_whole(path):
-    """Raises `ValueError` unless a file is HDF5, a zip or JSON, to its end.
+    """Raises `ValueError` unless a file is a complete HDF5, zip or JSON file.
 
-    HDF5 says how long it is, a zip ends in its table of contents, and JSON in
-    the bracket that it began with.
+    An HDF5 file states its length, a zip ends with its table of contents, and
+    JSON ends with the closing bracket.
     """
     with open(path, "rb") as file:
         start = file.read(64)
@@ -32,4 +32,4 @@ def check_whole(path):
                     f"begins with {start!r}"
                 )
         except (OSError, zipfile.BadZipFile, RecursionError) as error:
-            raise ValueError(f"it is cut off or damaged: {error}") from error
+            raise ValueError(f"it is truncated or corrupt: {error}") from error

@@ -1,10 +1,10 @@
-"""Locks on files and folders, which the kernel frees when a process dies."""
+"""Locks on files and folders, which the kernel frees when a process ends."""
 
 import contextlib
 import errno
 import os
 
-# What file systems say that have no locks; some have them for writing alone.
+# Errors of file systems without locks, or with locks only for writing.
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EBADF)
 
 
@@ -12,12 +12,12 @@ _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EBADF)
 def file_lock(path, waits=False):
     """Holds a lock file at `path`.
 
-    Where there are no locks, on Windows and some network file systems, it
-    protects from nothing.
+    On Windows and some network file systems, which have no locks, it does
+    nothing.
 
     Args:
-        path: Path of the file; it is made if it is not there. The holder may
-            remove it.
+        path: Path of the file; it is created if it does not exist. The holder
+            may remove it.
         waits: Boolean, whether to wait while another process holds it.
 
     Raises:
@@ -30,7 +30,7 @@ def file_lock(path, waits=False):
                 return
         if not waits:
             raise BlockingIOError(
-                f"Another process is at work: it holds '{path}'."
+                f"Another process is running: it holds the lock '{path}'."
             )
 
 
@@ -38,13 +38,13 @@ def try_lock(handle, path, waits=False):
     """Locks an open file or folder until it is closed.
 
     Args:
-        handle: Its descriptor.
+        handle: Its file descriptor.
         path: Its path.
-        waits: Boolean, whether to wait while it is locked by another.
+        waits: Boolean, whether to wait while another process has the lock.
 
     Returns:
-        Whether it is locked now, and still what is at `path`; `None` where
-        there are no locks.
+        Whether it is now locked and still at `path`; `None` where there are no
+        locks.
     """
     try:
         import fcntl

@@ -1,4 +1,4 @@
-"""HDF5 files: the one place that opens them."""
+"""Opens HDF5 files; the rest of the package opens them only through this."""
 
 import contextlib
 import io
@@ -19,10 +19,10 @@ from keras_elmo.files.untrusted_files import most_unpacked
 
 @contextlib.contextmanager
 def open_hdf5(file):
-    """Opens an HDF5 file to read, if all its data is its own.
+    """Opens an HDF5 file for reading, if all its data is in the file itself.
 
-    HDF5 itself follows links, external storage and virtual arrays to any file
-    on the machine, and makes up what was never stored.
+    HDF5 follows links, external storage and virtual arrays to any file on the
+    machine, and fills in data that was never stored.
 
     Args:
         file: Path, or file object open for reading.
@@ -31,9 +31,9 @@ def open_hdf5(file):
         The `h5py.File`, and a dictionary from its arrays' keys to their shapes.
 
     Raises:
-        UntrustedFile: If it is not a regular file, holds data that lies
-            elsewhere, or declares more data than it stores.
-        OSError: If it is no HDF5 file, or is cut off.
+        UntrustedFile: If it is not a regular file, has data stored elsewhere,
+            or declares more data than it stores.
+        OSError: If it is not an HDF5 file, or is truncated.
     """
     if isinstance(file, (str, os.PathLike)):
         check_regular(file)
@@ -49,7 +49,7 @@ def _opened(file):
         cut = re.search(r"eof = (\d+),.*stored_eof = (\d+)", str(error))
         if cut:
             size, whole = map(int, cut.groups())
-            cause = f"it is cut off: {size:,} bytes of {whole:,}"
+            cause = f"it is truncated: {size:,} bytes of {whole:,}"
         else:
             cause = describe_mistaken(_start(file))
         if cause is None:
@@ -76,7 +76,7 @@ def _check_links(store):
 
 
 def _checked_shapes(store):
-    # By h5py's own layer over HDF5: there may be an array for each sentence of
+    # h5py's low-level API is faster: there may be an array for each sentence of
     # a corpus.
     names = []
 
@@ -96,17 +96,17 @@ def _checked_shapes(store):
     size = store.id.get_filesize()
     if declared > most_unpacked(size):
         raise UntrustedFile(
-            f"its arrays declare {declared:,} bytes, the file has {size:,}"
+            f"its arrays declare {declared:,} bytes, but the file has {size:,}"
         )
     return shapes
 
 
 def _checked_size(key, dataset):
-    """The bytes that an array declares, which must be stored in the file."""
+    """Returns the declared size of an array, which must be in the file."""
     creation = dataset.get_create_plist()
     if creation.get_layout() == h5d.VIRTUAL:
         raise UntrustedFile(
-            f"its array '{key}' is virtual: made of arrays of other places"
+            f"its array '{key}' is virtual: it refers to other arrays"
         )
     if creation.get_external_count():
         file, *_ = creation.get_external(0)
@@ -120,7 +120,7 @@ def _checked_size(key, dataset):
     is_packed = creation.get_nfilters() > 0
     if stored < (min(1, declared) if is_packed else declared):
         raise UntrustedFile(
-            f"its array '{key}' declares {declared:,} bytes, of which "
+            f"its array '{key}' declares {declared:,} bytes, but only "
             f"{stored:,} are stored"
         )
     return declared
@@ -132,15 +132,15 @@ def _text(name):
 
 @contextlib.contextmanager
 def create_hdf5(path):
-    """Opens a new HDF5 file, safe against a disk that becomes full.
+    """Opens a new HDF5 file, and raises an error if the disk becomes full.
 
-    HDF5 loses data without a word, or crashes, when a write fails. Here it
-    never learns of that, but the context does.
+    When a write fails, HDF5 silently loses data or crashes. So write errors are
+    hidden from HDF5 and raised by this context manager.
 
     Yields:
         The `h5py.File`, and a function that raises the error of the first
-        write that failed. To be called now and then, so as not to go on in
-        vain; at the end it is called in any case.
+        failed write. Call it from time to time, to stop early; it is always
+        called at the end.
     """
     with _CheckedFile(path, "w+") as file:
         with h5py.File(file, "w") as store:
@@ -171,5 +171,5 @@ class _CheckedFile(io.FileIO):
     def _errors_kept(self):
         try:
             yield
-        except BaseException as error:  # An interruption, too.
+        except BaseException as error:  # Including interruptions.
             self._error = self._error or error

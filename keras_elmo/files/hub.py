@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub, by the package `huggingface_hub`."""
+"""Models on the Hugging Face Hub, with the package `huggingface_hub`."""
 
 import re
 
@@ -10,18 +10,18 @@ def download_from_hub(handle):
     """Returns the local folder of a repository's files, downloaded once.
 
     Args:
-        handle: `hf://user/repository`, which may be followed by `@` and a
-            branch, a tag or a commit.
+        handle: `hf://user/repository`, optionally followed by `@` and a branch,
+            tag or commit.
 
     Raises:
-        ValueError: If it is anything else.
+        ValueError: If the handle has another form.
         ImportError: If `huggingface_hub` is not installed.
         OSError: If the download fails.
     """
     match = _HANDLE.fullmatch(handle)
     if match is None:
         raise ValueError(
-            "A model of the Hugging Face hub must be hf://user/repository or "
+            "A model on the Hugging Face Hub must be hf://user/repository or "
             f"hf://user/repository@revision. Received: {handle!r}"
         )
     repository, revision = match.groups()
@@ -35,9 +35,9 @@ def download_from_hub(handle):
     try:
         return huggingface_hub.snapshot_download(repository, revision=revision)
     except Exception as error:
-        # Its own errors, those of its HTTP library and of the disk.
+        # It raises its own errors, and those of its HTTP library and the disk.
         raise OSError(
             f"The download of {handle} failed. If you can get its files "
-            "another way, put them in a folder and pass that. "
+            "another way, put them in a folder and pass its path. "
             f"The error was: {error}"
         ) from error

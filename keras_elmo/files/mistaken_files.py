@@ -1,4 +1,4 @@
-"""What is often found in place of a model's file."""
+"""Recognises what is often found instead of a model file."""
 
 import re
 
@@ -7,10 +7,10 @@ _HTML = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
 
 
 def describe_mistaken(start):
-    """Says what a file is that is no model's: a clause, or `None`.
+    """Describes a file that is not a model file, in a clause; or `None`.
 
     Args:
-        start: The first bytes of the file, at least some hundred.
+        start: The first bytes of the file, at least a few hundred.
     """
     if not start:
         return "it is empty (0 bytes)"
@@ -23,8 +23,8 @@ def describe_mistaken(start):
         )
     if _HTML.match(start):
         return (
-            "it is a web page saved in place of the file, as when a link asks "
-            "for a login or is gone: open the link in a browser and download "
-            "again"
+            "it is a web page saved instead of the file, for example because "
+            "the link needs a login or no longer works: open the link in a "
+            "browser and download the file again"
         )
     return None

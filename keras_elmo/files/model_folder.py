@@ -1,4 +1,4 @@
-"""The files of a model: in a folder, or in a zip file that is read like one."""
+"""The files of a model, in a folder or in a zip file."""
 
 import contextlib
 import os
@@ -16,19 +16,19 @@ from keras_elmo.files.untrusted_files import read_regular
 
 @contextlib.contextmanager
 def open_folder(path, find):
-    """Opens a folder, or the folder of a zip file in which a model lies.
+    """Opens a folder, or the folder in a zip file that contains a model.
 
     Args:
         path: Path of the folder or of the `.zip`.
-        find: Function from the names of a zip's files, and its path, to the one
-            beside which the model's other files lie.
+        find: Function that takes the names of a zip's files and its path, and
+            returns the name of a file in the model's folder.
 
     Yields:
-        A `ModelFolder`, to be used while the context lasts.
+        A `ModelFolder`, for use within the context.
 
     Raises:
         FileNotFoundError: If there is nothing at `path`.
-        ValueError: If a zip cannot be read, or as from `find`.
+        ValueError: If a zip cannot be read, or as for `find`.
     """
     if os.path.isdir(path):
         yield ModelFolder(path)
@@ -54,7 +54,7 @@ class ModelFolder:
 
     def __init__(self, path):
         self.path = path
-        """What messages call the folder."""
+        """The folder's name in messages."""
 
     def __contains__(self, name):
         return os.path.exists(self.label(name))
@@ -66,11 +66,11 @@ class ModelFolder:
 
     @property
     def packed_size(self):
-        """Of how many bytes the zip is, if it is one; else `None`."""
+        """The size of the zip in bytes; `None` for a folder."""
         return None
 
     def label(self, name):
-        """Returns what messages call a file."""
+        """Returns a file's name in messages."""
         return os.path.join(self.path, name)
 
     def file(self, name, most=None):
@@ -78,11 +78,11 @@ class ModelFolder:
 
         Args:
             name: The file's name.
-            most: Integer, how many bytes may be unpacked for it, if less than
-                any may.
+            most: Integer, the maximum unpacked size in bytes, if lower than the
+                general limit.
 
         Raises:
-            FileNotFoundError: If it is not there.
+            FileNotFoundError: If the file does not exist.
             ValueError: If it cannot be unpacked, or is larger.
         """
         if name not in self:
@@ -90,21 +90,21 @@ class ModelFolder:
         return self.label(name)
 
     def folder(self, names):
-        """Returns the path of a folder that holds the files `names`."""
+        """Returns the path of a folder that contains the files `names`."""
         return self.path
 
     def read(self, name, most=None):
-        """Returns the bytes of a file; as `file`."""
+        """Returns the bytes of a file; arguments as for `file`."""
         try:
             return read_regular(self.file(name, most))
         except UntrustedFile as error:
             raise ValueError(
-                f"'{self.label(name)}' is not read: {error}."
+                f"'{self.label(name)}' was not read: {error}."
             ) from error
 
 
 class _ZippedFolder(ModelFolder):
-    """A folder in a zip file. Its files are unpacked when they are needed."""
+    """A folder in a zip file. Its files are unpacked when needed."""
 
     is_zipped = True
 

@@ -1,21 +1,21 @@
-"""What is asked of any file before it is believed."""
+"""Checks for untrusted files."""
 
 import os
 import stat
 
-# Real weights and texts unpack to far less.
+# Real weights and texts unpack to far less than this.
 _FACTOR = 100
 _ALWAYS = 1 << 28
 
 
 class UntrustedFile(ValueError):
-    """A file that is not read; the message is a clause without the name."""
+    """A rejected file; the message is a clause without the file's name."""
 
 
 def check_regular(path):
-    """Raises `UntrustedFile` at what is there but no regular file.
+    """Raises `UntrustedFile` if a path exists and is not a regular file.
 
-    A pipe or a device might keep its reader waiting, or never end.
+    Reading a pipe or a device might block, or never end.
     """
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise UntrustedFile("it is not a regular file")
@@ -29,12 +29,12 @@ def read_regular(path):
 
 
 def most_unpacked(size):
-    """How many bytes a file of `size` bytes may declare or unpack to."""
+    """Returns the size that a file of `size` bytes may declare or unpack to."""
     return max(_ALWAYS, _FACTOR * size)
 
 
 def bounded_lines(file, size):
-    """Yields the lines of a file object that unpacks `size` bytes.
+    """Yields the lines of a file object that unpacks `size` packed bytes.
 
     Raises:
         UntrustedFile: Before more than `most_unpacked(size)` bytes are read.

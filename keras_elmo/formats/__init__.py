@@ -1,1 +1,1 @@
-"""What a model's files are: names, shapes and numbers, and no layers."""
+"""The files of models: names, shapes and values, without layers."""

@@ -1,27 +1,27 @@
-"""Whether a file's arrays are those that its options ask for."""
+"""Checks that the arrays of a file match its options."""
 
 import numpy as np
 
-# Of the keys that are missing, or too many.
+# Number of missing or unexpected keys in a message.
 _SHOWN = 20
 
 
 class WrongArrays(ValueError):
-    """A file that can be read, but whose arrays are not those expected."""
+    """The arrays of a readable file are not those expected."""
 
 
 def check_keys(found, expected, subject):
     """Raises `WrongArrays` unless two sets of keys are the same.
 
-    `subject` is what the message calls the file: its kind and its name.
+    `subject` describes the file in the message: its kind and its name.
     """
     if found == expected:
         return
     missing, unread = sorted(expected - found), sorted(found - expected)
     raise WrongArrays(
-        f"The {subject} does not fit its options. "
-        f"Expected arrays that it lacks: {_listed(missing)}. "
-        f"Received arrays with no place in the model: {_listed(unread)}."
+        f"The {subject} does not match its options. "
+        f"Expected arrays that are missing: {_listed(missing)}. "
+        f"Received arrays that are not in the model: {_listed(unread)}."
     )
 
 
@@ -35,19 +35,19 @@ def checked_array(stored, key, shape, subject):
     """Returns `stored`, an HDF5 dataset or an array, as a NumPy array.
 
     Args:
-        stored: What has a shape and a dtype, and is read when these are good.
+        stored: Object with a shape and a dtype, read only if these are right.
         key: Its name, for the messages.
-        shape: The shape expected. A size may be `None`, which is any.
-        subject: What the messages call the file: its kind and its name.
+        shape: The expected shape. A size of `None` matches any.
+        subject: Describes the file in messages: its kind and its name.
 
     Raises:
-        WrongArrays: If it has another shape, or holds no finite floating-point
-            numbers.
+        WrongArrays: If it has another shape, or its values are not finite
+            floating-point numbers.
     """
     if not _fits(stored.shape, shape):
         raise WrongArrays(
             f"The array '{key}' of the {subject} must have the shape "
-            f"{tuple(shape)} by the options. Received: {stored.shape}"
+            f"{tuple(shape)} of the options. Received: {stored.shape}"
         )
     if stored.dtype.kind != "f":
         raise WrongArrays(
@@ -64,7 +64,7 @@ def checked_array(stored, key, shape, subject):
 
 
 def _fits(shape, expected):
-    if shape is None:  # HDF5 knows null arrays.
+    if shape is None:  # HDF5 has null arrays.
         return False
     return len(shape) == len(expected) and all(
         wanted in (None, size) for size, wanted in zip(shape, expected)

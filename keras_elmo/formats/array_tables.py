@@ -1,7 +1,7 @@
-"""Tables of which variable is where in a file, to read it and to write it.
+"""Tables of where variables are stored in a file, for reading and writing.
 
-A table is a dictionary from the names of variables to `Place`s. In the names
-and in the keys, `#` stands for a number: the same one in both.
+A table is a dictionary from the names of variables to `Place`s. In names and
+keys, `#` stands for a number, the same one in both.
 """
 
 import re
@@ -15,11 +15,11 @@ class Transform(NamedTuple):
     """How a variable is stored."""
 
     shape: Callable = tuple
-    """From a variable's shape to that in the file."""
+    """Maps a variable's shape to that in the file."""
     read: Callable = np.asarray
-    """From the file's array to the variable's value."""
+    """Maps the file's array to the variable's value."""
     write: Callable = np.asarray
-    """The reverse."""
+    """The inverse of `read`."""
 
 
 SAME = Transform()
@@ -27,9 +27,10 @@ TRANSPOSED = Transform(lambda shape: tuple(shape[::-1]), np.transpose)
 
 
 class Place(NamedTuple):
-    """Where a variable's numbers are in a file.
+    """Where the values of a variable are in a file.
 
-    Variables of one key lie end to end in its array, along the first axis.
+    Variables with the same key are concatenated in its array along the first
+    axis.
     """
 
     key: str
@@ -37,7 +38,7 @@ class Place(NamedTuple):
 
 
 def stored_shapes(table, shapes):
-    """From the shapes of variables, by name, to those of a file's arrays."""
+    """Maps the shapes of variables, by name, to those of a file's arrays."""
     stored = {}
     for name, shape in shapes.items():
         key, transform = _place(table, name)
@@ -48,10 +49,10 @@ def stored_shapes(table, shapes):
 
 
 def read_variables(table, shapes, arrays):
-    """From a file's arrays to the values of variables, by name.
+    """Maps a file's arrays to the values of variables, by name.
 
-    The arrays are taken out of the dictionary one by one, so as not to hold
-    all numbers twice.
+    The arrays are removed from the dictionary one by one, so that the values
+    are not all in memory twice.
     """
     values = {}
     for name, shape in shapes.items():
@@ -65,7 +66,7 @@ def read_variables(table, shapes, arrays):
 
 
 def stored_arrays(table, values):
-    """From the values of variables, by name, to a file's arrays."""
+    """Maps the values of variables, by name, to a file's arrays."""
     parts = {}
     for name, value in values.items():
         key, transform = _place(table, name)

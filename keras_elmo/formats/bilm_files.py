@@ -36,23 +36,23 @@ _MOST_OF_OPTIONS = 1 << 20
 
 
 class BilmFiles:
-    """What the files of a biLM say, and its arrays.
+    """The options and the arrays in the files of a biLM.
 
-    Nothing of the arrays is read before it is asked for.
+    Arrays are read only when requested.
 
     Args:
         options: The `ModelFolder` and the name of the options file.
         weights: The `WeightFile` or `Checkpoint`.
-        beside: The `ModelFolder` where a softmax and a vocabulary may lie, or
-            `None`.
+        beside: The `ModelFolder` that may contain a softmax and a vocabulary,
+            or `None`.
     """
 
     def __init__(self, options, weights, beside=None):
         folder, name = options
         self.label = folder.label(name) if beside is None else beside.path
-        """What messages call the model."""
+        """The model's name in messages."""
         self.options_label = folder.label(name)
-        """What messages call the options file."""
+        """The options file's name in messages."""
         self.content = parse_json(
             folder.read(name, _MOST_OF_OPTIONS), self.options_label
         )
@@ -60,7 +60,7 @@ class BilmFiles:
         self.options = parse_language_model_options(
             self.content, self.options_label
         )
-        """The `LanguageModelOptions` that it says."""
+        """The `LanguageModelOptions` in it."""
         self._weights = weights
         self._beside = beside
 
@@ -73,19 +73,19 @@ class BilmFiles:
         """Reads the values of the biLM's variables.
 
         Args:
-            options: `LanguageModelOptions` of the sizes expected. Defaults to
+            options: `LanguageModelOptions` with the expected sizes. Defaults to
                 those of the options file.
-            has_token_encoder: Boolean, whether the token encoder's are read,
-                too.
+            has_token_encoder: Boolean, whether to read the variables of the
+                token encoder as well.
 
         Returns:
             Dictionary from the names of variables, as in `variable_shapes`, to
             arrays.
 
         Raises:
-            ValueError: If an array is missing, left over, of another shape than
-                expected or not of finite floating-point numbers; or the file
-                cannot be read.
+            ValueError: If an array is missing, unexpected, of the wrong shape
+                or not of finite floating-point numbers; or if the file cannot
+                be read.
         """
         options = options or self.options
         shapes = variable_shapes(options.token_encoder, options.encoder)
@@ -102,16 +102,16 @@ class BilmFiles:
         """Reads the values of a language model's softmax.
 
         Args:
-            vocabulary_size: Integer. By default any.
+            vocabulary_size: Integer. By default, any size is accepted.
             options: As for `read_arrays`.
 
         Returns:
             Dictionary with `softmax.kernel` (vocabulary_size, dim) and
-            `softmax.bias` (vocabulary_size,), the first only where it is not
-            the embedding of the words; or `None`, if there is no softmax.
+            `softmax.bias` (vocabulary_size,), the first only if it is not the
+            word embedding; or `None` if there is no softmax.
 
         Raises:
-            ValueError: As `read_arrays`.
+            ValueError: As for `read_arrays`.
         """
         options = options or self.options
         shapes = {"softmax/b": (vocabulary_size,)}
@@ -127,12 +127,12 @@ class BilmFiles:
 
     @property
     def vocabulary_label(self):
-        """What messages call the vocabulary file; `None` if there is none."""
+        """The vocabulary file's name in messages; `None` if there is none."""
         name = self._vocabulary
         return None if name is None else self._beside.label(name)
 
     def read_vocabulary(self):
-        """Returns the vocabulary file's bytes, unpacked; `None` without."""
+        """Returns the unpacked bytes of the vocabulary file, or `None`."""
         name = self._vocabulary
         if name is None:
             return None
@@ -145,8 +145,8 @@ class BilmFiles:
                 return b"".join(bounded_lines(file, size))
         except (EOFError, OSError, zlib.error, UntrustedFile) as error:
             raise ValueError(
-                f"'{self.vocabulary_label}' cannot be unpacked; it may be cut "
-                f"off or damaged: {error}"
+                f"'{self.vocabulary_label}' cannot be unpacked; it may be "
+                f"truncated or corrupt: {error}"
             ) from error
 
     @property
@@ -166,22 +166,23 @@ def open_bilm(options, weights=None, is_language_model=False):
     Args:
         options: Path or http(s) URL of the options file; or, without
             `weights`, path of a directory, path or URL of a `.zip`, or
-            `hf://user/repository`. It holds one options file, and one weight
-            file or a checkpoint of bilm-tf's training.
+            `hf://user/repository`. It must contain one options file, and one
+            weight file or a checkpoint of bilm-tf's training.
         weights: Path or URL of the weight file, or `None`.
-        is_language_model: Boolean, whether the softmax is needed. Where there
-            are both, the checkpoint is then read, as it has one. Beside
-            `weights`, a softmax and a vocabulary are looked for.
+        is_language_model: Boolean, whether the softmax is needed. If so, a
+            checkpoint is preferred to a weight file, as it has a softmax; and
+            with `weights`, its folder is searched for a softmax and a
+            vocabulary.
 
     Yields:
-        A `BilmFiles`, to be used while the context lasts.
+        A `BilmFiles`, for use within the context.
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If a directory or zip does not hold just one options file
-            and one weight file, by the names that `find_options` and
-            `find_weights` tell, a zip is damaged, or the options are not those
-            of a biLM.
+        ValueError: If a directory or zip does not have exactly one options file
+            and one weight file (by the rules of `find_options` and
+            `find_weights`), if a zip is corrupt, or if the options are not
+            those of a biLM.
         OSError: If a download fails.
     """
     options = fetch(options, "options")
@@ -200,7 +201,7 @@ def open_bilm(options, weights=None, is_language_model=False):
     if os.path.isfile(options) and not zipfile.is_zipfile(options):
         raise ValueError(
             "Without `weights_file`, a model must be a directory or a .zip. "
-            "Received a file that is no zip, or a damaged one: "
+            "Received a file that is not a zip, or is corrupt: "
             f"'{options}'"
         )
     with open_folder(options, find_options) as folder:
@@ -226,7 +227,7 @@ def _find_weights(folder, prefers_checkpoint):
 
 
 def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
-    """Writes a biLM's two files; each is written whole or not at all.
+    """Writes a biLM's two files, each of them atomically.
 
     Args:
         options_path: Path of the options file.
@@ -236,12 +237,12 @@ def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
         dtype: `"float32"`, or `"float16"` for half the size.
 
     Raises:
-        ValueError: If the options cannot say what the layers are, such as their
-            activation; or as `write_arrays`.
+        ValueError: If the options cannot represent the layers, for example
+            their activation; or as for `write_arrays`.
     """
     parsed = parse_language_model_options(options)
     stored = stored_arrays(bilm_table(parsed.token_encoder), arrays)
-    # Before the options are replaced, which stay if that fails.
+    # The weights come first: if writing them fails, the options are unchanged.
     write_json(
         options_path,
         options,
@@ -250,7 +251,7 @@ def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
 
 
 def write_softmax(path, arrays, dtype="float32"):
-    """Writes a softmax beside a model's weights, whole or not at all.
+    """Writes a softmax beside a model's weights, atomically.
 
     Args:
         path: Path of the file, `softmax.hdf5`.
@@ -258,7 +259,7 @@ def write_softmax(path, arrays, dtype="float32"):
         dtype: `"float32"`, or `"float16"` for half the size.
 
     Raises:
-        ValueError: If the sizes differ, or as `write_arrays`.
+        ValueError: If the sizes differ, or as for `write_arrays`.
     """
     _check_rows(arrays, "The softmax")
     write_arrays(path, stored_arrays(SOFTMAX, arrays), dtype)
@@ -268,7 +269,7 @@ def _check_rows(arrays, subject):
     if len({array.shape[0] for array in arrays.values()}) > 1:
         shapes = {key: array.shape for key, array in arrays.items()}
         raise ValueError(
-            f"{subject} must have one row and one number for each word. "
+            f"{subject} must have one row and one bias for each word. "
             f"Received: shapes {shapes}"
         )
 

@@ -1,4 +1,4 @@
-"""The names of a biLM's files, beside others in a folder or a zip."""
+"""The names of a biLM's files in a folder or a zip."""
 
 import posixpath
 
@@ -8,7 +8,7 @@ SOFTMAX = "softmax.hdf5"
 VOCABULARY = "vocab.txt"
 VOCABULARIES = (VOCABULARY, f"{VOCABULARY}.gz")
 _TRAINING = "training.json"
-# The second name is that of the NLPL repository's models.
+# The second name is used by the NLPL repository.
 _WEIGHTS = (WEIGHTS, "model.hdf5")
 _BESIDE_WEIGHTS = (
     "elmo_token_embeddings.hdf5",
@@ -19,21 +19,21 @@ _BESIDE_WEIGHTS = (
 
 
 def is_training_without_model(names):
-    """Whether these are the files of a training that has just begun."""
+    """Whether these are the files of a training without a model yet."""
     return _TRAINING in names and OPTIONS not in names
 
 
 def find_options(names, where):
-    """Picks the options file out of the names of the files of `where`.
+    """Picks the options file from the names of the files in `where`.
 
-    Without one of the name `options.json`, another may end in it.
+    It is named `options.json`; if there is none, the name may end in
+    `_options.json`.
     """
     if is_training_without_model(names):
         raise ValueError(
             f"The training in '{where}' has no model yet: keras-elmo pretrain "
-            "writes the first one at its first held-out perplexity or "
-            "checkpoint, by default after 10 steps. Run its command again to "
-            "go on."
+            "writes the first one at its first evaluation or checkpoint, by "
+            "default after 10 steps. Run its command again to resume it."
         )
     return _only(
         names,
@@ -45,11 +45,11 @@ def find_options(names, where):
 
 
 def find_weights(names, where):
-    """Picks the weight file out of the names of the files of `where`.
+    """Picks the weight file from the names of the files in `where`.
 
-    Other HDF5 files may lie beside one of the name `weights.hdf5`; without,
-    beside one of the name `model.hdf5`, or one whose name ends in
-    `_weights.hdf5`.
+    It is the first of these that exists: `weights.hdf5`, `model.hdf5`, a name
+    that ends in `_weights.hdf5`, or any other HDF5 file that is not a softmax,
+    token embeddings or a training state.
     """
     return _only(
         names,
@@ -62,7 +62,7 @@ def find_weights(names, where):
 
 
 def _only(names, where, what, *tests):
-    """The one name that passes the first test which any name passes."""
+    """Returns the only name that passes the first test that any name passes."""
     for test in tests:
         found = sorted(n for n in names if test(posixpath.basename(n)))
         if len(found) == 1:
@@ -70,6 +70,6 @@ def _only(names, where, what, *tests):
         if found:
             break
     raise ValueError(
-        f"'{where}' must hold {what}, and only one. Received: "
-        f"{found or sorted(names)}; pass the two files themselves to choose."
+        f"'{where}' must contain {what}, and only one. Received: "
+        f"{found or sorted(names)}; to choose, pass the two files themselves."
     )

@@ -1,4 +1,4 @@
-"""The options file of a biLM: its JSON, as the layers' arguments, and back."""
+"""The options file of a biLM: converts its JSON to layer arguments and back."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from keras_elmo.formats.checked_options import CheckedOptions
 
 
 class LanguageModelOptions(NamedTuple):
-    """What the options file of a language model says."""
+    """The content of a language model's options file."""
 
     token_encoder: dict
     """Arguments of `CharCNNEmbedding`, or of `TokenEmbedding`."""
@@ -21,23 +21,24 @@ class LanguageModelOptions(NamedTuple):
 
     @property
     def is_word_input(self):
-        """Whether the input is a word's number, not its characters."""
+        """Whether the input is word ids, not character ids."""
         return "num_tokens" in self.token_encoder
 
 
 def parse_language_model_options(options, label=None):
-    """Turns an options file's content into a language model's arguments.
+    """Converts the content of an options file to a language model's arguments.
 
     Args:
         options: Dictionary, as parsed from the JSON. Without the key
-            `char_cnn` the model's input are words.
-        label: What messages call the file, if it is one.
+            `char_cnn`, the model has word input.
+        label: The file's name in messages, if there is a file.
 
     Returns:
         A `LanguageModelOptions`.
 
     Raises:
-        ValueError: Naming the key, what it must be, and what was found.
+        ValueError: If an option is invalid. The message has the key, what the
+            value must be, and what was received.
     """
     try:
         return _parse_language_model(_checked_object(options))
@@ -54,7 +55,7 @@ def _parse_language_model(top):
     shares_softmax = top.flag("share_embedding_softmax")
     if not top.flag("bidirectional", default=True):
         top.fail(
-            "bidirectional", "true, as only bidirectional models fit", False
+            "bidirectional", "true: the model must be bidirectional", False
         )
     if "char_cnn" in top.values:
         token_encoder = _parse_char_cnn(top, projection_dim)
@@ -93,26 +94,26 @@ _TRAINING_KEYS = (
 
 
 def make_options(token_encoder, encoder, training=None):
-    """The reverse of the functions above: configs -> an options dictionary.
+    """Converts layer configs to an options dictionary.
 
     Args:
         token_encoder: Config of a `CharCNNEmbedding` or a `TokenEmbedding`.
         encoder: Config of a `BiLMEncoder`.
         training: Dictionary of bilm-tf's options for training, such as
-            `n_tokens_vocab`, or `None`. What is `None` in it is left out.
+            `n_tokens_vocab`, or `None`. Entries with value `None` are left out.
 
     Returns:
-        Dictionary, as bilm-tf and AllenNLP read it.
+        Dictionary in the format of bilm-tf and AllenNLP.
 
     Raises:
-        ValueError: If `training` holds other keys, or another size of the
-            vocabulary than the token encoder.
+        ValueError: If `training` has unknown keys, or its vocabulary size
+            differs from the token encoder's.
     """
     training = {k: v for k, v in (training or {}).items() if v is not None}
     unknown = sorted(set(training) - set(_TRAINING_KEYS))
     if unknown:
         raise ValueError(
-            f"`training` must have no other keys than {_TRAINING_KEYS}. "
+            f"The keys of `training` must be among {_TRAINING_KEYS}. "
             f"Received: {unknown}"
         )
     options = {"lstm": _make_lstm(encoder)}
@@ -147,7 +148,8 @@ def _parse_char_cnn(top, projection_dim):
     max_characters = char_cnn.integer(
         "max_characters_per_token", 3, high=MOST_CHARACTERS
     )
-    # Training writes 261, prediction 262, over the same 261 rows of weights.
+    # bilm-tf writes 261 for training and 262 for prediction, with the same 261
+    # rows of weights.
     char_cnn.one_of("n_characters", (261, 262))
     return {
         "projection_dim": projection_dim,
@@ -184,7 +186,7 @@ def _make_char_cnn(config):
 def _checked_object(options):
     if not isinstance(options, dict):
         raise ValueError(
-            "A biLM options file must hold a JSON object. "
+            "A biLM options file must contain a JSON object. "
             f"Received: {type(options).__name__}"
         )
     return CheckedOptions(options)

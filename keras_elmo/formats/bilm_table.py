@@ -1,9 +1,9 @@
-"""Which variables are which arrays of a biLM's files, as bilm-tf has them."""
+"""Maps variables to the arrays of a biLM's files, in bilm-tf's format."""
 
 from keras_elmo.formats.array_tables import Place
 from keras_elmo.formats.array_tables import Transform
 
-# The file's convolutions are two-dimensional, of height one.
+# The file's convolutions are two-dimensional, with height one.
 _CONVOLUTION = Transform(
     lambda shape: (1, *shape), lambda array: array[0], lambda value: value[None]
 )
@@ -13,7 +13,7 @@ def _cells(direction, number):
     variables = f"encoder.{direction}_cells.#"
     arrays = f"RNN_{number}/RNN/MultiRNNCell/Cell#/LSTMCell"
     return {
-        # One matrix: the input's rows, then the state's.
+        # One matrix: the rows for the input, then those for the state.
         f"{variables}.kernel": Place(f"{arrays}/W_0"),
         f"{variables}.recurrent_kernel": Place(f"{arrays}/W_0"),
         f"{variables}.bias": Place(f"{arrays}/B"),
@@ -46,5 +46,5 @@ SOFTMAX = {
 
 
 def bilm_table(token_encoder):
-    """Returns the table of a weight file, by the token encoder's arguments."""
+    """Returns the table of a weight file for a token encoder's arguments."""
     return _WORDS if "num_tokens" in token_encoder else _CHARACTERS

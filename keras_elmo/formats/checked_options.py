@@ -2,7 +2,7 @@
 
 from keras_elmo.checks import is_integer
 
-# Far above what any model has: a damaged file must not keep its reader busy.
+# Far more than any model has, so that a corrupt file is rejected at once.
 MOST_LAYERS = 1000
 MOST_CHARACTERS = 1000
 
@@ -14,7 +14,7 @@ class CheckedOptions:
 
     def __init__(self, values, path=""):
         self.values = values
-        self.path = path  # Ends in a dot, but for the whole's, which is empty.
+        self.path = path  # Empty at the top level; otherwise ends in a dot.
 
     def section(self, key):
         if key not in self.values:
@@ -34,14 +34,14 @@ class CheckedOptions:
         return value
 
     def items(self, key):
-        """A list; an empty one if it is not there."""
+        """Returns a list, empty if the key is missing."""
         value = self._get(key, [])
         if not isinstance(value, list):
             self.fail(key, "a list", value)
         return value
 
     def sections(self, key):
-        """As `items`, of a list of JSON objects."""
+        """Returns a list of JSON objects as `CheckedOptions`."""
         values = dict(enumerate(self.items(key)))
         return [
             CheckedOptions(values, f"{self.path}{key}.").section(i)
@@ -52,14 +52,14 @@ class CheckedOptions:
         value = self._get(key, None)
         if value is None:
             return None
-        if not _is_number(value) or not 0 < value < 3e38:  # float32's end
+        if not _is_number(value) or not 0 < value < 3e38:  # float32's maximum
             self.fail(key, "a positive number or null", value)
         return float(value)
 
     def fraction(self, key, default):
         value = self._get(key, default)
         if not _is_number(value) or not 0 <= value < 1:
-            self.fail(key, "a number from 0 to below 1", value)
+            self.fail(key, "a number of at least 0 and below 1", value)
         return float(value)
 
     def flag(self, key, default=False):
@@ -87,8 +87,8 @@ class CheckedOptions:
         if not good:
             self.fail(
                 key,
-                "a list of pairs [width, number] of positive integers, no "
-                f"width above max_characters_per_token ({max_width})",
+                "a list of pairs [width, number] of positive integers, with "
+                f"widths up to max_characters_per_token ({max_width})",
                 value,
             )
         return value

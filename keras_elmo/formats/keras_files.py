@@ -1,4 +1,4 @@
-"""Keras' own `.keras` files, before Keras reads them."""
+"""Checks Keras' `.keras` files before Keras reads them."""
 
 import io
 
@@ -9,7 +9,7 @@ from keras_elmo.files.hdf5_files import open_hdf5
 
 
 def check_keras_file(path):
-    """Raises `ValueError` if a file's weights lie elsewhere, or are damaged."""
+    """Raises `ValueError` if the weights are corrupt or stored elsewhere."""
     with open_archive(path) as archive:
         for name in member_names(archive, path):
             if name.endswith(".h5"):
@@ -21,7 +21,7 @@ def _check_weights(content, label):
     try:
         with open_hdf5(content):
             pass
-    except Exception as error:  # h5py raises errors of every kind.
+    except Exception as error:  # h5py raises many kinds of errors.
         raise ValueError(
             f"The weight file '{label}' cannot be read: {error}"
         ) from error

@@ -1,4 +1,4 @@
-"""The files of an ELMoForManyLangs model, and what they say.
+"""Reads the files of an ELMoForManyLangs model.
 
 They are `config.json`, which names a second file with the sizes; the lists
 `char.dic` and, for some models, `word.dic`; and the state dicts
@@ -32,7 +32,7 @@ _ENCODER = "encoder.pkl"
 CHARACTERS, WORDS = "char.dic", "word.dic"
 STATE_DICTS = {"token_embedder.pkl": TOKEN_EMBEDDER, _ENCODER: ENCODER}
 
-# What all published models have, few of which bring the file that says so.
+# The sizes of all published models; few of them include the file with sizes.
 _STANDARD = {
     "encoder": {
         "name": "elmo",
@@ -55,7 +55,7 @@ _STANDARD = {
 
 
 class ManyLangsFiles:
-    """What the files of a model say, and its arrays.
+    """The options and the arrays in the files of a model.
 
     Args:
         folder: The `ModelFolder`.
@@ -90,8 +90,8 @@ class ManyLangsFiles:
 
         Raises:
             FileNotFoundError: If a state dict is missing.
-            ValueError: If it cannot be read, or an array is missing, left over,
-                of another shape than expected or not of finite floating-point
+            ValueError: If it cannot be read, or an array is missing,
+                unexpected, of the wrong shape or not of finite floating-point
                 numbers.
         """
         shapes = variable_shapes(self.token_encoder, self.encoder)
@@ -107,17 +107,17 @@ class ManyLangsFiles:
 
 @contextlib.contextmanager
 def open_many_langs(path):
-    """Reads a model's lists and sizes; its arrays are read later.
+    """Reads a model's lists and sizes; its arrays are read when requested.
 
     Args:
         path: Path of a folder; or path or http(s) URL of a `.zip` of one.
 
     Yields:
-        A `ManyLangsFiles`, to be used while the context lasts.
+        A `ManyLangsFiles`, for use within the context.
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If a file is not what it should be.
+        ValueError: If a file is not valid.
         OSError: If a download fails.
     """
     with open_folder(fetch(path, "directory"), _find_encoder) as folder:
@@ -128,14 +128,14 @@ def _find_encoder(names, path):
     found = [n for n in names if posixpath.basename(n) == _ENCODER]
     if len(found) != 1:
         raise ValueError(
-            f"The archive '{path}' must hold an '{_ENCODER}', and only one. "
+            f"The archive '{path}' must contain an '{_ENCODER}', and only one. "
             f"Received: {found or names}"
         )
     return found[0]
 
 
 def _read_sizes(files):
-    """Returns what the file that `config_path` names says, and its label."""
+    """Returns the content and the label of the file at `config_path`."""
     config = _read_object(files, _CONFIG)
     path = config.get("config_path")
     if not isinstance(path, str):
@@ -143,7 +143,8 @@ def _read_sizes(files):
             f"The file '{files.label(_CONFIG)}' must name a file as "
             f"'config_path'. Received: {path!r}"
         )
-    # It is from where the model was trained. Nothing out of the model is read.
+    # The path is that of the training machine. Only files of the model are
+    # read.
     for name in (posixpath.normpath(path), posixpath.basename(path)):
         if not name.startswith(("/", "..")) and name in files:
             return _read_object(files, name), files.label(name)
@@ -155,7 +156,7 @@ def _read_object(files, name):
     found = parse_json(files.read(name), label)
     if not isinstance(found, dict):
         raise ValueError(
-            f"The file '{label}' must hold a JSON object. "
+            f"The file '{label}' must contain a JSON object. "
             f"Received: {type(found).__name__}"
         )
     return found
@@ -175,7 +176,7 @@ def _parse_sizes(content, label):
 
 def _parse_encoder(section):
     section.one_of("name", ("elmo",))
-    # As there, no clip may be written as 0, too.
+    # In ELMoForManyLangs, 0 also means no clip.
     for key in ("cell_clip", "proj_clip"):
         if section.values.get(key) == 0:
             section.values[key] = None
@@ -184,8 +185,8 @@ def _parse_encoder(section):
     if units == projection_dim:
         section.fail(
             "projection_dim",
-            f"another than 'dim' ({units}): here, LSTMs of one size have no "
-            "projection",
+            f"different from 'dim' ({units}): LSTMs with equal sizes have no "
+            "projection in this package",
             projection_dim,
         )
     return {
@@ -214,7 +215,7 @@ def _parse_token_embedder(section):
 
 
 def _read_lexicon(files, name):
-    """Returns a list's entries in the order of their numbers."""
+    """Returns the entries of a list in the order of their numbers."""
     label = files.label(name)
     try:
         lines = files.read(name).decode("utf-8").split("\n")
@@ -222,19 +223,19 @@ def _read_lexicon(files, name):
         raise ValueError(f"The file '{label}' is not UTF-8: {error}") from error
     entries: dict[Any, str] = {}
     for i, line in enumerate(lines, start=1):
-        # As there: an entry that is white space is that of U+3000.
+        # As in ELMoForManyLangs, an entry of white space is U+3000.
         *entry, number = ["\u3000", *line.strip().split("\t")][-2:]
         if not line:
             continue
         if not number.isdecimal() or int(number) in entries:
             raise ValueError(
-                f"Line {i} of the file '{label}' must hold an entry, a tab and "
-                f"a number of its own. Received: {line!r}"
+                f"Line {i} of the file '{label}' must have an entry, a tab and "
+                f"a number that no other line has. Received: {line!r}"
             )
         entries[int(number)] = entry[0]
     if sorted(entries) != list(range(len(entries))):
         raise ValueError(
-            f"The numbers in the file '{label}' must be those from 0 to "
+            f"The numbers in the file '{label}' must be all from 0 to "
             f"{len(entries) - 1}. Received: numbers up to {max(entries)}"
         )
     return [entries[i] for i in range(len(entries))]

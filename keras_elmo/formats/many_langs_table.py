@@ -1,4 +1,4 @@
-"""Which variables are which arrays of an ELMoForManyLangs model."""
+"""Maps variables to the arrays of an ELMoForManyLangs model."""
 
 import numpy as np
 
@@ -8,25 +8,25 @@ from keras_elmo.formats.array_tables import Transform
 
 
 def _reordered(array):
-    """From their order of gates to ours, along the first axis.
+    """Converts their order of the gates to ours, along the first axis.
 
-    Theirs are input, forget, new input, output; ours input, new input, forget,
-    output.
+    Theirs is input, forget, new input, output; ours is input, new input,
+    forget, output.
     """
     i, f, j, o = np.split(array, 4)
     return np.concatenate([i, j, f, o])
 
 
 def _bias(array):
-    # Their forget gate has no +1 of its own.
+    # Our forget gate adds 1 to its bias; theirs does not.
     ours = np.repeat(np.float32([0, 0, 1, 0]), len(array) // 4)
     return _reordered(array) - ours
 
 
 _LSTM_KERNEL = Transform(TRANSPOSED.shape, lambda array: _reordered(array).T)
 _LSTM_BIAS = Transform(read=_bias)
-# Their gate lets the input through, ours what is made of it: as
-# 1 - sigmoid(z) = sigmoid(-z), all of its numbers change their sign.
+# Their gate multiplies the input, ours the transformed input. As
+# 1 - sigmoid(z) = sigmoid(-z), all weights of the gate change sign.
 _GATE_KERNEL = Transform(TRANSPOSED.shape, lambda array: -array.T)
 _GATE_BIAS = Transform(read=np.negative)
 
@@ -35,7 +35,7 @@ TOKEN_EMBEDDER = {
     "token_encoder.word_embeddings": Place("word_emb_layer.embedding.weight"),
     "token_encoder.conv_kernels.#": Place("convolutions.#.weight", TRANSPOSED),
     "token_encoder.conv_biases.#": Place("convolutions.#.bias"),
-    # One matrix, the gate's rows last.
+    # One matrix, whose last rows are those of the gate.
     "token_encoder.highways.#.transform_kernel": Place(
         "highways._layers.#.weight", TRANSPOSED
     ),

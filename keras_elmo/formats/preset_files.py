@@ -1,7 +1,7 @@
-"""The files of a preset's folder: a layer's config, and its arrays.
+"""The files of a preset folder: a layer's config, and its arrays.
 
-They are named as in KerasHub's presets. The arrays are in HDF5, each by its
-variable's name.
+They are named as in KerasHub's presets. The arrays are in an HDF5 file, with
+the names of the variables as keys.
 """
 
 import json
@@ -24,12 +24,12 @@ PRESET_FILES = (_CONFIG, _METADATA, _WEIGHTS)
 
 
 def write_preset(path, config, metadata, arrays):
-    """Writes the files of a preset to a folder that is there.
+    """Writes the files of a preset to an existing folder.
 
     Args:
         path: Path of the folder.
-        config: The layer, as Keras serializes it.
-        metadata: Dictionary of facts.
+        config: The layer, as serialized by Keras.
+        metadata: Dictionary of metadata.
         arrays: Dictionary from the names of the layer's variables to arrays.
     """
     write_json(os.path.join(path, _CONFIG), config)
@@ -42,7 +42,7 @@ def read_preset(path, registered_name):
 
     Args:
         path: Path of the folder.
-        registered_name: That of the class that the layer must be of.
+        registered_name: Registered name of the layer's required class.
 
     Returns:
         The config, as `read_preset_config` returns it, and a dictionary from
@@ -50,8 +50,8 @@ def read_preset(path, registered_name):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: As `read_preset_config`; or if an array is missing, left
-            over, of another shape than the config says or not of finite
+        ValueError: As for `read_preset_config`; or if an array is missing,
+            unexpected, of the wrong shape for the config or not of finite
             floating-point numbers, or the file cannot be read.
     """
     config = read_preset_config(path, registered_name)
@@ -64,15 +64,14 @@ def read_preset_config(path, registered_name):
 
     Args:
         path: Path of the folder.
-        registered_name: That of the class that the layer must be of.
+        registered_name: Registered name of the layer's required class.
 
     Returns:
-        The layer's config. Nothing of another package is in it.
+        The layer's config, which has no objects of other packages.
 
     Raises:
         FileNotFoundError: If the file is missing.
-        ValueError: If it is damaged, or says another class or sizes that no
-            layer has.
+        ValueError: If it is corrupt, or has another class or invalid sizes.
     """
     folder = ModelFolder(path)
     subject = f"The config file '{folder.label(_CONFIG)}'"
@@ -82,29 +81,29 @@ def read_preset_config(path, registered_name):
         found, config = config["registered_name"], config["config"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(
-            f"{subject} is not that of a layer: {error!r}"
+            f"{subject} is not a layer's config: {error!r}"
         ) from error
     if found != registered_name or not isinstance(config, dict):
         raise ValueError(
-            f"{subject} must be that of a layer '{registered_name}'. "
+            f"{subject} must be for a layer '{registered_name}'. "
             f"Received: {found!r}"
         )
     check_classes(config, subject)
     try:
         preset_shapes(config)
     except ValueError as error:
-        raise ValueError(f"{subject} is not that of a layer: {error}") from (
+        raise ValueError(f"{subject} is not a layer's config: {error}") from (
             error
         )
     return config
 
 
 def check_classes(config, subject):
-    """Raises `ValueError` if a layer's config holds an object it must not.
+    """Raises `ValueError` if a layer's config has a forbidden object.
 
     Args:
         config: The config.
-        subject: What the message says it is of.
+        subject: What the message calls it.
     """
     if isinstance(config, list):
         for item in config:
@@ -113,8 +112,8 @@ def check_classes(config, subject):
         return
     if "class_name" in config and not _is_known(config):
         raise ValueError(
-            f"{subject} must hold no objects but those of keras_elmo: Keras' "
-            "own `.keras` files may hold others. "
+            f"{subject} must only have objects of keras_elmo; Keras' `.keras` "
+            "files can have others. "
             f"Received: {config['class_name']!r} of {config.get('module')!r}"
         )
     for item in config.values():
@@ -127,20 +126,20 @@ def _is_known(config):
         return False
     if config.get("module") in ("keras", "keras.dtype_policies"):
         return name.endswith(("DTypePolicy", "DTypePolicyMap"))
-    # Both must say so, as Keras finds some things by the one or the other.
+    # Both names must be known, as Keras looks up objects by either.
     is_ours = name in (*_TOKEN_ENCODERS, "BiLMEncoder", "ScalarMix")
     return is_ours and config.get("registered_name") == f"keras_elmo>{name}"
 
 
 def preset_shapes(config):
-    """Returns the shapes of an `ElmoLayer`'s variables, by their names.
+    """Returns the shapes of an `ElmoLayer`'s variables, by name.
 
     Args:
         config: The layer's config.
 
     Raises:
-        ValueError: If a part is of another class than such a layer's, or a size
-            is no integer, or far above that of any model.
+        ValueError: If a part is not of the right class, or a size is not an
+            integer or is implausibly large.
     """
     top = CheckedOptions(config)
     _, encoder = _class_and_config(top.section("encoder"), ("BiLMEncoder",))
@@ -166,13 +165,13 @@ def preset_shapes(config):
 
 
 def _token_encoder(part, classes=None):
-    """The arguments of a token encoder that decide on its shapes."""
+    """Returns the arguments of a token encoder that determine its shapes."""
     name, config = _class_and_config(part, classes or tuple(_TOKEN_ENCODERS))
     return _TOKEN_ENCODERS[name](config)
 
 
 def _class_and_config(part, classes):
-    """The name of the class of a serialized layer, and its config."""
+    """Returns the class name and the config of a serialized layer."""
     return part.one_of("class_name", classes), part.section("config")
 
 

@@ -1,8 +1,8 @@
-"""Pickles of plain data, read without Python's own pickle module.
+"""Reads pickles of plain data without Python's pickle module.
 
-That one calls what a file names, and believes what it says of sizes. Here a
-file can name nothing but what the caller lists, and nothing is as large as more
-than a few times the file.
+The pickle module calls any function that a file names, and trusts the sizes in
+the file. Here, a file can name only what the caller lists, and no object is
+larger than a few times the file.
 """
 
 import pickle
@@ -10,7 +10,7 @@ import struct
 
 
 class Named:
-    """What a pickle may name: a constant, or with `call` a function."""
+    """What a pickle may name: a constant or, with `call`, a function."""
 
     def __init__(self, value=None, call=None):
         self.value = value
@@ -18,26 +18,26 @@ class Named:
 
 
 def load_pickle(data, position, names, load_persistent=None):
-    """Reads one pickle, of protocol 2 at most.
+    """Reads one pickle, of protocol 2 or lower.
 
     Args:
-        data: Bytes that hold it.
-        position: Integer, where it begins.
+        data: Bytes that contain it.
+        position: Integer, its start.
         names: Dictionary from `(module, name)` to `Named`.
-        load_persistent: Function of a persistent id, in whose place it stands.
+        load_persistent: Function that returns the object for a persistent id.
 
     Returns:
         The object, and the position after it.
 
     Raises:
-        ValueError: If it is damaged, or holds anything else.
+        ValueError: If it is corrupt, or contains anything else.
     """
     reader = _Reader(data, position, names, load_persistent)
     try:
         return reader.read(), reader.position
     except (IndexError, KeyError, TypeError, struct.error) as error:
         raise ValueError(
-            f"it is cut off or damaged at byte {reader.position}"
+            f"it is truncated or corrupt at byte {reader.position}"
         ) from error
 
 
@@ -48,7 +48,7 @@ class _Reader:
         self._names = names
         self._load_persistent = load_persistent
         self._stack = []
-        self._marks = []  # What was on the stack when MARK came.
+        self._marks = []  # The stacks before each MARK.
         self._memo = {}
 
     def read(self):
@@ -58,8 +58,8 @@ class _Reader:
                 return self._stack.pop()
             if code not in _ACTIONS:
                 raise ValueError(
-                    f"it holds the pickle opcode {code!r}, of which a state "
-                    "dict has no need"
+                    f"it has the pickle opcode {code!r}, which a state dict "
+                    "does not need"
                 )
             _ACTIONS[code](self)
 
@@ -82,14 +82,14 @@ class _Reader:
         name = (self._line(), self._line())
         if name not in self._names:
             raise ValueError(
-                f"it names '{'.'.join(name)}', of which a state dict has no "
+                f"it names '{'.'.join(name)}', which a state dict does not "
                 "need"
             )
         self.push(self._names[name])
 
     def push_persistent(self):
         if self._load_persistent is None:
-            raise ValueError("it holds a persistent id out of its place")
+            raise ValueError("it has a misplaced persistent id")
         self.push(self._load_persistent(self._stack.pop()))
 
     def push_tuple(self, number):
@@ -120,7 +120,7 @@ class _Reader:
     def call(self):
         arguments, function = self._stack.pop(), self._stack.pop()
         if not isinstance(function, Named) or function.call is None:
-            raise ValueError("it calls what is no function of a state dict")
+            raise ValueError("it calls something that is not a known function")
         if not isinstance(arguments, tuple):
             raise TypeError
         self.push(function.call(*arguments))
@@ -130,9 +130,9 @@ class _Reader:
         if not isinstance(target, dict) or len(items) % 2:
             raise TypeError
         for key, value in zip(items[::2], items[1::2]):
-            # Python's hash of tuples in tuples knows no end.
+            # Python's hash of deeply nested tuples recurses without limit.
             if not isinstance(key, (str, int)):
-                raise ValueError("it holds a dictionary with keys but names")
+                raise ValueError("it has a dictionary key that is not a name")
             target[key] = value
 
     def append(self, items):
@@ -141,10 +141,10 @@ class _Reader:
         self._stack[-1].extend(items)
 
     def leave_out_attributes(self):
-        # Dictionaries of state have some; the numbers are in the items.
+        # State dicts have attributes; the tensors are in the items.
         self._stack.pop()
         if not isinstance(self._stack[-1], dict):
-            raise ValueError("it sets attributes of what is no dictionary")
+            raise ValueError("it sets attributes of a non-dictionary")
 
     def set_item(self):
         value, key = self._stack.pop(), self._stack.pop()

@@ -1,17 +1,17 @@
-"""SavedModels, as far as they are read without being loaded."""
+"""Reads information about SavedModels without loading them."""
 
 import os
 
 
 def read_signatures(folder):
-    """Returns the signatures of a SavedModel, by name, in their order.
+    """Returns a dictionary of the signatures of a SavedModel, sorted by name.
 
     Args:
         folder: Path of its folder.
 
     Raises:
         OSError: If the file cannot be read.
-        google.protobuf.message.DecodeError: If it is damaged.
+        google.protobuf.message.DecodeError: If it is corrupt.
     """
     from tensorflow.core.protobuf import saved_model_pb2
 

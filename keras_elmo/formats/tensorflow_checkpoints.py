@@ -1,4 +1,4 @@
-"""bilm-tf's training checkpoints (TensorFlow 1), by the weight file's keys."""
+"""Reads bilm-tf's training checkpoints (TensorFlow 1)."""
 
 import os
 import re
@@ -15,48 +15,49 @@ _LSTM_KEYS = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}
 
 
 def holds_checkpoint(names):
-    """Whether files of these names are a checkpoint's."""
+    """Whether files with these names include a checkpoint."""
     return any(n == "checkpoint" or n.endswith(".index") for n in names)
 
 
 def find_checkpoint(folder, label=None, may_lie_elsewhere=True):
-    """Returns the path, without an ending, of a folder's latest checkpoint.
+    """Returns the path prefix of a folder's latest checkpoint.
 
     Args:
         folder: Path of the folder.
-        label: What messages call it. Defaults to its path.
+        label: The folder's name in messages. Defaults to its path.
         may_lie_elsewhere: Boolean, whether the folder's file `checkpoint` may
             name a checkpoint in another folder.
 
     Raises:
         FileNotFoundError: If the folder's file `checkpoint` names a checkpoint
-            that is not there, or there is none such and not one `.index` file.
+            that does not exist; or if there is no such file, and not exactly
+            one `.index` file.
     """
     label = label or folder
     named = _named_path(folder)
     if named is not None:
-        # The folder may have moved since its path was written down.
+        # The folder may have been moved since the path was written.
         beside = os.path.join(folder, os.path.basename(named))
         for path in (beside, named) if may_lie_elsewhere else (beside,):
             if os.path.isfile(f"{path}.index"):
                 return path
         raise FileNotFoundError(
-            f"'{label}' must hold the checkpoint that its file 'checkpoint' "
+            f"'{label}' must contain the checkpoint that its file 'checkpoint' "
             f"names. Received: no '{os.path.basename(named)}.index'"
         )
     found = sorted(n for n in os.listdir(folder) if n.endswith(".index"))
     if len(found) != 1:
         raise FileNotFoundError(
-            f"'{label}' must hold a file 'checkpoint' that names a checkpoint, "
-            f"or only one '.index' file. Received: {found}"
+            f"'{label}' must contain a file 'checkpoint' that names a "
+            f"checkpoint, or exactly one '.index' file. Received: {found}"
         )
     return os.path.join(folder, found[0].removesuffix(".index"))
 
 
 def open_checkpoint(folder):
-    """Returns the `Checkpoint` of a `ModelFolder`; as `find_checkpoint`."""
+    """Returns the `Checkpoint` that `find_checkpoint` finds in a folder."""
     parts = [n for n in folder.names if n == "checkpoint" or _is_part(n)]
-    # What a zip names on this machine is not its own.
+    # A zip must not refer to other files on this machine.
     path = find_checkpoint(
         folder.folder(parts),
         folder.path,
@@ -74,7 +75,7 @@ class Checkpoint:
 
     Args:
         path: Path of the checkpoint, as `find_checkpoint` returns it.
-        label: What messages call it. Defaults to its path.
+        label: The checkpoint's name in messages. Defaults to its path.
     """
 
     def __init__(self, path, label=None):
@@ -92,18 +93,18 @@ class Checkpoint:
         ]
 
     def read(self, shapes, unread=()):
-        """Reads the model's arrays, other than its softmax.
+        """Reads the model's arrays, except for its softmax.
 
         Args:
-            shapes: Dictionary from keys to the shapes expected.
-            unread: Keys of arrays that may be there and are not read.
+            shapes: Dictionary from keys to expected shapes.
+            unread: Keys of arrays that may exist and are not read.
 
         Returns:
             Dictionary from key to array.
 
         Raises:
-            ValueError: If it cannot be read, or an array is missing, left over,
-                or of another shape than expected.
+            ValueError: If it cannot be read, or an array is missing, unexpected
+                or of the wrong shape.
         """
         reader, names = self._open()
         names = {
@@ -114,13 +115,13 @@ class Checkpoint:
         return self._read(reader, names, shapes)
 
     def read_softmax(self, shapes):
-        """As `read`, of the softmax; `None` if there is none."""
+        """Reads the softmax's arrays as `read` does; `None` without one."""
         reader, names = self._open()
         names = {k: n for k, n in names.items() if k.startswith("softmax/")}
         return self._read(reader, names, shapes) if names else None
 
     def _open(self):
-        """The reader, and a dictionary from keys to the variables' names."""
+        """Returns the reader, and a dictionary from keys to variable names."""
         import tensorflow as tf
 
         reader = self._attempt(lambda: tf.train.load_checkpoint(self._path))
@@ -145,26 +146,26 @@ class Checkpoint:
         try:
             return read()
         except Exception as error:
-            # What is raised depends on where it is damaged.
+            # What is raised depends on where the file is corrupt.
             raise ValueError(
                 f"The {self._subject} cannot be read; it may be truncated or "
-                f"damaged. TensorFlow says: {error}"
+                f"corrupt. TensorFlow's error was: {error}"
             ) from error
 
 
 def _named_path(folder):
-    """The path in the folder's file `checkpoint`, or `None`."""
+    """Returns the path in the folder's file `checkpoint`, or `None`."""
     import tensorflow as tf
 
     try:
         state = tf.train.get_checkpoint_state(folder)
-    except ValueError:  # Empty, or no text.
+    except ValueError:  # Empty, or not text.
         return None
     return state.model_checkpoint_path if state else None
 
 
 def _is_model_variable(name, names):
-    # An optimizer's slots lie, as in a folder, below the variable they are of.
+    # The name of an optimizer's slot is below that of its variable.
     return name.startswith(_SCOPE) and os.path.dirname(name) not in names
 
 

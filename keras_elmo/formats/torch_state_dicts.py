@@ -1,7 +1,7 @@
-"""State dicts that PyTorch has saved: names and arrays, without PyTorch.
+"""Reads the arrays of state dicts saved by PyTorch, without PyTorch.
 
-Both of its formats are read: a zip file, and, of before its version 1.6, a row
-of pickles with the numbers after them.
+Both of its formats can be read: a zip file and, from before version 1.6, a
+series of pickles followed by the numbers.
 """
 
 import math
@@ -32,12 +32,12 @@ _DTYPES = {
 
 
 class _Storage(NamedTuple):
-    """Numbers of one type in a row, which tensors are parts of."""
+    """A one-dimensional array of numbers, of which tensors are views."""
 
     key: str
     dtype: str
     start: int
-    """Where those that are meant begin."""
+    """The start of the part that is used."""
 
 
 class _Tensor(NamedTuple):
@@ -48,19 +48,19 @@ class _Tensor(NamedTuple):
 
 
 def read_state_dict(file, label=None):
-    """Reads a state dict. Nothing that the file names is run.
+    """Reads a state dict, without running any code that the file names.
 
     Args:
         file: Path, or file object open for reading.
-        label: What messages call the file. Defaults to its path.
+        label: The file's name in messages. Defaults to its path.
 
     Returns:
         Dictionary from name to array.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is no state dict, is damaged, was written on a machine
-            of another byte order, or holds anything but tensors.
+        ValueError: If it is not a state dict, is corrupt, was written on a
+            machine with another byte order, or contains anything but tensors.
     """
     subject = f"state dict '{label or os.fspath(file)}'"
     is_path = isinstance(file, (str, os.PathLike))
@@ -72,7 +72,7 @@ def read_state_dict(file, label=None):
         with open(file, "rb") as opened:
             return _read(opened)
     except Exception as error:
-        # Damaged zip files have errors of every kind.
+        # Corrupt zip files raise many kinds of errors.
         raise ValueError(f"The {subject} cannot be read: {error}.") from error
 
 
@@ -88,12 +88,12 @@ def _read(file):
 
 def _read_zip(archive, file_size):
     infos = archive.infolist()
-    # What is not packed is no larger than the file.
+    # Uncompressed parts cannot be larger than the file.
     if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-        raise ValueError("it is packed, as PyTorch packs no zip file")
+        raise ValueError("it is compressed, unlike PyTorch's zip files")
     if sum(info.file_size for info in infos) > file_size:
         raise ValueError("its parts are larger than the whole")
-    # All lie in a folder, of any name.
+    # All are in one folder, which can have any name.
     parts = {info.filename.partition("/")[2]: info for info in infos}
 
     def read(name):
@@ -117,7 +117,7 @@ def _read_legacy(data):
         raise ValueError("it was not written by `torch.save`")
     version, position = load_pickle(data, position, {})
     if version != _PROTOCOL_VERSION:
-        raise ValueError("it is of an unknown version of `torch.save`")
+        raise ValueError("it is from an unknown version of `torch.save`")
     system, position = load_pickle(data, position, {})
     _check_order(isinstance(system, dict) and system.get("little_endian"))
     found, position = load_pickle(data, position, _NAMES, _storage)
@@ -128,12 +128,12 @@ def _read_legacy(data):
         raise ValueError("it does not list the numbers of its tensors")
     arrays = {}
     for key in keys:
-        # How many there are comes first.
+        # The number of elements comes first.
         count = int.from_bytes(data[position : position + 8], "little")
         dtype = np.dtype(storages[key])
         end = position + 8 + count * dtype.itemsize
         if end > len(data):
-            raise ValueError(f"it is cut off, within the numbers '{key}'")
+            raise ValueError(f"it is truncated in the numbers of '{key}'")
         arrays[key] = np.frombuffer(data, dtype, count, position + 8)
         position = end
     return _as_arrays(found, arrays)
@@ -145,16 +145,16 @@ def _check_order(is_little):
 
 
 def _storage(persistent_id):
-    """Makes the `_Storage` that stands for a tensor's numbers."""
+    """Makes a `_Storage` from a persistent id."""
     try:
         kind, named, key, _, _, *view = persistent_id
-        # In files of long ago, a storage may be part of another one.
+        # In old files, a storage may be part of another one.
         start = view[0][1] if view and view[0] is not None else 0
         good = kind == "storage" and isinstance(key, str) and named.value
     except (TypeError, ValueError, AttributeError, IndexError):
         good = False
     if not good or not isinstance(start, int):
-        raise ValueError("it names numbers as PyTorch does not")
+        raise ValueError("it refers to its numbers unlike PyTorch")
     return _Storage(key, named.value, start)
 
 
@@ -170,14 +170,14 @@ def _rebuild_tensor(storage, start, shape, strides, *_):
 def _storages(found):
     """Returns the type of each storage, by its key."""
     if not isinstance(found, dict):
-        raise ValueError("it holds no dictionary")
+        raise ValueError("it does not contain a dictionary")
     dtypes: dict[str, str] = {}
     for name, tensor in found.items():
         if not isinstance(name, str) or not isinstance(tensor, _Tensor):
-            raise ValueError(f"it holds what is no tensor, as {name!r}")
+            raise ValueError(f"its entry {name!r} is not a tensor")
         key, dtype, _ = tensor.storage
         if dtypes.setdefault(key, dtype) != dtype:
-            raise ValueError(f"the numbers '{key}' are of two types")
+            raise ValueError(f"the numbers of '{key}' have two types")
     return dtypes
 
 
@@ -189,13 +189,13 @@ def _as_arrays(found, arrays):
 
 
 def _array(name, tensor, numbers):
-    """The tensor as a view of its storage's numbers."""
+    """Returns the tensor as a view of its storage."""
     _, start, shape, strides = tensor
     last = start + sum((n - 1) * step for n, step in zip(shape, strides))
-    # A stride of zero could make much of a single number.
+    # A stride of zero could make a huge array of a single number.
     is_inside = start >= 0 and last < len(numbers) >= math.prod(shape)
     if len(shape) != len(strides) or (0 not in shape and not is_inside):
-        raise ValueError(f"'{name}' is not inside of its numbers")
+        raise ValueError(f"'{name}' extends outside its numbers")
     if 0 in shape:
         return np.zeros(shape, numbers.dtype)
     size = numbers.itemsize

@@ -1,7 +1,7 @@
-"""The names and shapes of a biLM's variables, by its layers' arguments.
+"""The names and shapes of a biLM's variables, from its layers' arguments.
 
 A name is a path of attributes from an `ElmoLayer` or a language model, such as
-`encoder.forward_cells.0.kernel`. No layer is needed, however large it would be.
+`encoder.forward_cells.0.kernel`. No layer is created.
 """
 
 NUM_CHARACTERS = 261
@@ -12,8 +12,8 @@ def variable_shapes(token_encoder, encoder):
 
     Args:
         token_encoder: Arguments of a `CharCNNEmbedding`, `LexiconEmbedding` or
-            `TokenEmbedding`; or of a `KnownWordEmbedding`, its two parts'
-            arguments in the place of the parts.
+            `TokenEmbedding`; or of a `KnownWordEmbedding`, with the arguments
+            of its two parts instead of the parts.
         encoder: Arguments of a `BiLMEncoder`.
     """
     return {
@@ -23,11 +23,11 @@ def variable_shapes(token_encoder, encoder):
 
 
 def mix_shapes(fixed_weights, num_layers):
-    """As `variable_shapes`, of an `ElmoLayer`'s mixes.
+    """Returns the variable shapes of an `ElmoLayer`'s mixes, by name.
 
     Args:
-        fixed_weights: List of the argument of this name of each `ScalarMix`.
-        num_layers: Integer, the encoder's.
+        fixed_weights: List of the `fixed_weights` of each `ScalarMix`.
+        num_layers: Integer, the number of layers of the encoder.
     """
     shapes = {}
     for i, fixed in enumerate(fixed_weights):
@@ -74,7 +74,7 @@ def _lexicon_embedding_shapes(
 def _character_cnn_shapes(
     num_characters, filters, num_highways, embedding_dim, **_
 ):
-    """The shapes of a `CharacterCNN`, and the size of its vectors."""
+    """Returns the shapes of a `CharacterCNN`, and the size of its vectors."""
     shapes = {"embeddings": (num_characters, embedding_dim)}
     for i, (width, number) in enumerate(filters):
         shapes[f"conv_kernels.{i}"] = (width, embedding_dim, number)

@@ -17,10 +17,10 @@ from keras_elmo.formats.bilm_names import SOFTMAX
 
 
 class WeightFile:
-    """The weight file of a biLM, and the softmax that may lie beside it.
+    """The weight file of a biLM, and the softmax that may be beside it.
 
     Args:
-        folder: The `ModelFolder` in which it lies.
+        folder: The `ModelFolder` that contains it.
         name: Its name.
     """
 
@@ -36,7 +36,7 @@ class WeightFile:
     def read(self, shapes, unread=()):
         """Reads the arrays, as `read_arrays` does.
 
-        Of the arrays in `unread`, too, the shapes are needed.
+        `unread` must be a dictionary from keys to shapes.
         """
         most = most_of_arrays({**shapes, **dict(unread)})
         file = self._folder.file(self._name, most)
@@ -47,10 +47,10 @@ class WeightFile:
             if "(262, " not in str(error):
                 raise
             raise WrongArrays(
-                f"{error}. A weight file holds 261 rows of characters, "
-                "whatever n_characters says: the 262nd, of padding, is zero "
-                "and is added on loading. To mend it, leave out row 0 if it is "
-                "zeros."
+                f"{error}. A weight file has 261 rows of characters, whatever "
+                "n_characters is: the 262nd row, for padding, is zero and is "
+                "added on loading. To repair the file, remove row 0 if it is "
+                "all zeros."
             ) from error
 
     def read_softmax(self, shapes):
@@ -64,23 +64,22 @@ class WeightFile:
 
 
 def read_arrays(file, shapes, label=None, unread=()):
-    """Reads a weight file, which must hold just the arrays expected.
+    """Reads a weight file, which must have exactly the expected arrays.
 
     Args:
         file: Path, or file object open for reading.
-        shapes: Dictionary from key to the shape expected. A size may be
-            `None`, which is any.
-        label: What messages call the file. Defaults to its path.
-        unread: Keys of arrays that may be there and are not read.
+        shapes: Dictionary from key to expected shape. A size of `None` matches
+            any.
+        label: The file's name in messages. Defaults to its path.
+        unread: Keys of arrays that may exist and are not read.
 
     Returns:
         Dictionary from key to array.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it cannot be read as HDF5, holds data that lies
-            elsewhere, or an array is missing, left over, or of another shape
-            than expected.
+        ValueError: If it cannot be read as HDF5 or has data stored elsewhere,
+            or an array is missing, unexpected or of the wrong shape.
     """
     subject = f"weight file '{label or os.fspath(file)}'"
     if isinstance(file, (str, os.PathLike)) and not os.path.exists(file):
@@ -92,8 +91,8 @@ def read_arrays(file, shapes, label=None, unread=()):
             check_keys(set(names), set(shapes), subject)
             if len(names) < len(found):
                 raise WrongArrays(
-                    f"The {subject} names an array twice, with and "
-                    "without 'Cell0'. Expected each once. "
+                    f"The {subject} has an array twice, with and without "
+                    "'Cell0'. Expected each array once. "
                     f"Received: {sorted(found)}"
                 )
             return {
@@ -103,31 +102,32 @@ def read_arrays(file, shapes, label=None, unread=()):
     except WrongArrays:
         raise
     except UntrustedFile as error:
-        raise ValueError(f"The {subject} is not read: {error}.") from error
+        raise ValueError(f"The {subject} was not read: {error}.") from error
     except Exception as error:
-        # What h5py raises depends on where the file is damaged.
+        # What h5py raises depends on where the file is corrupt.
         raise ValueError(
-            f"The {subject} cannot be read as HDF5; it may be "
-            f"truncated or of another kind. h5py says: {error}"
+            f"The {subject} cannot be read as HDF5; it may be truncated or "
+            f"have another format. h5py's error was: {error}"
         ) from error
 
 
 def most_of_arrays(shapes):
-    """How many bytes a file with arrays of these shapes may have."""
-    # Twice what float64 needs, and more for what HDF5 adds.
+    """Returns the maximum size of a file with arrays of these shapes."""
+    # Twice what float64 needs, and room for what HDF5 adds.
     return 16 * sum(map(math.prod, shapes.values())) + (1 << 24)
 
 
 def write_arrays(path, arrays, dtype=None):
-    """Writes a dictionary from key to array, whole or not at all.
+    """Writes a dictionary from key to array, atomically.
 
     Args:
         path: Path of the file.
         arrays: Dictionary from key to array.
-        dtype: `"float32"`, `"float16"`, or `None`: each array's own.
+        dtype: `"float32"`, `"float16"`, or `None` for each array's dtype.
 
     Raises:
-        ValueError: If there is no such dtype, or a number is too large for it.
+        ValueError: If the dtype is not one of these, or a number is too large
+            for it.
     """
     if dtype not in (None, "float32", "float16"):
         raise ValueError(
@@ -149,14 +149,14 @@ def _cast(array, key, dtype):
         cast = np.asarray(array).astype(dtype)
     if np.isinf(cast).any() and np.isfinite(array).all():
         raise ValueError(
-            f"The array '{key}' holds numbers that {dtype} cannot. "
+            f"The array '{key}' has numbers that {dtype} cannot represent. "
             f"Received: numbers up to {np.abs(array).max()}"
         )
     return cast
 
 
 def _canonical(key):
-    # The dump of a one-layer model leaves out the cell's number.
+    # The dump of a one-layer model omits the cell's number.
     return re.sub(
         r"^(RNN_\d)/RNN/LSTMCell/", r"\1/RNN/MultiRNNCell/Cell0/LSTMCell/", key
     )

@@ -1,4 +1,4 @@
-"""What a training is: the sizes of its model, and how it is trained."""
+"""The settings of a training: the model's sizes, and how it is trained."""
 
 import dataclasses
 import typing
@@ -34,16 +34,16 @@ _RATE = (_is_rate, "a number from 0 to 1")
 def _setting(
     default, help="", check=None, choices=None, key=None, changeable=False
 ):
-    """Makes a field of `Settings`, with all that is to be known of it.
+    """Makes a field of `Settings`, with its metadata.
 
     Args:
         default: The paper's value.
-        help: String, what `keras-elmo pretrain --help` says of it.
-        check: Function that tells whether a value is good, and what it must
-            be, as text.
-        choices: Tuple of strings, in place of `check`.
-        key: String, what bilm-tf's options file calls it, if it holds it.
-        changeable: Boolean, whether it may be another when a training goes on.
+        help: String, its description in `keras-elmo pretrain --help`.
+        check: Pair of a function that returns whether a value is valid, and
+            text that says what it must be.
+        choices: Tuple of strings, instead of `check`.
+        key: String, its name in bilm-tf's options file, if it is there.
+        changeable: Boolean, whether it may change when a training is resumed.
     """
     if choices is not None:
         check = choices.__contains__, f"one of {list(choices)}"
@@ -55,22 +55,22 @@ def _setting(
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The settings of a training, by default the paper's."""
+    """The settings of a training. The defaults are the paper's."""
 
     options: dict
-    """The model, as bilm-tf's options file says it."""
+    """The model, as in bilm-tf's options file."""
     epochs: float = _setting(
         10, "passes over the text", _POSITIVE, key="n_epochs", changeable=True
     )
     steps: int | None = _setting(
-        None, "in place of epochs", _from(1), changeable=True
+        None, "instead of epochs", _from(1), changeable=True
     )
     batch_size: int = _setting(
-        128, "rows of a window, on each device", _from(1), key="batch_size"
+        128, "rows of a window on each device", _from(1), key="batch_size"
     )
     unroll_steps: int = _setting(
         20,
-        "tokens of a row of a window, through which gradients flow back",
+        "tokens in a row of a window, through which gradients flow back",
         _from(1),
         key="unroll_steps",
     )
@@ -85,11 +85,11 @@ class Settings:
     warmup_steps: int = _setting(
         0, "steps in which the rate rises from 0", _from(0), changeable=True
     )
-    # The gradients are of the summed loss of a row's tokens, averaged over
-    # rows and directions, as in bilm-tf.
+    # As in bilm-tf, the loss is summed over the tokens of a row and averaged
+    # over rows and directions.
     clip_norm: float | None = _setting(
         10.0,
-        "limit of the norm of all gradients, or none",
+        "maximum global norm of the gradients, or none",
         _POSITIVE,
         key="all_clip_norm_val",
         changeable=True,
@@ -97,25 +97,27 @@ class Settings:
     accumulation_steps: int = _setting(
         1, "windows whose gradients are averaged for one update", _from(1)
     )
-    # With 0, as in bilm-tf, only the first window starts from zero, and a model
-    # may come out that is good only in states far from it.
+    # With 0, as in bilm-tf, only the first window starts from a zero state, and
+    # the model may be bad in states near zero.
     reset_rate: float = _setting(
         0.0,
-        "how often a row starts from a zero state, as each sentence does that "
-        "ElmoLayer reads",
+        "probability that a row starts from a zero state, as every sentence "
+        "does in ElmoLayer",
         _RATE,
     )
     full_softmax: bool = _setting(
         False,
-        "train with all words, too: slow, unless the vocabulary is small",
+        "train with all words as well: slow unless the vocabulary is small",
     )
-    dtype: str = _setting("float32", "to compute in", choices=COMPUTE_DTYPES)
-    seed: int = _setting(0, "of all that is drawn at random", _from(0))
+    dtype: str = _setting(
+        "float32", "dtype to compute in", choices=COMPUTE_DTYPES
+    )
+    seed: int = _setting(0, "seed of all random numbers", _from(0))
 
     def __post_init__(self):
         options = self.options
-        if isinstance(options, dict):  # Their check says it of others.
-            # The vocabulary's size is the vocabulary's to say.
+        if isinstance(options, dict):  # Otherwise, parsing raises the error.
+            # The real size is that of the vocabulary.
             options = {"n_tokens_vocab": 1, **options}
         parse_language_model_options(options)
         for field in dataclasses.fields(self):
@@ -123,7 +125,7 @@ class Settings:
 
     @classmethod
     def options_keys(cls):
-        """Returns the settings' names by bilm-tf's names of them."""
+        """Returns a dictionary from bilm-tf's names to those of settings."""
         return {
             field.metadata["key"]: field.name
             for field in dataclasses.fields(cls)
@@ -131,10 +133,10 @@ class Settings:
         }
 
     def check_goes_on(self, before):
-        """Raises `ValueError` unless a training can go on with these.
+        """Raises `ValueError` unless a training can resume with these.
 
         Args:
-            before: Dictionary, the settings that it began with.
+            before: Dictionary, the settings that it started with.
         """
         for field in dataclasses.fields(self):
             if field.metadata.get("changeable"):
@@ -142,14 +144,14 @@ class Settings:
             old, new = before.get(field.name), getattr(self, field.name)
             if old != new:
                 raise ValueError(
-                    f"A training that goes on must have the `{field.name}` "
-                    f"that it began with, {old!r}. Received: {new!r}. To begin "
-                    "anew, choose another folder, or --restart."
+                    f"A resumed training must have the `{field.name}` that it "
+                    f"started with, {old!r}. Received: {new!r}. To start over, "
+                    "choose another folder or pass --restart."
                 )
 
 
 def may_be_none(field):
-    """Whether a field of `Settings` may be `None`."""
+    """Returns whether a field of `Settings` may be `None`."""
     return type(None) in typing.get_args(field.type)
 
 

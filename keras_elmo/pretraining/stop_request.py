@@ -4,7 +4,7 @@ import threading
 
 
 class StopRequest(contextlib.AbstractContextManager):
-    """Notes the first SIGINT or SIGTERM instead of dying of it."""
+    """Records the first SIGINT or SIGTERM instead of ending the process."""
 
     def __init__(self):
         self.is_made = False
@@ -14,7 +14,7 @@ class StopRequest(contextlib.AbstractContextManager):
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 before = signal.signal(number, self._note)
-                # Of a handler that is not Python's, nothing is known.
+                # `None` is a handler that was not set by Python.
                 self._before[number] = before or signal.SIG_DFL
         return self
 
@@ -23,7 +23,7 @@ class StopRequest(contextlib.AbstractContextManager):
 
     def _note(self, number, frame):
         self.is_made = True
-        self._restore()  # The second one is not to be held up.
+        self._restore()  # A second signal takes effect at once.
 
     def _restore(self):
         while self._before:

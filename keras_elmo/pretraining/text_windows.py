@@ -1,4 +1,4 @@
-"""A text as windows in which nothing is left out, to be measured on."""
+"""Cuts a text into windows for evaluation, without leaving anything out."""
 
 import itertools
 from typing import NamedTuple
@@ -13,26 +13,27 @@ _SORTED_SENTENCES = 4096
 
 
 class TextWindow(NamedTuple):
-    """Words in the order of reading, forward first."""
+    """Words in reading order, forward direction first."""
 
     inputs: np.ndarray
     """bytes objects `(2, rows, steps)`"""
     targets: np.ndarray
     """bytes objects `(2, rows, steps)`"""
     is_real: np.ndarray
-    """bool `(rows, steps)`, `False` where a row has ended"""
+    """bool `(rows, steps)`, `False` after the end of a row"""
 
 
 def stream_windows(sentences, rows, steps):
-    """Lays sentences end to end in rows, cut into windows.
+    """Lays sentences end to end in rows, and cuts them into windows.
 
     Args:
         sentences: Iterable of sentences, each a list of words.
-        rows: Integer; a row whose sentence has ended takes the text's next.
+        rows: Integer, the number of rows. When a row's sentence ends, the row
+            takes the next sentence of the text.
         steps: Integer, the width of a window.
 
     Yields:
-        A `TextWindow` after the other; a row goes on where it stopped.
+        `TextWindow`s; each row continues where it stopped in the last window.
     """
     sentences = iter(sentences)
     pending = [_Pairs() for _ in range(rows)]
@@ -49,15 +50,15 @@ def stream_windows(sentences, rows, steps):
 
 
 def sentence_windows(sentences, max_tokens):
-    """Puts sentences of about the same length into windows, one a row.
+    """Puts sentences of similar length into windows, one sentence per row.
 
     Args:
         sentences: As for `stream_windows`.
-        max_tokens: Integer, the most places of a window; a longer sentence has
-            one of its own.
+        max_tokens: Integer, the maximum number of tokens in a window, with
+            padding. A longer sentence has a window to itself.
 
     Yields:
-        A `TextWindow` after the other.
+        `TextWindow`s.
     """
     sentences = iter(sentences)
     while chunk := list(itertools.islice(sentences, _SORTED_SENTENCES)):

@@ -1,4 +1,4 @@
-"""Token streams: the windows of words that one direction is trained on."""
+"""Token streams: the windows of words on which one direction is trained."""
 
 import os
 from collections.abc import Iterable
@@ -19,18 +19,18 @@ DIRECTIONS = ("forward", "backward")
 def stream_pairs(
     sentence: list[bytes], direction: str
 ) -> tuple[list[bytes], list[bytes]]:
-    """Returns the inputs of a sentence, and the target of each.
+    """Returns the inputs and the targets of a sentence.
 
-    Forward the mark that opens the sentence is an input and the one that closes
-    it a target; backward it is the other way round, over the reversed words.
-    Thus the mark that a direction ends at is never its input.
+    In the forward direction, the begin mark is an input and the end mark is a
+    target. In the backward direction it is the other way round, and the words
+    are reversed. So the last mark in reading order is never an input.
 
     Args:
         sentence: List of words, each bytes.
         direction: `"forward"` or `"backward"`.
 
     Returns:
-        A tuple of two lists, each one longer than the sentence.
+        A tuple of two lists, each longer by one than the sentence.
 
     Example:
 
@@ -44,21 +44,21 @@ def stream_pairs(
 
 
 class TokenStream:
-    """The windows of one direction, without an end.
+    """An endless stream of windows for one direction.
 
-    As in bilm-tf, each row of a window goes on where it stopped in the window
-    before, and when its sentence is used up draws the next from a stream that
-    all rows share. A row is always full: its sentences follow each other
-    without padding.
+    As in bilm-tf, each row of a window continues where it stopped in the window
+    before. When its sentence ends, it draws the next one from a stream that all
+    rows share. A row is always full: its sentences follow each other without
+    padding.
 
     Args:
-        paths: The corpus, as `find_shards` takes it.
+        paths: The corpus, as for `find_shards`.
         direction: `"forward"` or `"backward"`. Their orders are independent.
-        rows: Integer, the number of rows of a window: the batch size.
-        steps: Integer, the number of words of a row.
-        seed: Integer, of the orders.
-        shuffle: Boolean, whether each pass over the corpus has an order of its
-            own; if false, it is that of the files.
+        rows: Integer, the number of rows of a window, that is, the batch size.
+        steps: Integer, the number of words in a row.
+        seed: Integer, the seed of the orders.
+        shuffle: Boolean, whether each pass over the corpus is shuffled; if
+            false, the order is that of the files.
 
     Example:
 
@@ -92,13 +92,13 @@ class TokenStream:
         self._rows = [_Row() for _ in range(self.rows)]
 
     def next_window(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the next window: its inputs, and the target of each.
+        """Returns the inputs and the targets of the next window.
 
         Returns:
             A tuple of two arrays `(rows, steps)` of bytes objects.
 
         Raises:
-            FileNotFoundError: If a shard is no longer there.
+            FileNotFoundError: If a shard no longer exists.
             ValueError: If a shard cannot be read, or the corpus is empty.
         """
         inputs: list[bytes] = []
@@ -119,10 +119,11 @@ class TokenStream:
 
     @property
     def position(self) -> list:
-        """Where the stream stands after its last window, for `restore`.
+        """The position after the last window, for `restore`.
 
-        A list, as JSON can hold it: the place of the next sentence; then for
-        each row its sentence's place and how much of it is read, or `None`.
+        A list that JSON can represent: the place of the next sentence; then for
+        each row the place of its sentence and how much of it has been read, or
+        `None` if all of it has.
         """
         rows = [
             None if row.is_read else [*row.place, row.offset]
@@ -131,23 +132,22 @@ class TokenStream:
         return [list(self._sentences.place), *rows]
 
     def restore(self, position: list) -> None:
-        """Goes on from a position: the windows that followed it come again.
+        """Continues from a position, with the windows that followed it.
 
-        Of the corpus, only the shards are read that sentences were being drawn
-        from.
+        This reads only the shards of the sentences in the rows.
 
         Args:
-            position: The `position` of a stream of equal arguments, over the
-                same corpus.
+            position: The `position` of a stream with the same arguments, over
+                the same corpus.
 
         Raises:
-            FileNotFoundError: If one of those shards is no longer there.
+            FileNotFoundError: If one of those shards no longer exists.
             ValueError: If one cannot be read.
         """
         place, *rows = position
         self._rows = [_Row() for _ in rows]
         begun = [i for i, row in enumerate(rows) if row is not None]
-        # In the order of the corpus: each shard is opened once.
+        # In the order of the corpus, so that each shard is opened once.
         for i in sorted(begun, key=rows.__getitem__):
             *where, offset = rows[i]
             words = self._sentences.read(Place(*where))

@@ -1,16 +1,18 @@
-"""The training loop, from the first step to the last. TensorFlow only.
+"""The training loop. TensorFlow only.
 
-What Keras and TensorFlow do is theirs: layers, optimizers, schedules of the
-learning rate and random numbers are Keras'; `tf.data` encodes windows ahead,
-`tf.function` compiles a step, `tf.distribute` shares it out. The loop itself is
-not `keras.Model.fit`, which begins an epoch anew where it was interrupted,
-carries no LSTM state from window to window, wants the logits of all words that
-a sampled softmax saves, and fails on several workers; and without `fit` there
-is nothing that would call Keras' callbacks for checkpoints, patience and logs.
-A checkpoint is not a `tf.train.Checkpoint`, which is several files, restores
-what fits, leaves the rest and takes a NaN: it is one HDF5 file, there whole or
-not at all, that holds the place in the text and the log's size as well, and is
-refused before any variable is changed.
+Layers, optimizers, learning rate schedules and random numbers are those of
+Keras; `tf.data` encodes windows in advance, `tf.function` compiles a step, and
+`tf.distribute` distributes it.
+
+The loop is not `keras.Model.fit`, which restarts an interrupted epoch, carries
+no LSTM state from window to window, needs the logits of all words (which the
+sampled softmax avoids computing), and fails on several workers. Without `fit`,
+Keras' callbacks for checkpoints, patience and logs cannot be used.
+
+A checkpoint is not a `tf.train.Checkpoint`, which has several files, restores
+only what matches, and accepts NaN. It is one HDF5 file, written atomically,
+that also holds the position in the text and the size of the log. A checkpoint
+that does not match is rejected before any variable is changed.
 """
 
 import contextlib
@@ -43,20 +45,20 @@ from keras_elmo.pretraining.workers import make_any
 
 
 class Trainer:
-    """Trains a language model, and goes on where it was interrupted.
+    """Trains a language model, and resumes where it was interrupted.
 
     Its folder holds the best model so far, as `save_language_model` writes it;
     the last checkpoint, `training_state.hdf5`; and the log, `log.jsonl`.
 
     Args:
-        make_model: Function that returns the built model to begin with.
+        make_model: Function that returns the built model to start from.
         vocabulary: The `Vocabulary`.
         shards: Paths of the corpus, as for `TokenStream`.
         folder: The `TrainingFolder`.
         settings: The `Settings`.
         schedule: The `Schedule`.
-        heldout: List of sentences, each a list of words as bytes, to measure
-            the perplexity on; or `None`: the last model is then the best.
+        heldout: List of sentences, each a list of words as bytes, on which to
+            measure the perplexity. If `None`, the latest model is kept.
         heldout_rows: As `rows` of `Evaluator`.
         strategy: A `tf.distribute.Strategy`. Defaults to the current one.
         report: A `Report`.
@@ -104,19 +106,18 @@ class Trainer:
         self._go_to_start()
 
     def run(self):
-        """Trains until all steps are made, or it is told to stop.
+        """Trains until all steps are done, or until it is told to stop.
 
-        The first Ctrl-C (SIGINT) or SIGTERM, in any of the processes, ends it
-        after the step at hand, with a checkpoint.
+        The first Ctrl-C (SIGINT) or SIGTERM, in any of the processes, ends
+        training after the current step, with a checkpoint. After an error, the
+        last checkpoint is unchanged.
 
         Returns:
-            Boolean, whether training is over; if not, it can go on.
+            Boolean, whether training is finished; if not, it can be resumed.
 
         Raises:
-            ValueError: If the loss is no longer a number, or the corpus is not
-                what it was.
-            OSError: If a shard cannot be read or a file not be written. In both
-                cases the last checkpoint stays as it is.
+            ValueError: If the loss is not finite, or the corpus has changed.
+            OSError: If a shard cannot be read or a file cannot be written.
         """
         progress = self._progress
         self._report.begun(progress.step, self._schedule, self._tokens_per_step)
@@ -162,9 +163,9 @@ class Trainer:
     def _check_rows(self, before):
         if before != self._rows:
             raise ValueError(
-                "A training that goes on must have the rows of a window that "
-                f"it began with, {before}: the batch size times the number of "
-                f"devices. Received: {self._rows}"
+                "A resumed training must have the same number of rows per "
+                f"window as before, {before}: the batch size times the number "
+                f"of devices. Received: {self._rows}"
             )
 
     def _check_heldout(self):
@@ -173,8 +174,8 @@ class Trainer:
             received = "none" if self._heldout is None else "another text"
             raise ValueError(
                 "The held-out text (--heldout) must be the one that the best "
-                "model so far was measured on: perplexities of two texts do "
-                f"not compare. Received: {received}. {TO_BEGIN_ANEW}"
+                "model so far was measured on: perplexities on different texts "
+                f"are not comparable. Received: {received}. {TO_BEGIN_ANEW}"
             )
 
     def _windows(self):
@@ -209,12 +210,12 @@ class Trainer:
     def _diverged(self, what, step):
         return ValueError(
             f"{what} in step {step}, so training stopped. The last checkpoint "
-            f"in '{self._folder.path}' is as it was: the same command goes on "
-            "from there; give it a lower --learning-rate or --clip-norm."
+            f"in '{self._folder.path}' is unchanged. Run the same command with "
+            "a lower --learning-rate or --clip-norm to resume from it."
         )
 
     def _look_after(self):
-        """Does what is due after a step."""
+        """Logs, evaluates and saves, if due after a step."""
         progress, schedule = self._progress, self._schedule
         if schedule.is_log_entry(progress.step):
             losses, progress.losses = progress.losses, []
@@ -275,7 +276,7 @@ class Trainer:
     def _check_weights(self):
         for variable in self._model.trainable_variables:
             if not np.isfinite(ops.convert_to_numpy(variable)).all():
-                what = f"'{variable.path}' got an infinity or a NaN"
+                what = f"'{variable.path}' has an infinity or a NaN"
                 raise self._diverged(what, self._progress.step)
 
     def _save_model(self):
@@ -292,8 +293,8 @@ class Trainer:
 
 @contextlib.contextmanager
 def _drawn_from(seed):
-    """Context in which initial values depend on the seed alone."""
-    # Keras takes the seeds that it is not given from Python's generator.
+    """Context manager that makes initial values depend only on the seed."""
+    # If Keras is given no seed, it takes one from Python's generator.
     before = random.getstate()
     random.seed(seed)
     try:

@@ -1,7 +1,7 @@
-"""The folder of a training: what it began with, and whether that is the same.
+"""The folder of a training, and the record of what the training started with.
 
-Beside the model it holds `training.json`, the settings and digests of the text;
-`training_state.hdf5`, the last checkpoint; and `log.jsonl`.
+Besides the model, it holds `training.json` (the settings, and digests of the
+text), `training_state.hdf5` (the last checkpoint) and `log.jsonl`.
 """
 
 import contextlib
@@ -21,19 +21,19 @@ from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
-TO_BEGIN_ANEW = "To begin anew, choose another folder, or --restart."
+TO_BEGIN_ANEW = "To start over, choose another folder or pass --restart."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
-_ADVICE = "The last checkpoint is as it was; make room and run the same again."
-# What a kill leaves of a file that is being written.
+_ADVICE = "The last checkpoint is unchanged; make room and run it again."
+# Names of the partial files that a killed process leaves.
 _TEMPORARY = re.compile(r"\.\w+\.(hdf5|json|txt)\.\w{8}")
 
 
 class TrainingFolder:
-    """A folder with a training, or for one.
+    """The folder of a training, new or old.
 
     Args:
-        path: Its path; it is made if it is not there.
+        path: Path of the folder; it is created if it does not exist.
     """
 
     def __init__(self, path):
@@ -41,16 +41,16 @@ class TrainingFolder:
         os.makedirs(self.path, exist_ok=True)
 
     def file(self, name):
-        """Returns the path of one of its files."""
+        """Returns the path of a file in the folder."""
         return os.path.join(self.path, name)
 
     @contextlib.contextmanager
     def lock(self):
-        """Context in which no other process may work here.
+        """Context manager that keeps other processes from training here.
 
         Raises:
-            BlockingIOError: If another one does.
-            OSError: Inside, if the disk is full, saying what is to be done.
+            BlockingIOError: If another process has the lock.
+            OSError: In the context, if the disk is full, saying what to do.
         """
         with file_lock(self.file(_LOCK_FILE)):
             for name in filter(_TEMPORARY.fullmatch, os.listdir(self.path)):
@@ -60,40 +60,40 @@ class TrainingFolder:
 
     @property
     def has_training(self):
-        """Whether a training was begun."""
+        """Whether a training was started here."""
         return os.path.exists(self.file(_RECORD_FILE))
 
     @property
     def has_state(self):
-        """Whether there is a checkpoint to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return os.path.exists(self.file(STATE_FILE))
 
     def check_free(self):
-        """Raises `ValueError` if there is a model that is no training's."""
+        """Raises `ValueError` if there is a model without a training."""
         if os.path.exists(self.file(OPTIONS)):
             raise ValueError(
-                f"'{self.path}' holds a model and no training: the model would "
-                "be overwritten. Choose another folder, or --restart. "
-                "Received: a folder with an options.json and no "
+                f"'{self.path}' holds a model but no training: the model would "
+                "be overwritten. Choose another folder or pass --restart. "
+                "Received: a folder with options.json but without "
                 f"{_RECORD_FILE}"
             )
 
     def forget(self):
-        """Removes the training, so that another may begin."""
+        """Removes the training, so that another can start."""
         for name in (STATE_FILE, LOG_FILE, _RECORD_FILE):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.file(name))
 
     def begin(self, settings, shards, counts, vocabulary):
-        """Notes with what a training begins.
+        """Records what a training starts with.
 
         Args:
             settings: The `Settings`.
             shards: Paths of the corpus.
-            counts: Dictionary, how much text that is.
+            counts: Dictionary, the numbers of sentences and tokens in it.
             vocabulary: The `Vocabulary`.
         """
-        # Without a record, what is there does not count.
+        # Without a record, the other files are discarded.
         self.forget()
         vocabulary.write(self.file(VOCABULARY))
         names = [os.path.basename(path) for path in shards]
@@ -107,19 +107,18 @@ class TrainingFolder:
         write_json(self.file(_RECORD_FILE), record)
 
     def resume(self, settings, shards, vocabulary=None):
-        """Checks that a training goes on with what it began with.
+        """Checks that a training is resumed with what it started with.
 
         Args:
             settings: As for `begin`.
-            shards: Likewise.
-            vocabulary: The `Vocabulary` that is asked for, or `None`.
+            shards: As for `begin`.
+            vocabulary: The requested `Vocabulary`, or `None`.
 
         Returns:
             The counts of its corpus, and its `Vocabulary`.
 
         Raises:
-            ValueError: If something is not what it was, or the record is
-                damaged.
+            ValueError: If something has changed, or the record is corrupt.
         """
         before, corpus, digest = self._read_record()
         settings.check_goes_on(before)
@@ -128,7 +127,7 @@ class TrainingFolder:
         for words in (own, vocabulary or own):
             if _words_digest(words) != digest:
                 raise ValueError(
-                    f"The training in '{self.path}' began with another "
+                    f"The training in '{self.path}' started with another "
                     f"vocabulary. {TO_BEGIN_ANEW}"
                 )
         return corpus, own
@@ -141,12 +140,12 @@ class TrainingFolder:
                 return record["settings"], record["corpus"], record["words"]
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
-                    f"'{path}' is not what a training wrote: {error!r}"
+                    f"'{path}' is not the record of a training: {error!r}"
                 ) from error
 
 
 def text_digest(sentences):
-    """Returns what tells a text from another, 16 hex digits.
+    """Returns a digest of a text, 16 hexadecimal digits.
 
     Args:
         sentences: Iterable of lists of words, each bytes.
@@ -162,12 +161,12 @@ def _words_digest(vocabulary):
 
 
 def _check_shards(paths, before):
-    """Raises `ValueError` unless shards are those of `[name, digest]` pairs."""
+    """Raises `ValueError` unless shards match `[name, digest]` pairs."""
     names = [os.path.basename(path) for path in paths]
     old_names = [name for name, _ in before]
     if names != old_names:
         raise ValueError(
-            "A training that goes on must have the shards that it began with. "
+            "A resumed training must have the shards that it started with. "
             f"Missing: {sorted(set(old_names) - set(names)) or 'none'}. "
             f"New: {sorted(set(names) - set(old_names)) or 'none'}. "
             f"{TO_BEGIN_ANEW}"
@@ -179,7 +178,7 @@ def _check_shards(paths, before):
     ]
     if changed:
         raise ValueError(
-            "A training that goes on must have the text that it began with. "
-            f"Changed since: {changed}. Put back what was there. "
+            "A resumed training must have the text that it started with. "
+            f"Changed since: {changed}. Restore these files. "
             f"{TO_BEGIN_ANEW}"
         )

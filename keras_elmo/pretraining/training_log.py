@@ -3,10 +3,10 @@ import os
 
 
 class TrainingLog:
-    """A file of JSON objects, one a line, that a training can wind back.
+    """A file of JSON objects, one per line, that a training can roll back.
 
     Args:
-        path: Path of the file; it is made if it is not there.
+        path: Path of the file; it is created if it does not exist.
     """
 
     def __init__(self, path):
@@ -18,12 +18,12 @@ class TrainingLog:
         return os.path.getsize(self._path) if os.path.exists(self._path) else 0
 
     def write(self, **entry):
-        """Adds a line; it is in the file once this returns."""
+        """Adds a line, which is in the file when this returns."""
         with open(self._path, "a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
     def wind_back(self, size):
-        """Drops what came after the file had `size` bytes."""
+        """Drops everything after the first `size` bytes."""
         if self.size > size:
             os.truncate(self._path, size)
 
@@ -32,5 +32,5 @@ class TrainingLog:
         if not self.size:
             return []
         with open(self._path, encoding="utf-8") as file:
-            # A kill may have cut the last line off.
+            # The last line is incomplete if the process was killed.
             return [json.loads(line) for line in file if line.endswith("\n")]

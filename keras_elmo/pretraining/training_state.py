@@ -1,4 +1,4 @@
-"""A training's checkpoint: everything that it goes on from, in one file."""
+"""The checkpoint of a training: all that resuming needs, in one file."""
 
 import dataclasses
 import json
@@ -11,43 +11,44 @@ from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.hdf5_files import create_hdf5
 from keras_elmo.files.hdf5_files import open_hdf5
 
-# What a new training is given afresh, as it may differ.
+# Not restored, as a resumed training may have another.
 _NOT_RESTORED = "learning_rate"
 
 
 @dataclasses.dataclass
 class Progress:
-    """How far a training is: what it goes on from, but for arrays."""
+    """The progress of a training: all of a checkpoint except arrays."""
 
     step: int = 0
-    """The number of steps made"""
+    """The number of steps done"""
     positions: list | None = None
-    """Where both token streams stand; `None` for the start"""
+    """The positions of both token streams; `None` for the start"""
     log_size: int = 0
-    """Of the log, in bytes"""
+    """Size of the log in bytes"""
     losses: list[float] = dataclasses.field(default_factory=list)
-    """Of the steps since the log was last written"""
+    """Losses of the steps since the log was last written"""
     best: float | None = None
-    """The lowest perplexity of the held-out text"""
+    """The lowest perplexity on the held-out text"""
     heldout: str | None = None
     """A digest of that text"""
     evaluations_since_best: int = 0
 
 
 def write_training_state(path, model, optimizer, lstm_state, progress):
-    """Writes a checkpoint, whole or not at all.
+    """Writes a checkpoint atomically.
+
+    After an error, an existing file is unchanged.
 
     Args:
         path: Path of the file (HDF5).
-        model: The model; all its variables are written.
-        optimizer: The optimizer; likewise.
-        lstm_state: List of arrays, what the next window starts from.
+        model: The model, all of whose variables are written.
+        optimizer: The optimizer, all of whose variables are written.
+        lstm_state: List of arrays, the initial state of the next window.
         progress: The `Progress`.
 
     Raises:
-        ValueError: If an array holds an infinity or a NaN. The file that was
-            there before stays.
-        OSError: If it cannot be written, as on a full disk; likewise.
+        ValueError: If an array has an infinity or a NaN.
+        OSError: If the file cannot be written, for example on a full disk.
     """
     arrays = {
         key: ops.convert_to_numpy(variable)
@@ -64,7 +65,7 @@ def write_training_state(path, model, optimizer, lstm_state, progress):
 
     def write(temporary):
         with create_hdf5(temporary) as (store, check):
-            # An attribute could be too small for it.
+            # An attribute might be too small for it.
             store["progress"] = json.dumps(dataclasses.asdict(progress))
             for key, array in arrays.items():
                 store.create_dataset(key, data=array)
@@ -85,7 +86,7 @@ def read_training_state(path, model, optimizer):
         The LSTM state, a list of arrays, and the `Progress`.
 
     Raises:
-        ValueError: If the file is damaged or of another model.
+        ValueError: If the file is corrupt or for another model.
     """
     path = os.fspath(path)
     try:
@@ -96,7 +97,7 @@ def read_training_state(path, model, optimizer):
             lstm_state = [state[str(i)][()] for i in range(len(state))]
             progress = Progress(**json.loads(store["progress"][()]))
     except Exception as error:
-        # What h5py raises depends on where the file is damaged.
+        # What h5py raises depends on where the file is corrupt.
         raise ValueError(
             f"'{path}' cannot be read as a checkpoint of this training: {error}"
         ) from error
@@ -112,9 +113,9 @@ def read_training_state(path, model, optimizer):
 
 
 def _variables(model, optimizer):
-    """Maps keys to variables, in an order that does not change."""
+    """Maps keys to variables, in a fixed order."""
     kept = [v for v in optimizer.variables if v.name != _NOT_RESTORED]
-    # Keras numbers the models of a process in their names.
+    # The model's name has a number that depends on the process.
     prefix = f"{model.name}_"
     return {
         f"{kind}/{i}_{variable.name.removeprefix(prefix)}": variable

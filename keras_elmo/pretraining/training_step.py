@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-# More than a step draws: no two steps or replicas have a draw in common.
+# More than the draws of a step, so that no two steps or replicas share a draw.
 _DRAWS = 64
 
 
@@ -29,7 +29,7 @@ class TrainingStep:
         self._gather = tf.function(self._gather_rows, autograph=False)
 
     def __call__(self, inputs, targets, state, step):
-        """Makes a step.
+        """Runs a step.
 
         Args:
             inputs: Tensor `(2, rows of all replicas, steps, *token_shape)`.
@@ -45,7 +45,7 @@ class TrainingStep:
         return float(loss), state
 
     def share_out_state(self, state):
-        """Gives each replica its rows of a list of arrays `(rows, ...)`."""
+        """Distributes the rows of arrays `(rows, ...)` to the replicas."""
         like = self._model.get_initial_state(1)
         return [
             self._share_out(tf.cast(x, y.dtype), axis=0)
@@ -53,7 +53,7 @@ class TrainingStep:
         ]
 
     def gather_state(self, state):
-        """The reverse of `share_out_state`, in float32."""
+        """Reverses `share_out_state`, in float32."""
         if self._strategy.num_replicas_in_sync > 1:
             state = self._gather(state)
         return [tf.cast(x, tf.float32).numpy() for x in state]
@@ -70,7 +70,7 @@ class TrainingStep:
         strategy = self._strategy
         parts = strategy.experimental_distribute_values_from_function(part)
         local = strategy.experimental_local_results(parts)
-        # As a step returns it; else the second step would be compiled anew.
+        # As a step returns it, or the second step would be compiled again.
         return parts if len(local) > 1 else local[0]
 
     def _gather_rows(self, state):
@@ -87,13 +87,13 @@ class TrainingStep:
         variables = self._model.trainable_variables
         with tf.GradientTape() as tape:
             loss, state = self._loss(inputs, targets, state, step)
-            # A sum over time, as clips and rates of biLMs are meant for.
+            # A sum over time, as published clip norms and rates assume.
             summed = loss * self._settings.unroll_steps
         gradients = tape.gradient(summed, [v.value for v in variables])
         gradients = [_with_distinct_rows(g) for g in gradients]
         count = self._strategy.num_replicas_in_sync
         if count > 1:
-            # Keras clips before it adds up over replicas; all must clip alike.
+            # Keras clips before it sums over replicas; all must clip equally.
             gradients = [tf.convert_to_tensor(g) for g in gradients]
             context = tf.distribute.get_replica_context()
             gradients = context.all_reduce("MEAN", gradients)
@@ -118,10 +118,10 @@ class TrainingStep:
         return tf.add_n([tf.reduce_mean(x) for x in losses]) / 2, state
 
     def _seeded(self, step):
-        """The generator of random numbers, set to the draws of a step.
+        """Returns the random generator, set to the draws of a step.
 
-        They depend on the seed and the step alone, so that a training goes on
-        with the draws that it would have had.
+        These depend only on the seed and the step, so an interruption does not
+        change them.
         """
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
         number = step * self._strategy.num_replicas_in_sync + replica
@@ -132,7 +132,7 @@ class TrainingStep:
 
 
 def _reset_rows(state, rate, seed):
-    """Sets all states `(rows, ...)` of some rows to zero."""
+    """Sets all states `(rows, ...)` of random rows to zero."""
     if not rate:
         return state
     draws = keras.random.uniform((state[0].shape[0], 1), seed=seed)
@@ -140,7 +140,7 @@ def _reset_rows(state, rate, seed):
 
 
 def _with_distinct_rows(gradient):
-    """Adds up what a sparse gradient has for the same row: Keras does not."""
+    """Sums a sparse gradient's values for the same row, as Keras does not."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     rows, places = tf.unique(gradient.indices)

@@ -1,4 +1,4 @@
-"""The windows that a model is trained on, encoded. TensorFlow only."""
+"""The encoded windows on which a model is trained. TensorFlow only."""
 
 import collections
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ class TrainingWindow(NamedTuple):
 
     inputs: tf.Tensor
     """int32 `(2, rows, steps, max_characters_per_token)`, character ids; or,
-    for a model of words, `(2, rows, steps)`, their ids in the vocabulary plus
-    one (0 marks padding, of which there is none here)"""
+    for a model with word input, `(2, rows, steps)`, ids in the vocabulary plus
+    one (0 is padding, which does not occur here)"""
     targets: tf.Tensor
     """int32 `(2, rows, steps)`, ids in the vocabulary"""
     positions: list
-    """Where both streams stand after this window"""
+    """The positions of both streams after this window"""
 
 
 def training_windows(
@@ -32,21 +32,21 @@ def training_windows(
     vocabulary: Vocabulary,
     max_characters_per_token: int | None = 50,
 ) -> Iterator[TrainingWindow]:
-    """Encodes the windows of two streams, some of them ahead of time.
+    """Encodes the windows of two streams, some of them in advance.
 
     Args:
-        streams: A forward and a backward `TokenStream` of equal rows and steps,
-            for nobody else to use.
+        streams: A forward and a backward `TokenStream` with the same rows and
+            steps, which nothing else may use.
         vocabulary: `Vocabulary` of the targets.
-        max_characters_per_token: Integer, the number of character ids a word;
-            `None` for a model whose inputs are words.
+        max_characters_per_token: Integer, the number of character ids per word;
+            `None` for a model with word input.
 
     Yields:
-        A `TrainingWindow` after the other, without an end.
+        `TrainingWindow`s, endlessly.
 
     Raises:
-        FileNotFoundError: As `TokenStream.next_window`.
-        ValueError: Likewise.
+        FileNotFoundError: As for `TokenStream.next_window`.
+        ValueError: As for `TokenStream.next_window`.
 
     Example:
 
@@ -62,7 +62,7 @@ def training_windows(
     (TensorShape([2, 1, 5, 50]), TensorShape([2, 1, 5]))
     """
     in_characters = max_characters_per_token is not None
-    # Beside the dataset: its elements hold tensors alone.
+    # Not in the dataset, whose elements can only be tensors.
     positions: collections.deque[list] = collections.deque()
     errors: list[Exception] = []
 
@@ -102,7 +102,7 @@ def training_windows(
     except tf.errors.OpError:
         if not errors:
             raise
-        # As the streams raised it, not wrapped by TensorFlow.
+        # The streams' own error, not wrapped by TensorFlow.
         raise errors[0] from None
 
 

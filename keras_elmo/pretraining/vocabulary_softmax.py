@@ -18,24 +18,24 @@ class VocabularySoftmax(keras.layers.Layer):
     loss = log(sum_w exp(logits_w)) - logits_target
     ```
 
-    In training, the sum runs over the target and some candidates: each
+    In training, the sum is over the target and some candidates. Each
     candidate's term is divided by how often it is drawn on average, so that the
-    sum's expectation is the full sum.
+    sum has the full sum as its expectation.
 
     Args:
         vocabulary_size: Integer, the number of words.
         num_negatives: Integer, the number of candidates.
-        has_kernel: Boolean. If `False`, each call is given the kernel, as where
-            it is the word embedding too.
+        has_kernel: Boolean. If `False`, the kernel is passed in each call, for
+            example because it is also the word embedding.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: Tensor of shape `(..., dim)`.
-        kernel: Tensor of shape `(vocabulary_size, dim)`, without a kernel of
-            its own.
+        kernel: Tensor of shape `(vocabulary_size, dim)`, if the layer has no
+            kernel.
 
     Output shape:
-        `(..., vocabulary_size)`, logits in float32, in half precision too.
+        `(..., vocabulary_size)`, logits in float32, even in half precision.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class VocabularySoftmax(keras.layers.Layer):
     @property
     def logits_dtype(self):
         """Dtype of logits and losses."""
-        # Sums over a large vocabulary need all digits.
+        # Sums over a large vocabulary need full precision.
         return keras.backend.result_type(self.compute_dtype, "float32")
 
     def build(self, input_shape):
         if self.has_kernel:
-            # Rows are words, as in biLM files: the fan-in is a row's length.
+            # Rows are words, as in biLM files, so the fan-in is a row's length.
             self.kernel = self.add_weight(
                 shape=(self.vocabulary_size, input_shape[-1]),
                 initializer=for_large_matrix(
@@ -81,14 +81,14 @@ class VocabularySoftmax(keras.layers.Layer):
         return self._widen(logits) + self._widen(read_weight(self.bias))
 
     def losses(self, inputs, targets, kernel=None, is_unknown=None):
-        """The exact cross entropies, in nats.
+        """Computes the exact cross entropies, in nats.
 
         Args:
             inputs: Tensor `(..., dim)`.
             targets: Integer tensor `(...)`, the right words.
             kernel: As for a call.
-            is_unknown: Boolean array `(vocabulary_size,)`: words that count as
-                one, whose probability is the sum of theirs.
+            is_unknown: Boolean array `(vocabulary_size,)`, true for the words
+                that count as one, with the sum of their probabilities.
 
         Returns:
             float32 tensor `(...)`.
@@ -101,7 +101,7 @@ class VocabularySoftmax(keras.layers.Layer):
         )
 
     def sampled_losses(self, inputs, targets, seed, kernel=None):
-        """Estimates of the cross entropies, from words drawn at random.
+        """Estimates the cross entropies, from words drawn at random.
 
         Args:
             inputs: Tensor `(n, dim)`.
@@ -119,7 +119,7 @@ class VocabularySoftmax(keras.layers.Layer):
         words, log_expected = self._candidates.draw(seed)
         inputs = self._cast(inputs)
         targets = ops.cast(targets, "int32")
-        # One look-up, so that there is one gradient to add to the kernel's.
+        # One lookup, so that the kernel has a single sparse gradient.
         rows = ops.concatenate([targets, words])
         kernel = self._cast(ops.take(self._kernel(kernel), rows, axis=0))
         bias = self._widen(ops.take(read_weight(self.bias), rows, axis=0))
@@ -129,7 +129,7 @@ class VocabularySoftmax(keras.layers.Layer):
         others = ops.matmul(inputs, ops.transpose(kernel[count:]))
         others = self._widen(others)  # (n, candidates)
         others = others + (bias[count:] - self._widen(log_expected))
-        # The target's own term is there already.
+        # The target's term is already in the sum.
         is_target = targets[:, None] == words[None]
         others = ops.where(is_target, _MINUS_INFINITY, others)
         return _log_sum(true, others) - true
@@ -160,7 +160,7 @@ class VocabularySoftmax(keras.layers.Layer):
 
 
 def merged_losses(logits, targets, is_merged):
-    """Cross entropies when some words count as one.
+    """Computes cross entropies when some words count as one.
 
     ```
     loss = log(sum_w exp(logits_w)) - log(sum_{w as target} exp(logits_w))
@@ -183,7 +183,7 @@ def merged_losses(logits, targets, is_merged):
 
 def _log_sum(first, others):
     """`log(exp(first) + sum(exp(others)))` of `(n,)` and `(n, candidates)`."""
-    # Without a table of both: a copy would cost more than the sum.
+    # Not concatenated: the copy would cost more than the sum.
     largest = ops.maximum(first, ops.max(others, axis=-1))
     largest = ops.stop_gradient(largest)  # (n,)
     total = ops.sum(ops.exp(others - largest[:, None]), axis=-1)

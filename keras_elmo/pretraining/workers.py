@@ -1,10 +1,10 @@
-"""The processes that train one model together. TensorFlow only."""
+"""Distributed training in several processes. TensorFlow only."""
 
 import tensorflow as tf
 
 
 def is_chief(strategy):
-    """Whether this process is the one of the strategy's that writes files."""
+    """Whether this process is the one that writes the files."""
     if not _has_workers(strategy):
         return True
     resolver = strategy.cluster_resolver
@@ -13,14 +13,14 @@ def is_chief(strategy):
 
 
 def make_any(strategy):
-    """Makes a function that all processes of a strategy call at the same time.
+    """Makes a function that all processes of a strategy call together.
 
     Args:
         strategy: The `tf.distribute.Strategy`.
 
     Returns:
-        Function from a boolean to whether it is true in any process. None
-        returns before all have called it.
+        Function that takes a boolean and returns whether it is true in any
+        process. It returns only after all processes have called it.
     """
     if not _has_workers(strategy):
         return bool
@@ -29,7 +29,7 @@ def make_any(strategy):
     def add_up(value):
         def add():
             context = tf.distribute.get_replica_context()
-            # A copy on the replica's device, without which it is an error.
+            # `all_reduce` needs a copy on the replica's device.
             return context.all_reduce("SUM", tf.identity(value))
 
         return strategy.run(add)
