@@ -46,9 +46,7 @@ def add_parser(verbs):
     parser.set_defaults(run=run)
     add = parser.add_argument
     add("model", metavar="MODEL", help="the model to read")
-    add(
-        "folder", metavar="FOLDER", help="the folder to write; new or empty"
-    )
+    add("folder", metavar="FOLDER", help="the folder to write; new or empty")
     add(
         "--dtype",
         choices=("float32", "float16"),

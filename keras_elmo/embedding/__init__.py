@@ -1,4 +1,4 @@
-"""Embedding corpora: sentences in, vectors out, in order and at full speed."""
+"""Fast embedding of corpora."""
 
 import typing
 

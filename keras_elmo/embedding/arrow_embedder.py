@@ -1,4 +1,4 @@
-"""Vectors in Arrow tables, for engines that spread a corpus over machines."""
+"""Vectors in Arrow tables, for engines that distribute a corpus."""
 
 import functools
 import json
@@ -22,12 +22,12 @@ if typing.TYPE_CHECKING:
 
 METADATA = b"keras_elmo"
 _NEW_COLUMNS = ("num_tokens", "width", "vectors", "error")
-_NUMBERS = 2**26  # of vectors, written at a time: 256 MB
+_NUMBERS = 2**26  # the most numbers in a batch of vectors: 256 MB
 _loading = threading.Lock()
 
 
 class _Row(typing.NamedTuple):
-    tokens: list  # none if there is an error
+    tokens: list  # empty if there is an error
     error: str | None
     batch: "pa.RecordBatch"
     place: int
@@ -36,40 +36,40 @@ class _Row(typing.NamedTuple):
 class ArrowEmbedder:
     """Embeds the sentences of Arrow tables, in any process of a cluster.
 
-    Called with a `pyarrow.Table` or `pyarrow.RecordBatch` with a column
-    `tokens` of lists of strings, it returns it with four more columns:
+    Call it with a `pyarrow.Table` or `pyarrow.RecordBatch` that has a column
+    `tokens` of lists of strings. It returns the table with four more columns:
 
-    - `num_tokens`, int32: the number of the sentence's tokens;
+    - `num_tokens`, int32: the number of tokens in the sentence;
     - `width`, int32: the size of a vector;
     - `vectors`, a list of floats: the array `(layers, tokens, width)`, without
-      the first axis if `layers` asks for a single one, flat in C order. With
-      `sentence_vectors`, `(layers, width)`, the mean over the tokens;
-    - `error`, string: null, or why there are no vectors. The other three are
-      null then.
+      the first axis if `layers` selects a single layer, flattened in C order.
+      With `sentence_vectors`, `(layers, width)`, the mean over the tokens;
+    - `error`, string: null, or why there are no vectors. In this case, the
+      other three are null.
 
-    All other columns and the order of the rows stay. The key `keras_elmo` of
-    the schema's metadata holds JSON: the model's fingerprint, and how the
-    vectors were made.
+    All other columns and the order of the rows are unchanged. The key
+    `keras_elmo` of the schema's metadata is JSON with the model's fingerprint,
+    and how the vectors were made.
 
     It is pickled without weights: each process loads the model once, at its
-    first batch, and computes with the threads that the engine grants it
+    first batch, and uses the number of threads that the engine grants it
     (`OMP_NUM_THREADS`, which Ray and Spark set).
 
     Args:
         model: Name of a preset, or path or URL of a model, as for
-            `ElmoLayer.from_preset`. Every process must find it there.
+            `ElmoLayer.from_preset`. It must be available to every process.
         layers: As for `ElmoEmbedder`.
-        dtype: `"float32"` or `"float16"`, of `vectors`.
-        sentence_vectors: Boolean, whether to give the mean over a sentence's
-            tokens in place of each one's vector.
+        dtype: `"float32"` or `"float16"`, the dtype of `vectors`.
+        sentence_vectors: Boolean, whether to return the mean over a sentence's
+            tokens instead of a vector for each token.
         compute_dtype: The dtype policy to compute in, such as
             `"mixed_bfloat16"`.
         **kwargs: Further arguments of `ElmoEmbedder`.
 
     Raises:
-        ValueError: If an argument is not as described; those that only the
-            model can tell, from `check` and from the first call of a process.
-        ImportError: If the package `pyarrow` is not installed, likewise.
+        ValueError: If an argument is not as described. Errors that depend on
+            the model are raised by `check` and by a process's first call.
+        ImportError: If the package `pyarrow` is not installed, also then.
 
     Example:
 
@@ -114,28 +114,29 @@ class ArrowEmbedder:
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def check(self, schema: "pa.Schema") -> None:
-        """Raises the error that every table of a schema would meet.
+        """Raises the error that every table with this schema would raise.
 
-        A job begins with this, in a process of those that embed: the model is
-        loaded there.
+        Call it at the start of a job, in one of the processes that embed, as it
+        loads the model.
 
         Args:
             schema: The `pyarrow.Schema` of the tables.
 
         Raises:
-            ValueError: If the process does not find the model, the model has no
-                such layers, or there is no column `tokens` of lists of strings.
+            ValueError: If the process cannot find the model, the model does not
+                have the layers, or there is no column `tokens` of lists of
+                strings.
         """
         self.schema(schema)
 
     def schema(self, schema: "pa.Schema") -> "pa.Schema":
-        """Returns the schema of what comes out for tables of a schema.
+        """Returns the schema of the output for tables with this schema.
 
         Args:
             schema: The `pyarrow.Schema` of the tables.
 
         Raises:
-            ValueError: As `check` does.
+            ValueError: As for `check`.
         """
         import pyarrow as pa
 
@@ -150,17 +151,17 @@ class ArrowEmbedder:
     def embed(
         self, batches: Iterable["pa.RecordBatch"]
     ) -> Iterator["pa.RecordBatch"]:
-        """Embeds record batches of one schema, as `mapInArrow` of Spark gives.
+        """Embeds record batches of one schema, as for Spark's `mapInArrow`.
 
         Args:
             batches: Iterable of record batches; it is read ahead.
 
         Yields:
-            Record batches as a call returns them: the rows of one come from
-            one of `batches`; a large one is split.
+            Record batches as returned by a call. The rows of each come from a
+            single one of `batches`; large batches are split.
         """
         embedder, _ = self._loaded()
-        # The mean is cast, not the vectors.
+        # Cast the mean, not the vectors.
         dtype = "float32" if self.sentence_vectors else self.dtype
         waiting: list[tuple[_Row, np.ndarray]] = []
         size = 0
@@ -177,7 +178,7 @@ class ArrowEmbedder:
             yield self._batch(waiting)
 
     def _batch(self, pairs):
-        """One record batch of consecutive rows of another."""
+        """Returns a record batch for consecutive rows of another."""
         import pyarrow as pa
 
         rows, arrays = zip(*pairs)
@@ -202,7 +203,7 @@ class ArrowEmbedder:
         )
 
     def _facts(self):
-        """What the metadata tell, as JSON."""
+        """Returns the metadata as JSON."""
         embedder, facts = self._loaded()
         facts = {
             **facts,
@@ -221,7 +222,7 @@ class ArrowEmbedder:
 
 @functools.cache
 def _load(model, layers, dtype, arguments):
-    """Returns the process' one embedder, and what its model decides."""
+    """Returns the process's only embedder, and metadata of its model."""
     _use_granted_threads()
     from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
     from keras_elmo.models.find_model import find_model
@@ -235,7 +236,7 @@ def _load(model, layers, dtype, arguments):
 
 
 def _use_granted_threads():
-    """Has TensorFlow compute with as many threads as OpenMP is told to."""
+    """Makes TensorFlow use the number of threads set for OpenMP."""
     import keras
 
     granted = os.environ.get("OMP_NUM_THREADS", "")
@@ -247,7 +248,7 @@ def _use_granted_threads():
         tf.config.threading.set_intra_op_parallelism_threads(int(granted))
         tf.config.threading.set_inter_op_parallelism_threads(int(granted))
     except RuntimeError:
-        pass  # TensorFlow has begun before, with the threads of its caller.
+        pass  # TensorFlow is already in use, with its caller's threads.
 
 
 def _check_columns(schema):
@@ -262,8 +263,8 @@ def _check_columns(schema):
     taken = [name for name in _NEW_COLUMNS if name in names]
     if taken:
         raise ValueError(
-            f"The columns {list(_NEW_COLUMNS)} are to be added. Received: "
-            f"a table that has {taken}"
+            f"The table must not have the columns {list(_NEW_COLUMNS)}, which "
+            f"are added. Received: a table with {taken}"
         )
     type = schema.field("tokens").type
     lists = pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view
@@ -276,8 +277,8 @@ def _check_columns(schema):
         is_text(type.value_type) for is_text in texts
     ):
         raise ValueError(
-            "The column `tokens` must hold lists of strings, one list for "
-            f"each sentence. Received: {type}"
+            "The column `tokens` must contain lists of strings, one list per "
+            f"sentence. Received: {type}"
         )
 
 

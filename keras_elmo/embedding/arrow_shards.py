@@ -1,4 +1,4 @@
-"""Parquet files of vectors, one for each shard of a corpus."""
+"""Parquet files of vectors, one per shard of a corpus."""
 
 import json
 import os
@@ -25,27 +25,28 @@ def embed_shard(
     source: str | os.PathLike,
     target: str | os.PathLike,
 ) -> dict[str, int]:
-    """Embeds one shard into a Parquet file, which appears whole or not at all.
+    """Embeds one shard into a Parquet file, which is written atomically.
 
-    A target that is there, with as many rows and of the same model and
-    arguments, is left as it is: a job that starts again repeats what was not
-    finished.
+    An existing target is kept if it has the same number of rows and was made
+    with the same model and arguments. So a restarted job repeats only what was
+    not finished.
 
     Args:
         embedder: An `ArrowEmbedder`.
-        source: Path of a `.parquet` file with a column `tokens`; or of text,
-            plain or `.gz`, a tokenised sentence a line, which gives the columns
-            `id`, the line's number from 0, and `tokens`: null where a line is
-            not UTF-8.
+        source: Path of a `.parquet` file with a column `tokens`; or of a text
+            file, plain or `.gz`, with one tokenised sentence per line. A text
+            gives the columns `id`, the number of the line from 0, and `tokens`,
+            null if the line is not UTF-8.
         target: Path of the Parquet file to write.
 
     Returns:
-        The numbers of `rows`, `tokens` and `errors`, rows without vectors; and
-        `kept`, 1 if the target was there.
+        Dictionary with the numbers of `rows`, `tokens` and `errors` (rows
+        without vectors), and `kept`, 1 if the target already existed.
 
     Raises:
-        ValueError: If the source is not as described, or the target was made
-            of another number of rows, by another model or in another way.
+        ValueError: If the source is not as described, or if an existing target
+            has another number of rows or was made with another model or other
+            arguments.
         OSError: If a file cannot be read or written.
 
     Example:
@@ -62,7 +63,7 @@ def embed_shard(
     is_there = os.path.exists(target)
 
     def write(temporary):
-        # To pack floats takes longer than to write them, and gains little.
+        # Compressing floats takes longer than writing them, and saves little.
         options = {"use_dictionary": False, "write_statistics": False}
         with pq.ParquetWriter(
             temporary, schema, compression="none", **options
@@ -94,15 +95,15 @@ def read_vectors(
 
     Args:
         path: Path of the file.
-        id: Name of the column by which rows are told apart.
+        id: Name of the column that identifies rows.
 
     Yields:
-        The value in that column, and the array as `ElmoEmbedder` gives it,
-        `(layers, tokens, width)` or `(tokens, width)`; of sentence vectors
-        `(layers, width)` or `(width,)`. `None` where the row has an error.
+        The value in that column, and the array as `ElmoEmbedder` returns it:
+        `(layers, tokens, width)` or `(tokens, width)`, for sentence vectors
+        `(layers, width)` or `(width,)`, and `None` if the row has an error.
 
     Raises:
-        ValueError: If the file does not tell how its vectors were made.
+        ValueError: If the file does not state how its vectors were made.
 
     Example:
 
@@ -117,8 +118,8 @@ def read_vectors(
         facts = (file.schema_arrow.metadata or {}).get(METADATA)
         if facts is None:
             raise ValueError(
-                f"The schema of '{path}' has no metadata `keras_elmo`; those "
-                "of `embed_shard` have it. Spark leaves it out: there, use "
+                f"The schema of '{path}' has no metadata `keras_elmo`, which "
+                "`embed_shard` writes. Spark leaves it out: for its files, use "
                 "numpy.reshape(vectors, (-1, num_tokens, width))."
             )
         facts = json.loads(facts)
@@ -158,7 +159,7 @@ class _Parquet:
 
 
 class _Text:
-    """The sentences of a text."""
+    """The sentences of a text file."""
 
     def __init__(self, path):
         import pyarrow as pa
@@ -193,7 +194,7 @@ def _words(line):
 
 
 def _check_target(path, shard, schema):
-    """Raises `ValueError` unless a file holds a shard's rows, made so."""
+    """Raises `ValueError` if a file does not match a shard and a schema."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
@@ -201,20 +202,20 @@ def _check_target(path, shard, schema):
     made = [(x.metadata or {}).get(METADATA) for x in (schema, found[0])]
     if made[0] != made[1] or not found[0].equals(schema):
         raise ValueError(
-            f"'{path}' is there, but has other columns, or vectors of another "
-            "model or made in another way; remove it, or write elsewhere. "
+            f"'{path}' exists, but has other columns, or vectors made with "
+            "another model or other arguments; remove it, or write elsewhere. "
             f"Expected {made[0]}. Received: {made[1]}"
         )
     if found[1] != len(shard):
         raise ValueError(
-            f"'{path}' has another number of rows than '{shard.path}'; remove "
-            f"it if the latter has changed. Expected {len(shard)}. "
+            f"'{path}' must have as many rows as '{shard.path}'; remove it if "
+            f"the latter has changed. Expected {len(shard)}. "
             f"Received: {found[1]}"
         )
 
 
 def _counts(path):
-    """The numbers of rows, tokens and errors of a file."""
+    """Returns the numbers of rows, tokens and errors in a file."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 

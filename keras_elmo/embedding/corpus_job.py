@@ -1,4 +1,4 @@
-"""Bringing a corpus to disk, however often that is interrupted."""
+"""Embeds a corpus into a file, and resumes after interruptions."""
 
 import itertools
 import os
@@ -21,12 +21,12 @@ from keras_elmo.text.corpora import Sentence
 
 
 class CorpusCounts(NamedTuple):
-    """How much a corpus holds, and how much of it was there before."""
+    """The size of a corpus, and how much of it was already embedded."""
 
     sentences: int
     tokens: int
     kept_sentences: int
-    """Those that an earlier run had embedded."""
+    """The sentences that an earlier run embedded."""
     kept_tokens: int
 
 
@@ -46,40 +46,42 @@ def embed_corpus(
 ) -> CorpusCounts:
     """Embeds a corpus into a file.
 
-    The work goes to shards in the folder `OUTPUT.parts`, and from there, once
-    all are done, into OUTPUT, which thus is there whole or not at all. Run the
-    same again after an error, a kill or a crash, and it goes on: finished
-    shards are kept. The sentences are read from the start, to see that they
-    are still the same. Both together take twice the room of OUTPUT.
+    The vectors are written to shards in the folder `OUTPUT.parts`. When all
+    shards are finished, they are merged into OUTPUT, which is written
+    atomically. After an error, a kill or a crash, the same call resumes:
+    finished shards are kept. The sentences are read from the start, to check
+    that they are still the same. The folder and the file together take twice
+    the space of OUTPUT.
 
     Args:
         sentences: Iterable of `Sentence`, as `read_corpus` returns.
-        embed: Function from an iterator of token lists to an iterator of one
-            array `(..., tokens, width)` for each, in their order, such as
-            `ElmoEmbedder.embed_sentences`. It may read ahead.
+        embed: Function that takes an iterator of token lists and returns an
+            iterator of one array `(..., tokens, width)` for each, in the same
+            order, such as `ElmoEmbedder.embed_sentences`. It may read ahead.
         output: Path of the file.
         layout: As for `write_embeddings`.
-        settings: Dictionary for JSON of all that the arrays depend on: the
-            model, its layers, and so on. An unfinished job goes on only under
-            equal settings.
-        dtype: `"float32"` or `"float16"`, in the file.
-        shard_tokens: Integer, tokens after which a shard is full; so many are
-            lost at most, and what `embed` has read ahead.
-        on_progress: Function called as it goes with the number of sentences
-            and of tokens done, and whether an earlier run did the last ones.
-        on_merge: Function called as OUTPUT is written, with the number of
+        settings: Dictionary, which JSON can represent, of everything that
+            affects the arrays: the model, its layers, and so on. An unfinished
+            job resumes only with the same settings.
+        dtype: `"float32"` or `"float16"`, the dtype in the file.
+        shard_tokens: Integer, the number of tokens after which a shard is full.
+            At most one shard is lost in an interruption, and what `embed` has
+            read ahead.
+        on_progress: Function called regularly with the numbers of sentences and
+            tokens done, and whether an earlier run did the last ones.
+        on_merge: Function called while OUTPUT is written, with the number of
             sentences in it.
-        restart: Boolean, whether to throw away what an unfinished job did.
+        restart: Boolean, whether to discard the results of an unfinished job.
         overwrite: Boolean, whether to replace a file at `output`.
 
     Returns:
         A `CorpusCounts`.
 
     Raises:
-        FileExistsError: If there is a file at `output` and no `overwrite`. Not
-            for the file of this very job, killed after the file was there and
-            before the folder was gone: that one is tidied up and returns.
-        BlockingIOError: If another process is at work on `output`.
+        FileExistsError: If there is a file at `output` and `overwrite` is not
+            set. If the file is from this job, which was killed before it
+            removed the folder, the folder is removed and there is no error.
+        BlockingIOError: If another process is writing `output`.
         ValueError: If an unfinished job had other settings or other sentences,
             or an argument is not as described.
         OSError: If the disk is full; finished shards are kept.
@@ -136,7 +138,7 @@ class _Progress:
 
 
 def _keep_shards(folder, source, progress):
-    """Skips the sentences of good shards; returns the number of these."""
+    """Skips the sentences of finished shards; returns how many there are."""
     for index in itertools.count():
         record = read_record(folder.shard(index))
         if record is None:
@@ -151,16 +153,17 @@ def _read_again(sentences, expected, folder, first=0):
     if record.as_dict() != expected:
         raise ValueError(
             "The sentences must be those that the unfinished job in "
-            f"'{folder.path}' began with. Sentences {first} to "
-            f"{first + expected['sentences'] - 1}, from 0, are not; they had "
-            f"{expected['tokens']} tokens. {folder.how_to_restart} Received: "
-            f"{record.sentences} sentences with {record.tokens} tokens"
+            f"'{folder.path}' started with. Sentences {first} to "
+            f"{first + expected['sentences'] - 1}, counted from 0, are not; "
+            f"they had {expected['tokens']} tokens. {folder.how_to_restart} "
+            f"Received: {record.sentences} sentences with {record.tokens} "
+            "tokens"
         )
     return expected
 
 
 def _split(embedded, shard_tokens, progress):
-    """Yields iterators, each of the pairs of one shard."""
+    """Yields iterators, each over the pairs of one shard."""
     for first in embedded:
         yield _until_full(
             itertools.chain([first], embedded), shard_tokens, progress
@@ -172,7 +175,7 @@ def _until_full(embedded, shard_tokens, progress):
     for sentence, vectors in embedded:
         yield sentence, vectors
         progress.add(sentence)
-        # One more each, so that empty lines fill a shard too.
+        # Add one, so that empty lines also fill a shard.
         size += len(sentence.tokens) + 1
         if size >= shard_tokens:
             return

@@ -32,9 +32,9 @@ from keras_elmo.text.corpora import text_sentences
 from keras_elmo.text.vectorization_of import vectorization_of
 from keras_elmo.text.word_lists import sentence_words
 
-# Rows of a packed batch: enough for a recurrent step at full speed.
+# Rows of a packed batch: enough to run recurrent steps at full speed.
 MAX_ROWS = 192
-# Words encoded at a time: enough for a product at full speed.
+# Words encoded at a time: enough to run matrix multiplies at full speed.
 MAX_WORDS = 512
 
 
@@ -42,34 +42,34 @@ class ElmoEmbedder:
     """Embeds sentences and corpora with a trained `ElmoLayer`, fast.
 
     Sentences are laid end to end in the rows of a batch, so that no padding is
-    computed, and each distinct word of a batch is encoded once. The vectors are
-    those that the layer gives for each sentence on its own, up to rounding;
-    those of `<S>` and `</S>` are not among them.
+    computed, and each distinct word in a batch is encoded once. The vectors are
+    those that the layer returns for each sentence separately, up to rounding.
+    The vectors of `<S>` and `</S>` are left out.
 
-    It can be pickled and copied, to be used with joblib or `multiprocessing`.
-    TensorFlow does not survive a fork: start processes by
+    It can be pickled and copied, for use with joblib or `multiprocessing`.
+    TensorFlow does not survive a fork: start processes with
     `multiprocessing.get_context("spawn")`, or the child hangs.
 
-    It is made for TensorFlow. On JAX, batches are filled up to a few shapes,
-    each of which is compiled once; there and on PyTorch a batch takes more
+    It is optimized for TensorFlow. On JAX, batches are padded to a few shapes,
+    each of which is compiled once. On JAX and PyTorch, a batch takes more
     memory.
 
     Args:
-        elmo: An `ElmoLayer` that reads words, not stateful. It is used as
-            it is.
-        layers: What to return for each token. `"all"`, the layers from 0, the
-            token encoder's, to the top one; `"top"`; `"average"` or `"sum"` of
-            all; `"mix"`, the layer's own learned mix, its first one; an
-            integer, one layer; or a list of integers.
-        batch_tokens: Integer, tokens computed at a time, `<S>` and `</S>`
-            included; a single longer sentence is computed whole. More is
+        elmo: An `ElmoLayer` that reads words and is not stateful. It is not
+            copied.
+        layers: What to return for each token: `"all"` for all layers, from 0
+            (the token encoder) to the top; `"top"`; `"average"` or `"sum"` of
+            all layers; `"mix"` for the first learned mix of the layer; an
+            integer for one layer; or a list of integers.
+        batch_tokens: Integer, the number of tokens per batch, including `<S>`
+            and `</S>`. A single longer sentence is a batch of its own. More is
             faster up to a point, and takes more memory: at the original size
-            with all layers, about 30 KB a token.
-        quantize: `None` for the layer's own precision, or `"int8"`: the LSTMs
-            then run in 8 bits, by the packages `onnx` and `onnxruntime`, with
-            the weights that the layer has now. The vectors differ by 1 to 2%.
-            It is faster where the processor multiplies 8-bit integers
-            (AVX-512 VNNI, for one), and slower where it does not.
+            with all layers, about 30 KB per token.
+        quantize: `None` for the layer's own precision, or `"int8"` to run the
+            LSTMs in 8 bits with the packages `onnx` and `onnxruntime`, with the
+            layer's current weights. The vectors differ by 1 to 2%. It is faster
+            on processors that multiply 8-bit integers (for example with AVX-512
+            VNNI), and slower on others.
 
     Raises:
         ValueError: If an argument is not as described, or a sentence is not a
@@ -118,7 +118,7 @@ class ElmoEmbedder:
         )
 
     def __reduce__(self):
-        # No graphs: a copy has its own.
+        # Without graphs: a copy makes its own.
         return type(self), self._arguments(self.layers)
 
     def _arguments(self, layers):
@@ -136,7 +136,7 @@ class ElmoEmbedder:
         dtype: str | None = None,
         **kwargs,
     ) -> "ElmoEmbedder":
-        """Makes the embedder from the files of a trained biLM.
+        """Creates an embedder from the files of a trained biLM.
 
         Args:
             options: As for `ElmoLayer.from_bilm`.
@@ -165,7 +165,7 @@ class ElmoEmbedder:
     def from_preset(
         cls, preset: str, *, dtype: str | None = None, **kwargs
     ) -> "ElmoEmbedder":
-        """Makes the embedder from a published model, downloaded once.
+        """Creates an embedder from a published model, downloaded once.
 
         Args:
             preset: As for `ElmoLayer.from_preset`.
@@ -177,15 +177,15 @@ class ElmoEmbedder:
     def embed_sentences(
         self, sentences: Iterable[Iterable[str | bytes]]
     ) -> Iterator[np.ndarray]:
-        """Embeds any number of sentences, in their order.
+        """Embeds any number of sentences, in order.
 
         Args:
             sentences: Iterable of sentences, each a list of words. It is read
-                a batch ahead.
+                one batch ahead.
 
         Yields:
-            For each sentence a float32 array `(layers, tokens, width)`; without
-            the first axis if `layers` asks for a single one, `"top"`,
+            For each sentence, a float32 array `(layers, tokens, width)`,
+            without the first axis if `layers` is an integer, `"top"`,
             `"average"`, `"sum"` or `"mix"`.
         """
         batch: list[list[bytes]] = []
@@ -220,8 +220,8 @@ class ElmoEmbedder:
 
         Returns:
             A float32 array `(batch, layers, time, width)`, zero at padding, and
-            the boolean mask `(batch, time)`. The layers' axis is absent where
-            `embed_sentences` has none.
+            the boolean mask `(batch, time)`. The array has an axis for layers
+            only if those of `embed_sentences` do.
         """
         vectors = self.embed_batch(batch)
         lengths = np.array([v.shape[-2] for v in vectors], dtype="int64")
@@ -240,14 +240,14 @@ class ElmoEmbedder:
     def embed_sentence_vectors(
         self, sentences: Iterable[Iterable[str | bytes]]
     ) -> Iterator[np.ndarray]:
-        """Embeds sentences into one vector each: the mean over their tokens.
+        """Embeds each sentence into the mean vector over its tokens.
 
         Args:
             sentences: As for `embed_sentences`.
 
         Yields:
-            For each sentence a float32 array `(layers, width)`, or `(width,)`
-            if `layers` asks for a single one. Zeros for a sentence without
+            For each sentence, a float32 array `(layers, width)`, or `(width,)`
+            if `layers` selects a single layer. Zeros for a sentence without
             tokens.
         """
         for vectors in self.embed_sentences(sentences):
@@ -262,22 +262,22 @@ class ElmoEmbedder:
         layout: str | None = None,
         dtype: str = "float32",
     ) -> None:
-        """Embeds a corpus into a file, which appears whole or not at all.
+        """Embeds a corpus into a file, which is written atomically.
 
-        For long work, the command `keras-elmo embed` shows progress, and goes
-        on where it was interrupted.
+        For large corpora, the command `keras-elmo embed` shows progress and
+        resumes where it was interrupted.
 
         Args:
-            input_file: Path of text, one tokenised sentence a line, or of
-                CoNLL-U (`.conllu`), plain or `.gz`; or an open text file, or
-                any iterable of lines.
-            output_file_path: Path of the file to write. One that is there is
+            input_file: Path of a text file with one tokenised sentence per
+                line, or of a CoNLL-U file (`.conllu`), plain or `.gz`; or an
+                open text file, or any iterable of lines.
+            output_file_path: Path of the file to write. An existing file is
                 replaced.
             output_format: Overrides `layers` for this file.
             layout: `"allennlp"` or `"bilm-tf"`, both HDF5 with the keys `"0"`,
-                `"1"`, ... for the lines, or `"npz"`. By default the name tells:
-                `"npz"` for `.npz`, `"allennlp"` for `.hdf5` and `.h5`.
-            dtype: `"float32"` or `"float16"`, in the file.
+                `"1"`, ... for the lines, or `"npz"`. The default depends on the
+                name: `"npz"` for `.npz`, `"allennlp"` for `.hdf5` and `.h5`.
+            dtype: `"float32"` or `"float16"`, the dtype in the file.
 
         Raises:
             ValueError: If the input is not as described.
@@ -298,8 +298,8 @@ class ElmoEmbedder:
 
     def _embed(self, sentences):
         """Yields the vectors of sentences that fit into one batch."""
-        # The forward stack needs <S> and the words, the backward one </S> and
-        # the words in reverse: no vector depends on the closing boundary.
+        # The forward stack needs <S> and the words, the backward stack </S> and
+        # the reversed words: no vector depends on the last boundary read.
         words = [word for sentence in sentences for word in sentence]
         vectors = self._embed_tokens([*self._spelling.boundary_words, *words])
         boundaries, vectors = vectors[:2], vectors[2:]
@@ -344,7 +344,7 @@ class ElmoEmbedder:
     def _embed_tokens(self, words):
         """Returns the token encoder's vectors of words: (words, dim)."""
         words = [self._spelling.crop(word) for word in words]
-        # Words of like length, as the longest one decides on the work.
+        # Words of similar length together, as the longest determines the work.
         distinct = sorted(dict.fromkeys(words), key=len)
         encoded = []
         for start in range(0, len(distinct), MAX_WORDS):
@@ -364,7 +364,7 @@ class ElmoEmbedder:
         return CompiledWhenEager(function)
 
     def _encode_ids(self, ids):
-        """Ids (words, *token_shape) to vectors (words, projection)."""
+        """Maps ids (words, *token_shape) to vectors (words, projection)."""
         return ops.cast(self.elmo.token_encoder(ids), "float32")
 
     def _run_encoder(self, forward, backward, carries_on):
@@ -383,12 +383,12 @@ def _checked_elmo(elmo):
         raise ValueError(f"`elmo` must be an `ElmoLayer`. Received: {elmo!r}")
     if not elmo.add_sentence_boundaries:
         raise ValueError(
-            "`elmo` must add the sentence boundaries itself. Received: a layer "
-            "with `add_sentence_boundaries=False`"
+            "`elmo` must add the sentence boundaries. Received: a layer with "
+            "`add_sentence_boundaries=False`"
         )
     if elmo.stateful:
         raise ValueError(
-            "`elmo` must not be stateful: each sentence is embedded on its own."
+            "`elmo` must not be stateful: sentences are embedded separately."
         )
     if not elmo.built:
         elmo.build((None, None, *elmo.token_encoder.token_shape))
@@ -396,7 +396,7 @@ def _checked_elmo(elmo):
 
 
 def _selection(layers, elmo):
-    """Returns a function that picks or mixes layers, from list to list."""
+    """Returns a function from a list of layers to those picked or mixed."""
     num_layers = elmo.encoder.num_layers + 1
     if layers == "all":
         return list
@@ -413,7 +413,7 @@ def _selection(layers, elmo):
         if type(index) is not int or not 0 <= index < num_layers:
             raise ValueError(
                 '`layers` must be "all", "top", "average", "sum", "mix", an '
-                f"integer from 0 to {num_layers - 1}, or a list of such. "
+                f"integer from 0 to {num_layers - 1}, or a list of these. "
                 f"Received: layers={layers!r}"
             )
     return lambda outputs: [outputs[index] for index in indices]
@@ -422,14 +422,14 @@ def _selection(layers, elmo):
 def _learned_mix(elmo):
     if elmo.return_all_layers:
         raise ValueError(
-            'With `layers="mix"`, `elmo` must have a mix: it was made with '
-            "`return_all_layers=True`."
+            'With `layers="mix"`, `elmo` must have a mix. Received: a layer '
+            "with `return_all_layers=True`, which has none."
         )
     mix = elmo.scalar_mixes[0]
     if mix.layer_norm:
         raise ValueError(
-            'With `layers="mix"`, the mix must not have `layer_norm`: its '
-            "result would depend on which sentences share a batch."
+            'With `layers="mix"`, the mix must not have `layer_norm`: the '
+            "vectors would depend on the other sentences in the batch."
         )
 
     def select(outputs):
@@ -440,13 +440,13 @@ def _learned_mix(elmo):
 
 
 def _ranges(lengths):
-    """0, 1, ..., length - 1 for each length, one after the other."""
+    """Returns 0, 1, ..., length - 1 for each length, concatenated."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
 
 
 def _run(function, *arrays):
-    """Calls a function of tensors with arrays; arrays come out."""
+    """Calls a function of tensors with arrays, and returns arrays."""
     with inference():
         outputs = function(*map(ops.convert_to_tensor, arrays))
         return keras.tree.map_structure(ops.convert_to_numpy, outputs)

@@ -23,19 +23,19 @@ class InputRecord:
             self.add(sentence)
 
     def add(self, sentence):
-        """Takes in one more sentence."""
+        """Adds a sentence."""
         self.sentences += 1
         self.tokens += len(sentence.tokens)
         self._digest.update(f"{json.dumps(sentence)}\n".encode())
 
     def watch(self, sentences):
-        """Yields the sentences, and takes them in."""
+        """Yields the sentences, and adds them."""
         for sentence in sentences:
             self.add(sentence)
             yield sentence
 
     def as_dict(self):
-        """Returns what JSON can hold, to be compared with another."""
+        """Returns a dictionary for JSON, to compare with another record."""
         return {
             "sentences": self.sentences,
             "tokens": self.tokens,
@@ -44,9 +44,9 @@ class InputRecord:
 
 
 def write_shard(path, embedded):
-    """Writes pairs of a `Sentence` and its array, whole or not at all.
+    """Writes pairs of a `Sentence` and its array, atomically.
 
-    A shard is a `.npz` whose comment records which sentences it is of, after a
+    A shard is a `.npz` whose comment has a record of its sentences, after a
     digest of that record.
     """
     record = InputRecord()
@@ -66,7 +66,7 @@ def write_shard(path, embedded):
 
 
 def read_record(path):
-    """Returns a shard's record; `None` if it is missing or damaged."""
+    """Returns a shard's record; `None` if it is missing or corrupt."""
     try:
         with _damage_told(), zipfile.ZipFile(path) as archive:
             digest, text = archive.comment[:64], archive.comment[64:]
@@ -79,7 +79,7 @@ def read_shard(path):
     """Yields the text and the array of each sentence of a shard.
 
     Raises:
-        ValueError: If the shard is damaged; it is then removed.
+        ValueError: If the shard is corrupt; it is then removed.
     """
     embeddings = read_npz(path)
     try:
@@ -92,28 +92,28 @@ def read_shard(path):
     except _Damage as error:
         os.remove(path)
         raise ValueError(
-            f"'{path}' was damaged on the disk and has been removed; run the "
-            f"same again to redo it. The error was: {error}"
+            f"'{path}' was corrupt and has been removed; run the same command "
+            f"again to recreate it. The error was: {error}"
         ) from error
 
 
 class _Damage(Exception):
-    """What a file holds is not what was written."""
+    """The content of a file is not what was written."""
 
 
 @contextlib.contextmanager
 def _damage_told():
-    """Context in which a file that is not as it was written is a `_Damage`.
+    """Context manager that raises `_Damage` for a corrupt file.
 
-    What reading it raises depends on where it is damaged.
+    What reading it raises depends on where it is corrupt.
     """
     try:
         yield
     except MemoryError:
         raise
     except OSError as error:
-        # The system's own say nothing of what the file holds, but for one of
-        # a place that cannot be.
+        # The system's errors do not concern the content, except for EINVAL at
+        # an impossible offset.
         if error.errno not in (None, errno.EINVAL):
             raise
         raise _Damage(error) from error

@@ -1,4 +1,4 @@
-"""Files of embeddings: an array for each sentence, and the sentences' text."""
+"""Files of embeddings: an array per sentence, and the text of the sentences."""
 
 import io
 import json
@@ -21,31 +21,32 @@ def write_embeddings(
     embeddings: Iterable[tuple[str, np.ndarray]],
     layout: str = "allennlp",
 ) -> None:
-    """Writes embeddings to a file, as they come, whole or not at all.
+    """Writes embeddings to a file one by one; the file is written atomically.
 
-    Each sentence's array has its index for a key: `"0"`, `"1"`, ... Beside them
-    is the text of the sentences:
+    The key of each sentence's array is its index: `"0"`, `"1"`, ... The layouts
+    differ in how the text of the sentences is stored:
 
     - `"allennlp"`: HDF5 as AllenNLP writes it. `sentence_to_index`, of shape
-      `(1,)`, is a JSON object from a sentence to its key; of equal sentences
-      the last one's.
+      `(1,)`, is a JSON object that maps a sentence to its key (for repeated
+      sentences, the last key).
     - `"bilm-tf"`: HDF5 as bilm-tf writes it, and in addition `sentences`, an
-      array of strings in the order of the keys. Two things that such strings
-      cannot hold have stand-ins: U+2400 for NUL, U+FFFD for a lone surrogate.
-    - `"npz"`: for `numpy.load`. `sentences` are the UTF-8 bytes of a JSON list:
+      array of strings in the order of the keys. HDF5 strings cannot represent
+      two things, which are replaced: NUL by U+2400, and lone surrogates by
+      U+FFFD.
+    - `"npz"`: for `numpy.load`. `sentences` is the UTF-8 bytes of a JSON list:
       `json.loads(archive["sentences"].tobytes())`.
 
-    One array at a time is in memory. What grows with the number of sentences:
-    for `"allennlp"` their text, for `"npz"` their text and the archive's table
-    of contents, for `"bilm-tf"` nothing.
+    Only one array at a time is in memory. For `"allennlp"`, the text of all
+    sentences is in memory too, and for `"npz"`, also the archive's table of
+    contents.
 
     Args:
         path: Path of the file.
-        embeddings: Iterable of a sentence's text and its array.
+        embeddings: Iterable of pairs of a sentence's text and its array.
         layout: `"allennlp"`, `"bilm-tf"` or `"npz"`.
 
     Raises:
-        ValueError: If there is no such layout.
+        ValueError: If the layout is not one of these.
     """
     check_choice("layout", layout, LAYOUTS)
     write = _WRITERS[layout]
@@ -53,19 +54,19 @@ def write_embeddings(
 
 
 def guess_layout(path):
-    """Returns the layout that a file's name tells."""
+    """Returns the layout for a file name."""
     suffix = os.path.splitext(path)[1].lower()
     layouts = {".npz": "npz", ".hdf5": "allennlp", ".h5": "allennlp"}
     if suffix not in layouts:
         raise ValueError(
             "The output's name must end in .hdf5, .h5 or .npz, or `layout` "
-            f"(--layout) say what it is. Received: '{path}'"
+            f"(--layout) must be passed. Received: '{path}'"
         )
     return layouts[suffix]
 
 
 def write_npz(path, embeddings):
-    """Writes layout `"npz"` straight to `path`."""
+    """Writes the layout `"npz"` directly to `path`."""
     texts = []
     with zipfile.ZipFile(path, "w") as archive:
         for i, (text, vectors) in enumerate(embeddings):
@@ -84,14 +85,14 @@ def read_npz(path):
 
 
 def _write_member(archive, key, array):
-    # Without a date, so that equal embeddings give equal files.
+    # Without a date, so that equal embeddings give identical files.
     member = zipfile.ZipInfo(f"{key}.npy")
     with archive.open(member, "w", force_zip64=True) as file:
         np.lib.format.write_array(file, array, allow_pickle=False)
 
 
 def _read_member(archive, key):
-    # As a whole: its checksum comes before what it says of itself.
+    # Read whole, so that the checksum is verified before the header is used.
     file = io.BytesIO(archive.read(f"{key}.npy"))
     return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -116,7 +117,7 @@ def _write_bilm_tf(path, embeddings):
 
 
 def _write_datasets(store, embeddings, check):
-    """Yields each sentence's key and text, its array written."""
+    """Writes the arrays, and yields each sentence's key and text."""
     for i, (text, vectors) in enumerate(embeddings):
         store.create_dataset(str(i), data=vectors)
         yield str(i), text

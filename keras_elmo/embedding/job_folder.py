@@ -1,4 +1,4 @@
-"""The folder in which the finished part of a job survives a kill."""
+"""The folder that keeps the finished part of a job if it is killed."""
 
 import contextlib
 import json
@@ -12,16 +12,16 @@ from keras_elmo.files.disk_room import room_told
 from keras_elmo.files.file_lock import file_lock
 
 _VERSION = 1
-# Nothing else in the folder is ever touched.
+# Nothing else in the folder is ever changed.
 _SHARD = re.compile(r"shard-\d{9}")
 _TEMPORARY = re.compile(r"merged|\.(shard-\d{9}|job\.json|merged)\.\w{8}")
 
 
 class JobFolder:
-    """The folder `OUTPUT.parts`; where OUTPUT is a link, beside its target.
+    """The folder `OUTPUT.parts`; if OUTPUT is a link, beside its target.
 
-    It holds finished shards, `job.json` with the job's settings, and a lock
-    file. The job is over once `job.json` is gone; what it recorded last is
+    It contains finished shards, `job.json` with the job's settings, and a lock
+    file. Removing `job.json` ends the job. Before that, `job.json` records
     which file at OUTPUT is the finished one.
     """
 
@@ -36,13 +36,13 @@ class JobFolder:
 
     @contextlib.contextmanager
     def locked(self):
-        """Makes the folder, and keeps other processes out of it."""
+        """Creates the folder, and locks it against other processes."""
         try:
             os.mkdir(self.path)
         except FileExistsError:
             pass
         except OSError as error:
-            # The path that the caller knows.
+            # Name the path that the caller passed.
             raise OSError(error.errno, error.strerror, self.output) from error
         with file_lock(self._lock_file):
             try:
@@ -52,12 +52,12 @@ class JobFolder:
                 self._tidy_up()
 
     def begin(self, settings, restart, overwrite):
-        """Starts a job or goes on with it; returns what `finish` recorded.
+        """Starts or resumes a job; returns what `finish` recorded.
 
         Raises:
             FileExistsError: If there is a file at OUTPUT that this job did not
                 write, and `overwrite` is not set.
-            ValueError: If the folder is of a job with other settings.
+            ValueError: If the folder is from a job with other settings.
         """
         job = None if restart else self._read_job()
         finished = job and job["finished"]
@@ -78,8 +78,8 @@ class JobFolder:
             self.remove_shards()
         elif job is None and os.path.exists(self.shard(0)):
             raise ValueError(
-                f"'{self.path}' holds shards, but no 'job.json' to tell whose. "
-                f"{self.how_to_restart}"
+                f"'{self.path}' has shards but no 'job.json', so their job is "
+                f"unknown. {self.how_to_restart}"
             )
         self._remove_temporaries()
         self._write_job({"settings": settings, "finished": None})
@@ -97,11 +97,11 @@ class JobFolder:
 
     @property
     def merged(self):
-        """Path at which to write the whole file, for `finish` to move."""
+        """The path at which to write the merged file, which `finish` moves."""
         return os.path.join(self.path, "merged")
 
     def finish(self, record):
-        """Moves the merged file to OUTPUT, and says so before it does."""
+        """Records that the job is finished, then moves the file to OUTPUT."""
         job = self._read_job()
         job["finished"] = {
             "file": self._identity(self.merged),
@@ -111,7 +111,7 @@ class JobFolder:
         replace_file(self.merged, self._target)
 
     def remove(self):
-        """Removes what the job made, `job.json` last."""
+        """Removes the files of the job, `job.json` last."""
         self.remove_shards()
         self._remove_temporaries()
         os.remove(self._job_file)
@@ -120,7 +120,7 @@ class JobFolder:
         parent = os.path.dirname(os.path.abspath(self._target))
         if not os.path.isdir(parent):
             raise FileNotFoundError(
-                f"There is no folder '{parent}' to write '{self.output}' to."
+                f"There is no folder '{parent}' to write '{self.output}' in."
             )
 
     def _read_job(self):
@@ -131,7 +131,7 @@ class JobFolder:
             return None
         except ValueError as error:
             raise ValueError(
-                f"'{self._job_file}' is damaged. {self.how_to_restart}"
+                f"'{self._job_file}' is corrupt. {self.how_to_restart}"
             ) from error
 
     def _write_job(self, job):
@@ -140,32 +140,32 @@ class JobFolder:
     def _check_settings(self, old, new):
         new = json.loads(json.dumps(new))
         differing = [
-            f"{key}: {old.get(key)!r} then, {new.get(key)!r} now"
+            f"{key}: {old.get(key)!r} before, {new.get(key)!r} now"
             for key in sorted(old.keys() | new.keys())
             if old.get(key) != new.get(key)
         ]
         if differing:
             raise ValueError(
-                f"'{self.path}' is of a job with other settings "
+                f"'{self.path}' is from a job with other settings "
                 f"({'; '.join(differing)}). {self.how_to_restart}"
             )
 
     @property
     def how_to_restart(self):
-        """A sentence for messages."""
+        """A sentence for error messages."""
         return (
             "To start over, pass `restart=True` (--restart) or delete the "
             "folder."
         )
 
     def _what_is_kept(self):
-        kept = "Nothing was finished yet, and nothing is kept."
+        kept = "Nothing was finished yet, so nothing is kept."
         if os.path.exists(self.shard(0)):
-            kept = f"What is finished is kept in '{self.path}'."
-        return f"{kept} Make room and run the same again."
+            kept = f"The finished part is kept in '{self.path}'."
+        return f"{kept} Make room and run the same command again."
 
     def _identity(self, path):
-        """What stays the same when a file is moved."""
+        """Returns properties of a file that do not change when it is moved."""
         try:
             status = os.stat(path)
         except FileNotFoundError:
@@ -173,7 +173,7 @@ class JobFolder:
         return [self._layout, status.st_size, status.st_mtime_ns]
 
     def _find(self, pattern):
-        """Returns the paths of the job's own files of a kind."""
+        """Returns the paths of the job's files that match a pattern."""
         names = filter(pattern.fullmatch, sorted(os.listdir(self.path)))
         return [os.path.join(self.path, name) for name in names]
 
@@ -182,12 +182,12 @@ class JobFolder:
             os.remove(path)
 
     def _tidy_up(self):
-        """Removes the folder, unless there is something to go on with."""
+        """Removes the folder, unless there is something to resume from."""
         job = self._read_job()
         if job and (job["finished"] or os.path.exists(self.shard(0))):
             return
         if job:
             self.remove()
-        with contextlib.suppress(OSError):  # Files of others stay.
+        with contextlib.suppress(OSError):  # Other files in it are kept.
             os.remove(self._lock_file)
             os.rmdir(self.path)

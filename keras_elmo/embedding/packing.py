@@ -1,4 +1,4 @@
-"""Laying sentences end to end in rows, so that hardly anything is padded."""
+"""Packs sentences end to end in rows, with hardly any padding."""
 
 import heapq
 from collections.abc import Sequence
@@ -8,27 +8,28 @@ import numpy as np
 
 
 class Packing(NamedTuple):
-    """Where each sentence of a batch lies."""
+    """The position of each sentence of a batch."""
 
     rows: np.ndarray
-    """(sentences,): the row of each."""
+    """(sentences,): the row of each sentence."""
     starts: np.ndarray
     """(sentences,): the slot of its first token in that row."""
     num_rows: int
     num_slots: int
-    """Slots of a row: what the fullest one needs."""
+    """Slots per row: as many as the fullest row needs."""
 
 
 def pack_rows(lengths: Sequence[int], max_rows: int) -> Packing:
-    """Spreads sentences over rows of about equal length.
+    """Distributes sentences over rows of about equal length.
 
-    A recurrent step costs nearly the same for one row as for a few, so there
-    are as many rows as fill up evenly beside the longest sentence, and no more.
-    The longest sentences are placed first, each into the emptiest row.
+    A recurrent step costs about the same for one row as for a few. So rows are
+    only as long as the longest sentence (or longer, if `max_rows` rows would
+    not suffice), and there are as many as the tokens fill. The longest
+    sentences are placed first, each in the emptiest row.
 
     Args:
-        lengths: The number of tokens of each sentence, at least one of them.
-        max_rows: Integer, the most rows to make.
+        lengths: The number of tokens of each sentence; at least one sentence.
+        max_rows: Integer, the maximum number of rows.
     """
     total = sum(lengths)
     slots = max(*lengths, -(-total // max_rows), 1)

@@ -1,4 +1,4 @@
-"""Sentences and their vectors, side by side."""
+"""Pairs sentences with their vectors."""
 
 import collections
 import warnings
@@ -14,13 +14,13 @@ def pair(sentences, embed, dtype):
 
     Args:
         sentences: Iterator of `Sentence`.
-        embed: Function from an iterator of token lists to an iterator of one
-            array for each. It may read ahead.
-        dtype: The dtype of the arrays that come out.
+        embed: Function that takes an iterator of token lists and returns an
+            iterator of one array for each. It may read ahead.
+        dtype: The dtype of the arrays in the pairs.
 
     Raises:
-        ValueError: If there is not one array for each sentence, as long
-            as it.
+        ValueError: If `embed` does not return one array of the right length
+            for each sentence.
     """
     waiting = collections.deque()
 
@@ -34,26 +34,26 @@ def pair(sentences, embed, dtype):
     for vectors in embed(tokens()):
         if not waiting or len(waiting[0].tokens) != vectors.shape[-2]:
             raise ValueError(
-                "`embed` must give an array (..., tokens, width) for each "
-                f"sentence, in their order. Received: shape {vectors.shape} "
+                "`embed` must return an array (..., tokens, width) for each "
+                f"sentence, in order. Received: shape {vectors.shape} "
                 f"for {waiting[0].tokens if waiting else 'no sentence'}"
             )
         yield waiting.popleft(), cast(vectors)
     missing = len(waiting) + sum(1 for _ in sentences)
     if missing:
         raise ValueError(
-            "`embed` must give an array for each sentence. "
+            "`embed` must return an array for each sentence. "
             f"Received: none for the last {missing}"
         )
 
 
 def mean_over_tokens(vectors):
-    """The mean of (..., tokens, width) over the tokens; zeros if none."""
+    """Returns the mean of (..., tokens, width) over the tokens, or zeros."""
     return vectors.sum(axis=-2) / max(1, vectors.shape[-2])
 
 
 class _Cast:
-    """Casts arrays, and warns when float16 overflows for the first time."""
+    """Casts arrays, and warns the first time that float16 overflows."""
 
     def __init__(self, dtype):
         self._dtype = dtype
@@ -66,8 +66,8 @@ class _Cast:
             self._warned = np.isinf(cast).any()
             if self._warned:
                 warnings.warn(
-                    "Some values are beyond 65504, the largest of float16, and "
-                    "are stored as infinity. float32 would hold them.",
+                    "Some values are beyond 65504, the largest in float16, and "
+                    "are stored as infinity. Use float32 to keep them.",
                     stacklevel=2,
                 )
         return cast

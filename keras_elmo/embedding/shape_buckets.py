@@ -1,27 +1,28 @@
-"""A few shapes for all batches, for a backend that compiles each one."""
+"""A few shapes for all batches, for backends that compile each shape."""
 
 import keras
 
-# Each batch and each part of its words is filled up to the next of these. Full
+# Each batch, and each part of its words, is padded to the next of these. Full
 # batches of the embedder's default size fill 192 rows of 96 slots, 64 of 256 or
-# 16 of 1024, as their longest sentences are; single sentences one row.
+# 16 of 1024, depending on their longest sentence; single sentences fill one
+# row.
 _WORDS = (32, 512)
 _ROWS = (1, 16, 64, 192)
 _SLOTS = (32, 96, 256, 1024)
 
 
 def compiles_each_shape():
-    """Whether the backend in use does."""
+    """Whether the current backend compiles each shape."""
     return keras.backend.backend() == "jax"
 
 
 def words_to_fill(number):
-    """How many words to encode in place of `number`."""
+    """Returns how many words to encode instead of `number`."""
     return _next(_WORDS, number)
 
 
 def rows_and_slots_to_fill(num_rows, num_slots):
-    """How many rows and slots to run in place of a batch's own."""
+    """Returns how many rows and slots to run instead of the batch's."""
     return _next(_ROWS, num_rows), _next(_SLOTS, num_slots)
 
 
@@ -31,7 +32,7 @@ def _next(sizes, number):
     for size in sizes:
         if number <= size:
             return size
-    # Beyond them they grow by factors, so that these are few, too.
+    # Larger sizes grow by factors, so that they are few as well.
     size = sizes[-1]
     while size < number:
         size *= 4

@@ -82,8 +82,7 @@ class _Reader:
         name = (self._line(), self._line())
         if name not in self._names:
             raise ValueError(
-                f"it names '{'.'.join(name)}', which a state dict does not "
-                "need"
+                f"it names '{'.'.join(name)}', which a state dict does not need"
             )
         self.push(self._names[name])
 
