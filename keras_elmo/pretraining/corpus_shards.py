@@ -44,7 +44,7 @@ def find_shards(
         matches = [path] if literal else glob.glob(path, recursive=True)
         if not matches:
             raise FileNotFoundError(
-                f"There is no corpus file '{path}', and none that matches it."
+                f"There is no corpus file '{path}', and no match for it."
             )
         for match in matches:
             check_file(match)

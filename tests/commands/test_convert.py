@@ -205,16 +205,19 @@ def test_errors(checkpoint, capsys):
     pathlib.Path("file").write_text("mine")
     os.mkdir("empty")
     for arguments, told in [
-        ((checkpoint, "full"), "must not exist yet, or be empty; --overwrite"),
+        (
+            (checkpoint, "full"),
+            "must not exist yet, or must be empty; --overwrite",
+        ),
         (
             (checkpoint, "full", "--overwrite"),
-            "nothing but a model's files, ['options.json', 'softmax.hdf5', "
+            "only if all its files are among ['options.json', 'softmax.hdf5', "
             "'token_embeddings.hdf5', 'token_vocab.txt', 'vocab.txt', "
             "'weights.hdf5']. Received: 'full' with ['notes.txt']",
         ),
         (
             (checkpoint, "file", "--overwrite"),
-            "must not exist yet, or be empty",
+            "must not exist yet, or must be empty",
         ),
         (("none", "new"), "nor a file or directory. Expected one of"),
         (("empty", "new"), "'empty' holds no model: expected options.json"),

@@ -456,7 +456,7 @@ def test_a_model_that_is_not_needed_is_not_loaded(
     assert main(names) == 0
     check(read(), expected)
     out = capsys.readouterr().out
-    assert "4 sentences were there before." in out
+    assert "4 sentences were already embedded." in out
     assert "tokens/s" not in out
 
 
@@ -503,7 +503,7 @@ def test_a_killed_command_goes_on(model, folder, capsys):
     assert main(["embed", *map(str, arguments)]) == 0
     out = capsys.readouterr().out
     assert "900 sentences, 36,720 tokens" in out
-    assert "sentences were there before" in out
+    assert "sentences were already embedded" in out
     kept = int(out.splitlines()[1].split()[0].replace(",", ""))
     assert 350 < kept < 900
     assert sorted(os.listdir()) == ["corpus.txt", "out.hdf5"]

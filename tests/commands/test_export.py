@@ -89,8 +89,7 @@ def test_an_elmo_layer(elmo, capsys):
         "",
         "It takes, by signature:",
         "  character_ids  ids: int32 (batch, time, 12)",
-        "  default        strings: string (batch)  "
-        "<- where a request names none",
+        "  default        strings: string (batch)  <- if a request names none",
         "  tokens         sequence_len: int32 (batch), "
         "tokens: string (batch, time)",
         "and gives:",
@@ -104,7 +103,7 @@ def test_an_elmo_layer(elmo, capsys):
         "  docker run --rm -p 8500:8500 -p 8501:8501 "
         f"-v {os.getcwd()}/served/elmo:/models/elmo \\",
         "      -e MODEL_NAME=elmo tensorflow/serving",
-        "and to ask it:",
+        "and to query it:",
         "  curl http://localhost:8501/v1/models/elmo:predict \\",
         """      -d '{"instances": ["First sentence .", "Another ."]}'""",
     ]
@@ -176,7 +175,7 @@ def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
         "  tags_labels: string (batch, time)",
         "  tokens: string (batch, time)  <- default alone",
     ]
-    assert "(batch, time)  <- where a request names none" in lines[start - 1]
+    assert "(batch, time)  <- if a request names none" in lines[start - 1]
     command = shlex.split("\n".join(lines[lines.index("To serve it:") + 1 :]))
     path = f"{os.getcwd()}/served/my tagger"
     assert f"{path}:/models/my tagger" in command
@@ -199,7 +198,7 @@ def test_versions(elmo, capsys):
     said = fails(capsys, "model", "served", "--version", 2)
     assert "There is a version 2 already" in said
     said = fails(capsys, "model", "served", "--overwrite")
-    assert "say which by --version N" in said
+    assert "name it with --version N" in said
     export(capsys, "model", "served", "--version", 2, "--overwrite")
     assert os.path.getsize("served/2/saved_model.pb") > 0
     assert os.listdir("served") == ["2"]
@@ -253,7 +252,7 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
         (["tagger.keras", "--dtype", "float32"], "`dtype` must be left out"),
         (["tagger.keras", *labels, *labels], "Received: 'tags' twice"),
         (["tagger.keras", "--labels", "a=tags.txt"], "Received: ['a']"),
-        (["tagger.keras", "--labels", "tags=gap.txt"], "line 2 of which is"),
+        (["tagger.keras", "--labels", "tags=gap.txt"], "whose line 2 is"),
         (["tagger.keras", "--labels", "tags=empty.txt"], "lists of names"),
         (["tagger.keras", "--labels", "tags=none.txt"], "none.txt"),
         (["model", *labels], "`labels` are of a model that gives labels"),
@@ -274,7 +273,10 @@ def test_a_full_disk_is_told_in_a_line(elmo, capsys):
 
 def test_what_cannot_be_understood(capsys):
     for options, told in [
-        (["--labels", "tags"], "must be the name of an output, =, and a file"),
+        (
+            ["--labels", "tags"],
+            "must be OUTPUT=FILE, an output's name and a file",
+        ),
         (["--version", "0"], "must be an integer of at least 1"),
         (["--serving-default", "serve"], "invalid choice: 'serve'"),
     ]:
@@ -287,7 +289,7 @@ def test_what_cannot_be_understood(capsys):
 def test_another_backend_is_told_at_once(monkeypatch, capsys):
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
     said = fails(capsys, "none", "served")
-    assert "with Keras' backend tensorflow. Received: torch" in said
+    assert "KERAS_BACKEND=tensorflow. Received: torch" in said
 
 
 def test_help_teaches(capsys):
@@ -296,7 +298,7 @@ def test_help_teaches(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "keras-elmo export english_tiny served/elmo" in shown
     assert "written atomically" in shown
-    assert "split on runs of spaces (U+0020) only" in shown
+    assert "split only on runs of spaces (U+0020)" in shown
 
 
 def test_an_onnx_file(elmo, capsys):
@@ -340,7 +342,7 @@ def test_options_of_the_other_format_are_refused(elmo, capsys):
         *("--version=1", "--dtype=float32", "--serving-default=tokens"),
     ):
         line = fails(capsys, "model", "elmo.onnx", name)
-        assert f"{name.split('=')[0]} is of a SavedModel" in line
+        assert f"{name.split('=')[0]} is for a SavedModel" in line
     line = fails(capsys, "model", "served", "--quantize", "int8")
     assert "OUTPUT must end in .onnx. Received: served" in line
     assert os.listdir() == ["model"]

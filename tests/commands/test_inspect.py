@@ -48,7 +48,7 @@ def test_what_is_wrong(model, capsys):
     lines = inspect(capsys, model, status=1).splitlines()
     (line,) = lines[lines.index("What is wrong:") + 1 :]
     assert "'model/weights.hdf5' cannot be read" in line
-    assert "it is cut off: 1,000 bytes of " in line
+    assert "it is truncated: 1,000 bytes of " in line
     assert json.loads(inspect(capsys, model, "--json", status=1))["problems"]
     inspect(capsys, "nowhere", status=1)
 
@@ -77,7 +77,7 @@ def test_vectors_are_written_and_verified(model, capsys):
     assert told["largest_difference"] > 1e-4
     write(num_layers=1)
     told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
-    assert "of the shape (2, 7, 12), there (3, 7, 12)" in told
+    assert "shape is (2, 7, 12), the file's is (3, 7, 12)" in told
 
 
 def test_vectors_of_a_model_of_many_langs(shared, tmp_path, capsys):
@@ -92,7 +92,10 @@ def test_vectors_that_cannot_be_had(model, capsys):
     for arguments, told in [
         ((model, "--verify", "nowhere.npz"), "--verify must be a file that"),
         ((model, "--verify", "model/options.json"), "--verify must be a file"),
-        (("model/options.json", "--vectors", "v"), "it is no model of words"),
+        (
+            ("model/options.json", "--vectors", "v"),
+            "it is not a model that embeds words",
+        ),
         (("nowhere", "--vectors", "v"), "see above"),
     ]:
         assert told in inspect(capsys, *arguments, status=1)
@@ -110,4 +113,4 @@ def test_help_teaches(capsys):
         main(["inspect", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "keras-elmo inspect my_elmo --verify vectors.npz" in shown
-    assert "1e-4 of the largest one in its layer" in shown
+    assert "1e-4 of the largest value in its layer" in shown

@@ -68,7 +68,7 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
     assert out == [
         f"perplexity 54.21 (forward {found['forward']:.1f}, "
         f"backward {found['backward']:.1f})",
-        "494 tokens in each direction, with one mark for each sentence; "
+        "494 tokens in each direction, with one mark per sentence; "
         "procedure stream",
     ]
 
@@ -114,7 +114,9 @@ def test_words_that_count(checkpoint, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = checkpoint / "heldout.txt"
     shutil.copytree(checkpoint, "model", ignore=lambda *_: ["vocab.txt"])
-    assert "has no vocab.txt beside it" in fails(capsys, "model", text)
+    assert "has no vocab.txt. Put the vocabulary" in fails(
+        capsys, "model", text
+    )
 
     words = (checkpoint / "vocab.txt").read_bytes().splitlines(True)
     for name, some in (
@@ -147,7 +149,7 @@ def test_errors(checkpoint, tmp_path, monkeypatch, capsys):
         shutil.copy(checkpoint / name, "bare")
     text = checkpoint / "heldout.txt"
     for model, path, told in [
-        (checkpoint, "none.txt", "none that matches 'none.txt'"),
+        (checkpoint, "none.txt", "There is no corpus file 'none.txt'"),
         (checkpoint, "empty.txt", "Received: empty files ['empty.txt']"),
         ("none", text, "There is no preset of that name, nor a file"),
         ("bare", text, "The model 'bare' has no softmax"),
@@ -175,5 +177,5 @@ def test_help_teaches(capsys):
     with pytest.raises(SystemExit):
         main(["perplexity", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    assert "one sentence a line, with spaces between the tokens" in shown
-    assert "sentences each sentence on its own, as ElmoLayer reads it" in shown
+    assert "one sentence per line, with spaces between the tokens" in shown
+    assert "sentences each sentence separately, as ElmoLayer reads it" in shown

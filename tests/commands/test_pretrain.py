@@ -160,7 +160,7 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
     run(*heldout, "--steps", 4)
     out, err = capsys.readouterr()
     assert "training after step 4: 4 steps" in err
-    assert "was over before: with more --epochs or --steps" in out
+    assert "was already finished: with more --epochs or --steps" in out
     run(*heldout, "--steps", 6)
     assert "of 6 (36 tokens" in capsys.readouterr().out
 
@@ -184,7 +184,7 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
         run(*arguments, status=130)
     out, err = capsys.readouterr()
     assert err.splitlines() == [
-        "keras-elmo: interrupted after step 3; the same command goes on."
+        "keras-elmo: interrupted after step 3; the same command resumes."
     ]
     run(*arguments)
     streams = capsys.readouterr()
@@ -196,7 +196,7 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     name = "keras_elmo.pretraining.pretrain.pretrain"
     monkeypatch.setattr(name, lambda *_, **__: False)
     run(*arguments, "--restart", status=130)
-    told = "the same command, without --restart, goes on"
+    told = "the same command without --restart resumes"
     assert told in capsys.readouterr().err
 
 
@@ -222,7 +222,7 @@ def test_patience(folder, capsys):
     run(*arguments)
     assert "after step 1 of 2 (12 tokens" in capsys.readouterr().out
     run(*arguments)
-    assert "with a larger --patience, it goes on" in capsys.readouterr().out
+    assert "with a larger --patience, it continues" in capsys.readouterr().out
 
 
 @pytest.mark.in_graphs(False)
@@ -252,12 +252,12 @@ def test_fine_tuning(folder, shared, capsys):
     pathlib.Path("short.txt").write_bytes(b"<S>\n</S>\n<UNK>\nthe\n")
     names[3] = "other"
     for name, told in [
-        ("vocab.txt", "Received: one of other words"),
+        ("vocab.txt", "Received: one with other words"),
         ("short.txt", "as many words as the vocabulary, 4. Received: 1503"),
     ]:
         said = fails(capsys, *names, "--vocabulary", name)
         assert told in said
-        assert "or, to train a new softmax over another one, --new-" in said
+        assert "a new softmax over another vocabulary, pass --new-" in said
     assert not os.path.exists("other/training.json")
     names += ["--vocabulary", "short.txt"]
     assert main(["pretrain", *map(str, names), "--new-softmax"]) == 0
@@ -277,14 +277,14 @@ def test_what_is_there_is_not_overwritten(folder, capsys):
     os.mkdir("out")
     shutil.copy("options.json", "out")
     said = fails(capsys, *command()[1:])
-    assert "'out' holds a model and no training" in said
+    assert "'out' holds a model but no training" in said
     assert "--restart" in said
     run("--steps", 1, "--quiet", "--restart")
     assert os.path.exists("out/training.json")
 
     # Nor a training by another.
     said = fails(capsys, *command("--steps", 2, "--seed", 1)[1:])
-    assert "must have the `seed` that it began with, 0. Received: 1" in said
+    assert "must have the `seed` that it started with, 0. Received: 1" in said
     # How long an options file has it train is no part of the model.
     content = {**OPTIONS, "n_epochs": 8, "n_train_tokens": 99}
     pathlib.Path("options.json").write_text(json.dumps(content))
@@ -294,28 +294,34 @@ def test_what_is_there_is_not_overwritten(folder, capsys):
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["--from", "x"], "--options and --from do not go together"),
+        (["--from", "x"], "--options and --from must not be used together"),
         (
             ["--steps", 1, "--epochs", 1],
-            "--epochs and --steps do not go together",
+            "--epochs and --steps must not be used together",
         ),
         (
             ["--vocabulary", "x"],
-            "--vocabulary and --min-count do not go together",
+            "--vocabulary and --min-count must not be used together",
         ),
         (["--new-softmax"], "--new-softmax needs --from"),
         (["--patience", 1], "--patience needs --heldout"),
         (["--evaluate-every", 1], "--evaluate-every needs --heldout"),
-        (["--train", "none*"], "none that matches 'none*'"),
+        (["--train", "none*"], "There is no corpus file 'none*'"),
         (["--options", "none.json"], "none.json"),
         (["--options", "train0.txt"], "'train0.txt' is not JSON"),
-        (["--options", "list.json"], "must hold a JSON object. Received: list"),
+        (
+            ["--options", "list.json"],
+            "must contain a JSON object. Received: list",
+        ),
         (["--batch-size", 0], "`batch_size` must be an integer of at least 1"),
         (["--steps", -1], "`steps` must be an integer"),
-        (["--dropout", 1], "'dropout' must be a number from 0 to below 1"),
+        (
+            ["--dropout", 1],
+            "'dropout' must be a number of at least 0 and below 1",
+        ),
         (["--clip-norm", -1], "`clip_norm` must be a positive number"),
         (["--strategy", "multi-worker"], "the environment variable TF_CONFIG"),
-        (["--threads", 99], "--threads must come before TensorFlow computes"),
+        (["--threads", 99], "--threads must be set before TensorFlow computes"),
         (
             ["--tensorboard", "auto"],
             "--tensorboard needs the package tensorboard: pip install",
@@ -580,11 +586,11 @@ def test_help_teaches(capsys):
     assert info.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
     for text in (
-        "one sentence a line, with spaces between the tokens",
+        "one sentence per line, with spaces between the tokens",
         "the same command resumes",
         "it is not a perplexity",
         "keras-elmo pretrain --from my_elmo",
-        "rows of a window, on each device. Default: 128 (laptop: 32)",
+        "rows of a window on each device. Default: 128 (laptop: 32)",
     ):
         assert text in shown
 

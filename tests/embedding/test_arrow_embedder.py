@@ -140,7 +140,7 @@ def test_metadata_tell_the_model(model, table):
         ({"words": [["a"]]}, r"a column `tokens`.* Received: .*\['words'\]"),
         ({"tokens": ["a b"]}, "lists of strings.* Received: string"),
         ({"tokens": [[1]]}, r"lists of strings.* Received: list<.*int64"),
-        ({"tokens": [["a"]], "width": [1]}, r"that has \['width'\]"),
+        ({"tokens": [["a"]], "width": [1]}, r"a table with \['width'\]"),
     ],
 )
 def test_tables_of_another_kind(model, columns, message):
@@ -214,7 +214,7 @@ def test_targets_of_another_job_are_not_taken_for_done(model, table, tmp_path):
         ArrowEmbedder(model, 0),
         ArrowEmbedder(model, dtype="float16"),
     ):
-        with pytest.raises(ValueError, match=r"out\.parquet' is there, but"):
+        with pytest.raises(ValueError, match=r"out\.parquet' exists, but"):
             embed_shard(other, source, target)
     pq.write_table(table.slice(1), source)
     with pytest.raises(ValueError, match=r"Expected 5\. Received: 6"):

@@ -237,7 +237,7 @@ def test_a_shard_with_any_bit_flipped_is_redone(tmp_path):
         try:
             arrays = list(read_shard(path))
         except ValueError as error:
-            assert "was damaged on the disk" in str(error)
+            assert "was corrupt and has been removed" in str(error)
             assert not path.exists()
             outcomes["removed"] += 1
         else:  # It was a date, or something like it.
@@ -258,7 +258,9 @@ def test_damage_inside_a_shard_is_found_before_it_spreads(output):
         vectors = file["1"].tobytes()
     content[content.index(vectors)] ^= 1
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="was damaged on the disk") as info:
+    with pytest.raises(
+        ValueError, match="was corrupt and has been removed"
+    ) as info:
         run(output)
     assert str(path) in str(info.value)
     assert not output.exists()
@@ -296,7 +298,9 @@ def test_another_text_is_refused(output, change):
     with pytest.raises(ValueError, match="sentences must be those") as info:
         run(output, sentences)
     first = num_sentences(shards(output)[0])
-    assert f"Sentences 0 to {first - 1}, from 0, are not" in str(info.value)
+    assert f"Sentences 0 to {first - 1}, counted from 0, are not" in str(
+        info.value
+    )
     assert "--restart" in str(info.value)
     assert f"{output}.parts" in str(info.value)
     run(output)
@@ -309,9 +313,9 @@ def test_other_settings_are_refused_by_name(output):
     with pytest.raises(ValueError, match="with other settings") as info:
         run(output, settings=settings, dtype="float16")
     message = str(info.value)
-    assert "dtype: 'float32' then, 'float16' now" in message
-    assert "format: None then, 'text' now" in message
-    assert "model: 'small' then, 'large' now" in message
+    assert "dtype: 'float32' before, 'float16' now" in message
+    assert "format: None before, 'text' now" in message
+    assert "model: 'small' before, 'large' now" in message
     assert "layers" not in message
     assert "--restart" in message
     with pytest.raises(ValueError, match="layers"):
@@ -435,7 +439,7 @@ def test_files_of_others_in_the_folder_stay(output):
     assert sorted(os.listdir(folder)) == [".hidden", "notes", "shard-1"]
     with open(f"{folder}/shard-000000000", "w") as file:
         file.write("no shard")
-    with pytest.raises(ValueError, match="holds shards, but no"):
+    with pytest.raises(ValueError, match="has shards but no"):
         run(output, overwrite=True)
     assert "shard-000000000" in os.listdir(folder)
 
@@ -444,7 +448,7 @@ def test_a_damaged_job_file_is_told(output):
     break_off(output)
     with open(f"{output}.parts/job.json", "w") as file:
         file.write('{"settings":')
-    with pytest.raises(ValueError, match="is damaged"):
+    with pytest.raises(ValueError, match="is corrupt"):
         run(output)
     run(output, restart=True)
     check(output)
@@ -452,7 +456,7 @@ def test_a_damaged_job_file_is_told(output):
 
 def test_two_at_a_time_are_refused(output):
     def second(sentences):
-        with pytest.raises(BlockingIOError, match="Another process is at work"):
+        with pytest.raises(BlockingIOError, match="Another process is running"):
             run(output)
         return Embedder()(sentences)
 
@@ -532,7 +536,7 @@ def test_other_errors_of_the_system_stay_as_they_are(output):
     ],
 )
 def test_there_must_be_an_array_for_each_sentence(output, embed, message):
-    with pytest.raises(ValueError, match="`embed` must give .*" + message):
+    with pytest.raises(ValueError, match="`embed` must return .*" + message):
         run(output, embed=embed)
     assert not output.exists()
 

@@ -349,7 +349,7 @@ def test_layers_that_cannot_be_embedded_with_are_refused():
     with pytest.raises(ValueError, match="pass it `vocabulary`"):
         small = make_elmo()
         ElmoEmbedder(ElmoLayer(TokenEmbedding(9, 6), small.encoder))
-    with pytest.raises(ValueError, match="boundaries itself"):
+    with pytest.raises(ValueError, match="must add the sentence boundaries"):
         ElmoEmbedder(make_elmo(add_sentence_boundaries=False))
 
 

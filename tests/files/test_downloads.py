@@ -97,7 +97,7 @@ def test_what_is_cut_short_is_never_there(cache, tmp_path, way, name):
         for _ in range(2):
             with pytest.raises(OSError, match="The download of") as info:
                 download(f"{root}/{name}", "a", name)
-            assert f"put it at {cache / name} and call" in str(info.value)
+            assert f"put it at {cache / name} and try again" in str(info.value)
             assert os.listdir(cache) == []
         assert download(f"{root}/{name}", "a", name) == str(cache / name)
     assert (cache / name).read_bytes() == content

@@ -79,10 +79,13 @@ def huge_and_packed(store):
         (virtual_of_itself, "array 'x' is virtual"),
         (external_link, "'group/x' is a link"),
         (soft_link, "'x' is a link"),
-        (never_stored, "'x' declares 16 bytes, of which 0 are stored"),
-        (huge, "'x' declares 4,398,046,511,104 bytes, of which 0 are"),
+        (never_stored, "'x' declares 16 bytes, but only 0 are stored"),
+        (huge, "'x' declares 4,398,046,511,104 bytes, but only 0 are"),
         (larger_than_64_bits_count, "'x' declares 18,446,744,073,709,551,616"),
-        (huge_and_packed, "arrays declare 4,398,046,511,152 bytes, the file"),
+        (
+            huge_and_packed,
+            "arrays declare 4,398,046,511,152 bytes, but the file",
+        ),
     ],
 )
 def test_what_lies_elsewhere_or_nowhere(path, write, told):

@@ -280,7 +280,7 @@ def test_bad_value(path, value):
 
 @pytest.mark.parametrize("options", [[OPTIONS], None, "{}", 3])
 def test_options_must_be_an_object(options):
-    with pytest.raises(ValueError, match="must hold a JSON object") as info:
+    with pytest.raises(ValueError, match="must contain a JSON object") as info:
         parse_options(options)
     assert f"Received: {type(options).__name__}" in str(info.value)
 
@@ -414,7 +414,9 @@ def test_make_options_of_word_input():
 
 def test_make_options_refuses_what_does_not_fit():
     parsed = parse_language_model_options(WORDS)
-    with pytest.raises(ValueError, match="no other keys") as info:
+    with pytest.raises(
+        ValueError, match="keys of `training` must be among"
+    ) as info:
         make_options(*parsed[:2], {"dropuot": 0.1})
     assert "Received: ['dropuot']" in str(info.value)
     with pytest.raises(ValueError, match="'n_tokens_vocab', 40") as info:

@@ -282,7 +282,7 @@ def test_zip_of_files_without_end(name, model, scratch):
         archive.writestr(name, bytes(20 << 20))
         for other in {"options.json", "weights.hdf5"} - {name}:
             archive.write(model / other, other)
-    told = f"declares more for '{name}' than is read"
+    told = f"declares too large a size for '{name}'"
     with pytest.raises(ValueError, match=told) as info:
         ElmoLayer.from_bilm(path)
     assert f"'{path}'" in str(info.value)
@@ -319,7 +319,7 @@ def test_all_that_is_unpacked_counts(tmp_path, monkeypatch):
             archive.writestr(name, bytes(600))
     with open_folder(path, lambda names, _: names[0]) as folder:
         assert folder.read("a") == bytes(600)
-        with pytest.raises(ValueError, match=r"'a', 'b' than is read"):
+        with pytest.raises(ValueError, match=r"too large a size for 'a', 'b'"):
             folder.file("b")
 
 
@@ -330,13 +330,13 @@ def test_zip_of_far_more_than_its_size(model, scratch, monkeypatch):
         for name in ("options.json", "weights.hdf5"):
             archive.write(model / name, name)
         archive.writestr("vocab.txt", bytes(16 << 20))
-    told = r"'vocab\.txt' than is read"
+    told = r"declares too large a size for 'vocab\.txt'"
     with (
         pytest.raises(ValueError, match=told),
         find_model(path).open_language_model() as files,
     ):
         files.read_vocabulary()
-    assert "than is read" in "".join(inspect_path(path).problems)
+    assert "declares too large a size" in "".join(inspect_path(path).problems)
 
 
 def _vocabulary_of_folder(path):

@@ -120,7 +120,7 @@ def test_what_is_no_such_model(tmp_path):
     refused(None, "`directory` must be a path or a URL")
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
         archive.writestr("options.json", "{}")
-    refused(tmp_path / "b.zip", "must hold an 'encoder.pkl', and only one")
+    refused(tmp_path / "b.zip", "must contain an 'encoder.pkl', and only one")
 
 
 def test_files_of_before_pytorch_1_6(folder):
@@ -170,7 +170,7 @@ def test_without_sizes_they_are_the_standard_ones(folder):
     ]
     assert token_encoder["embedding_dim"] == 50
     assert token_encoder["word_embedding_dim"] == 100
-    refused(folder, "lacks: .*'convolutions.6.weight'")
+    refused(folder, "that are missing: .*'convolutions.6.weight'")
 
 
 def test_no_clips(folder):
@@ -188,13 +188,21 @@ def test_no_clips(folder):
         (change_cnn, {"char_dim": 0}, "'token_embedder.char_dim' must be"),
         (change_cnn, {"filters": [[0, 1]]}, "'token_embedder.filters' must be"),
         (change_encoder, {"dim": "48"}, "'encoder.dim' must be an integer"),
-        (change_encoder, {"dim": 16}, "another than 'dim' .* Received: 16"),
-        (change_encoder, {"n_layers": 3}, "lacks: .*'backward_layer_2.input"),
-        (change_encoder, {"n_layers": 1}, "no place in the model: .*_layer_1"),
+        (change_encoder, {"dim": 16}, "different from 'dim' .* Received: 16"),
+        (
+            change_encoder,
+            {"n_layers": 3},
+            "that are missing: .*'backward_layer_2.input",
+        ),
+        (
+            change_encoder,
+            {"n_layers": 1},
+            "that are not in the model: .*_layer_1",
+        ),
         (
             change_cnn,
             {"word_dim": 0},
-            "no place in the model: .*'word_emb_layer",
+            "that are not in the model: .*'word_emb_layer",
         ),
         (
             change_cnn,
@@ -212,7 +220,7 @@ def test_sizes_that_do_not_fit(folder, change, values, message):
     ("name", "content", "message"),
     [
         ("config.json", b"{", "'.*config.json' is not JSON"),
-        ("config.json", b"[]", "config.json' must hold a JSON object"),
+        ("config.json", b"[]", "config.json' must contain a JSON object"),
         (
             "config.json",
             b"{}",
@@ -222,14 +230,14 @@ def test_sizes_that_do_not_fit(folder, change, values, message):
         (
             "char.dic",
             b"a\t0\nb\t0\n",
-            "Line 2 of .*char.dic' must hold an entry",
+            "Line 2 of .*char.dic' must have an entry",
         ),
         (
             "char.dic",
             b"a\t0\nb\t-1\n",
-            "Line 2 of .*char.dic' must hold an entry",
+            "Line 2 of .*char.dic' must have an entry",
         ),
-        ("char.dic", b"a\t1\n", "must be those from 0 to 0. .* up to 1"),
+        ("char.dic", b"a\t1\n", "must be all from 0 to 0. .* up to 1"),
         ("char.dic", b"a\t0\n", "`characters` must hold <bos>"),
         ("char.dic", b"\xff\t0\n", "char.dic' is not UTF-8"),
         ("char.dic", b"", "`characters` must hold <bos>"),

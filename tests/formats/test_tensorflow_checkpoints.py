@@ -85,9 +85,9 @@ def test_the_latest_of_several_is_the_one_named(folder):
         shutil.copy(folder / f"{NAME}.{kind}", folder / f"model.ckpt-9.{kind}")
     assert find_checkpoint(str(folder)) == str(folder / NAME)
     (folder / "checkpoint").unlink()
-    with pytest.raises(FileNotFoundError, match="or only one") as info:
+    with pytest.raises(FileNotFoundError, match="or exactly one") as info:
         find_checkpoint(str(folder), "a label")
-    assert "'a label' must hold" in str(info.value)
+    assert "'a label' must contain" in str(info.value)
     assert f"['{NAME}.index', 'model.ckpt-9.index']" in str(info.value)
 
 
@@ -103,7 +103,7 @@ def test_no_checkpoint(folder):
     (folder / f"{NAME}.index").unlink()
     with pytest.raises(FileNotFoundError, match="that its file") as info:
         find_checkpoint(str(folder))
-    assert str(info.value).startswith(f"'{folder}' must hold")
+    assert str(info.value).startswith(f"'{folder}' must contain")
     assert f"Received: no '{NAME}.index'" in str(info.value)
     (folder / "checkpoint").unlink()
     with pytest.raises(FileNotFoundError, match=r"Received: \[\]"):
@@ -135,11 +135,11 @@ def test_missing_and_left_over_arrays(reference, expected):
     shapes = {**shapes_of(expected), "CNN/W_cnn_9": (1,)}
     del shapes["char_embed"]
     path = str(reference / NAME)
-    with pytest.raises(ValueError, match="does not fit its options") as info:
+    with pytest.raises(ValueError, match="does not match its options") as info:
         Checkpoint(path).read(shapes)
     assert f"checkpoint '{path}'" in str(info.value)
-    assert "it lacks: ['CNN/W_cnn_9']." in str(info.value)
-    assert "no place in the model: ['char_embed']." in str(info.value)
+    assert "that are missing: ['CNN/W_cnn_9']." in str(info.value)
+    assert "that are not in the model: ['char_embed']." in str(info.value)
 
 
 def test_wrong_shape(reference, expected):
@@ -173,7 +173,7 @@ def test_one_layer_of_words_and_a_shared_softmax(tmp_path):
     model, softmax = dict(model), dict([softmax])
     check_equal(Checkpoint(path).read(shapes_of(model)), model)
     check_equal(Checkpoint(path).read_softmax(shapes_of(softmax)), softmax)
-    with pytest.raises(ValueError, match=r"it lacks: \['softmax/W'\]"):
+    with pytest.raises(ValueError, match=r"that are missing: \['softmax/W'\]"):
         Checkpoint(path).read_softmax({"softmax/W": (5, 2), "softmax/b": (5,)})
 
 

@@ -121,7 +121,7 @@ def test_a_path(tmp_path):
 def test_nothing_else_is_named(make, name):
     stored, storage = whole(MATRIX, "0")
     data = make({"a": stored, "b": Call(Named(*name), "touch x")}, [storage])
-    refused(data, f"it names '{'.'.join(name)}', of which a state dict has no")
+    refused(data, f"it names '{'.'.join(name)}', which a state dict does not")
 
 
 def test_opcodes_that_a_state_dict_does_not_need():
@@ -137,18 +137,18 @@ def test_opcodes_that_a_state_dict_does_not_need():
         (b"\x80\x02\x82\x01.", "pickle opcode"),  # EXT1
         (b"\x80\x02]\x81.", "pickle opcode"),  # NEWOBJ
         (b"\x80\x05\x96" + b"\xff" * 7 + b"\0.", "pickle opcode"),  # BYTEARRAY8
-        (b"\x80\x02X\xff\xff\xff\x7fa.", "cut off or damaged"),
-        (b"\x80\x02\x8a\xff1.", "cut off or damaged"),
-        (b"\x80\x02r\xff\xff\xff\xff.", "cut off or damaged"),
-        (b"\x80\x02h\x05.", "cut off or damaged"),
-        (b"\x80\x02)R.", "cut off or damaged"),
-        (b"\x80\x02K\x01)R.", "calls what is no function"),
+        (b"\x80\x02X\xff\xff\xff\x7fa.", "truncated or corrupt"),
+        (b"\x80\x02\x8a\xff1.", "truncated or corrupt"),
+        (b"\x80\x02r\xff\xff\xff\xff.", "truncated or corrupt"),
+        (b"\x80\x02h\x05.", "truncated or corrupt"),
+        (b"\x80\x02)R.", "truncated or corrupt"),
+        (b"\x80\x02K\x01)R.", "calls something that is not a known function"),
         (b"\x80\x02K\x01K\x02b.", "sets attributes"),
-        (b"\x80\x02})K\x01s.", "keys but names"),
-        (b"\x80\x02K\x01Q.", "persistent id out of its place"),
-        (b"\x80\x02\x86.", "cut off or damaged"),
-        (b"\x80\x02.", "cut off or damaged"),
-        (b"", "cut off or damaged"),
+        (b"\x80\x02})K\x01s.", "dictionary key that is not a name"),
+        (b"\x80\x02K\x01Q.", "misplaced persistent id"),
+        (b"\x80\x02\x86.", "truncated or corrupt"),
+        (b"\x80\x02.", "truncated or corrupt"),
+        (b"", "truncated or corrupt"),
         (b"no pickle", "opcode"),
     ):
         refused(data, reason)
@@ -158,9 +158,9 @@ def test_opcodes_that_a_state_dict_does_not_need():
 def test_tuples_in_tuples_without_end(make):
     deep = b"\x80\x02)" + b"\x85" * 300_000 + b"."
     if make is zip_file:
-        refused(zip_file({}, [], data=deep), "holds no dictionary")
+        refused(zip_file({}, [], data=deep), "does not contain a dictionary")
         key = b"\x80\x02})" + b"\x85" * 300_000 + b"K\x01s."
-        refused(zip_file({}, [], data=key), "keys but names")
+        refused(zip_file({}, [], data=key), "dictionary key that is not a name")
     else:
         refused(deep, "not written by `torch.save`")
 
@@ -180,7 +180,7 @@ def test_tuples_in_tuples_without_end(make):
 def test_tensors_outside_of_their_storage(make, start, shape, strides):
     storage = Storage(MATRIX, "0")
     data = make({"a": tensor(storage, start, shape, strides)}, [storage])
-    refused(data, "'a' is not inside of its numbers")
+    refused(data, "'a' extends outside its numbers")
 
 
 @FILES
@@ -190,13 +190,16 @@ def test_tensors_outside_of_their_storage(make, start, shape, strides):
 def test_tensors_that_cannot_be(make, start, shape):
     storage = Storage(MATRIX, "0")
     data = make({"a": tensor(storage, start, shape, (1,))}, [storage])
-    refused(data, "without numbers or a shape|cut off or damaged")
+    refused(data, "without numbers or a shape|truncated or corrupt")
 
 
 @FILES
 def test_what_is_no_tensor(make):
     stored, storage = whole(MATRIX, "0")
-    refused(make({"a": stored, "epoch": 3}, [storage]), "no tensor, as 'epoch'")
+    refused(
+        make({"a": stored, "epoch": 3}, [storage]),
+        "entry 'epoch' is not a tensor",
+    )
 
 
 def test_numbers_of_two_types():
@@ -205,7 +208,7 @@ def test_numbers_of_two_types():
         "a": tensor(one, 0, (1,), (1,)),
         "b": tensor(other, 0, (1,), (1,)),
     }
-    refused(zip_file(tensors, [one]), "the numbers '0' are of two types")
+    refused(zip_file(tensors, [one]), "the numbers of '0' have two types")
 
 
 @FILES
@@ -236,7 +239,7 @@ def test_a_legacy_file_that_claims_more_than_it_has():
     data = one_file()
     size = data.index(struct.pack("<q", 6))
     huge = data[:size] + struct.pack("<q", 2**40) + data[size + 8 :]
-    refused(huge, "cut off, within the numbers '7'")
+    refused(huge, "truncated in the numbers of '7'")
 
 
 def test_other_machines_and_versions():
@@ -251,8 +254,8 @@ def test_other_machines_and_versions():
 
 
 def test_zip_files_of_another_kind():
-    refused(one_file(zip_file, packed=True), "packed, as PyTorch packs no")
-    refused(zip_file({}, [], data=pickled([])), "holds no dictionary")
+    refused(one_file(zip_file, packed=True), "compressed, unlike PyTorch")
+    refused(zip_file({}, [], data=pickled([])), "does not contain a dictionary")
     stored, _ = whole(MATRIX, "0")
     refused(zip_file({"a": stored}, []), "lacks the part 'data/0'")
 

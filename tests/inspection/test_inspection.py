@@ -115,7 +115,7 @@ def test_weights_without_their_options(folder):
 
 def test_weights_that_do_not_fit_the_options(folder):
     change_options(folder, n_highway=1)
-    assert "no place in the model: ['CNN_high_1/" in bad(folder)[1]
+    assert "that are not in the model: ['CNN_high_1/" in bad(folder)[1]
     change_options(folder, n_highway=2, embedding={"dim": 5})
     assert "'char_embed' of the weight file" in bad(folder)[1]
     assert "must have the shape (261, 5)" in bad(folder / "weights.hdf5")[1]
@@ -138,7 +138,7 @@ def test_conventions_of_the_number_of_characters(folder):
     ("content", "told"),
     [
         (LFS, "is a Git LFS pointer, not the file of 374,434,792 bytes"),
-        (HTML, "is a web page saved in place of the file"),
+        (HTML, "is a web page saved instead of the file"),
         ("", "is empty (0 bytes)"),
         ("junk", "file signature not found"),
     ],
@@ -165,7 +165,7 @@ def test_weights_that_are_cut_off(folder):
     whole = path.read_bytes()
     for rest in range(200, len(whole), len(whole) // 20):
         path.write_bytes(whole[:rest])
-        assert f"is cut off: {rest:,} bytes of {len(whole):,}" in bad(path)[1]
+        assert f"is truncated: {rest:,} bytes of {len(whole):,}" in bad(path)[1]
 
 
 def test_a_preset_folder(elmo, tmp_path):
@@ -181,7 +181,7 @@ def test_a_preset_folder(elmo, tmp_path):
     )
     assert "Received: 'Other'" in bad(path)[1]
     (path / "config.json").write_text("{")
-    assert "is not that of a layer" in bad(path)[1]
+    assert "is not a layer's config" in bad(path)[1]
 
 
 def test_models_by_their_names():
@@ -266,7 +266,7 @@ def test_other_files(tmp_path):
     assert "Unpack it first: tar xzf" in bad(tmp_path / "m.tar.gz")[1]
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("../options.json", "{}")
-    assert "leads out of it" in bad(tmp_path / "a.zip")[1]
+    assert "contains a path outside itself" in bad(tmp_path / "a.zip")[1]
     with h5py.File(tmp_path / "a.hdf5", "w") as store:
         store["x"] = 1
     assert "nothing that this package knows" in bad(tmp_path / "a.hdf5")[1]

@@ -140,7 +140,7 @@ def test_weights_need_no_character_cnn_for_numbers_alone(characters):
     loaded = ElmoLayer.from_bilm(*files, **arguments, unknown_words="error")
     for a, b in zip(loaded.get_weights(), expected.get_weights()):
         np.testing.assert_array_equal(a, b)
-    with pytest.raises(ValueError, match=r"that it lacks: .'CNN"):
+    with pytest.raises(ValueError, match=r"that are missing: .'CNN"):
         ElmoLayer.from_bilm(*files, **arguments)
 
 

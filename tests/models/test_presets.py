@@ -119,7 +119,7 @@ def check_fails(url, path):
         ElmoLayer.from_preset("small")
     message = str(info.value)
     assert f"The download of {url} failed" in message
-    assert f"put it at {path} and call again" in message
+    assert f"put it at {path} and try again" in message
     assert not path.exists()
 
 

@@ -496,7 +496,7 @@ def test_sizes_must_fit():
     model = BidirectionalLanguageModel(
         WORDS, TokenEmbedding(WORDS, 5), BiLMEncoder(7, 6)
     )
-    with pytest.raises(ValueError, match="of one size"):
+    with pytest.raises(ValueError, match="of the same size"):
         model.build()
     for size in (0, -1, 2.5, None):
         with pytest.raises(ValueError, match="`vocabulary_size`"):

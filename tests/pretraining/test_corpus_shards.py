@@ -63,7 +63,7 @@ def test_shards_are_found(folder, paths, expected):
 @pytest.mark.parametrize(
     "paths, error, message",
     [
-        ("*.json", FileNotFoundError, "matches '\\*.json'"),
+        ("*.json", FileNotFoundError, "no corpus file '\\*.json'"),
         (["a.txt", "none.txt"], FileNotFoundError, "'none.txt'"),
         ("deep", ValueError, "a folder: 'deep'"),
         ("*", ValueError, "a folder: 'deep'"),
@@ -128,5 +128,5 @@ def test_a_file_that_is_cut_off_in_use(tmp_path):
     path.write_bytes(b"word\n" * 100_000)
     lines = ShardLines(path)
     os.truncate(path, 10)
-    with pytest.raises(ValueError, match="had 500000 bytes and has 10 now"):
+    with pytest.raises(ValueError, match="had 500000 bytes and now has 10"):
         lines[99_999]

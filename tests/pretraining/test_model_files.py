@@ -164,7 +164,7 @@ def test_a_new_softmax(saved):
 def test_what_is_missing_is_told(saved, folder):
     for name, match in (
         ("softmax.hdf5", "has no softmax.*pass --new-softmax"),
-        ("vocab.txt", r"has no vocab\.txt beside it\. Put"),
+        ("vocab.txt", r"has no vocab\.txt\. Put"),
     ):
         (folder / name).unlink()
         with pytest.raises(ValueError, match=match) as info:

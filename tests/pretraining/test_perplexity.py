@@ -257,7 +257,7 @@ def test_useless_model():
 @pytest.mark.parametrize("procedure", ["stream", "sentences"])
 @pytest.mark.parametrize("text", [[], iter([])])
 def test_text_without_a_sentence(procedure, text):
-    with pytest.raises(ValueError, match="there must be a sentence"):
+    with pytest.raises(ValueError, match="needs at least one sentence"):
         evaluate(make(), text, procedure)
 
 

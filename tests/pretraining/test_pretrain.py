@@ -181,7 +181,9 @@ def test_epochs_and_plans(corpus, tmp_path):
 
 def test_an_empty_corpus_is_refused(tmp_path):
     (tmp_path / "shard-0").write_text("")
-    with pytest.raises(ValueError, match="corpus must have a sentence"):
+    with pytest.raises(
+        ValueError, match="corpus must have at least one sentence"
+    ):
         train(tmp_path, tmp_path / "out", heldout=False)
 
 

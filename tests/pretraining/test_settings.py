@@ -108,6 +108,6 @@ def test_what_may_change_when_a_training_goes_on(name):
     with pytest.raises(ValueError, match=f"the `{name}`") as info:
         after.check_goes_on(recorded(before))
     message = str(info.value)
-    assert f"began with, {getattr(before, name)!r}." in message
+    assert f"started with, {getattr(before, name)!r}." in message
     assert f"Received: {recorded(after)[name]!r}" in message
     assert "--restart" in message

@@ -336,7 +336,7 @@ def test_what_diverges_leaves_the_last_good_state(
         train(corpus, begun, settings, heldout, plan)
     message = str(info.value)
     assert "in step 7" in message or "in step 6" in message
-    assert f"'{begun}' is as it was" in message
+    assert f"'{begun}' is unchanged" in message
     assert "--learning-rate" in message
     # Finite weights may stand in the way of the model, never NaN.
     after = snapshot(begun)
@@ -427,7 +427,7 @@ def test_a_full_disk(corpus, begun, unbroken, limit):
         resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
         signal.signal(signal.SIGXFSZ, old_handler)
     assert f"'{begun}'" in str(info.value)
-    assert "make room and run the same again" in str(info.value)
+    assert "make room and run it again" in str(info.value)
     after = snapshot(begun)
     assert set(after) == set(before)
     assert after[STATE_FILE] == before[STATE_FILE]
@@ -446,7 +446,7 @@ def check_refused(begun, match, *arguments, **kwargs):
 def test_other_settings_are_refused(corpus, begun):
     settings = make_settings(batch_size=3)
     message = check_refused(begun, "`batch_size`", corpus, begun, settings)
-    assert "began with, 4. Received: 3" in message
+    assert "started with, 4. Received: 3" in message
 
 
 def test_another_number_of_devices_is_refused(corpus, begun, monkeypatch):
@@ -459,7 +459,7 @@ def test_another_number_of_devices_is_refused(corpus, begun, monkeypatch):
 
     monkeypatch.setattr(module, "Trainer", Trainer)
     message = check_refused(begun, "number of devices", corpus, begun)
-    assert "began with, 4: the batch size" in message
+    assert "as before, 4: the batch size" in message
     assert "Received: 8" in message
 
 
@@ -478,7 +478,7 @@ def test_another_held_out_text_is_refused(corpus, begun, tmp_path):
     (other / "heldout").write_text(text.replace("w1", "w2", 1))
     match = "held-out text"
     message = check_refused(begun, match, other, begun, plan=PLAN)
-    assert "Received: another text. To begin anew" in message
+    assert "Received: another text. To start over" in message
     message = check_refused(begun, match, corpus, begun, None, False)
     assert "Received: none" in message
     # Its words alone count.

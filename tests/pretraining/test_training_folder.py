@@ -61,7 +61,7 @@ def test_what_a_training_began_with(begun, shards, vocabulary):
 def test_other_settings_are_refused(begun, shards):
     with pytest.raises(ValueError, match="`batch_size`") as info:
         begun.resume(make_settings(batch_size=3), shards)
-    assert "began with, 4. Received: 3" in str(info.value)
+    assert "started with, 4. Received: 3" in str(info.value)
 
 
 def test_other_shards_are_refused(begun, shards):
@@ -116,7 +116,9 @@ def test_a_damaged_record_is_told(folder, text):
     path = folder.file("training.json")
     with open(path, "w", encoding="latin-1") as file:
         file.write(text)
-    with pytest.raises(ValueError, match="not what a training wrote") as info:
+    with pytest.raises(
+        ValueError, match="not the record of a training"
+    ) as info:
         folder.resume(make_settings(), [])
     assert f"'{path}'" in str(info.value)
 
@@ -207,7 +209,7 @@ def test_a_full_disk_is_told(folder, number):
     assert info.value.errno == number
     assert f"'{folder.path}'" in str(info.value)
     assert "what the system says" in str(info.value)
-    assert "last checkpoint is as it was" in str(info.value)
+    assert "last checkpoint is unchanged" in str(info.value)
 
 
 def test_other_errors_of_the_system_stay_as_they_are(folder):
