@@ -173,7 +173,7 @@ def _print_summary(folder):
 
 
 def _print_files(folder, names):
-    print(f"'{folder}' holds:")
+    print(f"'{folder}' contains:")
     found = [name for name in names if name in os.listdir(folder)]
     for name in found:
         size = os.path.getsize(os.path.join(folder, name)) / 1e6

@@ -213,7 +213,7 @@ def _words(arguments):
         "vocabulary": arguments.vocabulary,
     }
     words = {name: path for name, path in words.items() if path}
-    if "token_embeddings" in words:  # They may be a URL.
+    if "token_embeddings" in words:  # It may be a URL.
         words["token_embeddings"] = fetch(
             words["token_embeddings"], "token_embeddings"
         )
@@ -251,7 +251,7 @@ def _embed(arguments, load, sentences, progress):
     first = next(sentences, None)
     if first is None:  # Nothing is left to do: do not load the model.
         return
-    with progress.waiting("reading the model"):
+    with progress.waiting("loading the model"):
         embedder = ElmoEmbedder(
             load(),
             layers=arguments.layers,

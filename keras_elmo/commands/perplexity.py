@@ -84,8 +84,8 @@ def add_parser(verbs):
         type=positive_integer,
         default=1,
         metavar="N",
-        help="streams into which the text is divided: more than 1 are faster, "
-        "but not exactly bilm-tf's procedure. Default: %(default)s",
+        help="streams into which the text is divided: more are faster, but "
+        "only 1 is exactly bilm-tf's procedure. Default: %(default)s",
     )
     add(
         "--vocabulary",
@@ -153,7 +153,7 @@ def measure(
     from keras_elmo.pretraining.perplexity import Evaluator
 
     with Progress(quiet) as progress:
-        with progress.waiting("reading the model"):
+        with progress.waiting("loading the model"):
             loaded = load_language_model(model, dtype=dtype)
         evaluator = Evaluator(
             loaded.model, loaded.vocabulary, procedure, rows, counted

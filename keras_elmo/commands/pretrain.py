@@ -81,7 +81,7 @@ def add_parser(verbs):
     _add_model(parser.add_argument_group("model").add_argument)
     _add_vocabulary(parser.add_argument_group("vocabulary").add_argument)
     add_settings(parser.add_argument_group("training"))
-    _add_plan(parser.add_argument_group("schedule of reports").add_argument)
+    _add_plan(parser.add_argument_group("evaluation and saving").add_argument)
     _add_machine(parser.add_argument_group("machine and display").add_argument)
 
 

@@ -16,7 +16,7 @@ from keras_elmo.pretraining.training_log import TrainingLog
 
 _FILES = {
     "options.json, weights.hdf5": "the biLM, for ElmoLayer, AllenNLP, bilm-tf",
-    "softmax.hdf5, vocab.txt": "to predict words, and for --from",
+    "softmax.hdf5, vocab.txt": "needed to predict words, and for --from",
     "training.json, training_state.hdf5": "to resume training",
     "log.jsonl": "losses and perplexities",
 }
@@ -194,7 +194,7 @@ def print_summary(arguments, settings, tally):
     if arguments.heldout:
         step = _best_step(folder) or step
     print(
-        f"'{folder}' holds the model after step {step:,} of {tally.step:,} "
+        f"'{folder}' contains the model after step {step:,} of {tally.step:,} "
         f"({tally.tokens:,} tokens in each direction):"
     )
     for names, what in _FILES.items():

@@ -62,7 +62,7 @@ class ElmoEmbedder:
             all layers; `"mix"` for the first learned mix of the layer; an
             integer for one layer; or a list of integers.
         batch_tokens: Integer, the number of tokens per batch, including `<S>`
-            and `</S>`. A single longer sentence is a batch of its own. More is
+            and `</S>`. A single longer sentence is a batch by itself. More is
             faster up to a point, and takes more memory: at the original size
             with all layers, about 30 KB per token.
         quantize: `None` for the layer's own precision, or `"int8"` to run the

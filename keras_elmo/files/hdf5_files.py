@@ -69,7 +69,7 @@ def _check_links(store):
     def is_link(name, link):
         return None if link.type == h5l.TYPE_HARD else name
 
-    root = store["/"].id  # Its links do not keep it open.
+    root = store["/"].id  # Its links do not keep the file open.
     found = root.links.visit(is_link, info=True)
     if found is not None:
         raise UntrustedFile(f"its '{_text(found)}' is a link to another place")

@@ -154,7 +154,7 @@ def _storage(persistent_id):
     except (TypeError, ValueError, AttributeError, IndexError):
         good = False
     if not good or not isinstance(start, int):
-        raise ValueError("it refers to its numbers unlike PyTorch")
+        raise ValueError("it does not refer to its numbers as PyTorch does")
     return _Storage(key, named.value, start)
 
 

@@ -110,7 +110,7 @@ def pretrain(
 
         replicas = strategy.num_replicas_in_sync
         schedule = _schedule(settings, plan, counts, replicas)
-        with report.working("making the model"):
+        with report.working("building the model"):
             trainer = Trainer(
                 make_model,
                 words,

@@ -63,14 +63,14 @@ class Settings:
         10, "passes over the text", _POSITIVE, key="n_epochs", changeable=True
     )
     steps: int | None = _setting(
-        None, "instead of epochs", _from(1), changeable=True
+        None, "number of steps, instead of epochs", _from(1), changeable=True
     )
     batch_size: int = _setting(
         128, "rows of a window on each device", _from(1), key="batch_size"
     )
     unroll_steps: int = _setting(
         20,
-        "tokens in a row of a window, through which gradients flow back",
+        "tokens per row of a window, over which gradients are propagated back",
         _from(1),
         key="unroll_steps",
     )
@@ -78,12 +78,15 @@ class Settings:
     learning_rate: float = _setting(0.2, check=_POSITIVE, changeable=True)
     schedule: str = _setting(
         "constant",
-        "cosine lets the rate fall to 0 at the end",
+        "cosine decays the learning rate to 0 at the end",
         choices=SCHEDULES,
         changeable=True,
     )
     warmup_steps: int = _setting(
-        0, "steps in which the rate rises from 0", _from(0), changeable=True
+        0,
+        "steps in which the learning rate rises from 0",
+        _from(0),
+        changeable=True,
     )
     # As in bilm-tf, the loss is summed over the tokens of a row and averaged
     # over rows and directions.
@@ -107,7 +110,8 @@ class Settings:
     )
     full_softmax: bool = _setting(
         False,
-        "train with all words as well: slow unless the vocabulary is small",
+        "use the full softmax in training too: slow unless the vocabulary is "
+        "small",
     )
     dtype: str = _setting(
         "float32", "dtype to compute in", choices=COMPUTE_DTYPES

@@ -60,7 +60,7 @@ def test_a_checkpoint(checkpoint, perplexity, capsys):
     out, err = capsys.readouterr()
     assert not err
     lines = out.splitlines()
-    assert lines[0] == "'model' holds:"
+    assert lines[0] == "'model' contains:"
     assert sorted(line.split()[0] for line in lines[1:5]) == FILES
     assert lines[5:] == ['To use it: keras_elmo.ElmoLayer.from_bilm("model")']
     assert sorted(os.listdir("model")) == FILES
@@ -246,7 +246,7 @@ def test_a_model_of_elmo_for_many_langs(
     stored = shared / "reference/elmo_for_many_langs" / variant
     convert(stored, "model")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "'model' holds:"
+    assert lines[0] == "'model' contains:"
     assert [line.split()[0] for line in lines[1:4]] == PRESET_FILES
     assert lines[4:] == ['To use it: keras_elmo.ElmoLayer.from_preset("model")']
     assert sorted(os.listdir("model")) == PRESET_FILES

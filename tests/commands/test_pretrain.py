@@ -137,7 +137,7 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
     assert f"perplexity {found[2]:,.2f} (forward" in told[0]
     out = out.splitlines()
     assert out[0] == (
-        f"'out' holds the model after step {best} of 4 "
+        f"'out' contains the model after step {best} of 4 "
         "(24 tokens in each direction):"
     )
     for line in out[1:5]:
@@ -204,13 +204,13 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
 def test_without_a_held_out_text_the_last_model_stays(folder, capsys):
     run("--steps", 2, "--full-softmax", "--clip-norm", "none")
     out = capsys.readouterr().out
-    assert "holds the model after step 2 of 2" in out
+    assert "contains the model after step 2 of 2" in out
     assert "perplexity" not in out.replace("losses and perplexities", "")
     assert "To use it" in out
     # It can be measured all the same.
     run("--steps", 2, "--full-softmax", "--clip-norm", "none", *HELDOUT)
     out = capsys.readouterr().out
-    assert "holds the model after step 2 of 2" in out
+    assert "contains the model after step 2 of 2" in out
     assert "Held-out perplexity" in out
 
 

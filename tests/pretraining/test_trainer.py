@@ -288,7 +288,7 @@ def test_a_long_training_soon_shows_what_it_has_learned(tmp_path, monkeypatch):
     )
     assert done == [
         "reading the held-out text",
-        "making the model",
+        "building the model",
         "reading the corpus",
         "compiling the first step",
         (10, True), 10, (100, False), 100, (101, True), 101,
