@@ -146,7 +146,7 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
     # Two short sentences, in one stream or in two: nearly the same.
     exact = float(out[5].split()[2])
     np.testing.assert_allclose(exact, found[best], rtol=0.05)
-    assert out[5].endswith("by bilm-tf's procedure, of 7 tokens")
+    assert out[5].endswith("by bilm-tf's procedure, on 7 tokens")
     assert out[6] == 'To use it: keras_elmo.ElmoLayer.from_bilm("out")'
     elmo = keras_elmo.ElmoLayer.from_bilm("out")
     assert elmo(keras_elmo.batch_to_ids([["cat"]], 10)).shape == (1, 1, 8)
