@@ -67,9 +67,10 @@ class ArrowEmbedder:
         **kwargs: Further arguments of `ElmoEmbedder`.
 
     Raises:
-        ValueError: If an argument is not as described. Errors that depend on
-            the model are raised by `check` and by a process's first call.
-        ImportError: If the package `pyarrow` is not installed, also then.
+        ValueError: If an argument is not as described. If that depends on the
+            model, `check` and the first call in a process raise it.
+        ImportError: From `check` and calls, if the package `pyarrow` is not
+            installed.
 
     Example:
 

@@ -9,7 +9,7 @@ _CHECKPOINT_EVERY = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """When to do what. Unlike `Settings`, it does not affect the training."""
+    """When to do what. Unlike `Settings`, it does not affect the losses."""
 
     evaluate_every: int | None = None
     """Number of steps; by default one epoch, and in the first epoch also after
