@@ -12,8 +12,8 @@ _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EBADF)
 def file_lock(path, waits=False):
     """Holds a lock file at `path`.
 
-    On Windows and some network file systems, which have no locks, it does
-    nothing.
+    On Windows and some network file systems, which have no locks, it gives no
+    protection.
 
     Args:
         path: Path of the file; it is created if it does not exist. The holder

@@ -104,7 +104,7 @@ def test_a_model_without_softmax_and_vocabulary(checkpoint, capsys):
         convert(model, folder)
         out = capsys.readouterr().out
         assert (
-            "MODEL has no softmax.hdf5 and no vocab.txt: it predicts no words."
+            "MODEL has no softmax.hdf5 or vocab.txt: it cannot predict words."
         ) in out.splitlines()
         assert sorted(os.listdir(folder)) == ["options.json", "weights.hdf5"]
         np.testing.assert_array_equal(embed(folder), embed("bare"))

@@ -61,7 +61,7 @@ def test_vectors_are_written_and_verified(model, capsys):
             (3, 7, 12), (3, 5, 12), (3, 5, 12)
         ]  # fmt: skip
     told = inspect(capsys, model, "--verify", "vectors.npz")
-    assert "The vectors are those of 'vectors.npz'" in told
+    assert "The vectors are those in 'vectors.npz'" in told
     # One weight that is a little different.
     elmo = make_elmo()
     kernel = elmo.encoder.forward_cells[0].kernel
@@ -70,7 +70,7 @@ def test_vectors_are_written_and_verified(model, capsys):
     kernel.assign(value)
     elmo.save_to_bilm("model/options.json", "model/weights.hdf5")
     told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
-    assert "The vectors are not those of 'vectors.npz': the largest" in told
+    assert "The vectors are not those in 'vectors.npz': the largest" in told
     told = json.loads(
         inspect(capsys, model, "--verify", "vectors.npz", "--json", status=1)
     )
@@ -85,7 +85,7 @@ def test_vectors_of_a_model_of_many_langs(shared, tmp_path, capsys):
     vectors = str(tmp_path / "vectors.npz")
     inspect(capsys, path, "--vectors", vectors)
     told = inspect(capsys, path, "--verify", vectors)
-    assert "The vectors are those of" in told
+    assert "The vectors are those in" in told
 
 
 def test_vectors_that_cannot_be_had(model, capsys):
