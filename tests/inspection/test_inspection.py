@@ -110,7 +110,7 @@ def test_weights_without_their_options(folder):
     what, problems = bad(folder / "weights.hdf5")
     assert what == "the weight file of a biLM, as bilm-tf's"
     assert "Its options file is not beside it" in problems
-    assert "must hold an 'options.json'" in bad(folder)[1]
+    assert "must contain an 'options.json'" in bad(folder)[1]
 
 
 def test_weights_that_do_not_fit_the_options(folder):
