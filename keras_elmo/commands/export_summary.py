@@ -22,14 +22,14 @@ def print_summary(folder):
     }
     default = signatures.pop(_DEFAULT)
     print(f"'{folder}' is a SavedModel, {_size(folder) / 1e6:,.2f} MB.")
-    print("\nIt takes, by signature:")
+    print("\nInputs by signature:")
     for name in sorted(signatures):
         inputs = signatures[name].inputs
         is_default = inputs.keys() == default.inputs.keys()
         text = ", ".join(_describe(key, inputs[key]) for key in sorted(inputs))
         note = "  <- if a request names none" if is_default else ""
         print(f"  {name:13}  {text}{note}")
-    print("and gives:")
+    print("Outputs:")
     outputs = {}
     for name in sorted(signatures):
         for key, output in signatures[name].outputs.items():
@@ -47,9 +47,9 @@ def print_onnx_summary(path):
 
     graph = onnx.load(path).graph
     print(f"'{path}' is an ONNX model, {os.path.getsize(path) / 1e6:,.2f} MB.")
-    print("\nIt takes:")
+    print("\nInputs:")
     print(*map(_describe_onnx, graph.input), sep="\n")
-    print("and gives:")
+    print("Outputs:")
     print(*map(_describe_onnx, graph.output), sep="\n")
     print("\nTo run it:")
     print(f"  session = onnxruntime.InferenceSession({path!r})")

@@ -87,12 +87,12 @@ def test_an_elmo_layer(elmo, capsys):
     assert lines == [
         f"'served/elmo/1' is a SavedModel, {size / 1e6:.2f} MB.",
         "",
-        "It takes, by signature:",
+        "Inputs by signature:",
         "  character_ids  ids: int32 (batch, time, 12)",
         "  default        strings: string (batch)  <- if a request names none",
         "  tokens         sequence_len: int32 (batch), "
         "tokens: string (batch, time)",
-        "and gives:",
+        "Outputs:",
         "  default: float32 (batch, 12)",
         f"  elmo: {vectors}",
         f"  lstm_outputs1: {vectors}",
@@ -169,7 +169,7 @@ def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
         *("--serving-default", "tokens", "--version", 7),
     )
     assert lines[0].startswith("'served/my tagger/7' is a SavedModel, ")
-    start = lines.index("and gives:")
+    start = lines.index("Outputs:")
     assert lines[start + 1 : start + 4] == [
         "  tags: float32 (batch, time, 2)",
         "  tags_labels: string (batch, time)",
@@ -308,9 +308,9 @@ def test_an_onnx_file(elmo, capsys):
     assert lines == [
         f"'elmo.onnx' is an ONNX model, {size / 1e6:.2f} MB.",
         "",
-        "It takes:",
+        "Inputs:",
         "  ids: int32 (batch, time, 12)",
-        "and gives:",
+        "Outputs:",
         "  word_emb: float32 (batch, time, 6)",
         f"  lstm_outputs1: {vectors}",
         f"  lstm_outputs2: {vectors}",
