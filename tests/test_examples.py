@@ -196,7 +196,7 @@ def test_word_and_character_vectors_run(side_by_side, tmp_path, capsys):
     arguments = ["--elmo", tmp_path / "elmo", "--save", path]
     side_by_side["main"]([*map(str, arguments)])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "13 words have vectors, 100 wide."
+    assert lines[0] == "13 words have vectors of size 100."
     assert [line.split(maxsplit=1) for line in lines[1:5]] == [
         ["elmo", "(1, 5, 12)"],
         ["word_vectors", "(1, 5, 100)"],
@@ -268,7 +268,9 @@ def test_ner_reads_columns(ner, tmp_path):
         [["O"], ["B-PER", "I-PER", "B-LOC", "B-LOC"], ["B-LOC"]],
     )
     path.write_text("\n")
-    with pytest.raises(ValueError, match=r"columns\.conll' holds no sentences"):
+    with pytest.raises(
+        ValueError, match=r"columns\.conll' contains no sentences"
+    ):
         ner["read_conll"](path)
 
 

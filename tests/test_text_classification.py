@@ -75,9 +75,9 @@ def test_built_in_sentences():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb c\nno tab\n", "line 2: it must be a label, a tab"),
+        ("a\tb c\nno tab\n", "line 2: a line must be a label, a tab"),
         ("a\t \n", "line 1: it must be"),
-        ("", "holds no sentences"),
+        ("", "contains no sentences"),
         ("bird\tthe bird sang\n", r"\['Dog', 'kitten'\]. Received: \['bird'\]"),
     ],
 )

@@ -11,7 +11,7 @@ import pathlib
 import sys
 import time
 
-import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 # isort: split
 

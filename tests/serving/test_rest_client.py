@@ -193,7 +193,7 @@ def test_the_servers_errors_are_told(run, client, server, tmp_path):
     for arguments, told in [
         (["a", "--model", "no"], "404 Not Found: Servable not found for"),
         (["a", "--version", 9], "Specific(elmo, 9)"),
-        ([], "There is no sentence"),
+        ([], "No sentences were given"),
         (["--file", tmp_path / "none.txt"], "none.txt"),
         (["a", "--server", "http://127.0.0.1:1"], "cannot be reached"),
     ]:
