@@ -76,7 +76,7 @@ def test_built_in_sentences():
     ("text", "message"),
     [
         ("a\tb c\nno tab\n", "line 2: a line must be a label, a tab"),
-        ("a\t \n", "line 1: it must be"),
+        ("a\t \n", "line 1: a line must be"),
         ("", "contains no sentences"),
         ("bird\tthe bird sang\n", r"\['Dog', 'kitten'\]. Received: \['bird'\]"),
     ],

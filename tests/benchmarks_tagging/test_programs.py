@@ -78,16 +78,18 @@ def test_a_tagger_learns_and_is_used(tmp_path, preset, capsys):
 
 
 def test_files_that_are_no_taggers_are_told(tmp_path):
-    with pytest.raises(ValueError, match=r"There is no tagger '.*none'"):
+    with pytest.raises(ValueError, match=r"'.*none' does not exist\. Write"):
         predict.main([str(tmp_path / "none"), "--text", "a"])
-    with pytest.raises(ValueError, match=r"There is no tagger '.*r\.keras'"):
+    with pytest.raises(
+        ValueError, match=r"'.*r\.keras' does not exist\. Write"
+    ):
         predict.main([str(tmp_path), "--text", "a"])
     (tmp_path / "tagger.keras").write_text("no model")
-    with pytest.raises(ValueError, match="is no tagger"):
+    with pytest.raises(ValueError, match="is not a tagger"):
         predict.main([str(tmp_path), "--text", "a"])
     inputs = keras.Input((2,))
     keras.Model(inputs, inputs + 1).save(tmp_path / "tagger.keras")
-    with pytest.raises(ValueError, match="is no tagger"):
+    with pytest.raises(ValueError, match="is not a tagger"):
         predict.main([str(tmp_path), "--text", "a"])
 
 
@@ -141,7 +143,7 @@ def test_fine_tuning_saves_what_it_learned(tmp_path, preset):
     ("arguments", "message"),
     [
         (["--fraction", "0"], "--fraction must be above 0"),
-        (["--fine-tune", "--precompute"], "--precompute is for a frozen biLM"),
+        (["--fine-tune", "--precompute"], "--precompute needs a frozen biLM"),
         (["--fine-tune", "--elmo-at", "none"], "--fine-tune needs ELMo"),
         (["--elmo-at", "top"], "invalid choice: 'top'"),
     ],

@@ -83,4 +83,4 @@ def test_layers_of_several_tasks_are_one_picture(tmp_path, capsys):
     for task in (f"names={tmp_path / 'none'}", "names=nowhere", "names"):
         with pytest.raises(SystemExit):
             report.main([str(picture), task])
-        assert "must be given as NAME=FOLDER" in capsys.readouterr().err
+        assert "task must be NAME=FOLDER" in capsys.readouterr().err

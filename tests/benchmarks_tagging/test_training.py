@@ -137,7 +137,7 @@ def test_nothing_to_read():
 
 
 def test_no_such_layer(preset):
-    with pytest.raises(ValueError, match="must name one of 3 layers"):
+    with pytest.raises(ValueError, match="must be one of 3 layers"):
         make_model(preset, on_layers=True, mix="3")
 
 
