@@ -127,7 +127,7 @@ def check_training_step(make, x):
     targets = targets[0] if len(targets) == 1 else targets
     before = [ops.convert_to_numpy(v) for v in layer.trainable_weights]
     loss = "mse" if not isinstance(targets, list) else ["mse"] * len(targets)
-    # Keras traces the first step of Adam, which makes its variables, twice.
+    # Keras traces the first step of Adam twice, because it creates variables.
     model.compile("sgd", loss)
     size = len(keras.tree.flatten(x)[0])
     history = model.fit(x, targets, epochs=2, batch_size=size, verbose=0)

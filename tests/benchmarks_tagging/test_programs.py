@@ -35,7 +35,7 @@ def run(paths, *arguments):
 
 
 def read_tags(text):
-    """Words and tags of what `predict.py` prints."""
+    """Returns the words and tags that `predict.py` prints."""
     return [
         [line.split("\t") for line in block.splitlines()]
         for block in text.strip("\n").split("\n\n")
@@ -173,14 +173,14 @@ def test_experiments_go_on_and_report(tmp_path, capsys, monkeypatch):
     experiments.main([*command, "--only", "baseline", "--list"])
     assert "[to do]" in capsys.readouterr().out
 
-    # What `train.py` has written there is done.
+    # Trainings that `train.py` has written there count as done.
     run(
         paths, "--elmo-at", "none", "--epochs", 1,
         "--output", output / "baseline",
     )  # fmt: skip
     result = output / "baseline" / "seed-1" / "result.json"
     before = result.stat().st_mtime_ns
-    # A training that fails is told, and is tried again the next time.
+    # A failed training is reported, and is retried the next time.
     log = output / "elmo-both" / "seed-1" / "log.txt"
     monkeypatch.setenv("KERAS_BACKEND", "none")
     with pytest.raises(SystemExit, match="1 of 2 trainings failed"):

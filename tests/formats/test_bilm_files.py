@@ -23,7 +23,7 @@ FILES = {"options.json": json.dumps(OPTIONS), "weights.hdf5": WEIGHTS}
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A folder for downloads, in place of the user's own."""
+    """A folder for downloads, instead of the user's own."""
     use_cache(monkeypatch, tmp_path / "cache")
     return tmp_path / "cache"
 

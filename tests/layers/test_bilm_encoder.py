@@ -20,7 +20,7 @@ RIGHT = np.arange(5) < np.array(LENGTHS)[:, None]
 
 @pytest.fixture(scope="module")
 def elmo():
-    """For tests that change nothing of it."""
+    """A model for tests that do not modify it."""
     return make_elmo()
 
 

@@ -42,7 +42,7 @@ def numpy(x):
 
 @pytest.fixture(scope="module")
 def elmo():
-    """For tests that change nothing of it."""
+    """A model for tests that do not modify it."""
     return make_elmo()
 
 

@@ -63,7 +63,7 @@ def test_of_words_with_the_same_ids_the_last_counts():
 
 
 def test_words_of_one_hash_value(monkeypatch):
-    """They are found, and no other word is taken for one of them."""
+    """They are found, and no other word is mistaken for one of them."""
 
     def few(rows):
         return rows[:, 1] % 3

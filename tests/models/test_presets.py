@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("portable_path")
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A folder for downloads, in place of the user's own."""
+    """A folder for downloads, instead of the user's own."""
     use_cache(monkeypatch, tmp_path / "cache")
     return tmp_path / "cache"
 

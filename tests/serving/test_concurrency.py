@@ -1,4 +1,4 @@
-"""Requests of many threads to one loaded model."""
+"""Requests from many threads to one loaded model."""
 
 import random
 from concurrent import futures

@@ -71,7 +71,7 @@ def test_many_words_in_a_graph():
 @on_tensorflow
 @pytest.mark.parametrize("eager", [True, False])
 def test_words_of_one_hash_value_in_a_graph(eager, monkeypatch):
-    """They are found, and no other word is taken for one of them."""
+    """They are found, and no other word is mistaken for one of them."""
     import tensorflow as tf
 
     monkeypatch.setattr(
