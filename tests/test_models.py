@@ -1,4 +1,4 @@
-"""The layer inside the models that people write."""
+"""The layer inside models as users write them."""
 
 import pickle
 import threading

@@ -36,7 +36,7 @@ def client():
 def tagger():
     ids = keras.Input((None, 12), dtype="int32")
     dense = keras.layers.Dense(2, name="tags", bias_initializer="ones")
-    # In place of ELMo, whose vectors make no difference to the client.
+    # Replaces ELMo, because the vectors do not matter to the client.
     return keras.Model(ids, dense(keras.layers.Rescaling(0.01)(ids)))
 
 
@@ -53,7 +53,7 @@ def server(exported, tagger, tmp_path_factory):
 @pytest.fixture
 def run(client, server, monkeypatch, capsys):
     def run(*arguments):
-        """Runs the program; returns what it prints, and how it ends."""
+        """Runs the program; returns its output and its exit code."""
         command = ["client.py", "--server", server, *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", command)
         try:
