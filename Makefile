@@ -33,9 +33,10 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test-wheel: $(VENV)/installed-dev ## Test the built wheel in its own environment
+test-wheel: $(VENV)/installed-dev ## Check the built distributions, and test the wheel in its own environment
 	rm -rf build dist $(WHEEL_VENV)
-	$(BIN)/python -m build --wheel --outdir dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	$(WHEEL_VENV)/bin/pip install --quiet dist/*.whl pytest
 	$(WHEEL_VENV)/bin/python -P tests/check_wheel.py

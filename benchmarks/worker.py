@@ -32,6 +32,7 @@ PACKAGES = (
     "tf_keras",
     "torch",
     "onnxruntime",
+    "tokenizers",
     "numpy",
     "h5py",
 )

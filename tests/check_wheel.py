@@ -13,4 +13,7 @@ source = {
 built = {p.relative_to(package) for p in package.glob("**/*.py")}
 assert source == built, source ^ built
 assert (package / "py.typed").is_file()  # Type checkers need it.
-print(f"keras_elmo {keras_elmo.__version__}: {len(built)} files in the wheel")
+(wheel,) = here.glob("dist/*.whl")
+print(
+    f"{wheel.name}: {len(built)} modules, {wheel.stat().st_size / 1e6:.1f} MB"
+)
