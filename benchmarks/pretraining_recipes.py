@@ -1,4 +1,4 @@
-"""Finds the sizes and settings of a language model that learn most per time.
+"""Compares sizes and settings of a language model trained for equal time.
 
     python benchmarks/pretraining_recipes.py --train "corpus/*.txt.gz" \\
         --heldout dev.txt --vocabulary vocab.txt --seconds 300 --output FOLDER

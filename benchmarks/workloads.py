@@ -65,7 +65,7 @@ class Synthetic:
         return self._cut_like_text(words, generator)
 
     def of_distinct_words(self, num_distinct, num_tokens):
-        """Sentences with the lengths of the text and `num_distinct` words."""
+        """Sentences with the lengths of the text, of `num_distinct` words."""
         generator = random.Random(0)
         distinct = generator.sample(sorted(set(self._words)), num_distinct)
         more = generator.choices(distinct, k=num_tokens - num_distinct)

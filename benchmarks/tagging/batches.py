@@ -54,7 +54,7 @@ class Batches:
             yield numbers, self._inputs(numbers)
 
     def dataset(self):
-        """Returns an endless, reshuffling `tf.data.Dataset` of inputs, tags."""
+        """Returns an endless, shuffled `tf.data.Dataset` of (inputs, tags)."""
         first = next(self._shuffled())
         signature = tf.nest.map_structure(_any_size, first)
         # Not prefetched: that thread may wait for the GIL while Python waits

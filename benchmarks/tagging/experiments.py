@@ -212,7 +212,7 @@ _TRIALS = {
     "5": ["--batch-size", "16"],
 }  # fmt: skip
 
-# How ELMo's layers are combined, other than by unregularized learned weights.
+# Ways to combine ELMo's layers, besides unregularized learned weights.
 _MIXES = {
     "layer-0": ["--mix", "0"],
     "layer-1": ["--mix", "1"],

@@ -89,8 +89,8 @@ class WordNumbers(keras.layers.Layer):
 class CharacterBiLSTM(keras.layers.Layer):
     """Computes a vector of each word's spelling, trained with the task.
 
-    It is the last states of a forward and a backward LSTM over the characters
-    ([Lample et al., 2016](https://arxiv.org/abs/1603.01360)).
+    The vector consists of the last states of a forward and a backward LSTM over
+    the characters ([Lample et al., 2016](https://arxiv.org/abs/1603.01360)).
 
     Args:
         units: Integer, units per direction.

@@ -174,9 +174,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path, make):
     others = {".model.1.backup12", ".model.1.0123456", ".modelx1.01234567"}
     for name in others:
         (tmp_path / name).touch()
-    assert (
-        len(os.listdir(tmp_path)) == 5
-    )  # The second removed the first's file.
+    assert len(os.listdir(tmp_path)) == 5  # The first's file was removed.
     kind(path, make(NEW), **overwrite)
     assert set(os.listdir(tmp_path)) == {"model.1", *others}
 

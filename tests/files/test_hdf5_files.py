@@ -1,4 +1,4 @@
-"""HDF5 files for reading: links out of them are refused."""
+"""HDF5 files for reading: data from outside the file is refused."""
 
 import io
 import os

@@ -33,9 +33,7 @@ SENTENCES = [
 
 
 def open_session(path):
-    onnxruntime.set_default_logger_severity(
-        4
-    )  # Invalid ids are reported only once.
+    onnxruntime.set_default_logger_severity(4)  # Errors are raised anyway.
     return onnxruntime.InferenceSession(path)
 
 

@@ -121,9 +121,8 @@ def test_the_model_stays_as_it_is(tmp_path):
     number = len(model.weights)
     answer(model, tmp_path)
     assert len(model.weights) == number
-    keras.Model(
-        model.inputs, model.get_layer("tags").output
-    )  # Still has only one output.
+    # The layer still has only one output.
+    keras.Model(model.inputs, model.get_layer("tags").output)
 
 
 def two_inputs():

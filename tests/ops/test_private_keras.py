@@ -18,7 +18,7 @@ MODULES = [
     for path in sorted(PACKAGE.rglob("*.py"))
     if path.name != "private_keras.py"
 ]
-# Private attributes of Keras classes; this package must not reuse the names.
+# Private attributes of Keras classes; other files must not use these names.
 PRIVATE = {
     "_accumulators",
     "_flatten_layers",
