@@ -1,9 +1,9 @@
-"""Measures ELMo beside transformer encoders: speed, memory, start-up, file.
+"""Compares ELMo with transformer encoders: speed, memory, startup, file size.
 
     python benchmarks/encoders.py --text dev.conllu --output encoders.json \\
         --tokenizer tokenizer.json --transformers-python PYTHON
 
-Each encoder runs in a process of its own, in turns; see README.md.
+The encoders run in turns, each in its own process; see README.md.
 """
 
 import argparse
@@ -52,18 +52,18 @@ class Encoder(NamedTuple):
     python: str
     program: str
     folder: str
-    """Of the biLM; empty if it is a transformer."""
+    """Folder of the biLM; empty for a transformer."""
     options: dict[str, Any]
-    """Of the program's `load`."""
+    """Options of the program's `load`."""
     batch_size: int | None = BATCH_SIZE
-    """`None` if it takes a text whole."""
+    """`None` if it takes the whole text at once."""
 
 
 def main():
     arguments = parse_arguments()
     sentences = read_sentences(arguments.text)
     sentence = sentence_of(SENTENCE_WORDS, sentences)
-    # By length, which keeps padding out of the batches.
+    # Sorted by length, which avoids padding in the batches.
     text = sorted(sentences[: arguments.sentences], key=len)
     results = {
         "date": str(datetime.date.today()),
@@ -105,16 +105,16 @@ def parse_arguments():
         help="sizes of random_weights.py, or presets",
     )
     add("--shapes", nargs="*", choices=SHAPES, default=[*SHAPES])
-    add("--tokenizer", help="tokenizer.json of BERT's wordpieces")
+    add("--tokenizer", help="tokenizer.json with BERT's wordpieces")
     add(
         "--transformers-python",
         help="a Python with onnx, onnxruntime, tokenizers, torch and "
         "transformers; without it, only ELMo is measured",
     )
-    add("--sentences", type=int, default=512, help="for the words a second")
+    add("--sentences", type=int, default=512, help="for the words per second")
     add("--turns", type=int, default=3)
-    add("--calls", type=int, default=20, help="with one sentence, in a turn")
-    add("--quick", action="store_true", help="see that all of it works")
+    add("--calls", type=int, default=20, help="single-sentence calls per turn")
+    add("--quick", action="store_true", help="only check that all of it works")
     arguments = parser.parse_args()
     if arguments.quick:
         vars(arguments).update(QUICK)
@@ -124,7 +124,7 @@ def parse_arguments():
 
 
 def find_encoders(arguments, folder):
-    """Yields the rows, each ELMo's and then each transformer's."""
+    """Yields the rows: first those of ELMo, then those of transformers."""
     for name in arguments.elmos:
         bilm = _make_bilm(name, folder / name)
         for precision, quantize in (("float32", ""), ("int8", "int8")):
@@ -167,7 +167,7 @@ def _make_bilm(name, folder):
 
 
 def start_once(encoder, folder):
-    """Starts it, which exports its file, and brings it into the cache."""
+    """Starts an encoder, which exports its file and warms the file cache."""
     with _worker(encoder, folder) as worker:
         _load(worker, encoder)
     tell(f"ready: {encoder.name}, {encoder.runs_in}, {encoder.precision}")
@@ -194,7 +194,7 @@ def _bilm_files(folder):
 
 
 def measure(encoder, row, text, sentence, calls, folder):
-    """Adds a turn's seconds and megabytes to the row."""
+    """Adds the seconds and megabytes of a turn to the row."""
     start = time.perf_counter()
     with _worker(encoder, folder) as worker:
         _load(worker, encoder)
@@ -233,7 +233,7 @@ def _worker(encoder, folder):
 
 
 def summarize(row, words):
-    """The medians of a row, in words."""
+    """Describes the medians of a row in a line."""
     rate, milliseconds, megabytes, seconds, file = _cells(row, words)
     return (
         f"{row['name']}, {row['runs_in']}, {row['precision']}: {rate} words/s, "
@@ -242,7 +242,7 @@ def summarize(row, words):
 
 
 def table(results):
-    """Yields the lines of the table in Markdown."""
+    """Yields the lines of the Markdown table."""
     yield (
         "| | runs in | | words/s | ms, one sentence | peak MB | "
         "s to the first vector | file, MB |"
@@ -254,7 +254,7 @@ def table(results):
         yield f"| {' | '.join(cells)} |"
     counts = {x["wordpieces"] for x in results["rows"] if "wordpieces" in x}
     for count in counts:
-        yield f"\nWordpieces a word: {count / results['words']:.2f}"
+        yield f"\nWordpieces per word: {count / results['words']:.2f}"
 
 
 def _cells(row, words):

@@ -1,8 +1,8 @@
 """Runs a transformer with random weights in ONNX Runtime; see worker.py.
 
 `worker_transformer.py SHAPE VOCABULARY_SIZE FILE [QUANTIZE]` writes the file,
-which needs PyTorch and transformers; running it needs onnxruntime and
-tokenizers.
+which requires PyTorch and transformers. Running the file requires onnxruntime
+and tokenizers.
 """
 
 import os
@@ -14,7 +14,7 @@ import numpy as np
 from worker import Calls
 from worker import answer_requests
 
-# As published: the name of the class in transformers, and its configuration.
+# Published sizes: the class prefix in transformers, and its configuration.
 SHAPES = {
     "BERT-base": (
         "Bert",
@@ -42,7 +42,7 @@ SHAPES = {
 
 
 def prepare(folder, shape, tokenizer, exported, quantize=""):
-    """Exports once, in another process: this one only runs the file."""
+    """Exports once, in another process, because this one must only run it."""
     if not os.path.exists(exported):
         size = str(_read_tokenizer(tokenizer).get_vocab_size())
         command = [sys.executable, __file__, shape, size, exported, quantize]
@@ -54,7 +54,7 @@ def load(folder, shape, tokenizer, exported, quantize=""):
 
 
 class Transformer:
-    """The last layer's vectors, one for each wordpiece."""
+    """Computes the vectors of the last layer, one per wordpiece."""
 
     def __init__(self, tokenizer, exported):
         import onnxruntime
@@ -75,15 +75,15 @@ class Transformer:
         pass
 
     def encode(self, sentences):
-        """Wordpieces, with [CLS] and [SEP], padded to the longest sentence."""
+        """Returns wordpieces with [CLS] and [SEP], padded to equal length."""
         return self._tokenizer.encode_batch(sentences, is_pretokenized=True)
 
 
 class TransformerCalls(Calls):
-    """What other workers answer, and the number of wordpieces."""
+    """The requests of other workers, and the number of wordpieces."""
 
     def count_wordpieces(self, sentences):
-        """Without [CLS] and [SEP], and without padding."""
+        """Returns the count without [CLS], [SEP] and padding."""
         encodings = self._model.encode(sentences)
         return sum(sum(x.attention_mask) - 2 for x in encodings)
 
@@ -98,7 +98,7 @@ def _read_tokenizer(path):
 
 
 def export(shape, vocabulary_size, path, quantize):
-    """Writes the encoder as it is deployed: fused, and with 8-bit weights."""
+    """Writes the encoder as for deployment: fused, optionally quantized."""
     import onnx
     from onnxruntime.quantization import QuantType
     from onnxruntime.quantization import quantize_dynamic
@@ -126,13 +126,13 @@ def export(shape, vocabulary_size, path, quantize):
                 path,
                 per_channel=True,
                 weight_type=QuantType.QInt8,
-                # Of fused operators, whose types ONNX cannot infer.
+                # For fused operators, whose types ONNX cannot infer.
                 extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
             )
 
 
 def _export_plain(shape, vocabulary_size, path):
-    """Writes what PyTorch exports; returns the module and its inputs."""
+    """Exports with PyTorch; returns the module and its inputs."""
     import torch
     import transformers
 
@@ -160,7 +160,7 @@ def _export_plain(shape, vocabulary_size, path):
 
 
 def _compare(path, model, inputs):
-    """Raises an error unless the file computes what the module computes."""
+    """Raises an error unless the file and the module agree."""
     import onnxruntime
     import torch
 
@@ -185,7 +185,7 @@ def _LastLayer(model):
             outputs = self.model(input_ids, attention_mask)
             return outputs.last_hidden_state
 
-    return LastLayer().eval()  # Exporting restores the mode, of `model` too.
+    return LastLayer().eval()  # Exporting restores this mode, also of `model`.
 
 
 if __name__ == "__main__":

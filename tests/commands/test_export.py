@@ -47,7 +47,7 @@ def tagger():
 
 
 def export(capsys, *arguments):
-    """Runs the command; returns the lines that it prints."""
+    """Runs the command; returns the printed lines."""
     capsys.readouterr()
     assert main(["export", *map(str, arguments)]) == 0
     out, err = capsys.readouterr()
@@ -56,7 +56,7 @@ def export(capsys, *arguments):
 
 
 def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns what it says."""
+    """Runs the command, which must fail; returns its error output."""
     assert main(["export", *map(str, arguments)]) == 1
     out, err = capsys.readouterr()
     assert not out
@@ -71,7 +71,7 @@ def ask(folder, signature="serving_default"):
 
 
 def average(elmo):
-    """What comes out of a biLM's files, which hold no mix."""
+    """The mix of a biLM's files, which do not store one: the mean."""
     return np.mean(elmo.all_layers(IDS), axis=1)
 
 
@@ -114,7 +114,7 @@ def test_an_elmo_layer(elmo, capsys):
 
 @pytest.fixture
 def exported(monkeypatch):
-    """The calls of `export_saved_model`, which does nothing here."""
+    """The calls of `export_saved_model`, which is replaced by a stub."""
     calls = []
 
     def record(model, path, **options):
@@ -127,7 +127,7 @@ def exported(monkeypatch):
 
 
 def test_models_of_all_kinds(elmo, exported, capsys):
-    """Folders of either sort, an options file with weights, an archive."""
+    """Folders of both kinds, an options file with weights, an archive."""
     elmo.save_to_preset("preset")
     os.rename("model/weights.hdf5", "model/mine.hdf5")
     shutil.make_archive("zipped", "zip", "model")
@@ -206,14 +206,14 @@ def test_versions(elmo, capsys):
 
 
 class Foreign(keras.layers.Layer):
-    """A layer that no other process knows."""
+    """A layer that is not registered in other processes."""
 
     def call(self, x):
         return x
 
 
 def write_damaged(source, path):
-    """Copies a model whose dtype is a function: Keras gives AttributeError."""
+    """Copies a model with an invalid dtype: Keras raises AttributeError."""
     function = {
         "module": "os",
         "class_name": "function",

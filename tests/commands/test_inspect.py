@@ -62,7 +62,7 @@ def test_vectors_are_written_and_verified(model, capsys):
         ]  # fmt: skip
     told = inspect(capsys, model, "--verify", "vectors.npz")
     assert "The vectors are those of 'vectors.npz'" in told
-    # One weight that is a little different.
+    # One weight differs slightly.
     elmo = make_elmo()
     kernel = elmo.encoder.forward_cells[0].kernel
     value = np.array(kernel)

@@ -26,7 +26,7 @@ def bioes_tags(spans, length):
 
 
 def span_sets(length, begin=0):
-    """All ways to lay spans of two kinds into a sentence."""
+    """Yields all ways to place spans of two kinds in a sentence."""
     yield []
     for start, end in itertools.combinations(range(begin, length + 1), 2):
         for kind, others in itertools.product("XY", span_sets(length, end)):

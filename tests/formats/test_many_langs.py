@@ -22,7 +22,7 @@ def stored(shared):
 
 @pytest.fixture
 def folder(stored, tmp_path):
-    """A copy of the model, to be spoilt."""
+    """A copy of the model, to be damaged."""
     return shutil.copytree(
         stored, tmp_path / "model", copy_function=shutil.copyfile
     )

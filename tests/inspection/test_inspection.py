@@ -1,4 +1,4 @@
-"""What files and folders are, and what is wrong with them."""
+"""Inspection: what files and folders are, and what is wrong with them."""
 
 import gzip
 import json
@@ -284,7 +284,7 @@ def test_a_training_that_has_no_model_yet(tmp_path):
     )
     (use,) = inspection.uses
     assert "Run the training's command again" in use
-    # So say all that would read the model.
+    # Everything that would read the model reports this.
     with pytest.raises(ValueError, match="has no model yet") as info:
         ElmoLayer.from_bilm(tmp_path)
     with (
@@ -338,7 +338,7 @@ def test_a_model_of_many_langs_without_a_part(shared, tmp_path):
 
 
 def test_nothing_is_too_strange(folder, elmo, tmp_path):
-    """Any beginning of any file, and bytes of no meaning, have a inspection."""
+    """Truncated files and arbitrary bytes can be inspected."""
     random = np.random.default_rng(0)
     elmo.save_to_preset(tmp_path / "preset")
     write_embeddings(tmp_path / "v.npz", [("a", np.ones(2))], "npz")

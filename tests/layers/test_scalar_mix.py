@@ -58,7 +58,7 @@ def test_layer_norm_uses_the_unmasked_entries():
         rtol=1e-5,
         atol=1e-5,
     )
-    # A list of masks, as Keras gathers it from the inputs, counts the same.
+    # A list of masks, as Keras collects it from the inputs, works the same.
     np.testing.assert_array_equal(
         ops.convert_to_numpy(mix(layers, mask=[None, MASK, MASK])),
         ops.convert_to_numpy(mix(layers, mask=MASK)),

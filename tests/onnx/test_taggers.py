@@ -46,7 +46,7 @@ def answer(model, folder, ids=IDS, quantize=None):
 
 
 def at_tokens(x):
-    """Zeros at padding."""
+    """Sets the padding to zero."""
     x = keras.ops.convert_to_numpy(x)
     mask = MASK if x.ndim == 2 else MASK[..., None]
     return np.where(mask, x, 0)
@@ -121,7 +121,8 @@ def test_the_model_stays_as_it_is(tmp_path):
     number = len(model.weights)
     answer(model, tmp_path)
     assert len(model.weights) == number
-    keras.Model(model.inputs, model.get_layer("tags").output)  # It has one.
+    # The layer still has only one output.
+    keras.Model(model.inputs, model.get_layer("tags").output)
 
 
 def two_inputs():

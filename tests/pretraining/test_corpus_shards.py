@@ -24,7 +24,7 @@ CONTENTS = {
 
 
 def plain_lines(content):
-    """The words of each line, by the definition."""
+    """Returns the words of each line, by definition."""
     content = content.removeprefix(codecs.BOM_UTF8)
     lines = content.split(b"\n")
     if lines[-1] == b"":

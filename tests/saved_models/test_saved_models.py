@@ -1,4 +1,4 @@
-"""Models that earlier versions saved, as docs/versions.md promises."""
+"""Models saved by earlier versions still load, as docs/versions.md promises."""
 
 import pathlib
 import zipfile
@@ -53,7 +53,7 @@ def test_a_preset_loads_and_computes_the_same(version):
 
 
 def test_every_class_was_saved():
-    """A class that the last version lacks needs `write.py` to be extended."""
+    """If a class is missing in the last version, extend `write.py`."""
     configs = ""
     for path in (HERE / VERSIONS[-1]).glob("*.keras"):
         with zipfile.ZipFile(path) as archive:
@@ -63,5 +63,5 @@ def test_every_class_was_saved():
         for name in registration._MODULES
         if f'"keras_elmo>{name}"' not in configs
     }
-    # `BidirectionalLanguageModel` makes its softmax.
+    # `BidirectionalLanguageModel` creates its own softmax.
     assert missing == {"VocabularySoftmax"}

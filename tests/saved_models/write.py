@@ -1,9 +1,9 @@
-"""Writes small models of every kind, as this version saves them.
+"""Writes small models of every kind, as saved by this version.
 
     python tests/saved_models/write.py tests/saved_models/VERSION
 
-To be run once for each release. test_saved_models.py loads what is here with
-the versions after it.
+Run this once per release. In later versions, test_saved_models.py loads these
+models.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def main():
 
 
 def text():
-    """The sentences as `CharCNNEmbedding` and the others take strings."""
+    """Returns the sentences as a padded array of strings."""
     length = max(map(len, SENTENCES))
     return np.array([s + [""] * (length - len(s)) for s in SENTENCES])
 
@@ -93,7 +93,7 @@ def make_elmo(token_encoder, **kwargs):
 
 
 def reader(make_token_encoder):
-    """A function that makes a model of strings, with such a token encoder."""
+    """Returns a function that makes a model of strings with a token encoder."""
 
     def make():
         token_encoder = make_token_encoder()
@@ -105,7 +105,7 @@ def reader(make_token_encoder):
 
 
 def tagger():
-    """A tagger of ids, compiled, with tags for an output."""
+    """Returns a compiled tagger from ids to tags, and its inputs."""
     inputs = keras.Input((None, 12), dtype="int32")
     x = make_elmo(char_cnn(), num_representations=2)(inputs)[1]
     scores = CRF(3, ["O", "B-X", "I-X"], "BIO")(keras.layers.Dense(3)(x))
@@ -115,7 +115,7 @@ def tagger():
 
 
 def parts():
-    """The layers that the others make for themselves, alone."""
+    """Returns a model of the layers that other layers create as parts."""
     inputs = keras.Input((None, DIM))
     cell = ProjectedLSTMCell(5, DIM, 3.0, 3.0)
     x = keras.layers.RNN(cell, return_sequences=True)(Highway()(inputs))
@@ -142,7 +142,7 @@ MODELS = {
 
 
 def randomize(model):
-    """Draws all weights anew, large enough to tell one from another."""
+    """Redraws all weights, large enough to distinguish them."""
     generator = np.random.default_rng(1)
     for variable in model.weights:
         if variable.dtype == "float32":

@@ -1,4 +1,4 @@
-"""An exported `ElmoLayer`, asked from C, from Python and from Keras."""
+"""An exported `ElmoLayer`, run from C, from Python and from Keras."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def joined(sentences):
 
 
 def requests(sentences, width):
-    """The same question to each signature."""
+    """Returns the same sentences as a request for each signature."""
     return [
         ("default", {"strings": joined(sentences)}),
         ("tokens", padded(sentences)),
@@ -207,7 +207,7 @@ def test_as_a_layer_of_a_new_model(elmo, exported):
 
 @pytest.mark.exhaustive
 def test_saved_model_cli(elmo, exported, tmp_path):
-    """TensorFlow's own command, in a process without this package."""
+    """Runs TensorFlow's command, in a process without this package."""
     command = "from tensorflow.python.tools.saved_model_cli import main; main()"
     subprocess.run(
         [
@@ -278,7 +278,7 @@ def test_a_failure_leaves_nothing(elmo, tmp_path, monkeypatch):
 
 @pytest.fixture
 def quick_export(monkeypatch):
-    """What is called in place of writing; it makes a stand-in for a model."""
+    """Replaces writing by a fast stub that calls a function from this list."""
     calls = []
 
     def write_out(self, path, **kwargs):

@@ -166,6 +166,6 @@ def test_it_is_the_vocabulary_that_bilm_tf_trained_with(shared):
     assert vocabulary.words[:3] == expected.words[:3] == SPECIAL
     assert set(vocabulary.words) == set(expected.words)
     falling = [counts[word] for word in vocabulary.words[3:]]
-    # Words of equal count stand in another order there.
+    # There, words with equal counts are in another order.
     assert falling == [counts[word] for word in expected.words[3:]]
     assert falling == sorted(falling, reverse=True)

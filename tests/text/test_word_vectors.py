@@ -72,7 +72,7 @@ def test_each_kind_is_told_by_its_content(write, kind, packed):
 def test_a_binary_larger_than_a_piece(write, end):
     random = np.random.default_rng(0)
     vectors = random.normal(size=(9000, 50)).astype("float32")
-    # Numbers whose bytes are a space and a line feed.
+    # Numbers whose bytes are spaces or line feeds.
     vectors[::7, 3] = np.frombuffer(b"    ", "<f4")
     vectors[::5, 4] = np.frombuffer(b"\n\n\n\n", "<f4")
     vectors[0, :2] = np.frombuffer(b"\n1 2\n1 2", "<f4")
