@@ -68,7 +68,7 @@ def _parts(name, scheme):
     if letter not in [*scheme.replace("O", "")]:
         letters = ", ".join(f"'{x}-...'" for x in scheme if x != "O")
         raise ValueError(
-            f"With `scheme`={scheme!r}, each of `tag_names` must be 'O' or like "
+            f"With `scheme`={scheme!r} each of `tag_names` must be 'O' or like "
             f"{letters}. Received: {name!r}"
         )
     return letter, kind
