@@ -65,7 +65,9 @@ def change_options(folder, **changes):
 
 def test_a_folder_of_a_bilm_and_its_files(folder):
     inspection = good(folder)
-    assert inspection.what == "a biLM as bilm-tf, AllenNLP and NLPL have it"
+    assert (
+        inspection.what == "a biLM in the format of bilm-tf, AllenNLP and NLPL"
+    )
     assert inspection.facts["LSTMs"] == (
         "2 layers in each direction, 7 units, projection 6, skip connections"
     )
@@ -94,13 +96,15 @@ def test_a_model_of_nlpl_in_a_zip(folder, tmp_path, root):
         gzip.compress(b"<S>\n</S>\n<UNK>\nthe\nthe\n")
     )
     inspection = good(folder)
-    assert inspection.facts["vocabulary"] == "5 words, 1 of them there before"
+    assert inspection.facts["vocabulary"] == "5 words, 1 of them repeated"
     path = tmp_path / "210.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for file in folder.iterdir():
             archive.write(file, root + file.name)
     inspection = good(path)
-    assert inspection.what == "a biLM as bilm-tf, AllenNLP and NLPL have it"
+    assert (
+        inspection.what == "a biLM in the format of bilm-tf, AllenNLP and NLPL"
+    )
     assert inspection.model == (str(path),)
     assert inspection.uses[0] == f'keras_elmo.ElmoLayer.from_preset("{path}")'
 
@@ -257,7 +261,11 @@ def test_other_files(tmp_path):
         ("picture.png", b"\x89PNG\r\n\x1a\n\0", "nothing that this package"),
         ("cut.gz", gzip.compress(b"a\n" * 9)[:-9], "file ended before"),
         ("bad.json", b"{", "It is no JSON"),
-        ("cut.zip", b"PK\x03\x04" + b"\0" * 50, "no archive, or a damaged one"),
+        (
+            "cut.zip",
+            b"PK\x03\x04" + b"\0" * 50,
+            "not an archive, or a corrupt archive",
+        ),
         ("p.pkl", pickle.dumps([1]), "nothing that this package knows"),
     ]:
         assert told in bad(write(name, content))[1]
@@ -298,10 +306,13 @@ def test_a_training_that_has_no_model_yet(tmp_path):
 def test_the_reference_files(shared):
     reference = shared / "reference"
     for path, what in [
-        ("allennlp", "a biLM as bilm-tf, AllenNLP and NLPL have it"),
+        ("allennlp", "a biLM in the format of bilm-tf, AllenNLP and NLPL"),
         ("allennlp/elmo_token_embeddings.hdf5", "the vectors of a vocabulary"),
         ("allennlp/lm_embeddings_0.hdf5", "the embeddings of a corpus"),
-        ("bilm_tf_checkpoint", "a biLM as bilm-tf, AllenNLP and NLPL have it"),
+        (
+            "bilm_tf_checkpoint",
+            "a biLM in the format of bilm-tf, AllenNLP and NLPL",
+        ),
         ("elmo_for_many_langs/char_only", "a model of ELMoForManyLangs"),
         ("elmo_for_many_langs/char_only/encoder.pkl", "a part of a model of"),
     ]:
