@@ -112,8 +112,8 @@ def test_a_model_of_nlpl_in_a_zip(folder, tmp_path, root):
 def test_weights_without_their_options(folder):
     (folder / "options.json").unlink()
     what, problems = bad(folder / "weights.hdf5")
-    assert what == "the weight file of a biLM, as bilm-tf's"
-    assert "Its options file is not beside it" in problems
+    assert what == "the weight file of a biLM (bilm-tf format)"
+    assert "The options file is missing" in problems
     assert "must hold an 'options.json'" in bad(folder)[1]
 
 
@@ -220,7 +220,7 @@ def test_a_saved_model(elmo, tmp_path):
         "last is a SavedModel of keras-elmo" in good(tmp_path / "served").what
     )
     shutil.rmtree(f"{version}/variables")
-    assert "'variables' is not there" in bad(version)[1]
+    assert "'variables' is missing" in bad(version)[1]
     with open(f"{version}/saved_model.pb", "wb") as file:
         file.write(b"\xff\xff")
     assert "saved_model.pb cannot be read" in bad(version)[1]
@@ -249,8 +249,8 @@ def test_other_files(tmp_path):
     for name, content, what in [
         ("vocab.txt", b"<S>\n</S>\n<UNK>\nthe\n", "a vocabulary, one word"),
         ("vocab.gz", gzip.compress(b"<S>\nthe\n"), "a vocabulary, one word"),
-        ("glove.txt", b"the 0.5 -1e-05 2\nof 1 2 3\n", "vectors of words"),
-        ("vec.txt", b"2 3\nthe 0.5 -1 2\nof 1 2 3\n", "vectors of words"),
+        ("glove.txt", b"the 0.5 -1e-05 2\nof 1 2 3\n", "word vectors"),
+        ("vec.txt", b"2 3\nthe 0.5 -1 2\nof 1 2 3\n", "word vectors"),
         ("text.txt", b"The cat sat .\n", "text"),
         ("meta.json", b'{"id": 7}', "a JSON file"),
         ("model.index", b"x", "a part of a TensorFlow checkpoint"),
@@ -258,15 +258,15 @@ def test_other_files(tmp_path):
     ]:
         assert good(write(name, content)).what.startswith(what)
     for name, content, told in [
-        ("picture.png", b"\x89PNG\r\n\x1a\n\0", "nothing that this package"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0", "this package does not know"),
         ("cut.gz", gzip.compress(b"a\n" * 9)[:-9], "file ended before"),
-        ("bad.json", b"{", "It is no JSON"),
+        ("bad.json", b"{", "It is not valid JSON"),
         (
             "cut.zip",
             b"PK\x03\x04" + b"\0" * 50,
             "not an archive, or a corrupt archive",
         ),
-        ("p.pkl", pickle.dumps([1]), "nothing that this package knows"),
+        ("p.pkl", pickle.dumps([1]), "this package does not know such files"),
     ]:
         assert told in bad(write(name, content))[1]
     with tarfile.open(tmp_path / "m.tar.gz", "w:gz") as archive:
@@ -277,7 +277,9 @@ def test_other_files(tmp_path):
     assert "leads out of it" in bad(tmp_path / "a.zip")[1]
     with h5py.File(tmp_path / "a.hdf5", "w") as store:
         store["x"] = 1
-    assert "nothing that this package knows" in bad(tmp_path / "a.hdf5")[1]
+    assert (
+        "this package does not know such files" in bad(tmp_path / "a.hdf5")[1]
+    )
     os.mkdir(tmp_path / "empty")
     assert "holds no model" in bad(tmp_path / "empty")[1]
     assert "nor a file or directory" in bad(tmp_path / "nowhere")[1]
@@ -288,10 +290,10 @@ def test_a_training_that_has_no_model_yet(tmp_path):
     (tmp_path / "vocab.txt").write_text("<S>\n")
     inspection = good(tmp_path)
     assert inspection.what.endswith(
-        "keras-elmo pretrain, which has no model yet"
+        "keras-elmo pretrain, without a model so far"
     )
     (use,) = inspection.uses
-    assert "Run the training's command again" in use
+    assert "Run the training command again" in use
     # So say all that would read the model.
     with pytest.raises(ValueError, match="has no model yet") as info:
         ElmoLayer.from_bilm(tmp_path)
