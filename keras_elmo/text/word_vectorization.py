@@ -65,7 +65,7 @@ class WordVectorization(keras.layers.Layer):
             as for `batch_to_ids`.
         tf.errors.InvalidArgumentError: If `sequence_len` does not have one
             number per row, or a number is negative or greater than `time`; or
-            if a word is not in a vocabulary without a word for unknown words.
+            if a word is not in the vocabulary, which has no unknown word.
         RuntimeError: If called on Keras' JAX or PyTorch backend; use
             `batch_to_ids` there.
 
@@ -121,8 +121,8 @@ class WordVectorization(keras.layers.Layer):
 
         Raises:
             ValueError: If a sentence is a string instead of a list of words, or
-                a word is neither a string nor bytes, or is not in a vocabulary
-                without a word for unknown words.
+                a word is neither a string nor bytes, or is not in the
+                vocabulary, which has no unknown word.
         """
         sentences = checked_sentences(sentences)
         return padded_batch(sentences, self.spelling.ids_of_words)
