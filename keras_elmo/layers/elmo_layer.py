@@ -225,12 +225,12 @@ class ElmoLayer(IdLayer):
             unknown_words: How to treat words that are not in `vocabulary`.
                 `"characters"`: the character CNN encodes them; ids are those of
                 `batch_to_ids`. `"unk"`: they get the vector of `<UNK>`.
-                `"error"`: they raise an error. For both of these, a token's id
-                is its number in the vocabulary, starting at 1. The default is
-                `"characters"` for models with a character CNN. For other models
-                it is `"unk"` if the vocabulary has `<UNK>`, which in training
-                stood for rare words, and otherwise `"error"`. In a dumped
-                vocabulary, the vector of `<UNK>` is only that of its
+                `"error"`: they raise an error. With `"unk"` and `"error"`, a
+                token's id is its number in the vocabulary, starting at 1. The
+                default is `"characters"` for models with a character CNN. For
+                other models it is `"unk"` if the vocabulary has `<UNK>`, which
+                stood for rare words in training, and otherwise `"error"`. In a
+                dumped vocabulary, the vector of `<UNK>` is only that of its
                 characters.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
                 the mix is trained (`False`). Sets `trainable` of

@@ -104,7 +104,7 @@ def _entries(file, path):
         return
     count, dim = map(int, header.groups())
     if not dim:
-        _fail(path, "line 1", "the vectors must have numbers", first)
+        _fail(path, "line 1", "the vector size must be at least 1", first)
     second = file.readline(_LONGEST_LINE)
     if _is_text(second, dim):
         entries = _text_entries(path, _lines(file, second, 2), dim)
@@ -142,8 +142,8 @@ def _text_entries(path, lines, dim):
         dim = dim or len(fields) - 1
         surplus = len(fields) - 1 - dim
         if not dim or surplus < 0 or (surplus and _is_number(fields[surplus])):
-            expected = f"a word and {dim} numbers" if dim else "a word, numbers"
-            _fail(path, place, f"there must be {expected}", line[:80])
+            expected = f"word and {dim} numbers" if dim else "word and numbers"
+            _fail(path, place, f"there must be a {expected}", line[:80])
         word = b" ".join(fields[: surplus + 1])
 
         def read(fields=fields[surplus + 1 :], place=place, line=line):

@@ -118,10 +118,10 @@ def test_words_that_are_not_utf8(write):
         (b"a 1 2\nb 1 2 3\n", "line 2: there must be a word and 2 numbers"),
         (b"a 1 2\n\nb 1 2\n", "line 2: there must be a word and 2 numbers"),
         (b"a 1 2\nb 1 x\n", "line 2: the word must be followed by numbers"),
-        (b"<html>\n<head>\n", "line 1: there must be a word, numbers"),
+        (b"<html>\n<head>\n", "line 1: there must be a word and numbers"),
         (b"a 1 2\nb 1 nan\n", "line 2: the numbers must be finite"),
         (b"a 1 1e39\n", "line 1: the numbers must be finite"),
-        (b"3 0\na\n", "line 1: the vectors must have numbers"),
+        (b"3 0\na\n", "line 1: the vector size must be at least 1"),
         (b"3 2\na 1 2\n", "3 words, as its first line says; it may be trunc"),
         (b"1 2\na 1 2\nb 3 4\n", "1 words, as its first line says"),
         (
