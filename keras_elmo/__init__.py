@@ -1,4 +1,4 @@
-"""ELMo as Keras layers."""
+"""ELMo as Keras 3 layers."""
 
 import typing
 

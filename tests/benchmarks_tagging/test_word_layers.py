@@ -86,7 +86,7 @@ def test_vectors_of_a_file(tmp_path):
     ("text", "message"),
     [
         ("a 1 2\nb 1\n", "line 2: there must be a word and 2 numbers"),
-        ("a 1 2\nb 1 x\n", "line 2: after the word there must be numbers"),
+        ("a 1 2\nb 1 x\n", "line 2: the word must be followed by numbers"),
         ("", "holds no word vectors"),
     ],
 )

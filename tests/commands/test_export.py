@@ -197,7 +197,7 @@ def test_versions(elmo, capsys):
     os.makedirs("served/2")
     pathlib.Path("served/2/saved_model.pb").touch()
     said = fails(capsys, "model", "served", "--version", 2)
-    assert "There is a version 2 already" in said
+    assert "Version 2 already exists" in said
     said = fails(capsys, "model", "served", "--overwrite")
     assert "say which by --version N" in said
     export(capsys, "model", "served", "--version", 2, "--overwrite")
@@ -256,7 +256,7 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
         (["tagger.keras", "--labels", "tags=gap.txt"], "line 2 of which is"),
         (["tagger.keras", "--labels", "tags=empty.txt"], "lists of names"),
         (["tagger.keras", "--labels", "tags=none.txt"], "none.txt"),
-        (["model", *labels], "`labels` are of a model that gives labels"),
+        (["model", *labels], "`labels` can only be used with a model"),
     ]:
         model, *options = arguments
         assert told in fails(capsys, model, "served/x", *options), arguments

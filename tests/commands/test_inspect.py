@@ -32,7 +32,10 @@ def inspect(capsys, *arguments, status=0):
 
 def test_what_is_told(model, capsys):
     lines = inspect(capsys, model).splitlines()
-    assert lines[0] == "'model': a biLM as bilm-tf, AllenNLP and NLPL have it."
+    assert (
+        lines[0]
+        == "'model': a biLM in the format of bilm-tf, AllenNLP and NLPL."
+    )
     assert '  keras_elmo.ElmoLayer.from_preset("model")' in lines
     assert "What is wrong:" not in lines
     told = json.loads(inspect(capsys, model, "--json"))

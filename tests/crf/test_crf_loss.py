@@ -117,7 +117,9 @@ def test_bad_shapes_are_named():
             CRFLoss()(tags, scores)
     with pytest.raises(ValueError, match="scores that a CRF layer returns"):
         CRFLoss()(CHAIN.tags, CHAIN.potentials)
-    with pytest.raises(ValueError, match="`sample_weight` must be one number"):
+    with pytest.raises(
+        ValueError, match="`sample_weight` must have one number"
+    ):
         CRFLoss()(CHAIN.tags, scores, np.ones((4, 4)))
 
 

@@ -112,7 +112,7 @@ def dense_tagger():
 def test_class_weight_is_refused(function):
     x, y = np.ones((4, 3, 4), "float32"), np.ones((4, 3), "int32")
     train = getattr(dense_tagger(), function)
-    with pytest.raises(ValueError, match="`class_weight` does not go with"):
+    with pytest.raises(ValueError, match="`class_weight` cannot be used with"):
         train(x, y, class_weight={0: 1.0, 1: 2.0})
 
 

@@ -74,7 +74,11 @@ def test_no_scheme_allows_all():
         (["O", "O-X"], "BIO", "Received: 'O-X'"),
         (["O", "-X"], "BIO", "Received: '-X'"),
         (["O", "BI-X"], "BIO", "Received: 'BI-X'"),
-        (["B-X", "E-X"], "BIOES", "some sentences without any; add 'O'"),
+        (
+            ["B-X", "E-X"],
+            "BIOES",
+            "some sentences cannot be tagged with these tags; add 'O'",
+        ),
     ],
 )
 def test_bad_schemes_are_named(names, scheme, message):

@@ -374,7 +374,7 @@ def test_bad_arguments_are_named():
     encoder = BiLMEncoder(7, 6)
     with pytest.raises(ValueError, match=r"\(batch, time, features\)"):
         encoder(np.zeros((2, 6), "float32"))
-    with pytest.raises(ValueError, match=r"must hold 8 tensors.*Received: 1"):
+    with pytest.raises(ValueError, match=r"must have 8 tensors.*Received: 1"):
         encoder(random_batch(), initial_state=[np.zeros((4, 6), "float32")])
     with pytest.raises(ValueError, match=r"\(batch, 6\).*\(4, 5\)"):
         encoder(random_batch(), initial_state=[np.zeros((4, 5), "float32")] * 8)

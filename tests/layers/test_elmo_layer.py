@@ -703,19 +703,19 @@ def test_bad_arguments_are_named():
         ElmoLayer(num_representations=0)
     with pytest.raises(ValueError, match="`scalar_mix` must be"):
         ElmoLayer(num_representations=2, scalar_mix=[ScalarMix()])
-    with pytest.raises(ValueError, match="nothing is mixed"):
+    with pytest.raises(ValueError, match="the layers are not mixed"):
         ElmoLayer(return_all_layers=True, num_representations=2)
     with pytest.raises(ValueError, match="boundary_ids"):
         ElmoLayer(keras.layers.Dense(3))
     for bad in ("x", [ScalarMix(name="a"), ScalarMix(name="a")]):
-        with pytest.raises(ValueError, match="with names of their own"):
+        with pytest.raises(ValueError, match="with different names"):
             ElmoLayer(num_representations=2, scalar_mix=bad)
     with pytest.raises(ValueError, match="`encoder` must be a Keras layer"):
         ElmoLayer(encoder=BiLMEncoder)
     elmo = ElmoLayer(CharCNNEmbedding(8, [(1, 4)]), BiLMEncoder(7, 6))
-    with pytest.raises(ValueError, match=r"one size.*8 and 6"):
+    with pytest.raises(ValueError, match=r"the same size.*8 and 6"):
         elmo.build((None, None, 50))
-    with pytest.raises(ValueError, match="it has no weights to read"):
+    with pytest.raises(ValueError, match="has no mix weights"):
         make_shallow_elmo(return_all_layers=True).normalized_weights  # noqa: B018
 
 

@@ -119,7 +119,7 @@ def test_padding_is_masked(layer):
 
 
 def test_bad_arguments_and_ids():
-    with pytest.raises(ValueError, match=r"one size. Received: sizes 5 and 6"):
+    with pytest.raises(ValueError, match=r"same size. Received: sizes 5 and 6"):
         make(dim=5)
     layer = make()
     for ids, told in [

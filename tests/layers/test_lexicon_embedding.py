@@ -122,8 +122,8 @@ def test_ids_that_cannot_be(change, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"characters": SPECIAL[:-1]}, "Missing, of 5: <eow>"),
-        ({"words": ["a"]}, "`words` must hold <oov>"),
+        ({"characters": SPECIAL[:-1]}, "Missing from the 5 entries: <eow>"),
+        ({"words": ["a"]}, "`words` must contain <oov>"),
         ({"projection_dim": None}, "`projection_dim` must be an integer"),
         ({"word_embedding_dim": 0}, "`word_embedding_dim` must be an integer"),
         ({"max_characters_per_token": 2}, "`max_characters_per_token` must"),

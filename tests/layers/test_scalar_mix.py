@@ -122,9 +122,9 @@ def test_bad_inputs_are_named():
     layers = random_layers()
     with pytest.raises(ValueError, match="takes a list of tensors"):
         ScalarMix()(layers[0])
-    with pytest.raises(ValueError, match="tensors of one shape"):
+    with pytest.raises(ValueError, match="tensors of the same shape"):
         ScalarMix()([layers[0], layers[1][:, :2]])
-    with pytest.raises(ValueError, match="tensors of one shape"):
+    with pytest.raises(ValueError, match="tensors of the same shape"):
         ScalarMix()([layers[0], layers[1][..., 0]])
     with pytest.raises(ValueError, match=r"fixed_weights.*\[1.0\]"):
         ScalarMix(fixed_weights=[1])(layers)

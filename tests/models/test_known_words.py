@@ -198,9 +198,9 @@ def test_a_layer_of_known_words_is_written_with_its_characters(
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"vocabulary": None}, "pass `vocabulary`, the file that it was made"),
+        ({"vocabulary": None}, "pass `vocabulary`, the file from which"),
         ({"vocabulary": WORDS[:5]}, "a row for each word .*, 5. Received: 6"),
-        ({"token_embeddings": None}, "this one reads characters"),
+        ({"token_embeddings": None}, "this model reads the characters"),
         ({"unknown_words": "<UNK>"}, "`unknown_words` must be one of"),
         (
             {"vocabulary": [*"abcdef"], "unknown_words": "unk"},
@@ -216,7 +216,7 @@ def test_a_layer_of_known_words_is_written_with_its_characters(
                 "vocabulary": None,
                 "unknown_words": "unk",
             },
-            "goes with `vocabulary`",
+            "can only be used with `vocabulary`",
         ),
     ],
 )

@@ -181,7 +181,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     )
     dense = keras.layers.Dense(2)
     for model, quantize, message in (
-        (words, None, "must read characters.*TokenEmbedding"),
+        (words, None, "must be a `CharCNNEmbedding`.*TokenEmbedding"),
         (gelu, None, r"\['relu', 'sigmoid', 'tanh'\]. Received: 'gelu'"),
         (dense, None, "must be an `ElmoLayer` or a Keras model.*Dense"),
         (elmo, "int4", "`quantize` must be one of .* Received: 'int4'"),

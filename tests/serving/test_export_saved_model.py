@@ -255,7 +255,11 @@ def test_what_is_no_model_of_characters(elmo, tmp_path):
     for model, options, message in (
         (words, {}, "pass it `vocabulary`"),
         (elmo.token_encoder, {}, "`model` must be an `ElmoLayer` or a Keras"),
-        (elmo, {"labels": {"elmo": ["a", "b"]}}, "`labels` are of a model"),
+        (
+            elmo,
+            {"labels": {"elmo": ["a", "b"]}},
+            "`labels` can only be used with a model",
+        ),
         (elmo, {"serving_default": "serve"}, "`serving_default` must be one"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -335,7 +339,7 @@ def test_each_export_is_a_version_of_its_own(tmp_path):
     for version in "12":
         folder = export_saved_model(elmo, tmp_path)
         assert folder == str(tmp_path / version)
-    with pytest.raises(ValueError, match="a version 2 already"):
+    with pytest.raises(ValueError, match="Version 2 already exists"):
         export_saved_model(elmo, tmp_path, version=2)
     elmo.scalar_mixes[0].gamma.assign(3.0)
     export_saved_model(elmo, tmp_path, version=2, overwrite=True)

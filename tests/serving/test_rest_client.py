@@ -202,7 +202,10 @@ def test_the_servers_errors_are_told(run, client, server, tmp_path):
         assert not out and list(tmp_path.iterdir()) == []
     url = f"{server}/v1/models/elmo"
     for inputs, told in [
-        ({"tokens": [["a"]], "sequence_len": [2]}, "must not be above the"),
+        (
+            {"tokens": [["a"]], "sequence_len": [2]},
+            "must not be greater than the",
+        ),
         ({"tokens": [["a"], []], "sequence_len": [1, 0]}, "unexpected size"),
         ({"tokens": [[1]], "sequence_len": [1]}, "not of expected type"),
         ({"tokens": [["a"]]}, "keys must be equal to"),

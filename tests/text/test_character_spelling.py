@@ -139,11 +139,21 @@ def test_shape_and_number_of_ids():
 @pytest.mark.parametrize(
     ("characters", "words", "width", "message"),
     [
-        ([*CHARACTERS, "a"], None, 6, "`characters` must be there once.*'a'"),
-        (SPECIAL[1:], None, 6, "`characters` must hold.*Missing, of 5: <bos>"),
+        (
+            [*CHARACTERS, "a"],
+            None,
+            6,
+            "`characters` must not contain duplicates.*'a'",
+        ),
+        (
+            SPECIAL[1:],
+            None,
+            6,
+            "`characters` must contain.*Missing from the 5 entries: <bos>",
+        ),
         ([*SPECIAL, 7], None, 6, "`characters` must be strings. Received: 7"),
-        (SPECIAL, ["a"], 6, "`words` must hold <oov>"),
-        (SPECIAL, [*WORDS, ""], 6, "`words` must be there once.*''"),
+        (SPECIAL, ["a"], 6, "`words` must contain <oov>"),
+        (SPECIAL, [*WORDS, ""], 6, "`words` must not contain duplicates.*''"),
         (SPECIAL, None, 2, "`max_characters_per_token`"),
     ],
 )
