@@ -1,4 +1,4 @@
-# `make demo` and `make test` set up everything they need on their own.
+# Each target installs what it needs.
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
@@ -8,7 +8,7 @@ OLDEST_VENV := .venv-oldest
 NEWEST_VENV := .venv-newest
 WHEEL_VENV := .venv-wheel
 BIN := $(VENV)/bin
-# Whoever has no tests left takes half of the other's.
+# worksteal: an idle worker takes half of the other worker's tests.
 WORKERS := -n 2 --dist worksteal
 
 .PHONY: demo docs test test-all lint test-wheel test-backends test-spark test-oldest test-newest clean
@@ -16,11 +16,11 @@ WORKERS := -n 2 --dist worksteal
 demo: $(VENV)/installed ## Load, train, save, reload and export a small model
 	$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
 
-# The tutorials run as they are built: anything but a warning-free build fails.
-docs: $(VENV)/installed-docs ## The documentation, in docs/_build/html
+# The build runs the tutorials and fails on any warning.
+docs: $(VENV)/installed-docs ## Build the documentation in docs/_build/html
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m sphinx -W --keep-going -q -E -b html docs docs/_build/html
 
-test: $(VENV)/installed-dev ## All checks; each behaviour's test, on TensorFlow
+test: $(VENV)/installed-dev ## All checks and one test per behaviour, on TensorFlow
 	$(MAKE) lint
 	$(BIN)/python -m pytest -q $(WORKERS) -m "not exhaustive"
 
@@ -33,9 +33,10 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test-wheel: $(VENV)/installed-dev ## The built wheel, in an environment of its own
+test-wheel: $(VENV)/installed-dev ## Check the built distributions, and test the wheel in its own environment
 	rm -rf build dist $(WHEEL_VENV)
-	$(BIN)/python -m build --wheel --outdir dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	$(WHEEL_VENV)/bin/pip install --quiet dist/*.whl pytest
 	$(WHEEL_VENV)/bin/python -P tests/check_wheel.py
@@ -43,7 +44,7 @@ test-wheel: $(VENV)/installed-dev ## The built wheel, in an environment of its o
 	$(WHEEL_VENV)/bin/python -P -m pytest -q $(WHEEL_TESTS)
 WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_reference.py
 
-test-backends: $(BACKENDS_VENV)/installed ## The layers on JAX and PyTorch
+test-backends: $(BACKENDS_VENV)/installed ## Test the layers on JAX and PyTorch
 	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS)
 	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS)
 LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling text_windows perplexity
@@ -52,16 +53,16 @@ BACKEND_TESTS := tests/layers tests/ops tests/crf \
 	tests/formats/test_torch_state_dicts.py tests/formats/test_many_langs.py tests/text/test_byte_spelling.py tests/text/test_vocabulary_spelling.py \
 	$(addprefix tests/pretraining/test_,$(LANGUAGE_MODEL_TESTS:=.py))
 
-test-spark: $(VENV)/installed-dev ## The embedder on Spark, which needs Java
+test-spark: $(VENV)/installed-dev ## Test the embedder on Spark, which needs Java
 	$(BIN)/pip install --quiet -e .[spark]
 	$(BIN)/python -m pytest -q -rs tests/cluster/test_spark.py
 
-test-oldest: ## The oldest versions supported
+test-oldest: ## Test with the oldest supported versions
 	$(PYTHON) -m venv $(OLDEST_VENV)
 	$(OLDEST_VENV)/bin/pip install --quiet -c tests/oldest.txt -e .[dev]
 	$(OLDEST_VENV)/bin/python -m pytest -q $(WORKERS)
 
-test-newest: ## The newest versions that can be had
+test-newest: ## Test with the newest available versions
 	$(PYTHON) -m venv $(NEWEST_VENV)
 	$(NEWEST_VENV)/bin/pip install --quiet --upgrade -e .[dev]
 	$(NEWEST_VENV)/bin/python -m pytest -q $(WORKERS)
@@ -79,7 +80,7 @@ $(VENV)/installed-docs: $(VENV)/installed
 	$(BIN)/pip install --quiet -e .[docs]
 	touch $@
 
-# JAX and PyTorch take the place of TensorFlow here, so it is left out.
+# JAX and PyTorch replace TensorFlow here, so TensorFlow is not installed.
 $(BACKENDS_VENV)/installed: setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(BACKENDS_VENV)
 	$(BACKENDS_VENV)/bin/pip install --quiet $(TORCH) jax keras h5py numpy pytest pytest-xdist

@@ -1,4 +1,4 @@
-"""Whether all implementations compute the same."""
+"""Checks that all implementations compute the same."""
 
 import sys
 
@@ -8,18 +8,18 @@ from bench import tell
 NUM_SENTENCES = 32
 
 LARGEST_DIFFERENCE = 1e-5
-"""Of float32 vectors, as a part of the largest value."""
+"""Of float32 vectors, relative to the largest value."""
 LARGEST_ERRORS = {"bfloat16": 1e-2, "int8": 2e-2}
-"""Of others: the norm of the difference, as a part of the norm."""
+"""Of other vectors: the norm of the difference, relative to the norm."""
 LARGEST_LOSS_DIFFERENCE = 1e-4
-"""Of training losses, as a part of the loss."""
+"""Of training losses, relative to the loss."""
 
 
 def compare_vectors(bench, implementations):
-    """Compares the first batch's vectors; ends the program if they differ.
+    """Compares the vectors of the first batch; exits if they differ.
 
-    Each is compared with the first float32 implementation that gives all
-    layers, AllenNLP's if it is there.
+    Each is compared with the first float32 implementation that returns all
+    layers: AllenNLP, if given.
     """
     vectors = {i.name: _vectors(bench, i) for i in implementations}
     expected = next(
@@ -49,8 +49,8 @@ def _compare(implementation, vectors, expected):
         expected = expected.mean(axis=0, keepdims=True)
     if vectors.shape != expected.shape:
         sys.exit(
-            f"{implementation.name} gives vectors of shape {vectors.shape}, "
-            f"and not {expected.shape}: nothing more is timed."
+            f"{implementation.name} returned vectors of shape {vectors.shape} "
+            f"instead of {expected.shape}. Stopping."
         )
     difference = vectors - expected
     if implementation.precision == "float32":
@@ -65,7 +65,7 @@ def _compare(implementation, vectors, expected):
 
 
 def compare_losses(losses):
-    """Compares {name: list of losses}; ends the program if they differ."""
+    """Compares {name: list of losses}; exits if they differ."""
     expected = next(iter(losses.values()))
     for name, values in losses.items():
         measured = [abs(x / y - 1) for x, y in zip(values, expected)]
@@ -77,6 +77,5 @@ def _check(name, measured, limit):
     tell(f"{name}: differs by {numbers}")
     if not max(measured) < limit:
         sys.exit(
-            f"{name} differs by {numbers}, more than {limit:.0e}: nothing "
-            "more is timed."
+            f"{name} differs by {numbers}, more than {limit:.0e}. Stopping."
         )

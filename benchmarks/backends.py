@@ -1,4 +1,4 @@
-"""Times one Keras backend: eager calls beside a graph, and the embedder.
+"""Times one Keras backend: eager calls against a graph, and the embedder.
 
 KERAS_BACKEND=jax python benchmarks/backends.py TEXT [--size small]
 """
@@ -23,7 +23,7 @@ WORDS = 20
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("text", type=pathlib.Path, help="a sentence a line")
+    parser.add_argument("text", type=pathlib.Path, help="one sentence per line")
     parser.add_argument("--size", choices=("english_tiny", *SIZES))
     parser.add_argument("--sentences", type=int, default=150)
     arguments = parser.parse_args()
@@ -41,7 +41,7 @@ def main():
 
 
 def time_calls(elmo, sentences):
-    """One sentence, eagerly and in a graph, in turns."""
+    """Times one sentence, eagerly and in a graph, in turns."""
     import tensorflow as tf
 
     words = [word for sentence in sentences for word in sentence][:WORDS]
@@ -65,15 +65,15 @@ def time_calls(elmo, sentences):
 
 
 def time_embedder(elmo, sentences):
-    """Single sentences of many lengths, and a corpus three times."""
+    """Times single sentences of several lengths, and a corpus four times."""
     embedder = keras_elmo.ElmoEmbedder(elmo)
     words = [word for sentence in sentences for word in sentence]
     for length in (20, 21, 25):
         taken = seconds(lambda n=length: embedder.embed_sentence(words[:n]))
-        print(f"sentence of {length} words, the first time: {taken:.2f} s")
+        print(f"first sentence of {length} words: {taken:.2f} s")
     for _ in range(4):
         taken = seconds(lambda: embedder.embed_batch(sentences))
-        print(f"embedder: {len(words) / taken:.0f} tokens a second")
+        print(f"embedder: {len(words) / taken:.0f} tokens per second")
 
 
 def seconds(function):

@@ -11,15 +11,15 @@ from workloads import split_batches
 
 
 def tell(line):
-    """Prints a line of progress."""
+    """Prints a progress line."""
     print(line, file=sys.stderr, flush=True)
 
 
 class Bench:
-    """A context in which the processes live.
+    """A context manager that owns the worker processes.
 
     Args:
-        arguments: The program's.
+        arguments: The program's arguments.
         folder: A temporary folder.
         implementations: List of `Implementation`.
     """
@@ -44,7 +44,7 @@ class Bench:
             self._machine.close()
 
     def of(self, *sections):
-        """Returns the implementations that take part in one of them."""
+        """Returns the implementations that take part in any of the sections."""
         return [
             implementation
             for implementation in self._implementations
@@ -52,7 +52,7 @@ class Bench:
         ]
 
     def start(self, implementation):
-        """Starts and loads it; returns the seconds until a first vector."""
+        """Starts and loads one; returns the seconds until its first vector."""
         name = implementation.name
         worker = self._worker(
             name, implementation.python, implementation.program
@@ -68,11 +68,11 @@ class Bench:
         return seconds
 
     def call(self, implementation, request, **arguments):
-        """Sends a request to one that was started."""
+        """Sends a request to an implementation that was started."""
         return self._workers[implementation.name].call(request, **arguments)
 
     def time(self, implementation, sentences, settings=None, **arguments):
-        """Returns the seconds of each call with the sentences."""
+        """Returns the seconds taken by each call with the sentences."""
         return self.call(
             implementation,
             "time",
@@ -85,14 +85,14 @@ class Bench:
         return Worker(name, python, program, self.folder / f"{name}.log")
 
     def close_workers(self):
-        """Ends all processes but the one that measures the machine."""
+        """Ends all processes except the one that measures the machine."""
         with contextlib.ExitStack() as stack:
             for worker in self._workers.values():
                 stack.callback(worker.close)
         self._workers = {}
 
     def measure_machine(self):
-        """Notes how fast the machine is now, if that is wanted."""
+        """Records how fast the machine is now, if requested."""
         if "machine" not in self.arguments.only:
             return
         if not self._machine:

@@ -1,9 +1,9 @@
-"""Times two workers of one core each on Ray against one process with both.
+"""Times two Ray workers with one core each against one process with both cores.
 
 python benchmarks/cluster.py TEXT --model DIR
 
-The same shards are embedded by both, in turns, after a shard that warms them
-up; a third time as lists, without Arrow and Parquet.
+Both embed the same shards, in turns, after a warm-up on a few shards. A third
+variant uses lists, without Arrow and Parquet.
 """
 
 import argparse
@@ -30,7 +30,7 @@ NUM_SHARDS = 20
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("text", help="a sentence a line, or CoNLL-U")
+    parser.add_argument("text", help="one sentence per line, or CoNLL-U")
     parser.add_argument("--model", required=True, help="folder of the biLM")
     parser.add_argument("--tokens", type=int, default=200_000)
     parser.add_argument("--turns", type=int, default=3)
@@ -46,7 +46,7 @@ def run(arguments, folder):
         shards.append(str(folder / f"shard{i}.parquet"))
         table = pa.table({"tokens": sentences[i::NUM_SHARDS]})
         pq.write_table(table, shards[-1])
-    # The cluster's processes start without threads of TensorFlow beside them.
+    # The cluster's processes start before TensorFlow has threads.
     ray.init(num_cpus=2, log_to_driver=False)
     model = os.path.abspath(arguments.model)
     embedder = ArrowEmbedder(model)
@@ -93,11 +93,11 @@ def run(arguments, folder):
             f"{name}: {statistics.median(found):,.0f} tokens/s, {ratio:.2f} "
             "times one process"
         )
-    print(f"memory a worker: {on_ray(shards[:4]):,.0f} MB at most")
+    print(f"peak memory of a worker: {on_ray(shards[:4]):,.0f} MB")
 
 
 def read(text, num_tokens):
-    """Sentences of as many tokens, the text from the start again if need be."""
+    """Reads at least `num_tokens` tokens, repeating the text if necessary."""
     sentences, found = [], 0
     while found < num_tokens:
         for sentence in read_corpus(text):
@@ -109,7 +109,7 @@ def read(text, num_tokens):
 
 
 def embed_in_worker(embedder, source, target):
-    """Embeds a shard; returns what the process held at most, in MB."""
+    """Embeds a shard; returns the peak memory of the process in MB."""
     embed_shard(embedder, source, target)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 

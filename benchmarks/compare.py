@@ -1,4 +1,4 @@
-"""Measures this package, and other ELMos beside it; see README.md."""
+"""Compares this package with other ELMo implementations; see README.md."""
 
 import argparse
 import datetime
@@ -12,7 +12,7 @@ import sections
 from bench import Bench
 from implementations import find_implementations
 
-# Those that share processes, in this order.
+# The sections that share processes, in this order.
 RUNNING = ("throughput", "latency", "growth")
 SECTIONS = ("machine", *RUNNING, "memory", "load", "training")
 
@@ -45,7 +45,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--model", required=True, help="folder of the biLM")
-    add("--text", required=True, help="CoNLL-U, or one sentence a line")
+    add("--text", required=True, help="CoNLL-U, or one sentence per line")
     add("--output", required=True, help="folder to write the results to")
     add("--allennlp-python", help="a Python that has AllenNLP")
     add("--bilm-tf-python", help="a Python that has bilm-tf")
@@ -54,10 +54,11 @@ def parse_arguments():
     add("--turns", type=int, default=3)
     add("--sentences", type=int, default=192, help="for the throughput")
     add("--latency-repeats", type=int, default=20, help="calls of each")
-    add("--growth-tokens", type=int, default=5120, help="of a point")
-    add("--growth-corpus", type=int, default=32768, help="for batch_tokens")
+    add("--growth-tokens", type=int, default=5120, help="tokens per point")
+    add("--growth-corpus", type=int, default=32768, help="tokens for the "
+        "batch_tokens curve")  # fmt: skip
     add("--training-steps", type=int, default=5)
-    add("--quick", action="store_true", help="see that all of it works")
+    add("--quick", action="store_true", help="only check that all of it works")
     arguments = parser.parse_args()
     if arguments.quick:
         vars(arguments).update(QUICK)
@@ -65,7 +66,7 @@ def parse_arguments():
 
 
 def describe(bench):
-    """What the numbers depend on."""
+    """Describes what the numbers depend on."""
     arguments = bench.arguments
     return {
         "date": datetime.date.today().isoformat(),
@@ -78,12 +79,12 @@ def describe(bench):
 
 
 def steps(only):
-    """Yields functions of a `Bench`, one after the other."""
+    """Yields the functions to call with a `Bench`, in order."""
     if "machine" in only:
         yield Bench.measure_machine
     wanted = [name for name in RUNNING if name in only]
     if "memory" in only and "throughput" not in only:
-        wanted.insert(0, "throughput")  # The memory is that of its passes.
+        wanted.insert(0, "throughput")  # Memory is measured in its passes.
     together = [*wanted, *(["load"] if "load" in only else [])]
     if together:
         yield lambda bench: sections.start(bench, bench.of(*together))

@@ -1,10 +1,9 @@
-"""What it takes to export a model, by default of the original size.
+"""Measures the export of a model, by default of the original size.
 
     python benchmarks/export_size.py --size original
 
-Makes the model with random weights, exports it, in this process; prints the
-size of the SavedModel beside that of the weights, and what the process has held
-at most.
+Creates the model with random weights and exports it in this process. Prints the
+size of the SavedModel relative to that of the weights, and the peak memory.
 """
 
 import argparse
@@ -30,11 +29,11 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--size", choices=SIZES, default="original")
-    parser.add_argument("--json", action="store_true", help="print that")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     elmo = make_elmo(arguments.size)
     if not arguments.json:
-        report("model made")
+        report("model created")
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         version = keras_elmo.export_saved_model(elmo, folder)

@@ -1,13 +1,13 @@
-"""What the first training steps of a model with ELMo cost.
+"""Measures the cost of the first training steps of a model with ELMo.
 
     python benchmarks/first_step.py --turns 3
 
-A BiLSTM tagger over words' vectors: from an `Embedding`, from `english_tiny`
-frozen, and thawed. Each is measured in processes of its own, in turns: seconds
-of the processor and memory for the first step of `fit`, for the first one with
-sentences of another length, and milliseconds of a later step (a median).
+The model is a BiLSTM tagger over an `Embedding`, over a frozen `english_tiny`,
+and over a trainable ("thawed") one. Each is measured in separate processes, in
+turns: CPU seconds and memory of the first step of `fit` and of the first step
+with sentences of another length, and the median milliseconds of later steps.
 
-`--other FOLDER`, a checkout of another commit, is measured beside this one.
+With `--other FOLDER`, a checkout of another commit is measured as well.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def measure(kind):
 
 
 def make_model(kind):
-    """Returns a model, and what makes its inputs."""
+    """Returns a model, and the function that makes its inputs."""
     import keras
 
     import keras_elmo

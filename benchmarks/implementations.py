@@ -1,4 +1,4 @@
-"""What is compared, each implementation in a process of its own."""
+"""The implementations to compare, each in its own process."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from typing import NamedTuple
 HERE = pathlib.Path(__file__).parent
 LOG_LINES = 20
 
-# The sections in which an implementation that embeds takes part.
+# The sections for implementations that embed.
 EMBEDDING = ("throughput", "memory", "load")
 
 
@@ -23,18 +23,18 @@ class Implementation(NamedTuple):
     program: str
     sections: tuple[str, ...]
     options: dict[str, Any] = {}
-    """Of the program's `load`."""
+    """Options of the program's `load`."""
     precision: str = "float32"
-    """Of its weights: a key of `workloads.BYTES`."""
+    """Precision of the weights: a key of `workloads.BYTES`."""
     batch_size: int | None = 32
-    """`None` if it takes a text whole."""
+    """`None` if it takes the whole text at once."""
 
 
 def find_implementations(arguments, folder):
-    """Returns the peers that are there, then this package's own ways.
+    """Returns the peers that were given, then this package's own variants.
 
     Args:
-        arguments: The program's.
+        arguments: The program's arguments.
         folder: A folder for exported models.
     """
     return [*_peers(arguments), *_own(pathlib.Path(folder))]
@@ -122,13 +122,13 @@ def _own(folder):
 
 
 class Worker:
-    """A program that answers requests, in its own process.
+    """A program that answers requests in its own process.
 
     Args:
         name: String, for messages.
         python: Path of the Python that runs it.
         program: Name of a file in this folder.
-        log: `Path` of a file to write what it prints to.
+        log: `Path` of the log file for its output.
     """
 
     def __init__(self, name, python, program, log):
@@ -143,7 +143,7 @@ class Worker:
             )
 
     def call(self, request, **arguments):
-        """Sends a request and returns the answer to it."""
+        """Sends a request and returns its answer."""
         try:
             print(json.dumps([request, arguments]), file=self._process.stdin)
             self._process.stdin.flush()
@@ -154,7 +154,7 @@ class Worker:
     def _fail(self):
         self._process.wait()
         lines = self._log.read_text(errors="replace").splitlines()
-        lines = [*lines[-LOG_LINES:], f"{self._name} has ended, see above."]
+        lines = [*lines[-LOG_LINES:], f"{self._name} exited: see above."]
         sys.exit("\n".join(lines))
 
     def close(self):

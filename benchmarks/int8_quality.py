@@ -1,16 +1,16 @@
-"""What 8-bit weights change of a trained model's vectors.
+"""Measures how 8-bit weights change the vectors of a trained model.
 
     python benchmarks/int8_quality.py --text heldout.txt \\
         --treebank ud_english_ewt --output int8.json
 
-Compares the embedder in 8 bits, and a file of `export_onnx`, with float32:
+Compares the 8-bit embedder, and a file written by `export_onnx`, with float32:
 
-- the norm of each layer's difference, as a part of the layer's, on 64
-  sentences; and along one sentence of 2,000 words, 250 at a time;
-- the perplexity, by each direction's top layer and the model's own softmax, of
-  the words that follow on a word of their sentence;
-- the accuracy of a linear classifier of parts of speech for each layer: trained
-  on float32 vectors of a Universal Dependencies treebank, asked on the others.
+- the norm of each layer's difference, relative to the layer's norm, on 64
+  sentences, and along one sentence of 2,000 words in parts of 250;
+- the perplexity of each word that has a preceding word in its direction, from
+  the top layer of each direction and the model's softmax;
+- for each layer, the accuracy of a linear part-of-speech classifier, trained on
+  float32 vectors of a Universal Dependencies treebank and tested on the others.
 """
 
 import argparse
@@ -40,11 +40,13 @@ def main():
     )
     add = parser.add_argument
     add("--model", default="english_tiny", help="a preset with its softmax")
-    add("--text", required=True, type=pathlib.Path, help="a sentence a line")
-    add("--treebank", type=pathlib.Path, help="with train and test .conllu")
+    add("--text", required=True, type=pathlib.Path, help="file with one "
+        "sentence per line")  # fmt: skip
+    add("--treebank", type=pathlib.Path, help="folder with train.conllu and "
+        "test.conllu")  # fmt: skip
     add("--sentences", type=int, default=1000, help="for the perplexity")
-    add("--seeds", type=int, default=3, help="of the classifiers")
-    add("--output", type=pathlib.Path, help="the figures, as JSON")
+    add("--seeds", type=int, default=3, help="number of seeds per classifier")
+    add("--output", type=pathlib.Path, help="JSON file to write")
     arguments = parser.parse_args()
     lines = arguments.text.read_text(encoding="utf-8").splitlines()
     sentences = [line.split() for line in lines if line.strip()]
@@ -67,7 +69,7 @@ def main():
 
 
 def make_ways(elmo, folder):
-    """Functions from a list of sentences to arrays (layers, tokens, width)."""
+    """Returns functions from sentences to arrays (layers, tokens, width)."""
     from client import Elmo
 
     path = os.path.join(folder, "elmo.onnx")
@@ -91,7 +93,7 @@ def make_ways(elmo, folder):
 
 
 def layer_errors(ways, sentences):
-    """{way: the relative error of each layer}."""
+    """Returns {way: the relative error of each layer}."""
     vectors = {
         name: np.concatenate(embed(sentences), axis=1)
         for name, embed in ways.items()
@@ -100,7 +102,7 @@ def layer_errors(ways, sentences):
 
 
 def drift(ways, sentences):
-    """{way: the relative error of each 250 words of one sentence}."""
+    """Returns {way: the relative error of each 250 words of one sentence}."""
     words = [word for sentence in sentences for word in sentence][:2000]
     vectors = {
         # The contextual layers: (parts, layers, 250, width).
@@ -120,7 +122,7 @@ def against_float32(vectors, axis):
 
 
 def perplexities(ways, model, sentences):
-    """{way: perplexity}."""
+    """Returns {way: perplexity}."""
     loaded = load_language_model(model)
     found = {}
     for name, embed in ways.items():
@@ -129,7 +131,7 @@ def perplexities(ways, model, sentences):
             ids = loaded.vocabulary.ids([word.encode() for word in sentence])
             top = vectors[-1]  # (tokens, 2 * projection)
             forward, backward = np.split(top, 2, axis=-1)
-            # (time, batch, projection), and the words that follow on them.
+            # (time, batch, projection), and the words that follow them.
             hidden = [forward[:-1, None], backward[1:, None]]
             targets = [ids[None, 1:], ids[None, :-1]]
             if len(sentence) > 1:
@@ -140,7 +142,7 @@ def perplexities(ways, model, sentences):
 
 
 def accuracies(ways, treebank, seeds):
-    """{way: the accuracy of each layer's classifier, means over the seeds}."""
+    """Returns {way: accuracy of each layer's classifier, mean over seeds}."""
     from reading import read_tagged
 
     train, test = (

@@ -1,13 +1,13 @@
-"""The session of a TensorFlow 1 peer, kept from call to call."""
+"""The session of a TensorFlow 1 peer, kept open between calls."""
 
 import tensorflow.compat.v1 as tf
 
 
 def open_session():
-    """Initialises the graph; returns its session and what sets states to zero.
+    """Initialises the graph; returns its session and a function to reset it.
 
-    The states that bilm-tf carries from batch to batch are the variables that
-    it gives no name.
+    The states that bilm-tf carries from batch to batch are its unnamed
+    variables.
     """
     states = [
         variable

@@ -1,6 +1,6 @@
-"""The machine: what it is, and how fast it multiplies and reads.
+"""Describes the machine, and measures matrix multiplies and memory bandwidth.
 
-Run as a program it is a worker (see worker.py), one that measures.
+Run as a program, it is a worker (see worker.py) that measures.
 """
 
 import importlib.util
@@ -50,7 +50,7 @@ def _cpu_info():
 
 
 class Machine:
-    """Measures; a call takes a second or two."""
+    """Measures the machine; a call takes a second or two."""
 
     def __init__(self):
         import tensorflow as tf
@@ -70,7 +70,7 @@ class Machine:
             self._tasks["int8"] = _int8_product()
 
     def measure(self):
-        """GFLOP/s of matrix products, GB/s of reading."""
+        """Returns GFLOP/s of matrix multiplies and GB/s of memory reads."""
         flops = 2 * MATRIX_SIZE**3
         return {
             name: (BYTES_TO_READ if name == "read" else flops)
@@ -81,7 +81,7 @@ class Machine:
 
 
 def _int8_product():
-    """A product of 8-bit integers by onnxruntime, to call."""
+    """Returns a function that runs an 8-bit matrix multiply in onnxruntime."""
     import onnxruntime
 
     from keras_elmo.onnx.graph_builder import GraphBuilder

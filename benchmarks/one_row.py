@@ -1,8 +1,8 @@
-"""Times a product with one row, as a single sentence needs it, in many forms.
+"""Times the matrix multiply of a single sentence in several number formats.
 
-A recurrent step for one sentence multiplies one row by a large matrix: it takes
-as long as reading the matrix. This shows which narrower forms of the matrix
-TensorFlow multiplies faster than float32, if any.
+A recurrent step for one sentence multiplies one row by a large matrix, so it is
+bound by memory bandwidth. This shows which formats narrower than float32
+TensorFlow multiplies faster, if any.
 
 python benchmarks/one_row.py
 """
@@ -22,7 +22,7 @@ STEPS, TURNS = 22, 9
 
 
 def forms(kernel):
-    """Yields name, dtype of the row, matrix, and product of the two."""
+    """Yields name, dtype of the row, matrix, and function to multiply them."""
     yield "float32", "float32", tf.constant(kernel), tf.matmul
     for dtype in ("bfloat16", "float16"):
         narrow = tf.cast(kernel, dtype)
@@ -44,7 +44,7 @@ def forms(kernel):
 
 
 def make_loop(dtype, matrices, multiply):
-    """Two directions' steps side by side, as in the encoder."""
+    """Runs the steps of two directions side by side, as in the encoder."""
 
     @tf.function
     def run(row):
@@ -77,7 +77,7 @@ def main():
             loop()
             if turn:
                 seconds[name].append(time.perf_counter() - start)
-    print(f"| {ROWS} x {COLUMNS}, two at a time | ms a step | times float32 |")
+    print(f"| {ROWS} x {COLUMNS}, two at a time | ms per step | speedup |")
     print("| --- | ---: | ---: |")
     for name, values in seconds.items():
         ratios = [a / b for a, b in zip(seconds["float32"], values)]

@@ -13,7 +13,7 @@ LAYER_COLOR = "#e07a3f"
 
 
 def draw(results, path):
-    """Draws what there is: bars above, curves below."""
+    """Draws the available sections: bars above, curves below."""
     bars = [
         name for name in BARS if name in results and name in results["only"]
     ]

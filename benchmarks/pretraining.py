@@ -1,12 +1,12 @@
-"""Pretraining beside bilm-tf: the same model, data and window, in turns.
+"""Compares pretraining with bilm-tf: the same model, data and window, in turns.
 
     python benchmarks/pretraining.py --train "corpus/*.txt" \\
         --vocabulary vocab.txt --options options.json --output out.json \\
         --bilm-tf-python PYTHON
 
-`options.json` is bilm-tf's, with `batch_size`, `unroll_steps` and
-`n_negative_samples_batch`. Each trains in a process of its own, by its own loop
-with all that belongs to it, and waits while the other has its turn.
+`options.json` has bilm-tf's format, with `batch_size`, `unroll_steps` and
+`n_negative_samples_batch`. Each package trains in its own process with its own
+full training loop, and waits while the other has its turn.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def main():
             if python:
                 worker = Worker(name, python, program, folder / f"{name}.log")
                 seconds = worker.call("start", **settings)
-                worker.call("train", updates=2)  # Not timed: graphs are made.
+                worker.call("train", updates=2)  # Not timed: builds graphs.
                 tell(f"{name} started in {seconds:.0f} s")
                 workers[name] = worker
         for turn in range(arguments.turns):
@@ -72,7 +72,7 @@ def summarise(results):
         max(speed["float32_numpy"], speed["float32_tensorflow"])
         for speed in results["speeds"]
     )
-    print(f"float32 product of this machine: {peak:.0f} GFLOP/s")
+    print(f"float32 matrix multiply of this machine: {peak:.0f} GFLOP/s")
     tokens = results["tokens_per_turn"]
     for name, seconds in results["seconds"].items():
         print(f"{name}: {tokens / statistics.median(seconds):,.0f} tokens/s")
@@ -93,10 +93,10 @@ def parse_arguments():
     parser.add_argument("--output", required=True, help="JSON file to write")
     parser.add_argument("--bilm-tf-python", help="a Python that has bilm-tf")
     parser.add_argument(
-        "--dtype", default="float32", help="of this package. Default: float32"
+        "--dtype", default="float32", help="for this package. Default: float32"
     )
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--updates", type=int, default=20, help="of a turn")
+    parser.add_argument("--updates", type=int, default=20, help="per turn")
     return parser.parse_args()
 
 

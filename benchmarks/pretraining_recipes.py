@@ -1,14 +1,15 @@
-"""Which sizes and settings of a language model learn most in equal time.
+"""Compares sizes and settings of a language model trained for equal time.
 
     python benchmarks/pretraining_recipes.py --train "corpus/*.txt.gz" \\
         --heldout dev.txt --vocabulary vocab.txt --seconds 300 --output FOLDER
 
-First the recipes train some steps in turns, which gives each its speed on the
-whole machine. Then each trains as many steps as it makes in `--seconds` at that
-speed, from the first to the end of its own schedule, `--jobs` at a time with a
-thread each: the steps are fixed, so that it does not matter how long they take.
-What is done is skipped, after an interruption too. FOLDER/results.json has it
-all, the perplexities being those of the held-out text.
+First the recipes train some steps in turns, to measure the speed of each on the
+whole machine. Then each runs its full schedule, with as many steps as it would
+complete in `--seconds` at that speed. These trainings run `--jobs` at a time
+with one thread each; the number of steps is fixed, so their duration does not
+matter. Finished recipes are skipped, so the same command resumes after an
+interruption. FOLDER/results.json has all results, with the perplexity on the
+held-out text.
 """
 
 import argparse
@@ -41,7 +42,7 @@ class Recipe(NamedTuple):
     units: int = 768
     projection_dim: int = 192
     flags: dict = {}
-    """Those that are not as in `BASE`."""
+    """Flags that differ from `BASE`."""
 
 
 _BEST = {"batch-size": 64, "learning-rate": 0.004, "dropout": 0}
@@ -58,7 +59,7 @@ RECIPES = {
     "8192 negatives": Recipe(flags={"negatives": 8192}),
     "no dropout": Recipe(flags={"dropout": 0}),
     "float32": Recipe(flags={"dtype": "float32"}),
-    # What did best above, for another number of `--seconds`.
+    # The best of the above combined, for other values of `--seconds`.
     "512/128, the best": Recipe(512, 128, _BEST),
     "512/256, the best": Recipe(512, 256, _BEST),
     "768/192, the best": Recipe(768, 192, _BEST),
@@ -108,7 +109,7 @@ def main():
 
 
 def make_flags(name, arguments, folder):
-    """Returns what is given to `keras-elmo pretrain`, by name of the flag."""
+    """Returns the flags for `keras-elmo pretrain`, by name."""
     from keras_elmo.pretraining.settings import RECIPES as PACKAGE_RECIPES
 
     recipe = RECIPES[name]
@@ -136,14 +137,14 @@ def tokens_of_step(flags):
 
 
 def measure_speeds(names, flags, arguments, folder):
-    """Returns pairs of a recipe's name and its tokens a second."""
+    """Returns pairs of a recipe's name and its tokens per second."""
     workers = {}
     for name in names:
         program = "worker_pretrain_keras_elmo.py"
         log = folder / f"{file_name(name)}.log"
         workers[name] = Worker(name, sys.executable, program, log)
         workers[name].call("start", **flags[name])
-        workers[name].call("train", updates=2)  # Not timed: graphs are made.
+        workers[name].call("train", updates=2)  # Not timed: builds graphs.
         tell(f"{name} is ready")
     speeds = {name: [] for name in names}
     for _ in range(arguments.turns):
@@ -157,7 +158,7 @@ def measure_speeds(names, flags, arguments, folder):
 
 
 def train(flags, steps, heldout, output):
-    """Trains, or goes on, and returns the held-out perplexity at the end."""
+    """Trains or resumes, and returns the final held-out perplexity."""
     flags = {
         **flags,
         "output": output,
@@ -200,11 +201,11 @@ def parse_arguments():
     parser.add_argument("--train", required=True, help="glob of the shards")
     parser.add_argument("--heldout", required=True)
     parser.add_argument("--vocabulary", required=True)
-    parser.add_argument("--output", required=True, help="folder to write")
+    parser.add_argument("--output", required=True, help="folder to write to")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--updates", type=int, default=8, help="of a turn")
+    parser.add_argument("--updates", type=int, default=8, help="per turn")
     parser.add_argument("--only", nargs="+", choices=RECIPES, metavar="NAME")
     return parser.parse_args()
 

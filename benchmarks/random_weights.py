@@ -19,7 +19,7 @@ SIZES = {
 
 
 def make_elmo(size):
-    """An `ElmoLayer` of a published size with random weights."""
+    """Returns an `ElmoLayer` of a published size with random weights."""
     units, projection_dim, num_highways = SIZES[size]
     keras.utils.set_random_seed(0)
     elmo = keras_elmo.ElmoLayer(

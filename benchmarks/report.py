@@ -1,4 +1,4 @@
-"""Makes the tables and the picture of a results.json.
+"""Makes the tables and the picture from a results.json.
 
 python benchmarks/report.py FOLDER
 """
@@ -26,7 +26,7 @@ def write(folder):
     try:
         import picture
     except ImportError as error:
-        print(f"There is no picture: {error}", file=sys.stderr)
+        print(f"No picture was drawn: {error}", file=sys.stderr)
     else:
         picture.draw(results, folder / "picture.png")
 
@@ -41,7 +41,7 @@ def make_tables(results):
 
 
 def peaks(results):
-    """Returns the machine's speeds, medians; `None` if not measured."""
+    """Returns the machine's median speeds, or `None` if not measured."""
     speeds = results.get("speeds")
     if not speeds:
         return None
@@ -66,7 +66,7 @@ def medians(section):
 
 
 def rates(curve, name):
-    """Returns the tokens a second of each point of a curve."""
+    """Returns the tokens per second at each point of a curve."""
     return [
         tokens / statistics.median(seconds)
         for tokens, seconds in zip(curve["tokens"], curve["seconds"][name])
@@ -84,15 +84,15 @@ def _describe(results):
     speed = peaks(results)
     if speed:
         text += (
-            f"; float32 product {speed['float32']:,.0f} GFLOP/s, bfloat16 "
-            f"{speed['bfloat16']:,.0f} GFLOP/s, reading "
+            f"; matrix multiply: float32 {speed['float32']:,.0f} GFLOP/s, "
+            f"bfloat16 {speed['bfloat16']:,.0f} GFLOP/s; memory bandwidth "
             f"{speed['read']:.0f} GB/s"
         )
     return "; ".join([text, *_describe_versions(results["versions"])]) + ".\n"
 
 
 def _describe_versions(versions):
-    # All of this package's own have the same ones.
+    # All variants of this package have the same versions.
     merged = {name.split(",")[0]: found for name, found in versions.items()}
     for name, found in merged.items():
         frameworks = ", ".join(
@@ -113,7 +113,7 @@ def _peers(section):
 
 
 def _times(section, name):
-    """How many times as fast as each peer: medians over the turns."""
+    """Returns the speedup over each peer: medians over the turns."""
     own = section["seconds"][name]
     ratios = (
         [x / y for x, y in zip(section["seconds"][peer], own)]
@@ -229,5 +229,5 @@ TABLES = {
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", help="where results.json is")
+    parser.add_argument("folder", help="folder of results.json")
     write(parser.parse_args().folder)

@@ -1,4 +1,4 @@
-"""What is timed; README.md says what each section counts."""
+"""The sections to time; README.md describes what each one measures."""
 
 import time
 
@@ -20,14 +20,14 @@ DISTINCT_SHARES = (1 / 64, 1 / 16, 1 / 4, 1)
 
 
 def start(bench, implementations):
-    """Starts all, which is their first loading; they must then agree."""
+    """Starts all implementations (their first load), which must then agree."""
     seconds = {i.name: [bench.start(i)] for i in implementations}
     bench.results["load"] = {"seconds": seconds}
     compare_vectors(bench, implementations)
 
 
 def throughput(bench):
-    """Passes over the text, in turns; then the memory they took."""
+    """Times passes over the text, in turns; then measures their memory."""
     implementations = bench.of("throughput")
     seconds = {i.name: [] for i in implementations}
     for turn in range(bench.arguments.turns):
@@ -49,7 +49,7 @@ def throughput(bench):
 
 
 def latency(bench):
-    """Calls with one sentence, in turns of a few."""
+    """Times calls with one sentence, in turns of a few calls."""
     implementations = bench.of("latency")
     sentence = sentence_of(LATENCY_WORDS, bench.sentences)
     seconds = {i.name: [] for i in implementations}
@@ -78,7 +78,7 @@ def latency(bench):
 
 
 def growth(bench):
-    """How speed changes with the sentences and with the batches."""
+    """Measures how speed changes with the sentences and the batches."""
     synthetic = Synthetic(bench.sentences)
     num_tokens = bench.arguments.growth_tokens
     corpus = synthetic.like_text(bench.arguments.growth_corpus)
@@ -108,7 +108,7 @@ def growth(bench):
 
 
 def _curve(bench, implementations, texts, setting=None):
-    """Times texts, {x: sentences}; `setting` is the one that is x, if any."""
+    """Times texts, {x: sentences}; x is also the value of `setting`, if any."""
     seconds = {i.name: [[] for _ in texts] for i in implementations}
     for turn in range(bench.arguments.turns):
         bench.measure_machine()
@@ -126,7 +126,7 @@ def _curve(bench, implementations, texts, setting=None):
 
 
 def load(bench):
-    """Loads each again, in a fresh process, in turns."""
+    """Loads each again in a fresh process, in turns."""
     section = bench.results["load"]
     names = [i.name for i in bench.of("load")]
     section["since_start"] = {name: [] for name in names}
@@ -142,7 +142,7 @@ def load(bench):
 
 
 def training(bench):
-    """Training steps in turns, after two that must give the same losses."""
+    """Times training steps in turns, after two whose losses must agree."""
     implementations = bench.of("training")
     text = Synthetic(bench.sentences).of_length(
         TRAINING_WORDS, TRAINING_SENTENCES * TRAINING_WORDS

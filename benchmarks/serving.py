@@ -1,8 +1,8 @@
-"""Exported models: many threads, and what an export takes.
+"""Measures exported models: requests from many threads, and the export itself.
 
     python benchmarks/serving.py --text dev.conllu --output serving.json
 
-Each section in processes of its own; see README.md.
+Each section runs in its own processes; see README.md.
 """
 
 import argparse
@@ -55,16 +55,16 @@ def parse_arguments():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--text", required=True, help="CoNLL-U, or one sentence a line")
+    add("--text", required=True, help="CoNLL-U, or one sentence per line")
     add("--output", help="JSON file to write")
-    add("--model", default="english_tiny", help="as keras-elmo export takes it")
-    add("--size", default="original", help="of the model that is exported")
+    add("--model", default="english_tiny", help="model for keras-elmo export")
+    add("--size", default="original", help="model size for the export section")
     add("--only", nargs="+", choices=SECTIONS, default=[*SECTIONS])
     add("--requests", type=int, default=1000)
     add("--threads", type=int, default=8)
-    add("--largest", type=int, default=64, help="sentences in a request")
+    add("--largest", type=int, default=64, help="most sentences in a request")
     add("--round", type=int, default=100, help="requests between two checks")
-    add("--quick", action="store_true", help="see that all of it works")
+    add("--quick", action="store_true", help="only check that all of it works")
     arguments = parser.parse_args()
     if arguments.quick:
         vars(arguments).update(QUICK)
@@ -117,11 +117,11 @@ def describe_export(found):
     yield f"export, {found['size']} size, s", f"{found['seconds']:.1f}"
     yield "peak memory, GiB", f"{found['peak_gib']:.2f}"
     yield "SavedModel, MiB", f"{found['mib']:,.1f}"
-    yield "times its weights", f"{found['times_the_weights']:.4f}"
+    yield "relative to its weights", f"{found['times_the_weights']:.4f}"
 
 
 def _export(model, folder):
-    """Exports in a process of its own; returns the version's folder."""
+    """Exports in a separate process; returns the version's folder."""
     command = [sys.executable, "-m", "keras_elmo", "export", model, folder]
     subprocess.run(command, check=True, stdout=sys.stderr)
     return str(folder / "1")

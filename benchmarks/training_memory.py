@@ -1,9 +1,9 @@
-"""The memory of training steps, by default of the paper's recipe.
+"""Measures the memory of training steps, by default of the paper's recipe.
 
     python benchmarks/training_memory.py --batch-size 32 --vocabulary 793471
 
-Makes the model of a recipe with random weights, and two steps on random words,
-in this process; prints what it has held at most.
+Creates the model of a recipe with random weights, makes two steps on random
+words in this process, and prints its peak memory.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main():
     )
     optimizer = make_optimizer(settings, total_steps=2)
     optimizer.build(model.trainable_variables)
-    report("model and optimizer made")
+    report("model and optimizer created")
 
     step = TrainingStep(
         model, optimizer, settings, tf.distribute.get_strategy()
@@ -64,11 +64,11 @@ def main():
 
 
 def report(what):
-    print(f"{what}; at most {peak_gib():.2f} GiB", flush=True)
+    print(f"{what}; peak memory {peak_gib():.2f} GiB", flush=True)
 
 
 def peak_gib():
-    """The most memory that this process has held."""
+    """Returns the peak memory of this process."""
     status = pathlib.Path("/proc/self/status").read_text()
     (line,) = (x for x in status.splitlines() if x.startswith("VmHWM"))
     return int(line.split()[1]) / 2**20

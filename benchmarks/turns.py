@@ -1,4 +1,4 @@
-"""A training that runs as many updates at a time as it is told to."""
+"""Lets a training run a requested number of updates at a time."""
 
 import json
 import sys
@@ -8,8 +8,8 @@ import time
 class Turns:
     """Answers requests from inside a training's own loop.
 
-    The first request is `["start", settings]`; it is answered, with the seconds
-    that it took, when the first update is due. Then each `["train", {"updates":
+    The first request is `["start", settings]`. It is answered when the first
+    update is due, with the seconds it took. Then each `["train", {"updates":
     n}]` lets the loop run `n` updates and is answered with their seconds.
     """
 
@@ -20,7 +20,7 @@ class Turns:
         self._begin = time.perf_counter()
 
     def before_update(self):
-        """To be called by the loop; returns when it may go on."""
+        """Blocks until the training loop, which calls this, may continue."""
         if self._left == 0:
             seconds = time.perf_counter() - self._begin
             print(json.dumps(seconds), file=self._answers, flush=True)
@@ -31,5 +31,5 @@ class Turns:
     def _wait(self):
         line = sys.stdin.readline()
         if not line:
-            raise SystemExit  # No more is wanted.
+            raise SystemExit  # There are no more requests.
         return json.loads(line)[1]

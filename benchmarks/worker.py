@@ -1,16 +1,16 @@
-"""A process that runs one implementation as it is told to.
+"""A process that runs one implementation on request.
 
-A `worker_X.py` hands its function `load` to `serve`. That function takes the
+A `worker_X.py` passes its function `load` to `serve`. That function takes the
 model's folder and options, and returns an object with
 
 - `vectors(sentences)`: one float32 array `(layers, tokens, width)` for each
-  sentence, a list of words; `layers` is 1 if they come mixed;
-- `reset(**settings)`: makes ready for a pass, as if there had been none;
-- `train(sentences)`, if it can: one training step; returns the loss.
+  sentence, a list of words; `layers` is 1 if they are mixed;
+- `reset(**settings)`: clears the state of earlier passes;
+- `train(sentences)`, if supported: makes one training step; returns the loss.
 
-Requests are lines of JSON on the standard input, `[name, arguments]`, each a
-method of `Calls`; the answers, lines of JSON on the standard output. Nothing is
-needed but NumPy and the implementation itself.
+Requests are lines of JSON on standard input, `[name, arguments]`, where `name`
+is a method of `Calls`. Answers are lines of JSON on standard output. Only NumPy
+and the implementation itself are needed.
 """
 
 import collections
@@ -32,6 +32,7 @@ PACKAGES = (
     "tf_keras",
     "torch",
     "onnxruntime",
+    "tokenizers",
     "numpy",
     "h5py",
 )
@@ -41,16 +42,16 @@ def serve(load, prepare=None):
     """Answers requests to an implementation until there are no more.
 
     Args:
-        load: Function as above.
-        prepare: Function with the same arguments, called before the time of
-            loading begins.
+        load: Function, as described above.
+        prepare: Function with the same arguments, called before loading is
+            timed.
     """
     answer_requests(Calls(load, prepare))
 
 
 def answer_requests(calls):
-    """Answers each request by a method of `calls`."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # Libraries print, too.
+    """Answers each request with a method of `calls`."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # Libraries print too.
     for line in sys.stdin:
         name, arguments = json.loads(line)
         answer = getattr(calls, name)(**arguments)
@@ -64,7 +65,7 @@ class Calls:
         self._load, self._prepare = load, prepare
 
     def load(self, folder, options):
-        """Loads the model; seconds until the first word's vector."""
+        """Loads the model; returns the seconds until the first vector."""
         if self._prepare:
             self._prepare(folder, **options)
         start = time.perf_counter()
@@ -74,13 +75,13 @@ class Calls:
         return time.perf_counter() - start
 
     def save_vectors(self, sentences, path):
-        """Writes the vectors, end to end: (layers, tokens, width)."""
+        """Writes the concatenated vectors: (layers, tokens, width)."""
         self._model.reset()
         vectors = list(self._model.vectors(sentences))
         np.save(path, np.concatenate(vectors, axis=1))
 
     def time(self, batches, settings, calls=1, untimed_calls=0):
-        """Seconds of each call, in which all batches are gone through."""
+        """Returns the seconds of each call, a pass over all batches."""
         self._model.reset(**settings)
         seconds = []
         for _ in range(untimed_calls + calls):
@@ -91,20 +92,20 @@ class Calls:
         return seconds[untimed_calls:]
 
     def train(self, sentences):
-        """Seconds and loss of one training step."""
+        """Returns the seconds and the loss of one training step."""
         self._model.reset()
         start = time.perf_counter()
         loss = self._model.train(sentences)
         return {"seconds": time.perf_counter() - start, "loss": loss}
 
     def peak_megabytes(self):
-        """The most memory that this process has held."""
+        """Returns the peak memory of this process."""
         status = pathlib.Path("/proc/self/status").read_text()
         (line,) = (x for x in status.splitlines() if x.startswith("VmHWM"))
         return int(line.split()[1]) / 1024
 
     def versions(self):
-        """Of Python, and of the packages that are in use."""
+        """Returns the versions of Python and of the imported packages."""
         versions = {"python": sys.version.split()[0]}
         for name in PACKAGES:
             if name in sys.modules:

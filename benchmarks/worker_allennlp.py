@@ -45,7 +45,7 @@ class AllenNLP:
 
 
 def batch_to_ids(sentences):
-    """AllenNLP's ids, without the detour over its data sets and fields."""
+    """Returns AllenNLP's ids, without using its data sets and fields."""
     time = max(map(len, sentences))
     width = ELMoCharacterMapper.max_word_length
     to_ids = ELMoCharacterMapper().convert_word_to_char_ids

@@ -1,6 +1,6 @@
-"""Runs bilm-tf: its Batcher and its biLM in one session that is kept.
+"""Runs bilm-tf: its Batcher and its biLM in one session that is kept open.
 
-Needs a Python in which `import bilm` works, for example TensorFlow 2 with a
+Needs a Python in which `import bilm` works, for example with TensorFlow 2 and a
 bilm-tf that uses `tensorflow.compat.v1`. See worker.py.
 """
 

@@ -34,13 +34,13 @@ class Embedder:
         key = tuple(sorted(settings.items()))
         if key not in self._embedders:
             embedder = ElmoEmbedder(self._elmo, **self._options, **settings)
-            embedder.embed_sentence(["word"])  # Its graphs are traced now.
+            embedder.embed_sentence(["word"])  # Traces its graphs.
             self._embedders[key] = embedder
         self._embedder = self._embedders[key]
 
 
 class Layer:
-    """All layers of a padded batch."""
+    """Computes all layers of a padded batch."""
 
     def __init__(self, elmo):
         self._elmo = elmo
@@ -55,7 +55,7 @@ class Layer:
 
 
 class Training:
-    """A step of `fit`: mean square of the mix, plain SGD."""
+    """Makes training steps: mean square of the mix, plain SGD."""
 
     def __init__(self, elmo):
         self._elmo = elmo

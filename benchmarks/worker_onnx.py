@@ -1,6 +1,6 @@
 """Runs an exported ONNX file without TensorFlow or this package; see worker.py.
 
-`worker_onnx.py FOLDER EXPORTED [QUANTIZE]` exports one.
+`worker_onnx.py FOLDER EXPORTED [QUANTIZE]` exports a file.
 """
 
 import os
@@ -12,7 +12,7 @@ EXAMPLE = pathlib.Path(__file__).parent.parent / "examples" / "onnx"
 
 
 def prepare(folder, exported, quantize=""):
-    """Exports once, in another process: this one shall only run it."""
+    """Exports once, in another process, because this one must only run it."""
     if not os.path.exists(exported):
         command = [sys.executable, __file__, folder, exported, quantize]
         subprocess.run(command, check=True, stdout=sys.stderr)
@@ -23,7 +23,7 @@ def load(folder, exported, **options):
 
 
 class Exported:
-    """The mix, as the example's client asks for it."""
+    """Computes the mix with the client in `examples/onnx`."""
 
     def __init__(self, path):
         sys.path.insert(0, str(EXAMPLE))

@@ -1,4 +1,4 @@
-"""Trains with bilm-tf, by its own `train`; see turns.py.
+"""Trains with bilm-tf's own `train`; see turns.py.
 
 Needs a Python in which `from bilm.training import train` works.
 """
@@ -15,12 +15,12 @@ from bilm.training import load_vocab
 from bilm.training import train
 from turns import Turns
 
-# So many that none of them is the last, after which it would save and end.
+# So many tokens that training never ends: at the end it would save and exit.
 ENDLESS = 10**12
 
 
 class Data:
-    """Its dataset, held up before each batch."""
+    """Its dataset, which waits before each batch."""
 
     def __init__(self, dataset, turns):
         self._dataset, self._turns = dataset, turns

@@ -1,4 +1,4 @@
-"""Trains with this package, by its own command; see turns.py."""
+"""Trains with this package's own command; see turns.py."""
 
 import os
 import tempfile
@@ -26,7 +26,7 @@ class HeldUp(Report):
 
 
 def typed(flags):
-    """Returns what is typed for flags of `keras-elmo`, by their names."""
+    """Returns the command-line arguments for flags of `keras-elmo`."""
     return [text for k, v in flags.items() for text in (f"--{k}", str(v))]
 
 

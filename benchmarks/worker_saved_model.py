@@ -1,7 +1,7 @@
 """Runs an exported model of this package, as a server would; see worker.py.
 
-`worker_saved_model.py FOLDER EXPORTED [JSON]` exports one: an `ElmoLayer` alone
-in a model, its options in the JSON.
+`worker_saved_model.py FOLDER EXPORTED [JSON]` exports a model that consists of
+one `ElmoLayer`, with its options in the JSON.
 """
 
 import json
@@ -20,7 +20,7 @@ import keras_elmo
 
 
 def prepare(folder, exported, **options):
-    """Exports once, in another process: this one shall only serve."""
+    """Exports once, in another process, because this one must only serve."""
     if not os.path.exists(exported):
         command = [sys.executable, __file__, folder, exported]
         command.append(json.dumps(options))

@@ -1,4 +1,4 @@
-"""Loads exported models and asks them, as a server would; see worker.py."""
+"""Loads exported models and runs requests as a server would; see worker.py."""
 
 import gc
 import os
@@ -19,11 +19,11 @@ TOLERANCE = 1e-5
 class Served:
     """The requests that this worker answers.
 
-    TensorFlow is imported with the first, so that the time can be told.
+    The first request imports TensorFlow, so that the import can be timed.
     """
 
     def first_answer(self, folder, sentence):
-        """Loads a SavedModel; seconds of each step to the first answer."""
+        """Loads a SavedModel; returns the seconds of each step so far."""
         times = [time.perf_counter()]
         import tensorflow as tf
 
@@ -36,14 +36,15 @@ class Served:
         return dict(zip(steps, np.diff(times).tolist()))
 
     def serve(self, sentences, requests, threads, largest, round_size):
-        """Asks from many threads, then for the same from one.
+        """Runs requests from many threads, then repeats them from one thread.
 
-        In rounds of `round_size`. Between the two the answers are on the disk:
-        were they kept, the process would hold more than a server does.
+        This is done in rounds of `round_size` requests. In between, the answers
+        are stored on disk: in memory, they would count as the server's.
 
         Returns:
-            How many answers were wrong, the largest difference, the seconds of
-            each request in company and alone, and the memory after each round.
+            The number of wrong answers, the largest difference, the seconds of
+            each request together with others and alone, and the memory after
+            each round.
         """
         generator = random.Random(0)
         found = {"wrong": 0, "difference": 0.0, "together": [], "alone": []}
@@ -85,7 +86,7 @@ class Served:
 
 
 def _draw(generator, sentences, largest):
-    """A signature's name, and up to `largest` sentences."""
+    """Draws the name of a signature, and up to `largest` sentences."""
     signature = generator.choice(["default", "tokens"])
     number = generator.randint(1, largest)
     return signature, generator.choices(sentences, k=number)
@@ -110,7 +111,7 @@ def _ask(model, signature, sentences):
 
 
 def _difference(found, expected):
-    """The largest one; infinite if the shapes differ."""
+    """Returns the largest difference, or infinity if the shapes differ."""
     shapes = {name: x.shape for name, x in expected.items()}
     if {name: x.shape for name, x in found.items()} != shapes:
         return float("inf")

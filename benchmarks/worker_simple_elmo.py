@@ -1,4 +1,4 @@
-"""Runs simple_elmo: get_elmo_vectors, without warm-up, in a session kept.
+"""Runs simple_elmo: get_elmo_vectors without warm-up, in a session kept open.
 
 See worker.py.
 """
@@ -20,7 +20,7 @@ def load(folder, max_batch_size=128):
     logging.disable(logging.INFO)
     model = ElmoModel()
     model.load(folder, max_batch_size=max_batch_size)
-    # What get_elmo_vectors does itself where no session is given to it.
+    # What get_elmo_vectors does itself if it is given no session.
     model.elmo_sentence_input = weight_layers(
         "input", model.sentence_embeddings_op, use_layers="all"
     )

@@ -1,15 +1,15 @@
-"""What is measured: sentences, and the least work that they take."""
+"""The sentences to measure, and the minimum work that they require."""
 
 import json
 import pathlib
 import random
 
-# Bytes of a weight.
+# Bytes per weight.
 BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
 
 
 def read_sentences(path):
-    """All sentences of a CoNLL-U file, or of one sentence a line."""
+    """Reads a CoNLL-U file, or a file with one sentence per line."""
     text = pathlib.Path(path).read_text(encoding="utf-8")
     if str(path).endswith(".conllu"):
         blocks = (block.split("\n") for block in text.split("\n\n"))
@@ -27,7 +27,7 @@ def read_sentences(path):
 
 
 def sentence_of(num_words, sentences):
-    """The first sentence of so many words, or else the first so many words."""
+    """Returns the first sentence of `num_words`, or the first `num_words`."""
     for sentence in sentences:
         if len(sentence) == num_words:
             return sentence
@@ -35,7 +35,7 @@ def sentence_of(num_words, sentences):
 
 
 def split_batches(sentences, batch_size):
-    """Batches in file order; a single one if `batch_size` is `None`."""
+    """Returns batches in file order; only one if `batch_size` is `None`."""
     step = batch_size or len(sentences)
     return [sentences[i : i + step] for i in range(0, len(sentences), step)]
 
@@ -45,7 +45,7 @@ def count_tokens(sentences):
 
 
 class Synthetic:
-    """Sentences of words drawn from a text; the same in each run."""
+    """Sentences of words drawn from a text; the same in every run."""
 
     def __init__(self, sentences):
         self._words = [word for sentence in sentences for word in sentence]
@@ -53,19 +53,19 @@ class Synthetic:
         self.num_distinct = len(set(self._words))
 
     def of_length(self, length, num_tokens):
-        """Sentences of one length, words as frequent as in the text."""
+        """Sentences of one length, with the word frequencies of the text."""
         count = num_tokens // length
         words = random.Random(0).choices(self._words, k=count * length)
         return _cut(words, [length] * count)
 
     def like_text(self, num_tokens):
-        """Sentences as long and words as frequent as in the text."""
+        """Sentences with the lengths and word frequencies of the text."""
         generator = random.Random(0)
         words = generator.choices(self._words, k=num_tokens)
         return self._cut_like_text(words, generator)
 
     def of_distinct_words(self, num_distinct, num_tokens):
-        """Sentences as long as in the text, of so many distinct words."""
+        """Sentences with the lengths of the text, of `num_distinct` words."""
         generator = random.Random(0)
         distinct = generator.sample(sorted(set(self._words)), num_distinct)
         more = generator.choices(distinct, k=num_tokens - num_distinct)
@@ -89,7 +89,7 @@ def _cut(words, lengths):
 
 
 class Model:
-    """The sizes of a biLM, and the least work that it takes."""
+    """The sizes of a biLM, and the minimum work that it requires."""
 
     def __init__(self, folder):
         path = pathlib.Path(folder, "options.json")
@@ -104,13 +104,13 @@ class Model:
         self.num_characters = char_cnn["max_characters_per_token"]
 
     def flops_of_token(self):
-        """Of the biLM, for each token of a sentence and each boundary."""
+        """FLOPs of the biLM for each token of a sentence and each boundary."""
         gates = 2 * self.projection_dim * 4 * self.units
         projection = 2 * self.units * self.projection_dim
         return self.num_cells * (2 * gates + projection)
 
     def flops_of_word(self):
-        """Of the token encoder, for each distinct token."""
+        """FLOPs of the token encoder for each distinct token."""
         convolutions = sum(
             2 * width * self.char_dim * n * (self.num_characters - width + 1)
             for width, n in self.filters
@@ -121,7 +121,7 @@ class Model:
         return convolutions + highways + projection
 
     def flops(self, sentences):
-        """Each distinct token encoded once, no padding computed."""
+        """FLOPs if each distinct token is encoded once, without padding."""
         distinct = {word for sentence in sentences for word in sentence}
         num_words = len(distinct | {"<S>", "</S>"})
         num_tokens = count_tokens(sentences) + 2 * len(sentences)
@@ -131,9 +131,10 @@ class Model:
         )
 
     def bytes_read(self, sentence, precision):
-        """What one sentence must read of the biLM's weights.
+        """Bytes of the biLM's weights that one sentence must read.
 
-        The recurrent and projection kernels at each step, the inputs' once.
+        The recurrent and projection kernels are read at each step, the input
+        kernels once.
         """
         kernel = self.projection_dim * 4 * self.units
         at_each_step = kernel + self.units * self.projection_dim

@@ -1,19 +1,20 @@
-"""What each layer of a biLM takes to be alike: neighbours of words in a text.
+"""Shows which words each layer of a biLM places close to each other.
 
     python examples/neighbours.py --model MODEL --text TEXT --picture FILE.png
 
-Layer 0 reads a word's characters alone: every "play" in a text has the same
-vector there, and its neighbours are words spelled like it, also if it was never
-seen before. The layers above read the sentence, too: a play in a theatre has
-other neighbours than children who play, as in table 4 of the ELMo paper (Peters
-et al., 2018). A small model goes by the grammar and the words beside; the
-paper's goes by the topic, too.
+Layer 0 sees only a word's characters: every "play" in a text has the same
+vector there, and its nearest neighbours are words with a similar spelling, even
+if the word was never seen in training. The higher layers also see the sentence:
+a play in a theatre has other neighbours than children who play, as in table 4
+of the ELMo paper (Peters et al., 2018). A small model relies on grammar and the
+adjacent words; the paper's model also relies on the topic.
 
-For each source sentence, with one sense of a word, the nearest words in context
-are shown, one of a sentence at most. They may be any words, as in the paper:
-that tells most, as the same word in the same sense should come before all
-others. With --same-word, they are that word elsewhere. The picture has a map,
-too, of the word's occurrences; it needs matplotlib (`pip install .[examples]`).
+Each source sentence contains a word in one of its senses. The program shows the
+words in context nearest to it, at most one per sentence. They may be any words,
+as in the paper. This is the strictest test, because the same word in the same
+sense should come before all others. With --same-word, only other occurrences of
+the word are shown. The picture also has a map of the word's occurrences; it
+needs matplotlib (`pip install .[examples]`).
 """
 
 import argparse
@@ -23,7 +24,7 @@ import random
 import sys
 import textwrap
 
-import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 # isort: split
 
@@ -33,7 +34,7 @@ from keras import ops
 import keras_elmo
 from keras_elmo.text import read_corpus
 
-# The words beside tell the sense in these, which a small model needs.
+# The adjacent words show the sense in these, which a small model needs.
 SOURCES = [
     "The children like to play in the garden .",
     "In the evening we went to the play .",
@@ -57,7 +58,7 @@ def main():
             sys.exit(f"None of the sentences has the word '{word}'.")
     elmo = keras_elmo.ElmoLayer.from_preset(arguments.model)
 
-    print("\n== Layer 0, the characters: nearest of the text's words")
+    print("\n== Layer 0, the characters: nearest words of the text")
     words = [*arguments.words, *arguments.invented]
     for word, nearest in zip(words, nearest_spellings(elmo, words, counts)):
         shown = [f"{other} {x:.2f}" for x, other in nearest[: arguments.top]]
@@ -77,20 +78,21 @@ def main():
 
 
 def parse_arguments():
-    """Returns the arguments, and the sources: (sentence, place of the word)."""
+    """Returns the arguments, and the sources: (sentence, index of the word)."""
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("--model", default="english_tiny", help="preset or folder")
-    add("--text", nargs="+", required=True, help="tokenised, a sentence a line")
+    add("--text", nargs="+", required=True, help="files with one tokenised "
+        "sentence per line")  # fmt: skip
     add("--words", nargs="+", default=["play", "bank", "spring"])
     add("--source", action="append", help="sentence with a word; repeatable")
     add("--invented", nargs="*", default=INVENTED, help="words for layer 0")
     add("--sentences", type=int, default=3000, help="how many to embed")
-    add("--same-word", action="store_true", help="no other as a neighbour")
-    add("--top", type=int, default=5, help="neighbours shown")
+    add("--same-word", action="store_true", help="show only the word itself")
+    add("--top", type=int, default=5, help="neighbours to show")
     add("--picture", help="PNG file to write")
     arguments = parser.parse_args()
     split = [sentence.split() for sentence in arguments.source or SOURCES]
@@ -107,9 +109,9 @@ def parse_arguments():
 
 
 def choose_sentences(arguments):
-    """Draws sentences at random, those with the words before all others.
+    """Samples sentences at random, preferring those with the given words.
 
-    Returns them, without repeated ones, and how often each word of the text is.
+    Returns them without duplicates, and the count of each word of the text.
     """
     words = set(arguments.words)
     draws = random.Random(0)
@@ -130,7 +132,7 @@ def choose_sentences(arguments):
 
 
 def nearest_spellings(elmo, words, counts):
-    """Yields, for each word, cosines and other words, the nearest first."""
+    """Yields (cosine, other word) pairs for each word, nearest first."""
 
     def encode(words):
         encoder = elmo.token_encoder
@@ -147,10 +149,10 @@ def nearest_spellings(elmo, words, counts):
 
 
 class Search:
-    """Finds the places in sentences that are nearest to those of the sources.
+    """Finds the words in context that are nearest to those of the sources.
 
-    `vectors` are the sources', (layers, sources, width); `occurrences` those of
-    each word in the sentences, (layers, width) each.
+    `vectors` are those of the sources, (layers, sources, width); `occurrences`
+    has, for each word, its vectors in the sentences, (layers, width) each.
     """
 
     def __init__(self, elmo, sources, sentences, same_word):
@@ -182,7 +184,7 @@ class Search:
             found.extend(kept.swapaxes(0, 1))
 
     def nearest(self, layer, i, top):
-        """Returns (cosine, sentence, place) of a source's neighbours."""
+        """Returns (cosine, sentence, index) of a source's neighbours."""
         cosines = np.array([best[layer, i] for best in self.best])
         return [
             (cosines[n], self.sentences[n], self.places[n][layer, i])
@@ -192,12 +194,12 @@ class Search:
 
 
 def unit(vectors):
-    """Vectors scaled to length 1: their products are cosines."""
+    """Scales vectors to length 1: their dot products are cosines."""
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def cut(sentence, place, room):
-    """Returns what is left of a word, the word, and what is right of it."""
+    """Returns the text left of a word, the word, and the text right of it."""
     left = " ".join(sentence[:place])[::-1]
     right = " ".join(sentence[place + 1 :])
     left = textwrap.shorten(left, room, placeholder=" …")[::-1]
@@ -206,7 +208,7 @@ def cut(sentence, place, room):
 
 
 def draw(path, search):
-    """Draws for each word a map of each layer, and the neighbours."""
+    """Draws, for each word, a map of each layer, and the neighbours."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -239,7 +241,7 @@ def draw(path, search):
 
 
 def draw_maps(axes, sources, occurrences):
-    """Draws each layer in its plane of largest variance, all to one scale."""
+    """Draws each layer in its plane of largest variance, at the same scale."""
     n = sources.shape[1]
     vectors = np.stack([*sources.swapaxes(0, 1), *occurrences], axis=1)
     centred = vectors - vectors.mean(axis=1, keepdims=True)
@@ -257,7 +259,7 @@ def draw_maps(axes, sources, occurrences):
 
 
 def draw_neighbours(ax, search, numbers, top=4):
-    """Writes the sources and their neighbours, the words below each other."""
+    """Writes the sources and their neighbours, aligned on the word."""
     ax.axis("off")
     height = 1 / (len(numbers) * (top + 1.8))
     y = 1.0

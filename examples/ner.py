@@ -4,16 +4,16 @@
     python examples/ner.py --text "Ann Lee works for Acme Tools in Paris ."
     python examples/ner.py --train train.conll --dev dev.conll --output my_ner
 
-Learns from CoNLL columns: a word a line, its tag in the last column, a blank
-line after each sentence; tags in BIO, or in IOB1 as in CoNLL-2003. Prints the
-entity F1 on --dev, tags --text, and writes to the folder --output:
+Reads files in CoNLL format: one word per line, with its tag in the last column,
+and a blank line after each sentence. Tags are BIO, or IOB1 as in CoNLL-2003.
+Prints the entity F1 on --dev, tags --text, and writes to the folder --output:
 
     ner.keras    the tagger, for keras.saving.load_model and keras-elmo export
-    served/1     a SavedModel for TensorFlow Serving: sentences in, words and
-                 the names of their tags out
+    served/1     a SavedModel for TensorFlow Serving, from sentences to words
+                 and the names of their tags
 
-Without files it takes examples/ner_data, 329 sentences of its own with persons
-(PER), places (LOC) and organizations (ORG), and runs in a minute on two cores.
+Without arguments it uses examples/ner_data: 329 sentences with persons (PER),
+places (LOC) and organizations (ORG). This takes a minute on two cores.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import pathlib
 import re
 import sys
 
-import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 # isort: split
 
@@ -38,10 +38,10 @@ def main(argv=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--train", default=DATA / "train.conll", help="file to learn from")
+    add("--train", default=DATA / "train.conll", help="training file")
     add("--dev", default=DATA / "dev.conll", help="held-out file to score on")
     add("--elmo", default="english_tiny", help="name or folder of a preset; "
-        "default: english_tiny, which is in the package")  # fmt: skip
+        "default: english_tiny, which ships with the package")  # fmt: skip
     add("--epochs", type=int, default=15, help="default: 15")
     add("--output", default="ner", help="folder to write to; default: ner")
     add("--text", default="Theresa Okafor left Acme Tools for Lisbon .",
@@ -66,7 +66,7 @@ def main(argv=None):
     f1 = 2 * right / max(1, len(gold) + len(found))
     print(
         f"entity F1 on {options.dev}: {f1:.1%} ({len(gold)} entities, "
-        f"{len(found)} found, {right} of them right)"
+        f"{len(found)} found, {right} of them correct)"
     )
     sentence = options.text.split()
     (found,) = tag(tagger, [sentence])
@@ -80,9 +80,9 @@ def main(argv=None):
 
 
 def build(preset, names):
-    """Two models of the same layers: one to train, one to use.
+    """Builds two models that share their layers: one to train, one to use.
 
-    The first returns the scores of the CRF, the second the best tags by them.
+    The first returns the scores of the CRF, the second the best tags.
     """
     elmo = keras_elmo.ElmoLayer.from_preset(preset, dropout=0.5, name="elmo")
     ids = keras.Input((None, 50), dtype="int32")
@@ -103,7 +103,7 @@ def build(preset, names):
 
 
 def arrays(words, tags, names):
-    """Character ids (sentences, time, 50), tag numbers (sentences, time)."""
+    """Character ids (sentences, time, 50), tag indices (sentences, time)."""
     numbers = [[names.index(name) for name in sentence] for sentence in tags]
     return (
         keras_elmo.batch_to_ids(words),
@@ -122,10 +122,10 @@ def tag(tagger, sentences):
 
 
 def read_conll(path):
-    """Returns the words of each sentence, and their tags in BIO."""
+    """Returns the words of each sentence, and their BIO tags."""
     text = pathlib.Path(path).read_text("utf-8").strip()
     if not text:
-        raise ValueError(f"'{path}' holds no sentences.")
+        raise ValueError(f"'{path}' contains no sentences.")
     words, tags = [], []
     for block in re.split(r"\n\s*\n", text):
         rows = [line.split() for line in block.split("\n")]
@@ -135,7 +135,7 @@ def read_conll(path):
 
 
 def as_bio(tags):
-    """In IOB1 an entity begins with `B-` only after another of its type."""
+    """Converts IOB1 tags, which have `B-` only between adjacent entities."""
     return [
         f"B-{name[2:]}" if name[:2] == "I-" and name[2:] != before[2:] else name
         for before, name in zip(["O", *tags], tags)

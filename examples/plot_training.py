@@ -1,8 +1,8 @@
-"""Draws how a training went, from the log that `keras-elmo pretrain` writes.
+"""Plots a training run from the log that `keras-elmo pretrain` writes.
 
     python examples/plot_training.py FOLDER --picture curve.png
 
-FOLDER is that of the training, or several. Needs matplotlib (`pip install
+Takes one or more training folders. Needs matplotlib (`pip install
 .[examples]`).
 """
 
@@ -47,7 +47,7 @@ def main():
 
 
 def read_log(folder):
-    """Returns the million tokens and the perplexity of each evaluation."""
+    """Returns the millions of tokens and the perplexity at each evaluation."""
     lines = (pathlib.Path(folder) / "log.jsonl").read_text().splitlines()
     entries = [json.loads(line) for line in lines]
     return [
@@ -58,7 +58,7 @@ def read_log(folder):
 
 
 def draw(axes, points, label):
-    """Draws a curve, and writes its last perplexity beside its end."""
+    """Draws a curve, and labels its best perplexity."""
     tokens, perplexities = zip(*points)
     axes.plot(tokens, perplexities, marker="o", markersize=3, label=label)
     best = min(perplexities)

@@ -1,11 +1,11 @@
 """From a biLM's weights to a trained, saved and exported Keras model.
 
-Loads ELMo, builds a small tagger on top of it, trains it for a moment, saves
-it, reloads it in a new process, and exports it for TensorFlow Serving.
+Loads ELMo, builds a small tagger on top of it, trains it briefly, saves it,
+reloads it in a new process, and exports it for TensorFlow Serving.
 
     python examples/quickstart.py --options options.json --weights weights.hdf5
 
-Without files it uses the small English model that the package ships.
+Without arguments it uses the small English model that ships with the package.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 # isort: split
 
@@ -53,7 +53,7 @@ def load_elmo(options, weights):
 
 
 def read(tagged):
-    """Splits "word/TAG" sentences into words and padded tag numbers."""
+    """Splits "word/TAG" sentences into words and padded tag indices."""
     pairs = [[p.rsplit("/", 1) for p in line.split()] for line in tagged]
     words = [[word for word, _ in sentence] for sentence in pairs]
     tags = np.zeros((len(pairs), max(map(len, pairs))), "int32")
@@ -132,9 +132,9 @@ def main():
         loaded = tf.saved_model.load(str(folder / "tagger"))
         served = loaded.serve(ids)
         difference = np.abs(served.numpy()[0] - tagged).max()
-        print(f"largest difference to the Keras model: {difference:.1e}")
+        print(f"largest difference from the Keras model: {difference:.1e}")
         if not same or difference > 1e-5:
-            sys.exit("The saved model does not agree with the one trained.")
+            sys.exit("The saved model does not match the trained model.")
 
 
 if __name__ == "__main__":

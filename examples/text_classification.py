@@ -1,18 +1,18 @@
-"""Classifies sentences by the mean of their words' ELMo vectors.
+"""Classifies sentences by the mean of the ELMo vectors of their words.
 
     python examples/text_classification.py --train TRAIN --dev DEV
     python examples/text_classification.py --train TRAIN --dev DEV --fine-tune
 
 Each line of the files is a label, a tab, and a tokenised sentence. Without
-files it tells questions from statements, of a few sentences that are in it.
-The biLM is frozen, and what is trained is the mix of its layers and one dense
-layer; or with --fine-tune it is trained, too.
+files it learns to tell questions from statements, on a few built-in sentences.
+The biLM is frozen: only the mix of its layers and one dense layer are trained.
+With --fine-tune, the biLM is trained too.
 """
 
 import argparse
 import sys
 
-import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 # isort: split
 
@@ -21,7 +21,7 @@ import numpy as np
 
 import keras_elmo
 
-# What is told apart is the order of words, as there are no question marks.
+# Without question marks, the classes differ mainly in word order.
 QUESTIONS = """\
 where did you put the keys
 have they seen the river
@@ -56,20 +56,20 @@ def main(argv=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--train", help="file to learn from")
+    add("--train", help="training file")
     add("--dev", help="file to score on")
-    add("--elmo", default="english_tiny", help="preset's name or folder; "
-        "default: english_tiny, which is in the package")  # fmt: skip
-    add("--fine-tune", action="store_true", help="train the biLM, too")
+    add("--elmo", default="english_tiny", help="name or folder of a preset; "
+        "default: english_tiny, which ships with the package")  # fmt: skip
+    add("--fine-tune", action="store_true", help="train the biLM too")
     add("--epochs", type=int, default=20, help="default: 20")
     add("--learning-rate", type=float, help="default: 0.01, or 0.001 with "
         "--fine-tune")  # fmt: skip
     add("--seed", type=int, default=0, help="default: 0")
-    add("--save", help="file to write the trained model to, .keras")
+    add("--save", help=".keras file to save the trained model to")
     add("--text", action="append", default=[], help="sentence to classify")
     options = parser.parse_args(argv)
     if (options.train is None) != (options.dev is None):
-        parser.error("--train and --dev go together")
+        parser.error("--train and --dev must be given together")
 
     keras.utils.set_random_seed(options.seed)
     if options.train:
@@ -105,20 +105,20 @@ def main(argv=None):
 
 
 def build(preset, num_labels, fine_tune=False):
-    """ELMo, the mean over words, a dense layer."""
+    """Builds ELMo, the mean over words, and a dense layer."""
     elmo = keras_elmo.ElmoLayer.from_preset(
         preset, trainable=fine_tune, dropout=0.2, name="elmo"
     )
     width = elmo.token_encoder.max_characters_per_token
     ids = keras.Input((None, width), dtype="int32")
-    # The mean leaves padding out: it takes the mask that ELMo passes on.
+    # The mean ignores padding: it uses the mask that ELMo passes on.
     pooled = keras.layers.GlobalAveragePooling1D()(elmo(ids))
     labels = keras.layers.Dense(num_labels, activation="softmax")(pooled)
     return keras.Model(ids, labels)
 
 
 def built_in():
-    """Sentences of the two kinds: two thirds to train on, the rest for dev."""
+    """Sentences of both kinds: two thirds for training, the rest for dev."""
     pairs = [
         (label, sentence.split())
         for both in zip(QUESTIONS.splitlines(), STATEMENTS.splitlines())
@@ -131,7 +131,7 @@ def read_file(path):
     """Returns pairs of a label and a list of words.
 
     Raises:
-        ValueError: If a line is no label, tab and sentence.
+        ValueError: If a line is not a label, a tab and a sentence.
     """
     pairs = []
     with open(path, encoding="utf-8") as file:
@@ -139,17 +139,17 @@ def read_file(path):
             label, tab, sentence = line.rstrip("\n").partition("\t")
             if not label or not tab or not sentence.split():
                 raise ValueError(
-                    f"'{path}', line {number}: it must be a label, a tab and a "
-                    f"sentence. Received: {line!r}"
+                    f"'{path}', line {number}: a line must be a label, a tab "
+                    f"and a sentence. Received: {line!r}"
                 )
             pairs.append((label, sentence.split()))
     if not pairs:
-        raise ValueError(f"'{path}' holds no sentences.")
+        raise ValueError(f"'{path}' contains no sentences.")
     return pairs
 
 
 def arrays(pairs, names, width):
-    """Character ids (sentences, time, chars), and labels' numbers."""
+    """Character ids (sentences, time, chars), and label indices."""
     unknown = {label for label, _ in pairs} - set(names)
     if unknown:
         raise ValueError(

@@ -1,24 +1,24 @@
-"""Tags words by their ELMo vector beside a vector that was trained elsewhere.
+"""Tags words by their ELMo vectors combined with pretrained word vectors.
 
     python examples/word_and_character_vectors.py
     python examples/word_and_character_vectors.py --elmo original \\
         --vectors glove.6B.100d.txt
 
-ELMo knows a word's letters and its sentence, and vectors of words (GloVe,
-word2vec or fastText; text or binary) know more texts than any biLM has read.
-Both are frozen here and laid side by side; a BiLSTM reads them. Strings go into
-the model, so that the saved one needs nothing beside it.
+ELMo sees a word's characters and its sentence. Word vectors (GloVe, word2vec or
+fastText; text or binary) were trained on more text than any biLM. Here both are
+frozen and concatenated, and a BiLSTM reads them. The model takes strings, so
+the saved model is self-contained.
 
-Without --vectors, random ones stand in for a file. The sentences are a few in
-Chinese, with the names that the Chinese Treebank has for parts of speech.
-TensorFlow's backend only, as the model takes strings.
+Without --vectors, random vectors are used. The data is a few sentences in
+Chinese, with the part-of-speech tags of the Chinese Treebank. The model takes
+strings, so it needs the TensorFlow backend.
 """
 
 import argparse
 import os
 import tempfile
 
-import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 # isort: split
 
@@ -44,13 +44,13 @@ def main(argv=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--elmo", default="english_tiny", help="preset's name or folder; "
-        "default: english_tiny, which is in the package")  # fmt: skip
+    add("--elmo", default="english_tiny", help="name or folder of a preset; "
+        "default: english_tiny, which ships with the package")  # fmt: skip
     add("--vectors", help="file of word vectors")
-    add("--limit", type=int, help="how many of its words to read")
+    add("--limit", type=int, help="how many words to read from the file")
     add("--epochs", type=int, default=40, help="default: 40")
     add("--seed", type=int, default=0, help="default: 0")
-    add("--save", help="file to write the trained model to, .keras")
+    add("--save", help=".keras file to save the trained model to")
     options = parser.parse_args(argv)
 
     keras.utils.set_random_seed(options.seed)
@@ -65,7 +65,7 @@ def main(argv=None):
         )
     else:
         words, vectors = stand_in({word for s in pairs for word, _ in s})
-    print(f"{len(words):,} words have vectors, {vectors.shape[1]} wide.")
+    print(f"{len(words):,} words have vectors of size {vectors.shape[1]}.")
 
     elmo = keras_elmo.ElmoLayer.from_preset(options.elmo)
     model = build(elmo, words, vectors, len(tags))
@@ -88,18 +88,18 @@ def main(argv=None):
 
 
 def build(elmo, words, vectors, num_tags, units=64):
-    """A tagger of words by ELMo and by vectors that were trained elsewhere.
+    """Builds a tagger that reads ELMo and pretrained word vectors.
 
     Args:
-        elmo: An `ElmoLayer`; the model calls it `elmo` whatever its name.
+        elmo: An `ElmoLayer`. Its output is named `elmo` in the model.
         words: List of strings, the words that have vectors.
         vectors: Array `(words, dim)`.
-        num_tags: Integer.
-        units: Integer, of the LSTM of each direction.
+        num_tags: Integer, the number of tags.
+        units: Integer, the units of the LSTM in each direction.
 
     Returns:
-        A model from tokens, strings `(batch, time)` padded with "", to the
-        probabilities of tags `(batch, time, num_tags)`.
+        A model from tokens, strings `(batch, time)` padded with "", to tag
+        probabilities `(batch, time, num_tags)`.
     """
     tokens = keras.Input((None,), dtype="string", name="tokens")
     vectorization = elmo.token_encoder.make_vectorization()
@@ -107,7 +107,7 @@ def build(elmo, words, vectors, num_tags, units=64):
         elmo(vectorization(tokens))
     )  # (batch, time, 2 * projection)
 
-    # 0 is padding, 1 any word without a vector, which gets their mean.
+    # 0 is padding, 1 any word without a vector, which gets the mean vector.
     numbers = keras.layers.StringLookup(vocabulary=words, mask_token="")
     table = np.concatenate(
         [np.zeros_like(vectors[:1]), vectors.mean(0, keepdims=True), vectors]
@@ -134,7 +134,7 @@ def padded(sentences):
 
 
 def stand_in(words, dim=100):
-    """Writes random vectors to a file of word2vec's, and reads it again."""
+    """Writes random vectors to a word2vec file, and reads it back."""
     generator = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "vectors.bin")

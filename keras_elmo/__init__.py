@@ -1,4 +1,4 @@
-"""ELMo as Keras layers."""
+"""ELMo as Keras 3 layers."""
 
 import typing
 
@@ -30,7 +30,7 @@ if typing.TYPE_CHECKING:
     from keras_elmo.text import batch_to_ids
     from keras_elmo.text import read_word_vectors
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 __all__ = [
     "CRF",

@@ -1,4 +1,4 @@
-"""`python -m keras_elmo` is `keras-elmo`."""
+"""Makes `python -m keras_elmo` the same as `keras-elmo`."""
 
 import sys
 

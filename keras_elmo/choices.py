@@ -1,22 +1,22 @@
-"""What is chosen by name, in Python as on the command line.
+"""Named choices, in Python and on the command line.
 
-Nothing is imported here: `keras-elmo embed --help` needs no more than this.
+This module imports nothing, so that `keras-elmo embed --help` is fast.
 """
 
 CORPUS_FORMATS = ("text", "conllu")
-"""Of a corpus that is read"""
+"""Formats of an input corpus"""
 LAYOUTS = ("allennlp", "bilm-tf", "npz")
-"""Of a file of embeddings"""
+"""Layouts of a file of embeddings"""
 VECTOR_DTYPES = ("float32", "float16")
-"""In a file of embeddings"""
+"""Dtypes of a file of embeddings"""
 COMPUTE_DTYPES = ("float32", "mixed_bfloat16")
-"""To compute in"""
+"""Dtypes of the computation"""
 QUANTIZATIONS = (None, "int8")
-"""Of the large weight matrices"""
+"""Quantizations of the large weight matrices"""
 PROCEDURES = ("stream", "sentences")
-"""To measure a perplexity by"""
+"""Procedures to measure a perplexity"""
 SIGNATURES = ("default", "tokens", "character_ids")
-"""Of an exported model"""
+"""Signatures of an exported model"""
 PAPER_FILTERS = (
     (1, 32),
     (2, 32),

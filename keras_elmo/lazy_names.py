@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first used (PEP 562)."""
+"""Lazy imports of a package's names, when first used (PEP 562)."""
 
 import importlib
 import importlib.util
@@ -8,11 +8,11 @@ import sys
 def lazy_names(package, modules):
     """Returns the functions `__getattr__` and `__dir__` of a package.
 
-    The package's own modules are attributes, too, as if it had imported them.
+    The package's modules are attributes too, as if it had imported them.
 
     Args:
         package: The package's `__name__`.
-        modules: Dictionary from a module to the names that it has.
+        modules: Dictionary from each module to the names that it defines.
     """
     homes = {name: home for home, names in modules.items() for name in names}
 

@@ -1,8 +1,8 @@
-"""Imports Keras, and TensorFlow with it, without TensorFlow's start-up lines.
+"""Imports Keras and TensorFlow without TensorFlow's start-up messages.
 
-For programs, as their first import: `import keras_elmo.quiet_start`. Errors
-are raised as ever. `TF_CPP_MIN_LOG_LEVEL=0` in the environment shows the lines;
-1 and 2 show TensorFlow's later warnings and errors.
+For programs, as their first import: `import keras_elmo.quiet_start`. Errors are
+still raised. The environment variable `TF_CPP_MIN_LOG_LEVEL=0` shows the
+messages; 1 and 2 show TensorFlow's later warnings and errors.
 """
 
 import contextlib
@@ -16,10 +16,10 @@ _LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 
 
 def import_quietly(name):
-    """Imports a module; what it writes on standard error is shown if it fails.
+    """Imports a module; shows what it writes to standard error if it fails.
 
-    TensorFlow writes while it is loaded, past Python's `sys.stderr`, and before
-    it knows the level that is asked for.
+    TensorFlow writes while it is loaded, bypassing Python's `sys.stderr`, and
+    before it knows the requested log level.
 
     Args:
         name: The module's name.
@@ -31,12 +31,12 @@ def import_quietly(name):
 
 @contextlib.contextmanager
 def _stderr_kept():
-    """Keeps back what is written on file descriptor 2, but for a failure."""
+    """Holds back what is written to file descriptor 2, except on failure."""
     sys.stderr.flush()
     stderr = os.dup(2)
     with tempfile.TemporaryFile() as kept:
         os.dup2(kept.fileno(), 2)
-        # A process that dies here says at least where.
+        # If the process dies here, it at least says where.
         watches = not faulthandler.is_enabled()
         if watches:
             faulthandler.enable(stderr)

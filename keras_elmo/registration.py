@@ -1,7 +1,7 @@
-"""This package's classes in Keras' registry, each imported at its first use.
+"""Registers this package's classes in Keras; each is imported at first use.
 
-`import keras_elmo` alone must do for `keras.saving.load_model`, and need not
-import Keras: `keras-elmo --help` does not.
+`import keras_elmo` must be enough for `keras.saving.load_model`, but it should
+not import Keras, so that `keras-elmo --help` is fast.
 """
 
 import importlib
@@ -31,7 +31,7 @@ _MODULES = {
 
 
 def register_classes():
-    """Lets Keras find the classes: now, or once Keras is imported."""
+    """Registers the classes with Keras: now, or once Keras is imported."""
     if "keras" in sys.modules:
         import keras
 
@@ -41,11 +41,11 @@ def register_classes():
 
 
 def call_after_import(name, function):
-    """Calls `function` with a module once it has been imported.
+    """Calls `function` with a module once the module has been imported.
 
     Args:
-        name: The name of a top-level module, which is not imported yet.
-        function: What to call.
+        name: The name of a top-level module that is not imported yet.
+        function: The function to call.
     """
     sys.meta_path.insert(0, _Finder(name, function))
 
@@ -58,7 +58,7 @@ def _register(keras):
 
 
 class _Unimported:
-    """Stands in the registry for a class, which takes its place when imported.
+    """Placeholder in the registry for a class that is not imported yet.
 
     Args:
         name: The name of the class.
@@ -70,13 +70,13 @@ class _Unimported:
         self._module = f"keras_elmo.{module}"
 
     def from_config(self, config, **kwargs):
-        """As the class's own."""
+        """Calls the class's own `from_config`."""
         cls = getattr(importlib.import_module(self._module), self._name)
         return cls.from_config(config, **kwargs)
 
 
 class _Finder:
-    """Finds one module as the other finders do; then calls a function."""
+    """Finds a module with the other finders; calls a function after import."""
 
     def __init__(self, name, function):
         self._name = name
@@ -93,7 +93,7 @@ class _Finder:
         return spec
 
     def _call_after(self, loader):
-        # On the loader itself: others tell modules apart by its type.
+        # Changes the loader itself, as its type matters to other code.
         execute = loader.exec_module
 
         def exec_module(module):

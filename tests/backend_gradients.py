@@ -1,4 +1,4 @@
-"""Gradients, on whichever backend the tests run."""
+"""Gradients on the backend that the tests use."""
 
 import keras
 import numpy as np
@@ -6,7 +6,7 @@ from keras import ops
 
 
 def input_gradient(function, x):
-    """Gradient of the scalar `function(x)` for the array `x`."""
+    """Returns the gradient of the scalar `function(x)` with respect to `x`."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
         import tensorflow as tf
@@ -26,11 +26,11 @@ def input_gradient(function, x):
 
 
 def check_directions_are_blind(function, x):
-    """A direction has no gradient at all from the tokens ahead of it.
+    """Asserts that a direction has no gradient from tokens it has not read.
 
     Args:
-        function: From `x` to a sentence's output (time, 2 * projection), whose
-            first half reads forward and second half backward.
+        function: Maps `x` to the output of a sentence (time, 2 * projection),
+            whose first half reads forward and second half backward.
         x: Array (1, time, projection).
     """
     _, time, size = x.shape
@@ -47,7 +47,7 @@ def check_directions_are_blind(function, x):
 
 
 def weight_gradients(layer, loss, *args, **kwargs):
-    """Loss and gradients of `loss(layer(...))` for its trainable weights.
+    """Computes `loss(layer(...))` and its gradients for the trainable weights.
 
     Returns a float and a dictionary from a variable's `path` to an array.
     """

@@ -1,4 +1,4 @@
-"""A CRF by adding up all sequences of tags, in float64."""
+"""A CRF computed by summing over all sequences of tags, in float64."""
 
 import itertools
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Chain(NamedTuple):
-    """Random chains, and what they are made of."""
+    """Random chains and their parameters."""
 
     potentials: np.ndarray
     mask: np.ndarray
@@ -35,7 +35,7 @@ def random_chain(mask, num_tags, scale=2.0, seed=0):
 
 
 def score(chain, row, tags):
-    """Of the real tokens' tags, a tuple as long as there are such tokens."""
+    """Returns the score of `tags`, a tuple with a tag for each real token."""
     if not tags:
         return 0.0
     own = chain.potentials[row][chain.mask[row]].astype("float64")
@@ -45,7 +45,7 @@ def score(chain, row, tags):
 
 
 def sequences(chain, row):
-    """All sequences of tags of a row, and their probabilities' logs."""
+    """Returns all tag sequences of a row, and their log probabilities."""
     length = chain.mask[row].sum()
     every = [*itertools.product(range(len(chain.start)), repeat=length)]
     scores = np.array([score(chain, row, tags) for tags in every], "float64")
@@ -78,7 +78,7 @@ def best_tags(chain):
 
 
 def expected_counts(chain, chosen=None):
-    """How often each weight counts in a score, on average or in `chosen`.
+    """Returns how often each weight is used, on average or in `chosen`.
 
     Returns:
         The counts of the potentials (the marginals), the transitions, the

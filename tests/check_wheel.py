@@ -1,4 +1,4 @@
-"""Run from the wheel's environment: the package is the built one."""
+"""Run in the wheel's environment: checks that the built package is used."""
 
 import pathlib
 
@@ -12,5 +12,8 @@ source = {
 }
 built = {p.relative_to(package) for p in package.glob("**/*.py")}
 assert source == built, source ^ built
-assert (package / "py.typed").is_file()  # Type checkers look there.
-print(f"keras_elmo {keras_elmo.__version__}: {len(built)} files in the wheel")
+assert (package / "py.typed").is_file()  # Type checkers need it.
+(wheel,) = here.glob("dist/*.whl")
+print(
+    f"{wheel.name}: {len(built)} modules, {wheel.stat().st_size / 1e6:.1f} MB"
+)

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures and settings that all tests share."""
 
 import ctypes
 import gc
@@ -21,19 +21,19 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def pytest_configure(config):
-    """Has `make test` do less for each test than `make test-all` does."""
+    """Makes `make test` do less in each test than `make test-all`."""
     quick = is_quick(config)
     if quick and keras.backend.backend() == "tensorflow":
         _leave_graphs_as_they_are()
     if importlib.util.find_spec("hypothesis") is None:
-        return  # The environments of the other backends do without.
+        return  # It is not installed for the other backends.
     import hypothesis
 
     hypothesis.settings.register_profile(
         "files",
-        # Of the files that tests of readers invent.
+        # Number of random files in the tests of readers.
         max_examples=20 if quick else 200,
-        derandomize=True,  # The same ones in each run.
+        derandomize=True,  # The same files in every run.
         database=None,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
@@ -43,9 +43,9 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """Has `make test` run functions as the Python that they are, where asked.
+    """Makes `make test` run functions eagerly in modules that ask for it.
 
-    To make a graph takes longer than to run its operations a few times.
+    Building a graph takes longer than running its operations a few times.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -57,10 +57,10 @@ def pytest_runtest_setup(item):
 
 
 def _leave_graphs_as_they_are():
-    """Turns TensorFlow's graph optimizer off, in this process.
+    """Turns off TensorFlow's graph optimizer in this process.
 
-    Most graphs of the tests run once: to optimize them takes a fifth of the
-    tests' time. SavedModels asked from C are optimized all the same.
+    Most graphs in the tests run only once, and optimizing them takes a fifth of
+    the time. SavedModels that run from C are still optimized.
     """
     import tensorflow as tf
 
@@ -70,7 +70,7 @@ def _leave_graphs_as_they_are():
 
 
 def pytest_collection_finish():
-    """Has the garbage collector pass over what all tests share."""
+    """Makes the garbage collector ignore the objects that all tests share."""
     gc.collect()
     gc.freeze()
 
@@ -92,10 +92,10 @@ def shared():
 
 @pytest.fixture(autouse=True)
 def fixed_seed():
-    """Sets the seeds from which Keras draws those that it is not given.
+    """Sets the seeds from which Keras draws its default seeds.
 
-    Not TensorFlow's own: to set that has it compile anew, in every test, what
-    all tests share.
+    TensorFlow's own seed is not set, because it would then recompile in every
+    test what all tests share.
     """
     if keras.backend.backend() == "tensorflow":
         random.seed(0)
@@ -106,24 +106,24 @@ def fixed_seed():
 
 @pytest.fixture(scope="module", autouse=True)
 def freed_memory():
-    """Frees what a module's tests have left, graphs above all.
+    """Frees the memory left by the tests of a module, mainly graphs.
 
-    TensorFlow also keeps a little for every name that a variable ever had;
-    after this, names are used again.
+    TensorFlow also keeps some memory for every variable name; after this, names
+    are reused.
     """
     yield
     if keras.backend.backend() == "tensorflow":
         _forget_custom_gradients()
     keras.backend.clear_session()
     if sys.platform == "linux":
-        ctypes.CDLL(None).malloc_trim(0)  # It keeps what is freed otherwise.
+        ctypes.CDLL(None).malloc_trim(0)  # Returns it to the system.
 
 
 def _forget_custom_gradients():
-    """Lets go of graphs that hold a function with a gradient of its own.
+    """Releases graphs that contain a function with a custom gradient.
 
-    TensorFlow registers that gradient, and with it the graph, for good: after
-    some hundred models, gigabytes.
+    TensorFlow registers the gradient, and thus the graph, permanently: after
+    some hundred models, this takes gigabytes.
     """
     from tensorflow.python.framework.ops import gradient_registry
 
@@ -133,7 +133,7 @@ def _forget_custom_gradients():
             del registered[name]
 
 
-# The portable code is what the tests of the other backends run.
+# The tests of the other backends run the portable code.
 @pytest.fixture(
     params=["fast", pytest.param("portable", marks=pytest.mark.exhaustive)]
 )
@@ -149,8 +149,8 @@ def path_taken(request):
 
 @pytest.fixture
 def portable_path(monkeypatch):
-    """The portable code, whose graphs are built in less time; here and in
-    processes that a test starts.
+    """Uses the portable code, whose graphs are built faster, in this process
+    and in processes that a test starts.
     """
     monkeypatch.setenv("KERAS_ELMO_FAST_PATHS", "0")
     keras_elmo.set_fast_paths(False)
@@ -160,10 +160,10 @@ def portable_path(monkeypatch):
 
 @pytest.fixture
 def built_optimizers(monkeypatch):
-    """Has `fit` make the optimizer's variables before the first step.
+    """Makes `fit` create the optimizer's variables before the first step.
 
-    Keras makes them in that step, and on TensorFlow it then traces it twice:
-    half of the time of a short training.
+    Otherwise Keras creates them in that step, and traces it twice on
+    TensorFlow: half the time of a short training.
     """
     fit_alone = keras.Model.fit
 

@@ -1,4 +1,4 @@
-"""The Python of a page of documentation, as a reader would run it."""
+"""Runs the Python code of a documentation page, as a reader would."""
 
 import re
 
@@ -8,20 +8,20 @@ _BLOCK = re.compile(r"^```([^\n]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def read_blocks(page, mark="python"):
-    """Returns the blocks of code that are marked so, and with nothing more.
+    """Returns the code blocks whose mark is exactly `mark`.
 
-    Those that cannot be run as they stand are marked `python notest`.
+    Blocks that cannot run as they are have the mark `python notest`.
 
     Args:
         page: Path of the page, from the root of the repository.
-        mark: What stands after the backquotes.
+        mark: The text after the backquotes.
     """
     text = (ROOT / page).read_text(encoding="utf-8")
     return [code for found, code in _BLOCK.findall(text) if found == mark]
 
 
 def run_blocks(blocks, names=None):
-    """Runs blocks one after the other; returns their variables."""
+    """Runs blocks in order; returns their variables."""
     names = {} if names is None else names
     for block in blocks:
         exec(block, names)

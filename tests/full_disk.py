@@ -7,7 +7,7 @@ import signal
 
 @contextlib.contextmanager
 def no_file_over(size):
-    """Context in which no file can have more than `size` bytes."""
+    """Context in which no file can exceed `size` bytes."""
     old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, old_limit[1]))

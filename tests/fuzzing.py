@@ -1,4 +1,4 @@
-"""Files with damage, for tests of their readers."""
+"""Damaged files, for tests of their readers."""
 
 import json
 
@@ -12,7 +12,7 @@ _HOSTILE_VALUES = [
 
 
 def damaged(content):
-    """A strategy for what becomes of `content`, bytes, on the way."""
+    """A strategy for damaged versions of `content`, bytes."""
     end = len(content)
     places = st.integers(0, max(0, end - 1))
     pieces = st.binary(min_size=1, max_size=40)
@@ -39,7 +39,7 @@ def damaged(content):
 
 
 def damaged_json(content):
-    """As `damaged`, of JSON: also valid JSON with other values."""
+    """Like `damaged`, for JSON: also valid JSON with other values."""
     value = json.loads(content)
     paths = st.sampled_from(list(_paths(value)))
     others = st.sampled_from(_HOSTILE_VALUES)
@@ -54,11 +54,11 @@ def damaged_json(content):
 
 
 def reads_or_says_why(read, *names):
-    """Calls a reader, which may refuse if it names a file and a reason.
+    """Calls a reader, which may fail if it names a file and a reason.
 
     Args:
         read: Function without arguments.
-        *names: Strings, of which one must be in the message of an error.
+        *names: Strings, one of which must be in the error message.
 
     Returns:
         What was read, or `None`.

@@ -1,11 +1,11 @@
-"""HDF5 files, and arrays by name, as the tests see them."""
+"""Helpers that read and compare the arrays of HDF5 files by name."""
 
 import h5py
 import numpy as np
 
 
 def all_arrays(path):
-    """Every array of an HDF5 file, read with h5py alone."""
+    """Returns every array of an HDF5 file, read with only h5py."""
     arrays = {}
 
     def visit(key, item):

@@ -1,4 +1,4 @@
-"""What every public layer must do, whatever it computes."""
+"""Checks that every public layer must pass, whatever it computes."""
 
 import json
 import os
@@ -13,7 +13,7 @@ def flat(x):
 
 
 def symbolic_input(x, unknown=()):
-    """A `keras.Input` like array `x`, with unknown sizes at axes `unknown`."""
+    """Returns a `keras.Input` like `x`, with unknown sizes at some axes."""
 
     def one(x):
         shape = [None if i in unknown else n for i, n in enumerate(x.shape)]
@@ -62,7 +62,7 @@ def check_weight_count(make, x, number):
 
 
 def check_symbolic_call(make, x, dtypes=None):
-    """Of the compute dtype, unless the outputs' own `dtypes` are given."""
+    """Checks shapes and dtypes: the compute dtype, unless `dtypes` is given."""
     layer = make()
     outputs = flat(layer(x))
     symbolic = keras.tree.flatten(layer(symbolic_input(x)))
@@ -78,9 +78,9 @@ def check_symbolic_call(make, x, dtypes=None):
 
 
 def check_mask(make, x, expected):
-    """Each output carries the mask that belongs to it, symbolically too.
+    """Checks that each output carries its mask, symbolically too.
 
-    With `expected=None` the layer takes a mask and its outputs carry none.
+    With `expected=None`, the layer takes a mask and its outputs carry none.
     """
     layer = make()
     assert layer.supports_masking
@@ -108,14 +108,14 @@ def check_one_mask(output, expected):
 
 
 def with_mask(x):
-    """`x` with its last token of the last sentence masked."""
+    """Returns `x` with the last token of the last sentence masked."""
 
     def one(x):
         if x.dtype == "float32":
             x = x.copy()
             x[-1, -1] = 0
             return keras.layers.Masking()(x)
-        return x  # The ids have padding at that place.
+        return x  # The ids have padding there.
 
     return keras.tree.map_structure(one, x)
 
@@ -127,7 +127,7 @@ def check_training_step(make, x):
     targets = targets[0] if len(targets) == 1 else targets
     before = [ops.convert_to_numpy(v) for v in layer.trainable_weights]
     loss = "mse" if not isinstance(targets, list) else ["mse"] * len(targets)
-    # Keras traces the first step of Adam, which makes its variables, twice.
+    # Keras traces the first step of Adam twice, because it creates variables.
     model.compile("sgd", loss)
     size = len(keras.tree.flatten(x)[0])
     history = model.fit(x, targets, epochs=2, batch_size=size, verbose=0)
@@ -174,7 +174,7 @@ def check_keras_file_round_trip(make, x, folder):
 
 
 def check_export(make, x, folder):
-    """The SavedModel as a graph, the way a server runs it."""
+    """Checks the SavedModel as a graph, the way a server runs it."""
     model = model_of(make(), x, unknown=(0, 1))
     path = os.path.join(folder, "exported")
     model.export(path, verbose=False)
@@ -191,23 +191,23 @@ def check_export(make, x, folder):
 
 
 def run_saved_model(path, feeds):
-    """The outputs of a SavedModel for one list of arrays; see below."""
+    """Returns the outputs of a SavedModel for one list of arrays; see below."""
     return ask_saved_model(path, [feeds])[0]
 
 
 def ask_saved_model(path, requests):
-    """Loads a SavedModel into a session, without Python's own reload.
+    """Loads a SavedModel into a session, instead of `tf.saved_model.load`.
 
     Args:
-        path: The SavedModel's folder.
-        requests: Lists of arrays, in the order of the inputs' names.
+        path: The folder of the SavedModel.
+        requests: Lists of arrays, in the order of the input names.
 
     Returns:
         The list of outputs for each request, in the order of their names.
     """
     import tensorflow as tf
 
-    # Optimized, or not, as other graphs are.
+    # Optimized or not, like the other graphs.
     options = tf.config.optimizer.get_experimental_options()
     config = tf.compat.v1.ConfigProto()
     config.graph_options.rewrite_options.disable_meta_optimizer = options.get(

@@ -1,7 +1,7 @@
-"""ELMo once more, in float64 NumPy, one token after the other.
+"""A second implementation of ELMo, in float64 NumPy, token by token.
 
-Slow and plain on purpose. It takes the arrays of a biLM weight file by their
-keys and shares no code with the layers.
+It is slow and simple on purpose. It takes the arrays of a biLM weight file by
+key and shares no code with the layers.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def highway(x, carry, transform):
 
 
 def encode_token(ids, arrays, num_filters, num_highways, activation):
-    """One token's ids (chars,) -> its vector."""
+    """Maps the ids (chars,) of one token to its vector."""
     table = np.concatenate(
         [np.zeros((1, arrays["char_embed"].shape[1])), arrays["char_embed"]]
     )
@@ -60,7 +60,7 @@ def lstm_step(x, h, c, arrays, root, cell_clip, proj_clip):
 
 
 def lstm_stack(tokens, arrays, direction, lstm, state=None):
-    """A sentence (tokens, dim) through one direction's layers.
+    """Runs the layers of one direction on a sentence (tokens, dim).
 
     Returns the layers, each (tokens, dim), and the last state, a list of
     (h, c).
@@ -86,16 +86,16 @@ def lstm_stack(tokens, arrays, direction, lstm, state=None):
 
 
 def bilm(tokens, arrays, lstm):
-    """A sentence (tokens, dim) -> its layers, each (tokens, 2 * dim)."""
+    """Maps a sentence (tokens, dim) to its layers, each (tokens, 2 * dim)."""
     forward, _ = lstm_stack(tokens, arrays, 0, lstm)
     backward, _ = lstm_stack(tokens, arrays, 1, lstm)
     return [np.concatenate(pair, axis=-1) for pair in zip(forward, backward)]
 
 
 def elmo_layers(sentence, arrays, cnn, lstm):
-    """Token ids (tokens, chars), boundaries included -> (layers, tokens, 2d).
+    """Maps token ids (tokens, chars) to layers (layers, tokens, 2 * dim).
 
-    The boundaries are taken off the result.
+    The ids include the boundaries, the result does not.
     """
     x = np.array([encode_token(ids, arrays, **cnn) for ids in sentence])
     layers = [np.concatenate([x, x], axis=-1), *bilm(x, arrays, lstm)]

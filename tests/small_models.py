@@ -1,4 +1,4 @@
-"""Small layers with random weights, and their weights by biLM file key."""
+"""Small layers with random weights, and their arrays by biLM file key."""
 
 import keras
 import numpy as np
@@ -29,7 +29,7 @@ LSTM = {
 
 
 def make_elmo(cnn=(), lstm=(), **kwargs):
-    """A built `ElmoLayer` whose weights are large enough to tell."""
+    """Returns a built `ElmoLayer` whose weights are large enough to matter."""
     cnn, lstm = {**CNN, **dict(cnn)}, {**LSTM, **dict(lstm)}
     size = cnn["projection_dim"] or sum(n for _, n in cnn["filters"])
     if lstm["projection_dim"] in (None, lstm["units"]):
@@ -48,29 +48,29 @@ def make_elmo(cnn=(), lstm=(), **kwargs):
 
 
 def make_shallow_elmo(cnn=(), **kwargs):
-    """One whose graphs are built in half the time, for what has nothing to do
-    with its depth.
+    """Returns a layer whose graphs are built in half the time, for tests that
+    do not depend on its depth.
     """
     cnn = {"filters": [(1, 4), (3, 8)], "num_highways": 1, **dict(cnn)}
     return make_elmo(cnn, {"num_layers": 1}, **kwargs)
 
 
 def randomize(layer, deviation=0.5):
-    """Draws all weights anew, biases too, so that none stays at zero."""
+    """Redraws all weights, including biases, so that none stays zero."""
     generator = np.random.default_rng(1)
     for variable in layer.weights:
         variable.assign(generator.normal(0, deviation, variable.shape))
 
 
 def file_arrays(elmo):
-    """The layer's weights as a biLM file holds them, in float64."""
+    """Returns the layer's weights as in a biLM file, in float64."""
     table = bilm_table(elmo.token_encoder.get_config())
     arrays = stored_arrays(table, bilm_arrays(elmo))
     return {key: array.astype("float64") for key, array in arrays.items()}
 
 
 def oracle_arguments(elmo):
-    """What `numpy_reference.elmo_layers` needs besides the sentence."""
+    """Returns the arguments for `numpy_reference.elmo_layers`."""
     activations = {
         keras.activations.relu: lambda x: np.maximum(x, 0),
         keras.activations.tanh: np.tanh,

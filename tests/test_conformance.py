@@ -1,4 +1,4 @@
-"""Every public layer against the same checks."""
+"""The same checks for every public layer."""
 
 import keras
 import layer_checks
@@ -79,7 +79,7 @@ def in_rnn(**kwargs):
 
 
 def scores():
-    """What a CRF of two tags gives of two sentences, the second shorter."""
+    """Returns CRF scores of two tags for two sentences, the second shorter."""
     layer = CRF(2, transitions_initializer="identity")
     mask = np.array([[True, True, True], [True, True, False]])
     return keras.ops.convert_to_numpy(layer(VECTORS[..., :2] * 9, mask=mask))
@@ -189,11 +189,11 @@ CASES = {
         0,
         None,
     ),
-    # A cell is made for Keras' own loop, and runs in it here.
+    # A cell is made for `keras.layers.RNN`, and runs in it here.
     "ProjectedLSTMCell": (in_rnn, VECTORS, 4, MASK),
 }
 CELLS = {"ProjectedLSTMCell"}
-# Outputs of another dtype than the layer computes in.
+# Outputs whose dtype is not the compute dtype of the layer.
 DTYPES = {
     "CRF": ["float32"],
     "CRF, scheme": ["float32"],
@@ -204,7 +204,7 @@ layers = pytest.mark.parametrize("name", CASES)
 
 
 def one_elmo(names):
-    """Of the cases of an `ElmoLayer`, which take longest, the first."""
+    """Parametrizes a test; of the slow `ElmoLayer` cases, only one is quick."""
     is_variant = [name.startswith("ElmoLayer,") for name in names]
     return pytest.mark.parametrize(
         "name",
@@ -221,12 +221,12 @@ def test_every_public_layer_is_here():
         for name in keras_elmo.__all__
         if isinstance(getattr(keras_elmo, name), type)
         and issubclass(getattr(keras_elmo, name), keras.layers.Layer)
-        # The language model has tests of its own.
+        # The language model has its own tests.
         and not issubclass(getattr(keras_elmo, name), keras.Model)
     }
-    # They have no numbers to train on, and tests of their own.
+    # They take strings, and have their own tests.
     public -= {name for name in public if name.endswith("Vectorization")}
-    # `from_bilm` and `from_many_langs` make these.
+    # `from_bilm` and `from_many_langs` create these.
     public |= {"KnownWordEmbedding", "LexiconEmbedding"}
     assert public == {name.split(",")[0] for name in CASES}
 
@@ -258,8 +258,8 @@ def test_symbolic_call(name):
     layer_checks.check_symbolic_call(make, x, DTYPES.get(name))
 
 
-# Keras' own RNN layer around a cell does not carry a mask, and the scores that
-# a decoder takes hold it.
+# `keras.layers.RNN` around a cell does not carry a mask, and a decoder finds
+# the mask in its scores.
 UNMASKED = {*CELLS, "CRFDecoder", "CRFDecoder, marginals"}
 
 
@@ -271,7 +271,7 @@ def test_mask(name):
     layer_checks.check_mask(make, x, mask)
 
 
-# A decoder has no weights. The square of what a scheme forbids is infinite.
+# A decoder has no weights. The squared error of forbidden tags is infinite.
 UNTRAINED = {"CRF, scheme", "CRFDecoder", "CRFDecoder, marginals"}
 
 
@@ -296,7 +296,7 @@ def test_keras_file_round_trip(name, tmp_path):
     layer_checks.check_keras_file_round_trip(make, x, tmp_path)
 
 
-# Most others are exported as parts of the first.
+# Most other layers are exported as parts of the first two.
 @pytest.mark.parametrize(
     "name",
     quick_first(sorted(CASES, key=["ElmoLayer", "CRF"].__contains__)[::-1], 2),

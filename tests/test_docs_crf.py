@@ -1,4 +1,4 @@
-"""The code of docs/crf.md, block after block as a reader would run it."""
+"""The code of docs/crf.md, run block by block as a reader would."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""The code of docs/faq.md, block after block as a reader would run it."""
+"""The code of docs/faq.md, run block by block as a reader would."""
 
 import keras
 import pytest

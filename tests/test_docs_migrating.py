@@ -1,4 +1,4 @@
-"""The code of docs/migrating, beside the numbers of other packages."""
+"""The code of docs/migrating, compared with results of other packages."""
 
 import json
 import pathlib
@@ -29,7 +29,7 @@ def reference(shared):
 
 @pytest.fixture
 def folder(reference, shared, tmp_path, monkeypatch, portable_path):
-    """A folder with the files that the page names."""
+    """A folder with the files that the page mentions."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(reference / "options.json", tmp_path)
     shutil.copy(reference / "lm_weights.hdf5", tmp_path / "weights.hdf5")
@@ -45,7 +45,7 @@ def folder(reference, shared, tmp_path, monkeypatch, portable_path):
 
 
 def blocks_of(page, count):
-    """All blocks of a page, of which there must be so many."""
+    """Returns all blocks of a page; there must be `count`."""
     blocks = read_blocks(f"{PAGES}/{page}")
     assert len(blocks) == count
     return blocks
@@ -60,7 +60,7 @@ def layers_of(folder, sentences):
 
 
 def first_sentence(reference):
-    """A sentence, and AllenNLP's top layer of it."""
+    """Returns a sentence, and AllenNLP's top layer for it."""
     text = json.loads((reference / "sentences.json").read_text())[0][0]
     with h5py.File(reference / "lm_embeddings_0.hdf5") as stored:
         forward, backward = stored["0"][...]
@@ -102,7 +102,7 @@ def test_bilm_tf(folder):
     expected = layers_of(folder, SENTENCES).mean(axis=1)
     for vectors in names["vectors"]:
         np.testing.assert_allclose(vectors, expected, **CLOSE)
-    # Weights of 0 cost nothing; others, the factor times their squares.
+    # The L2 loss is the factor times the sum of the squared weights.
     for mix in names["elmo"].scalar_mixes:
         mix.scalars.assign([1.0, 0.0, -2.0])
     assert sum(map(float, names["model"].losses)) == pytest.approx(0.01)
@@ -190,7 +190,7 @@ def test_a_fasta_file(folder):
 
 
 class StaticVectors:
-    """What DeLFT's `Embeddings` does, with a vector for one word."""
+    """A stand-in for DeLFT's `Embeddings`, with a vector for one word."""
 
     static_embed_size = 3
 
@@ -211,7 +211,7 @@ def test_delft(folder):
     expected = np.zeros((2, 3, 35), "float32")
     expected[..., :32] = layers_of(folder, SENTENCES).mean(axis=1)
     expected[0, 1, 32:] = 7
-    for _ in range(2):  # What is remembered is the same.
+    for _ in range(2):  # Cached results are the same.
         found = embeddings.get_sentence_vector_with_ELMo(SENTENCES)
         assert found.dtype == "float32"
         np.testing.assert_allclose(found, expected, **CLOSE)

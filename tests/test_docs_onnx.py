@@ -1,4 +1,4 @@
-"""The code of docs/onnx.md, as a reader would run it."""
+"""The code of docs/onnx.md, run as a reader would."""
 
 import pytest
 from doc_snippets import read_blocks

@@ -1,4 +1,4 @@
-"""The code of README.md, and of the page that a newcomer reads next."""
+"""The code of README.md and of the page that newcomers read next."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""The code of docs/serving.md and examples/serving/README.md, as it stands."""
+"""The code of docs/serving.md and examples/serving/README.md, run as it is."""
 
 import os
 import shutil
@@ -104,7 +104,7 @@ def test_warm_up(serving_api, exported, folder, monkeypatch):
 
 
 def answer(request, folder):
-    """What a SavedModel gives for a `PredictRequest`: name to array."""
+    """Returns the outputs for a `PredictRequest`: a dictionary of arrays."""
     signatures = tf.saved_model.load(folder).signatures
     inputs = {
         name: tf.constant(tf.make_ndarray(x))

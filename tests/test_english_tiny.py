@@ -1,4 +1,4 @@
-"""The model that the package ships."""
+"""The model that ships with the package."""
 
 import os
 import pathlib
@@ -54,7 +54,7 @@ def test_context_tells_the_two_meanings_apart():
 
 @pytest.mark.exhaustive
 def test_perplexity(shared):
-    """Of the first 300 sentences; its card tells that of all."""
+    """Only of the first 300 sentences; the model card has that of all."""
     sentences = read_sentences(shared / "data/english_lm/heldout.txt")[:300]
     model, vocabulary, _ = load_language_model("english_tiny")
     found = Evaluator(model, vocabulary).evaluate(sentences)

@@ -1,4 +1,4 @@
-"""The programs in `examples/`, on texts and models as small as can be."""
+"""The programs in `examples/`, on tiny texts and models."""
 
 import runpy
 import sys
@@ -52,7 +52,7 @@ def run(monkeypatch, *arguments):
 
 
 def cosines(elmo, text, place, layer):
-    """Of the word at `place` of `SOURCE` with those of another sentence."""
+    """Cosines of the word at `place` of `SOURCE` with the words of a text."""
     source, other = (
         np.asarray(elmo.all_layers(batch_to_ids([s.split()], 12)))[0, layer]
         for s in (SOURCE, text)
@@ -110,7 +110,7 @@ def test_neighbours_are_drawn(arguments, monkeypatch, tmp_path):
     reason = "matplotlib, of the extra `examples`, is not installed."
     plt = pytest.importorskip("matplotlib.pyplot", reason=reason)
     path = tmp_path / "picture.png"
-    formula = r"play with $ \nothing $ ."  # Would not do as one.
+    formula = r"play with $ \nothing $ ."  # Not a valid formula.
     sources = ["--source", SOURCE, "--source", formula]
     run(monkeypatch, *arguments, *sources, "--picture", path)
     height, width, _ = plt.imread(path).shape
@@ -196,7 +196,7 @@ def test_word_and_character_vectors_run(side_by_side, tmp_path, capsys):
     arguments = ["--elmo", tmp_path / "elmo", "--save", path]
     side_by_side["main"]([*map(str, arguments)])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "13 words have vectors, 100 wide."
+    assert lines[0] == "13 words have vectors of size 100."
     assert [line.split(maxsplit=1) for line in lines[1:5]] == [
         ["elmo", "(1, 5, 12)"],
         ["word_vectors", "(1, 5, 100)"],
@@ -246,7 +246,7 @@ def test_ner_saves_a_tagger_that_exports(ner, tmp_path):
 
 
 def served_tags(folder):
-    """What an exported tagger answers."""
+    """Returns the answer of an exported tagger."""
     import tensorflow as tf
 
     answer = tf.saved_model.load(str(folder)).signatures["default"](
@@ -268,7 +268,9 @@ def test_ner_reads_columns(ner, tmp_path):
         [["O"], ["B-PER", "I-PER", "B-LOC", "B-LOC"], ["B-LOC"]],
     )
     path.write_text("\n")
-    with pytest.raises(ValueError, match=r"columns\.conll' holds no sentences"):
+    with pytest.raises(
+        ValueError, match=r"columns\.conll' contains no sentences"
+    ):
         ner["read_conll"](path)
 
 
@@ -295,7 +297,7 @@ def test_ner_counts_the_entities_that_seqeval_counts(ner):
 
 
 def test_ner_is_scored_on_unseen_names(ner):
-    """No name of the example's held-out sentences is in its training ones."""
+    """The held-out sentences contain no names of the training sentences."""
     names = {}
     for part in ("train", "dev"):
         words, tags = ner["read_conll"](ner["DATA"] / f"{part}.conll")

@@ -1,4 +1,4 @@
-"""The layer inside the models that people write."""
+"""The layer inside models as users write them."""
 
 import pickle
 import threading
@@ -31,7 +31,7 @@ def classify(x, num_tags=3):
 
 
 def compile_and_fit(model, x=IDS[:4], y=TARGETS[:4], **kwargs):
-    # Keras traces the first step of Adam, which makes its variables, twice.
+    # Keras traces the first step of Adam twice, because it creates variables.
     model.compile("sgd", "sparse_categorical_crossentropy", **kwargs)
     history = model.fit(x, y, batch_size=4, epochs=3, shuffle=False, verbose=0)
     assert history.history["loss"][-1] < history.history["loss"][0]

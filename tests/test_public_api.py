@@ -1,4 +1,4 @@
-"""The names a user sees, their documentation, and its examples."""
+"""The public names, their documentation, and its examples."""
 
 import ast
 import doctest
@@ -121,7 +121,7 @@ def test_names_are_imported_at_their_first_use(module):
     assert set(module.__all__) <= set(dir(module))
     names = {name: getattr(module, name) for name in module.__all__}
     assert {name: vars(module)[name] for name in names} == names
-    # What type checkers read is the same.
+    # The names for type checkers are the same.
     tree = ast.parse(pathlib.Path(module.__file__).read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
     for imported in block.body:
@@ -129,7 +129,7 @@ def test_names_are_imported_at_their_first_use(module):
         for alias in imported.names:
             assert getattr(home, alias.name) is names.pop(alias.name)
     assert not names
-    # A module of the same name would stand in the way of a name.
+    # A module with the same name would shadow a public name.
     folder = pathlib.Path(module.__file__).parent
     assert not {path.stem for path in folder.iterdir()} & set(module.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'Elmo'"):

@@ -1,4 +1,4 @@
-"""The numbers of bilm-tf, AllenNLP and ELMoForManyLangs."""
+"""Comparison with stored results of bilm-tf, AllenNLP and ELMoForManyLangs."""
 
 import json
 
@@ -34,7 +34,7 @@ def load(folder, **kwargs):
 @pytest.mark.parametrize("package", SENTENCE_FILES)
 @pytest.mark.in_graphs(True)
 def test_stored_embeddings(shared, package, path_taken):
-    """Their state went on from sentence to sentence, so ours does here."""
+    """They carry the state from sentence to sentence, so this does it too."""
     folder = shared / "reference" / package
     texts = json.loads((folder / SENTENCE_FILES[package]).read_text())
     elmo = load(folder, stateful=True)
@@ -55,7 +55,7 @@ def test_stored_embeddings(shared, package, path_taken):
 
 @pytest.mark.parametrize("package", SENTENCE_FILES)
 def test_stored_embeddings_of_first_sentences(shared, package):
-    """Before them there was no state, so they need none: one batch does."""
+    """These had no previous state, so one stateless batch is enough."""
     folder = shared / "reference" / package
     texts = json.loads((folder / SENTENCE_FILES[package]).read_text())
     elmo = load(folder)
@@ -76,7 +76,7 @@ def test_stored_embeddings_of_first_sentences(shared, package):
     "unknown_words", quick_first(["characters", "unk", "error"])
 )
 def test_token_embeddings_stand_for_characters(shared, unknown_words):
-    """A vocabulary that AllenNLP's package of the same model stores."""
+    """Token embeddings of a vocabulary, stored with AllenNLP's model."""
     folder = shared / "reference" / "allennlp"
     texts = json.loads((folder / "sentences.json").read_text())
     sentences = [s.split() for s in texts[0]]

@@ -1,4 +1,4 @@
-"""Keras finds this package's classes, imported or not."""
+"""Keras finds the classes of this package, imported or not."""
 
 import importlib
 import sys
@@ -13,7 +13,7 @@ from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 
 @pytest.fixture
 def registry(monkeypatch):
-    """Keras' registry, as it was before a class of the package was imported."""
+    """The Keras registry before any class of the package is imported."""
     for name in keras_elmo.__all__:
         getattr(keras_elmo, name)
     known = keras.saving.get_custom_objects()
@@ -59,7 +59,7 @@ def test_a_function_is_called_after_an_import(tmp_path, monkeypatch):
     registration.call_after_import(
         "imported_later", lambda module: values.append(module.value)
     )
-    # To look for a module is not to import it.
+    # Looking for a module does not import it.
     assert importlib.util.find_spec("imported_later")
     assert importlib.util.find_spec("not_there_at_all") is None
     assert values == []

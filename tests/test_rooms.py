@@ -1,4 +1,4 @@
-"""Which rooms of the package know of which: the arrows of its imports."""
+"""Checks which rooms (folders) of the package import which others."""
 
 import ast
 import pathlib
@@ -7,8 +7,8 @@ import keras_elmo
 
 PACKAGE = pathlib.Path(keras_elmo.__file__).parent
 
-# Each room, and the rooms that it may import. Those of the package's own root
-# (`choices`, `lazy_names`) import nothing and are open to all.
+# Each room, and the rooms that it may import. The modules in the root of the
+# package (`choices`, `lazy_names`) import nothing and may be used by all.
 KNOWS = {
     "files": set(),
     "ops": set(),
@@ -25,14 +25,14 @@ KNOWS = {
 }
 KNOWS["commands"] = set(KNOWS)
 
-# Methods that make layers of files, or files of layers: they are looked for
-# where the layer is, and import what they need when they are called.
+# Methods of a layer that read or write files. They belong to the class of the
+# layer, and import what they need when they are called.
 METHODS = {"layers/elmo_layer.py": {"models"}}
 
 
 def imports(path):
-    """Yields the package's modules that a file imports, and whether it does
-    so when it is imported itself."""
+    """Yields the modules of the package that a file imports, and whether at
+    module level."""
     tree = ast.parse(path.read_text())
     at_once = set(map(id, tree.body))
     for node in ast.walk(tree):
@@ -84,7 +84,7 @@ def test_no_circles():
         }
         for place, path in paths.items()
     }
-    # A file that imports nothing which is left is in no circle.
+    # A file that imports no remaining file is not part of a circle.
     left = dict(arrows)
     while free := [place for place in left if not arrows[place] & left.keys()]:
         for place in free:

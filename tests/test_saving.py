@@ -1,4 +1,4 @@
-"""Saved, and loaded again where nothing else is left."""
+"""Models saved, and loaded in a process that has nothing else."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_reload_in_a_fresh_process_without_the_weight_files(
     expected = model.predict(ids, verbose=0)
     np.save(tmp_path / "ids.npy", ids)
     model.save(tmp_path / "model.keras")
-    # So that both round alike.
+    # The same options, so that both processes round alike.
     options = json.dumps(tf.config.optimizer.get_experimental_options())
     run(LOAD, tmp_path, str(len(model.trainable_weights)), options)
     np.testing.assert_array_equal(np.load(tmp_path / "loaded.npy"), expected)

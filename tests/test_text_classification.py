@@ -50,13 +50,13 @@ def test_it_learns(arguments, tmp_path, capsys, fine_tune):
     assert "): Dog ran" in capsys.readouterr().out
     model = keras.saving.load_model(path)
     num_trained = sum(int(np.prod(v.shape)) for v in model.trainable_variables)
-    # The mix of two layers and its factor, and 12 to 2 with a bias.
+    # Two mix weights and a factor, and a dense layer from 12 to 2.
     assert num_trained > 1000 if fine_tune else num_trained == 3 + 26
 
 
 def test_padding_does_not_count(arguments):
     model = example.build(arguments[1], 3)
-    # The mix of two layers, its factor, and the dense layer: ELMo is frozen.
+    # The mix weights, the factor, and the dense layer: the biLM is frozen.
     assert len(model.trainable_variables) == 4
     alone = model.predict(batch_to_ids([["a", "cat"]], 12), verbose=0)
     ids = batch_to_ids([["a", "cat"], ["a", "b", "c", "d"]], 12)
@@ -75,9 +75,9 @@ def test_built_in_sentences():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb c\nno tab\n", "line 2: it must be a label, a tab"),
-        ("a\t \n", "line 1: it must be"),
-        ("", "holds no sentences"),
+        ("a\tb c\nno tab\n", "line 2: a line must be a label, a tab"),
+        ("a\t \n", "line 1: a line must be"),
+        ("", "contains no sentences"),
         ("bird\tthe bird sang\n", r"\['Dog', 'kitten'\]. Received: \['bird'\]"),
     ],
 )

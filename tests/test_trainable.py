@@ -1,4 +1,4 @@
-"""What is frozen stays frozen, whatever way a layer is copied."""
+"""Frozen weights stay frozen however a layer is copied."""
 
 import copy
 import itertools
@@ -88,7 +88,7 @@ def by_keras_file(model, folder):
 
 
 def by_weights_file(model, folder):
-    """The file holds no flags: those of the model it is read into stay."""
+    """The file has no flags: the model that reads it keeps its own."""
     model.save_weights(folder / "model.weights.h5")
     other = keras.models.clone_model(model)
     other.load_weights(folder / "model.weights.h5")
@@ -232,7 +232,7 @@ def test_no_gradient_is_traced_for_frozen_parts():
         return tape.gradient(loss, [w.value for w in elmo.trainable_weights])
 
     graph = step.get_concrete_function(tf.TensorSpec((None, None, 12), "int32"))
-    # A loop through a layer's steps; another would be its gradient.
+    # One loop over the steps of each layer; a gradient would be another loop.
     loops = [op for op in graph.graph.get_operations() if "While" in op.type]
     assert len(loops) == elmo.encoder.num_layers
 

@@ -1,19 +1,19 @@
-"""Which tests are for `make test`, and which for `make test-all` alone."""
+"""Selects the tests for `make test` and those only for `make test-all`."""
 
 import pytest
 
 
 def is_quick(config):
-    """Whether a run of pytest is that of `make test`."""
+    """Whether this is the pytest run of `make test`."""
     return config.getoption("markexpr") == "not exhaustive"
 
 
 def quick_first(values, number=1):
-    """Values for `parametrize`, of which `make test` takes the first.
+    """Returns values for `parametrize`; `make test` uses only the first ones.
 
     Args:
-        values: List; a tuple is of several arguments.
-        number: Integer, how many of them `make test` takes.
+        values: List. A tuple has the values of several arguments.
+        number: Integer, how many of them `make test` uses.
     """
     return [*values[:number], *map(_exhaustive, values[number:])]
 

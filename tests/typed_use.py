@@ -1,6 +1,6 @@
 # mypy: disallow-untyped-calls, disallow-untyped-defs, disallow-any-generics
 # mypy: warn-return-any, check-untyped-defs, strict-equality
-"""What users write, for mypy alone: its types are those of the wheel."""
+"""Code as users write it, only for mypy: tests the types in the wheel."""
 
 from typing import assert_type
 
@@ -43,5 +43,5 @@ def embed() -> list[np.ndarray]:
     return list(embedder.embed_sentences([["a", "b"]]))
 
 
-# What is no type of an argument is told: `warn_unused_ignores` sees that.
+# A wrong argument type must be an error, or `warn_unused_ignores` reports it.
 CRF("3")  # type: ignore[arg-type]

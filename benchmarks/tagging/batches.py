@@ -1,4 +1,4 @@
-"""Batches of sentences of like length, and a frozen biLM's layers of them."""
+"""Batches of sentences of similar length, and precomputed layers for them."""
 
 import hashlib
 import os
@@ -18,12 +18,12 @@ class Batches:
 
     Args:
         sentences: List of lists of words.
-        vectorization: What makes words the model's ids, as
+        vectorization: A layer that maps words to the model's ids, such as
             `keras_elmo.WordVectorization()`.
-        batch_size: Integer, sentences a batch.
-        layers: List of arrays `(layers, words, width)`, one a sentence: the
-            biLM's layers, computed before; or `None`.
-        tags: List of lists of tag numbers, or `None`.
+        batch_size: Integer, sentences per batch.
+        layers: List of arrays `(layers, words, width)`, one per sentence: the
+            precomputed layers of the biLM; or `None`.
+        tags: List of lists of tag indices, or `None`.
         seed: Integer, for the order of the sentences.
     """
 
@@ -48,17 +48,17 @@ class Batches:
         return -(-len(self.sentences) // self.batch_size)
 
     def in_order(self):
-        """Yields sentences' numbers and the model's inputs, by length."""
+        """Yields sentence indices and model inputs, sorted by length."""
         order = np.argsort(self._lengths, kind="stable")
         for numbers in self._cut(order):
             yield numbers, self._inputs(numbers)
 
     def dataset(self):
-        """An endless `tf.data.Dataset` of inputs and tags, shuffled anew."""
+        """Returns an endless, shuffled `tf.data.Dataset` of (inputs, tags)."""
         first = next(self._shuffled())
         signature = tf.nest.map_structure(_any_size, first)
-        # Not prefetched: that thread may wait for Python's lock while Python
-        # waits for the thread to end.
+        # Not prefetched: that thread may wait for the GIL while Python waits
+        # for the thread to end.
         return tf.data.Dataset.from_generator(
             self._shuffled, output_signature=signature
         )
@@ -95,7 +95,7 @@ class Batches:
 
 
 def _padded(tags):
-    """Tags (batch, time), -1 at padding."""
+    """Returns tags (batch, time), -1 at padding."""
     time = max(len(row) for row in tags)
     padded = np.full((len(tags), time), -1, "int32")
     for row, values in zip(padded, tags):
@@ -104,15 +104,15 @@ def _padded(tags):
 
 
 def _any_size(array):
-    """The spec of an array whose batch and time may differ."""
+    """Returns the spec of an array with variable batch and time."""
     return tf.TensorSpec((None, None, *array.shape[2:]), array.dtype)
 
 
 def predict_tags(tagger, batches):
-    """Returns the tag numbers of each sentence, in the sentences' order.
+    """Returns the tag indices of each sentence, in the order of the sentences.
 
     Args:
-        tagger: Model from the batches' inputs to tags `(batch, time)`.
+        tagger: Model from the inputs in the batches to tags `(batch, time)`.
         batches: A `Batches`.
     """
     found = [None] * len(batches.sentences)
@@ -124,19 +124,19 @@ def predict_tags(tagger, batches):
 
 
 def compute_layers(bilm, sentences, folder=None):
-    """Runs a frozen biLM over sentences, once and for all.
+    """Runs a frozen biLM over sentences once.
 
-    Training on the result gives what training with the biLM gives: how the
-    layers are mixed is learned from the layers themselves.
+    Training on the result is equivalent to training with the biLM, because the
+    weights of the mix are learned from the layers.
 
     Args:
         bilm: An `ElmoLayer`.
         sentences: List of lists of words.
-        folder: Path of a folder to keep the result in, and to take it from if
-            it is there. Processes that use it at a time share the memory.
+        folder: Path of a folder to store the result in. An existing result is
+            reused. Processes that use it at the same time share the memory.
 
     Returns:
-        A list of float32 arrays `(layers, words, width)`, one a sentence.
+        A list of float32 arrays `(layers, words, width)`, one per sentence.
     """
     embedder = keras_elmo.ElmoEmbedder(bilm)
     if folder is None:
@@ -157,7 +157,7 @@ def _save(path, array):
 
 
 def _fingerprint(bilm, sentences):
-    """Tells biLMs, and sentences, from one another."""
+    """Returns a hash that identifies the biLM and the sentences."""
     digest = hashlib.sha256()
     for weight in bilm.get_weights():
         digest.update(np.ascontiguousarray(weight))

@@ -1,4 +1,4 @@
-"""How good predicted tags are: entity F1 as conlleval counts it, accuracy."""
+"""Scores of predicted tags: entity F1, counted as in conlleval; accuracy."""
 
 import collections
 
@@ -8,14 +8,14 @@ import numpy as np
 def entities(tags):
     """Finds the spans that the tags of a sentence mark, as conlleval does.
 
-    Tags that break their scheme mark spans, too: `I-PER` after `O` begins one,
-    and `I-LOC` after `B-PER` ends one and begins another.
+    Tags that violate their scheme mark spans too: `I-PER` after `O` begins a
+    span, and `I-LOC` after `B-PER` ends one and begins another.
 
     Args:
         tags: List of strings in IOB1, BIO or BIOES.
 
     Returns:
-        A list of `(type, first word, word after the last)`.
+        A list of `(type, start, end)`, where `end` is exclusive.
 
     Example:
 
@@ -38,18 +38,18 @@ def entities(tags):
 
 
 def entity_scores(gold, predicted):
-    """Precision, recall and F1 of entities, over all and of each type.
+    """Returns precision, recall and F1 of entities, overall and by type.
 
-    An entity is right if its type and both its ends are.
+    An entity is correct if its type, start and end are correct.
 
     Args:
         gold: List of sentences, each a list of tags.
-        predicted: The same, as long.
+        predicted: Predicted tags, in the same form and length.
 
     Returns:
         A dictionary of `"precision"`, `"recall"`, `"f1"` (0 to 1) and
-        `"entities"`, the number in `gold`; and under `"types"` one such
-        dictionary for each type.
+        `"entities"`, the number in `gold`. `"types"` has such a dictionary for
+        each type.
     """
     counts = collections.defaultdict(lambda: np.zeros(3, "int64"))
     for truth, guess in zip(gold, predicted, strict=True):
@@ -73,11 +73,11 @@ def _f1(gold, predicted, right):
 
 
 def accuracy_scores(gold, predicted):
-    """The share of words with the right tag, over all and of each tag.
+    """Returns the share of words with the correct tag, overall and by tag.
 
     Returns:
-        A dictionary of `"accuracy"` (0 to 1) and `"words"`, their number; and
-        under `"types"` one such dictionary for each tag in `gold`.
+        A dictionary of `"accuracy"` (0 to 1) and `"words"`, their number.
+        `"types"` has such a dictionary for each tag in `gold`.
     """
     counts = collections.defaultdict(lambda: [0, 0])
     for truth, guess in zip(gold, predicted, strict=True):
@@ -94,13 +94,13 @@ def accuracy_scores(gold, predicted):
 
 
 def confusion(gold, predicted):
-    """Counts which tag each word has, and which it was given.
+    """Counts words by their true and their predicted type.
 
-    Spans are not looked at: of `B-PER` the type `PER` counts.
+    Only types are compared, not spans: `B-PER` counts as `PER`.
 
     Returns:
-        The list of types, the most frequent ones first, and an integer array
-        whose rows are the true type and whose columns the one given.
+        The list of types, most frequent first, and an integer array with a row
+        for each true type and a column for each predicted type.
     """
     pairs = collections.Counter(
         (tag.partition("-")[2] or tag, other.partition("-")[2] or other)
@@ -120,13 +120,13 @@ def confusion(gold, predicted):
 
 
 def mean_and_deviation(scores):
-    """Scores in percent as `mean ± deviation`, of a sample."""
+    """Formats scores in percent as `mean ± sample standard deviation`."""
     deviation = np.std(scores, ddof=1) if len(scores) > 1 else 0.0
     return f"{100 * np.mean(scores):.2f} ± {100 * deviation:.2f}"
 
 
 def table(scores):
-    """The scores of each type as lines of text, in percent."""
+    """Formats the scores of each type as a text table, in percent."""
     measures = [m for m in ("precision", "recall", "f1", "accuracy")
                 if m in scores]  # fmt: skip
     number = "entities" if "entities" in scores else "words"

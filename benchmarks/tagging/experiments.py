@@ -3,13 +3,13 @@
     python benchmarks/tagging/experiments.py wnut17 DATA --output FOLDER
     python benchmarks/tagging/experiments.py ewt DATA --output FOLDER
 
-`wnut17` finds names, in DATA/train.conll, dev.conll and test.conll, and
-`wnut17-tuning` tries settings of two of its trainings; `ewt` finds parts of
-speech, in DATA/train.conllu and so on. Each training is a process of
-its own, with its output in FOLDER/NAME/seed-N/log.txt. What is done is skipped:
-after an interruption the same command goes on. At the end, or with --report,
-tables and pictures of what is done are written to FOLDER: report.md, sizes.png
-(the paper's figure 1), layers.png (figure 2) and curves-*.png.
+`wnut17` learns names from DATA/train.conll, dev.conll and test.conll;
+`wnut17-tuning` tries settings of two of its trainings; `ewt` learns parts of
+speech from DATA/train.conllu etc. Each training is a separate process, with its
+output in FOLDER/NAME/seed-N/log.txt. Finished trainings are skipped: after an
+interruption the same command resumes. At the end, or with --report, tables and
+pictures of the finished trainings are written to FOLDER: report.md, sizes.png
+(figure 1 of the paper), layers.png (figure 2) and curves-*.png.
 """
 
 import argparse
@@ -49,17 +49,17 @@ def parse_arguments(argv):
     )
     add = parser.add_argument
     add("experiment", choices=LISTS, help="which list to run")
-    add("data", type=pathlib.Path, help="folder of its three files")
-    add("--output", type=pathlib.Path, required=True, help="folder to write")
-    add("--elmo", default="english_tiny", help="preset's name or folder; "
+    add("data", type=pathlib.Path, help="folder of the three data files")
+    add("--output", type=pathlib.Path, required=True, help="folder to write to")
+    add("--elmo", default="english_tiny", help="name or folder of a preset; "
         "default: english_tiny")  # fmt: skip
     add("--seeds", type=int, nargs="+", help="default: those of the list")
-    add("--only", nargs="+", metavar="NAME", help="only these trainings")
-    add("--jobs", type=int, default=2, help="trainings side by side, of one "
-        "thread each; default: 2")  # fmt: skip
-    add("--quick", action="store_true", help="a look whether all works")
-    add("--list", action="store_true", help="show the commands alone")
-    add("--report", action="store_true", help="report on what is done alone")
+    add("--only", nargs="+", metavar="NAME", help="run only these trainings")
+    add("--jobs", type=int, default=2, help="trainings to run in parallel, "
+        "with one thread each; default: 2")  # fmt: skip
+    add("--quick", action="store_true", help="check that everything works")
+    add("--list", action="store_true", help="only show the commands")
+    add("--report", action="store_true", help="only report on what is done")
     options = parser.parse_args(argv)
     names = [training.name for training in LISTS[options.experiment].trainings]
     for name in options.only or []:
@@ -70,15 +70,15 @@ def parse_arguments(argv):
 
 
 def list_runs(options):
-    """Returns pairs of a seed's folder and the command that fills it."""
+    """Returns pairs of a seed's folder and the command that writes it."""
     chosen = LISTS[options.experiment]
     files = [options.data / f"{n}.{chosen.ending}" for n in ("train", "dev")]
     test = options.data / f"test.{chosen.ending}"
     common = ["--test", test, "--threads", "1", *chosen.arguments]
     common += ["--quick"] if options.quick else []
     runs = []
-    # All trainings with one seed, then with the next: an early end leaves
-    # something to compare.
+    # All trainings with one seed, then with the next, so that an interrupted
+    # run leaves something to compare.
     for seed in options.seeds or chosen.seeds:
         for training in chosen.trainings:
             if options.only and training.name not in options.only:
@@ -96,7 +96,7 @@ def list_runs(options):
 
 
 def run_all(runs, jobs):
-    """Runs commands side by side; returns the folders of those that failed."""
+    """Runs commands in parallel; returns the folders of those that failed."""
     todo = [run for run in runs if not is_done(run[0])]
     print(f"{len(runs)} trainings, {len(runs) - len(todo)} of them done")
     processes = Processes()
@@ -107,18 +107,18 @@ def run_all(runs, jobs):
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             processes.stop()
-            print("Interrupted. The same command goes on from here.")
+            print("Interrupted. Run the same command to resume.")
             raise
     return [folder for (folder, _), ok in zip(todo, good) if not ok]
 
 
 def is_done(folder):
-    """Whether a training has ended: it writes its result last."""
+    """Whether a training has finished: it writes its result last."""
     return (folder / "result.json").exists()
 
 
 class Processes:
-    """Processes that run side by side, and can all be stopped."""
+    """Processes that run in parallel and can be stopped together."""
 
     def __init__(self):
         self._running = set()
@@ -126,7 +126,7 @@ class Processes:
         self._lock = threading.Lock()
 
     def run(self, folder, command):
-        """Runs a command with a log; returns whether it went well."""
+        """Runs a command with a log; returns whether it succeeded."""
         folder.mkdir(parents=True, exist_ok=True)
         start = time.monotonic()
         with open(folder / "log.txt", "w", encoding="utf-8") as log:
@@ -171,16 +171,16 @@ class TrainingList(NamedTuple):
     """Trainings on the same data."""
 
     ending: str
-    """What the data files' names end in."""
+    """Suffix of the data files."""
     seeds: list[int]
     arguments: list[str]
-    """Those of all trainings."""
+    """Arguments that all trainings share."""
     trainings: list[Training]
     baseline: str
-    """The training that the others are compared to; `{last}` in it is what
-    stands after the last hyphen of their names."""
+    """The training that the others are compared to; `{last}` stands for the
+    part of their names after the last hyphen."""
     control: str
-    """The same, of the training whose ELMo knows no context."""
+    """The same for the training whose ELMo has no context."""
 
 
 _BASELINE = ["--elmo-at", "none"]
@@ -202,7 +202,7 @@ _WNUT17 = TrainingList(
     control="layer-0",
 )
 
-# Both arms get the same trials.
+# The baseline and ELMo get the same trials.
 _TRIALS = {
     "1": ["--dropout", "0.5", "--elmo-dropout", "0.5"],
     "2": ["--dropout", "0.6", "--elmo-dropout", "0.6"],
@@ -212,7 +212,7 @@ _TRIALS = {
     "5": ["--batch-size", "16"],
 }  # fmt: skip
 
-# How ELMo's layers make one vector, beside the weights learned freely.
+# Ways to combine ELMo's layers, besides unregularized learned weights.
 _MIXES = {
     "layer-0": ["--mix", "0"],
     "layer-1": ["--mix", "1"],
@@ -221,13 +221,13 @@ _MIXES = {
     "l2-0.001": ["--mix-l2", "0.001"],
     "l2-1": ["--mix-l2", "1"],
 }
-# By the percentage of the training sentences; few updates make an epoch of few.
+# By percentage of the training sentences. Fewer sentences give shorter epochs.
 _SIZES = {
     "1": ["--fraction", "0.01", "--evaluate-every", "40", "--epochs", "400"],
     "10": ["--fraction", "0.1", "--evaluate-every", "40", "--epochs", "50"],
     "100": ["--evaluate-every", "200", "--epochs", "15"],
 }
-# What the layers know, without a tagger of any depth after them.
+# Probes of what the layers encode: only a dense layer and a CRF follow them.
 _PROBE = ["--no-words", "--no-characters", "--units", "0"]
 
 

@@ -4,8 +4,8 @@
     h = BiLSTM(x)
     y = CRF(Dense([h; ELMo]))           ELMo at the output
 
-It is cut in two, so that the second part can be trained on vectors that the
-first has computed once and for all:
+It has two parts, so that the second can be trained on vectors that the first
+has computed once:
 
     biLM:    character ids -> its layers
     head:    character ids, the layers -> their mixes, and all of the above
@@ -25,7 +25,7 @@ ELMO_AT = ("none", "input", "output", "both")
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """What a tagger is made of; `train.py --help` explains each."""
+    """The options of a tagger; `train.py --help` explains each."""
 
     elmo_at: str = "both"
     mix: str = "learned"
@@ -46,40 +46,40 @@ class Design:
 
 
 def load_bilm(preset, fine_tune=False):
-    """A biLM whose output is all its layers: `(batch, layers, time, width)`."""
+    """Loads a biLM that returns all layers: `(batch, layers, time, width)`."""
     return keras_elmo.ElmoLayer.from_preset(
         preset, return_all_layers=True, trainable=fine_tune, name="bilm"
     )
 
 
 def vectorization_of(bilm=None):
-    """What makes words the ids of a biLM, or of a tagger without one."""
+    """Returns the layer that maps words to the ids of a biLM or tagger."""
     if bilm is None:
         return keras_elmo.WordVectorization()
     return bilm.token_encoder.make_vectorization()
 
 
 def build_head(design, tag_names, scheme, words, bilm=None, vectors=None):
-    """The trained part of a tagger.
+    """Builds the trained part of a tagger.
 
     Args:
         design: A `Design`.
         tag_names: Strings, the tags.
-        scheme: `"BIO"`, `"BIOES"` or `None`: what the `CRF` keeps to.
+        scheme: `"BIO"`, `"BIOES"` or `None`: the scheme that the `CRF` follows.
         words: Strings, the vocabulary of the word embedding.
-        bilm: What `load_bilm` returns; not needed without ELMo.
-        vectors: Array `(words, word_dim)`, pre-trained vectors of `words`.
+        bilm: The result of `load_bilm`; not needed without ELMo.
+        vectors: Array `(words, word_dim)`, pretrained vectors of `words`.
 
     Returns:
         A model from `[character ids, layer 0, layer 1, ...]`, or without ELMo
-        from character ids alone, to the scores of a `CRF`.
+        from character ids, to the scores of a `CRF`.
     """
     spelling = vectorization_of(bilm).spelling
     reads_bytes = isinstance(spelling, keras_elmo.text.ByteSpelling)
     if not reads_bytes and (design.words or design.characters):
         raise ValueError(
-            "With a biLM that has a list of characters or words of its own, "
-            "word and character embeddings must be left out: --no-words "
+            "A biLM with its own vocabulary of characters or words must be "
+            "used without word and character embeddings: pass --no-words "
             "--no-characters."
         )
     width = spelling.token_shape[0]
@@ -128,7 +128,7 @@ def build_head(design, tag_names, scheme, words, bilm=None, vectors=None):
 
 
 def join(head, bilm=None):
-    """The whole model, from character ids to scores, with the same weights."""
+    """Builds the whole model from ids to scores, with the same weights."""
     if len(head.inputs) == 1:
         return head
     ids = keras.Input(head.inputs[0].shape[1:], dtype="int32", name="ids")
@@ -138,13 +138,13 @@ def join(head, bilm=None):
 
 
 def with_tags(model, tag_names):
-    """The model that returns tags in place of scores, with the same weights."""
+    """Builds a model that returns tags, not scores, with the same weights."""
     decoder = keras_elmo.CRFDecoder(tag_names=tag_names, name="tags")
     return keras.Model(model.input, decoder(model.output), name="tagger")
 
 
 def mix_weights(head):
-    """What the mixes have learned, by place: weights of layers, and gamma."""
+    """Returns what each mix has learned: the layer weights, and gamma."""
     learned = {}
     for place in ("input", "output"):
         name = f"mix_{place}"
@@ -158,7 +158,7 @@ def mix_weights(head):
 
 
 def _make_mix(design, num_layers, name):
-    """A learned mix, or one of which only the factor `gamma` is learned."""
+    """Returns a learned mix, or one that learns only the factor `gamma`."""
     if design.mix == "learned":
         return keras_elmo.ScalarMix(l2=design.mix_l2, name=name)
     if design.mix == "average":
@@ -167,7 +167,7 @@ def _make_mix(design, num_layers, name):
         layer = num_layers - 1 if design.mix == "top" else int(design.mix)
         if not 0 <= layer < num_layers:
             raise ValueError(
-                f"`mix` must name one of {num_layers} layers, from 0. "
+                f"`mix` must be one of {num_layers} layers, numbered from 0. "
                 f"Received: mix={design.mix!r}"
             )
         weights = [float(k == layer) for k in range(num_layers)]
@@ -177,7 +177,7 @@ def _make_mix(design, num_layers, name):
 def _joined(parts):
     if not parts:
         raise ValueError(
-            "The tagger must have words, characters or ELMo to read."
+            "The tagger must have words, characters or ELMo as input."
         )
     if len(parts) == 1:
         return parts[0]

@@ -1,4 +1,4 @@
-"""Pictures of trainings: light, and readable without colours."""
+"""Plots of trainings, readable without colours."""
 
 import matplotlib
 
@@ -23,7 +23,7 @@ def draw_training(path, result):
     losses = [entry["loss"] for entry in result["history"]]
     scores = [100 * entry["dev_score"] for entry in result["history"]]
     axes.plot(updates, losses, color="0.5", label="training loss")
-    axes.set(xlabel="updates", ylabel="training loss (nats a sentence)")
+    axes.set(xlabel="updates", ylabel="training loss (nats per sentence)")
     axes.spines[["top"]].set_visible(False)
     right = axes.twinx()
     right.plot(updates, scores, marker="o", markersize=3)
@@ -33,7 +33,7 @@ def draw_training(path, result):
 
 
 def draw_confusion(path, result, most=18):
-    """Draws which types were taken for which, of test or else of dev."""
+    """Draws the confusion matrix of the types, on test, or else on dev."""
     name = "test" if "test" in result else "dev"
     names = result[name]["confusion"]["names"][:most]
     counts = np.array(result[name]["confusion"]["counts"])[:most]
@@ -57,14 +57,14 @@ def draw_confusion(path, result, most=18):
 
 
 def draw_curves(path, curves, measure):
-    """Draws the best dev score so far against updates, of many trainings.
+    """Draws the best dev score so far against updates, for many trainings.
 
-    Thick lines are means over the seeds, thin ones the seeds.
+    Thin lines are the seeds, thick lines their means.
 
     Args:
         path: Path of the PNG.
-        curves: Mapping from a name to a list of histories, one a seed.
-        measure: String, what the score is.
+        curves: Mapping from a name to a list of histories, one per seed.
+        measure: String, the name of the score.
     """
     figure, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
     colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
@@ -79,22 +79,22 @@ def draw_curves(path, curves, measure):
         mean = 100 * best.mean(axis=0)
         axes.plot(updates, mean, linewidth=2, label=name, **style)
     axes.set(xlabel="updates", ylabel=f"best dev {_label(measure)} so far, %")
-    # Beside the lines, which may run anywhere.
+    # Outside the plot, where the lines may run anywhere.
     _finish(axes, loc="upper left", bbox_to_anchor=(1, 1))
     _save(figure, path)
 
 
 def best_so_far(histories):
-    """Returns updates, and each history's best score up to them.
+    """Returns updates, and the best score of each history up to each update.
 
     A training that has ended keeps its best score.
 
     Args:
-        histories: List of histories, one a seed.
+        histories: List of histories, one per seed.
 
     Returns:
-        A pair: an array `(points,)` of updates, from the first ones at which
-        all have a score, and one `(seeds, points)` of scores.
+        A pair: an array `(points,)` of updates, beginning where all histories
+        have a score, and an array `(seeds, points)` of scores.
     """
     first = max(history[0]["update"] for history in histories)
     updates = sorted({e["update"] for history in histories for e in history})
@@ -113,8 +113,8 @@ def draw_sizes(path, scores, measure):
     Args:
         path: Path of the PNG.
         scores: Mapping from a name to a mapping from the percentage of the
-            training sentences to a list of scores, one a seed.
-        measure: String, what the score is.
+            training sentences to a list of scores, one per seed.
+        measure: String, the name of the score.
     """
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     for style, (name, by_size) in zip(STYLES, scores.items()):
@@ -134,11 +134,11 @@ def draw_sizes(path, scores, measure):
 
 
 def draw_layer_weights(path, weights):
-    """Draws learned layer weights by task and place (the paper's figure 2).
+    """Draws learned layer weights by task and place (figure 2 of the paper).
 
     Args:
         path: Path of the PNG.
-        weights: Mapping from a task's name to a mapping from a place,
+        weights: Mapping from the name of a task to a mapping from a place,
             `"input"` or `"output"`, to an array `(layers,)`.
     """
     places = [p for p in ("input", "output")
@@ -151,7 +151,7 @@ def draw_layer_weights(path, weights):
     for axes, place in zip(panels[0], places):
         tasks = {t: w[place] for t, w in weights.items() if place in w}
         values = np.stack([*tasks.values()], axis=1)[::-1]
-        # Equal weights have the middle's colour.
+        # Equal weights have the middle colour.
         most = 2 / len(values)
         axes.imshow(values, cmap="Blues", vmin=0, vmax=most, aspect="auto")
         for i, j in np.ndindex(values.shape):

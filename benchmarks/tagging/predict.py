@@ -1,12 +1,13 @@
-"""Tags sentences with a tagger that `train.py` has saved.
+"""Tags sentences with a tagger saved by `train.py`.
 
     python benchmarks/tagging/predict.py seed-1/tagger.keras \\
         --text "Ann Lee went to Paris ."
     python benchmarks/tagging/predict.py seed-1/tagger.keras corpus.txt
 
-Text is tokenised, with spaces between words. A corpus has a sentence a line, or
-is CoNLL-U by its name (`pip install .[conllu]`); `-` is standard input. Out
-comes a word and its tag a line, with a blank line after each sentence.
+Text must be tokenised, with spaces between words. A corpus has one sentence per
+line, or is CoNLL-U if named .conllu (`pip install .[conllu]`); `-` is standard
+input. Prints one word and its tag per line, and a blank line after each
+sentence.
 """
 
 import argparse
@@ -53,22 +54,22 @@ def load(path):
     """Loads a tagger.
 
     Args:
-        path: Path of the file `tagger.keras`, or of the folder that holds it.
+        path: Path of the file `tagger.keras`, or of its folder.
 
     Raises:
-        ValueError: If it is no tagger, or the folder holds none.
+        ValueError: If the file does not exist or is not a tagger.
     """
     path = pathlib.Path(path)
     if path.is_dir():
         path = path / "tagger.keras"
     if not path.is_file():
-        raise ValueError(f"There is no tagger '{path}': train.py writes one.")
+        raise ValueError(f"'{path}' does not exist. Write it with train.py.")
     try:
         tagger = keras.saving.load_model(path)
-        tagger.get_layer("tags").tag_names  # noqa: B018  Is it there?
+        tagger.get_layer("tags").tag_names  # noqa: B018  Must exist.
     except Exception as error:
         raise ValueError(
-            f"'{path}' is no tagger that train.py wrote: {error}"
+            f"'{path}' is not a tagger saved by train.py: {error}"
         ) from error
     return tagger
 
@@ -83,7 +84,7 @@ def tag(tagger, sentences):
     names = tagger.get_layer("tags").tag_names
     parts = {layer.name: layer for layer in tagger.layers}
     vectorization = vectorization_of(parts.get("bilm"))
-    # A sentence without words has no tags, and is nothing to compute.
+    # A sentence without words has no tags, so it is skipped.
     chosen = [i for i, words in enumerate(sentences) if words]
     batches = Batches([sentences[i] for i in chosen], vectorization)
     found = predict_tags(tagger, batches)

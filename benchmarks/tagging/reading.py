@@ -1,8 +1,8 @@
-"""Tagged sentences, from column files and CoNLL-U; their words.
+"""Reads tagged sentences from column files and CoNLL-U; makes vocabularies.
 
-A column file has a word a line and a blank line after each sentence, as in
-CoNLL-2003 and WNUT 2017. Its columns are apart by tabs or, in lines without
-any, by spaces.
+A column file has one word per line and a blank line after each sentence, as in
+CoNLL-2003 and WNUT 2017. Its columns are separated by tabs or, in lines without
+tabs, by spaces.
 """
 
 import collections
@@ -23,24 +23,24 @@ class Sentence(NamedTuple):
     words: list[str]
     tags: list[str]
     lines: list[int]
-    """Where each word stands in the file, from 1."""
+    """The line number of each word in the file, from 1."""
 
 
 def read_tagged(path, word_column=0, tag_column=-1):
-    """Reads a file of tagged sentences; the name `.conllu` tells CoNLL-U.
+    """Reads a file of tagged sentences. Files named `.conllu` are CoNLL-U.
 
     Args:
         path: Path of the file, in UTF-8.
-        word_column: Integer, which column holds the word, from 0; -1 is the
-            last one. In CoNLL-U it is FORM, whatever is asked for.
-        tag_column: The same for the tag. In CoNLL-U it is UPOS.
+        word_column: Integer, the column of the word, from 0; -1 is the last.
+            In CoNLL-U it is always FORM.
+        tag_column: The same for the tag. In CoNLL-U it is always UPOS.
 
     Returns:
         A list of `Sentence`, at least one.
 
     Raises:
-        ValueError: If the file is not as described; the message names the file
-            and the line, and says what is wrong with it.
+        ValueError: If the file is not as described. The message names the file
+            and the line, and says what is wrong.
     """
     is_conllu = os.fspath(path).endswith(".conllu")
     rows = _conllu_rows if is_conllu else _column_rows
@@ -61,8 +61,8 @@ def read_tagged(path, word_column=0, tag_column=-1):
                 fail(
                     path,
                     number,
-                    f"the {name} must be in column {column}, from 0, but "
-                    f"there are {len(fields)} columns",
+                    f"the {name} must be in column {column} (from 0), but "
+                    f"there are only {len(fields)} columns",
                     fields,
                 )
             if not fields[column].strip():
@@ -72,25 +72,25 @@ def read_tagged(path, word_column=0, tag_column=-1):
     if sentence.words:
         sentences.append(sentence)
     if not sentences:
-        raise ValueError(f"'{path}' holds no tagged sentences.")
+        raise ValueError(f"'{path}' contains no tagged sentences.")
     return sentences
 
 
 def as_scheme(path, sentences, scheme):
-    """Checks that tags keep to a scheme, and rewrites IOB1 as BIO.
+    """Checks that tags follow a scheme, and converts IOB1 to BIO.
 
     Args:
-        path: What messages call the file.
+        path: Path of the file, for messages.
         sentences: List of `Sentence`.
-        scheme: `"BIO"` and `"BIOES"` are checked. In `"IOB1"`, which the files
-            of CoNLL-2003 come in, a span begins with `I-` unless it follows one
-            of its own type. `"none"` is for tags that are no spans.
+        scheme: `"BIO"` and `"BIOES"` are checked. In `"IOB1"`, the scheme of
+            CoNLL-2003, a span begins with `I-` unless it directly follows
+            another of its type. `"none"` is for tags that are not spans.
 
     Returns:
         A list of `Sentence`.
 
     Raises:
-        ValueError: If a tag is not of the scheme; the message names the line.
+        ValueError: If a tag violates the scheme. The message names the line.
     """
     if scheme == "none":
         return sentences
@@ -107,7 +107,7 @@ def as_scheme(path, sentences, scheme):
 
 
 def fail(path, number, reason, received):
-    """Raises the error of a line."""
+    """Raises the error for a line."""
     raise ValueError(
         f"'{path}', line {number}: {reason}. Received: {received!r}"
     )
@@ -122,22 +122,22 @@ def _iob1_to_bio(tags):
 
 
 def _wrong(before, tag, scheme):
-    """Says what is wrong with a tag after another, or returns `None`."""
+    """Returns what is wrong with a tag after another, or `None`."""
     letter, _, kind = tag.partition("-")
     if tag != "O" and (letter not in [*scheme.replace("O", "")] or not kind):
         letters = ", ".join(f"'{x}-...'" for x in scheme if x != "O")
         return f"a tag of the scheme {scheme} must be 'O', {letters}"
     goes_on = before[:2] in ("B-", "I-") and before[2:] == kind
     if letter in ("I", "E") and not goes_on:
-        return f"'{tag}' goes on with a span, but comes after '{before}'"
+        return f"'{tag}' continues a span, but comes after '{before}'"
     must_go_on = scheme == "BIOES" and before[:2] in ("B-", "I-")
     if must_go_on and letter not in ("I", "E"):
-        return f"'{tag}' comes after '{before}', whose span has no end"
+        return f"'{tag}' comes after '{before}', whose span has not ended"
     return None
 
 
 def _column_rows(path):
-    """Yields the number and the fields of lines; `None` for a blank one."""
+    """Yields the number and fields of each line; `None` for a blank line."""
     columns = None
     for number, line in _lines(path):
         if not line.strip():
@@ -148,7 +148,7 @@ def _column_rows(path):
             continue
         columns = columns or len(fields)
         if len(fields) != columns:
-            reason = f"there must be {columns} columns, as in the lines before"
+            reason = f"there must be {columns} columns, as in earlier lines"
             fail(path, number, reason, line)
         yield number, fields
 
@@ -162,9 +162,9 @@ def _conllu_rows(path):
             continue
         fields = line.split("\t")
         if len(fields) != _CONLLU_COLUMNS:
-            reason = f"CoNLL-U has {_CONLLU_COLUMNS} columns, apart by tabs"
+            reason = f"CoNLL-U has {_CONLLU_COLUMNS} columns separated by tabs"
             fail(path, number, reason, line)
-        # Ranges such as 1-2 and empty nodes such as 1.1 are no words.
+        # Ranges such as 1-2 and empty nodes such as 1.1 are not words.
         if fields[0].isdigit():
             yield number, fields
 
@@ -175,19 +175,19 @@ def _lines(path):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                reason = f"it is not UTF-8 at byte {error.start}"
+                reason = f"not UTF-8 at byte {error.start}"
                 fail(path, number, reason, line)
             yield number, text.rstrip("\r\n")
 
 
 def frequent_words(sentences, min_count=2):
-    """Words of the training sentences in lower case, the most frequent first.
+    """Returns the lower-cased training words, most frequent first.
 
-    Rarer ones share the vector of unknown words, which is trained on them.
+    Rarer words share the vector of unknown words, which is trained on them.
 
     Args:
         sentences: List of lists of words.
-        min_count: Integer, how often a word must come.
+        min_count: Integer, how often a word must occur.
     """
     counts = collections.Counter(
         word.lower() for words in sentences for word in words
@@ -196,7 +196,7 @@ def frequent_words(sentences, min_count=2):
 
 
 def with_vectors(words, known, vectors, seed=0):
-    """Joins a vocabulary and the words of a file of vectors.
+    """Merges a vocabulary with the words of a file of vectors.
 
     Args:
         words: Strings, the vocabulary.

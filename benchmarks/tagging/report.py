@@ -1,7 +1,7 @@
-"""Tables and pictures of many trainings, from the results they have written.
+"""Tables and pictures of many trainings, from their results.
 
-`experiments.py` writes them. One picture is of several tasks, the learned
-weights of ELMo's layers (the paper's figure 2):
+`experiments.py` calls this. As a program, this draws the learned weights of
+ELMo's layers for several tasks (figure 2 of the paper):
 
     python benchmarks/tagging/report.py layers.png \\
         "names=FOLDER/elmo-both" "parts of speech=OTHER/elmo-100"
@@ -22,9 +22,9 @@ def main(argv=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("picture", help="PNG to write")
-    add("tasks", nargs="+", metavar="NAME=FOLDER", help="a task's name, and "
-        "the folder of its trainings: seed-1, seed-2, ...")  # fmt: skip
+    add("picture", help="PNG file to write")
+    add("tasks", nargs="+", metavar="NAME=FOLDER", help="name of a task, and "
+        "the folder with its trainings: seed-1, seed-2, ...")  # fmt: skip
     options = parser.parse_args(argv)
     weights = {}
     for task in options.tasks:
@@ -32,8 +32,8 @@ def main(argv=None):
         runs = read_seeds(pathlib.Path(folder))
         if not runs or not runs[0]["mix_weights"]:
             parser.error(
-                "A task must be given as NAME=FOLDER, with a training with "
-                f"ELMo in FOLDER/seed-1. Received: {task!r}"
+                "A task must be NAME=FOLDER, where FOLDER/seed-1 has a "
+                f"training with ELMo. Received: {task!r}"
             )
         weights[name] = layer_weights(runs)
     import pictures
@@ -43,16 +43,16 @@ def main(argv=None):
 
 
 def write_report(folder, chosen):
-    """Writes `report.md`, and pictures where matplotlib is installed.
+    """Writes `report.md`, and pictures if matplotlib is installed.
 
     Args:
-        folder: Path of the folder of `experiments.py`.
+        folder: Path of the output folder of `experiments.py`.
         chosen: The `TrainingList`.
     """
     folder = pathlib.Path(folder)
     results = read_results(folder, chosen)
     if not results:
-        print(f"No training in {folder} has ended yet.")
+        print(f"No training in {folder} has finished yet.")
         return
     text = "\n".join(
         [
@@ -72,11 +72,11 @@ def write_report(folder, chosen):
         print("No pictures: matplotlib is not installed.")
         return
     draw(pictures, folder, results)
-    print(f"Wrote {folder / 'report.md'} and pictures beside it")
+    print(f"Wrote {folder / 'report.md'} and pictures next to it")
 
 
 def read_results(folder, chosen):
-    """Returns a mapping from a training's name to results by seed."""
+    """Returns a mapping from each training's name to its results, by seed."""
     results = {}
     for training in chosen.trainings:
         found = read_seeds(folder / training.name)
@@ -86,14 +86,14 @@ def read_results(folder, chosen):
 
 
 def read_seeds(folder):
-    """Returns the results of a training that have been written, by seed."""
+    """Returns the finished results of a training, by seed."""
     files = folder.glob("seed-*/result.json")
     found = [json.loads(file.read_text("utf-8")) for file in files]
     return sorted(found, key=lambda result: result["seed"])
 
 
 def score_table(results, chosen):
-    """Lines of a table: scores, gains over others, updates, time."""
+    """Returns the lines of a table of scores, gains, updates and time."""
     measure = next(iter(results.values()))[0]["measure"]
     columns = [
         "",
@@ -104,7 +104,7 @@ def score_table(results, chosen):
         "over layer 0",
         "updates to the best",
         "updates to the baseline's best",
-        "processor's s an evaluation",
+        "CPU s per evaluation",
         "minutes",
     ]
     lines = [
@@ -137,7 +137,7 @@ def score_table(results, chosen):
 
 
 def type_table(results):
-    """Lines of a table: the score of each type on the test sentences."""
+    """Returns the lines of a table of test scores by type."""
     runs = [run for found in results.values() for run in found]
     types = sorted(
         {kind for r in runs for kind in r.get("test", r["dev"])["types"]}
@@ -161,7 +161,7 @@ def type_table(results):
 
 
 def weight_table(results):
-    """Lines of a table: what the mixes have learned."""
+    """Returns the lines of a table of the learned mixes."""
     lines = [
         "| mix | place | gamma | weights of layers 0, 1, ... |",
         "| --- | --- | ---: | --- |",
@@ -175,7 +175,7 @@ def weight_table(results):
 
 
 def layer_weights(runs):
-    """Returns the mean weights of ELMo's layers, by the place of the mix."""
+    """Returns the mean weights of ELMo's layers, by place of the mix."""
     return {
         place: np.mean(
             [run["mix_weights"][place]["weights"] for run in runs], axis=0
@@ -185,7 +185,7 @@ def layer_weights(runs):
 
 
 def draw(pictures, folder, results):
-    """Draws curves, sizes and layer weights, as far as there are any."""
+    """Draws curves, sizes and layer weights, where available."""
     measure = next(iter(results.values()))[0]["measure"]
     groups, sizes = {}, {}
     for name, runs in results.items():
@@ -223,15 +223,15 @@ def _best(run):
 
 
 def updates_to_reach(history, score):
-    """How many updates a training needed to reach a score, or `None`."""
+    """Returns the updates a training needed to reach a score, or `None`."""
     return next((e["update"] for e in history if e["dev_score"] >= score), None)
 
 
 def _gain(runs, others):
-    """The gain in test score, with the standard deviation of the difference.
+    """Returns the gain in test score, with its standard deviation.
 
-    That of two independent groups of seeds: the square root of the sum of the
-    variances.
+    This is the deviation of the difference of two independent groups of seeds:
+    the square root of the sum of the variances.
     """
     ours, theirs = _scores(runs, "test"), _scores(others, "test")
     if runs is others or not ours or not theirs:
@@ -242,7 +242,7 @@ def _gain(runs, others):
 
 
 def _reached(runs, baseline):
-    """Updates to reach the mean of the baseline's best dev scores."""
+    """Returns the updates to reach the mean of the baseline's best scores."""
     if not baseline:
         return ""
     score = np.mean([_best(run)["dev_score"] for run in baseline])

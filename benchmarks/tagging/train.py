@@ -1,9 +1,9 @@
-"""Trains a tagger with a BiLSTM, a CRF, and ELMo if asked to.
+"""Trains a tagger with a BiLSTM, a CRF, and optionally ELMo.
 
     python benchmarks/tagging/train.py TRAIN DEV --output FOLDER
 
-`--help` tells all. For each seed a folder is written: `tagger.keras`, which
-`predict.py` uses, `result.json`, and pictures where matplotlib is installed.
+See `--help` for all options. Each seed gets a folder with `tagger.keras`, which
+`predict.py` uses, `result.json`, and pictures if matplotlib is installed.
 """
 
 import json
@@ -11,7 +11,7 @@ import pathlib
 import sys
 import time
 
-import keras_elmo.quiet_start  # First: TensorFlow writes as it is imported.
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 # isort: split
 
@@ -44,7 +44,7 @@ import keras_elmo
 from keras_elmo.commands.progress import Progress
 from keras_elmo.files.atomic import write_atomically
 
-# So many that a tagger finds some entities.
+# Enough for a tagger to find some entities.
 QUICK_SENTENCES, QUICK_EPOCHS, QUICK_RATE = 300, 15, 0.005
 
 
@@ -74,7 +74,7 @@ def main(argv=None):
 
 
 def read_data(options):
-    """Reads the files into a dictionary from `"train"` etc. to sentences."""
+    """Returns a dictionary from `"train"` etc. to the sentences of the file."""
     data = {}
     for name in ("train", "dev", "test"):
         path = getattr(options, name)
@@ -86,7 +86,7 @@ def read_data(options):
             )
         if options.quick:
             sentences = sentences[:QUICK_SENTENCES]
-        # Only what is learned from must keep to its scheme.
+        # Only the training sentences must follow their scheme.
         if name == "train" or options.scheme == "IOB1":
             sentences = as_scheme(path, sentences, options.scheme)
         data[name] = sentences
@@ -96,25 +96,25 @@ def read_data(options):
 
 
 def precompute(bilm, data, folder):
-    """Returns the biLM's layers of each file's sentences, and the seconds."""
+    """Returns the biLM's layers for each file, and the seconds taken."""
     if bilm is None or not folder:
         return dict.fromkeys(data), 0.0
     start = time.perf_counter()
     layers = {}
     for name, sentences in data.items():
-        with Progress().waiting(f"computing the biLM's layers of {name}"):
+        with Progress().waiting(f"computing the biLM's layers for {name}"):
             layers[name] = compute_layers(
                 bilm,
                 [s.words for s in sentences],
                 None if folder is True else folder,
             )
     seconds = time.perf_counter() - start
-    print(f"layers of the biLM computed in {seconds:.1f} s")
+    print(f"computed the biLM's layers in {seconds:.1f} s")
     return layers, seconds
 
 
 def train_one(options, seed, data, bilm, layers, precompute_seconds):
-    """Trains, scores and saves with one seed; returns its result."""
+    """Trains, scores and saves a tagger with one seed; returns its result."""
     print(f"\nseed {seed}")
     keras.utils.set_random_seed(seed)
     chosen = choose(len(data["train"]), options.fraction, seed)
@@ -124,13 +124,13 @@ def train_one(options, seed, data, bilm, layers, precompute_seconds):
     )
     number = {tag: i for i, tag in enumerate(tag_names)}
     if bilm is not None and options.fine_tune:
-        bilm = load_bilm(options.elmo, fine_tune=True)  # Each seed anew.
+        bilm = load_bilm(options.elmo, fine_tune=True)  # Fresh for each seed.
     head = make_head(options, sentences, tag_names, bilm)
-    # With layers at hand the biLM is not needed, nor without ELMo.
+    # The biLM is not needed without ELMo or with precomputed layers.
     runs_bilm = bilm is not None and layers["train"] is None
     whole = join(head, bilm)
-    # What is compiled is no part of the tagger, which is saved without the
-    # optimizer.
+    # The compiled model is separate from the tagger, which is saved without
+    # the optimizer.
     model = whole if runs_bilm else keras.Model(head.input, head.output)
     vectorization = vectorization_of(bilm)
 
@@ -160,7 +160,7 @@ def train_one(options, seed, data, bilm, layers, precompute_seconds):
     compile_tagger(
         model, options.learning_rate, options.clip, options.fine_tune_factor
     )
-    print(f"{count(model.trainable_variables):,} weights are trained")
+    print(f"{count(model.trainable_variables):,} trainable weights")
     history = train(
         model,
         training_batches,
@@ -185,7 +185,7 @@ def train_one(options, seed, data, bilm, layers, precompute_seconds):
     }
     for name in ("dev", "test"):
         if name in data:
-            # The tags once, all measures of them.
+            # Predicts the tags once for all measures.
             gold, predicted = evaluation(name, lambda *tags: tags)()
             scores = measure(gold, predicted)
             names, counts = confusion(gold, predicted)
@@ -202,7 +202,7 @@ def train_one(options, seed, data, bilm, layers, precompute_seconds):
 
 
 def make_head(options, sentences, tag_names, bilm):
-    """Builds the trained part for the command line's options."""
+    """Builds the trained part from the command-line options."""
     words = frequent_words([s.words for s in sentences])
     vectors, word_dim = None, options.word_dim
     if options.word_vectors:
@@ -229,7 +229,7 @@ def make_head(options, sentences, tag_names, bilm):
 
 
 def save(folder, result, model, tag_names):
-    """Writes the tagger, its pictures, and last of all `result.json`."""
+    """Writes the tagger, its pictures, and finally `result.json`."""
     folder.mkdir(parents=True, exist_ok=True)
     with_tags(model, tag_names).save(folder / "tagger.keras")
     try:
@@ -248,7 +248,7 @@ def save(folder, result, model, tag_names):
 
 
 def choose(number, fraction, seed):
-    """Numbers of some sentences; those of a smaller fraction are among them."""
+    """Samples sentence indices; they include those of smaller fractions."""
     order = np.random.default_rng(seed).permutation(number)
     return order[: max(1, round(fraction * number))]
 

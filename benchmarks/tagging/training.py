@@ -1,4 +1,4 @@
-"""Training a tagger until its score on the dev sentences stops rising."""
+"""Trains a tagger until its score on the dev sentences stops rising."""
 
 import time
 
@@ -10,7 +10,7 @@ from keras_elmo.commands.progress import Progress
 
 
 def compile_tagger(model, learning_rate=1e-3, clip=5.0, fine_tune_factor=0.1):
-    """Makes a model ready for `fit`; the biLM in it learns more slowly."""
+    """Compiles a model; its biLM gets a lower learning rate."""
     model.compile(
         SlowAdam(
             learning_rate=learning_rate,
@@ -36,22 +36,22 @@ def train(
     """Trains a compiled model, and leaves it with its best weights.
 
     Args:
-        model: The model, from the batches' inputs to the scores of a `CRF`.
+        model: The model, from the inputs in the batches to `CRF` scores.
         batches: A `Batches` with tags.
-        evaluate: Function that returns the score to be raised.
-        epochs: Integer, how often to go through the sentences, at most.
-        patience: Integer, after how many evaluations without a better score to
-            stop.
-        decay: Float, what the learning rate is multiplied by after
-            `decay_patience` evaluations without a better score.
+        evaluate: Function that returns the score to maximize.
+        epochs: Integer, the maximum number of epochs.
+        patience: Integer, the number of evaluations without a better score
+            after which to stop.
+        decay: Float, the factor for the learning rate after `decay_patience`
+            evaluations without a better score.
         decay_patience: Integer.
-        evaluate_every: Integer, updates from one evaluation to the next;
-            `None` for once an epoch.
-        score_name: String, what to call the score.
-        report: Function to which each evaluation's line is given.
+        evaluate_every: Integer, updates between evaluations; `None` for once
+            per epoch.
+        score_name: String, the name of the score.
+        report: Function that is called with the line of each evaluation.
 
     Returns:
-        A list of dictionaries, one an evaluation.
+        A list of dictionaries, one per evaluation.
     """
     steps = evaluate_every or len(batches)
     score = DevScore(evaluate, steps, score_name, report)
@@ -72,7 +72,7 @@ def train(
             batches.dataset(),
             steps_per_epoch=steps,
             epochs=max(1, epochs * len(batches) // steps),
-            shuffle=False,  # The dataset is.
+            shuffle=False,  # The dataset already is.
             verbose=0,
             callbacks=callbacks,
         )
@@ -80,13 +80,13 @@ def train(
 
 
 class DevScore(keras.callbacks.Callback):
-    """Scores the dev sentences, for the callbacks after it as `dev_score`.
+    """Scores the dev sentences; logs `dev_score` for the callbacks after it.
 
     Args:
         evaluate: Function that returns the score.
-        steps: Integer, updates from one evaluation to the next.
-        score_name: String, what to call the score.
-        report: Function to which each evaluation's line is given.
+        steps: Integer, updates between evaluations.
+        score_name: String, the name of the score.
+        report: Function that is called with the line of each evaluation.
     """
 
     def __init__(self, evaluate, steps, score_name="score", report=print):
@@ -128,15 +128,14 @@ class DevScore(keras.callbacks.Callback):
 
 
 def make_evaluation(tagger, batches, gold, tag_names, measure):
-    """Returns a function that scores a tagger's tags of some sentences.
+    """Returns a function that scores the tags a tagger predicts.
 
     Args:
-        tagger: Model from the batches' inputs to tags.
+        tagger: Model from the inputs in the batches to tags.
         batches: A `Batches`.
         gold: List of lists of the true tags.
         tag_names: Strings, the tags.
-        measure: Function from the true and the predicted tags to what the
-            function returns.
+        measure: Function from the true and the predicted tags to the result.
     """
 
     def evaluate():
@@ -151,12 +150,12 @@ def make_evaluation(tagger, batches, gold, tag_names, measure):
 
 @keras.saving.register_keras_serializable(package="tagging")
 class SlowAdam(keras.optimizers.Adam):
-    """Adam that changes the weights of some layers more slowly.
+    """Adam with a lower learning rate for some layers.
 
     Args:
-        slow_layers: Strings, the layers' names; by default those of a biLM's
-            parts, which they also have in a model that was reloaded.
-        slow_factor: Float, what its learning rate is multiplied by.
+        slow_layers: Strings, the names of these layers. Defaults to the parts
+            of a biLM, which keep these names in a reloaded model.
+        slow_factor: Float, the factor for their learning rate.
         **kwargs: Arguments of `keras.optimizers.Adam`.
     """
 
@@ -172,7 +171,7 @@ class SlowAdam(keras.optimizers.Adam):
         self.slow_factor = slow_factor
 
     def build(self, variables):
-        # By their number, as updates are of bare tensors of the backend.
+        # By index, because updates may receive bare backend tensors.
         self._factors = [
             1.0
             if set(self.slow_layers).isdisjoint(v.path.split("/"))

@@ -1,4 +1,4 @@
-"""What the tagger knows of a word alone, both read from its character ids."""
+"""Layers that embed a word without context, from its character ids."""
 
 import keras
 import numpy as np
@@ -9,17 +9,17 @@ from keras_elmo.ops.fast_paths import map_distinct_rows
 
 NUM_CHARACTER_IDS = 262
 PADDING_CHARACTER = 261
-# What the ids of "A" and "Z" are.
+# The ids of "A" and "Z".
 _FIRST_CAPITAL, _LAST_CAPITAL = ord("A") + 1, ord("Z") + 1
 
 
 @keras.saving.register_keras_serializable(package="tagging")
 class WordNumbers(keras.layers.Layer):
-    """Numbers of words, looked up by the words' character ids.
+    """Looks up the indices of words by their character ids.
 
-    So a tagger that embeds words takes character ids alone, as ELMo does. The
-    letters A to Z count as a to z. The number is 0 at padding, 1 for a word
-    that is not in the vocabulary, and 2 for the first one that is.
+    Thus a tagger that embeds words needs only character ids, like ELMo. The
+    letters A to Z are treated as a to z. The index is 0 at padding, 1 for a
+    word that is not in the vocabulary, and 2 for the first word in it.
 
     Args:
         words: Strings, the vocabulary.
@@ -37,12 +37,12 @@ class WordNumbers(keras.layers.Layer):
 
     @property
     def num_words(self):
-        """How many numbers there are, padding and unknown ones included."""
+        """Number of indices, including padding and unknown words."""
         return len(self.words) + 2
 
     def build(self, input_shape):
-        # Two hash values stand for a row of ids: one to find a word by, one
-        # to know it from others that are no words of the vocabulary.
+        # Two hash values represent a row of ids: one finds a word, the other
+        # tells it from words outside the vocabulary.
         width = input_shape[-1]
         generator = np.random.default_rng(0)
         low, high = -(2**31), 2**31
@@ -87,15 +87,14 @@ class WordNumbers(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tagging")
 class CharacterBiLSTM(keras.layers.Layer):
-    """A vector of each word's spelling, trained with the task.
+    """Computes a vector of each word's spelling, trained with the task.
 
-    The last states of an LSTM that reads the word from its start and of one
-    that reads it from its end ([Lample et al., 2016](
-    https://arxiv.org/abs/1603.01360)).
+    The vector consists of the last states of a forward and a backward LSTM over
+    the characters ([Lample et al., 2016](https://arxiv.org/abs/1603.01360)).
 
     Args:
-        units: Integer, size of one direction.
-        max_characters: Integer; of longer words, the end is cut off.
+        units: Integer, units per direction.
+        max_characters: Integer; longer words are truncated.
 
     Call arguments:
         inputs: Character ids `(batch, time, chars)`.
@@ -123,12 +122,12 @@ class CharacterBiLSTM(keras.layers.Layer):
         batch, time, width = ops.shape(inputs)
         rows = ops.reshape(inputs, (batch * time, width))
         rows = rows[:, : self.max_characters]
-        # Most words of a batch come more than once.
+        # Most words occur more than once in a batch.
         x = map_distinct_rows(self._read, rows)
         return ops.reshape(x, (batch, time, 2 * self.units))
 
     def _read(self, rows):
-        """Ids (words, chars) to vectors (words, 2 * units)."""
+        """Maps ids (words, chars) to vectors (words, 2 * units)."""
         mask = ops.logical_and(rows != 0, rows != PADDING_CHARACTER)
         return self.lstm(self.embedding(rows), mask=mask)
 

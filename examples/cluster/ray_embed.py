@@ -1,11 +1,11 @@
-"""Embeds a corpus of many files on a Ray cluster, one task a file.
+"""Embeds a corpus of many files on a Ray cluster, one task per file.
 
     python examples/cluster/ray_embed.py 'corpus/*.txt' vectors
 
-Each file, Parquet with a column `tokens` or text with a tokenised sentence a
-line (plain or .gz), becomes a Parquet file in the output folder. Ray repeats a
-task whose worker died. Files that are there already are kept: run the same
-command again, and it goes on.
+The files are Parquet with a column `tokens`, or text with one tokenised
+sentence per line (plain or .gz). Each becomes a Parquet file in the output
+folder. Ray retries a task whose worker died. Existing output files are kept, so
+running the same command again resumes an interrupted run.
 
 Without --address it starts a cluster of two workers on this machine.
 """
@@ -28,16 +28,16 @@ def main(argv=None):
     )
     add = parser.add_argument
     add("corpus", help="glob of the files, such as 'corpus/*.parquet'")
-    add("output", help="folder to write to; all workers must share it")
+    add("output", help="folder to write to, shared by all workers")
     add(
         "--model",
         default="english_tiny",
-        help="name of a preset, or path or URL that each worker can read",
+        help="name of a preset, or a path or URL that every worker can read",
     )
     add("--dtype", choices=("float32", "float16"), default="float32")
-    add("--sentence-vectors", action="store_true", help="only the means")
-    add("--cpus", type=int, default=1, help="of a worker; default: 1")
-    add("--address", help="of a running cluster, such as auto")
+    add("--sentence-vectors", action="store_true", help="write only the means")
+    add("--cpus", type=int, default=1, help="CPUs per worker; default: 1")
+    add("--address", help="address of a running cluster, such as auto")
     options = parser.parse_args(argv)
 
     shards = list_shards(options.corpus, options.output)

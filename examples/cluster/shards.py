@@ -7,22 +7,22 @@ from keras_elmo.embedding import shard_schema
 
 
 def list_shards(corpus, output):
-    """Returns pairs of paths: a file that a glob finds, and its target."""
+    """Returns pairs of paths: a file that matches the glob, and its target."""
     sources = sorted(map(os.path.abspath, glob.glob(corpus)))
     os.makedirs(output, exist_ok=True)
     output = os.path.abspath(output)
     names = [os.path.basename(source).split(".")[0] for source in sources]
     if not sources or len(set(names)) < len(names):
         raise SystemExit(
-            "The corpus must be files whose names differ before the first dot. "
-            f"Received: '{corpus}', {len(sources)} files"
+            "`corpus` must match files whose names differ before the first "
+            f"dot. Received: '{corpus}', {len(sources)} files"
         )
     targets = [os.path.join(output, f"{name}.parquet") for name in names]
     return list(zip(sources, targets))
 
 
 def find_error(embedder, source):
-    """Returns what would fail on every file of the corpus, or `None`."""
+    """Returns an error that every file of the corpus would raise, or `None`."""
     try:
         embedder.check(shard_schema(source))
     except (ImportError, OSError, TypeError, ValueError) as error:

@@ -1,14 +1,14 @@
-"""Embeds a corpus of many files on a Spark cluster, one task a file.
+"""Embeds a corpus of many files on a Spark cluster, one task per file.
 
     python examples/cluster/spark_embed.py 'corpus/*.txt' vectors
     spark-submit --py-files shards.py spark_embed.py 'corpus/*.txt' vectors
 
-Each file, Parquet with a column `tokens` or text with a tokenised sentence a
-line (plain or .gz), becomes a Parquet file in the output folder. Spark repeats
-a task whose worker died. Files that are there already are kept: run the same
-command again, and it goes on.
+The files are Parquet with a column `tokens`, or text with one tokenised
+sentence per line (plain or .gz). Each becomes a Parquet file in the output
+folder. Spark retries a task whose worker died. Existing output files are kept,
+so running the same command again resumes an interrupted run.
 
-Outside of spark-submit it starts two workers on this machine.
+Outside spark-submit it starts two workers on this machine.
 """
 
 import argparse
@@ -30,19 +30,19 @@ def main(argv=None):
     )
     add = parser.add_argument
     add("corpus", help="glob of the files, such as 'corpus/*.parquet'")
-    add("output", help="folder to write to; all workers must share it")
+    add("output", help="folder to write to, shared by all workers")
     add(
         "--model",
         default="english_tiny",
-        help="name of a preset, or path or URL that each worker can read",
+        help="name of a preset, or a path or URL that every worker can read",
     )
     add(
         "--dtype",
         choices=("float32",),
         default="float32",
-        help="Spark has no type of 16 bits: it could not read float16",
+        help="only float32: Spark has no 16-bit type and cannot read float16",
     )
-    add("--sentence-vectors", action="store_true", help="only the means")
+    add("--sentence-vectors", action="store_true", help="write only the means")
     options = parser.parse_args(argv)
 
     shards = list_shards(options.corpus, options.output)
@@ -55,7 +55,7 @@ def main(argv=None):
         builder = builder.master("local[2,20]")  # A task may fail 19 times.
     with builder.getOrCreate() as spark:
         context = spark.sparkContext
-        # Returned, not raised: Spark would try the same again, many times.
+        # Returned, not raised: Spark would retry it many times.
         first = context.parallelize([shards[0][0]], 1)
         (error,) = first.map(lambda path: find_error(embedder, path)).collect()
         if error:

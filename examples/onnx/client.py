@@ -1,11 +1,11 @@
-"""ELMo without TensorFlow, Keras or keras-elmo: by onnxruntime and NumPy alone.
+"""Runs ELMo on onnxruntime and NumPy, without TensorFlow, Keras or keras-elmo.
 
     keras-elmo export english_tiny elmo.onnx --quantize int8
     python examples/onnx/client.py elmo.onnx "He put cash in the bank ." \\
         "They fished from the bank ."
 
-It prints, for each word of the first sentence, the word of the others whose
-vector is nearest.
+For each word of the first sentence, it prints the word of the other sentences
+with the nearest vector.
 """
 
 import argparse
@@ -17,10 +17,10 @@ BOUNDARIES = {"<S>": [257], "</S>": [258]}
 
 
 def words_to_ids(sentences, chars):
-    """Ids of sentences, lists of words: int32 (batch, time, chars).
+    """Converts sentences (lists of words) to ids, int32 (batch, time, chars).
 
-    A word is 259, its UTF-8 bytes plus one, 260, and 261 in the rest of its
-    row; bytes for which there is no room are left out. Padding is zero.
+    A word is 259, its UTF-8 bytes plus one, and 260; 261 fills the rest of its
+    row. Bytes that do not fit are dropped. Padding is zero.
     """
     time = max(map(len, sentences), default=0)
     ids = np.zeros((len(sentences), time, chars), "int32")
@@ -39,20 +39,20 @@ class Elmo:
     Args:
         path: Path of the file that `keras-elmo export` or `export_onnx` wrote.
         names: Names of the outputs to compute. Defaults to all.
-        num_threads: Integer; 0 is one a core.
+        num_threads: Integer. 0 means one thread per core.
     """
 
     def __init__(self, path, names=None, num_threads=0):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = num_threads
-        # Threads that wait for work would take the processor from others.
+        # Threads that spin while waiting would take CPU time from others.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(path, options)
         self._chars = self._session.get_inputs()[0].shape[-1]
         self.names = names or [x.name for x in self._session.get_outputs()]
 
     def __call__(self, sentences):
-        """From lists of words to a dictionary of arrays, padded with zeros."""
+        """Maps lists of words to a dictionary of arrays, padded with zeros."""
         ids = words_to_ids(sentences, self._chars)
         outputs = self._session.run(self.names, {"ids": ids})
         return dict(zip(self.names, outputs))
@@ -63,7 +63,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("model", help="path of the .onnx file")
-    parser.add_argument("sentences", nargs="+", help="two at least, tokenised")
+    parser.add_argument("sentences", nargs="+", help="at least two, tokenised")
     arguments = parser.parse_args()
     sentences = [text.split() for text in arguments.sentences]
     vectors = Elmo(arguments.model, ["elmo"])(sentences)["elmo"]

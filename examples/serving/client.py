@@ -1,11 +1,11 @@
-"""Asks a model on TensorFlow Serving over REST; needs Python alone.
+"""Queries a model on TensorFlow Serving over REST; needs only Python.
 
     python client.py "First sentence ." "Another ."
     python client.py --model tagger --file tokenised.txt --save answers.jsonl
 
-Shows each sentence's labels, if the model gives labels, or else what vectors
-came. Words are apart by spaces; with --tokens, by tabs, so that a word may have
-spaces in it or be empty.
+Prints the labels of each sentence, or a summary of its vectors if the model
+returns no labels. Words are separated by spaces, or by tabs with --tokens, so
+that a word may contain spaces or be empty.
 """
 
 import argparse
@@ -22,19 +22,19 @@ _SHOWN_NUMBERS = 4
 
 
 class ServerError(Exception):
-    """What a server says of a request that it does not answer."""
+    """The server's error message for a request that failed."""
 
 
 def predict(url, inputs, signature=None, rows=False, timeout=60):
-    """Asks a model for its outputs.
+    """Queries a model for its outputs.
 
     Args:
-        url: Such as `"http://localhost:8501/v1/models/elmo"`.
+        url: URL of the model, e.g. `"http://localhost:8501/v1/models/elmo"`.
         inputs: Dictionary from the name of an input to a (nested) list of
-            numbers, strings or bytes, of which the first axis is the batch.
+            numbers, strings or bytes, whose first axis is the batch.
         signature: Name of the signature, or `None` for the model's default.
-        rows: Boolean, whether to send `instances`, an object for each row, in
-            place of `inputs`, which is shorter. The outputs are the same.
+        rows: Boolean, whether to send `instances`, one object per row, instead
+            of `inputs`, which is shorter. The outputs are the same.
         timeout: Seconds to wait.
 
     Returns:
@@ -55,7 +55,7 @@ def predict(url, inputs, signature=None, rows=False, timeout=60):
     outputs = answer["predictions" if rows else "outputs"]
     if rows and isinstance(outputs[0], dict):
         return {name: [row[name] for row in outputs] for name in outputs[0]}
-    # The server leaves out the name of an output that is the only one.
+    # The server omits the name of an output if it is the only one.
     return outputs if isinstance(outputs, dict) else {"output": outputs}
 
 
@@ -69,11 +69,11 @@ def _post(url, request, timeout):
             return json.loads(response.read().decode("utf-8", "replace"))
     except urllib.error.HTTPError as error:
         body = error.read().decode("utf-8", "replace")
-        # A proxy before the server may answer otherwise.
+        # A proxy in front of the server may answer in another format.
         with contextlib.suppress(ValueError, KeyError, TypeError):
             body = json.loads(body)["error"]
         raise ServerError(f"{error.code} {error.reason}: {body}") from error
-    except OSError as error:  # No connection, or none in time.
+    except OSError as error:  # No connection, or a timeout.
         reason = getattr(error, "reason", error)
         raise ServerError(f"{url} cannot be reached: {reason}") from error
 
@@ -100,7 +100,7 @@ def of_tokens(sentences):
 
 
 def _text(raw):
-    """A string where it can be; JSON has no bytes."""
+    """Returns a string if possible: JSON has no bytes."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -108,13 +108,13 @@ def _text(raw):
 
 
 def answers_of_sentences(sentences, outputs, uncut=False):
-    """Yields a dictionary for each sentence: its words, and its outputs.
+    """Yields a dictionary for each sentence: its words and its outputs.
 
     Args:
         sentences: Lists of words as bytes.
-        outputs: As `predict` returns them.
-        uncut: Boolean, whether to leave what comes after the words. That is
-            padding, unless the model keeps the marks of sentences.
+        outputs: The outputs, as returned by `predict`.
+        uncut: Boolean, whether to keep what follows the words. That is padding,
+            unless the model keeps the sentence boundaries.
     """
     for i, words in enumerate(sentences):
         answer = {"words": [word.decode("utf-8", "replace") for word in words]}
@@ -129,7 +129,7 @@ def answers_of_sentences(sentences, outputs, uncut=False):
 
 
 def _is_of_words(value, labels):
-    """Whether the first axis is time: of vectors, strings, tags with names."""
+    """Whether the first axis is time: for vectors, strings, or named tags."""
     if not isinstance(value, list) or not isinstance(labels, list):
         return False
     is_of_numbers = value and not isinstance(value[0], (list, str))
@@ -137,7 +137,7 @@ def _is_of_words(value, labels):
 
 
 def show(answer):
-    """Prints a sentence's answer for people to read."""
+    """Prints the answer for a sentence in readable form."""
     words = answer["words"]
     print(" ".join(words))
     labels = [name for name in answer if name.endswith("_labels")]
@@ -167,7 +167,7 @@ def _describe(value):
 
 
 def read_sentences(arguments):
-    """Returns lists of words as bytes; they need not be UTF-8."""
+    """Returns lists of words as bytes, which need not be UTF-8."""
     lines = [os.fsencode(sentence) for sentence in arguments.sentence]
     if arguments.file == "-":
         lines += sys.stdin.buffer.read().splitlines()
@@ -185,27 +185,27 @@ def make_parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("sentence", nargs="*", metavar="SENTENCE", help="tokenised")
-    add("--file", help='one sentence a line; "-" for standard input')
-    add("--tokens", action="store_true", help="words are apart by tabs")
+    add("sentence", nargs="*", metavar="SENTENCE", help="tokenised sentence")
+    add("--file", help='one sentence per line; "-" for standard input')
+    add("--tokens", action="store_true", help="words are separated by tabs")
     add("--server", default="http://localhost:8501", metavar="URL")
-    add("--model", default="elmo", help="its name. Default: %(default)s")
-    add("--version", type=int, help="of the model. Default: the latest")
+    add("--model", default="elmo", help="model name. Default: %(default)s")
+    add("--version", type=int, help="model version. Default: the latest")
     add(
         "--batch",
         type=int,
         default=32,
         metavar="N",
-        help="sentences a request. Default: %(default)s",
+        help="sentences per request. Default: %(default)s",
     )
     add("--rows", action="store_true", help='send "instances", not "inputs"')
-    add("--save", metavar="FILE", help="write JSON, an object a line")
+    add("--save", metavar="FILE", help="write JSON, one object per line")
     add(
         "--uncut",
         action="store_true",
-        help="keep what comes after a sentence's words",
+        help="keep what follows the words of a sentence",
     )
-    add("--timeout", type=float, default=60, help="seconds. Default: 60")
+    add("--timeout", type=float, default=60, help="in seconds. Default: 60")
     return parser
 
 
@@ -217,7 +217,7 @@ def answer_all(arguments):
     url = arguments.server.rstrip("/") + path
     sentences = read_sentences(arguments)
     if not sentences:
-        raise ValueError("There is no sentence: see --help.")
+        raise ValueError("No sentences were given: see --help.")
     make_inputs = of_tokens if arguments.tokens else of_sentences
     signature = "tokens" if arguments.tokens else "default"
     for start in range(0, len(sentences), arguments.batch):
@@ -239,7 +239,7 @@ def main():
         for answer in answers:
             show(answer)
         return
-    path = os.path.realpath(arguments.save)  # Of what a link leads to.
+    path = os.path.realpath(arguments.save)  # Follows links.
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"--save must be a file. Received: '{arguments.save}'")
     part = f"{path}.part"

@@ -1,4 +1,4 @@
-"""A conditional random field over tags: layers, loss, accuracy."""
+"""A conditional random field over tag sequences: layers, loss, accuracy."""
 
 from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_accuracy import CRFAccuracy

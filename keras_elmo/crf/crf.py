@@ -16,7 +16,7 @@ from keras_elmo.ops.masks import as_mask
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class CRF(keras.layers.Layer):
-    """Linear-chain conditional random field: sentences of tags, not tags alone.
+    """Linear-chain conditional random field (CRF), which scores tag sequences.
 
     ```
     score(y | x) = start_transitions[y_1] + end_transitions[y_n]
@@ -25,8 +25,8 @@ class CRF(keras.layers.Layer):
     ```
 
     A call returns scores, as a `Dense` layer returns logits: train on them with
-    `CRFLoss`, measure with `CRFAccuracy`, and turn them into tags with
-    `CRFDecoder`, which has no weights. All three need nothing but the scores.
+    `CRFLoss`, measure accuracy with `CRFAccuracy`, and turn them into tags with
+    `CRFDecoder`, which has no weights. All three need only the scores.
 
     ```
     potentials = keras.layers.Dense(num_tags)(x)
@@ -40,19 +40,20 @@ class CRF(keras.layers.Layer):
     tagger = keras.Model(inputs, keras_elmo.CRFDecoder()(scores))
     ```
 
-    `class_weight` of `fit` cannot be used, and `CRFLoss` raises an error: Keras
-    would take the place of a sentence's largest tag for its class.
-    `sample_weight` weighs sentences.
+    Do not use `class_weight` of `fit`: Keras would take the position of a
+    sentence's largest tag as its class, so `CRFLoss` raises an error. Use
+    `sample_weight` to weight sentences.
 
     Args:
         num_tags: Integer, the number of tags.
-        tag_names: Strings, the tags' names in the order of their numbers.
-            Needed with a `scheme`.
-        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, what it forbids has
-            probability zero, in training and in decoding: `I-PER` after
-            anything but `B-PER` and `I-PER`, or, with `"BIOES"`, an end of the
-            sentence inside a span. Training tags must keep to it. To constrain
-            decoding alone, give the scheme to `CRFDecoder` instead.
+        tag_names: List of strings, the tags' names in order. Required with a
+            `scheme`.
+        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, tag sequences that
+            it forbids have probability zero in training and in decoding:
+            `I-PER` after any tag other than `B-PER` and `I-PER`, or, with
+            `"BIOES"`, a sentence that ends inside a span. The training tags
+            must follow the scheme. To constrain only the decoding, pass the
+            scheme to `CRFDecoder` instead.
         transitions_initializer: Initializer of `transitions`.
         boundary_initializer: Initializer of `start_transitions` and
             `end_transitions`.
@@ -65,26 +66,26 @@ class CRF(keras.layers.Layer):
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
-        inputs: Tensor of shape `(batch, time, num_tags)`, the potentials: each
-            token's score of each tag, in nats; -inf forbids the tag there. Any
-            float dtype; sums are made in float32 or wider.
+        inputs: Tensor of shape `(batch, time, num_tags)`, the potentials: the
+            score of each tag for each token, in nats; -inf forbids the tag
+            there. Any float dtype; sums are computed in float32 or wider.
         mask: Boolean tensor of shape `(batch, time)`, true at real tokens.
-            Defaults to the mask of the inputs, or else to all.
+            Defaults to the Keras mask of the inputs, or to all tokens.
 
     Output shape:
-        `(batch, time, num_tags + 1, num_tags)`, float32 in half precision too:
-        at a token, the score of each tag (column) after each tag (row), and in
-        the last row 1 at real tokens and 0 at padding. That is
-        `4 * num_tags * (num_tags + 1)` bytes a token; a training step takes
+        `(batch, time, num_tags + 1, num_tags)`, float32 even in half precision:
+        for each token, the score of each tag (column) after each tag (row); the
+        last row is 1 at real tokens and 0 at padding. This takes
+        `4 * num_tags * (num_tags + 1)` bytes per token; a training step needs
         twelve times as much.
 
     Masking:
-        Padding may lie anywhere. It takes no part: its potentials get no
+        Padding may be anywhere and has no effect: its potentials get no
         gradient, and a sentence that is all padding has a log likelihood of
-        zero. The mask goes on inside the scores; as a Keras mask it ends here.
+        zero. The scores contain the mask; no Keras mask is passed on.
 
     Raises:
-        ValueError: If the input's shape is another.
+        ValueError: If the input has the wrong shape.
 
     Example:
 
@@ -127,7 +128,7 @@ class CRF(keras.layers.Layer):
         boundary_constraint: str | keras.constraints.Constraint | None = None,
         **kwargs: Any,
     ) -> None:
-        # Half precision would lose what the sums need.
+        # The sums need more than half precision.
         super().__init__(autocast=False, **kwargs)
         check_integer("num_tags", num_tags, 1)
         self.num_tags = int(num_tags)
@@ -193,14 +194,14 @@ class CRF(keras.layers.Layer):
     def log_likelihood(
         self, potentials: Any, tags: Any, mask: Any = None
     ) -> Any:
-        """Log of the probability of sentences of tags, in nats.
+        """Returns the log-probability of tag sequences, in nats.
 
         It has a gradient, but no second derivative.
 
         Args:
             potentials: Tensor `(batch, time, num_tags)`.
-            tags: Tensor `(batch, time)`, numbers of tags. Those at padding may
-                be anything.
+            tags: Tensor `(batch, time)`, the tags' indices. Values at padding
+                are ignored.
             mask: Boolean tensor `(batch, time)`, true at real tokens.
 
         Returns:
@@ -209,7 +210,7 @@ class CRF(keras.layers.Layer):
         return checked_log_likelihood(self._scores(potentials, mask), tags)
 
     def decode(self, potentials: Any, mask: Any = None) -> Any:
-        """The best sentence of tags (Viterbi).
+        """Returns the best tag sequences (Viterbi).
 
         Args:
             potentials: Tensor `(batch, time, num_tags)`.
@@ -221,7 +222,7 @@ class CRF(keras.layers.Layer):
         return linear_chain.best_tags(self._scores(potentials, mask))
 
     def marginals(self, potentials: Any, mask: Any = None) -> Any:
-        """Each token's probability of each tag, given the whole sentence.
+        """Returns each token's tag probabilities, given the whole sentence.
 
         Args:
             potentials: Tensor `(batch, time, num_tags)`.
@@ -236,7 +237,7 @@ class CRF(keras.layers.Layer):
         if isinstance(potentials, keras.KerasTensor):
             raise ValueError(
                 "The methods take values, not symbolic inputs. In a Functional "
-                f"model, call layer '{self.name}' and give its scores to "
+                f"model, call layer '{self.name}' and pass its scores to "
                 f"`CRFLoss` or `CRFDecoder`. Received: {potentials}"
             )
         return self(potentials, mask=mask)
@@ -253,7 +254,7 @@ class CRF(keras.layers.Layer):
             )
 
     def compute_mask(self, inputs, mask=None):
-        # It would be taken for a mask of the per-sentence losses.
+        # Keras would use it as a mask of the per-sentence losses.
         return None
 
     def compute_output_spec(self, inputs, mask=None):

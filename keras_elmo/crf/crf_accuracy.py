@@ -8,7 +8,7 @@ from keras_elmo.crf.tag_checks import check_tag_shape
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class CRFAccuracy(keras.metrics.Mean):
-    """How many of the real tokens are tagged right by the best sentence.
+    """Accuracy per token of the best tag sequence, without padding.
 
     ```
     accuracy = sum_t [y_t == y*_t] / number of real tokens
@@ -19,18 +19,18 @@ class CRFAccuracy(keras.metrics.Mean):
         dtype: Dtype of the sums.
 
     Call arguments:
-        y_true: Tensor of shape `(batch, time)`, numbers of tags, of any dtype.
-            Those at padding may be anything.
-        y_pred: Tensor of shape `(batch, time, num_tags + 1, num_tags)`, what a
-            `CRF` layer returned.
-        sample_weight: Tensor of shape `(batch,)`, one weight a sentence, or
-            `(batch, time)`, one a token.
+        y_true: Tensor of shape `(batch, time)`, the tags' indices, of any
+            dtype. Values at padding are ignored.
+        y_pred: Tensor of shape `(batch, time, num_tags + 1, num_tags)`, the
+            output of a `CRF` layer.
+        sample_weight: Tensor of shape `(batch,)`, one weight per sentence, or
+            `(batch, time)`, one per token.
 
     Masking:
-        The scores hold the mask. Padding does not count.
+        The scores contain the mask. Padding does not count.
 
     Raises:
-        ValueError: If a shape is another.
+        ValueError: If a shape is wrong.
 
     Example:
 
@@ -46,7 +46,7 @@ class CRFAccuracy(keras.metrics.Mean):
         self, name: str = "crf_accuracy", dtype: str | None = None
     ) -> None:
         super().__init__(name=name, dtype=dtype)
-        self._direction = "up"  # `EarlyStopping` looks there.
+        self._direction = "up"  # Read by `EarlyStopping`.
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_pred = ops.convert_to_tensor(y_pred)
@@ -60,7 +60,7 @@ class CRFAccuracy(keras.metrics.Mean):
             if len(sample_weight.shape) == 1:
                 sample_weight = sample_weight[:, None]
             weight = weight * sample_weight
-        # One row of all tokens: the mean of sentences would be another.
+        # In one row, so that the mean is over tokens, not over sentences.
         right = ops.cast(right, self.dtype)
         return super().update_state(
             ops.reshape(right, (-1,)), ops.reshape(weight, (-1,))

@@ -12,38 +12,39 @@ from keras_elmo.crf.tag_schemes import check_tag_names
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class CRFDecoder(keras.layers.Layer):
-    """The best sentence of tags by the scores of a `CRF` layer (Viterbi).
+    """Decodes the best tag sequence from the scores of a `CRF` layer (Viterbi).
 
     ```
     y* = argmax_y score(y | x)
     ```
 
-    It has no weights: a model that ends in it shares those of the model that
-    was trained on the scores.
+    It has no weights: a model that ends in it shares the weights of the model
+    that was trained on the scores.
 
     Args:
-        return_marginals: Boolean, whether each token's probability of each tag
-            comes out too.
-        tag_names: Strings, the tags' names in the order of their numbers. They
-            are kept for whoever wants to show tags.
-        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, what it forbids is
-            never decoded, though the CRF may have been trained without one.
-            Not needed if the `CRF` has it.
+        return_marginals: Boolean, whether to return each token's probability of
+            each tag, too.
+        tag_names: List of strings, the tags' names in order. Required with a
+            `scheme`; otherwise only stored, for use in displaying tags.
+        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, tag sequences that
+            it forbids are never decoded, even if the CRF was trained without
+            it. Not needed if the `CRF` has the scheme.
         **kwargs: Base layer keyword arguments, such as `name`.
 
     Call arguments:
-        inputs: Tensor of shape `(batch, time, num_tags + 1, num_tags)`, what a
-            `CRF` layer returned.
+        inputs: Tensor of shape `(batch, time, num_tags + 1, num_tags)`, the
+            output of a `CRF` layer.
 
     Output shape:
-        `(batch, time)`, int32. With `return_marginals=True` a list of that and
-        of `(batch, time, num_tags)`, the probabilities in float32.
+        `(batch, time)`, int32. With `return_marginals=True`, a list of this and
+        the probabilities, `(batch, time, num_tags)`, float32.
 
     Masking:
-        The scores hold the mask. Padding gets tag 0 and probabilities of zero.
+        The scores contain the mask. Padding gets tag 0 and probabilities of
+        zero.
 
     Raises:
-        ValueError: If the input's shape is another.
+        ValueError: If the input has the wrong shape.
 
     Example:
 
@@ -66,7 +67,7 @@ class CRFDecoder(keras.layers.Layer):
         scheme: str | None = None,
         **kwargs: Any,
     ) -> None:
-        # Half precision would lose what the scores hold.
+        # The scores need more than half precision.
         super().__init__(autocast=False, **kwargs)
         self.return_marginals = bool(return_marginals)
         self.tag_names = check_tag_names(tag_names)

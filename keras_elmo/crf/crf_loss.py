@@ -6,36 +6,37 @@ from keras_elmo.ops.private_keras import class_weight_of_training
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class CRFLoss(keras.losses.Loss):
-    """Negative log likelihood of sentences of tags, in nats.
+    """Negative log likelihood of tag sequences, in nats.
 
     ```
-    loss = -log p(y_true | x)                            one a sentence
+    loss = -log p(y_true | x)                          one per sentence
     ```
 
     Args:
-        reduction: As of every Keras loss. The default is the mean over
+        reduction: As for every Keras loss. The default is the mean over
             sentences.
         name: String, the loss's name.
 
     Call arguments:
-        y_true: Tensor of shape `(batch, time)`, numbers of tags, of any dtype.
-            Those at padding may be anything, such as -1.
-        y_pred: Tensor of shape `(batch, time, num_tags + 1, num_tags)`, what a
-            `CRF` layer returned.
-        sample_weight: Tensor of shape `(batch,)`, one weight a sentence.
+        y_true: Tensor of shape `(batch, time)`, the tags' indices, of any
+            dtype. Values at padding are ignored, for example -1.
+        y_pred: Tensor of shape `(batch, time, num_tags + 1, num_tags)`, the
+            output of a `CRF` layer.
+        sample_weight: Tensor of shape `(batch,)`, one weight per sentence.
 
     Masking:
-        The scores hold the mask. A sentence that is all padding has a loss of
-        zero, and counts in the mean.
+        The scores contain the mask. A sentence that is all padding has a loss
+        of zero and counts in the mean.
 
     Raises:
-        ValueError: If a shape is another, if `fit` is given `class_weight`, if
-            a real token's tag is out of range, or if tags have probability
-            zero, by the `scheme` of the `CRF` or by -inf in its inputs. In a
-            compiled function TensorFlow raises `InvalidArgumentError` for the
-            last two; where values cannot be looked at (JAX, XLA), the loss is
-            NaN or 1e30. NaN in the inputs raises nothing: the loss is NaN, as
-            `keras.callbacks.TerminateOnNaN` expects.
+        ValueError: If a shape is wrong, if `class_weight` is passed to `fit`,
+            if a real token's tag is out of range, or if a sentence's tags have
+            probability zero because of the `scheme` of the `CRF` or -inf in its
+            inputs. In a compiled function, TensorFlow raises
+            `InvalidArgumentError` for the last two; where values cannot be
+            checked (JAX, XLA), the loss is NaN or 1e30. NaN in the inputs is
+            not an error: the loss is NaN, as `keras.callbacks.TerminateOnNaN`
+            expects.
 
     Example:
 
@@ -53,7 +54,7 @@ class CRFLoss(keras.losses.Loss):
         reduction: str | None = "sum_over_batch_size",
         name: str = "crf_loss",
     ) -> None:
-        # Scores do not fit into half precision.
+        # Scores need more than half precision.
         dtype = keras.backend.result_type(keras.config.floatx(), "float32")
         super().__init__(name=name, reduction=reduction, dtype=dtype)
 
@@ -61,7 +62,7 @@ class CRFLoss(keras.losses.Loss):
         shape = getattr(sample_weight, "shape", ())
         if len(shape) > 1 and shape[-1] != 1:
             raise ValueError(
-                "`sample_weight` must be one number a sentence, of shape "
+                "`sample_weight` must have one number per sentence, of shape "
                 f"(batch,). Received: shape={tuple(shape)}"
             )
         if sample_weight is not None:
@@ -76,8 +77,8 @@ def _check_class_weight():
     weights = class_weight_of_training()
     if weights is not None:
         raise ValueError(
-            "`class_weight` does not go with `CRFLoss`: a sentence has no "
-            "single class, and Keras would weigh it by the place of its "
-            "largest tag. Pass `sample_weight`, one number a sentence. "
+            "`class_weight` cannot be used with `CRFLoss`: a sentence has no "
+            "single class, and Keras would weight it by the position of its "
+            "largest tag. Pass `sample_weight`, one number per sentence. "
             f"Received: class_weight of {len(weights)} classes"
         )

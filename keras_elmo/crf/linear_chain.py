@@ -1,6 +1,6 @@
-"""The mathematics of a linear-chain conditional random field.
+"""The algorithms of a linear-chain conditional random field.
 
-All of it works on packed scores (`keras_elmo.crf.clique_scores`).
+All functions work on packed scores (`keras_elmo.crf.clique_scores`).
 """
 
 from keras import ops
@@ -12,23 +12,24 @@ from keras_elmo.ops.sequences import pack_slots
 
 
 def run_chain(reduce, scores, state):
-    """The recursion that everything here is made of.
+    """Runs the recursion that all other functions use.
 
         total_t(j) = reduce_i(state_t(i) + s_t(i, j))
         size_t = reduce_j(total_t(j))
         state_{t + 1} = total_t - size_t
 
-    With `logsumexp` the sizes sum to the log of the sum over all sequences,
-    with `max` to the score of the best. Padding leaves the state as it is.
+    With `logsumexp`, the sizes add up to the log of the sum over all sequences;
+    with `max`, to the score of the best sequence. Padding leaves the state
+    unchanged.
 
     Args:
         reduce: `ops.logsumexp` or `ops.max`.
         scores: Packed scores `(batch, time, num_tags + 1, num_tags)`.
-        state: Tensor `(batch, num_tags)`, to start from.
+        state: Tensor `(batch, num_tags)`, the initial state.
 
     Returns:
         The states *before* each token `(batch, time, num_tags)`, the sizes
-        `(batch, time)`, the last state `(batch, num_tags)`.
+        `(batch, time)` and the last state `(batch, num_tags)`.
     """
 
     def step(carry, x):  # (batch, num_tags + 1, num_tags)
@@ -50,7 +51,7 @@ def run_chain(reduce, scores, state):
 
 
 def first_state(scores):
-    """The state before all tokens: one row counts, (batch, num_tags)."""
+    """The state before all tokens, which selects one row: (batch, num_tags)."""
     batch, _, _, num_tags = ops.shape(scores)
     state = ops.where(ops.arange(num_tags) == 0, 0, IMPOSSIBLE)
     zeros = ops.zeros((batch, num_tags), scores.dtype)
@@ -58,7 +59,7 @@ def first_state(scores):
 
 
 def run_both_ways(scores):
-    """Forward and backward recursion, side by side in one batch.
+    """Runs the forward and backward recursions together, in one batch.
 
     Returns:
         The forward sizes `(batch, time)`, and for each token the probability of
@@ -87,19 +88,19 @@ def log_partition(scores):
     """Each token's share of log Z, the log of the sum over all sequences.
 
     Returns:
-        Tensor `(batch, time)`. The shares stay small where log Z is large:
-        subtract scores before adding them up.
+        Tensor `(batch, time)`. The shares stay small even if log Z is large:
+        subtract scores before summing them.
     """
     sizes, pairs = run_both_ways(ops.stop_gradient(scores))
     return with_gradient(sizes, scores, pairs)
 
 
 def log_likelihood(scores, tags):
-    """Log of the probability of sentences of tags.
+    """Log-probability of tag sequences.
 
     Args:
         scores: Packed scores.
-        tags: Integer tensor `(batch, time)`; padding's do not count.
+        tags: Integer tensor `(batch, time)`; values at padding are ignored.
 
     Returns:
         Tensor `(batch,)`.
@@ -112,9 +113,9 @@ def log_likelihood(scores, tags):
 
 
 def tag_pairs(scores, tags):
-    """As `run_both_ways`' pairs where the tags are known: ones and zeros."""
+    """Like the pairs of `run_both_ways`, for known tags: ones and zeros."""
     cliques, mask = unpack_scores(scores)
-    # The tag before is that of the last real token, padding between or not.
+    # The previous tag is that of the last real token, skipping any padding.
     slot = ops.maximum(pack_slots(mask) - 1, 0)
     place = ops.take_along_axis(pack_order(mask), slot, axis=1)
     tags = ops.where(mask, tags, 0)
@@ -128,24 +129,24 @@ def tag_pairs(scores, tags):
 
 
 def with_gradient(value, scores, gradient):
-    """`value`, with `gradient` for the clique scores in place of its own.
+    """Returns `value`, with `gradient` as its gradient by the clique scores.
 
-    So nothing has to go back through a recursion. There is no second
+    This avoids backpropagation through a recursion. There is no second
     derivative.
     """
-    # On both sides: TensorFlow would differentiate the loop all the same.
+    # For both: otherwise TensorFlow would still differentiate the loop.
     value, gradient = ops.stop_gradient(value), ops.stop_gradient(gradient)
     change, _ = unpack_scores(scores - ops.stop_gradient(scores))  # Zeros.
     return value + ops.sum(gradient * change, axis=(2, 3))
 
 
 def marginals(scores):
-    """Each token's probability of each tag: (batch, time, num_tags)."""
+    """Probability of each tag for each token: (batch, time, num_tags)."""
     return ops.sum(run_both_ways(scores)[1], axis=2)
 
 
 def best_tags(scores):
-    """The sentence of tags that scores best (Viterbi).
+    """Returns the tag sequence with the best score (Viterbi).
 
     Returns:
         int32 tensor `(batch, time)`, 0 at padding.

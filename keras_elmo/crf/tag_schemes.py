@@ -1,11 +1,11 @@
-"""Which tags may follow which, where tags say how spans begin and end."""
+"""Tag schemes for spans (BIO, BIOES), and which tags may follow which."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-# By scheme, the letters that go on with the span of the tag before, and those
-# after which a span must go on. What goes on follows "B" or "I".
+# For each scheme, the letters that continue the previous tag's span, and those
+# after which a span must continue. Continuing letters follow "B" or "I".
 _GOES_ON = {"BIO": "I", "BIOES": "IE"}
 _MUST_GO_ON = {"BIO": "", "BIOES": "BI"}
 
@@ -16,13 +16,13 @@ class AllowedTags(NamedTuple):
     transitions: np.ndarray
     """`(num_tags, num_tags)`, whether the column's tag may follow the row's."""
     start: np.ndarray
-    """`(num_tags,)`, what a sentence may begin with."""
+    """`(num_tags,)`, whether a sentence may begin with the tag."""
     end: np.ndarray
-    """`(num_tags,)`, what it may end with."""
+    """`(num_tags,)`, whether a sentence may end with the tag."""
 
 
 def allowed_tags(tag_names, scheme):
-    """What `scheme` allows of the tags, or `None` without a scheme.
+    """Returns what `scheme` allows for the tags, or `None` without a scheme.
 
     Args:
         tag_names: List of strings: `"O"`, or one of the scheme's letters with
@@ -30,8 +30,8 @@ def allowed_tags(tag_names, scheme):
         scheme: `"BIO"`, `"BIOES"` or `None`.
 
     Raises:
-        ValueError: If the scheme is not known, if a name is not of the scheme,
-            or if no sentence could be tagged.
+        ValueError: If the scheme is unknown, if a name does not belong to the
+            scheme, or if some sentences could not be tagged.
     """
     if scheme is None:
         return None
@@ -42,7 +42,7 @@ def allowed_tags(tag_names, scheme):
         )
     if tag_names is None:
         raise ValueError(
-            "`scheme` needs `tag_names`, one a tag. Received: "
+            "`scheme` needs `tag_names`, one per tag. Received: "
             f"scheme={scheme!r}, tag_names=None"
         )
     parts = [_parts(name, scheme) for name in tag_names]
@@ -55,8 +55,8 @@ def allowed_tags(tag_names, scheme):
     allowed = AllowedTags(transitions, ~goes_on, ~must_go_on)
     if not np.any(allowed.start & allowed.end & np.diag(transitions)):
         raise ValueError(
-            f"With `scheme`={scheme!r} these tags leave some sentences without "
-            f"any; add 'O'. Received: tag_names={tag_names}"
+            f"With `scheme`={scheme!r}, some sentences cannot be tagged with "
+            f"these tags; add 'O'. Received: tag_names={tag_names}"
         )
     return allowed
 
@@ -78,8 +78,8 @@ def check_tag_names(tag_names, num_tags=None):
     """Returns `tag_names` as a list of strings, or `None`.
 
     Raises:
-        ValueError: If they are not strings, not all different, or not
-            `num_tags`.
+        ValueError: If they are not strings, not all different, or their number
+            is not `num_tags`.
     """
     if tag_names is None:
         return None

@@ -1,4 +1,4 @@
-"""What a file or folder is, which need not be a good one."""
+"""Reports what a file or folder is, even if it is corrupt."""
 
 from keras_elmo.inspection.inspect_path import inspect_path
 from keras_elmo.inspection.inspection import Inspection

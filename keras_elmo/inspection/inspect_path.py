@@ -1,4 +1,4 @@
-"""What a path leads to: a model, as `find_model` has it, or something else."""
+"""Reports what a path is: a model for `find_model`, or something else."""
 
 import os
 import posixpath
@@ -21,13 +21,13 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import PRESETS
 
 _HDF5, _ZIP, _GZIP = b"\x89HDF\r\n\x1a\n", b"PK\x03\x04", b"\x1f\x8b"
-_CONTINUE = "Run the training's command again: it goes on from its checkpoint."
+_CONTINUE = "Run the training command again: it resumes from its checkpoint."
 
 
 def inspect_path(
     path: str | os.PathLike, weights: str | os.PathLike | None = None
 ) -> Inspection:
-    """Tells what a file or a folder is, and what is wrong with it.
+    """Reports what a file or a folder is, and what is wrong with it.
 
     Args:
         path: Path or URL of any file or folder, `hf://user/repository`, or the
@@ -35,14 +35,14 @@ def inspect_path(
         weights: Path of a weight file, if `path` is its options file.
 
     Returns:
-        An `Inspection`. Whatever is wrong is in it: nothing is raised.
+        An `Inspection`, which includes all problems: no errors are raised.
     """
     inspection = Inspection(os.fspath(path))
     try:
         _inspect(inspection, weights)
     except (ValueError, OSError) as error:
         inspection.problems.append(str(error))
-    except Exception as error:  # Nothing is too strange to be inspected.
+    except Exception as error:  # Any file can be inspected.
         inspection.problems.append(f"{type(error).__name__}: {error}")
     return inspection
 
@@ -60,7 +60,7 @@ def _inspect(inspection, weights):
         elif os.path.isfile(path):
             _inspect_file(inspection, path)
         else:
-            find_model(path)  # Which says what there is.
+            find_model(path)  # Raises an error that lists the presets.
 
 
 def _inspect_model(inspection, *paths):
@@ -108,15 +108,16 @@ def _inspect_folder(inspection, path):
             )
     elif is_training_without_model(names):
         inspection.what = (
-            "the folder of a training by keras-elmo pretrain, which has no "
-            "model yet"
+            "the folder of a training run of keras-elmo pretrain, without a "
+            "model so far"
         )
         inspection.uses = [_CONTINUE]
     else:
         _inspect_model(inspection, path)
         if "training.json" in names:
             inspection.what = (
-                "the folder of a training by keras-elmo pretrain, with its biLM"
+                "the folder of a training run of keras-elmo pretrain, with its "
+                "biLM"
             )
             inspection.uses.append(_CONTINUE)
 
@@ -157,7 +158,7 @@ def _part_of(name):
 def _inspect_hdf5(inspection, path):
     if not inspect_hdf5(inspection, path):
         return
-    # It is of a biLM, whose options should lie beside it.
+    # It belongs to a biLM, whose options should be next to it.
     folder, name = os.path.split(os.path.abspath(path))
     prefix = name.removesuffix("weights.hdf5") if "weights" in name else ""
     names = dict.fromkeys((f"{prefix}options.json", "options.json"))
@@ -167,8 +168,8 @@ def _inspect_hdf5(inspection, path):
             _inspect_model(inspection, options, path)
             return
     raise ValueError(
-        f"Its options file is not beside it: expected {' or '.join(names)} in "
-        f"'{folder}'. Without, nothing can be loaded."
+        f"The options file is missing: expected {' or '.join(names)} in "
+        f"'{folder}'. The weights cannot be loaded without it."
     )
 
 
@@ -184,7 +185,7 @@ def _inspect_zip(inspection, path):
 
 
 def _size_of(number):
-    """Returns a number of bytes as people write it."""
+    """Formats a number of bytes."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= size:
             return f"{number / size:,.1f} {unit}"

@@ -3,16 +3,16 @@ import dataclasses
 
 @dataclasses.dataclass
 class Inspection:
-    """What a file or folder was found to be."""
+    """The result of inspecting a file or folder."""
 
     path: str
     what: str = "a file or folder that cannot be read"
-    """What it is, in words."""
+    """A description of what it is."""
     facts: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Sizes and the like, by their names."""
+    """Facts such as sizes, by name."""
     uses: list[str] = dataclasses.field(default_factory=list)
-    """Lines of code and commands that take it."""
+    """Lines of code and commands that use it."""
     problems: list[str] = dataclasses.field(default_factory=list)
-    """What is wrong with it, in words."""
+    """Descriptions of what is wrong with it."""
     model: tuple[str, ...] = ()
-    """What `find_model` takes, if it is a model to load."""
+    """The arguments for `find_model`, if it is a model that can be loaded."""

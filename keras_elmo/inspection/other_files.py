@@ -1,4 +1,4 @@
-"""Files that are no models: HDF5 and `.npz` of other things, and text."""
+"""Files that are not models: other HDF5 and `.npz` files, and text."""
 
 import json
 import re
@@ -14,12 +14,12 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 
 
 def inspect_hdf5(inspection, path):
-    """Adds what an HDF5 file holds; returns whether it is a biLM's weights."""
+    """Reports on an HDF5 file; returns whether it has a biLM's weights."""
     with open_hdf5(path) as (store, shapes):
         top = set(store)
     number = f"{len(shapes):,}"
     if any(key.startswith("RNN_0/") for key in shapes):
-        inspection.what = "the weight file of a biLM, as bilm-tf's"
+        inspection.what = "the weight file of a biLM (bilm-tf format)"
         return True
     if set(shapes) == {"embedding"}:
         inspection.what = "the vectors of a vocabulary, as "
@@ -38,33 +38,33 @@ def inspect_hdf5(inspection, path):
         inspection.what = "the softmax of a language model"
         inspection.facts["words"] = f"{shapes['softmax/b'][0]:,}"
         inspection.uses = [
-            "It is read with options.json, weights.hdf5 and vocab.txt beside "
-            "it."
+            "It is read together with options.json, weights.hdf5 and vocab.txt "
+            "in the same folder."
         ]
     elif any(key.isdecimal() for key in shapes):
         layout = "AllenNLP's" if "sentence_to_index" in shapes else "bilm-tf's"
         inspection.facts["layout"] = layout
         _inspect_corpus(inspection, f'h5py.File("{path}")["0"][()]', shapes)
     elif {"notes", "position"} <= top:
-        inspection.what = "the state of a training by keras-elmo pretrain"
+        inspection.what = "the state of a training run of keras-elmo pretrain"
         inspection.facts["arrays"] = number
-        inspection.uses = ["Run the training's command again: it goes on."]
+        inspection.uses = ["Run the training command again to resume it."]
     elif top & {"layers", "_layer_checkpoint_dependencies"}:
         inspection.what = "the weights of a Keras model, without the model"
         inspection.facts["arrays"] = number
-        inspection.uses = ["model.load_weights(...), on the model of its sizes"]
+        inspection.uses = ["model.load_weights(...), on a model of its sizes"]
     else:
         raise _unknown(f"It holds: {', '.join(sorted(shapes)[:8])}")
     return False
 
 
 def inspect_corpus_archive(inspection, path, names):
-    """Adds what there is to tell of a `.npz` file of files of these names."""
+    """Reports on an `.npz` file that contains files of these names."""
     keys = [name.removesuffix(".npy") for name in names]
     if any(map(str.isdecimal, keys)):
         _inspect_corpus(inspection, f'numpy.load("{path}")["0"]', keys)
     else:
-        inspection.what = "arrays of NumPy"
+        inspection.what = "NumPy arrays"
         inspection.facts["arrays"] = ", ".join(keys[:8])
 
 
@@ -78,30 +78,30 @@ def _inspect_corpus(inspection, use, keys):
     missing = sorted(set(range(len(numbers))) - numbers)
     if missing:
         raise ValueError(
-            "The keys must be the sentences' numbers from 0 on. Missing: "
+            "The keys must be the sentences' numbers, starting at 0. Missing: "
             f"{missing[:8]}"
         )
 
 
 def inspect_text(inspection, path):
-    """Adds what there is to tell of a file that should be text."""
+    """Reports on a file that should be text."""
     with open_unpacked(path) as file:
         lines = [file.readline(1 << 16) for _ in range(3)]
     if any(b"\0" in line for line in lines):
-        raise _unknown("It is no text")
+        raise _unknown("It is not text")
     try:
         lines = [line.decode("utf-8-sig").rstrip("\r\n") for line in lines]
     except UnicodeDecodeError as error:
-        raise _unknown("It is no UTF-8 text") from error
+        raise _unknown("It is not UTF-8 text") from error
     lines = list(filter(None, lines))
     fields = lines[-1].split() if lines else []
     if path.endswith(".json") or (lines and lines[0].startswith("{")):
         _inspect_json(inspection, path)
     elif len(fields) > 2 and all(map(_NUMBER.fullmatch, fields[1:])):
-        inspection.what = "vectors of words"
+        inspection.what = "word vectors"
         inspection.uses = [f'keras_elmo.read_word_vectors("{path}")']
     elif not any(" " in line for line in lines):
-        inspection.what = "a vocabulary, one word a line"
+        inspection.what = "a vocabulary, one word per line"
         inspection.facts |= [vocabulary_fact(vocabulary_words(path))]
     else:
         inspection.what = "text"
@@ -116,7 +116,7 @@ def _inspect_json(inspection, path):
         with open(path, encoding="utf-8-sig") as file:
             content = json.load(file)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"It is no JSON: {error}") from error
+        raise ValueError(f"It is not valid JSON: {error}") from error
     if not isinstance(content, dict):
         return
     if "lstm" not in content:
@@ -131,4 +131,4 @@ def _inspect_json(inspection, path):
 
 
 def _unknown(reason):
-    return ValueError(f"{reason}: it is nothing that this package knows.")
+    return ValueError(f"{reason}: this package does not know such files.")

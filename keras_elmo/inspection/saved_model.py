@@ -6,11 +6,11 @@ from keras_elmo.formats.saved_models import read_signatures
 
 
 def inspect_saved_model(inspection, path):
-    """Adds what there is to tell of a SavedModel's folder."""
+    """Reports on a SavedModel's folder."""
     inspection.what = "a SavedModel"
     try:
         found = read_signatures(path)
-    except Exception as error:  # Those of protocol buffers and of the disk.
+    except Exception as error:  # Errors of protocol buffers and of the disk.
         raise ValueError(f"saved_model.pb cannot be read: {error}") from error
     signatures = {
         name: list(signature.outputs)
@@ -26,14 +26,14 @@ def inspect_saved_model(inspection, path):
         inspection.what = "a SavedModel with the signatures of TF-Hub's elmo"
     if os.path.exists(os.path.join(path, "tfhub_module.pb")):
         raise ValueError(
-            "It is for TensorFlow 1's hub library, and its weights are not "
-            "read: take the same model from keras_elmo.PRESETS."
+            "It is for TensorFlow 1's hub library, and its weights cannot be "
+            "read: use the same model from keras_elmo.PRESETS."
         )
     if not os.path.isfile(os.path.join(path, "variables", "variables.index")):
-        raise ValueError("Its folder 'variables' is not there or empty.")
+        raise ValueError("Its folder 'variables' is missing or empty.")
     for name in list(signatures)[-1:]:
         inspection.uses += [
             f'tf.saved_model.load("{path}").signatures["{name}"]',
-            "TensorFlow Serving, on the folder above it, if its own name is a "
+            "TensorFlow Serving, on its parent folder, if its own name is a "
             "number",
         ]

@@ -1,4 +1,4 @@
-"""ELMo, layer by layer: the paper from the characters up."""
+"""The layers of ELMo, from characters to the mix of the biLM's layers."""
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding

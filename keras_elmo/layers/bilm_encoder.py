@@ -21,10 +21,10 @@ DIRECTIONS = ("forward", "backward")
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class BiLMEncoder(FreezableLayer):
-    """The two-direction LSTM stack of a bidirectional language model.
+    """The stacked LSTMs of a bidirectional language model (biLM).
 
-    Two stacks of projected LSTMs read each sentence, one from its start, one
-    from its end, and never see each other:
+    Two independent stacks of projected LSTMs read each sentence, one forwards
+    and one backwards:
 
     ```
     h_1 = LSTM_1(x)
@@ -32,56 +32,60 @@ class BiLMEncoder(FreezableLayer):
     layer k = concatenate(forward h_k, backward h_k)
     ```
 
-    The recurrent state is the LSTM's own output, before the addition.
+    The recurrent state is the LSTM's output before the addition.
 
     Args:
         units: Integer, size of the LSTMs' cell state.
         projection_dim: Integer, size of one direction's output, or `None` for
             LSTMs without projection.
-        num_layers: Integer, number of layers of each direction.
-        cell_clip: Float, limit of the cell state's absolute value, or `None`.
-        proj_clip: Float, limit of the projected output's, or `None`.
-        use_skip_connections: Boolean, whether a layer's input is added to its
-            output from the second layer on.
-        return_state: Boolean, whether calls return the last states too.
-        stateful: Boolean. If `True`, each call starts from the states in which
-            the one before ended, until `reset_state()`. The batch size must
-            then be static, as in `keras.layers.LSTM`. The states are in no
-            saved file, and an exported model starts every call from zero.
+        num_layers: Integer, number of layers in each direction.
+        cell_clip: Float, the cell state is clipped to this absolute value;
+            `None` for no clipping.
+        proj_clip: Float, the projected output is clipped to this absolute
+            value; `None` for no clipping.
+        use_skip_connections: Boolean, whether to add each layer's input to its
+            output, from the second layer on.
+        return_state: Boolean, whether to return the last states in addition to
+            the outputs.
+        stateful: Boolean. If `True`, each call starts from the last states of
+            the previous call, until `reset_state()`. The batch size must then
+            be static, as in `keras.layers.LSTM`. The states are not saved with
+            the layer, and an exported model starts every call from zero.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
-        inputs: Tensor of shape `(batch, time, features)`; with skip
-            connections or not, `features` may differ from `projection_dim`.
+        inputs: Tensor of shape `(batch, time, features)`. `features` may differ
+            from `projection_dim`, even with skip connections.
         mask: Boolean tensor of shape `(batch, time)`, `False` at padding.
-        initial_state: List of tensors as `return_state` gives them. Defaults
-            to zeros.
+        initial_state: List of tensors, in the format that `return_state`
+            returns. Defaults to zeros.
         return_state: Boolean, overrides the constructor's for this call.
-        omit_ends: Boolean. If `True`, the last step of each stack is left out
-            where it can be: what the forward stack gives for a sentence's last
-            token, and the backward stack for its first, is then undefined.
-            Where these are the boundaries, that costs nothing.
-        training: Boolean, whether gradients will be taken. It changes no
-            result.
+        omit_ends: Boolean. If `True`, each stack skips its last step where
+            possible: the forward output at a sentence's last token, and the
+            backward output at its first, are then undefined. Use it where these
+            tokens are sentence boundaries whose outputs are discarded.
+        training: Boolean, whether gradients will be computed. It does not
+            change the outputs.
 
     Returns:
         A list of `num_layers` tensors of shape
         `(batch, time, 2 * projection_dim)`, forward half first. With
         `return_state`, a pair of this list and the list of the states after
-        each sentence's last token (`c` in float32, in half precision too):
-        `[forward h, forward c, backward h, backward c]` for each layer in
-        turn, `h` of shape `(batch, projection_dim)`, `c` of `(batch, units)`.
+        each sentence's last token: `[forward h, forward c, backward h, backward
+        c]` for each layer in turn, with `h` of shape `(batch, projection_dim)`
+        and `c` of shape `(batch, units)`. `c` is float32 even in half
+        precision.
 
     Masking:
         The backward stack starts at each sentence's own last token. Padding is
-        skipped wherever it is, on the right, on the left or between tokens:
-        the result is that of the tokens alone. Outputs are zero at padding and
-        every one of them carries the mask.
+        skipped wherever it is (right, left or between tokens): the outputs are
+        the same as for the tokens alone. Outputs are zero at padding, and each
+        of them carries the mask.
 
     Raises:
-        ValueError: If the input is not of rank 3, `initial_state` has another
-            number of tensors, or a stateful layer meets an unknown or another
-            batch size.
+        ValueError: If the input is not of rank 3, `initial_state` has the wrong
+            number of tensors, or the batch size of a stateful layer is unknown
+            or changes.
 
     Example:
 
@@ -202,8 +206,8 @@ class BiLMEncoder(FreezableLayer):
             num_steps = _one_less(num_steps)
         step = ops.arange(num_steps, dtype="int32")  # (steps,)
 
-        # A direction reads `places` in turn; its output for a token is then at
-        # the token's slot.
+        # Each direction reads `places` in order; its output for a token is then
+        # at the token's slot.
         backward_slots = sequences.reverse_slots(step[None], length)
         backward_order = sequences.gather_slots(
             order[..., None], backward_slots
@@ -245,26 +249,27 @@ class BiLMEncoder(FreezableLayer):
         drop=None,
         training=False,
     ):
-        """Runs the two stacks, each over tokens of its own.
+        """Runs the two stacks, each on its own tokens.
 
         Args:
-            inputs: The forward and the backward stack's tokens, two tensors
-                `(steps, batch, features)`, each in the order in which they are
-                read.
-            state: List of tensors as `get_initial_state` gives it.
+            inputs: Two tensors `(steps, batch, features)`, the tokens of the
+                forward and of the backward stack, each in reading order.
+            state: List of tensors, as `get_initial_state` returns it.
             carries_on: Boolean tensor `(steps, batch, 1)`; where it is `False`,
-                a step starts from zero, as at a new sentence. `None` if it
-                never is.
-            is_real: Boolean tensor `(steps, batch, 1)`; where it is `False`, a
-                step leaves the state as it was. `None` if that does not matter.
-            drop: Function from a layer's input tensor to what is left of it,
-                the dropout in training. The skip connection adds what is left.
-            training: Boolean, whether gradients will be taken. It changes no
-                result: TensorFlow keeps other things for them.
+                the step starts from a zero state, as at the start of a
+                sentence. `None` means `True` everywhere.
+            is_real: Boolean tensor `(steps, batch, 1)`; where it is `False`,
+                the step leaves the state unchanged. `None` if the state there
+                does not matter.
+            drop: Function that applies dropout to a layer's input tensor in
+                training. The skip connection adds the input after dropout.
+            training: Boolean, whether gradients will be computed. It does not
+                change the outputs, only what TensorFlow stores for the
+                gradients.
 
         Returns:
-            For each layer the two stacks' outputs `(steps, batch,
-            projection_dim)`; and the list of the last states.
+            The list of the two stacks' outputs `(steps, batch, projection_dim)`
+            for each layer, and the list of the last states.
         """
         layers, last_state = [], []
         both = inputs
@@ -288,7 +293,7 @@ class BiLMEncoder(FreezableLayer):
         return layers, last_state
 
     def get_initial_state(self, batch_size: int) -> list[Any]:
-        """Returns the list of zero states that a sentence starts from."""
+        """Returns the list of zero states at the start of a sentence."""
         return [
             state
             for pair in zip(self.forward_cells, self.backward_cells)
@@ -297,13 +302,13 @@ class BiLMEncoder(FreezableLayer):
         ]
 
     def reset_state(self) -> None:
-        """Makes a stateful layer start from zero again."""
+        """Resets the states of a stateful layer to zero."""
         self._carried_state.reset()
 
     def _checked_state(self, state):
         if len(state) != 4 * self.num_layers:
             raise ValueError(
-                f"`initial_state` must hold {4 * self.num_layers} tensors, h "
+                f"`initial_state` must have {4 * self.num_layers} tensors, h "
                 "and c of both directions for each layer. "
                 f"Received: {len(state)}"
             )
@@ -380,7 +385,7 @@ class BiLMEncoder(FreezableLayer):
 
 
 def _one_less(num_steps):
-    """One step less, but not the only one; an integer stays an integer."""
+    """One less, but at least 1 if there are any; keeps Python integers."""
     if isinstance(num_steps, int):
         return max(num_steps - 1, min(num_steps, 1))
     return ops.maximum(num_steps - 1, ops.minimum(num_steps, 1))
@@ -409,8 +414,8 @@ def scan_both_directions(
         return _scan_in_training(cells, inputs, state, weights)
 
     def prepare(inputs):
-        # The inputs' share of the gates needs no loop: one product for many
-        # steps.
+        # The inputs' contribution to the gates needs no loop: one matrix
+        # multiply for many steps.
         projected = [project_inputs(x, w) for x, w in zip(inputs, weights)]
         dtype = projected[0].dtype
         return projected + [ops.cast(flag, dtype) for flag in inputs[2:]]

@@ -17,7 +17,7 @@ from keras_elmo.text.byte_spelling import ByteSpelling
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class CharCNNEmbedding(CharacterCNN):
-    """Embeds words by their characters, whatever their neighbours.
+    """Embeds words from their characters, independently of their context.
 
     ```
     e = embeddings[ids]                                (chars, embedding_dim)
@@ -31,18 +31,18 @@ class CharCNNEmbedding(CharacterCNN):
 
     Args:
         projection_dim: Integer, size of a word's vector, or `None`.
-        filters: Pairs `(width, number)`, one a convolution.
+        filters: Pairs `(width, number of filters)`, one for each convolution.
         num_highways: Integer, number of `Highway` layers; may be 0.
         embedding_dim: Integer, size of a character's vector.
         activation: Activation of the convolutions; `"relu"` or `"tanh"` in
-            published models. Must not decrease anywhere, as it is applied
-            after the maximum.
-        max_characters_per_token: Integer, number of ids a word.
+            published models. Must be non-decreasing, as it is applied after
+            the maximum.
+        max_characters_per_token: Integer, number of ids for each word.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: Integer tensor of shape `(..., max_characters_per_token)`, as
-            `batch_to_ids` makes it, with ids from 0 to 261.
+            `batch_to_ids` returns it, with ids from 0 to 261.
 
     Input shape:
         `(..., max_characters_per_token)`.
@@ -51,13 +51,13 @@ class CharCNNEmbedding(CharacterCNN):
         `(..., projection_dim)`.
 
     Masking:
-        A word whose ids are all zero is padding: it is masked in the output,
-        where it holds some constant vector.
+        A word whose ids are all zero is padding. It is masked in the output,
+        where its vector is an arbitrary constant.
 
     Raises:
-        ValueError: If the ids are not integers, have another width, or lie
-            outside 0..261. In a compiled function, where values cannot be
-            looked at, the backend's own lookup reports ids out of range.
+        ValueError: If the ids are not integers, have the wrong width, or are
+            out of range (0 to 261). In compiled functions, where values cannot
+            be checked, the backend's own lookup reports ids out of range.
 
     Example:
 

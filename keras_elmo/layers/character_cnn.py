@@ -13,7 +13,7 @@ _TRAINING_GROUPS = 8
 
 
 class CharacterCNN(TokenEncoder):
-    """Base of the token encoders that read a word's characters.
+    """Base class of token encoders that read a word's characters.
 
     ```
     e = embeddings[ids]                                (chars, embedding_dim)
@@ -21,7 +21,7 @@ class CharacterCNN(TokenEncoder):
     x = highways(concatenate(f_1, f_2, ...))                       (filters,)
     ```
 
-    Subclasses make the weights by `build_characters`, and go on from
+    Subclasses create the weights with `build_characters` and call
     `encode_characters` in `encode`.
     """
 
@@ -48,7 +48,8 @@ class CharacterCNN(TokenEncoder):
             for i in range(num_highways)
         ]
         self._pass_on_trainable()
-        # Neither distinct words nor their padding have sizes that XLA knows.
+        # XLA needs static sizes: the number of distinct words has none, nor
+        # does their longest length.
         self.supports_jit = keras.backend.backend() != "tensorflow"
 
     @property
@@ -57,12 +58,12 @@ class CharacterCNN(TokenEncoder):
         return sum(number for _, number in self.filters)
 
     def encode(self, rows, training):
-        """From ids `(words, *token_shape)` to vectors `(words, dim)`."""
+        """Encodes ids `(words, *token_shape)` as vectors `(words, dim)`."""
         raise NotImplementedError
 
     def build_characters(self, num_characters):
-        """Makes the weights, for ids from 1 to `num_characters`."""
-        # Row i is for id i + 1; id 0, padding, has no weights of its own.
+        """Creates the weights, for ids from 1 to `num_characters`."""
+        # Row i is for id i + 1; id 0, padding, has no row.
         self.embeddings = self.add_weight(
             shape=(num_characters, self.embedding_dim),
             initializer=keras.initializers.RandomUniform(-1.0, 1.0),
@@ -107,8 +108,9 @@ class CharacterCNN(TokenEncoder):
         return ops.reshape(vectors, shape)  # (..., projection)
 
     def encode_characters(self, words, training):
-        """From ids `(words, chars)` to vectors `(words, filters)`."""
-        # For the gradient, the maxima cost most: short words are apart.
+        """Encodes ids `(words, chars)` as vectors `(words, filters)`."""
+        # The gradient of the maxima is the costliest part, so group words by
+        # length in training.
         has_gradient = training and self.trainable_variables
         groups = _TRAINING_GROUPS if has_gradient else 1
         x = map_groups_by_length(self._convolve, words, groups)
@@ -125,7 +127,7 @@ class CharacterCNN(TokenEncoder):
             [self._read(weight) for weight in weights]
             for weights in (self.conv_kernels, self.conv_biases)
         )
-        # Of the windows that lie in the constant end, one is enough.
+        # The windows within the constant end are all equal: one is enough.
         x = convolve_and_pool(x, kernels, length + 1)
         return self.activation(x + ops.concatenate(biases))
 
@@ -151,8 +153,8 @@ def _checked_filters(filters, max_width):
     )
     if not good:
         raise ValueError(
-            "`filters` must be pairs (width, number) of positive integers, no "
-            f"width above `max_characters_per_token`={max_width}. "
+            "`filters` must be pairs (width, number) of positive integers, "
+            f"with widths up to `max_characters_per_token`={max_width}. "
             f"Received: filters={filters}"
         )
     return filters
@@ -161,29 +163,29 @@ def _checked_filters(filters, max_width):
 def embed_characters(words, embeddings):
     """Looks up `words` (words, chars) -> (words, chars, embedding_dim).
 
-    Id 0 gives zeros, id i the row i - 1 of `embeddings`.
+    Id 0 gives zeros, id i gives row i - 1 of `embeddings`.
     """
     embeddings = ops.convert_to_tensor(embeddings)
     table = ops.pad(embeddings, ((1, 0), (0, 0)))
-    # Keras counts a negative index from the end: send it out of range instead.
+    # Keras counts negative indices from the end: move them out of range.
     words = ops.where(words < 0, table.shape[0], words)
     return ops.take(table, words, axis=0)
 
 
 def convolve_and_pool(x, kernels, positions=None):
-    """Unpadded convolutions of `x`, maximum over positions.
+    """Unpadded convolutions of `x`, then the maximum over positions.
 
     Args:
         x: Tensor `(words, chars, dim)`.
         kernels: List of tensors `(width, dim, number)`.
-        positions: How many windows of each width to look at, from the first on.
+        positions: Number of windows of each width to use, from the first one.
             Defaults to all.
 
     Returns:
         Tensor `(words, sum of the numbers)`.
     """
-    # With so few channels, a product of all windows is faster than `ops.conv`,
-    # and its gradient far more so.
+    # With so few channels, one matrix multiply of all windows is faster than
+    # `ops.conv`, and its gradient is much faster.
     chars, dim = ops.shape(x)[1], x.shape[-1]
     positions = chars if positions is None else positions
     widest = max(kernel.shape[0] for kernel in kernels)

@@ -30,7 +30,7 @@ from keras_elmo.ops.weights import trainable_flags
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class ElmoLayer(IdLayer):
-    """ELMo: a vector for each token that depends on its whole sentence.
+    """ELMo: contextual token vectors that depend on the whole sentence.
 
     ```
     x = token_encoder(<S> tokens </S>)
@@ -39,72 +39,74 @@ class ElmoLayer(IdLayer):
     y = gamma * sum_j softmax(scalars)_j * h_j                 (the ScalarMix)
     ```
 
-    Without arguments it is the model of the paper, untrained. To load a trained
-    one, use `from_bilm` or `from_preset`.
+    Without arguments, it is the untrained model of the paper. To load a trained
+    model, use `from_bilm` or `from_preset`.
 
-    A call keeps no state: the same sentence always gives the same vectors,
-    whatever else is in the batch or was seen before.
+    Calls are stateless by default: the same sentence always gets the same
+    vectors, whatever else is in the batch and whatever came before.
 
-    On TensorFlow, eager calls run as a graph, which the first one makes. The
-    Python code of a token encoder of your own runs in each call.
+    On TensorFlow, eager calls run as a graph that the first call traces. The
+    Python code of a custom token encoder still runs in every call.
 
     Args:
-        token_encoder: Layer from one token's ids to its vector, `(...,
+        token_encoder: Layer that encodes a token's ids as a vector, `(...,
             *token_shape)` to `(..., projection)`. Defaults to the paper's
-            `CharCNNEmbedding`. To add boundaries it must have `boundary_ids`,
-            the ids of `<S>` and `</S>`; its `compute_mask` tells padding. To
-            be given words, by `ElmoEmbedder` and `export_saved_model`, it has
-            a method `make_vectorization`, from words to its ids; without, its
-            ids are those of `batch_to_ids`.
+            `CharCNNEmbedding`. Its `compute_mask` determines which tokens are
+            padding. With `add_sentence_boundaries` it must have an attribute
+            `boundary_ids`, the ids of `<S>` and `</S>`. `ElmoEmbedder` and
+            `export_saved_model` use its method `make_vectorization` to turn
+            words into ids; without this method, they use the ids of
+            `batch_to_ids`.
         encoder: The `BiLMEncoder`. Defaults to the paper's.
-        scalar_mix: The `ScalarMix`, or a list of one for each representation.
-            A single one is copied, untrained, for further representations.
-        num_representations: Integer, number of mixes over one run of the
-            biLM. They start equal and differ once trained.
-        keep_sentence_boundaries: Boolean, whether the vectors of `<S>` and
-            `</S>` stay in the output.
-        add_sentence_boundaries: Boolean, whether `<S>` and `</S>` are put
-            around each sentence. If `False`, the ids must hold them already.
-        return_all_layers: Boolean, whether to return `h_0`, ..., `h_L` in
-            place of their mixes; the layer then has no `ScalarMix`.
-        dropout: Float between 0 and 1, the fraction of each representation's
+        scalar_mix: The `ScalarMix`, or a list with one for each representation.
+            If a single one is given, further representations use untrained
+            copies of it.
+        num_representations: Integer, number of mixes of the same biLM layers.
+            They start equal and differ once trained.
+        keep_sentence_boundaries: Boolean, whether to keep the vectors of `<S>`
+            and `</S>` in the output.
+        add_sentence_boundaries: Boolean, whether to add `<S>` and `</S>` to
+            each sentence. If `False`, the ids must already contain them.
+        return_all_layers: Boolean, whether to return `h_0`, ..., `h_L` instead
+            of their mixes; the layer then has no `ScalarMix`.
+        dropout: Float between 0 and 1, fraction of each representation's
             entries to drop in training.
         stateful: Boolean, whether the encoder carries its state from call to
             call; see `BiLMEncoder`.
-        seed: Integer, for the dropout.
+        seed: Integer, random seed of the dropout.
         **kwargs: Base layer keyword arguments, such as `name`, `dtype` and
             `trainable`.
 
     Call arguments:
         inputs: Integer tensor of ids, of shape `(batch, time, chars)` or, for
             documents of sentences, `(batch, sentences, time, chars)`. Whole
-            numbers of another type are cast to int32, if it holds all ids:
-            half precision does not.
+            numbers of another dtype are cast to int32 if that dtype represents
+            all ids exactly; half precision does not.
         mask: Boolean tensor of shape `(batch, time)` or `(batch, sentences,
-            time)`, `False` at padding. Overrules the token encoder's own, by
-            which an all-zero row of ids is padding.
+            time)`, `False` at padding. Takes precedence over the token
+            encoder's mask, in which an all-zero row of ids is padding.
         training: Boolean, whether to apply dropout.
 
     Returns:
-        - `(batch, time, 2 * projection)` for documents `(batch, sentences,
-          time, 2 * projection)`;
-        - with `num_representations > 1`, a list of as many;
+        - a tensor `(batch, time, 2 * projection)`, or for documents `(batch,
+          sentences, time, 2 * projection)`;
+        - with `num_representations > 1`, a list of that many such tensors;
         - with `return_all_layers`, one tensor `(batch, num_layers + 1, time, 2
           * projection)`.
 
         `time` is longer by two with `keep_sentence_boundaries`, and shorter by
-        two when boundaries in the ids are taken off.
+        two if boundaries in the ids are removed.
 
     Masking:
-        Vectors are zero at padding, and the mask goes on to the layers after
-        with every output. Padding may lie anywhere: the vectors are those of
-        the tokens alone. The output follows the input's places, except where
-        boundaries are kept, or taken from the ids: there it is packed to the
-        left. A sentence without tokens is `<S> </S>`.
+        Vectors are zero at padding, and every output passes the mask on to the
+        following layers. Padding may be anywhere: the vectors are the same as
+        for the tokens alone. Each vector is at its token's position in the
+        input, unless boundaries are kept or are removed from the ids: then the
+        output is packed to the left. A sentence without tokens is `<S> </S>`.
 
     Raises:
-        ValueError: If the ids have another rank, width or dtype than the token
-            encoder takes, or lie outside its range.
+        ValueError: If the rank, width or dtype of the ids is not what the token
+            encoder expects, or ids are out of range.
 
     Example:
 
@@ -162,8 +164,8 @@ class ElmoLayer(IdLayer):
             self.scalar_mixes = []
         else:
             raise ValueError(
-                "With `return_all_layers=True` nothing is mixed: leave out "
-                "`num_representations` and `scalar_mix`. Received: "
+                "With `return_all_layers=True` the layers are not mixed: leave "
+                "out `num_representations` and `scalar_mix`. Received: "
                 f"num_representations={num_representations}, "
                 f"scalar_mix={scalar_mix}"
             )
@@ -182,7 +184,7 @@ class ElmoLayer(IdLayer):
         ):
             raise ValueError(
                 "To add sentence boundaries, `token_encoder` must have an "
-                "attribute `boundary_ids`, the ids of <S> and </S>; without, "
+                "attribute `boundary_ids`, the ids of <S> and </S>; otherwise "
                 "pass `add_sentence_boundaries=False`. "
                 f"Received: token_encoder={self.token_encoder}"
             )
@@ -199,37 +201,41 @@ class ElmoLayer(IdLayer):
         trainable: bool = False,
         **kwargs,
     ) -> "ElmoLayer":
-        """Makes the layer from the files of a trained biLM, as bilm-tf's.
+        """Creates the layer from the files of a trained biLM (bilm-tf format).
 
         Args:
-            options: Path or http(s) URL of the options file (JSON); or of a
-                `.zip`, or the path of a directory, that holds `options.json`
-                and one `.hdf5` file. Of several such files, `weights.hdf5` is
-                read, or `model.hdf5`, as the NLPL repository's models have it.
-                Without any, a checkpoint of bilm-tf's training is read, for
-                which TensorFlow must be installed.
-            weights_file: Path or URL of the weight file (HDF5). Left out for a
-                directory or `.zip`.
-            token_embeddings: Path or URL of a file of the vectors of a
-                vocabulary, as `dump_token_embeddings` and bilm-tf's function of
-                that name write it (HDF5, `embedding`). They are looked up in
-                place of running the character CNN.
-            vocabulary: The words of `token_embeddings` in their order, or those
-                of a model with word input: a path of a file of one word a line,
-                or an iterable of words. For a model in a directory or `.zip`,
-                its `vocab.txt` by default. Without, the layer takes ids alone,
-                and `<S>` and `</S>` must be the first two words.
-            unknown_words: What becomes of other words, where vectors are looked
-                up. `"characters"`: the character CNN reads them, and the ids
-                are those of `batch_to_ids`. `"unk"`: the vector of `<UNK>`, and
-                a token's id is its number in the vocabulary, from 1 on.
-                `"error"`: none, and likewise. The default is `"characters"` for
-                a model that has them, and else `"unk"` if there is one: in
-                training, it stood for rare words. A dumped `<UNK>` is no more
-                than the vector of that spelling.
+            options: Path or http(s) URL of the options file (JSON); or path or
+                URL of a `.zip`, or path of a directory, with `options.json` and
+                an `.hdf5` file. Of several `.hdf5` files, it reads
+                `weights.hdf5` or, as in the models of the NLPL repository,
+                `model.hdf5`. Without an `.hdf5` file, it reads a checkpoint of
+                bilm-tf's training, for which TensorFlow must be installed.
+            weights_file: Path or URL of the weight file (HDF5). Leave it out
+                for a directory or `.zip`.
+            token_embeddings: Path or URL of a file with the vectors of a
+                vocabulary's words, as written by `dump_token_embeddings` or by
+                bilm-tf's function of the same name (HDF5, `embedding`). These
+                vectors are looked up instead of running the character CNN.
+            vocabulary: The words of `token_embeddings` in the same order, or
+                the words of a model with word input: path of a file with one
+                word per line, or an iterable of words. For a model in a
+                directory or `.zip`, the default is its `vocab.txt`. Without a
+                vocabulary, the layer accepts only ids, and `<S>` and `</S>`
+                must be the first two words.
+            unknown_words: How to treat words that are not in `vocabulary`.
+                `"characters"`: the character CNN encodes them; ids are those of
+                `batch_to_ids`. `"unk"`: they get the vector of `<UNK>`.
+                `"error"`: they raise an error. With `"unk"` and `"error"`, a
+                token's id is its number in the vocabulary, starting at 1. The
+                default is `"characters"` for models with a character CNN. For
+                other models it is `"unk"` if the vocabulary has `<UNK>`, which
+                stood for rare words in training, and otherwise `"error"`. In a
+                dumped vocabulary, the vector of `<UNK>` is only that of its
+                characters.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
-                the mix is trained. Sets the flags of `token_encoder` and
-                `encoder`, which can be changed one by one later.
+                the mix is trained (`False`). Sets `trainable` of
+                `token_encoder` and of `encoder`, which you can change
+                separately later.
             **kwargs: Arguments of `ElmoLayer` and of a Keras layer, such as
                 `num_representations`, `dropout`, `name` and
                 `dtype="mixed_bfloat16"`.
@@ -238,16 +244,16 @@ class ElmoLayer(IdLayer):
             An `ElmoLayer` with the file's weights.
 
         Raises:
-            ValueError: If a file is not what it should be; the message names
-                the file, the key, what was expected and what was found.
+            ValueError: If a file is invalid; the message states the file, the
+                key, what was expected and what was found.
             FileNotFoundError: If a file is missing.
 
         Example:
 
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         """
-        # Imported here, as are those below: layers know no files, and what
-        # reads them is made of layers.
+        # Imported here, and likewise below, to avoid circular imports: the code
+        # that reads files uses the layers.
         from keras_elmo.models.bilm import load_bilm
 
         return load_bilm(
@@ -269,11 +275,11 @@ class ElmoLayer(IdLayer):
         trainable: bool = False,
         **kwargs,
     ) -> "ElmoLayer":
-        """Makes the layer from a model of ELMoForManyLangs.
+        """Creates the layer from a model of ELMoForManyLangs.
 
-        Its ids are of its own characters: `elmo.token_encoder` is a
-        `LexiconEmbedding`, whose `make_vectorization()` makes them of words.
-        PyTorch is not needed.
+        The ids are specific to the model: `elmo.token_encoder` is a
+        `LexiconEmbedding`, whose `make_vectorization()` returns a layer that
+        turns words into ids. PyTorch is not needed.
 
         Args:
             directory: Path of the directory with `config.json`, `char.dic`,
@@ -286,8 +292,8 @@ class ElmoLayer(IdLayer):
             An `ElmoLayer` with the files' weights.
 
         Raises:
-            ValueError: If a file is not what it should be; the message names
-                the file, the key, what was expected and what was found.
+            ValueError: If a file is invalid; the message states the file, the
+                key, what was expected and what was found.
             FileNotFoundError: If a file is missing.
         """
         from keras_elmo.models.many_langs import load_many_langs
@@ -296,32 +302,39 @@ class ElmoLayer(IdLayer):
 
     @classmethod
     def from_preset(cls, preset: str | os.PathLike, **kwargs) -> "ElmoLayer":
-        """Makes the layer from a trained model, by its name or its path.
+        """Creates the layer from a trained model, given its name or path.
 
         Args:
-            preset: One of `keras_elmo.PRESETS`: `"english_tiny"`, which is in
-                the package, or `"original"`, `"5.5B"`, `"medium"`, `"small"`,
-                `"portuguese"` or `"pubmed"`, which are downloaded once; or the
-                path of a directory, as `save_to_preset` writes it, or of a
-                directory or `.zip` as `from_bilm` or `from_many_langs` takes
-                it; or the URL of such a `.zip`; or `"hf://user/repository"` or
-                `"hf://user/repository@revision"`, such a directory on the
-                Hugging Face hub, for which the package `huggingface_hub` must
-                be installed. A name comes before a path: `"./small"` is one.
-            **kwargs: As for `from_bilm`. For a directory of `save_to_preset`,
-                they come before what was saved: without `trainable` the parts
-                keep their flags, and with `num_representations`, `scalar_mix`
-                or `return_all_layers` the mixes are new.
+            preset: One of:
+
+                - a name from `keras_elmo.PRESETS`: `"english_tiny"`, which is
+                  in the package, or `"original"`, `"5.5B"`, `"medium"`,
+                  `"small"`, `"portuguese"` or `"pubmed"`, which are downloaded
+                  once;
+                - the path of a directory written by `save_to_preset`;
+                - the path of a directory or `.zip`, or the URL of a `.zip`, for
+                  `from_bilm` or `from_many_langs`;
+                - `"hf://user/repository"` or `"hf://user/repository@revision"`,
+                  such a directory on the Hugging Face Hub; the package
+                  `huggingface_hub` must be installed.
+
+                A name takes precedence over a path; for a directory of the same
+                name write `"./small"`.
+            **kwargs: As for `from_bilm`. For a directory written by
+                `save_to_preset`, they override what was saved: without
+                `trainable` the parts keep their flags, and with
+                `num_representations`, `scalar_mix` or `return_all_layers` the
+                mixes are new.
 
         Returns:
             An `ElmoLayer` with the model's weights.
 
         Raises:
             ValueError: If there is no such name or directory, or a file is
-                not what it should be.
-            OSError: If the download fails; the message names the URL, and
-                where to put the files by hand.
-            ImportError: If `huggingface_hub` is needed and not installed.
+                invalid.
+            OSError: If the download fails; the message states the URL and where
+                to put the files by hand.
+            ImportError: If `huggingface_hub` is needed but not installed.
 
         Example:
 
@@ -334,19 +347,18 @@ class ElmoLayer(IdLayer):
         return find_model(preset).load(cls, **kwargs)
 
     def save_to_preset(self, preset_dir: str | os.PathLike) -> None:
-        """Writes the layer to a directory, whole or not at all.
+        """Saves the layer to a directory, atomically.
 
-        Its files are those of KerasHub's presets: `config.json`,
-        `metadata.json` and `model.weights.h5`. The mixes and all that is set
-        are in them, too.
+        The files are those of KerasHub's presets: `config.json`,
+        `metadata.json` and `model.weights.h5`. They include the mixes and all
+        settings.
 
         Args:
-            preset_dir: Path of the directory, which must not exist yet, or be
-                empty.
+            preset_dir: Path of the directory, which must not exist or be empty.
 
         Raises:
-            ValueError: If the layer is not built, there is something at
-                `preset_dir`, or a part is a layer of another package.
+            ValueError: If the layer is not built, `preset_dir` exists and is
+                not empty, or the layer contains a layer of another package.
         """
         from keras_elmo.models.preset_folder import save_to_preset
 
@@ -360,19 +372,20 @@ class ElmoLayer(IdLayer):
     ) -> None:
         """Writes the biLM as files for bilm-tf and AllenNLP.
 
-        The mix is not in the files, as it belongs to the task. Of a layer with
-        known words the character encoder is written; `dump_token_embeddings`
-        writes the words. Each file is written whole or not at all.
+        The files do not include the mix, as it belongs to the task. If the
+        layer looks up known words, only its character encoder is written; use
+        `dump_token_embeddings` for the words. Each file is written atomically.
 
         Args:
             options_path: Path of the options file (JSON) to write.
             weights_path: Path of the weight file (HDF5) to write.
             dtype: `"float32"`, as in every published file, or `"float16"` for
-                one of half the size.
+                a file of half the size.
 
         Raises:
-            ValueError: If the layer is not built, or has what the files cannot
-                say, such as another activation than `"relu"` and `"tanh"`.
+            ValueError: If the layer is not built, or the files cannot represent
+                it, for example because of an activation other than `"relu"` and
+                `"tanh"`.
 
         Example:
 
@@ -384,15 +397,15 @@ class ElmoLayer(IdLayer):
         save_bilm(self, options_path, weights_path, dtype)
 
     def load_bilm_weights(self, weights_path: str | os.PathLike) -> None:
-        """Reads a weight file into the biLM of this layer.
+        """Loads a weight file into this layer's biLM.
 
         Args:
-            weights_path: Path of the weight file (HDF5), of a model of the same
+            weights_path: Path of the weight file (HDF5) of a model of the same
                 sizes.
 
         Raises:
             ValueError: If the layer is not built, or the file does not fit; the
-                layer is then as it was.
+                layer is then unchanged.
             FileNotFoundError: If there is no such file.
 
         Example:
@@ -409,22 +422,22 @@ class ElmoLayer(IdLayer):
         vocabulary: str | os.PathLike | Iterable[str | bytes],
         path: str | os.PathLike,
     ) -> None:
-        """Writes the vectors of a vocabulary's words, before context.
+        """Writes the context-independent vectors of a vocabulary's words.
 
-        The file is as bilm-tf's function of this name writes it, for bilm-tf
-        and for `ElmoLayer.from_bilm(..., token_embeddings=path,
-        vocabulary=vocabulary)`: HDF5 with an array `embedding` of shape
-        `(words, projection_dim)` in float32, a row for each word in its order.
-        It is written whole or not at all.
+        The file has the format of bilm-tf's function of the same name, for use
+        in bilm-tf and in `ElmoLayer.from_bilm(..., token_embeddings=path,
+        vocabulary=vocabulary)`: HDF5 with a float32 array `embedding` of shape
+        `(words, projection_dim)`, with one row per word in the same order. It
+        is written atomically.
 
         Args:
-            vocabulary: Path of a file of one word a line, plain or gzip, or an
-                iterable of words. `<S>` and `</S>` should be among them.
+            vocabulary: Path of a file with one word per line, plain or gzip, or
+                an iterable of words. It should include `<S>` and `</S>`.
             path: Path of the file to write.
 
         Raises:
-            ValueError: If the layer is not built or reads no words, or
-                `vocabulary` holds none.
+            ValueError: If the layer is not built or does not accept words, or
+                `vocabulary` is empty.
 
         Example:
 
@@ -446,7 +459,7 @@ class ElmoLayer(IdLayer):
 
     @property
     def num_ids(self):
-        """Integer; ids lie from 0 to `num_ids - 1`. `None` if unknown."""
+        """Integer; ids range from 0 to `num_ids - 1`. `None` if unknown."""
         return getattr(self.token_encoder, "num_ids", None)
 
     @property
@@ -459,7 +472,7 @@ class ElmoLayer(IdLayer):
         self.encoder.stateful = value
 
     def reset_state(self) -> None:
-        """Makes a stateful layer start from zero again."""
+        """Resets the states of a stateful layer to zero."""
         self.encoder.reset_state()
 
     @property
@@ -471,8 +484,8 @@ class ElmoLayer(IdLayer):
         """
         if self.return_all_layers:
             raise ValueError(
-                f"Layer '{self.name}' mixes nothing, as it was made with "
-                "`return_all_layers=True`: it has no weights to read."
+                f"Layer '{self.name}' has no mix weights, as it was created "
+                "with `return_all_layers=True`."
             )
         return self._one_or_list(
             [m.normalized_weights for m in self.scalar_mixes]
@@ -484,8 +497,8 @@ class ElmoLayer(IdLayer):
         dim = self._projection_dim(token_shape)
         if dim != self.encoder.output_dim:
             raise ValueError(
-                "`token_encoder` and one direction of `encoder` must give "
-                "vectors of one size, to be mixed. Received: sizes "
+                "`token_encoder` and one direction of `encoder` must return "
+                "vectors of the same size, to be mixed. Received: sizes "
                 f"{dim} and {self.encoder.output_dim}"
             )
         _build_once(self.encoder, (None, None, dim))
@@ -510,13 +523,13 @@ class ElmoLayer(IdLayer):
             mask: As for a call.
 
         Returns:
-            Tensor `(batch, num_layers + 1, time, 2 * projection)`, for
+            Tensor `(batch, num_layers + 1, time, 2 * projection)`, or for
             documents `(batch, sentences, num_layers + 1, time, 2 *
-            projection)`: layer 0 is the token encoder's vector, twice. Zero at
-            padding. Gradients flow through it.
+            projection)`. Layer 0 is the token encoder's vector, twice side by
+            side. Zero at padding. Gradients flow through it.
 
         Raises:
-            ValueError: On a `keras.Input`.
+            ValueError: If `inputs` is a symbolic `keras.Input`.
         """
         if isinstance(inputs, keras.KerasTensor):
             raise ValueError(
@@ -534,14 +547,14 @@ class ElmoLayer(IdLayer):
         return ops.stack(layers, axis=-3)
 
     def layers_and_mixes(self, inputs):
-        """Returns every layer, and the mixes, of one run of the biLM.
+        """Returns all layers and the mixes from one run of the biLM.
 
         Args:
             inputs: Tensor of ids, as for a call.
 
         Returns:
             The list of `h_0`, ..., `h_L`, and the list of their mixes (none
-            with `return_all_layers`); each `(batch, time, 2 * projection)`,
+            with `return_all_layers`); each `(batch, time, 2 * projection)`, or
             for documents `(batch, sentences, time, 2 * projection)`. Zero at
             padding.
         """
@@ -550,8 +563,8 @@ class ElmoLayer(IdLayer):
 
     def _run_bilm(self, ids, mask, training=None):
         """Returns `h_0`..`h_L` (each (sentences, bounded time, width)), their
-        `Layout`, the shape of the input before its time axis, and `None`; or
-        the output's time, if there are more sentences and steps than asked."""
+        `Layout`, the shape of the input before its time axis, and the output's
+        time if sentences and steps were padded for JAX, otherwise `None`."""
         static_shape = self._sentence_shape(ids.shape)
         if mask is not None:
             mask = as_mask(mask, static_shape, self.name)
@@ -571,7 +584,7 @@ class ElmoLayer(IdLayer):
             run = self._encode_in_jax(ids, mask, **options)
             return *run, leading, self._output_time(time)
         if self._makes_one_graph():
-            # A graph could not raise the same error.
+            # Inside a graph, the error would be another.
             ids = self.token_encoder.check_ids(ids)
             run = self._encode(ids, mask, training=bool(training), **options)
         else:
@@ -579,7 +592,7 @@ class ElmoLayer(IdLayer):
         return *run, leading, None
 
     def _is_filled_up(self, ids, mask, training):
-        """Whether an eager call on JAX is compiled for more than it asks."""
+        """Whether an eager call on JAX is padded, to be compiled less often."""
         return (
             compiles_in_jax(ids, mask)
             and not training
@@ -588,11 +601,12 @@ class ElmoLayer(IdLayer):
         )
 
     def _makes_one_graph(self):
-        """Whether eager calls are compiled as a whole, or each part alone.
+        """Whether eager calls run as one graph, or each part on its own.
 
-        Layers of others may do in Python what a graph would do only once. Of a
-        graph in which something is trained, all gradients are computed. And
-        the carried state's first call makes its variables.
+        Not as one graph if a part is a custom layer, whose Python code must run
+        in every call; if only some weights are trained, as the tape computes
+        all gradients of a graph; or if stateful, as the first call creates the
+        variables of the state.
         """
         parts = (self.token_encoder, self.encoder)
         flags = {flag for part in parts for flag in trainable_flags(part)}
@@ -606,7 +620,7 @@ class ElmoLayer(IdLayer):
     def _encode_ids(
         self, ids, mask, add_boundaries, keep_boundaries, training=None
     ):
-        # Keras passes `training` on to the parts by itself.
+        # Keras itself passes `training` on to the parts.
         token_shape = self._token_shape(ids.shape)
         if mask is None:
             mask = self.token_encoder.compute_mask(ids, None)
@@ -645,7 +659,7 @@ class ElmoLayer(IdLayer):
         return [self._unpack(layer, layout, *shape) for layer in layers]
 
     def _unpack(self, x, layout, leading, time):
-        """Takes `x` (sentences, bounded time, width) to the output's places.
+        """Moves `x` (sentences, bounded time, width) to the output positions.
 
         Returns (*leading, output time, width), zero at padding.
         """
@@ -667,7 +681,7 @@ class ElmoLayer(IdLayer):
         return tuple(token_shape)
 
     def _sentence_shape(self, input_shape):
-        """The input's shape less that of a token: (batch, ..., time)."""
+        """The input's shape without that of a token: (batch, ..., time)."""
         rank = len(input_shape) - len(self._token_shape(input_shape))
         return tuple(input_shape[:rank])
 
@@ -706,7 +720,7 @@ class ElmoLayer(IdLayer):
 
     def compute_output_spec(self, inputs, mask=None, training=None):
         self.token_encoder.compute_output_spec(inputs)  # Checks the ids.
-        if self.stateful:  # Tells at once when the batch size is not static.
+        if self.stateful:  # Raises early if the batch size is not static.
             *leading, _ = self._sentence_shape(inputs.shape)
             batch = None if None in leading else math.prod(leading)
             self.encoder.compute_output_spec(
@@ -742,13 +756,13 @@ class ElmoLayer(IdLayer):
         return super().from_config(config)
 
 
-# They read no weights: one graph serves all layers.
+# These read no weights: all layers share one graph.
 _lay_out = CompiledWhenEager(lay_out)
 _pick_masked = CompiledWhenEager(gather_slots_masked)
 
 
 def is_of_this_package(layer):
-    """Whether a layer, and all those within it, are this package's own."""
+    """Whether a layer and all its sublayers belong to this package."""
     return all(
         type(part).__module__.startswith("keras_elmo.")
         for part in (layer, *sublayers(layer))
@@ -756,6 +770,6 @@ def is_of_this_package(layer):
 
 
 def _build_once(layer, input_shape):
-    # A layer from a saved file, or from another model, is built already.
+    # A layer from a saved file or from another model is already built.
     if not layer.built:
         layer.build(input_shape)

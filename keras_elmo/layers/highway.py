@@ -11,7 +11,7 @@ from keras_elmo.ops.weights import read_weight
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class Highway(keras.layers.Layer):
-    """Highway layer: a gate chooses between a transformed and the plain input.
+    """Highway layer: a gate mixes a transformed and the unchanged input.
 
     ```
     carry = sigmoid(x @ carry_kernel + carry_bias)
@@ -19,22 +19,22 @@ class Highway(keras.layers.Layer):
         + (1 - carry) * x
     ```
 
-    The gate keeps the name `carry` that it has in biLM weight files, though it
-    lets the *transformed* input through.
+    The gate is called `carry`, as in biLM weight files, although it lets the
+    *transformed* input through.
 
     Args:
         activation: Activation of the transformed input. Defaults to `"relu"`.
         kernel_initializer: Initializer of both kernels. Defaults to a normal
-            distribution of deviation `1 / sqrt(dim)`.
+            distribution with standard deviation `1 / sqrt(dim)`.
         carry_bias_initializer: Initializer of the gate's bias. Defaults to -2,
-            so that an untrained layer passes most of its input on.
+            so that an untrained layer passes on most of its input.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: Tensor of shape `(..., dim)`.
 
     Output shape:
-        The input's.
+        Same as the input's.
 
     Masking:
         Positions are independent of one another; a mask passes through.
@@ -118,7 +118,7 @@ class Highway(keras.layers.Layer):
 
 
 def highway(x, carry, transform, activation):
-    """One highway step on `x` (..., dim); the pairs are (kernel, bias)."""
+    """Applies one highway to `x` (..., dim); the pairs are (kernel, bias)."""
     carry_kernel, carry_bias = carry
     transform_kernel, transform_bias = transform
     gate = ops.sigmoid(ops.matmul(x, carry_kernel) + carry_bias)

@@ -15,28 +15,28 @@ from keras_elmo.ops.hashed_table import sort_by_hash
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class KnownWordEmbedding(TokenEncoder):
-    """Looks the vectors of known words up, and reads others by characters.
+    """Looks up the vectors of known words, and encodes other words' characters.
 
     ```
-    y = known_words(id)              if the word is a known one   (projection,)
+    y = known_words(id)              if the word is known         (projection,)
         character_encoder(ids)       otherwise
     ```
 
-    A token's ids are its character ids, as without known words: it is a known
-    one if they are those of a word of `known_words`. On TensorFlow the
-    character encoder runs on the distinct unknown words alone.
+    A token's ids are its character ids, as without known words. A token is
+    known if its ids are those of a word in `known_words`. On TensorFlow, the
+    character encoder runs only on the distinct unknown words.
 
     Args:
-        known_words: The `TokenEmbedding` of the known words, which has a
-            `vocabulary`. Of words that are cropped to the same one, the last
-            counts.
-        character_encoder: The `CharCNNEmbedding` of all others. Both must make
-            vectors of one size.
+        known_words: The `TokenEmbedding` of the known words, with a
+            `vocabulary`. If several words have the same ids after cropping, the
+            last one is used.
+        character_encoder: The `CharCNNEmbedding` of all other words. Both must
+            return vectors of the same size.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: Integer tensor `(..., max_characters_per_token)`, as
-            `batch_to_ids` makes it.
+            `batch_to_ids` returns it.
 
     Input shape:
         `(..., max_characters_per_token)`.
@@ -45,12 +45,12 @@ class KnownWordEmbedding(TokenEncoder):
         `(..., projection_dim)`.
 
     Masking:
-        A word whose ids are all zero is padding: it is masked in the output,
-        where it holds some constant vector.
+        A word whose ids are all zero is padding. It is masked in the output,
+        where its vector is an arbitrary constant.
 
     Raises:
         ValueError: If `known_words` has no vocabulary; or the ids are not
-            integers, have another width, or lie outside 0..261.
+            integers, have the wrong width, or are out of range (0 to 261).
 
     Example:
 
@@ -77,8 +77,8 @@ class KnownWordEmbedding(TokenEncoder):
         self.character_encoder = character_encoder
         if known_words.spelling is None:
             raise ValueError(
-                "`known_words` must have a `vocabulary`, to know its words. "
-                f"Received: layer '{known_words.name}' without"
+                "`known_words` must have a `vocabulary`. "
+                f"Received: layer '{known_words.name}' without one"
             )
         sizes = [
             part.compute_output_shape((None, *part.token_shape))[-1]
@@ -86,8 +86,8 @@ class KnownWordEmbedding(TokenEncoder):
         ]
         if sizes[0] != sizes[1]:
             raise ValueError(
-                "`known_words` and `character_encoder` must make vectors of "
-                f"one size. Received: sizes {sizes[0]} and {sizes[1]}"
+                "`known_words` and `character_encoder` must return vectors of "
+                f"the same size. Received: sizes {sizes[0]} and {sizes[1]}"
             )
         self.projection_dim = sizes[0]
         self.spelling = character_encoder.spelling
@@ -101,7 +101,7 @@ class KnownWordEmbedding(TokenEncoder):
         rows = self.spelling.ids_of_words(self.known_words.spelling.table.words)
         hash_values = hash_rows_of_array(rows)
         order = sort_by_hash(hash_values)
-        # Of this table they are weights, as no graph should hold so much.
+        # The table is stored as weights, too large to be constants in a graph.
         dtype = "int16" if self.num_ids <= np.iinfo("int16").max else "int32"
         self._hash_values = self._add_table("hash_values", hash_values[order])
         self._rows = self._add_table("rows", rows[order].astype(dtype))
@@ -121,7 +121,8 @@ class KnownWordEmbedding(TokenEncoder):
         ids = self.check_ids(inputs)
         numbers = self._numbers_of(ids)  # (...,)
         is_known = (numbers != 0)[..., None]
-        # All known words become one, and distinct words are encoded once.
+        # All known words become padding. As each distinct row is encoded only
+        # once, they cost a single row.
         others = ops.where(is_known, 0, ids)
         return ops.where(
             is_known,
@@ -130,7 +131,7 @@ class KnownWordEmbedding(TokenEncoder):
         )  # (..., projection)
 
     def _numbers_of(self, ids):
-        """The ids that `known_words` takes, with 0 for unknown words."""
+        """The ids for `known_words`, with 0 for unknown words."""
         rows = ops.cast(ops.reshape(ids, (-1, *self.token_shape)), "int32")
         place, is_known = find_entries(
             ops.convert_to_tensor(self._hash_values),

@@ -18,7 +18,7 @@ from keras_elmo.text.character_spelling import CharacterSpelling
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class LexiconEmbedding(CharacterCNN):
-    """Embeds words by listed characters, and by themselves if they are listed.
+    """Embeds words from characters and, if listed, from a vector per word.
 
     ```
     e = embeddings[ids - 1]                            (chars, embedding_dim)
@@ -28,44 +28,45 @@ class LexiconEmbedding(CharacterCNN):
     y = concatenate(v, x) @ projection_kernel + projection_bias
     ```
 
-    The token encoder of ELMoForManyLangs' models. Their characters are Unicode
-    code points, of which each model has a list of its own. Without `words`
-    there is no `v`.
+    This is the token encoder of ELMoForManyLangs' models. Characters are
+    Unicode code points, and each model has its own list of them. Without
+    `words` there is no `v`.
 
     Args:
-        characters: List of distinct strings, each one code point; and among
-            them the special ones `<bos>`, `<eos>`, `<oov>`, `<pad>`, `<bow>`
-            and `<eow>`.
-        words: List of distinct strings, `<oov>` among them, or `None`.
+        characters: List of distinct strings, each a single code point, plus the
+            special entries `<bos>`, `<eos>`, `<oov>`, `<pad>`, `<bow>` and
+            `<eow>`.
+        words: List of distinct strings including `<oov>`, or `None`.
         projection_dim: Integer, size of a word's vector.
-        filters: Pairs `(width, number)`, one a convolution.
+        filters: Pairs `(width, number of filters)`, one for each convolution.
         num_highways: Integer, number of `Highway` layers; may be 0.
         embedding_dim: Integer, size of a character's vector.
         word_embedding_dim: Integer, size of the vector `v` of a listed word.
-        activation: Activation of the convolutions; must not decrease anywhere,
-            as it is applied after the maximum.
-        max_characters_per_token: Integer, number of characters' ids a word, the
-            two marks of a word included.
+        activation: Activation of the convolutions; must be non-decreasing, as
+            it is applied after the maximum.
+        max_characters_per_token: Integer, number of character ids for each
+            word, including `<bow>` and `<eow>`.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
-        inputs: Integer tensor of shape `(..., max_characters_per_token)`, and
-            one wider with `words`, as `make_vectorization()` makes it.
+        inputs: Integer tensor of ids, as the layer `make_vectorization()`
+            returns them.
 
     Input shape:
-        `(..., max_characters_per_token)`, and one wider with `words`.
+        `(..., max_characters_per_token)`, or with `words`
+        `(..., max_characters_per_token + 1)`.
 
     Output shape:
         `(..., projection_dim)`.
 
     Masking:
-        A word whose ids are all zero is padding: it is masked in the output,
-        where it holds some constant vector.
+        A word whose ids are all zero is padding. It is masked in the output,
+        where its vector is an arbitrary constant.
 
     Raises:
-        ValueError: If a list lacks a special entry, or holds one twice; or the
-            ids are not integers, have another width, or lie out of range. In a
-            compiled function, where values cannot be looked at, the backend's
+        ValueError: If a list lacks a special entry or has duplicates; or the
+            ids are not integers, have the wrong width, or are out of range. In
+            compiled functions, where values cannot be checked, the backend's
             own lookup reports ids out of range.
 
     Example:
@@ -115,7 +116,7 @@ class LexiconEmbedding(CharacterCNN):
 
     @property
     def has_words(self):
-        """Whether listed words have a vector of their own."""
+        """Whether listed words have their own vectors."""
         return self.spelling.num_words > 0
 
     def build(self, input_shape):
@@ -148,7 +149,7 @@ class LexiconEmbedding(CharacterCNN):
         ids = super().check_ids(ids)
         if not self.has_words:
             return ids
-        # The two lists are not of one size.
+        # The two lists differ in size.
         num_characters = self.spelling.num_characters
         num_words = self.spelling.num_words
         characters, word = ids[..., :-1], ids[..., -1:]
@@ -165,8 +166,8 @@ class LexiconEmbedding(CharacterCNN):
         x = self.encode_characters(rows[:, :width], training)
         if self.has_words:
             ids = rows[:, -1]
-            # Keras counts a negative index from the end: send it out of range.
-            # Padding, id 0, may have any vector.
+            # Keras counts negative indices from the end: move them out of
+            # range. Padding, id 0, may have any vector.
             ids = ops.where(
                 ids < 0, self.spelling.num_words, ops.maximum(ids - 1, 0)
             )

@@ -14,12 +14,12 @@ from keras_elmo.ops.weights import read_weight
 
 
 class LSTMWeights(NamedTuple):
-    """The tensors that a step needs."""
+    """The weight tensors used by each step."""
 
     kernel: Any
     """(features, 4 * units)"""
     bias: Any
-    """(4 * units,), the forget gate's +1 included"""
+    """(4 * units,), including the +1 of the forget gate"""
     recurrent_kernel: Any
     """(projection_dim, 4 * units)"""
     projection_kernel: Any
@@ -36,17 +36,19 @@ class ProjectedLSTMCell(keras.layers.Layer):
     h' = clip((sigmoid(o) * tanh(c')) @ projection_kernel, proj_clip)
     ```
 
-    The projected `h'` is both the output and the recurrent state. Without
-    projection (`projection_dim` is `None` or equals `units`), neither the
-    matrix nor its clip is there.
+    The projected `h'` is both the output and the recurrent state. If
+    `projection_dim` is `None` or equals `units`, there is no projection and
+    `proj_clip` is not used.
 
-    It is a cell for `keras.layers.RNN`; `BiLMEncoder` is made of such cells.
+    Use it as a cell of `keras.layers.RNN`; `BiLMEncoder` uses such cells too.
 
     Args:
         units: Integer, size of the cell state.
         projection_dim: Integer, size of the output, or `None`.
-        cell_clip: Float, limit of the cell state's absolute value, or `None`.
-        proj_clip: Float, limit of the projected output's, or `None`.
+        cell_clip: Float, the cell state is clipped to this absolute value;
+            `None` for no clipping.
+        proj_clip: Float, the projected output is clipped to this absolute
+            value; `None` for no clipping.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -59,7 +61,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         `h` and `c`.
 
     Masking:
-        A cell sees one step; the loop around it applies masks.
+        A cell processes one step; the layer that runs it applies masks.
 
     Example:
 
@@ -103,9 +105,9 @@ class ProjectedLSTMCell(keras.layers.Layer):
 
     @property
     def forget_bias(self):
-        """Array `(4 * units,)`, added to the bias: 1 in the forget gate.
+        """Array `(4 * units,)` that is added to the bias: 1 in the forget gate.
 
-        It is part of the cell, not of the weights.
+        It is not part of the weights.
         """
         return np.repeat(np.float32([0, 0, 1, 0]), self.units)
 
@@ -118,7 +120,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
     def state_dtypes(self):
         """List of the dtypes of `h` and `c`.
 
-        `c` adds up over many steps: it is float32 in half precision too.
+        `c` accumulates over many steps, so it is float32 even in half
+        precision.
         """
         is_half = self.compute_dtype in ("bfloat16", "float16")
         return [
@@ -127,7 +130,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         ]
 
     def build(self, input_shape):
-        # Gates lie in the order input, new input, forget, output, as in
+        # The order of the gates is input, new input, forget, output, as in
         # TensorFlow's own cells and in biLM weight files (Keras' LSTM has
         # input, forget, new input, output).
         gates = 4 * self.units
@@ -170,7 +173,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         return states[0], states
 
     def read_weights(self):
-        """Reads the variables, for many steps."""
+        """Reads the variables once for many steps."""
         return LSTMWeights(
             read_weight(self.kernel, self.compute_dtype),
             read_weight(self.bias, self.compute_dtype)
@@ -182,8 +185,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
         )
 
     def _read_for_steps(self, kernel):
-        # In training, the steps' gradients add up in the kernel's own dtype, so
-        # it is cast in each step; otherwise once.
+        # In training, the steps' gradients are summed in the kernel's own
+        # dtype, so it is cast in each step; otherwise once.
         dtype = None if kernel.trainable else self.compute_dtype
         return read_weight(kernel, dtype)
 
@@ -191,13 +194,13 @@ class ProjectedLSTMCell(keras.layers.Layer):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
 
     def step(self, projected_inputs, states, weights):
-        """Goes from `states` to the next.
+        """Computes the next states from `states`.
 
         Args:
             projected_inputs: Tensor `(batch, 4 * units)`, `project_inputs` of
                 the step's input.
             states: List of `h` and `c`.
-            weights: What `read_weights` gave.
+            weights: The result of `read_weights`.
 
         Returns:
             The list of the new `h` and `c`.
@@ -213,7 +216,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         return [h, c]
 
     def scan_in_training(self, projected_inputs, states, weights):
-        """Runs all steps of a window, for gradients. TensorFlow only.
+        """Runs all steps of a window in training. TensorFlow only.
 
         Args:
             projected_inputs: Tensor `(time, batch, 4 * units)`.
@@ -252,7 +255,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         }
 
 
-@functools.cache  # Compiled once for all cells alike.
+@functools.cache  # Compiled once for all cells with the same clips.
 def _lstm_window(cell_clip, proj_clip):
     from keras_elmo.ops.lstm_window import LSTMWindow
 
@@ -261,7 +264,7 @@ def _lstm_window(cell_clip, proj_clip):
 
 
 def project_inputs(inputs, weights):
-    """The inputs' share of the gates, for any number of steps at once.
+    """The inputs' contribution to the gates, for any number of steps at once.
 
     Args:
         inputs: Tensor `(..., features)`.
@@ -270,7 +273,7 @@ def project_inputs(inputs, weights):
     Returns:
         Tensor `(..., 4 * units)`.
     """
-    # TensorFlow fuses the two where they follow one another, in two dimensions.
+    # In two dimensions, TensorFlow fuses the multiply with the addition.
     rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
     projected = ops.matmul(rows, weights.kernel) + weights.bias
     *leading, _ = ops.shape(inputs)
@@ -281,8 +284,8 @@ def lstm_gates(gates, c, cell_clip):
     """The pointwise part of an LSTM step.
 
     Args:
-        gates: Tensor `(batch, 4 * units)`, sums before their activations,
-            the forget gate's with its +1.
+        gates: Tensor `(batch, 4 * units)`, the gates before their activations,
+            including the forget gate's +1.
         c: Tensor `(batch, units)`, the cell state.
         cell_clip: Float or `None`.
 
@@ -296,5 +299,5 @@ def lstm_gates(gates, c, cell_clip):
 
 
 def clip(x, limit):
-    """Clips to +-`limit`, or not at all when that is `None`."""
+    """Clips to +-`limit`, or not at all if that is `None`."""
     return x if limit is None else ops.clip(x, -limit, limit)

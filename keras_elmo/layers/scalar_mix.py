@@ -11,52 +11,53 @@ from keras_elmo.ops.weights import read_weight
 
 
 class MixWeights(NamedTuple):
-    """What a `ScalarMix` has learned."""
+    """The learned weights of a `ScalarMix`."""
 
     weights: np.ndarray
     """float32 array `(num_layers,)`, the weight of each layer; they sum to 1,
-    unless they were given."""
+    except with `fixed_weights`."""
     gamma: np.ndarray
-    """float32 array `()`, the factor of the whole."""
+    """float32 array `()`, the scale of the mix."""
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class ScalarMix(keras.layers.Layer):
-    """A learned weighted mean of layers, times a learned factor.
+    """Mixes layers: their learned weighted mean, times a learned scale.
 
     ```
     y = gamma * sum_j softmax(scalars)_j * layer_j
     ```
 
     Args:
-        layer_norm: Boolean, whether each layer is first normalised by one mean
-            and one variance over all its unmasked entries, batch and time
-            included. It is the one option with which a sentence's result
-            depends on the rest of the batch.
+        layer_norm: Boolean, whether to first normalise each layer by a single
+            mean and variance over all its unmasked entries, across batch and
+            time. With this option, a sentence's output depends on the rest of
+            the batch.
         l2: Float, factor of the regularisation term
             `l2 * sum(scalars ** 2)`, which pulls the weights together.
-        fixed_weights: Numbers to use in place of `softmax(scalars)`, one a
-            layer; they are not trained, `gamma` is. `[0, 0, 1]` is the top one
-            of three layers, `[1/3, 1/3, 1/3]` their average. AllenNLP's
-            `scalar_mix_parameters` are logits: pass their softmax.
+        fixed_weights: Numbers to use instead of `softmax(scalars)`, one for
+            each layer. They are not trained, but `gamma` is. For three layers,
+            `[0, 0, 1]` selects the top layer and `[1/3, 1/3, 1/3]` their
+            average. AllenNLP's `scalar_mix_parameters` are logits: pass their
+            softmax.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
-        inputs: List of tensors, all of one shape `(..., dim)`.
-        mask: Boolean tensor `(...)`, or a list of such of which the first that
-            is not `None` counts.
+        inputs: List of tensors, all of the same shape `(..., dim)`.
+        mask: Boolean tensor `(...)`, or a list of masks, of which the first
+            that is not `None` is used.
 
     Output shape:
         That of one input.
 
     Masking:
-        Masked entries are left out of the normalisation's mean and variance,
-        and change nothing else. Where every entry is masked, `layer_norm`
-        gives zeros. The mask passes through.
+        Masked entries are excluded from the mean and variance of `layer_norm`,
+        and have no other effect. If all entries are masked, `layer_norm`
+        returns zeros. The mask passes through.
 
     Raises:
-        ValueError: If the input is not a list of tensors of one shape, or has
-            another length than `fixed_weights`.
+        ValueError: If the input is not a list of tensors of the same shape, or
+            its length is not that of `fixed_weights`.
 
     Example:
 
@@ -86,7 +87,7 @@ class ScalarMix(keras.layers.Layer):
             )
         if l2 and fixed_weights is not None:
             raise ValueError(
-                "`l2` is for learned weights, and `fixed_weights` are not "
+                "`l2` applies to learned weights, but `fixed_weights` are not "
                 f"learned: pass one of them. Received: l2={l2}, "
                 f"fixed_weights={fixed_weights}"
             )
@@ -99,12 +100,12 @@ class ScalarMix(keras.layers.Layer):
 
     def build(self, input_shape):
         if not input_shape or isinstance(input_shape[0], (int, type(None))):
-            self._fail("a list of tensors, one a layer", input_shape)
+            self._fail("a list of tensors, one per layer", input_shape)
         same = len({len(shape) for shape in input_shape}) == 1 and all(
             len(set(sizes) - {None}) <= 1 for sizes in zip(*input_shape)
         )
         if not same:
-            self._fail("a list of tensors of one shape", input_shape)
+            self._fail("a list of tensors of the same shape", input_shape)
         num_layers = self.num_layers = len(input_shape)
         if self.fixed_weights is None:
             self.scalars = self.add_weight(
@@ -116,7 +117,7 @@ class ScalarMix(keras.layers.Layer):
             )
         elif len(self.fixed_weights) != num_layers:
             raise ValueError(
-                "`fixed_weights` must hold one number a layer, here "
+                "`fixed_weights` must have one number per layer, here "
                 f"{num_layers}. Received: fixed_weights={self.fixed_weights}"
             )
         self.gamma = self.add_weight(
@@ -135,7 +136,7 @@ class ScalarMix(keras.layers.Layer):
 
     def _check_inputs(self, inputs):
         if not isinstance(inputs, (list, tuple)):
-            self._fail("a list of tensors, one a layer", inputs)
+            self._fail("a list of tensors, one per layer", inputs)
         if len(inputs) != self.num_layers:
             self._fail(f"{self.num_layers} tensors", f"{len(inputs)} tensors")
 
@@ -149,7 +150,7 @@ class ScalarMix(keras.layers.Layer):
 
     @property
     def normalized_weights(self) -> MixWeights:
-        """The layers' `weights` and `gamma`, a named tuple of NumPy arrays."""
+        """The layers' `weights`, and `gamma`: a named tuple of NumPy arrays."""
         if not self.built:
             raise ValueError(
                 f"Layer '{self.name}' has no weights yet: call it or build it "
@@ -189,7 +190,7 @@ def mix_layers(layers, weights, gamma):
 
 
 def normalize_layer(x, mask, epsilon=1e-12):
-    """Subtracts the mean of all unmasked entries, divides by their deviation.
+    """Normalises by the mean and deviation of all unmasked entries.
 
     Args:
         x: Tensor `(..., dim)`.
@@ -197,7 +198,7 @@ def normalize_layer(x, mask, epsilon=1e-12):
         epsilon: Float, added to the variance.
 
     Returns:
-        Tensor `(..., dim)`; zeros where no entry at all is unmasked.
+        Tensor `(..., dim)`; zeros if all entries are masked.
     """
     dtype = x.dtype
     x = ops.cast(x, "float32")
@@ -214,23 +215,23 @@ def normalize_layer(x, mask, epsilon=1e-12):
 
 
 def first_mask(mask):
-    """The first mask of a list that is there, or the one mask itself."""
+    """The first mask in a list that is not `None`, or the one mask itself."""
     if isinstance(mask, (list, tuple)):
         return next((m for m in mask if m is not None), None)
     return mask
 
 
 def make_mixes(scalar_mix, number, dtype):
-    """The mixes of an `ElmoLayer`.
+    """Returns the mixes of an `ElmoLayer`.
 
     Args:
         scalar_mix: `None`, a `ScalarMix`, or a list of `number` of them.
         number: Integer, how many.
-        dtype: Policy of those made here.
+        dtype: Dtype policy of a mix that is created here.
 
     Returns:
-        A list of `number` layers with names of their own: the ones given, or
-        the one given and untrained copies of it.
+        A list of `number` layers with different names: the given ones, or the
+        given one and untrained copies of it.
     """
     if scalar_mix is None:
         scalar_mix = ScalarMix(dtype=dtype, name="scalar_mix_0")
@@ -245,8 +246,8 @@ def make_mixes(scalar_mix, number, dtype):
     good = good and all(isinstance(mix, ScalarMix) for mix in scalar_mix)
     if not good or len({mix.name for mix in scalar_mix}) < number:
         raise ValueError(
-            "`scalar_mix` must be a ScalarMix, or a list of as many as "
-            f"`num_representations`={number} with names of their own. "
+            "`scalar_mix` must be a ScalarMix, or a list of "
+            f"`num_representations`={number} of them with different names. "
             f"Received: scalar_mix={scalar_mix}"
         )
     return list(scalar_mix)

@@ -15,24 +15,24 @@ from keras_elmo.text.word_vectorization import WordVectorization
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class TokenEmbedding(TokenEncoder):
-    """Embeds words by their number in a vocabulary.
+    """Embeds words by their index in a vocabulary.
 
     ```
     y = embeddings[id - 1]                                   (projection_dim,)
     ```
 
-    The token encoder of a biLM with word input. Id 0 is padding and has no
-    row: id `i + 1` is line `i` of the vocabulary.
+    This is the token encoder of a biLM with word input. Id 0 is padding and has
+    no row; id `i + 1` is line `i` of the vocabulary, counting from 0.
 
     Args:
         num_tokens: Integer, size of the vocabulary.
         projection_dim: Integer, size of a word's vector.
-        vocabulary: List of the words, strings or bytes, as many as
-            `num_tokens`: only with it can the layer be given words, by
-            `ElmoEmbedder` and `export_saved_model`. Without, the first two
-            words are taken to be `<S>` and `</S>`.
-        unknown_word: The word of `vocabulary`, such as `<UNK>`, whose vector
-            all others get. With `None` they are an error.
+        vocabulary: List of `num_tokens` words, strings or bytes. `ElmoEmbedder`
+            and `export_saved_model` need it to turn words into ids. Without it,
+            the first two words are assumed to be `<S>` and `</S>`.
+        unknown_word: The word of `vocabulary`, such as `<UNK>`, whose vector is
+            used for words not in `vocabulary`. If `None`, such words raise an
+            error.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -45,12 +45,12 @@ class TokenEmbedding(TokenEncoder):
         `(..., projection_dim)`.
 
     Masking:
-        Id 0 is padding: it is masked in the output, where it holds zeros.
+        Id 0 is padding: its vector is zero and is masked in the output.
 
     Raises:
-        ValueError: If the ids are not integers, or lie outside
-            0..`num_tokens`. In a compiled function, where values cannot be
-            looked at, the backend's own lookup reports ids out of range.
+        ValueError: If the ids are not integers, or are out of range (0 to
+            `num_tokens`). In compiled functions, where values cannot be
+            checked, the backend's own lookup reports ids out of range.
 
     Example:
 
@@ -86,18 +86,18 @@ class TokenEmbedding(TokenEncoder):
                 )
         elif unknown_word is not None:
             raise ValueError(
-                "`unknown_word` goes with `vocabulary`: without, there are no "
-                f"unknown words. Received: unknown_word={unknown_word!r}"
+                "`unknown_word` can only be used with `vocabulary`. "
+                f"Received: unknown_word={unknown_word!r}, vocabulary=None"
             )
 
     @property
     def token_shape(self):
-        """Shape of one token's ids: each token has a single one."""
+        """Shape of one token's ids: `()`, as each token has a single id."""
         return ()
 
     @property
     def num_ids(self):
-        """Integer; ids lie from 0 to `num_ids - 1`."""
+        """Integer; ids range from 0 to `num_ids - 1`."""
         return self.num_tokens + 1
 
     @property
@@ -108,17 +108,17 @@ class TokenEmbedding(TokenEncoder):
         return self.spelling.boundary_ids
 
     def make_vectorization(self) -> WordVectorization:
-        """Returns the layer that turns words into this one's ids."""
+        """Returns the layer that turns words into ids for this layer."""
         if self.spelling is None:
             raise ValueError(
                 f"Layer '{self.name}' does not know which words its ids stand "
-                "for: pass it `vocabulary`, as to `ElmoLayer.from_bilm`, or "
-                "make the ids yourself. Received: vocabulary=None"
+                "for: pass it `vocabulary`, which `ElmoLayer.from_bilm` takes "
+                "too, or make the ids yourself. Received: vocabulary=None"
             )
         return super().make_vectorization()
 
     def build(self, input_shape):
-        # Row i is for id i + 1; id 0, padding, has no weights of its own.
+        # Row i is for id i + 1; id 0, padding, has no row.
         deviation = self.projection_dim**-0.5
         self.embeddings = self.add_weight(
             shape=(self.num_tokens, self.projection_dim),
@@ -131,7 +131,7 @@ class TokenEmbedding(TokenEncoder):
 
     def call(self, inputs):
         ids = self.check_ids(inputs)
-        # Keras counts a negative index from the end: send it out of range.
+        # Keras counts negative indices from the end: move them out of range.
         rows = ops.where(ids < 0, self.num_tokens, ops.maximum(ids - 1, 0))
         vectors = ops.take(read_weight(self.embeddings), rows, axis=0)
         vectors = ops.cast(vectors, self.compute_dtype)

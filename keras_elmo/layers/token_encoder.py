@@ -8,14 +8,15 @@ from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class TokenEncoder(IdLayer):
-    """Base of the layers from a token's ids to its vector.
+    """Base class of layers that encode a token's ids as a vector.
 
-    All follows from the `spelling`, which says how words become the ids.
-    Subclasses set it and `projection_dim`, the size of a vector.
+    The shape and range of the ids follow from the `spelling`, which defines how
+    words become ids. Subclasses set it and `projection_dim`, the size of a
+    vector.
     """
 
     spelling: Any = None
-    """The `Spelling` of the words that it reads, or `None` if it knows none."""
+    """The `Spelling` of words, or `None` if the layer takes only ids."""
 
     @property
     def token_shape(self):
@@ -24,7 +25,7 @@ class TokenEncoder(IdLayer):
 
     @property
     def num_ids(self):
-        """Integer; ids lie from 0 to `num_ids - 1`."""
+        """Integer; ids range from 0 to `num_ids - 1`."""
         return self.spelling.num_ids
 
     @property
@@ -33,11 +34,11 @@ class TokenEncoder(IdLayer):
         return self.spelling.boundary_ids
 
     def make_vectorization(self) -> WordVectorization:
-        """Returns the layer that turns words into this one's ids."""
+        """Returns the layer that turns words into ids for this layer."""
         return WordVectorization(self.spelling)
 
     def check_ids(self, ids):
-        """Returns the ids, or raises `ValueError` if they are no tokens'."""
+        """Returns the ids, or raises `ValueError` if they are invalid."""
         return check_ids(ids, self.token_shape, self.num_ids, self.name)
 
     def compute_mask(self, inputs, previous_mask=None):

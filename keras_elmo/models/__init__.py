@@ -1,1 +1,1 @@
-"""Trained models: what puts layers and files together."""
+"""Trained models: connects the layers with the files."""

@@ -29,10 +29,10 @@ class Bilm(FoundModel):
     Args:
         path: Path of the folder, of the `.zip` or of the options file.
         weights: Path of the weight file, if `path` is the options file.
-        name: What to find it by again. Defaults to `path`.
+        name: A name that `find_model` accepts. Defaults to `path`.
     """
 
-    what = "a biLM as bilm-tf, AllenNLP and NLPL have it"
+    what = "a biLM in the format of bilm-tf, AllenNLP and NLPL"
 
     def __init__(self, path, weights=None, name=None):
         super().__init__(path, name)
@@ -71,7 +71,7 @@ class Bilm(FoundModel):
                     raise ValueError(
                         f"'{files.vocabulary_label}' must have as many words "
                         f"as the options say, n_tokens_vocab={expected:,}. "
-                        f"Received: {len(words):,}"
+                        f"Received: {len(words):,} words"
                     )
             softmax = files.read_softmax(expected)
             if softmax is not None:
@@ -99,7 +99,7 @@ def load_bilm(
     trainable=False,
     **kwargs,
 ):
-    """Makes an `ElmoLayer` of class `cls`; see `ElmoLayer.from_bilm`."""
+    """Creates an `ElmoLayer` of class `cls`; see `ElmoLayer.from_bilm`."""
     with open_bilm(options, weights_file) as files:
         options = files.options
         words = read_words(vocabulary, files, token_embeddings)

@@ -1,4 +1,4 @@
-"""A biLM's weights, in its files' layers and back in its files."""
+"""Copies a biLM's weights from its files to its layers, and back."""
 
 from types import SimpleNamespace
 
@@ -22,8 +22,8 @@ def save_bilm(model, options_path, weights_path, dtype="float32"):
     Args:
         model: A built `ElmoLayer` or language model.
         options_path: As for `ElmoLayer.save_to_bilm`.
-        weights_path: Likewise.
-        dtype: Likewise.
+        weights_path: As for `ElmoLayer.save_to_bilm`.
+        dtype: As for `ElmoLayer.save_to_bilm`.
     """
     write_bilm(
         options_path,
@@ -48,11 +48,11 @@ def bilm_arrays(model):
         model: A built `ElmoLayer` or language model.
 
     Raises:
-        ValueError: If it is not built, or its token encoder is not one that a
-            biLM's files can hold.
+        ValueError: If it is not built, or a biLM's files cannot represent its
+            token encoder.
     """
     shapes, _ = _shapes_and_table(model)
-    # As in every such file.
+    # In float32, as in all such files.
     return {
         name: array.astype("float32", copy=False)
         for name, array in VariableArrays(bilm_parts(model), shapes).items()
@@ -66,23 +66,23 @@ def bilm_configs(model):
         model: An `ElmoLayer` or language model.
 
     Raises:
-        ValueError: As `bilm_arrays`.
+        ValueError: As for `bilm_arrays`.
     """
     bilm = bilm_parts(model)
     if not isinstance(bilm.token_encoder, (CharCNNEmbedding, TokenEmbedding)):
         raise ValueError(
             "Only a model with a `CharCNNEmbedding` or a `TokenEmbedding` has "
-            "the arrays of a biLM weight file; `ElmoLayer.save_to_preset` "
-            f"writes any. Received: {model} with the token encoder "
+            "the arrays of a biLM weight file; use `ElmoLayer.save_to_preset` "
+            f"for other models. Received: {model} with the token encoder "
             f"{bilm.token_encoder}"
         )
     return bilm.token_encoder.get_config(), bilm.encoder.get_config()
 
 
 def bilm_parts(model):
-    """Returns the two layers whose variables a biLM's files hold."""
+    """Returns the two layers whose variables are in a biLM's files."""
     token_encoder = model.token_encoder
-    # The known words of a `KnownWordEmbedding` are in a file of their own.
+    # The known words of a `KnownWordEmbedding` are in a separate file.
     token_encoder = getattr(token_encoder, "character_encoder", token_encoder)
     return SimpleNamespace(token_encoder=token_encoder, encoder=model.encoder)
 

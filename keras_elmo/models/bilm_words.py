@@ -1,4 +1,4 @@
-"""Words whose vectors are looked up, as `ElmoLayer.from_bilm` is given them."""
+"""The words whose vectors are looked up, as passed to `ElmoLayer.from_bilm`."""
 
 import os
 
@@ -16,16 +16,17 @@ def read_words(vocabulary, files, token_embeddings):
     if token_embeddings is not None:
         if vocabulary is None:
             raise ValueError(
-                "`token_embeddings` has no words in it: pass `vocabulary`, the "
-                "file that it was made of. Received: vocabulary=None"
+                "`token_embeddings` does not contain the words: pass "
+                "`vocabulary`, the file from which it was made. Received: "
+                "vocabulary=None"
             )
         return WordTable(vocabulary_words(vocabulary))
     if not files.options.is_word_input:
         if vocabulary is not None:
             raise ValueError(
-                "`vocabulary` goes with `token_embeddings` or with a model of "
-                "word input: this one reads characters, and any word. "
-                f"Received: vocabulary={_shown(vocabulary)}"
+                "`vocabulary` can only be used with `token_embeddings` or with "
+                "a model with word input: this model reads the characters of "
+                f"any word. Received: vocabulary={_shown(vocabulary)}"
             )
         return None
     if vocabulary is None:
@@ -37,18 +38,18 @@ def read_words(vocabulary, files, token_embeddings):
     if len(words) != number:
         raise ValueError(
             "The vocabulary must have as many words as the model, "
-            f"n_tokens_vocab={number:,}. Received: {len(words):,}"
+            f"n_tokens_vocab={number:,}. Received: {len(words):,} words"
         )
     return words
 
 
 def checked_unknown_words(value, options, words):
-    """What becomes of words that have no vector: one of `_UNKNOWN_WORDS`."""
+    """How to treat words without a vector: one of `_UNKNOWN_WORDS`."""
     has_unknown = words is not None and words.get(UNKNOWN) is not None
     if value is None:
         if not options.is_word_input:
             return "characters"
-        # It was trained on the text's rare words.
+        # In training, <UNK> stood for rare words.
         return "unk" if has_unknown else "error"
     if value not in _UNKNOWN_WORDS:
         raise ValueError(
@@ -57,19 +58,18 @@ def checked_unknown_words(value, options, words):
         )
     if words is None:
         raise ValueError(
-            "`unknown_words` goes with `vocabulary`: without, there are no "
-            f"unknown words. Received: unknown_words={value!r}"
+            "`unknown_words` can only be used with `vocabulary`. "
+            f"Received: unknown_words={value!r}, vocabulary=None"
         )
     if value == "characters" and options.is_word_input:
         raise ValueError(
             'With `unknown_words="characters"` the model must have a '
-            "character encoder, as no other can read a word's characters. "
-            "Received: options without 'char_cnn'"
+            "character encoder. Received: options without 'char_cnn'"
         )
     if value == "unk" and not has_unknown:
         raise ValueError(
             'With `unknown_words="unk"` the vocabulary must hold <UNK>. '
-            f"Received: {len(words):,} words without"
+            f"Received: {len(words):,} words without it"
         )
     return value
 

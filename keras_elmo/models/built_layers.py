@@ -1,10 +1,10 @@
-"""Layers whose weights come from a file, or go to one."""
+"""Layers whose weights are read from or written to a file."""
 
 from keras_elmo.ops.initializers import leave_out_random_values
 
 
 def build_layer(layer):
-    """Builds an `ElmoLayer` that is given its weights next; returns it."""
+    """Builds an `ElmoLayer` whose weights are assigned next; returns it."""
     with leave_out_random_values():
         layer.build((None, None, *layer.token_encoder.token_shape))
     return layer

@@ -1,4 +1,4 @@
-"""What a name, a path or a URL leads to: the one place that decides it."""
+"""Finds the model of a name, a path or a URL."""
 
 import os
 import posixpath
@@ -21,20 +21,20 @@ from keras_elmo.models.presets import download_preset
 
 
 def find_model(model, weights=None) -> FoundModel:
-    """Finds a trained model, and tells of which kind it is.
+    """Finds a trained model and determines its kind.
 
     Args:
-        model: One of `PRESETS`, whose name comes before a path; or path or
-            http(s) URL of a model; or `hf://user/repository`. A `FoundModel`
-            is returned as it is.
+        model: A name from `PRESETS`, which takes precedence over a path; or
+            path or http(s) URL of a model; or `hf://user/repository`. A
+            `FoundModel` is returned unchanged.
         weights: Path or URL of the weight file, if `model` is the options file
             of a biLM.
 
     Returns:
-        A `FoundModel`. What is downloaded for it is downloaded here, once.
+        A `FoundModel`. Its files are downloaded here, once.
 
     Raises:
-        ValueError: If there is no such model, or it is of no known kind.
+        ValueError: If there is no such model, or its kind is unknown.
         OSError: If a download fails.
     """
     if isinstance(model, FoundModel):
@@ -45,8 +45,8 @@ def find_model(model, weights=None) -> FoundModel:
     if weights is not None:
         if is_name or os.path.isdir(path) or _is_archive(path):
             raise ValueError(
-                "`weights` must be left out: it goes with an options file, and "
-                f"this model has its own. Received: '{weights}' with '{model}'"
+                "`weights` must be left out: it is for options files, and this "
+                f"model has its own. Received: '{weights}' with '{model}'"
             )
         return Bilm(path, fetch(weights, "weights"))
     if is_name:
@@ -67,35 +67,35 @@ def _is_archive(path):
 
 
 def _archived(path):
-    """The model of a file that must be an archive."""
+    """The model in a file that must be an archive."""
     if path.endswith(".keras"):
         return KerasFile(path)
     if not _is_archive(path):
         raise ValueError(
             "A model must be a directory, a .zip or a .keras file; or, with "
-            "`weights`, an options file. Received a file that is no archive, "
-            f"or a damaged one: '{path}'"
+            "`weights`, an options file. Received a file that is not an "
+            f"archive, or a corrupt archive: '{path}'"
         )
     with open_archive(path) as archive:
         names = member_names(archive, path)
-    if set(names).issuperset(PRESET_FILES):  # They have the same names.
+    if set(names).issuperset(PRESET_FILES):  # Keras uses the same names.
         return KerasFile(path)
     kind = _kind_of(list(map(posixpath.basename, names)), path)
     return Bilm(path) if kind is PresetFolder else kind(path)
 
 
 def _kind_of(names, path):
-    """The kind of the model that files of these names make.
+    """The kind of model with files of these names.
 
-    What is the mark of one kind may lie beside another, a `config.json` above
-    all: the surest comes first.
+    A file typical of one kind, above all `config.json`, may be next to a model
+    of another kind, so the most certain signs come first.
     """
     found = set(names)
     if found.issuperset(STATE_DICTS):
         return ManyLangs
     if any(n.endswith(OPTIONS) for n in names):
         return Bilm
-    # From here on something may be missing; the kind's reader says what.
+    # From here on, files may be missing; the kind's reader reports them.
     if found.intersection([*STATE_DICTS, CHARACTERS]):
         return ManyLangs
     if {"config.json", "model.weights.h5"} & found:
@@ -105,7 +105,7 @@ def _kind_of(names, path):
     ):
         return Bilm
     raise ValueError(
-        f"'{path}' holds no model: expected options.json with a .hdf5 file, or "
-        "the files of ELMoForManyLangs or of ElmoLayer.save_to_preset. "
+        f"'{path}' holds no model: expected options.json with an .hdf5 file, "
+        "or the files of ELMoForManyLangs or of ElmoLayer.save_to_preset. "
         f"Received: {sorted(names)[:10]}"
     )

@@ -1,4 +1,4 @@
-"""What tells one trained biLM from another: all that decides a vector."""
+"""Fingerprints of trained biLMs, of everything that affects the vectors."""
 
 import hashlib
 import json
@@ -10,8 +10,8 @@ from keras_elmo.formats.bilm_files import open_bilm
 def bilm_fingerprint(options, weights=None):
     """Returns a digest of a biLM, 16 hex digits.
 
-    It is of the options, the weights and, for a model with word input, the
-    vocabulary beside them.
+    It covers the options, the weights and, for a model with word input, the
+    vocabulary next to them.
 
     Args:
         options: As for `open_bilm`.
@@ -19,7 +19,7 @@ def bilm_fingerprint(options, weights=None):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: As `open_bilm`.
+        ValueError: As for `open_bilm`.
     """
     with open_bilm(options, weights) as files:
         parts = [_of_json(files.content), *map(_of_file, files.weight_files)]
@@ -31,12 +31,12 @@ def bilm_fingerprint(options, weights=None):
 
 
 def files_fingerprint(folder, names, said=None):
-    """Returns a digest of some files of a folder, 16 hex digits.
+    """Returns a digest of some files in a folder, 16 hex digits.
 
     Args:
         folder: Path of the folder.
         names: Names of the files.
-        said: What other files say, as JSON can hold it.
+        said: The contents of other files, in a form that fits JSON.
     """
     parts = [_of_json(said)]
     for name in sorted(names):

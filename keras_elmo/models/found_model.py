@@ -1,4 +1,4 @@
-"""What can be asked of a model's files, whatever kind they are of."""
+"""The interface to a model's files of any kind."""
 
 import abc
 import os
@@ -9,18 +9,18 @@ _OF_BILM_FILES = ("token_embeddings", "unknown_words", "vocabulary")
 
 
 class FoundModel(abc.ABC):
-    """A trained model in files: what `find_model` returns.
+    """A trained model in files, as returned by `find_model`.
 
-    A kind that cannot do what is asked raises a `ValueError`, which says what
-    would.
+    A kind that does not support a method raises a `ValueError` that says what
+    to use instead.
 
     Args:
         path: Local path of the model.
-        name: What to find it by again. Defaults to `path`.
+        name: A name that `find_model` accepts. Defaults to `path`.
     """
 
     what: str
-    """What it is, in words."""
+    """A description of the kind of model."""
 
     def __init__(self, path, name=None):
         self.path = path
@@ -31,17 +31,17 @@ class FoundModel(abc.ABC):
         """Returns the `ElmoLayer`.
 
         Args:
-            cls: The class: `ElmoLayer`, or one derived from it.
+            cls: The class: `ElmoLayer` or a subclass.
             **kwargs: As for `ElmoLayer.from_preset`.
         """
 
     def load_for_export(self, dtype=None):
-        """Returns what to serve: the `ElmoLayer`, or another Keras model."""
+        """Returns the model to serve: the `ElmoLayer` or a Keras model."""
         return self.load(**({"dtype": dtype} if dtype else {}))
 
     @abc.abstractmethod
     def make_vectorization(self, **kwargs):
-        """Returns the vectorization of words, without loading the weights.
+        """Returns the `WordVectorization`, without loading the weights.
 
         It is `None` if no word is too long for the model.
 
@@ -51,18 +51,18 @@ class FoundModel(abc.ABC):
 
     @abc.abstractmethod
     def fingerprint(self):
-        """Returns a digest of all that decides a vector, 16 hex digits."""
+        """Returns a digest of all that affects the vectors, 16 hex digits."""
 
     @abc.abstractmethod
     def open_language_model(self):
-        """Yields its `BilmFiles`; a context manager."""
+        """Context manager that yields its `BilmFiles`."""
 
     @abc.abstractmethod
     def facts(self):
-        """Reads all files, and yields the names and values of facts."""
+        """Reads all files, and yields names and values of facts about them."""
 
     def uses(self):
-        """Returns lines of code and commands that take it."""
+        """Returns lines of code and commands that use the model."""
         return [
             f'keras_elmo.ElmoLayer.from_preset("{self.name}")',
             f"keras-elmo embed corpus.txt vectors.hdf5 --model {self.name}",
@@ -70,10 +70,10 @@ class FoundModel(abc.ABC):
 
 
 def check_no_words(path, arguments):
-    """Raises `ValueError` if words are given to a model that has its own."""
+    """Raises `ValueError` if words are passed to a model with its own."""
     given = [name for name in _OF_BILM_FILES if arguments.get(name) is not None]
     if given:
         raise ValueError(
-            f"{' and '.join(given)} go with the files of a bilm-tf model. "
-            f"Received: '{path}', which has its own"
+            f"{' and '.join(given)} can only be used with the files of a "
+            f"bilm-tf model. Received: '{path}', which has its own words"
         )

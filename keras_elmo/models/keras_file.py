@@ -11,7 +11,7 @@ from keras_elmo.models.found_model import FoundModel
 
 
 class KerasFile(FoundModel):
-    """A `.keras` file: a whole Keras model, such as a tagger with an ELMo."""
+    """A `.keras` file: a whole Keras model, such as a tagger with ELMo."""
 
     what = "a .keras file, a whole Keras model"
 
@@ -24,15 +24,16 @@ class KerasFile(FoundModel):
                 "`dtype` must be left out: a .keras file has its own. "
                 f"Received: '{dtype}' with '{self.path}'"
             )
-        if zipfile.is_zipfile(self.path):  # Keras says what is wrong else.
+        if zipfile.is_zipfile(self.path):  # Otherwise Keras says what is wrong.
             check_keras_file(self.path)
         try:
             return keras.saving.load_model(self.path, compile=False)
         except TypeError as error:  # A class that is not registered.
             raise ValueError(
                 "A .keras file must be made of layers of Keras and keras_elmo: "
-                "for layers of your own, call `keras_elmo.export_saved_model` "
-                f"where they are imported. Received: '{self.path}'. {error}"
+                "for custom layers, call `keras_elmo.export_saved_model` in "
+                "Python code that imports them. "
+                f"Received: '{self.path}'. {error}"
             ) from error
         except Exception as error:  # Keras raises errors of every kind.
             raise ValueError(
@@ -56,7 +57,7 @@ class KerasFile(FoundModel):
         yield "layers of keras_elmo", b", ".join(sorted(names)).decode()
         check_keras_file(self.path)
         if not self.path.endswith(".keras"):
-            raise ValueError("Keras loads it if its name ends in .keras.")
+            raise ValueError("Keras only loads it if its name ends in .keras.")
 
     def uses(self):
         return [
@@ -67,8 +68,8 @@ class KerasFile(FoundModel):
     def _is_a_whole_model(self):
         return ValueError(
             "from_preset and keras-elmo embed, convert, perplexity and "
-            "pretrain --from take a model that is an ELMo and no more. "
+            "pretrain --from take only ELMo models. "
             f"Received: '{self.path}', a .keras file, which is a whole Keras "
-            "model: load it by keras.saving.load_model, or serve it by "
+            "model: load it with keras.saving.load_model, or serve it with "
             "keras-elmo export"
         )

@@ -40,9 +40,9 @@ class ManyLangs(FoundModel):
     def open_language_model(self):
         raise ValueError(
             "keras-elmo perplexity and pretrain --from take a language model "
-            "as bilm-tf's training, keras-elmo pretrain and convert write it. "
-            f"Received: '{self.path}', a model of ELMoForManyLangs, whose "
-            "files predict no words"
+            "written by bilm-tf's training, keras-elmo pretrain or convert. "
+            f"Received: '{self.path}', a model of ELMoForManyLangs, which "
+            "cannot predict words"
         )
 
     def facts(self):
@@ -52,7 +52,7 @@ class ManyLangs(FoundModel):
 
 
 def load_many_langs(cls, directory, *, trainable=False, **kwargs):
-    """Makes an `ElmoLayer` of class `cls`; see `ElmoLayer.from_many_langs`."""
+    """Creates an `ElmoLayer` of `cls`; see `ElmoLayer.from_many_langs`."""
     dtype = kwargs.get("dtype")
     with open_many_langs(directory) as files:
         arrays = files.read_arrays()

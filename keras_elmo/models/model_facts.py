@@ -1,4 +1,4 @@
-"""What there is to tell of a model, in words."""
+"""Facts about a model, as text."""
 
 from keras_elmo.text.special_words import BEGIN_SENTENCE
 from keras_elmo.text.special_words import END_SENTENCE
@@ -6,7 +6,7 @@ from keras_elmo.text.special_words import UNKNOWN
 
 
 def model_facts(token_encoder, encoder):
-    """Yields the names and values of facts.
+    """Yields names and values of facts about a model.
 
     Args:
         token_encoder: Arguments of the token encoder.
@@ -15,14 +15,14 @@ def model_facts(token_encoder, encoder):
     if "filters" in token_encoder:
         number = sum(number for _, number in token_encoder["filters"])
         width = token_encoder["max_characters_per_token"]
-        yield "input", f"characters of words, {width} ids a word"
+        yield "input", f"characters of words, {width} ids per word"
         yield (
             "character CNN",
             f"{number:,} filters, highway layers: "
             f"{token_encoder['num_highways']}, {token_encoder['activation']}",
         )
     elif "num_tokens" in token_encoder:
-        yield "input", f"numbers of words, of {token_encoder['num_tokens']:,}"
+        yield "input", f"word ids, {token_encoder['num_tokens']:,} words"
     layers, dim = encoder["num_layers"], encoder["projection_dim"]
     yield (
         "LSTMs",
@@ -35,7 +35,7 @@ def model_facts(token_encoder, encoder):
 
 
 def parameter_fact(arrays):
-    """Returns the name and value of a fact about a model's arrays, by name."""
+    """Returns a fact about a model's arrays, a dictionary: name and value."""
     number = sum(array.size for array in arrays.values())
     dtypes = ", ".join(sorted({str(a.dtype) for a in arrays.values()}))
     size = f"{number / 1e6:,.1f} million" if number >= 1e6 else f"{number:,}"
@@ -43,12 +43,12 @@ def parameter_fact(arrays):
 
 
 def vocabulary_fact(words):
-    """Likewise, about a vocabulary's words, each bytes."""
+    """Returns a fact about a vocabulary's words (bytes): name and value."""
     fact = f"{len(words):,} words"
     distinct = set(words)
     missing = {BEGIN_SENTENCE, END_SENTENCE, UNKNOWN} - distinct
     if missing:
         fact += f", without {b', '.join(sorted(missing)).decode()}"
     if len(distinct) < len(words):
-        fact += f", {len(words) - len(distinct):,} of them there before"
+        fact += f", {len(words) - len(distinct):,} of them repeated"
     return "vocabulary", fact

@@ -43,7 +43,7 @@ class PresetFolder(FoundModel):
         )
 
     def fingerprint(self):
-        # Without the date that is in the metadata.
+        # Without the metadata, which contain a date.
         names = [n for n in PRESET_FILES if n != "metadata.json"]
         return files_fingerprint(self.path, names)
 
@@ -53,7 +53,7 @@ class PresetFolder(FoundModel):
             "files of a language model, options.json with weights.hdf5 or a "
             f"checkpoint. Received: '{self.path}', a folder of "
             "ElmoLayer.save_to_preset, which holds no softmax; "
-            "`save_to_bilm` writes options.json and weights.hdf5"
+            "use `save_to_bilm` to write options.json and weights.hdf5"
         )
 
     def facts(self):
@@ -86,11 +86,11 @@ def save_to_preset(layer, folder):
 
 
 def load_preset_folder(cls, folder, trainable=None, **kwargs):
-    """Makes the layer of a folder; see `ElmoLayer.from_preset`."""
+    """Creates the layer of a folder; see `ElmoLayer.from_preset`."""
     for argument in ("token_encoder", "encoder"):
         if argument in kwargs:
             raise ValueError(
-                f"`{argument}` must be left out: it is the preset's own. "
+                f"`{argument}` must be left out: the preset has its own. "
                 f"Received: {argument}={kwargs[argument]!r}"
             )
     registered_name = keras.saving.get_registered_name(cls)
@@ -106,7 +106,11 @@ def load_preset_folder(cls, folder, trainable=None, **kwargs):
 
 
 def _make(cls, saved, arguments, folder):
-    """Makes the layer of a saved config and arguments; tells of new mixes."""
+    """Creates the layer from a saved config and arguments.
+
+    Returns:
+        The layer, and whether its mixes are new.
+    """
     new_mixes = {
         key: arguments[key]
         for key in _OF_MIXES
@@ -122,8 +126,8 @@ def _make(cls, saved, arguments, folder):
     except Exception as error:
         if arguments:
             _make(cls, saved, {}, folder)
-            raise  # Without them it works.
-        # A damaged config may say anything at all.
+            raise  # The arguments are wrong: without them it works.
+        # A corrupt config may contain anything.
         raise ValueError(
             f"The config of the preset '{folder}' is not that of a layer: "
             f"{error}"
@@ -132,7 +136,7 @@ def _make(cls, saved, arguments, folder):
 
 
 def _overridden(saved, arguments):
-    """The saved config with the arguments in it, but for those of mixes."""
+    """The saved config, updated by the arguments except those of mixes."""
     config = copy.deepcopy(saved)
     parts = [config["token_encoder"], config["encoder"], *config["scalar_mix"]]
     for key, value in arguments.items():
@@ -163,7 +167,7 @@ def _with_new_mixes(config, arguments):
 
 def _check_all_named(layer, names):
     named = {id(find_variable(layer, name)) for name in names}
-    # Tables of integers follow from the config.
+    # Integer tables can be recreated from the config.
     others = [
         variable.path
         for variable in layer.weights
@@ -171,14 +175,14 @@ def _check_all_named(layer, names):
     ]
     if others:
         raise ValueError(
-            f"Layer '{layer.name}' must have no weights but those of an "
-            "`ElmoLayer`: Keras' own `.keras` files may hold others. "
+            f"Layer '{layer.name}' must only have the weights of an "
+            "`ElmoLayer`; to save others, use Keras' own `.keras` files. "
             f"Received: {others}"
         )
 
 
 def _without_build(config):
-    # Parts that are built by themselves have variables of other paths.
+    # Parts that are built separately have variables with other paths.
     if isinstance(config, dict):
         return {
             key: _without_build(value)

@@ -1,4 +1,4 @@
-"""Trained biLMs, by name: published ones, and those inside the package."""
+"""Names of trained biLMs, published ones and those inside the package."""
 
 import os
 from typing import NamedTuple
@@ -14,13 +14,13 @@ class Preset(NamedTuple):
     weights_url: str | None
     """`None` for a model inside the package."""
     megabytes: int
-    """Size of the weight file; on the web, by its parameter count in
-    float32."""
+    """Size of the weight file; for models on the web, computed from the number
+    of parameters in float32."""
     licence: str
     description: str
     path: str | None = None
     """The folder of a model inside the package: `options.json`,
-    `weights.hdf5`, and for its language model `softmax.hdf5` and
+    `weights.hdf5`, and for the language model `softmax.hdf5` and
     `vocab.txt`."""
 
 
@@ -41,8 +41,8 @@ def _shipped(folder, megabytes, description, licence):
     return Preset(None, None, megabytes, licence, description, path)
 
 
-# bilm-tf and AllenNLP, whose project published the files, are Apache 2.0; the
-# pages that list the weights name no licence for them.
+# The projects that published the files, bilm-tf and AllenNLP, are Apache 2.0;
+# the pages that list the weights state no licence for them.
 _ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
 _CONTRIBUTED = "none stated for the weights; contributed to AllenNLP"
 
@@ -102,7 +102,7 @@ PRESETS = {
 
 
 def download_preset(name):
-    """Downloads a published model, unless it is there already.
+    """Downloads a published model, unless it has been downloaded already.
 
     Args:
         name: A key of `PRESETS`.

@@ -1,4 +1,4 @@
-"""The vectors of a vocabulary, before context, in a file."""
+"""Writes the context-independent vectors of a vocabulary to a file."""
 
 import keras
 import numpy as np
@@ -18,7 +18,7 @@ def dump_token_embeddings(elmo, vocabulary, path):
     check_built(elmo)
     words = WordTable(vocabulary_words(vocabulary)).words
     spelling = vectorization_of(elmo.token_encoder).spelling
-    # Words of like length, as the longest one decides on the work.
+    # Sorted by length, as the longest word of a batch determines its cost.
     order = np.argsort([len(word) for word in words], kind="stable")
     rows = np.empty((len(words), elmo.encoder.output_dim), "float32")
     for start in range(0, len(words), _BATCH):

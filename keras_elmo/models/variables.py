@@ -1,4 +1,4 @@
-"""The variables of a model, by names: paths of attributes."""
+"""Access to a model's variables by name, which is an attribute path."""
 
 import functools
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from keras import ops
 def assign_arrays(model, arrays):
     """Sets variables of a built model.
 
-    The arrays are taken out of the dictionary one by one, so as not to hold
-    all numbers twice.
+    The arrays are removed from the dictionary one by one, so that not all
+    values are in memory twice.
 
     Args:
         model: A layer or model.
@@ -22,9 +22,9 @@ def assign_arrays(model, arrays):
 
 
 class VariableArrays(Mapping):
-    """The values of variables by their names, each read when it is asked for.
+    """The values of variables by name, each read on access.
 
-    What NumPy does not know, as bfloat16, becomes float32.
+    Dtypes unknown to NumPy, such as bfloat16, become float32.
 
     Args:
         model: A layer or model.
@@ -47,7 +47,7 @@ class VariableArrays(Mapping):
 
 
 def find_variable(model, name):
-    """Returns the variable of a name."""
+    """Returns the variable with a given name."""
 
     def attribute(part, key):
         return part[int(key)] if key.isdecimal() else getattr(part, key)

@@ -1,4 +1,4 @@
-"""The linear chain of a CRF as ONNX operators: its best tags."""
+"""The decoding of a linear-chain CRF as ONNX operators."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ LAST = np.array([-1])
 
 
 class Chain(NamedTuple):
-    """What a `CRF` layer makes of its inputs."""
+    """The output of a `CRF` layer, in parts."""
 
     potentials: str
     """`(batch, time, num_tags)`"""
@@ -25,7 +25,7 @@ class Chain(NamedTuple):
 
 
 def chain_of(crf, potentials):
-    """The `Chain` of a `CRF` layer over a value `(batch, time, num_tags)`."""
+    """The `Chain` of a `CRF` layer for a value `(batch, time, num_tags)`."""
     chain = Chain(
         potentials,
         as_array(crf.transitions),
@@ -36,7 +36,7 @@ def chain_of(crf, potentials):
 
 
 def constrained(chain, layer):
-    """Leaves only what the scheme of a `CRF` or `CRFDecoder` allows."""
+    """Forbids what the scheme of a `CRF` or `CRFDecoder` does not allow."""
     allowed = allowed_tags(layer.tag_names, layer.scheme)
     if allowed is None:
         allowed = [True] * 3
@@ -48,16 +48,16 @@ def constrained(chain, layer):
 
 
 def best_tags(graph, chain, mask, length):
-    """The sentence of tags that scores best (Viterbi).
+    """The tag sequence with the best score (Viterbi).
 
     Args:
         graph: `GraphBuilder`.
-        chain: `Chain`; there is a token at least, real or not.
+        chain: `Chain`, with at least one token, real or padding.
         mask: Value `(batch, time, 1)`, float32, 0 at padding.
         length: Value `(batch, 1)`, int64.
 
     Returns:
-        Value `(batch, time, 1)`, float32: the tags' numbers.
+        Value `(batch, time, 1)`, float32: the tags' indices.
     """
     num_tags = len(chain.start)
     numbers = np.arange(num_tags, dtype="float32")[None]  # (1, tags)

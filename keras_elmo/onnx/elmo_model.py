@@ -17,7 +17,7 @@ TIME, CHARS, LAST = np.array([1]), np.array([2]), np.array([-1])
 
 
 class Places(NamedTuple):
-    """What of the encoder's slots comes out."""
+    """Which of the encoder's slots are in the output."""
 
     begin: int
     end: int
@@ -25,11 +25,11 @@ class Places(NamedTuple):
     mask: str
     """float32 `(batch, output time, 1)`, 0 at padding."""
     token_mask: str
-    """The same, 0 at boundaries too."""
+    """The same, also 0 at boundaries."""
 
 
 def elmo_model(elmo, make_product):
-    """Makes the model of a built `ElmoLayer` of characters.
+    """Makes the ONNX model of a built `ElmoLayer` with character input.
 
     Args:
         elmo: `ElmoLayer` with a `CharCNNEmbedding`.
@@ -37,7 +37,8 @@ def elmo_model(elmo, make_product):
 
     Returns:
         `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, padded
-        on the right, and gives what the SavedModel's `character_ids` gives.
+        on the right, and returns the outputs of the SavedModel's signature
+        `character_ids`.
     """
     graph = GraphBuilder()
     outputs, places = run_elmo(graph, elmo, "ids", make_product)
@@ -46,7 +47,7 @@ def elmo_model(elmo, make_product):
     number = graph.add("Max", number, np.float32(1))
     outputs["default"] = graph.add("Div", total, number)
     width = elmo.encoder.output_dim
-    time = "time"  # Unless boundaries alone are added or taken off.
+    time = "time"  # Unless boundaries are only added or only removed.
     if elmo.add_sentence_boundaries == elmo.keep_sentence_boundaries:
         time = "output_time"
     infos = {
@@ -105,7 +106,7 @@ def run_elmo(graph, elmo, ids, make_product):
 def _check_elmo(elmo):
     if not isinstance(elmo.token_encoder, CharCNNEmbedding):
         raise ValueError(
-            "For ONNX, an `ElmoLayer` must read characters by a "
+            "For ONNX, the token encoder of an `ElmoLayer` must be a "
             "`CharCNNEmbedding`. Received: a token encoder "
             f"{elmo.token_encoder!r}"
         )
@@ -115,11 +116,11 @@ def _check_elmo(elmo):
 
 
 def bounded(graph, ids, elmo):
-    """Puts `<S>` and `</S>` around each sentence, if the layer does.
+    """Adds `<S>` and `</S>` to each sentence if the layer does.
 
     Returns:
-        The ids `(batch, slots, chars)`, and how many slots are not padding,
-        int64 `(batch, 1)`.
+        The ids `(batch, slots, chars)`, and the number of slots that are not
+        padding, int64 `(batch, 1)`.
     """
     is_id = graph.add("Not", graph.add("Equal", ids, np.int32(0)))
     is_token = graph.add(
@@ -130,7 +131,7 @@ def bounded(graph, ids, elmo):
     )  # (batch, time), int64
     length = graph.add("ReduceSum", is_token, TIME)  # (batch, 1)
     if not elmo.add_sentence_boundaries:
-        # There is a slot at least, so that no loop is of nothing.
+        # Ensure at least one slot, as loops must not be empty.
         return graph.add("Pad", ids, np.array([0, 0, 0, 0, 1, 0])), length
     first, last = elmo.token_encoder.boundary_ids.astype("int32")
     ids = graph.add("Pad", ids, np.array([0, 1, 0, 0, 1, 0]))
@@ -147,9 +148,9 @@ def encode_tokens(graph, ids, encoder, make_product):
     """Encodes each distinct token once: (batch, slots, projection)."""
     chars = encoder.max_characters_per_token
     tokens = graph.add("Reshape", ids, np.array([-1, chars]))
-    # There is always one, so that no product is of nothing.
+    # Ensure at least one token, as multiplications must not be empty.
     tokens = graph.add("Concat", tokens, np.zeros((1, chars), "int32"), axis=0)
-    tokens = graph.cast(tokens, "int64")  # What `Unique` takes everywhere.
+    tokens = graph.cast(tokens, "int64")  # `Unique` always supports int64.
     distinct, _, index, _ = graph.add("Unique", tokens, axis=0, num_outputs=4)
     distinct = graph.cast(distinct, "int32")
     vectors = layers.encode_characters(graph, distinct, encoder, make_product)
@@ -167,8 +168,8 @@ def run_encoder(graph, x, length, encoder, drops_ends, make_product):
         x: Value `(batch, slots, projection)`.
         length: Value `(batch, 1)`.
         encoder: `BiLMEncoder`.
-        drops_ends: Boolean, whether the first and the last slot are left out.
-            No vector then depends on a direction's last step, which is not run.
+        drops_ends: Boolean, whether to drop the first and last slot. The last
+            step of each direction then affects no output and is skipped.
         make_product: Function of `products`.
     """
     x = graph.add("Transpose", x, perm=[1, 0, 2])  # (slots, batch, projection)
@@ -198,20 +199,20 @@ def run_encoder(graph, x, length, encoder, drops_ends, make_product):
 
 
 def named_outputs(graph, elmo, x, encoded, places):
-    """The values of the outputs, by name."""
+    """The outputs' values, by name."""
     all_layers = [graph.add("Concat", x, x, axis=2), *encoded]
     mixes = [
         layers.mix(graph, all_layers, mix, places.token_mask)
         for mix in elmo.scalar_mixes
     ]
-    if not mixes:  # The layer was made with `return_all_layers`.
+    if not mixes:  # The layer was created with `return_all_layers`.
         average = [1 / len(all_layers)] * len(all_layers)
         mixes = [layers.weighted_sum(graph, all_layers, average)]
     return named_elmo_outputs(x, encoded, mixes)
 
 
 def output_places(graph, elmo, x, length):
-    """The slots that come out of `x` `(batch, slots, dim)`."""
+    """The `Places` in the output of slots of `x` `(batch, slots, dim)`."""
     slots = place_numbers(graph, x)
     last = graph.add("Sub", length, np.int64(1))
     not_first = graph.add("Greater", slots, np.int64(0))
@@ -222,7 +223,7 @@ def output_places(graph, elmo, x, length):
     if not elmo.keep_sentence_boundaries:
         mask, begin, end = token_mask, 1, 1
     if not elmo.add_sentence_boundaries:
-        end += 1  # What `bounded` has added.
+        end += 1  # The slot that `bounded` added.
 
     def as_output(mask):
         mask = graph.add("Unsqueeze", graph.cast(mask, "float32"), CHARS)

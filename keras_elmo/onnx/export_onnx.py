@@ -13,44 +13,44 @@ def export_onnx(
     path: str | os.PathLike,
     quantize: str | None = None,
 ) -> None:
-    """Writes an `ElmoLayer` or a tagger to an ONNX file, for onnxruntime.
+    """Exports an `ElmoLayer` or a tagger to an ONNX file, for onnxruntime.
 
-    The file takes `ids`, int32 `(batch, time, chars)`, as `batch_to_ids` makes
-    them: padding is zero, and on the right. Any number of sentences and words
-    is taken, none included; ids out of range get an error. Nothing else than
-    onnxruntime and NumPy is needed to run it.
+    The exported model takes `ids`, int32 `(batch, time, chars)`, as returned by
+    `batch_to_ids`: padding is zero, and on the right. Any number of sentences
+    and words is allowed, including none; ids out of range raise an error. To
+    run it, only onnxruntime and NumPy are needed.
 
-    What comes out of an `ElmoLayer` is what the `character_ids` signature of
-    `export_saved_model` gives, in float32 and under the same names: `word_emb`,
+    The outputs of an `ElmoLayer` are those of the `character_ids` signature of
+    `export_saved_model`, in float32 and with the same names: `word_emb`,
     `lstm_outputs1`, `lstm_outputs2` and so on, `elmo`, and `default`, the mean
     of `elmo` over the words. Further representations are `elmo_1`, `elmo_2` and
-    so on; of a layer with `return_all_layers`, `elmo` is the layers' average. A
-    stateful layer is exported stateless.
+    so on. For a layer with `return_all_layers`, `elmo` is the average of the
+    layers. A stateful layer is exported as stateless.
 
     A tagger is a Functional or Sequential model that starts with an `ElmoLayer`
-    and goes on with `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and dropout
-    layers, `CRF` and `CRFDecoder`. Its own outputs come out, under the names of
-    their layers. All outputs are zero at padding.
+    and continues with `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and
+    dropout layers, `CRF` and `CRFDecoder`. The outputs are those of the tagger,
+    named after their layers. All outputs are zero at padding.
 
-    With `quantize="int8"` ELMo's large kernels, those of the highways, the
-    projections and the LSTMs, have 8 bits, in blocks of 128 that share a scale,
-    and so have the vectors that they are multiplied with. It is for single
-    sentences and small batches on processors that multiply 8-bit integers
-    (AVX-512 VNNI, for one). It uses `MatMulNBits`, an operator of onnxruntime's
-    own; all others are of the ONNX standard, operator set 18.
+    With `quantize="int8"`, ELMo's large kernels (of the highways, projections
+    and LSTMs) have 8 bits, with one scale per block of 128, and so have the
+    vectors they are multiplied with. This is for single sentences and small
+    batches on processors with 8-bit integer multiplication (such as AVX-512
+    VNNI). It uses `MatMulNBits`, a custom operator of onnxruntime; all other
+    operators belong to the ONNX standard, operator set 18.
 
     Args:
         model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one.
         path: Path of the file to write, such as `"elmo.onnx"`. It is written
-            whole or not at all; one that is there is replaced.
+            atomically; an existing file is replaced.
         quantize: `None` for float32, or `"int8"`.
 
     Raises:
-        ValueError: If the model is no such one, ELMo has an activation other
-            than `"relu"`, `"sigmoid"` and `"tanh"`, or there are weights of 2
-            GB or more, which no ONNX file holds.
+        ValueError: If the model is not as described, ELMo has an activation
+            other than `"relu"`, `"sigmoid"` and `"tanh"`, or the weights take 2
+            GB or more, the limit of an ONNX file.
         ImportError: If the package `onnx` is not installed.
-        OSError: If it cannot be written, as on a full disk.
+        OSError: If the file cannot be written, for example on a full disk.
 
     Example:
 

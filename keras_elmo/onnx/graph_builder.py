@@ -1,4 +1,4 @@
-"""An ONNX graph, operator by operator."""
+"""Builds an ONNX graph, operator by operator."""
 
 import numpy as np
 import onnx
@@ -7,20 +7,20 @@ from onnx import helper
 from onnx import numpy_helper
 
 OPSET = 18
-"""Of the standard operators: onnxruntime has them since 1.14."""
+"""Version of the standard operators, supported by onnxruntime since 1.14."""
 MICROSOFT = "com.microsoft"
 """Domain of onnxruntime's own operators, which other runtimes may lack."""
 
 
 class GraphBuilder:
-    """Makes nodes; values are known by their names.
+    """Creates nodes; values are identified by their names.
 
-    Arrays and numbers among a node's inputs become constants. Loops' bodies are
-    builders too; constants belong to the whole model, so that a body may use
-    what was made outside of it.
+    Arrays and numbers among a node's inputs become constants. The bodies of
+    loops are builders too. Constants belong to the whole model, so that a body
+    can use constants created outside of it.
 
     Args:
-        outer: The builder of the graph around a body.
+        outer: For the body of a loop, the builder of the graph around it.
     """
 
     def __init__(self, outer=None):
@@ -64,20 +64,21 @@ class GraphBuilder:
             step: From a builder, the list of states and the list of one step's
                 inputs to the lists of the next states and of the step's
                 outputs.
-            states: List of float32 values, the states to start from.
+            states: List of float32 values, the initial states.
             inputs: List of float32 values `(time, ...)`.
-            reverse: Boolean, whether to start from the end. The outputs lie
-                where their inputs do.
+            reverse: Boolean, whether to start from the end. The outputs are in
+                the order of the inputs.
 
         Returns:
-            The lists of the last states and of the outputs `(time, ...)`.
+            The list of the last states and the list of the outputs
+            `(time, ...)`.
         """
         body = GraphBuilder(self)
         taken = [self._name("step_input") for _ in [*states, *inputs]]
         new_states, outputs = step(
             body, taken[: len(states)], taken[len(states) :]
         )
-        # A value may be among a body's results once only.
+        # A body must not return the same value twice.
         outputs = [body.add("Identity", x) for x in outputs]
         results = [*new_states, *outputs]
         found = self.add(
@@ -94,16 +95,16 @@ class GraphBuilder:
         return found[: len(states)], found[len(states) :]
 
     def model(self, name, inputs, outputs):
-        """Returns the model, checked.
+        """Checks and returns the model.
 
         Args:
             name: String, the graph's name.
-            inputs: List of `onnx.ValueInfoProto`, of `value_info`.
+            inputs: List of `onnx.ValueInfoProto`, from `value_info`.
             outputs: Dictionary from names to pairs of the value and its
                 `onnx.ValueInfoProto`.
 
         Raises:
-            ValueError: If it is too large for a file.
+            ValueError: If the model is too large for a file.
         """
         for output, value in outputs.items():
             self._operators.append(
@@ -126,7 +127,7 @@ class GraphBuilder:
         model = helper.make_model(
             graph,
             producer_name="keras-elmo",
-            ir_version=8,  # Of the same time as the operators.
+            ir_version=8,  # As old as the operators.
             opset_imports=[
                 helper.make_opsetid(domain, versions[domain])
                 for domain in sorted(self._domains | {""})
@@ -152,7 +153,7 @@ def value_info(name, dtype, shape):
     Args:
         name: String.
         dtype: `"float32"`, `"int32"` or `"uint8"`.
-        shape: Of integers, or names of sizes that are not known.
+        shape: List of integers, or names for unknown sizes.
     """
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     return helper.make_tensor_value_info(name, kind, shape)

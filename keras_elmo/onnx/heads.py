@@ -1,4 +1,4 @@
-"""Layers that follow on an `ElmoLayer`, as ONNX operators."""
+"""Layers that follow an `ElmoLayer`, as ONNX operators."""
 
 import keras
 import numpy as np
@@ -19,7 +19,7 @@ _DROPOUTS = (
 
 
 class Head:
-    """Adds layers to a graph, over tokens `(batch, time, dim)`.
+    """Adds layers on tokens `(batch, time, dim)` to a graph.
 
     Args:
         graph: `GraphBuilder`.
@@ -73,7 +73,7 @@ class Head:
     def _bidirectional(self, layer, x):
         both = [layer.forward_layer, layer.backward_layer]
         if {type(lstm) for lstm in both} != {keras.layers.LSTM}:
-            _fail(layer, "another layer than an LSTM in it")
+            _fail(layer, "a layer other than LSTM in it")
         if layer.merge_mode != "concat":
             _fail(layer, f"merge_mode={layer.merge_mode!r}")
         return self._run_lstms(both, x, "bidirectional")
@@ -83,8 +83,8 @@ class Head:
             _check_lstm(lstm, is_backward=lstm is not lstms[0])
         graph, units = self._graph, lstms[0].units
         length = graph.add("Squeeze", self._length, np.array([1]))
-        # It takes no empty sentences, whose outputs are padding, and no empty
-        # batches: there is one more sentence, which does not come out.
+        # ONNX' `LSTM` accepts neither empty sentences nor empty batches. So the
+        # length is at least 1, and a sentence is added and later removed.
         length = graph.add("Pad", length, np.array([0, 1]))
         length = graph.add("Max", length, np.int64(1))
         x = graph.add("Pad", x, np.array([0, 0, 0, 1, 0, 0]))
@@ -115,7 +115,7 @@ class Head:
 
 
 def _check_lstm(lstm, is_backward):
-    """Raises `ValueError` unless ONNX' `LSTM` computes the same."""
+    """Raises `ValueError` if ONNX' `LSTM` cannot compute the same."""
     for name, expected in (
         ("return_sequences", True),
         ("return_state", False),
@@ -129,18 +129,18 @@ def _check_lstm(lstm, is_backward):
         ("recurrent_activation", keras.activations.sigmoid),
     ):
         if getattr(lstm, name) is not expected:
-            _fail(lstm, f"another `{name}` than Keras' own")
+            _fail(lstm, f"an `{name}` other than Keras' default")
 
 
 def _lstm_arrays(lstm):
-    """An LSTM's kernels `(4 * units, dim)` and bias `(8 * units,)`."""
+    """Returns an LSTM's kernels `(4 * units, dim)` and bias `(8 * units,)`."""
     cell = lstm.cell
     bias = np.zeros(4 * lstm.units, "float32")
     if lstm.use_bias:
         bias = layers.as_array(cell.bias)
 
     def gates(array):
-        """From Keras' order (i, f, c, o) to that of ONNX (i, o, f, c)."""
+        """Converts Keras' order (i, f, c, o) to that of ONNX (i, o, f, c)."""
         i, f, c, o = np.split(array, 4, axis=-1)
         return np.concatenate([i, o, f, c], axis=-1)
 
@@ -155,6 +155,6 @@ def _fail(layer, received):
     raise ValueError(
         "For ONNX, an `ElmoLayer` may be followed by Dense, LSTM, "
         "Bidirectional, Concatenate and dropout layers, `CRF` and "
-        "`CRFDecoder`, over whole sentences. Use `export_saved_model` for "
+        "`CRFDecoder`, on whole sentences. Use `export_saved_model` for "
         f"other models. Received: layer '{layer.name}' with {received}"
     )

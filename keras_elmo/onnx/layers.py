@@ -10,10 +10,10 @@ _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 
 
 def activation_operator(activation):
-    """The operator of an activation of Keras.
+    """The operator for a Keras activation.
 
     Raises:
-        ValueError: If there is none here.
+        ValueError: If the activation is not supported.
     """
     name = keras.activations.serialize(activation)
     if name not in _ACTIVATIONS:
@@ -25,7 +25,7 @@ def activation_operator(activation):
 
 
 def encode_characters(graph, ids, encoder, make_product):
-    """The token encoder: ids `(words, chars)` to `(words, projection)`.
+    """The token encoder, from ids `(words, chars)` to `(words, projection)`.
 
     Args:
         graph: `GraphBuilder`.
@@ -59,9 +59,9 @@ def encode_characters(graph, ids, encoder, make_product):
 
 
 def without_constant_end(graph, ids, filters):
-    """Cuts off the end in which no word of `(words, chars)` changes any more.
+    """Cuts off the columns of `(words, chars)` in which all words are constant.
 
-    One window of each width is left in it: the others give the same.
+    It leaves one window of each width, as further windows would be equal.
     """
     last = graph.add("Gather", ids, np.array([-1]), axis=1)  # (words, 1)
     differs = graph.cast(
@@ -70,7 +70,7 @@ def without_constant_end(graph, ids, filters):
     places = graph.add(
         "NonZero", graph.add("ReduceMax", differs, np.array([0]))
     )
-    # Of a constant word alone there is none.
+    # There are none if all words are constant.
     places = graph.add("Concat", np.array([[-1], [-1]]), places, axis=1)
     length = graph.add("ReduceMax", places, keepdims=0)
     widest = max(width for width, _ in filters)
@@ -79,16 +79,16 @@ def without_constant_end(graph, ids, filters):
 
 
 def embed_characters(graph, ids, embeddings):
-    """Ids `(words, chars)` to vectors `(words, chars, embedding_dim)`."""
+    """Looks up ids `(words, chars)` -> `(words, chars, embedding_dim)`."""
     table = np.pad(embeddings, ((1, 0), (0, 0)))  # Id 0 gives zeros.
-    # A negative index would count from the end: it is sent out of range.
+    # Negative indices would count from the end: move them out of range.
     is_bad = graph.add("Less", ids, np.int32(0))
     ids = graph.add("Where", is_bad, np.int32(len(table)), ids)
     return graph.add("Gather", table, ids, axis=0)
 
 
 def convolve_and_pool(graph, x, kernels, biases, activation):
-    """`activation(max over positions of conv(x) + bias)` of each width.
+    """`activation(max over positions of conv(x) + bias)` for each width.
 
     Args:
         graph: `GraphBuilder`.
@@ -110,7 +110,7 @@ def convolve_and_pool(graph, x, kernels, biases, activation):
 
 
 def highway(graph, x, carry, transform, activation, make_product):
-    """One highway step on `x` `(..., dim)`; the pairs are (kernel, bias)."""
+    """One highway on `x` `(..., dim)`; the pairs are (kernel, bias)."""
     gate = graph.add("Sigmoid", _dense(graph, x, carry, make_product))
     new = graph.add(activation, _dense(graph, x, transform, make_product))
     change = graph.add("Mul", gate, graph.add("Sub", new, x))
@@ -118,13 +118,13 @@ def highway(graph, x, carry, transform, activation, make_product):
 
 
 def run_directions(graph, encoder, both, make_product, carries_on=None):
-    """The two stacks of the biLM, each over tokens of its own.
+    """The two stacks of the biLM, each on its own tokens.
 
     Args:
         graph: `GraphBuilder`.
         encoder: `BiLMEncoder`.
-        both: The forward and the backward stack's tokens, values `(time, batch,
-            features)`, each in the order in which they are read.
+        both: The tokens of the forward and of the backward stack, values
+            `(time, batch, features)`, each in reading order.
         make_product: Function of `products`.
         carries_on: As for `lstm`.
 
@@ -155,9 +155,10 @@ def lstm(graph, x, state, cell, make_product, carries_on=None):
         state: The values of `h` and `c`, each `(batch, size)`.
         cell: `ProjectedLSTMCell`.
         make_product: Function of `products`.
-        carries_on: Value `(time, batch, 1)` of ones, and of zeros where a
-            sentence starts; the inputs' share of the gates is then computed
-            step by step, as many rows are enough for a product at full speed.
+        carries_on: Value `(time, batch, 1)`, 0 where a sentence starts and 1
+            elsewhere, or `None`. If given, the inputs' contribution to the
+            gates is computed step by step, as with many rows a single step is
+            enough for a matrix multiply at full speed.
 
     Returns:
         The value of the outputs `(time, batch, output_size)`.
@@ -215,7 +216,7 @@ def lstm_gates(graph, gates, c, units, cell_clip):
 
 
 def clip(graph, x, limit):
-    """Clips to +-`limit`, or not at all when that is `None`."""
+    """Clips to +-`limit`, or not at all if that is `None`."""
     if limit is None:
         return x
     return graph.add("Clip", x, np.float32(-limit), np.float32(limit))
@@ -228,8 +229,8 @@ def mix(graph, layers, scalar_mix, mask):
         graph: `GraphBuilder`.
         layers: List of values `(batch, time, dim)`.
         scalar_mix: `ScalarMix`.
-        mask: Value `(batch, time, 1)`, float32: the entries that count in the
-            layers' norm.
+        mask: Value `(batch, time, 1)`, float32, 1 at the entries that count in
+            the layer normalisation.
 
     Returns:
         Value `(batch, time, dim)`.
@@ -250,9 +251,9 @@ def weighted_sum(graph, layers, weights):
 
 
 def normalize_layer(graph, x, mask, epsilon=1e-12):
-    """Subtracts the mean of all unmasked entries, divides by their deviation.
+    """Normalises by the mean and deviation of all unmasked entries.
 
-    Zeros where no entry at all is unmasked.
+    Zeros if all entries are masked.
     """
     one = np.float32(1)
     counted = graph.add("Expand", mask, graph.add("Shape", x))
@@ -280,5 +281,5 @@ def _dense(graph, x, weights, make_product):
 
 
 def as_array(variable):
-    """The value of a Keras variable, in float32."""
+    """The value of a Keras variable in float32."""
     return ops.convert_to_numpy(ops.cast(variable.value, "float32"))

@@ -1,8 +1,8 @@
-"""Products with a weight matrix: in float32, or with weights of 8 bits.
+"""Multiplication by a weight matrix, in float32 or with 8-bit weights.
 
-Each function puts a kernel `(features, units)` into the model, and returns a
-function from a builder and the name of an `x` `(..., features)` to that of
-`x @ kernel`, `(..., units)`.
+Each function adds a kernel `(features, units)` to the model. It returns a
+function that takes a builder and the name of a value `x` `(..., features)`, and
+returns the name of `x @ kernel`, `(..., units)`.
 """
 
 import numpy as np
@@ -10,20 +10,20 @@ import numpy as np
 from keras_elmo.onnx.graph_builder import MICROSOFT
 
 BLOCK_SIZE = 128
-_SMALLEST = np.float32(1e-12)  # No division by zero.
-_ZERO = np.uint8(128)  # What stands for zero.
+_SMALLEST = np.float32(1e-12)  # Avoids division by zero.
+_ZERO = np.uint8(128)  # Represents zero.
 
 
 def float_product(graph, kernel):
-    """The product in float32."""
+    """Multiplies in float32."""
     kernel = graph.constant(kernel)
     return lambda builder, x: builder.add("MatMul", x, kernel)
 
 
 def block_product(graph, kernel):
-    """With 8-bit weights, a scale for each block of 128 in a column.
+    """Uses 8-bit weights, with one scale per block of 128 in a column.
 
-    `MatMulNBits` is onnxruntime's own. Of few rows it is the fastest.
+    `MatMulNBits` is a custom operator of onnxruntime, the fastest for few rows.
     """
     features, units = kernel.shape
     quantized, scales = quantize_blocks(kernel, BLOCK_SIZE)
@@ -40,17 +40,17 @@ def block_product(graph, kernel):
             N=units,
             bits=8,
             block_size=BLOCK_SIZE,
-            accuracy_level=4,  # The numbers of `x` have 8 bits, too.
+            accuracy_level=4,  # `x` is quantized to 8 bits, too.
         )
 
     return product
 
 
 def column_product(graph, kernel):
-    """With 8-bit weights, a scale for each column and for each row of `x`.
+    """Uses 8-bit weights, with one scale per column and per row of `x`.
 
-    `MatMulIntegerToFloat` is onnxruntime's own. Of many rows `(rows, features)`
-    it is the fastest.
+    `MatMulIntegerToFloat` is a custom operator of onnxruntime, the fastest for
+    many rows `(rows, features)`.
     """
     scales = _scales(kernel, axis=0)  # (units,)
     quantized = graph.constant(np.rint(kernel / scales).astype("int8"))
@@ -62,7 +62,7 @@ def column_product(graph, kernel):
         largest = builder.add("Max", largest, _SMALLEST)
         row_scales = builder.add("Mul", largest, np.float32(1 / 127))
         x = builder.add("Div", x, row_scales)
-        # A quantization of scale 1: it rounds, and makes 8-bit numbers.
+        # Quantization with a scale of 1, which rounds to 8-bit numbers.
         x = builder.add("QuantizeLinear", x, np.float32(1), _ZERO)
         y = builder.add(
             "MatMulIntegerToFloat",
@@ -82,7 +82,7 @@ def quantize_blocks(kernel, block_size):
         block_size: Integer, how many features share a scale.
 
     Returns:
-        uint8 array `(units, blocks, block_size)`, of which 128 is zero; and
+        uint8 array `(units, blocks, block_size)`, in which 128 is zero; and
         float32 array `(units, blocks)`, the scales.
     """
     features, units = kernel.shape
@@ -95,5 +95,5 @@ def quantize_blocks(kernel, block_size):
 
 
 def _scales(x, axis):
-    """What 1 stands for, so that the largest number is 127."""
+    """The value of one unit, so that the largest absolute value is 127."""
     return np.maximum(np.abs(x).max(axis=axis), _SMALLEST) / np.float32(127)

@@ -6,7 +6,7 @@ STEPS_ROWS = ["steps", "rows"]
 
 
 class QuantizedStacks:
-    """Runs the stacks of a `BiLMEncoder` by onnxruntime, in 8 bits.
+    """Runs the stacks of a `BiLMEncoder` with onnxruntime, in 8 bits.
 
     Args:
         encoder: A built `BiLMEncoder`. Its weights are read once, here.
@@ -26,7 +26,7 @@ class QuantizedStacks:
             ) from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = _num_threads()
-        # Threads that wait for work would take the processor from others.
+        # Spinning threads would take processor time from others.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._num_layers = encoder.num_layers
         self._session = onnxruntime.InferenceSession(
@@ -34,11 +34,11 @@ class QuantizedStacks:
         )
 
     def __call__(self, forward, backward, carries_on):
-        """Runs both stacks over tokens of their own.
+        """Runs both stacks, each on its own tokens.
 
         Args:
-            forward: float32 array `(steps, rows, features)`, in the order in
-                which the stack reads them.
+            forward: float32 array `(steps, rows, features)`, the tokens of the
+                forward stack in reading order.
             backward: The same for the backward stack.
             carries_on: Boolean array `(steps, rows, 1)`, `False` where a
                 sentence starts.
@@ -84,7 +84,7 @@ def _stacks_model(encoder):
 
 
 def _num_threads():
-    """As many as TensorFlow was told to use; 0 is one a core."""
+    """TensorFlow's configured number of threads; 0 means one per core."""
     if keras.backend.backend() != "tensorflow":
         return 0
     import tensorflow as tf

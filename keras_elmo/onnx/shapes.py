@@ -1,4 +1,4 @@
-"""What graphs compute of the shapes of their values."""
+"""Computation of shapes and positions in a graph."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def zero_state(graph, x, size):
 
 
 def cut(graph, x, begin, end, axis=1):
-    """Leaves out as many places in front and at the end of an axis."""
+    """Drops `begin` positions at the start and `end` at the end of an axis."""
     if not begin and not end:
         return x
     stop = -end if end else np.iinfo("int64").max

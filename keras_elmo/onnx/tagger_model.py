@@ -1,4 +1,4 @@
-"""A Keras model with an `ElmoLayer` first, as an ONNX model."""
+"""A Keras model that starts with an `ElmoLayer`, as an ONNX model."""
 
 import keras
 import numpy as np
@@ -13,8 +13,8 @@ from keras_elmo.onnx.heads import Head
 from keras_elmo.onnx.shapes import cut
 from keras_elmo.ops.output_names import output_names
 
-# Operations by which Keras finds the masks that go from layer to layer. Here
-# they are not followed: the mask is the one of the ids.
+# Operations with which Keras computes the masks between layers. They are
+# ignored: the mask here is that of the ids.
 _OF_MASKS = {
     *("Any", "Cast", "Concatenate", "ExpandDims", "Flip", "GetItem"),
     *("LogicalOr", "NotEqual", "Pad", "Sort", "ZerosLike"),
@@ -22,15 +22,15 @@ _OF_MASKS = {
 
 
 def tagger_model(model, make_product):
-    """Makes the model of a Functional or Sequential Keras model.
+    """Makes the ONNX model of a Functional or Sequential Keras model.
 
     Args:
-        model: Keras model from character ids to an `ElmoLayer`, and on.
+        model: Keras model that starts with an `ElmoLayer` on character ids.
         make_product: Function of `products`, for the large kernels of ELMo.
 
     Returns:
         `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, and
-        gives the model's outputs under the names of their layers.
+        returns the model's outputs, named after their layers.
     """
     ((elmo, _, mixes), *steps), outputs = read_graph(model)
     graph = GraphBuilder()
@@ -38,7 +38,7 @@ def tagger_model(model, make_product):
     names = [name for name in vectors if name.startswith("elmo")]
 
     def add_token(x):
-        # So that there is one at least: no loop may be of nothing.
+        # Ensure at least one token, as loops must not be empty.
         return graph.add("Pad", x, np.array([0, 0, 0, 0, 1, 0]))
 
     values = {id(x): add_token(vectors[name]) for x, name in zip(mixes, names)}
@@ -47,8 +47,8 @@ def tagger_model(model, make_product):
     for layer, inputs, (output, *_) in steps:
         if not all(id(x) in values for x in inputs):
             raise ValueError(
-                "For ONNX, each layer must go on from the layers before it. "
-                f"Received: layer '{layer.name}'"
+                "For ONNX, the inputs of each layer must be outputs of earlier "
+                f"layers. Received: layer '{layer.name}'"
             )
         values[id(output)] = head.add(layer, [values[id(x)] for x in inputs])
     is_real = graph.cast(mask, "bool")
@@ -57,7 +57,7 @@ def tagger_model(model, make_product):
         value = values[id(x)]
         if isinstance(value, Chain):
             raise ValueError(
-                "For ONNX, end the model in a `CRFDecoder`. Received: the "
+                "For ONNX, end the model with a `CRFDecoder`. Received: the "
                 f"scores of layer '{name}' as an output"
             )
         value = graph.add("Where", is_real, value, np.float32(0))
@@ -74,7 +74,7 @@ def tagger_model(model, make_product):
 
 def _names(model, outputs):
     """The names of a model's outputs, as in its SavedModel."""
-    structure = getattr(model, "output", None)  # A Sequential model has none.
+    structure = getattr(model, "output", None)  # Sequential models have none.
     return (
         sorted(structure)
         if isinstance(structure, dict)
@@ -83,14 +83,14 @@ def _names(model, outputs):
 
 
 def read_graph(model):
-    """What a model does, layer by layer.
+    """Reads the layers of a model, in the order of their calls.
 
     Returns:
-        The list of triples of a layer and of its symbolic inputs and outputs,
-        in the order of the calls, and the list of the model's outputs.
+        A list of triples, each a layer, its symbolic inputs and its outputs;
+        and the list of the model's outputs.
 
     Raises:
-        ValueError: If the model is no graph of layers that starts from ids.
+        ValueError: If the model is not a graph of layers that starts with ids.
     """
     if not (getattr(model, "inputs", None) and model.outputs):
         raise ValueError(
@@ -107,12 +107,12 @@ def read_graph(model):
             return _StandIn(operation, note)
         if type(operation).__name__ not in _OF_MASKS:
             raise ValueError(
-                "For ONNX, a model must be made of layers alone. Received: "
+                "For ONNX, a model must consist of layers only. Received: "
                 f"an operation {type(operation).__name__} of `keras.ops`"
             )
         return operation
 
-    # A Sequential model is made a graph.
+    # Turns a Sequential model into a graph.
     graph = keras.Model(model.inputs, model.outputs)
     copied = keras.models.clone_model(graph, clone_function=copy)
     if (
@@ -123,17 +123,17 @@ def read_graph(model):
         or sum(type(step[0]) is ElmoLayer for step in steps) > 1
     ):
         raise ValueError(
-            "For ONNX, a model must start with an `ElmoLayer` that mixes its "
-            "layers, on its one input, and have no other. "
+            "For ONNX, a model must have exactly one input and one "
+            "`ElmoLayer`, which is its first layer and mixes its layers. "
             f"Received: model '{model.name}'"
         )
     return steps, copied.outputs
 
 
 class _StandIn(keras.layers.Layer):
-    """Takes a layer's place in a copy of a model, and notes its calls.
+    """Replaces a layer in a copy of a model, and records its calls.
 
-    Keras tells what a model is made of by no other public way.
+    Keras has no other public API for the structure of a model.
     """
 
     def __init__(self, layer, note):
@@ -144,19 +144,18 @@ class _StandIn(keras.layers.Layer):
             others = {k: x for k, x in kwargs.items() if k != "mask"}
             if any(map(_is_symbolic, keras.tree.flatten(others))):
                 raise ValueError(
-                    "For ONNX, a layer may be given its inputs and nothing "
-                    f"else. Received: layer '{layer.name}' with "
-                    f"{sorted(others)}"
+                    "For ONNX, a layer must be called with its inputs only. "
+                    f"Received: layer '{layer.name}' with {sorted(others)}"
                 )
             outputs = layer.compute_output_spec(*args, **kwargs)
             note(layer, args, outputs)
             return outputs
 
-        # Not the layer itself, whose weights would count as this one's.
+        # Not the layer itself, whose weights would then be tracked here.
         self._compute_output_spec = compute_output_spec
 
     def call(self, *args, **kwargs):
-        raise NotImplementedError  # Only symbolic tensors come here.
+        raise NotImplementedError  # It is only called on symbolic tensors.
 
     def compute_output_spec(self, *args, **kwargs):
         return self._compute_output_spec(*args, **kwargs)

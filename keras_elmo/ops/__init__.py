@@ -1,1 +1,1 @@
-"""Functions of tensors that the layers share; no variables here."""
+"""Tensor functions that the layers share, without variables."""

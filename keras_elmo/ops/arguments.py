@@ -1,4 +1,4 @@
-"""Checks of arguments."""
+"""Argument checks."""
 
 import numbers
 
@@ -17,7 +17,7 @@ def check_integer(name, value, low, optional=False):
 
 
 def check_choice(name, value, choices):
-    """Raises `ValueError` unless `value` is among `choices`."""
+    """Raises `ValueError` unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(
             f"`{name}` must be one of {list(choices)}. Received: {value!r}"

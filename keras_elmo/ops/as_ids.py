@@ -1,4 +1,4 @@
-"""Ids of whatever type they come in."""
+"""Conversion of ids of any dtype."""
 
 import keras
 import numpy as np
@@ -8,8 +8,8 @@ from keras_elmo.ops.checks import require
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import set_mask
 
-# How far each type counts without a gap. Half precision is not among them:
-# bfloat16 makes 256 of 257, and float16 2048 of 2049.
+# Up to which integer each dtype represents all integers exactly. Half precision
+# is left out: it rounds 257 to 256 in bfloat16 and 2049 to 2048 in float16.
 _COUNTS_TO = {
     "int8": 2**7 - 1,
     "uint8": 2**8 - 1,
@@ -25,11 +25,11 @@ def as_ids(ids, num_ids, name):
     """Returns `ids` as int32 or int64, or raises `ValueError`.
 
     Args:
-        ids: Tensor, array, ragged tensor or nested list of whole numbers of any
-            type that can tell all ids apart. A symbolic input is returned as it
-            is, whatever its dtype: Keras makes those of float32 by itself, to
-            build a model anew.
-        num_ids: Integer; ids lie from 0 to `num_ids - 1`.
+        ids: Tensor, array, ragged tensor or nested list of whole numbers, of
+            any dtype that represents all ids exactly. A symbolic input is
+            returned unchanged, whatever its dtype: Keras itself creates float32
+            ones to rebuild a model.
+        num_ids: Integer; ids range from 0 to `num_ids - 1`.
         name: The layer's name, for the message.
     """
     if any(isinstance(x, keras.KerasTensor) for x in keras.tree.flatten(ids)):
@@ -41,8 +41,8 @@ def as_ids(ids, num_ids, name):
         return array
     if _COUNTS_TO.get(dtype, -1) < num_ids - 1:
         raise ValueError(
-            f"Layer '{name}' takes integer ids, of int32 or int64: not every "
-            f"type holds all numbers from 0 to {num_ids - 1}. Declare a "
+            f"Layer '{name}' takes integer ids, int32 or int64: this dtype "
+            f"does not hold all numbers from 0 to {num_ids - 1}. Declare a "
             'symbolic input with `keras.Input(..., dtype="int32")`. '
             f"Received: dtype={dtype}"
         )
@@ -76,8 +76,8 @@ def _as_array(ids, name):
     elif str(ids.dtype) != "object":
         return ids
     raise ValueError(
-        f"Layer '{name}' takes ids, not words. Make them with "
+        f"Layer '{name}' takes ids, not words. Make ids with "
         "`keras_elmo.batch_to_ids(sentences)`, or for a vocabulary with "
         "`elmo.token_encoder.make_vectorization().batch_to_ids(sentences)`; "
-        f"both pad to one length. Received: {received}"
+        f"both pad sentences to the same length. Received: {received}"
     )

@@ -2,9 +2,9 @@ from keras import ops
 
 
 def at_least_one(x, axis=0):
-    """`x`, with one slice of zeros if it has none along `axis`.
+    """Returns `x`, or one slice of zeros if it has no slices along `axis`.
 
-    Not every operation takes tensors of no elements.
+    Not every operation accepts empty tensors.
     """
     size = ops.shape(x)[axis]
     if isinstance(size, int):

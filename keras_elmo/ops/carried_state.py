@@ -7,14 +7,14 @@ from keras_elmo.ops.private_keras import is_exporting
 class CarriedState:
     """The states that a stateful `BiLMEncoder` keeps between calls.
 
-    They are no weights: they are not tracked, saved or exported.
+    They are not weights: they are not tracked, saved or exported.
     """
 
     def __init__(self):
         self.variables = None
 
     def of(self, encoder, batch_size):
-        """Returns the states to start from, or `None` if none are carried."""
+        """Returns the initial states, or `None` if none are carried over."""
         if not encoder.stateful or is_exporting():
             return None
         if batch_size is None:
@@ -35,8 +35,8 @@ class CarriedState:
         if batch_size != expected:
             raise ValueError(
                 f"Layer '{encoder.name}' is stateful and was first called with "
-                f"a batch of {expected}; every later batch must have that "
-                "size, after `reset_state()` too. "
+                f"a batch of {expected}; all later batches must have the same "
+                "size, even after `reset_state()`. "
                 f"Received: a batch of {batch_size}"
             )
         return [variable.value for variable in self.variables]

@@ -1,4 +1,4 @@
-"""Checks of values that only a run brings."""
+"""Checks of tensor values, in eager and compiled code."""
 
 import keras
 from keras import ops
@@ -7,9 +7,9 @@ from keras import ops
 def require(condition, message, x):
     """Returns `x`, or raises an error unless all of `condition` is true.
 
-    Eagerly the error is a `ValueError`. In a compiled function it is
-    TensorFlow's `InvalidArgumentError`; the other backends, and XLA, cannot
-    look at values there.
+    In eager code, the error is a `ValueError`. In compiled functions it is
+    TensorFlow's `InvalidArgumentError`; other backends and XLA cannot check
+    values there.
 
     Args:
         condition: Boolean tensor.
@@ -33,7 +33,7 @@ def require(condition, message, x):
 
 
 def concrete_value(x):
-    """`x` as a NumPy array, or `None` while a function is being traced."""
+    """Returns `x` as a NumPy array, or `None` while a function is traced."""
     backend = keras.backend.backend()
     if isinstance(x, keras.KerasTensor):
         return None

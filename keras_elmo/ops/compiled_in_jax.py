@@ -1,4 +1,4 @@
-"""One compilation a shape, in place of one an operation. JAX only."""
+"""Compiles whole functions instead of single operations. JAX only."""
 
 import keras
 import numpy as np
@@ -8,13 +8,13 @@ from keras_elmo.ops.private_keras import in_stateless_scope
 
 
 class CompiledInJax:
-    """Calls a function of tensors, compiled once for each of their shapes.
+    """Calls a function of tensors, compiled once for each shape.
 
-    No gradients are taken through it.
+    Gradients are not supported.
 
     Args:
         function: Takes tensors and returns tensors, or lists of them. It must
-            do nothing else: it is run once for many calls.
+            not have side effects: its Python code runs only once per shape.
         layer: The layer whose weights it reads.
     """
 
@@ -25,7 +25,7 @@ class CompiledInJax:
         variables = layer.variables
 
         def run(values, args):
-            # Read as they are, the weights would be constants.
+            # Otherwise the weights would be compiled as constants.
             with keras.StatelessScope(list(zip(variables, values))):
                 return function(*args)
 
@@ -37,14 +37,15 @@ class CompiledInJax:
 
 
 class CompiledForFewShapes:
-    """Calls a function of ids and their mask, for a few numbers of each.
+    """Calls a function of ids and their mask, compiled for only a few shapes.
 
-    Both are filled up with zeros to powers of two of rows and of steps: what is
-    compiled for a batch serves others. So are the results.
+    Rows and steps of both are padded with zeros to powers of two, so that
+    batches of similar shape share a compiled function. The results have the
+    padded size.
 
     Args:
-        function: From ids `(rows, steps, ...)` and a mask `(rows, steps)` or
-            `None`, and keyword arguments that are no tensors, as for
+        function: Takes ids `(rows, steps, ...)`, a mask `(rows, steps)` or
+            `None`, and keyword arguments that are not tensors. Otherwise as for
             `CompiledInJax`.
         layer: As for `CompiledInJax`.
     """
@@ -68,7 +69,7 @@ class CompiledForFewShapes:
 
 
 def compiles_in_jax(*tensors):
-    """Whether JAX would compile each operation on tensors for their shapes."""
+    """Whether JAX would compile each operation on these tensors separately."""
     return (
         keras.backend.backend() == "jax"
         and not in_stateless_scope()

@@ -1,4 +1,4 @@
-"""Graphs in place of eager operations. TensorFlow only, for speed only."""
+"""Graphs instead of eager operations, for speed. TensorFlow only."""
 
 import keras
 
@@ -9,23 +9,24 @@ from keras_elmo.ops.weights import trainable_flags
 
 
 class CompiledWhenEager:
-    """Calls a function of tensors; a graph of it if TensorFlow runs eagerly.
+    """Calls a function of tensors, as a graph when TensorFlow runs eagerly.
 
-    Step by step, TensorFlow spends longer on starting the operations of a
-    recurrent loop than on many of them, and `keras.ops` as long as that on
-    each. A graph is traced once for each value of the keyword arguments and of
-    the weights' flags `trainable`, for any size of all axes but the last one of
-    numbers.
+    In eager mode, TensorFlow often spends longer on launching the operations of
+    a recurrent loop than on computing them, and `keras.ops` adds as much again
+    to each. A graph is traced once for each value of the keyword arguments and
+    of the weights' `trainable` flags. It works for any size of all axes, except
+    the last axis of floating-point tensors.
 
-    Gradients flow through it. Each part with weights of its own should have a
-    graph of its own, as a tape records all of one or nothing: what is frozen
-    then costs no gradient.
+    Gradients flow through it. A gradient tape records all or nothing of a
+    graph, so each part with its own weights should have its own graph: frozen
+    parts then cost no gradient computation.
 
     Args:
         function: Takes tensors, lists of them, or `None`; its keyword arguments
-            are no tensors. Returns tensors, or lists of them. It must do
-            nothing else, and check no values: it is run once for many calls.
-        layer: The layer whose weights it reads, if gradients may be taken.
+            are not tensors. Returns tensors, or lists of them. It must not have
+            side effects or check values: its Python code runs only once for
+            many calls.
+        layer: The layer whose weights it reads, if gradients may be computed.
     """
 
     def __init__(self, function, layer=None):
@@ -60,14 +61,14 @@ class CompiledWhenEager:
 
 
 def compiles_now():
-    """Whether a `CompiledWhenEager` that is called now runs a graph."""
-    # A stateless scope puts other values in the variables' place, which a graph
-    # would keep for ever.
+    """Whether a `CompiledWhenEager` called now would run a graph."""
+    # A stateless scope replaces the variables' values, and a graph would keep
+    # the replacements.
     if not fast_paths_enabled() or in_stateless_scope():
         return False
     import tensorflow as tf
 
-    # Whoever debugs by `run_functions_eagerly` wants no graph either.
+    # No graph either when debugging with `run_functions_eagerly`.
     return tf.executing_eagerly() and not tf.config.functions_run_eagerly()
 
 

@@ -1,9 +1,9 @@
-"""What runs differently on TensorFlow, for speed only.
+"""Faster code paths for TensorFlow.
 
-All else in the layers is written in `keras.ops`. Each function here has a
-portable form too, which gives the same numbers: other backends use it, and so
-does TensorFlow after `set_fast_paths(False)` or with the environment variable
-`KERAS_ELMO_FAST_PATHS=0`. PyTorch has a loop of its own in `scan_time`.
+Everything else in the layers is written in `keras.ops`. Each function here also
+has a portable version with the same results, which other backends use;
+TensorFlow uses it after `set_fast_paths(False)` or with the environment
+variable `KERAS_ELMO_FAST_PATHS=0`. PyTorch has its own loop in `scan_time`.
 """
 
 import itertools
@@ -14,18 +14,18 @@ from keras import ops
 
 from keras_elmo.ops.at_least_one import at_least_one
 
-# How many tokens `scan_time` prepares at a time: enough for a product at full
-# speed. At the original size, 2048 of them take 256 MB.
+# How many tokens `scan_time` prepares at a time: enough for a matrix multiply
+# at full speed. For the original model, 2048 tokens take 256 MB.
 PREPARED_ROWS = 2048
 
 _enabled = os.environ.get("KERAS_ELMO_FAST_PATHS", "1") != "0"
 
 
 def set_fast_paths(enabled: bool) -> None:
-    """Turns the TensorFlow-only fast paths on or off, for all layers.
+    """Enables or disables the TensorFlow-only fast paths of all layers.
 
-    They are on by default and change speed, not results. Models that were
-    traced before keep the path they were traced with.
+    They are enabled by default and change speed, not results. Models that are
+    already traced keep the path they were traced with.
 
     Args:
         enabled: Boolean.
@@ -45,12 +45,12 @@ def fast_paths_enabled() -> bool:
 
 
 def take_rows(x, rows):
-    """Picks `rows`, integers from 0 on, of `x` (n, dim): (*rows, dim)."""
+    """Gathers `rows`, non-negative indices, of `x` (n, dim): (*rows, dim)."""
     if not fast_paths_enabled():
         return ops.take(x, rows, axis=0)
     import tensorflow as tf
 
-    # `ops.take` looks for negative ones first.
+    # `ops.take` would first check for negative indices.
     return tf.gather(x, rows)
 
 
@@ -58,8 +58,8 @@ def map_distinct_rows(function, rows):
     """Applies `function` to each distinct row once.
 
     Args:
-        function: From `(n, ...)` to `(n, dim)`, each row on its own; it is
-            given no empty tensors.
+        function: From `(n, ...)` to `(n, dim)`, each row independently. It is
+            never called with empty tensors.
         rows: Integer tensor `(n, width)`.
 
     Returns:
@@ -77,13 +77,13 @@ def map_distinct_rows(function, rows):
 
 
 def map_groups_by_length(function, rows, groups):
-    """Applies `function` to groups of rows that are alike in length.
+    """Applies `function` to groups of rows of similar length.
 
-    A row's length is that of what comes before its constant end.
+    A row's length does not include its constant end.
 
     Args:
-        function: From `(n, width)` to `(n, dim)`, each row on its own; it is
-            given no empty tensors.
+        function: From `(n, width)` to `(n, dim)`, each row independently. It is
+            never called with empty tensors.
         rows: Integer tensor `(n, width)`, with at least one row.
         groups: Integer, the number of groups.
 
@@ -99,8 +99,8 @@ def map_groups_by_length(function, rows, groups):
     number = tf.shape(rows)[0]
     ends = [number * i // groups for i in range(groups + 1)]
     if not tf.executing_eagerly():
-        # One graph for all groups, and one of its gradient. Inlined, it would
-        # be there once for each, and TensorFlow takes seconds to optimize that.
+        # One graph for all groups, and one for its gradient. If inlined, each
+        # group would have a copy, which TensorFlow takes seconds to optimize.
         function = tf.function(
             function,
             input_signature=[tf.TensorSpec((None, rows.shape[1]), rows.dtype)],
@@ -116,25 +116,25 @@ def map_groups_by_length(function, rows, groups):
 
 
 def varying_length(rows):
-    """The number of columns before those in which no row changes any more.
+    """The number of columns before the constant end of all rows.
 
     Args:
         rows: Integer tensor `(n, width)`.
 
     Returns:
-        Integer or scalar tensor, at most `width`; other backends, where shapes
-        must be known, call all columns varying.
+        Integer or scalar tensor, at most `width`. On other backends, where
+        shapes must be known, always `width`.
     """
     if not fast_paths_enabled():
         return rows.shape[1]
     import tensorflow as tf
 
-    # There is no largest of no rows.
+    # The maximum over no rows is negative.
     return tf.maximum(tf.reduce_max(_varying_lengths(rows)), 0)
 
 
 def _varying_lengths(rows):
-    """Length of each row without the end in which it no longer changes."""
+    """Length of each row without its constant end."""
     import tensorflow as tf
 
     changes = rows != rows[:, -1:]  # (n, width)
@@ -148,12 +148,12 @@ def scan_time(step, state, inputs, emitted, prepare):
     Args:
         step: From a list of states and a list of one step's prepared inputs to
             the list of the next states.
-        state: List of tensors, the states to start from.
+        state: List of tensors, the initial states.
         inputs: List of tensors `(time, batch, dim_i)`.
         emitted: Indices of the states to return for every step.
-        prepare: From such a list as `inputs`, of any number of steps, to the
-            list of prepared inputs, of one dtype: what can be computed for many
-            steps at once.
+        prepare: From a list like `inputs`, with any number of steps, to the
+            list of prepared inputs, all of the same dtype. It does the
+            computation that can be done for many steps at once.
 
     Returns:
         The list of the emitted states, each `(time, ...)`, and the list of the
@@ -163,7 +163,7 @@ def scan_time(step, state, inputs, emitted, prepare):
         return _scan_time_in_tensorflow(step, state, inputs, emitted, prepare)
     if keras.backend.backend() == "torch":
         return _scan_time_in_python(step, state, prepare(inputs), emitted)
-    # Of several inputs, `ops.scan` wants to know the time axis beforehand.
+    # With several inputs, `ops.scan` needs a static time axis.
     inputs = prepare(inputs)
     packed = ops.concatenate(inputs, axis=-1)
     ends = list(itertools.accumulate(x.shape[-1] for x in inputs))
@@ -177,7 +177,7 @@ def scan_time(step, state, inputs, emitted, prepare):
 
 
 def _scan_time_in_python(step, state, inputs, emitted):
-    # What `ops.scan` does on PyTorch, less its packing of inputs and states.
+    # Like `ops.scan` on PyTorch, without its packing of inputs and states.
     steps = []
     for prepared in zip(*(ops.unstack(x) for x in inputs)):
         state = step(state, list(prepared))
@@ -189,7 +189,7 @@ def _scan_time_in_tensorflow(step, state, inputs, emitted, prepare):
     import tensorflow as tf
 
     time, batch = tf.unstack(tf.shape(inputs[0])[:2])
-    # Prepared inputs are large: they are made for some steps at a time.
+    # Prepared inputs are large, so they are computed for some steps at a time.
     chunk = tf.maximum(1, PREPARED_ROWS // tf.maximum(1, batch))
     writes = [
         tf.TensorArray(state[i].dtype, time, element_shape=state[i].shape)

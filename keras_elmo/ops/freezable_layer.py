@@ -6,10 +6,10 @@ from keras_elmo.ops.private_keras import sublayers
 class FreezableLayer(keras.layers.Layer):
     """A layer whose frozen parts stay frozen when it is copied.
 
-    Keras stores one `trainable` flag a layer and does not pass it to the
-    sublayers of a layer it recreates. Here the config also holds the flag of
-    every sublayer that differs, so that `.keras` files, `clone_model`,
-    `from_config` and `deepcopy` all give back what was frozen.
+    Keras stores one `trainable` flag per layer and does not pass it to the
+    sublayers of a layer it recreates. Here, if a sublayer's flag differs, the
+    config also has the flags of all sublayers, so that `.keras` files,
+    `clone_model`, `from_config` and `deepcopy` keep what was frozen.
 
     Subclasses create their sublayers in `__init__` and then call
     `self._pass_on_trainable()`.
@@ -17,7 +17,7 @@ class FreezableLayer(keras.layers.Layer):
 
     def __setattr__(self, name, value):
         if name == "trainable":
-            # On TensorFlow, setting an attribute to what it is already does
+            # On TensorFlow, setting an attribute to its current value does
             # nothing: `elmo.trainable = True` would not reach frozen parts.
             keras.layers.Layer.trainable.fset(self, value)
         else:
@@ -46,10 +46,10 @@ class FreezableLayer(keras.layers.Layer):
 
 
 def _parts(layer):
-    """Yields the sublayers, each before those inside it.
+    """Yields the sublayers, each before the sublayers inside it.
 
-    Setting a flag also sets those inside, so that this is the order to set
-    them in.
+    Flags must be set in this order, because setting a flag also sets the flags
+    of the sublayers inside.
     """
     for part in sublayers(layer, recursive=False):
         yield part

@@ -1,7 +1,6 @@
-"""Finding entries of a table by their hash values, and then by themselves.
+"""Hash tables of plain arrays, which need no initialisation.
 
-The table is sorted by the hash values, so that it is made of plain arrays:
-nothing has to be initialised. Entries that share a hash value lie side by side
+The table is sorted by hash value. Entries with the same hash value are adjacent
 and are compared one after the other.
 """
 
@@ -12,18 +11,18 @@ from keras import ops
 
 
 def find_entries(hash_values, wanted, is_same):
-    """Finds, for each of `n` queries, the first entry that is the same.
+    """Finds the first matching entry for each of `n` queries.
 
     Args:
-        hash_values: Integer tensor `(m,)`, those of the entries, in order; `m`
-            is at least 1.
-        wanted: Integer tensor `(n,)`, those of the queries.
-        is_same: From places in the table, int32 `(n,)`, to booleans `(n,)`:
-            whether each query is the entry at its place.
+        hash_values: Integer tensor `(m,)`, the sorted hash values of the
+            entries; `m` is at least 1.
+        wanted: Integer tensor `(n,)`, the hash values of the queries.
+        is_same: From positions in the table, int32 `(n,)`, to booleans `(n,)`:
+            whether each query matches the entry at its position.
 
     Returns:
-        Places in the table, int32 `(n,)`, which mean nothing where there is no
-        such entry; and booleans `(n,)`, whether there is one.
+        Positions in the table, int32 `(n,)`, undefined where there is no match;
+        and booleans `(n,)`, whether there is a match.
     """
     last = hash_values.shape[0] - 1
 
@@ -45,9 +44,9 @@ def find_entries(hash_values, wanted, is_same):
 
 
 def sort_by_hash(hash_values):
-    """The order in which entries become a table: a permutation `(m,)`.
+    """The order of the entries in the table: a permutation `(m,)`.
 
-    Of entries that are the same, the last comes first, and is found.
+    Of equal entries, the last comes first, so it is the one that is found.
 
     Args:
         hash_values: Array `(m,)`.
@@ -59,8 +58,8 @@ def sort_by_hash(hash_values):
 def hash_rows(rows):
     """Hash values of a tensor of rows: int32 `(n, width)` to `(n,)`.
 
-    A sum of products that wraps around, which all backends agree on. Saved
-    models hold such values: the same rows must always have the same.
+    A sum of products with wraparound, which is the same on all backends. Saved
+    models contain these values, so they must never change for the same rows.
     """
     multipliers = ops.convert_to_tensor(_multipliers(rows.shape[-1]))
     products = ops.cast(rows, "int32") * multipliers
@@ -68,13 +67,13 @@ def hash_rows(rows):
 
 
 def hash_rows_of_array(rows):
-    """As `hash_rows`, in NumPy."""
+    """Like `hash_rows`, in NumPy."""
     products = rows.astype("int32") * _multipliers(rows.shape[-1])
     return products.sum(axis=-1, dtype="int32")
 
 
 @functools.cache
 def _multipliers(width):
-    """As many odd numbers with nothing in common: int32 `(width,)`."""
+    """Unrelated odd multipliers, one per column: int32 `(width,)`."""
     powers = [pow(0x9E3779B1, i, 2**32) for i in range(1, width + 1)]
     return np.array(powers, "uint32").view("int32")

@@ -3,19 +3,19 @@ from keras_elmo.ops.freezable_layer import FreezableLayer
 
 
 class IdLayer(FreezableLayer):
-    """A layer of ids, which takes whole numbers of any type that holds them.
+    """Base class of layers of ids, of any dtype that represents them exactly.
 
-    Subclasses have `num_ids`; their ids lie from 0 to `num_ids - 1`.
+    Subclasses define `num_ids`; ids range from 0 to `num_ids - 1`.
     """
 
     @property
     def num_ids(self):
-        """Integer, or `None` if the inputs are taken as they are."""
+        """Integer, or `None` to leave the inputs unchanged."""
         raise NotImplementedError
 
     def __call__(self, inputs, *args, **kwargs):
-        # Before Keras casts floats to the compute dtype: bfloat16 makes 256 of
-        # 257.
+        # Before Keras casts floats to the compute dtype: bfloat16 rounds 257 to
+        # 256.
         return super().__call__(self.as_ids(inputs), *args, **kwargs)
 
     def as_ids(self, inputs):

@@ -1,4 +1,4 @@
-"""Checks of the ids that come into the layers."""
+"""Checks of the layers' input ids."""
 
 import keras
 
@@ -7,12 +7,12 @@ from keras_elmo.ops.checks import concrete_value
 
 
 def check_ids(ids, token_shape, num_ids, name):
-    """Returns `ids`, or raises `ValueError` if they are no tokens' ids.
+    """Returns `ids`, or raises `ValueError` if they are not valid ids.
 
     Args:
         ids: As for `as_ids`, of shape `(..., *token_shape)`.
         token_shape: Tuple, the shape of one token's ids.
-        num_ids: Integer; ids lie from 0 to `num_ids - 1`.
+        num_ids: Integer; ids range from 0 to `num_ids - 1`.
         name: The layer's name, for the message.
     """
     ids = as_ids(ids, num_ids, name)
@@ -25,7 +25,7 @@ def check_ids(ids, token_shape, num_ids, name):
             f"Layer '{name}' takes ids of shape (..., "
             f"{', '.join(map(str, token_shape))}), as "
             "`keras_elmo.batch_to_ids(sentences, max_characters_per_token)` "
-            f"makes them. Received: shape={tuple(ids.shape)}"
+            f"returns them. Received: shape={tuple(ids.shape)}"
         )
     expected = f"Layer '{name}' takes ids from 0 to {num_ids - 1}."
     values = concrete_value(ids)
@@ -39,7 +39,7 @@ def check_ids(ids, token_shape, num_ids, name):
 
 
 def _checked_in_graph(ids, num_ids, message):
-    # Only TensorFlow can look at values while a compiled function runs.
+    # Only TensorFlow can check values while a compiled function runs.
     if keras.backend.backend() != "tensorflow" or isinstance(
         ids, keras.KerasTensor
     ):
@@ -55,7 +55,7 @@ def _checked_in_graph(ids, num_ids, message):
 
 
 def check_token_shape(shape, token_shape, name):
-    """Raises `ValueError` unless `shape` is that of sentences or documents.
+    """Raises `ValueError` unless sentences or documents can have `shape`.
 
     Args:
         shape: The input's shape; `None` where unknown.

@@ -1,4 +1,4 @@
-"""What is left out when no gradient will be taken. PyTorch only."""
+"""Computation without gradients. PyTorch only."""
 
 import contextlib
 
@@ -6,9 +6,9 @@ import keras
 
 
 def inference():
-    """Within, PyTorch keeps nothing for gradients; elsewhere nothing changes.
+    """Context manager in which PyTorch stores nothing for gradients.
 
-    TensorFlow and JAX keep nothing unless they are asked to.
+    It does nothing on TensorFlow and JAX, which do so only on request.
     """
     if keras.backend.backend() != "torch":
         return contextlib.nullcontext()

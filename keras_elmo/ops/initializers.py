@@ -7,17 +7,18 @@ _leaves_out_random = contextvars.ContextVar("leaves_out_random", default=False)
 
 
 def fan_in_normal():
-    """Normal with deviation `1 / sqrt(fan-in)`, as biLMs are initialised."""
+    """Normal with deviation `1 / sqrt(fan-in)`, the initialisation of biLMs."""
     return keras.initializers.VarianceScaling(
         scale=1.0, mode="fan_in", distribution="untruncated_normal"
     )
 
 
 def joint_glorot_uniform(features, state, gates):
-    """Glorot's uniform, of a kernel `(features + state, gates)` cut in two.
+    """Glorot uniform for a kernel `(features + state, gates)` cut in two.
 
-    As TensorFlow's LSTM cells, and so biLMs, are initialised. Far larger values
-    let a stack find a second, worse state to stay in, when it starts from zero.
+    The initialisation of TensorFlow's LSTM cells and therefore of biLMs. With
+    much larger values, a stack that starts from zero can settle into a second,
+    worse state.
     """
     limit = (6 / (features + state + gates)) ** 0.5
     return keras.initializers.RandomUniform(-limit, limit)
@@ -25,9 +26,9 @@ def joint_glorot_uniform(features, state, gates):
 
 @contextlib.contextmanager
 def leave_out_random_values():
-    """Builds large matrices without values, which come from a file next.
+    """Builds large matrices without initial values, to be read from a file.
 
-    To draw the random values of a large model takes longer than to read its
+    Drawing the random values of a large model takes longer than reading its
     weights.
     """
     token = _leaves_out_random.set(True)
@@ -38,7 +39,7 @@ def leave_out_random_values():
 
 
 def for_large_matrix(initializer):
-    """`initializer`, or any values where random ones are left out."""
+    """Returns `initializer`, or one of arbitrary values to save time."""
     return _any_values if _leaves_out_random.get() else initializer
 
 
@@ -47,5 +48,6 @@ def _any_values(shape, dtype):
         return keras.ops.zeros(shape, dtype)
     import tensorflow as tf
 
-    # Memory that is not written to is not taken up, next to the file's values.
+    # Memory is only used once it is written to, so this saves memory while the
+    # file's values are loaded.
     return tf.raw_ops.Empty(shape=shape, dtype=dtype, init=False)

@@ -1,9 +1,9 @@
-"""An LSTM over a window, with a gradient of its own. TensorFlow only.
+"""An LSTM over a window, with a custom gradient. TensorFlow only.
 
-Left to itself, TensorFlow keeps every value of every step for the gradient, and
-adds to the weights' gradients step by step. Here a step's pointwise part is
-compiled, and computed again in the gradient, and a weight's gradient is one
-product over all steps.
+By default, TensorFlow stores every value of every step for the gradient, and
+accumulates the weights' gradients step by step. Here the pointwise part of a
+step is compiled and is recomputed in the gradient, and the gradient of a weight
+is a single matrix multiply over all steps.
 """
 
 import tensorflow as tf
@@ -12,18 +12,19 @@ import tensorflow as tf
 class LSTMWindow:
     """Runs a projected LSTM over time, in training.
 
-    The numbers are those of the steps one by one, up to rounding.
+    The results equal those of single steps up to rounding.
 
     Args:
-        gates: Function from the sums of the gates `(batch, 4 * units)` and the
-            cell state `(batch, units)` to the unprojected output and the next
-            cell state.
-        proj_clip: Float, limit of the projected output, or `None`.
+        gates: Function from the gates before their activations
+            `(batch, 4 * units)` and the cell state `(batch, units)` to the
+            unprojected output and the next cell state.
+        proj_clip: Float, maximum absolute value of the projected output, or
+            `None`.
     """
 
     def __init__(self, gates, proj_clip):
         self._proj_clip = proj_clip
-        # What turns half precision into single and back is compiled with them.
+        # The casts between half and single precision are compiled with them.
         self._gates, self._gates_gradient = (
             tf.function(function, jit_compile=True, autograph=False)
             for function in (_sum_and(gates), _gradient_of(gates))
@@ -33,8 +34,8 @@ class LSTMWindow:
         """Runs all steps.
 
         Args:
-            projected: Tensor `(time, batch, 4 * units)`, the inputs' share of
-                the gates.
+            projected: Tensor `(time, batch, 4 * units)`, the inputs'
+                contribution to the gates.
             h: Tensor `(batch, projection)`, the output before the first step.
             c: Tensor `(batch, units)`, the cell state before it.
             recurrent_kernel: Tensor `(projection, 4 * units)`.
@@ -44,7 +45,7 @@ class LSTMWindow:
             The outputs `(time, batch, projection)` and the last cell state.
         """
         kernels = [recurrent_kernel, projection_kernel]
-        # Their values: of variables, a gradient would be given to the tape.
+        # As tensors: for variables, the tape would expect their gradients.
         kernels = [tf.convert_to_tensor(k) for k in kernels if k is not None]
 
         @tf.custom_gradient
@@ -83,7 +84,7 @@ class LSTMWindow:
         time = tf.shape(outputs)[0]
         dtype = outputs.dtype
         recurrent, *projection = [tf.cast(kernel, dtype) for kernel in kernels]
-        # Products with it are faster when it is laid out so.
+        # Multiplying by it is faster in this layout.
         recurrent = tf.transpose(recurrent)
         writes = [
             tf.TensorArray(dtype, time, element_shape=(None, width))
@@ -123,7 +124,7 @@ class LSTMWindow:
 
 
 def _in_dtype_of_state(gates):
-    """`gates` computed in the dtype of the cell state, not of the sums."""
+    """`gates`, computed in the dtype of the cell state instead of `sums`."""
 
     def run(sums, c):
         m, new_c = gates(tf.cast(sums, c.dtype), c)
@@ -156,7 +157,7 @@ def _gradient_of(gates):
 
 
 def _product_over_steps(x, y, kernel):
-    """The gradient `(m, n)` from `(time, batch, m)` and `(time, batch, n)`."""
+    """Weight gradient `(m, n)` from `(time, batch, m)`, `(time, batch, n)`."""
     x, y = (tf.reshape(z, (-1, z.shape[-1])) for z in (x, y))
     return tf.cast(tf.matmul(x, y, transpose_a=True), kernel.dtype)
 

@@ -1,4 +1,4 @@
-"""Masks as users pass them."""
+"""Masks passed by users."""
 
 from keras import ops
 
@@ -7,12 +7,12 @@ def as_mask(mask, shape, name):
     """Returns `mask` as a boolean tensor.
 
     Args:
-        mask: Array, list or tensor of any number type.
-        shape: The shape it must have; `None` where it may be any.
+        mask: Array, list or tensor of any numeric dtype.
+        shape: The shape it must have; `None` for axes of any size.
         name: The layer's name, for the message.
 
     Raises:
-        ValueError: If the mask has another shape.
+        ValueError: If the mask has the wrong shape.
     """
     mask = mask if hasattr(mask, "shape") else ops.convert_to_tensor(mask)
     fits = len(mask.shape) == len(shape) and all(

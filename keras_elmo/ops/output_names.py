@@ -1,4 +1,4 @@
-"""What the outputs of a model are called."""
+"""Names of model outputs."""
 
 import collections
 
@@ -6,7 +6,7 @@ from keras_elmo.ops.private_keras import layer_of
 
 
 def output_names(outputs):
-    """Keras' names of symbolic outputs, numbered where a layer made several."""
+    """Keras' names of symbolic outputs, numbered if a layer has several."""
     counts: collections.Counter[str] = collections.Counter()
     names = []
     for name in (layer_of(x).name for x in outputs):
@@ -16,11 +16,11 @@ def output_names(outputs):
 
 
 def named_elmo_outputs(tokens, layers, mixes):
-    """What an `ElmoLayer` gives, by the names of TF-Hub's `google/elmo/3`.
+    """The outputs of an `ElmoLayer`, named as in TF-Hub's `google/elmo/3`.
 
     Args:
         tokens: The token encoder's vectors.
-        layers: List of the biLM's layers, from the first on.
+        layers: List of the biLM's layers, starting with the first LSTM.
         mixes: List of their mixes.
     """
     outputs = {"word_emb": tokens}

@@ -1,7 +1,7 @@
-"""What is taken of Keras that is not public: all of it, with the reasons.
+"""All uses of Keras' private API, with the reasons.
 
-Each has been looked for in Keras' public API, of which it has no place. Tests
-go through all of them, so that a version of Keras that changes one is noticed.
+None of these has an equivalent in Keras' public API. Tests cover all of them,
+to detect versions of Keras that change one.
 """
 
 import sys
@@ -19,50 +19,50 @@ __all__ = [
     "sublayers",
 ]
 
-# `in_stateless_scope` tells whether other values stand in the variables' place,
-# which a graph that is compiled now would keep for ever.
+# `in_stateless_scope` tells whether the variables' values are replaced, as a
+# graph compiled now would keep the replacements.
 
-# Where Keras traces what it exports.
+# The module in which Keras traces what it exports.
 EXPORT_MODULE = "keras.src.export."
 
 
 def sublayers(layer, recursive=True):
-    """Yields the layers within a layer, itself not included.
+    """Yields the layers inside a layer, without the layer itself.
 
-    Only models tell theirs, by `Model.layers`.
+    In the public API, only models have this, as `Model.layers`.
 
     Args:
         layer: A Keras layer or model.
-        recursive: Boolean, whether to go on with the layers within those.
+        recursive: Boolean, whether to include the layers inside those.
     """
     return layer._flatten_layers(include_self=False, recursive=recursive)
 
 
 def layer_of(x):
-    """Returns the layer that made a symbolic tensor.
+    """Returns the layer that created a symbolic tensor.
 
-    `Model.output_names` are those of layers too, but not the layers.
+    `Model.output_names` gives the names of these layers, not the layers.
     """
     return x._keras_history.operation
 
 
 def get_mask(x):
-    """Returns the mask that came with a tensor, or `None`.
+    """Returns the mask attached to a tensor, or `None`.
 
-    Keras passes it to `call` for the first argument alone, and only when no
-    other argument is a tensor.
+    Keras passes it to `call` only for the first argument, and only if no other
+    argument is a tensor.
     """
     return getattr(x, "_keras_mask", None)
 
 
 def set_mask(x, mask):
-    """Sends a mask on with a tensor that was made before Keras' own call."""
+    """Attaches a mask to a tensor that was converted before Keras' own call."""
     if mask is not None:
         x._keras_mask = mask
 
 
 def is_exporting():
-    """Whether Keras is tracing a layer for export, of which it has no sign."""
+    """Whether Keras is tracing a layer for export. Keras has no flag for it."""
     return any(
         frame.f_globals.get("__name__", "").startswith(EXPORT_MODULE)
         for frame in _calling_frames()
@@ -70,10 +70,10 @@ def is_exporting():
 
 
 def class_weight_of_training():
-    """Returns the `class_weight` of the `fit` that is running, or `None`.
+    """Returns the `class_weight` of the running `fit`, or `None`.
 
-    Keras makes `sample_weight` of it before any public function of a loss,
-    metric or layer is called, and of the same shape.
+    Keras turns it into a `sample_weight` of the same shape before it calls any
+    public function of a loss, metric or layer.
     """
     for frame in _calling_frames():
         if frame.f_code.co_name in ("fit", "train_on_batch"):
@@ -84,7 +84,7 @@ def class_weight_of_training():
 
 
 def _calling_frames():
-    """Yields the frames of the callers, the nearest first."""
+    """Yields the frames of the callers, starting with the nearest."""
     frame = sys._getframe(1)
     while frame is not None:
         yield frame

@@ -1,4 +1,4 @@
-"""Putting `<S>` and `</S>` around each sentence of a batch, and off again."""
+"""Adds `<S>` and `</S>` to each sentence of a batch, and removes them."""
 
 from typing import Any
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from keras_elmo.ops import sequences
 
 
 class Layout(NamedTuple):
-    """Where the tokens of a batch are while the boundaries are on."""
+    """The positions of a batch's tokens while the boundaries are added."""
 
     rows: Any
     """(batch, bounded time): row of each slot's token among all tokens of the
-    batch laid end to end, with `<S>` and `</S>` after them."""
+    batch, concatenated and followed by `<S>` and `</S>`."""
     mask: Any
     """(batch, bounded time): `False` at padding."""
     token_mask: Any
@@ -25,18 +25,18 @@ class Layout(NamedTuple):
 
 
 def lay_out(mask, add_boundaries, keep_boundaries):
-    """Plans a batch's way through the encoder.
+    """Plans the positions of a batch's tokens in the encoder and the output.
 
     Args:
         mask: Boolean tensor `(batch, time)`, `False` at padding.
-        add_boundaries: Whether boundaries are added; otherwise each sentence's
-            first and last token are taken to be its boundaries.
-        keep_boundaries: Whether the output holds the boundaries too.
+        add_boundaries: Whether to add boundaries; otherwise each sentence's
+            first and last token are assumed to be its boundaries.
+        keep_boundaries: Whether to keep the boundaries in the output.
 
     Returns:
-        A `Layout`. Its output follows the input token by token, except where
-        the input's own boundaries are taken off or boundaries are kept: there
-        it is packed to the left.
+        A `Layout`. Each token's output is at the token's position in the input,
+        unless the input's own boundaries are removed or boundaries are kept:
+        then the output is packed to the left.
     """
     batch, time = ops.shape(mask)
     length = sequences.lengths(mask)  # (batch, 1)
@@ -68,13 +68,13 @@ def lay_out(mask, add_boundaries, keep_boundaries):
 
 
 def output_mask(mask, add_boundaries, keep_boundaries):
-    """The mask of the output, for a mask `(..., time)` of the input.
+    """Returns the output's mask, for an input mask `(..., time)`.
 
-    Works on symbolic tensors of unknown shape too.
+    Also works on symbolic tensors of unknown shape.
     """
     if add_boundaries and not keep_boundaries:
         return mask
-    # Packed: as many `True` in front as there are tokens.
+    # Packed: one `True` per token, at the start.
     packed = ops.flip(ops.sort(ops.cast(mask, "int32"), axis=-1), axis=-1)
     if not keep_boundaries:
         packed = packed[..., 2:]

@@ -1,4 +1,4 @@
-"""How the layers read their weights."""
+"""Reading of the layers' weights."""
 
 import contextlib
 import contextvars
@@ -10,17 +10,17 @@ _hides_frozen = contextvars.ContextVar("hides_frozen", default=False)
 
 
 def read_weight(variable, dtype=None):
-    """Returns the value of a variable, as a constant while it is frozen.
+    """Returns the value of a variable, as a constant if it is frozen.
 
-    Keras leaves frozen variables out of the list of those to update, but a
-    `tf.GradientTape` still records all that is computed from them, and
-    TensorFlow then computes, or at least traces, their gradients. Read here,
-    they are unknown to the tape.
+    Keras does not update frozen variables, but a `tf.GradientTape` still
+    records everything that is computed from them, and TensorFlow then computes,
+    or at least traces, their gradients. Variables read by this function are
+    unknown to the tape.
 
     Args:
-        variable: A `keras.Variable` made with `autocast=False`, as a cast in
-            between is recorded.
-        dtype: What to cast the value to. Defaults to the variable's own dtype.
+        variable: A `keras.Variable` created with `autocast=False`, because the
+            tape would record a cast.
+        dtype: Dtype to cast the value to. Defaults to the variable's own dtype.
 
     Returns:
         A tensor.
@@ -33,16 +33,16 @@ def read_weight(variable, dtype=None):
 
 
 def trainable_flags(layer):
-    """Which weights of a layer are trainable: a tuple of booleans."""
+    """Whether each weight of a layer is trainable: a tuple of booleans."""
     return tuple(weight.trainable for weight in layer.weights)
 
 
 @contextlib.contextmanager
 def hide_frozen_weights():
-    """Within, a TensorFlow graph is not told which frozen weights it reads.
+    """Context in which a TensorFlow graph does not track its frozen weights.
 
-    It must know them to be exported, but tells the tapes that are recording
-    when it is called.
+    A graph must track them to be exported, but when called, it reports all
+    tracked weights to recording tapes.
     """
     token = _hides_frozen.set(True)
     try:
@@ -56,7 +56,7 @@ def _unrecorded(value):
         return ops.stop_gradient(value)
     import tensorflow as tf
 
-    # Which of the copies is meant is not known outside of a replica.
+    # Outside of a replica, it is not known which of the copies is meant.
     if not isinstance(value, tf.Variable) or (
         tf.distribute.in_cross_replica_context()
     ):

@@ -1,4 +1,4 @@
-"""SavedModels that take strings, for TensorFlow Serving and its like."""
+"""SavedModels that take strings, for TensorFlow Serving and similar servers."""
 
 from keras_elmo.serving.export_saved_model import export_saved_model
 

@@ -1,4 +1,4 @@
-"""What an `ElmoLayer` answers, in the names of TF-Hub's `google/elmo/3`."""
+"""The outputs of an `ElmoLayer`, named as in TF-Hub's `google/elmo/3`."""
 
 from keras import ops
 
@@ -8,10 +8,10 @@ from keras_elmo.text.vectorization_of import vectorization_of
 
 
 class ElmoOutputs:
-    """From ids to the named outputs of an `ElmoLayer`.
+    """Function from ids to the named outputs of an `ElmoLayer`.
 
     Args:
-        elmo: An `ElmoLayer`; it is built if it is not.
+        elmo: An `ElmoLayer`; it is built here if necessary.
     """
 
     returns_tokens = False
@@ -33,7 +33,7 @@ class ElmoOutputs:
         # Each (batch, time, 2 * projection).
         layers = [ops.cast(x, "float32") for x in layers]
         mixes = [ops.cast(x, "float32") for x in mixes]
-        if not mixes:  # The layer was made with `return_all_layers`.
+        if not mixes:  # The layer was created with `return_all_layers`.
             mixes = [sum(layers) / len(layers)]
         tokens = layers[0][..., : layers[0].shape[-1] // 2]
         outputs = named_elmo_outputs(tokens, layers[1:], mixes)
@@ -51,9 +51,9 @@ class ElmoOutputs:
 
 
 def masked_mean(x, mask):
-    """Mean over time of `x` (batch, time, dim), which is zero at padding.
+    """Mean over time of `x` (batch, time, dim), which must be zero at padding.
 
-    Zeros for a sentence without tokens. `mask` is (batch, time).
+    `mask` is (batch, time). Sentences without tokens get zeros.
     """
     number = ops.sum(ops.cast(mask, x.dtype), axis=1, keepdims=True)
     return ops.sum(x, axis=1) / ops.maximum(number, 1)  # (batch, dim)

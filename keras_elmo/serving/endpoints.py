@@ -6,14 +6,14 @@ from keras_elmo.text import graph_tokens
 
 
 class Endpoints:
-    """Functions of strings, or of ids, to named tensors.
+    """Functions from strings or ids to named tensors.
 
     Args:
         outputs: Function from ids, int32 `(batch, time, *token_shape)`, to a
             dictionary of tensors.
-        vectorization: The `WordVectorization` that makes them of words.
-        returns_tokens: Boolean, whether `default` also gives the words that it
-            made of its sentences, as `tokens`.
+        vectorization: The `WordVectorization` that turns words into ids.
+        returns_tokens: Boolean, whether `default` also returns the words of its
+            sentences, as `tokens`.
     """
 
     def __init__(self, outputs, vectorization, returns_tokens):
@@ -22,7 +22,7 @@ class Endpoints:
         self._ids = tf.TensorSpec(
             (None, None, *vectorization.spelling.token_shape), tf.int32, "ids"
         )
-        # One graph, which all signatures call.
+        # One graph that all signatures call.
         self._outputs = tf.function(
             outputs, input_signature=[self._ids], autograph=False
         )
@@ -39,7 +39,7 @@ class Endpoints:
         }[name]
 
     def _default(self, strings):
-        # A server feeds what it is sent: shapes are looked at when it runs.
+        # A server passes on whatever it receives: check shapes at run time.
         strings = tf.ensure_shape(strings, (None,))
         words = graph_tokens.split_sentences(strings)
         answer = dict(self._outputs(self._vectorization(words)))
@@ -55,8 +55,8 @@ class Endpoints:
 
     def _character_ids(self, ids):
         ids = tf.ensure_shape(ids, self._ids.shape)
-        # A server that merges requests pads the shorter ones with their own
-        # first number, the mark that only starts a word.
+        # A server that merges requests into batches pads shorter ones with
+        # their own first number, the begin-of-word mark.
         begin_id = self._vectorization.spelling.begin_id
         if begin_id is None:
             return self._outputs(ids)

@@ -24,63 +24,64 @@ def export_saved_model(
     version: int | None = None,
     overwrite: bool = False,
 ) -> str:
-    """Writes a SavedModel that takes strings, for TensorFlow Serving.
+    """Exports a SavedModel that takes strings, for TensorFlow Serving.
 
-    It has three signatures, which differ in what goes in:
+    It has three signatures with different inputs:
 
     - `default`: `strings` `(batch,)`, sentences, each split on runs of spaces
-      (U+0020 alone).
+      (only U+0020).
     - `tokens`: `tokens` `(batch, max_len)`, words; and `sequence_len`, int32
-      `(batch,)`, how many of them each sentence has. What comes after them is
-      padding, whatever it is; a `""` among them is an empty word.
-    - `character_ids`: `ids`, int32 `(batch, time, chars)`, as `batch_to_ids`
-      makes them; or, of another token encoder than `CharCNNEmbedding`, as its
-      `make_vectorization()` does.
+      `(batch,)`, the number of words in each sentence. Everything after them is
+      padding; a `""` among them is an empty word.
+    - `character_ids`: `ids`, int32 `(batch, time, chars)`, as returned by
+      `batch_to_ids`; or, for token encoders other than `CharCNNEmbedding`, as
+      returned by their `make_vectorization()`.
 
-    What comes out of an `ElmoLayer` has the names of TF-Hub's `google/elmo/3`:
+    The outputs of an `ElmoLayer` have the names of TF-Hub's `google/elmo/3`:
     `word_emb` `(batch, time, projection)`, the words' vectors without context;
     `lstm_outputs1`, `lstm_outputs2` and so on, the biLM's layers; `elmo`, their
     learned mix, each `(batch, time, 2 * projection)`; and `default` `(batch, 2
     * projection)`, the mean of `elmo` over the words. All are zero at padding.
-    Further representations are `elmo_1`, `elmo_2` and so on. Of a layer with
-    `return_all_layers`, `elmo` is the layers' average.
+    Further representations are `elmo_1`, `elmo_2` and so on. For a layer with
+    `return_all_layers`, `elmo` is the average of the layers.
 
-    What comes out of any other model are its own outputs, in its own names (a
-    second output of one layer has `_1` after the name), and from `default` also
-    `tokens`, the words, with `""` at padding.
+    Other models return their own outputs under their own names (a second output
+    of the same layer gets the suffix `_1`). Their signature `default` also
+    returns `tokens`, the words, with `""` at padding.
 
-    Floats come out in float32. Any number of sentences and words is taken, none
-    included. Nothing is kept from one request to the next: stateful layers are
-    exported stateless. Wrong requests (another dtype or rank, a `sequence_len`
-    that is negative or above `max_len`, ids out of range) get an error.
+    Floats are returned in float32. Any number of sentences and words is
+    allowed, including none. Nothing is kept between requests: stateful layers
+    are exported as stateless. Invalid requests (wrong dtype or rank, a
+    `sequence_len` that is negative or greater than `max_len`, ids out of range)
+    get an error.
 
     Args:
         model: An `ElmoLayer`; or a Keras model with one input, character ids of
             shape `(batch, time, chars)`, or the ids of another token encoder in
             it, such as a `TokenEmbedding` with a `vocabulary`.
-        path: Path of the model's folder. The SavedModel is written, whole or
-            not at all, to a folder in it that is named by the version's number,
-            which is how TensorFlow Serving finds it.
-        serving_default: The signature that is used when a request names none:
-            `"default"`, `"tokens"` or `"character_ids"`.
+        path: Path of the model's folder. The SavedModel is written atomically
+            to a folder inside it named by the version number, where TensorFlow
+            Serving finds it.
+        serving_default: The signature for requests that name none: `"default"`,
+            `"tokens"` or `"character_ids"`.
         labels: Mapping from the name of an output to the names of its labels,
-            in order. The output is integers `(batch, time)` or `(batch,)`, or
-            scores with one more axis, of which the largest counts. The names
-            come out as `<output>_labels`, with `""` at padding. By default
-            these are the `tag_names` of the layers that make integers `(batch,
-            time)`.
-        version: Integer, the version's number; by default the one after the
-            last that is there.
-        overwrite: Boolean, whether `version` may be there already. The old one
-            stays until the new one is written.
+            in order. The output must be integers `(batch, time)` or `(batch,)`,
+            or scores with one more axis, of which the label with the largest
+            score is used. The names are returned as `<output>_labels`, with
+            `""` at padding. By default these are the `tag_names` of the layers
+            that return integers `(batch, time)`.
+        version: Integer, the version number; by default the one after the last
+            existing version.
+        overwrite: Boolean, whether to overwrite an existing `version`. The old
+            one is kept until the new one is written.
 
     Returns:
         The path of the version's folder.
 
     Raises:
-        ValueError: If the model takes anything but character ids, the version
-            is there already, or an argument is not as described.
-        OSError: If it cannot be written, as on a full disk.
+        ValueError: If the model takes anything other than ids as described, the
+            version already exists, or an argument is not as described.
+        OSError: If it cannot be written, for example on a full disk.
         RuntimeError: On Keras' JAX or PyTorch backend.
 
     Example:
@@ -95,8 +96,8 @@ def export_saved_model(
     """
     if keras.backend.backend() != "tensorflow":
         raise RuntimeError(
-            "A SavedModel is TensorFlow's: export on Keras' TensorFlow "
-            f"backend. Received: backend='{keras.backend.backend()}'"
+            "A SavedModel can only be exported on Keras' TensorFlow backend. "
+            f"Received: backend='{keras.backend.backend()}'"
         )
     check_choice("serving_default", serving_default, SIGNATURES)
     folder = version_folder(path, version, overwrite)
@@ -111,7 +112,7 @@ def export_saved_model(
     def write(temporary):
         archive = keras.export.ExportArchive()
         with stateless(model):
-            # The first one is the default.
+            # The first signature becomes the default.
             for name in sorted(SIGNATURES, key=serving_default.__ne__):
                 archive.add_endpoint(name, *endpoints[name])
             # `archive.track` would store the variables a second time.
@@ -125,7 +126,7 @@ def export_saved_model(
         except FolderIsTaken:
             if version is not None:
                 raise
-            # Another process came first, or left the folder to be put back.
+            # Another process has taken this version: use the next one.
             folder = version_folder(path)
 
 
@@ -133,8 +134,8 @@ def _outputs(model, labels):
     if isinstance(model, ElmoLayer):
         if labels:
             raise ValueError(
-                "`labels` are of a model that gives labels, not of an "
-                f"`ElmoLayer`. Received: labels={labels!r}"
+                "`labels` can only be used with a model that returns labels, "
+                f"not with an `ElmoLayer`. Received: labels={labels!r}"
             )
         return ElmoOutputs(model)
     if isinstance(model, keras.Model):

@@ -1,4 +1,4 @@
-"""Names of a model's labels, in place of their numbers."""
+"""Names for the labels that a model returns."""
 
 
 class LabelNames:
@@ -15,12 +15,12 @@ class LabelNames:
         }
 
     def __call__(self, outputs, ids):
-        """Returns the names that belong to outputs.
+        """Returns the names of the labels in some outputs.
 
         Args:
             outputs: Dictionary of tensors: integers `(batch, time)` or
-                `(batch,)`, which are labels; or floats with one more axis,
-                the largest of which is the label.
+                `(batch,)`, which are labels; or floats with one more axis, the
+                scores of each label.
             ids: Ids of words, `(batch, time, *token_shape)`.
 
         Returns:
@@ -30,7 +30,7 @@ class LabelNames:
         unknown = set(self._labels) - set(outputs)
         if unknown:
             raise ValueError(
-                "`labels` must go with outputs of the model, which are "
+                "The keys of `labels` must be outputs of the model, which are "
                 f"{sorted(outputs)}. Received: {sorted(unknown)}"
             )
         import tensorflow as tf
@@ -61,14 +61,14 @@ def _look_up(name, names, output, mask):
     fits = rank in (1, 2) and (is_scores or output.dtype.is_integer)
     if not fits or (is_scores and output.shape[-1] != len(names)):
         raise ValueError(
-            f"To have labels, output '{name}' must hold integers, of shape "
-            "(batch, time) or (batch,); or floats with one more axis, of "
-            f"{len(names)} as there are labels. Received: an output of "
+            f"To have labels, output '{name}' must be integers of shape "
+            "(batch, time) or (batch,), or floats with one more axis, of size "
+            f"{len(names)}, the number of labels. Received: an output of "
             f"shape={tuple(output.shape)}, dtype={output.dtype.name}"
         )
     index = tf.argmax(output, axis=-1) if is_scores else output
     if rank == 1:
         return tf.gather(names, index)  # (batch,)
-    # What stands at padding need be no label.
+    # The values at padding need not be valid labels.
     found = tf.gather(names, tf.where(mask, index, 0))
     return tf.where(mask, found, "")  # (batch, time)

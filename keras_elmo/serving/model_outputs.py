@@ -1,4 +1,4 @@
-"""What any model answers that starts from the ids of words."""
+"""The outputs of a model that takes the ids of words."""
 
 import keras
 from keras import ops
@@ -12,7 +12,7 @@ from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class ModelOutputs:
-    """From character ids to the named outputs of a Keras model.
+    """Function from character ids to the named outputs of a Keras model.
 
     Args:
         model: A Keras model with one input, character ids `(batch, time,
@@ -34,7 +34,7 @@ class ModelOutputs:
                 "first."
             )
         inputs = getattr(model, "inputs", None)
-        if inputs is None:  # A subclassed model tells no shapes.
+        if inputs is None:  # A subclassed model has no known shapes.
             shape, dtype = (None, None, ...), "int32"
         elif len(inputs) == 1:
             shape, dtype = inputs[0].shape, inputs[0].dtype
@@ -44,7 +44,7 @@ class ModelOutputs:
             self._fail(f"an input of shape={tuple(shape)}, dtype={dtype}")
         if shape[1] is not None:
             raise ValueError(
-                "Any number of words must be allowed: make the model with an "
+                "The model must allow any number of words: create it with an "
                 "input of shape (None, chars). "
                 f"Received: an input of shape={tuple(shape)}"
             )
@@ -53,12 +53,13 @@ class ModelOutputs:
         self._labels = LabelNames({**self._tag_names(), **(labels or {})})
 
     def __call__(self, ids):
-        """Returns a dictionary of the model's outputs, and of their labels.
+        """Returns a dictionary of the model's outputs and of their labels.
 
         Args:
             ids: int32 tensor `(batch, time, *token_shape)`.
         """
-        # Keras' LSTM, for one, cannot run without a column: it gets padding.
+        # Some layers, such as Keras' LSTM, cannot run on zero columns, so add a
+        # column of padding.
         is_empty = ops.equal(ops.shape(ids)[1], 0)
         num_added = ops.cast(is_empty, "int32")
         others = [(0, 0)] * (len(ids.shape) - 2)
@@ -75,14 +76,14 @@ class ModelOutputs:
         taken = outputs.keys() & {"tokens", *labels}
         if taken:
             raise ValueError(
-                "No output of the model may be called as what comes out beside "
-                f"it: rename it. Received: outputs {sorted(taken)}"
+                "An output of the model has the name of an output that the "
+                f"export adds: rename it. Received: outputs {sorted(taken)}"
             )
         return outputs | labels
 
     def _tag_names(self):
-        """The names that layers tell of the tags that they make."""
-        # Sequential models have the list alone, subclassed ones neither.
+        """The `tag_names` of the layers that return tags."""
+        # Sequential models only have the list, subclassed ones have neither.
         flat = getattr(self._model, "outputs", ())
         outputs = self._named(getattr(self._model, "output", flat))
         names = {
@@ -102,9 +103,9 @@ class ModelOutputs:
         return dict(zip(names, outputs))
 
     def _vectorization_of_ids(self, token_shape):
-        """The one of the token encoders that read ids of this shape.
+        """The vectorization of the token encoders that take this shape of ids.
 
-        A size may be `None`, and a shape `(...,)`: not known.
+        Sizes may be unknown (`None`), and so may the shape, `(...,)`.
         """
         readers = [
             x
@@ -117,8 +118,8 @@ class ModelOutputs:
             shapes = {_token_shape(x) for x in readers}
             if len(shapes) != 1:
                 self._fail(
-                    "an input that does not tell its ids, and token encoders "
-                    f"of {sorted(shapes) or 'no'} ids"
+                    "an input of unknown shape, and token encoders of "
+                    f"{sorted(shapes) or 'no'} ids"
                 )
             token_shape = shapes.pop()
         found = [
@@ -131,10 +132,10 @@ class ModelOutputs:
         if not found:
             self._fail(
                 f"an input of shape=(None, None), dtype={self._dtype}, and no "
-                "token encoder that tells which words these are"
+                "token encoder that defines the words of these ids"
             )
         if not _are_alike([v.spelling for v in found]):
-            self._fail("token encoders that make different ids of words")
+            self._fail("token encoders with different ids for words")
         return found[0]
 
     def _fail(self, received):
@@ -155,20 +156,20 @@ def _token_shape(token_encoder):
 
 
 def _are_alike(spellings):
-    """Whether they make the same ids of the same words."""
+    """Whether all give the same ids for the same words."""
     told = [(type(spelling), spelling.get_config()) for spelling in spellings]
     return all(x == told[0] for x in told)
 
 
 def _without_columns(x, number):
-    """Takes the last columns away, of an output `(batch, time, ...)`."""
+    """Removes the last columns from an output `(batch, time, ...)`."""
     if len(x.shape) < 2 or x.shape[1] is not None:
         return x
     return x[:, : ops.shape(x)[1] - number]
 
 
 def _in_full_precision(x):
-    # Clients and JSON know no bfloat16.
+    # Clients and JSON do not support bfloat16.
     is_half = keras.backend.standardize_dtype(x.dtype) in (
         "bfloat16",
         "float16",

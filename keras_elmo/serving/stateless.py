@@ -5,7 +5,7 @@ from keras_elmo.ops.private_keras import sublayers
 
 @contextlib.contextmanager
 def stateless(layer):
-    """Makes stateful layers within `layer`, itself included, stateless."""
+    """Context in which `layer` and its stateful sublayers are stateless."""
     stateful = [
         part for part in (layer, *sublayers(layer)) if _is_stateful(part)
     ]

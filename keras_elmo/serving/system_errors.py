@@ -1,4 +1,4 @@
-"""TensorFlow's names for what the system says of files. TensorFlow only."""
+"""Turns TensorFlow's file errors into system errors. TensorFlow only."""
 
 import contextlib
 import errno
@@ -14,7 +14,7 @@ _NUMBERS = {
 
 @contextlib.contextmanager
 def system_errors():
-    """Context in which TensorFlow writes files: its errors are `OSError`s."""
+    """Context in which TensorFlow's file errors are raised as `OSError`."""
     try:
         yield
     except tuple(_NUMBERS) as error:

@@ -1,4 +1,4 @@
-"""The folders of a served model's versions, `path/1`, `path/2`, ..."""
+"""The version folders of a served model, `path/1`, `path/2`, ..."""
 
 import os
 
@@ -8,25 +8,23 @@ _MODEL_FILE = "saved_model.pb"
 
 
 def version_folder(path, version=None, overwrite=False):
-    """Returns the folder that a version of a model is to be written to.
+    """Returns the folder to write a version of a model to.
 
     Args:
         path: Path of the model's folder.
-        version: Integer, or `None` for the one after the last.
-        overwrite: Boolean, whether the version may be there already.
+        version: Integer, or `None` for the one after the last version.
+        overwrite: Boolean, whether the version may already exist.
 
     Raises:
-        ValueError: If it is there and must not be, or is no SavedModel; or
-            `path` is no folder of versions.
+        ValueError: If the version exists and `overwrite` is `False`, or if it
+            is not a SavedModel; or if `path` is not a folder of versions.
     """
     path = os.fspath(path)
     if os.path.exists(path) and not os.path.isdir(path):
-        raise ValueError(
-            f"`path` must be that of a folder. Received a file: '{path}'"
-        )
+        raise ValueError(f"`path` must be a folder. Received a file: '{path}'")
     if os.path.exists(os.path.join(path, _MODEL_FILE)):
         raise ValueError(
-            "`path` must be a folder of versions, such as the one that holds "
+            "`path` must be a folder of versions, such as the folder that has "
             f"'{os.path.basename(path)}'. Received a SavedModel: '{path}'"
         )
     if version is None:
@@ -42,14 +40,14 @@ def version_folder(path, version=None, overwrite=False):
         return folder
     if not overwrite:
         raise ValueError(
-            f"There is a version {version} already; leave `version` out for "
-            "the next free one, or pass `overwrite=True`. "
+            f"Version {version} already exists; leave `version` out for the "
+            "next free one, or pass `overwrite=True`. "
             f"Received: version={version}, path='{path}'"
         )
     if not os.path.exists(os.path.join(folder, _MODEL_FILE)):
         raise ValueError(
-            "`overwrite=True` replaces a SavedModel and nothing else. "
-            f"Received: version={version}, of which '{folder}' is none"
+            "`overwrite=True` only replaces a SavedModel. "
+            f"Received: version={version}, but '{folder}' is not a SavedModel"
         )
     return folder
 

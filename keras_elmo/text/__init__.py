@@ -1,4 +1,4 @@
-"""Words to ids, and where the words come from."""
+"""Conversion of words to ids, and the sources of words."""
 
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.byte_spelling import batch_to_ids

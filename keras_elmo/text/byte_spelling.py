@@ -1,8 +1,8 @@
-"""Words as their bytes: the character ids that biLMs are trained on.
+"""Words as bytes: the character ids that biLMs are trained on.
 
-A word is its UTF-8 bytes between a begin-of-word and an end-of-word mark,
-padded to a fixed width. Every id is one more than in the weight files, so that
-0 is free to mark a padded token.
+A word is represented by its UTF-8 bytes between a begin-of-word and an
+end-of-word mark, padded to a fixed width. Every id is one more than in the
+weight files, so that 0 can mark a padded token.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.word_lists import checked_sentences
 from keras_elmo.text.word_lists import padded_batch
 
-# Each is the id of the weight file's row, plus one.
+# Each is the row in the weight file, plus one.
 BEGIN_WORD = 259
 END_WORD = 260
 PADDING = 261
@@ -28,7 +28,7 @@ _BOUNDARIES = {BEGIN_SENTENCE: 257, END_SENTENCE: 258}
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class ByteSpelling(Spelling):
-    """Spells words by the bytes of their UTF-8, as `batch_to_ids` does.
+    """Spells words as their UTF-8 bytes, as `batch_to_ids` does.
 
     ```
     ids = [259, bytes + 1, 260, 261, 261, ...]     (max_characters_per_token,)
@@ -38,9 +38,9 @@ class ByteSpelling(Spelling):
     words `<S>` and `</S>` are the sentence boundaries.
 
     Args:
-        max_characters_per_token: Integer, the number of ids a word. The model's
-            own (`CharCNNEmbedding.max_characters_per_token`); 50 in every
-            published model.
+        max_characters_per_token: Integer, the number of ids for each word. Must
+            match the model (`CharCNNEmbedding.max_characters_per_token`); 50 in
+            every published model.
 
     Example:
 
@@ -60,7 +60,7 @@ class ByteSpelling(Spelling):
 
     @property
     def _room(self):
-        """How many bytes of a word are read."""
+        """How many bytes of a word are used."""
         return self.max_characters_per_token - 2
 
     def ids_of_words(self, words):
@@ -81,13 +81,13 @@ class ByteSpelling(Spelling):
     def ids_in_graph(self, words):
         import tensorflow as tf
 
-        # Of core operations alone, so that it may be part of a `tf.data`
-        # pipeline or of a SavedModel.
+        # Core operations only, so that it can be part of a `tf.data` pipeline
+        # or a SavedModel.
         words = tf.convert_to_tensor(words, tf.string)
         lengths = tf.strings.length(words, unit="BYTE")
-        # One more than the place of a word's last byte.
+        # One more than the position of a word's last byte.
         ends = tf.minimum(lengths, self._room)[:, None] + 1  # (n, 1)
-        # Its padding looks like NUL bytes: the lengths tell them apart.
+        # The padding looks like NUL bytes; the lengths distinguish them.
         body = tf.io.decode_raw(words, tf.uint8, fixed_length=self._room)
         body = tf.pad(tf.cast(body, tf.int32) + 1, [[0, 0], [1, 1]])
         places = tf.range(self.max_characters_per_token)[None, :]  # (1, width)
@@ -108,7 +108,7 @@ class ByteSpelling(Spelling):
         return len(word) > self._room and word not in _BOUNDARIES
 
     def crop(self, word):
-        # Too much to be a boundary, though no more than counts of a long word.
+        # Never so short that it could become a boundary word.
         return word[: max(self.max_characters_per_token, 5)]
 
     def get_config(self):
@@ -121,18 +121,18 @@ def batch_to_ids(
 ) -> np.ndarray:
     """Converts tokenised sentences to a padded batch of character ids.
 
-    Words are cased and otherwise untouched: tokenise, but do not lowercase.
-    A word longer than `max_characters_per_token - 2` bytes of UTF-8 is cropped
-    (`WordVectorization().find_cropped_words` tells which); code points that
-    UTF-8 cannot encode are left out. The words `"<S>"` and `"</S>"` become the
-    sentence boundaries.
+    Words are case-sensitive: tokenise, but do not lowercase. A word longer than
+    `max_characters_per_token - 2` bytes of UTF-8 is cropped
+    (`WordVectorization().find_cropped_words` lists such words); code points
+    that UTF-8 cannot encode are left out. The words `"<S>"` and `"</S>"` become
+    the sentence boundaries.
 
     Args:
         sentences: List of sentences, each a list of words. A word is a string,
-            or bytes that are taken as they are.
-        max_characters_per_token: Integer, the number of ids a word. The model's
-            own (`CharCNNEmbedding.max_characters_per_token`); 50 in every
-            published model.
+            or bytes that are used unchanged.
+        max_characters_per_token: Integer, the number of ids for each word. Must
+            match the model (`CharCNNEmbedding.max_characters_per_token`); 50 in
+            every published model.
 
     Returns:
         int32 array of shape `(batch, time, max_characters_per_token)`, where
@@ -140,8 +140,8 @@ def batch_to_ids(
         sentence's last word are all zero, which marks them as padding.
 
     Raises:
-        ValueError: If a string stands where a list of words belongs, or a word
-            is neither a string nor bytes.
+        ValueError: If a sentence is a string instead of a list of words, or a
+            word is neither a string nor bytes.
 
     Example:
 

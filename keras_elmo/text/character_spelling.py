@@ -9,7 +9,7 @@ from keras_elmo.text.word_table import WordTable
 
 BEGIN_SENTENCE, END_SENTENCE = "<bos>", "<eos>"
 UNKNOWN, PADDING = "<oov>", "<pad>"
-# ELMoForManyLangs' models are trained with these two the other way round.
+# Swapped, as in the training of ELMoForManyLangs' models.
 BEGIN_WORD, END_WORD = "<eow>", "<bow>"
 
 _OF_CHARACTERS = (
@@ -21,24 +21,24 @@ _OF_WORDS = (UNKNOWN,)
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class CharacterSpelling(Spelling):
-    """Spells words by listed characters, and by themselves if listed.
+    """Spells words as listed characters, plus the word itself if listed.
 
     ```
     ids = [<bow>, characters of the word, <eow>, <pad>, <pad>, ..., word]
     ```
 
-    As in ELMoForManyLangs: a character is a Unicode code point, and what is in
-    no list is `<oov>`. Ids are places in the lists, plus one. Without a list of
-    words the last id is not there. In the ids the two marks of a word are
-    swapped, as in these models.
+    As in ELMoForManyLangs, a character is a Unicode code point, and characters
+    and words that are not listed are `<oov>`. Ids are positions in the lists,
+    plus one. Without a list of words, there is no last id. In the ids, the two
+    marks of a word are swapped, as in these models.
 
     Args:
-        characters: List of distinct strings. Of more than one code point are
-            the special ones, `<bos>`, `<eos>`, `<oov>`, `<pad>`, `<bow>` and
-            `<eow>`, which must be among them.
-        words: List of distinct strings, `<oov>` among them, or `None`.
-        max_characters_per_token: Integer, the number of ids of characters that
-            a word has. Longer words are cropped.
+        characters: List of distinct strings, each a single code point, plus the
+            special entries `<bos>`, `<eos>`, `<oov>`, `<pad>`, `<bow>` and
+            `<eow>`.
+        words: List of distinct strings including `<oov>`, or `None`.
+        max_characters_per_token: Integer, the number of character ids for each
+            word. Longer words are cropped.
 
     Raises:
         ValueError: If a list is not as described.
@@ -90,7 +90,7 @@ class CharacterSpelling(Spelling):
 
     @property
     def _room(self):
-        """How many code points of a word are read."""
+        """How many code points of a word are used."""
         return self.max_characters_per_token - 2
 
     def ids_of_words(self, words):
@@ -150,7 +150,7 @@ class CharacterSpelling(Spelling):
         import tensorflow as tf
 
         known = sorted((ord(c), i) for c, i in self._ids.items() if len(c) == 1)
-        # One that is no code point, so that none are not a special case.
+        # Add an invalid code point, so that the table is never empty.
         keys, ids = np.array([*known, (0x110000, 0)], "int32").T
         place = tf.searchsorted(keys, points)
         is_known = tf.gather(keys, place) == points
@@ -161,7 +161,7 @@ class CharacterSpelling(Spelling):
         return not is_mark and len(word.decode("utf-8", "replace")) > self._room
 
     def crop(self, word):
-        # No code point has more bytes than four.
+        # A code point has at most four bytes.
         return word[: 4 * self.max_characters_per_token]
 
     def get_config(self):
@@ -174,7 +174,7 @@ class CharacterSpelling(Spelling):
 
 
 def _checked(argument, items, special):
-    """Returns a list of distinct strings, the special ones among them."""
+    """Returns the list if its strings are distinct and include `special`."""
     items = list(items)
     odd = next((x for x in items if not isinstance(x, str)), None)
     if odd is not None:
@@ -183,13 +183,13 @@ def _checked(argument, items, special):
     if len(places) < len(items):
         twice = next(x for i, x in enumerate(items) if places[x] != i)
         raise ValueError(
-            f"Each of `{argument}` must be there once. Received twice: "
+            f"`{argument}` must not contain duplicates. Received twice: "
             f"{twice!r}"
         )
     missing = [name for name in special if name not in places]
     if missing:
         raise ValueError(
-            f"`{argument}` must hold {', '.join(special)}. "
-            f"Missing, of {len(items)}: {', '.join(missing)}"
+            f"`{argument}` must contain {', '.join(special)}. Missing from "
+            f"the {len(items)} entries: {', '.join(missing)}"
         )
     return items

@@ -1,13 +1,13 @@
-"""CoNLL-U: the tokens of sentences that are annotated."""
+"""Reads the tokens of annotated sentences from CoNLL-U files."""
 
 import re
 
-# Of a word, a multiword token or an empty node.
+# The ID of a word, a multiword token or an empty node.
 _ID = re.compile("[0-9]{1,18}([-.][0-9]{1,18})?")
 
 
 def import_conllu():
-    """Returns the package `conllu`, which may not be installed."""
+    """Imports and returns the optional package `conllu`."""
     try:
         import conllu
     except ImportError as error:
@@ -19,9 +19,9 @@ def import_conllu():
 
 
 class _RecentLines:
-    """Lines for `conllu.parse_incr`, those of the current sentence kept."""
+    """Lines for `conllu.parse_incr`; keeps those of the current sentence."""
 
-    read = None  # Without, parse_incr does not take it for a file.
+    read = None  # Makes parse_incr accept it as a file.
 
     def __init__(self, lines):
         self.recent = []
@@ -37,8 +37,8 @@ def read_conllu(lines, path, conllu):
     """Yields the tokens of each sentence, from the lines of a file.
 
     Args:
-        lines: Iterable of lines, without their ends.
-        path: What messages call the file.
+        lines: Iterable of lines, without their line ends.
+        path: The file's name in messages.
         conllu: The package.
 
     Raises:
@@ -63,9 +63,9 @@ def read_conllu(lines, path, conllu):
 def _parse(file, conllu):
     def is_word(fields, column):
         word_id = fields[column]
-        # The package takes "_" and "" for ids, and breaks at long numbers.
+        # The package accepts "_" and "" as ids, and fails on long numbers.
         if not _ID.fullmatch(word_id):
-            raise conllu.exceptions.ParseException("The ID is none of CoNLL-U.")
+            raise conllu.exceptions.ParseException("The ID is invalid.")
         first, _, last = word_id.partition("-")
         if last and int(last) < int(first):
             raise conllu.exceptions.ParseException("The range ends too early.")
@@ -90,5 +90,5 @@ def _is_bad(line, conllu):
 
 
 def _conllu_errors(conllu):
-    # The second where '# global.columns' names neither ID nor FORM.
+    # KeyError if '# global.columns' does not include both ID and FORM.
     return (conllu.exceptions.ParseException, KeyError)

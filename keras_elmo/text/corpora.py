@@ -26,40 +26,40 @@ class Sentence(NamedTuple):
     """A tokenised sentence."""
 
     text: str
-    """As it stands in the file; in CoNLL-U the tokens, joined by one space."""
+    """The line of the file; for CoNLL-U, the tokens joined by single spaces."""
     tokens: list[str]
 
 
 def read_corpus(
     path: str | os.PathLike, format: str | None = None, errors: str = "strict"
 ) -> Iterator[Sentence]:
-    r"""Reads a corpus sentence by sentence, however large it is.
+    r"""Reads a corpus of any size, sentence by sentence.
 
-    - `"text"`: one sentence a line, its tokens apart by spaces (U+0020 alone:
-      tabs and other white space are part of a token). A line ends at `"\n"` or
-      `"\r\n"` and nowhere else. An empty line is a sentence without tokens.
-    - `"conllu"`: [CoNLL-U](https://universaldependencies.org/format.html), of
-      which the FORM column is read. Multiword-token ranges and empty nodes are
-      left out. Needs the package `conllu`.
+    - `"text"`: one sentence per line, with tokens separated by spaces (only
+      U+0020: tabs and other white space are part of a token). Only `"\n"` and
+      `"\r\n"` end a line. An empty line is a sentence without tokens.
+    - `"conllu"`: the FORM column of
+      [CoNLL-U](https://universaldependencies.org/format.html). Multiword-token
+      ranges and empty nodes are left out. Needs the package `conllu`.
 
     Both are UTF-8, with or without a byte order mark, plain or gzip.
 
     Args:
         path: Path of the file, or `"-"` for standard input.
-        format: `"text"` or `"conllu"`. By default the name tells: `.conllu` and
-            `.conllu.gz` are CoNLL-U, all others text.
-        errors: What to do with bytes that are not UTF-8: `"strict"` raises an
-            error, `"replace"` puts U+FFFD in their place.
+        format: `"text"` or `"conllu"`. By default it depends on the file name:
+            `.conllu` and `.conllu.gz` are CoNLL-U, all others text.
+        errors: How to handle bytes that are not UTF-8: `"strict"` raises an
+            error, `"replace"` replaces them with U+FFFD.
 
     Returns:
         An iterator of `Sentence`.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If an argument is none of those above; and, while reading,
-            if the file is not UTF-8, a `.gz` is damaged or cut off, or a line
-            is not CoNLL-U.
-        ImportError: If CoNLL-U is to be read and `conllu` is not installed.
+        ValueError: If an argument is invalid; or, while reading, if the file is
+            not UTF-8, a gzip file is corrupt or truncated, or a line is not
+            CoNLL-U.
+        ImportError: If the file is CoNLL-U and `conllu` is not installed.
 
     Example:
 
@@ -92,7 +92,7 @@ def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
 
 
 def guess_format(path):
-    """Returns the format that a file's name tells."""
+    """Returns the format of a file according to its name."""
     name = os.fspath(path).removesuffix(".gz")
     return "conllu" if name.endswith(".conllu") else "text"
 
@@ -116,7 +116,7 @@ def _split(line):
 
 
 def _lines(path, errors):
-    """Yields the lines of a file, without their ends."""
+    """Yields the lines of a file, without their line ends."""
     offset = 0
     for number, line in enumerate(_raw_lines(path), start=1):
         has_mark = number == 1 and line.startswith(codecs.BOM_UTF8)
@@ -126,9 +126,9 @@ def _lines(path, errors):
             text = body.decode("utf-8", errors)
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"'{path}' must be UTF-8; `errors=\"replace\"` "
-                "(--encoding-errors replace) reads on all the same, with "
-                "U+FFFD in place of what is not. Received: "
+                f"'{path}' must be UTF-8; to read it anyway, pass "
+                '`errors="replace"` (--encoding-errors replace), which '
+                "replaces invalid bytes with U+FFFD. Received: "
                 f"{body[error.start : error.end]!r} in line {number}, at byte "
                 f"{offset - len(body) + error.start} of the text, from 0"
             ) from error
@@ -136,15 +136,15 @@ def _lines(path, errors):
 
 
 def byte_lines(path):
-    """Yields the lines of a file as bytes, without their ends."""
+    """Yields the lines of a file as bytes, without their line ends."""
     return _byte_lines(_raw_lines(path))
 
 
 def listed_lines(path):
-    """As `byte_lines`, of a list that is to be kept in memory.
+    """Like `byte_lines`, for a list that is kept in memory.
 
     Raises:
-        ValueError: If it unpacks to far more than any list has.
+        ValueError: If it unpacks to far more than any real list.
     """
     return _byte_lines(_bounded_lines(path))
 
@@ -153,7 +153,7 @@ def _byte_lines(lines):
     for number, line in enumerate(lines):
         if number == 0:
             line = line.removeprefix(codecs.BOM_UTF8)
-        if line:  # There may be a byte order mark alone.
+        if line:  # There may be only a byte order mark.
             yield _bytes_without_end(line)
 
 
@@ -166,7 +166,7 @@ def _bounded_lines(path):
 
 
 def byte_words(line):
-    """Returns the words of a line of bytes, its end cut off."""
+    """Returns the words of a line of bytes, without its line end."""
     return [word for word in _bytes_without_end(line).split(b" ") if word]
 
 
@@ -184,14 +184,14 @@ def open_unpacked(path):
     """Opens a file, or standard input, to read the bytes of its text.
 
     Raises:
-        ValueError: If it is a damaged gzip file; while it is read, too.
+        ValueError: If it is a corrupt gzip file; also while it is read.
     """
     try:
         with _open(path) as file:
             yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(
-            f"'{path}' cannot be unpacked; it may be cut off or damaged: "
+            f"'{path}' cannot be unpacked; it may be truncated or corrupt: "
             f"{error}"
         ) from error
 
@@ -208,6 +208,6 @@ def _open(path):
             file = stack.enter_context(gzip.GzipFile(fileobj=file))
         elif path.endswith(".gz"):
             raise ValueError(
-                f"'{path}' is not gzip in spite of its name; it may be cut off."
+                f"'{path}' is not gzip, despite its name; it may be truncated."
             )
         yield file

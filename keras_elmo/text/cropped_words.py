@@ -4,8 +4,8 @@ class CroppedWords:
     Args:
         vectorization: The model's `WordVectorization`, or `None` if it crops
             no words.
-        max_words: Integer, the most distinct words to count one by one; those
-            that come later are counted in `total` alone.
+        max_words: Integer, how many distinct words to count individually;
+            further words are only counted in `total`.
     """
 
     def __init__(self, vectorization, max_words=10_000):
@@ -15,7 +15,7 @@ class CroppedWords:
         self._words = {}  # From a word to its count and first sentence.
 
     def add(self, index, tokens):
-        """Takes in a sentence; returns its cropped `(token index, word)`."""
+        """Counts a sentence; returns its cropped `(token index, word)`."""
         if self._vectorization is None:
             return []
         cropped = [
@@ -24,7 +24,7 @@ class CroppedWords:
         ]
         for _, word in cropped:
             self.total += 1
-            # So that no word of a megabyte stays in memory.
+            # Do not keep very long words in memory.
             start = word[:100]
             if start in self._words:
                 self._words[start][0] += 1
@@ -33,7 +33,7 @@ class CroppedWords:
         return cropped
 
     def most_frequent(self, number):
-        """Returns `(word, count, index of its first sentence)`, at most
-        `number`. Of a very long word, this is the start."""
+        """Returns up to `number` tuples `(word, count, index of its first
+        sentence)`. Very long words are truncated."""
         ordered = sorted(self._words.items(), key=lambda item: -item[1][0])
         return [(word, *counts) for word, counts in ordered[:number]]

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 def split_sentences(sentences: tf.Tensor) -> tf.RaggedTensor:
-    """Splits on runs of U+0020, and on nothing else.
+    """Splits on runs of U+0020 only.
 
     Args:
         sentences: String tensor `(batch,)`.
@@ -26,8 +26,8 @@ def pad_tokens(tokens: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Pads ragged tokens `(batch, time)` with "".
 
     Returns:
-        The padded tokens `(batch, time)`, and their number in each sentence,
-        int32 `(batch,)`.
+        The padded tokens `(batch, time)` and the number of tokens in each
+        sentence, int32 `(batch,)`.
     """
     return tokens.to_tensor(""), tf.cast(tokens.row_lengths(), tf.int32)
 
@@ -40,11 +40,11 @@ def count_tokens(tokens: tf.Tensor) -> tf.Tensor:
     """
     place = tf.range(1, tf.shape(tokens)[1] + 1)  # (time,)
     last = tf.reduce_max(tf.where(tokens != "", place, 0), axis=1)
-    return tf.maximum(last, 0)  # The maximum of nothing is the lowest integer.
+    return tf.maximum(last, 0)  # The maximum of an empty row is negative.
 
 
 def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
-    """Returns `sequence_len`, or an error when it runs, if it cannot be.
+    """Returns `sequence_len`, after checks that run in the graph.
 
     Args:
         lengths: Integer tensor `(batch,)`.
@@ -59,7 +59,7 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
         tf.debugging.assert_equal(
             tf.shape(lengths)[0],
             batch,
-            "`sequence_len` must hold one number a sentence.",
+            "`sequence_len` must have one number per sentence.",
         ),
         tf.debugging.assert_non_negative(
             lengths, "`sequence_len` must not be negative."
@@ -67,8 +67,8 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
         tf.debugging.assert_less_equal(
             lengths,
             time,
-            "`sequence_len` must not be above the number of tokens that a row "
-            "of `tokens` holds.",
+            "`sequence_len` must not be greater than the number of tokens in a "
+            "row of `tokens`.",
         ),
     ]
     with tf.control_dependencies([check for check in checks if check]):
@@ -87,8 +87,8 @@ def token_ids(
 
     Args:
         tokens: String tensor `(batch, time)`.
-        lengths: int32 tensor `(batch,)`: what comes after as many tokens is
-            padding, whatever it is.
+        lengths: int32 tensor `(batch,)`, the number of tokens in each sentence;
+            everything after them is padding.
         ids_in_graph: From `n` words, a string tensor `(n,)`, to their ids, an
             int32 tensor `(n, *token_shape)`.
 
@@ -96,7 +96,7 @@ def token_ids(
         int32 tensor `(batch, time, *token_shape)`, zero at padding.
     """
     mask = token_mask(tokens, lengths)
-    # Padding is no word, and may be one that cannot be encoded.
+    # Leave out padding, which may be a word that cannot be encoded.
     ids = ids_in_graph(tf.boolean_mask(tokens, mask))  # (n, *token_shape)
     token_shape = ids.shape[1:]
     shape = tf.concat([tf.shape(tokens), token_shape], axis=0)

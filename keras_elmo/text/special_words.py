@@ -1,4 +1,4 @@
-"""The words of biLMs that stand for something else than themselves."""
+"""The words with a special meaning in biLMs."""
 
 BEGIN_SENTENCE = b"<S>"
 END_SENTENCE = b"</S>"

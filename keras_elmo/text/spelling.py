@@ -3,19 +3,19 @@ from keras_elmo.text.special_words import END_SENTENCE
 
 
 class Spelling:
-    """How a token encoder's words become ids. Words are bytes.
+    """Defines how a token encoder's words become ids. Words are bytes.
 
-    A base for `WordVectorization`'s argument: subclasses say at least
-    `token_shape`, `num_ids`, `ids_of_words`, `ids_in_graph` and `get_config`.
-    A class of your own is saved with a model if it is registered by
-    `keras.saving.register_keras_serializable`, as a layer is.
+    Base class of the `spelling` argument of `WordVectorization`. Subclasses
+    define at least `token_shape`, `num_ids`, `ids_of_words`, `ids_in_graph` and
+    `get_config`. Like a custom layer, a subclass can be saved with a model if
+    it is registered with `keras.saving.register_keras_serializable`.
     """
 
     boundary_words = (BEGIN_SENTENCE, END_SENTENCE)
-    """The words that stand for the sentence boundaries: two `bytes`."""
+    """The words that represent the sentence boundaries: two `bytes`."""
 
     begin_id: int | None = None
-    """What the ids of every word start with, an integer, or `None`."""
+    """The first id of every word, an integer, or `None`."""
 
     @property
     def token_shape(self):
@@ -24,7 +24,7 @@ class Spelling:
 
     @property
     def num_ids(self):
-        """Integer; ids lie from 0, which is padding, to `num_ids - 1`."""
+        """Integer; ids range from 0, which is padding, to `num_ids - 1`."""
         raise NotImplementedError
 
     @property
@@ -33,23 +33,23 @@ class Spelling:
         return self.ids_of_words(list(self.boundary_words))
 
     def ids_of_words(self, words):
-        """From a list of `n` words to int32 `(n, *token_shape)`, in NumPy."""
+        """Converts a list of `n` words to int32 `(n, *token_shape)` (NumPy)."""
         raise NotImplementedError
 
     def ids_in_graph(self, words):
-        """As `ids_of_words`, of a string tensor `(n,)`. TensorFlow only."""
+        """Like `ids_of_words`, for a string tensor `(n,)`. TensorFlow only."""
         raise NotImplementedError
 
     def is_cropped(self, word):
-        """Whether a word is too long to be read to its end."""
+        """Whether a word is too long, so that its end is ignored."""
         return False
 
     def crop(self, word):
-        """Returns a word of the same ids, less of what is not read of it."""
+        """Returns a word with the same ids, without most of the ignored end."""
         return word
 
     def get_config(self):
-        """Returns the constructor's arguments, which JSON can hold."""
+        """Returns the constructor's arguments, in a form that fits JSON."""
         raise NotImplementedError
 
     @classmethod

@@ -3,17 +3,17 @@ from keras_elmo.text.word_vectorization import WordVectorization
 
 
 def vectorization_of(token_encoder):
-    """Returns the `WordVectorization` of the words that a token encoder reads.
+    """Returns the `WordVectorization` for a token encoder.
 
-    It is what the token encoder's method `make_vectorization` returns. Without
-    that method, a token encoder of several ids a token is taken to read those
-    of `batch_to_ids`.
+    It calls the token encoder's method `make_vectorization`. Without that
+    method, a token encoder with several ids per token is assumed to take the
+    ids of `batch_to_ids`.
 
     Args:
-        token_encoder: Layer from one token's ids to its vector.
+        token_encoder: Layer that encodes a token's ids as a vector.
 
     Raises:
-        ValueError: If the token encoder reads no words.
+        ValueError: If the token encoder does not accept words.
     """
     make = getattr(token_encoder, "make_vectorization", None)
     if make is not None:
@@ -22,7 +22,7 @@ def vectorization_of(token_encoder):
     if len(token_shape) == 1:
         return WordVectorization(ByteSpelling(*token_shape))
     raise ValueError(
-        "To take words, a token encoder must say how they become its ids, by a "
-        "method `make_vectorization`, as `CharCNNEmbedding` does. "
-        f"Received: token_encoder={token_encoder}"
+        "To accept words, a token encoder must have a method "
+        "`make_vectorization` that returns a layer from words to ids, as in "
+        f"`CharCNNEmbedding`. Received: token_encoder={token_encoder}"
     )

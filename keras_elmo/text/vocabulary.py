@@ -17,24 +17,24 @@ from keras_elmo.text.special_words import UNKNOWN
 
 _SPECIAL = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 
-# A line that bilm-tf takes for no word.
+# A line that bilm-tf skips.
 _SKIPPED = b"!!!MAXTERMID"
 
 
 class Vocabulary:
-    """The words that a language model predicts, each of which has an id.
+    """The words that a language model predicts, each with an id.
 
-    Words are bytes (UTF-8, though that is not looked at). A word's id is its
-    place in the list. A vocabulary does not change.
+    Words are bytes (UTF-8, but this is not checked). A word's id is its
+    position in the list. A vocabulary is immutable.
 
     Args:
-        words: Iterable of distinct words, each bytes, with `<S>`, `</S>` and
-            `<UNK>` among them. For sampled softmax they must stand in falling
-            order of their counts.
+        words: Iterable of distinct words, each bytes, including `<S>`, `</S>`
+            and `<UNK>`. For sampled softmax, they must be in descending order
+            of their counts.
 
     Raises:
-        ValueError: If a word is empty, not bytes, there twice or none that a
-            line of a file can hold; or one of the three is missing.
+        ValueError: If a word is empty, not bytes, a duplicate, or cannot be a
+            line of a file; or if `<S>`, `</S>` or `<UNK>` is missing.
 
     Example:
 
@@ -50,7 +50,7 @@ class Vocabulary:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike) -> "Vocabulary":
-        """Reads a file of one word a line, plain or gzip.
+        """Reads a file with one word per line, plain or gzip.
 
         Args:
             path: Path of the file. As in bilm-tf, a line `!!!MAXTERMID` is
@@ -58,7 +58,7 @@ class Vocabulary:
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: As from the constructor, naming the line.
+            ValueError: As for the constructor, with the line number.
         """
         path = os.fspath(path)
         check_file(path)
@@ -81,16 +81,16 @@ class Vocabulary:
         min_count: int = 1,
         max_size: int | None = None,
     ) -> "Vocabulary":
-        """Makes the vocabulary of a corpus.
+        """Creates the vocabulary of a corpus.
 
-        First come `<S>`, `</S>` and `<UNK>`, then the words by falling count,
-        those of equal count in the order of their bytes.
+        `<S>`, `</S>` and `<UNK>` come first, then the words by descending
+        count. Words with equal counts are in byte order.
 
         Args:
             counts: Mapping from words to counts, as `count_words` returns it.
-            min_count: Integer, the least count of a word that is taken.
-            max_size: Integer, the most words, the first three included. All by
-                default.
+            min_count: Integer, the minimum count of a word.
+            max_size: Integer, the maximum number of words, including the first
+                three. All by default.
         """
         if max_size is not None and max_size < len(_SPECIAL):
             raise ValueError(
@@ -106,7 +106,7 @@ class Vocabulary:
         return cls(itertools.islice((*_SPECIAL, *words), max_size))
 
     def write(self, path: str | os.PathLike) -> None:
-        """Writes the words to a file, one a line, whole or not at all."""
+        """Writes the words to a file atomically, one per line."""
 
         def write(temporary):
             with open(temporary, "wb") as file:
@@ -142,11 +142,11 @@ class Vocabulary:
 
     @property
     def unknown_id(self) -> int:
-        """The id of `<UNK>`, and of every word that is not there."""
+        """The id of `<UNK>`, and of every word not in the vocabulary."""
         return self._ids[UNKNOWN]
 
     def ids(self, words: Iterable[bytes]) -> np.ndarray:
-        """Looks words up.
+        """Looks up the ids of words.
 
         Args:
             words: Iterable of words, each bytes.
@@ -163,11 +163,11 @@ class Vocabulary:
 
 
 def vocabulary_words(vocabulary):
-    """Returns the words of a vocabulary, of any words at all.
+    """Returns the words of a vocabulary, without checking them.
 
     Args:
-        vocabulary: Path of a file of one word a line, plain or gzip; the bytes
-            of one; or an iterable of words. As in bilm-tf, a line
+        vocabulary: Path of a file with one word per line, plain or gzip; the
+            bytes of a plain one; or an iterable of words. As in bilm-tf, a line
             `!!!MAXTERMID` is skipped.
 
     Returns:
@@ -190,7 +190,7 @@ def vocabulary_words(vocabulary):
 
 
 def _numbered(words):
-    """Returns a dictionary from words to ids, of `(its place, word)` pairs."""
+    """Returns a dictionary from words to ids, from pairs `(place, word)`."""
     ids: dict[bytes, int] = {}
     for place, word in words:
         if not isinstance(word, bytes):
@@ -201,24 +201,24 @@ def _numbered(words):
             raise ValueError(f"No word may be empty. Received as {place}: b''")
         if not _has_line(word):
             raise ValueError(
-                "A word must be something that a line of a vocabulary's file "
-                f"can hold. Received as {place}: {word!r}"
+                "A word must be valid as a line of a vocabulary file. "
+                f"Received as {place}: {word!r}"
             )
         if word in ids:
             raise ValueError(
-                "Each word must be there once. "
+                "The words must be distinct. "
                 f"Received a second time, as {place}: {word!r}"
             )
         ids[word] = len(ids)
     missing = [word.decode() for word in _SPECIAL if word not in ids]
     if missing:
         raise ValueError(
-            "A vocabulary must hold <S>, </S> and <UNK>. "
-            f"Missing, of {len(ids)} words: {', '.join(missing)}"
+            "A vocabulary must contain <S>, </S> and <UNK>. Missing from the "
+            f"{len(ids)} words: {', '.join(missing)}"
         )
     return ids
 
 
 def _has_line(word):
-    """Whether a line of a vocabulary's file can hold the word."""
+    """Whether the word can be a line of a vocabulary file."""
     return not (word == _SKIPPED or word.endswith(b"\r") or b"\n" in word)

@@ -11,17 +11,17 @@ from keras_elmo.text.word_table import as_string
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class VocabularySpelling(Spelling):
-    """Spells words by their place in a vocabulary.
+    """Spells words as their position in a vocabulary.
 
     ```
-    id(word) = 1 + the word's place
+    id(word) = 1 + the word's position
     ```
 
     Args:
-        vocabulary: List of words, strings or bytes. Of a word that is there
-            twice the last place counts, as in bilm-tf.
-        unknown_word: The word of the vocabulary, such as `<UNK>`, whose id all
-            others get. With `None` they are an error.
+        vocabulary: List of words, strings or bytes. For duplicates, the last
+            position is used, as in bilm-tf.
+        unknown_word: The word of the vocabulary, such as `<UNK>`, whose id is
+            used for other words. If `None`, other words raise an error.
 
     Example:
 
@@ -46,7 +46,7 @@ class VocabularySpelling(Spelling):
                 raise ValueError(
                     "`unknown_word` must be a word of `vocabulary` or None. "
                     f"Received: {unknown_word!r}, which is not among the "
-                    f"{len(self.table):,}"
+                    f"{len(self.table):,} words"
                 )
 
     @property
@@ -58,8 +58,8 @@ class VocabularySpelling(Spelling):
         ids = [self.table.get(word) for word in self.boundary_words]
         if None in ids:
             raise ValueError(
-                "`vocabulary` must hold <S> and </S>, which are put around "
-                f"each sentence. Received: {len(self.table):,} words without"
+                "`vocabulary` must hold <S> and </S>, which are added to each "
+                f"sentence. Received: {len(self.table):,} words without them"
             )
         return np.array(ids, "int32")
 
@@ -80,14 +80,14 @@ class VocabularySpelling(Spelling):
         check = tf.debugging.Assert(
             tf.size(unknown) == 0, [self._refusal(), unknown]
         )
-        # In eager mode there is no operation to wait for.
+        # In eager mode, `Assert` returns no operation.
         with tf.control_dependencies([check] if check is not None else []):
             return tf.identity(ids)
 
     def _refusal(self):
         return (
-            "A word must be one of the vocabulary's "
-            f"{len(self.table):,}: there is no vector for others. Received:"
+            f"Each word must be one of the {len(self.table):,} words of the "
+            "vocabulary: there is no vector for other words. Received:"
         )
 
     def get_config(self):

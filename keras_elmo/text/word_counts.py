@@ -1,4 +1,4 @@
-"""Counts of the words of a corpus, of which vocabularies are made."""
+"""Word counts of a corpus, from which vocabularies are made."""
 
 import collections
 import os
@@ -13,12 +13,12 @@ from keras_elmo.text.corpora import check_file
 def count_words(
     paths: Iterable[str | os.PathLike], on_progress: Callable | None = None
 ) -> tuple[collections.Counter[bytes], int, int]:
-    """Counts the words of a corpus, one sentence a line, in several files.
+    """Counts the words of a corpus in several files, one sentence per line.
 
     Args:
         paths: Iterable of the files' paths, plain or gzip.
-        on_progress: Function called as it goes with the number of sentences
-            and of tokens so far.
+        on_progress: Function that is called regularly with the number of
+            sentences and of tokens so far.
 
     Returns:
         A tuple: a `collections.Counter` of the words (bytes), the number of

@@ -1,4 +1,4 @@
-"""Sentences as lists of words, checked, and their ids in a padded batch."""
+"""Checks of sentences as lists of words, and padded batches of their ids."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ def checked_sentences(sentences):
 
     Args:
         sentences: Iterable of sentences, each an iterable of words, which are
-            strings or bytes. What UTF-8 cannot encode is left out of them.
+            strings or bytes. Code points that UTF-8 cannot encode are left out.
 
     Raises:
-        ValueError: If a string stands where a list of words belongs, or a word
-            is neither a string nor bytes.
+        ValueError: If a sentence is a string instead of a list of words, or a
+            word is neither a string nor bytes.
     """
     return [
         _word_bytes(s, i) for i, s in enumerate(listed_sentences(sentences))
@@ -20,7 +20,7 @@ def checked_sentences(sentences):
 
 
 def listed_sentences(sentences):
-    """Returns the sentences as lists of their words, as these are."""
+    """Returns the sentences as lists of their unchanged words."""
     listed = _listed(sentences)
     if not isinstance(listed, list):
         raise ValueError(
@@ -37,15 +37,15 @@ def sentence_words(sentence, i):
 
 
 def find_words(sentences, is_wanted):
-    """Lists the words of some kind.
+    """Lists the words that satisfy a condition.
 
     Args:
         sentences: As for `checked_sentences`.
         is_wanted: From a word's bytes to a boolean.
 
     Returns:
-        List of `(sentence index, word index, word)`, in text order, the words
-        as they were given.
+        List of `(sentence index, word index, word)` in text order, with the
+        words as given.
     """
     lists = listed_sentences(sentences)
     return [
@@ -67,7 +67,7 @@ def padded_batch(sentences, ids_of_words):
     Returns:
         Array `(batch, time, *token_shape)`.
     """
-    # Most words of a text repeat: each distinct one is encoded once.
+    # Most words of a text are repeated: encode each distinct word once.
     rows: dict[bytes, int] = {}
     for words in sentences:
         for word in words:
@@ -82,7 +82,7 @@ def padded_batch(sentences, ids_of_words):
 
 
 def _listed(items):
-    """Returns a list; or, if `items` are none or a string, `items`."""
+    """Returns a list, or `items` if it is a string or not iterable."""
     if isinstance(items, (str, bytes)):
         return items
     try:

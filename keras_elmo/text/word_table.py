@@ -1,4 +1,4 @@
-"""The words of a vocabulary, looked up in Python and in a graph."""
+"""Lookup of a vocabulary's words, in Python and in a graph."""
 
 import numpy as np
 
@@ -7,11 +7,11 @@ from keras_elmo.ops.hashed_table import sort_by_hash
 
 
 class WordTable:
-    """The ids of a vocabulary's words: one more than their places.
+    """The ids of a vocabulary's words: their positions plus one.
 
     Args:
-        words: Iterable of words, strings or bytes. Of a word that is there
-            twice the last place counts.
+        words: Iterable of words, strings or bytes. For duplicates, the last
+            position is used.
     """
 
     def __init__(self, words):
@@ -29,15 +29,15 @@ class WordTable:
         return len(self.words)
 
     def get(self, word, default=None):
-        """Returns the id of a word, bytes; `default` if it is not there."""
+        """Returns the id of a word (bytes), or `default` if there is none."""
         return self._ids.get(word, default)
 
     def as_strings(self):
-        """Returns the words as strings, which JSON can hold."""
+        """Returns the words as strings that fit JSON."""
         return [as_string(word) for word in self.words]
 
     def ids_in_graph(self, words):
-        """Ids of a string tensor `(n,)`; 0 where it is no word. TensorFlow."""
+        """Ids of a string tensor `(n,)`; 0 for unknown words. TensorFlow."""
         import tensorflow as tf
 
         hash_values, known, ids = self._in_order()
@@ -49,17 +49,17 @@ class WordTable:
         return tf.where(is_known, tf.gather(ids, place), 0)  # (n,)
 
     def _in_order(self):
-        """Hash values, in order; and the words and the ids that they are of."""
+        """Returns sorted hash values, and the words and ids in that order."""
         import tensorflow as tf
 
         if self._sorted is None:
-            with tf.init_scope():  # Now, not in the graph.
+            with tf.init_scope():  # Computed now, not in the graph.
                 words = np.array(list(self._ids), dtype=object)
                 hash_values = _hash_values(tf.constant(words)).numpy()
             ids = np.array(list(self._ids.values()), "int32")
             order = sort_by_hash(hash_values)
             self._sorted = [x[order] for x in (hash_values, words, ids)]
-        if not tf.executing_eagerly():  # A graph has constants of its own.
+        if not tf.executing_eagerly():  # Each graph has its own constants.
             return [tf.constant(x) for x in self._sorted]
         if self._tensors is None:
             self._tensors = [tf.constant(x) for x in self._sorted]
@@ -67,14 +67,14 @@ class WordTable:
 
 
 def as_bytes(word):
-    """Returns a word's bytes: its UTF-8, or those that `as_string` hid."""
+    """Returns a word's bytes: its UTF-8, or the inverse of `as_string`."""
     if isinstance(word, str):
         return word.encode("utf-8", "surrogateescape")
     return word
 
 
 def as_string(word):
-    """Returns bytes as a string, which JSON can hold, whatever they are."""
+    """Returns any bytes as a string that fits JSON."""
     return word.decode("utf-8", "surrogateescape")
 
 

@@ -13,61 +13,61 @@ from keras_elmo.text.word_lists import padded_batch
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class WordVectorization(keras.layers.Layer):
-    """Turns words, or sentences, into a token encoder's ids.
+    """Turns words or sentences into ids for a token encoder.
 
     ```
     ids[i, j] = spelling(words[i, j])                          (*token_shape,)
     ```
 
-    Each token encoder's method `make_vectorization` makes its own. There are
-    two ways from words to ids, which agree: the method `batch_to_ids`, in
-    Python, on any backend; and a call, inside a TensorFlow graph. A call is
-    made of TensorFlow's core operations alone, without tables to initialise, so
-    that a model that begins with it, or a `tf.data` pipeline, takes strings
-    anywhere.
+    Each token encoder's method `make_vectorization` returns the matching
+    vectorization. There are two ways to convert words to ids, with the same
+    result: the method `batch_to_ids`, in Python, on any backend; and a call,
+    which runs in a TensorFlow graph. A call uses only TensorFlow's core
+    operations and no tables that need initialisation. So models that begin
+    with it, and `tf.data` pipelines, accept strings anywhere.
 
     Args:
-        spelling: What says how words become ids, `token_encoder.spelling`. By
-            default that of `CharCNNEmbedding`, whose ids are those of the
+        spelling: Defines how words become ids, `token_encoder.spelling`.
+            Defaults to that of `CharCNNEmbedding`, whose ids are those of the
             function `batch_to_ids`.
-        split: `"space"`: strings of rank 1 are sentences, each of which is
-            split on runs of spaces (U+0020 alone), and of rank 2 words. `None`:
-            nothing is split, and strings of rank 1 are the words of one
-            sentence, as in the elements of a dataset that is not batched yet:
+        split: With `"space"`, strings of rank 1 are sentences, which are split
+            on runs of spaces (only U+0020), and strings of rank 2 are words.
+            With `None`, nothing is split, and strings of rank 1 are the words
+            of one sentence, as in the elements of a dataset before batching:
             `dataset.map(WordVectorization(split=None)).padded_batch(32)`.
         **kwargs: Base layer keyword arguments, such as `name`.
 
     Call arguments:
-        inputs: Strings, as a tensor, an array or a list. Words are a row a
-            sentence, padded at its end with `""`; or, as a list of lists or a
-            `tf.RaggedTensor`, without padding.
-        sequence_len: Integer tensor of shape `(batch,)`, the number of words of
-            each row of padded words; what comes after them is padding, whatever
-            it is. Without it, the `""` at a row's end are padding.
+        inputs: Strings, as a tensor, an array or a list. Words have one row per
+            sentence, padded at the end with `""`; or they are a list of lists
+            or a `tf.RaggedTensor`, without padding.
+        sequence_len: Integer tensor of shape `(batch,)`, the number of words in
+            each row of padded words; everything after them is padding. Without
+            it, each `""` at the end of a row is padding.
 
     Input shape:
         `(batch,)` or `(batch, time)`; with `split=None`, `(time,)` or `(batch,
         time)`.
 
     Output shape:
-        `(batch, time, *token_shape)`, of int32; `(time, *token_shape)` of one
-        sentence's words. Of sentences and of ragged words, `time` is that of
-        the longest one.
+        `(batch, time, *token_shape)`, int32; `(time, *token_shape)` for the
+        words of one sentence. For sentences and ragged words, `time` is the
+        length of the longest sentence.
 
     Masking:
-        Padding has ids of zero, which the token encoders and `ElmoLayer` take
-        for padding. A `""` that is not padding is an empty word: one before a
+        Padding has ids of zero, which the token encoders and `ElmoLayer` treat
+        as padding. A `""` that is not padding is an empty word: one before a
         later word, within `sequence_len`, or in a ragged row.
 
     Raises:
-        ValueError: If the inputs are no strings or of another rank, or
-            `sequence_len` comes with anything but padded words; and as
-            `batch_to_ids`.
-        tf.errors.InvalidArgumentError: If a number in `sequence_len` is
-            negative or above `time`, or there are not as many as rows; or if a
-            word is not in a vocabulary that has no word for others.
-        RuntimeError: When called on Keras' JAX or PyTorch backend; there, use
-            `batch_to_ids`.
+        ValueError: If the inputs are not strings or have the wrong rank, or
+            `sequence_len` is passed with anything other than padded words; also
+            as for `batch_to_ids`.
+        tf.errors.InvalidArgumentError: If `sequence_len` does not have one
+            number per row, or a number is negative or greater than `time`; or
+            if a word is not in the vocabulary, which has no unknown word.
+        RuntimeError: If called on Keras' JAX or PyTorch backend; use
+            `batch_to_ids` there.
 
     Example:
 
@@ -100,12 +100,12 @@ class WordVectorization(keras.layers.Layer):
         self.spelling = ByteSpelling() if spelling is None else spelling
         if not isinstance(self.spelling, Spelling):
             raise ValueError(
-                "`spelling` must say how words become ids, as "
-                "`token_encoder.spelling` does. "
+                "`spelling` must be a `Spelling`, such as "
+                "`token_encoder.spelling`. "
                 f"Received: spelling={spelling!r}"
             )
         self.split = split
-        self.supports_jit = False  # XLA has no strings.
+        self.supports_jit = False  # XLA does not support strings.
 
     def batch_to_ids(
         self, sentences: Iterable[Iterable[str | bytes]]
@@ -120,9 +120,9 @@ class WordVectorization(keras.layers.Layer):
             int32 array `(batch, time, *token_shape)`, zero at padding.
 
         Raises:
-            ValueError: If a string stands where a list of words belongs, or a
-                word is neither a string nor bytes, or not in a vocabulary that
-                has no word for others.
+            ValueError: If a sentence is a string instead of a list of words, or
+                a word is neither a string nor bytes, or is not in the
+                vocabulary, which has no unknown word.
         """
         sentences = checked_sentences(sentences)
         return padded_batch(sentences, self.spelling.ids_of_words)
@@ -130,10 +130,10 @@ class WordVectorization(keras.layers.Layer):
     def find_cropped_words(
         self, sentences: Iterable[Iterable[str | bytes]]
     ) -> list[tuple[int, int, str | bytes]]:
-        """Lists the words that are too long to be read to their end.
+        """Lists the words that are too long, so that their end is ignored.
 
-        Non-Latin scripts take two to four bytes a character, so a long word of
-        theirs may lose its end.
+        Non-Latin scripts need two to four bytes per character, so long words in
+        these scripts may be cropped.
 
         Args:
             sentences: As for `batch_to_ids`.
@@ -152,9 +152,9 @@ class WordVectorization(keras.layers.Layer):
     def __call__(self, inputs, *args, **kwargs):
         if keras.backend.backend() != "tensorflow":
             raise RuntimeError(
-                f"`{type(self).__name__}` takes strings on Keras' TensorFlow "
-                "backend alone; elsewhere make the ids in Python, by its "
-                "`batch_to_ids`. "
+                f"`{type(self).__name__}` takes strings only on Keras' "
+                "TensorFlow backend; on other backends, make the ids in Python "
+                "with its method `batch_to_ids`. "
                 f"Received: backend='{keras.backend.backend()}'"
             )
         return super().__call__(self._as_strings(inputs), *args, **kwargs)
@@ -210,14 +210,15 @@ class WordVectorization(keras.layers.Layer):
         is_split = rank == 1 and self.split is not None
         if sequence_len is not None and (is_split or _is_ragged(inputs)):
             raise ValueError(
-                "`sequence_len` tells how many words a padded row holds: leave "
-                "it out with sentences and with ragged words. Received: "
+                "`sequence_len` is the number of words in each padded row: "
+                "leave it out for sentences and for ragged words. Received: "
                 f"sequence_len={sequence_len} with {inputs}"
             )
 
     def _expected(self):
         shapes = (
-            "(time,), the words of a sentence, or (batch, time), those of many"
+            "(time,), the words of one sentence, or (batch, time), the words "
+            "of several"
             if self.split is None
             else "(batch,), which are sentences, or (batch, time), which are "
             "words"

@@ -1,4 +1,4 @@
-"""Files of word vectors: GloVe's text, word2vec's text and binary."""
+"""Word vector files: GloVe's text, word2vec's text and binary."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import numpy as np
 from keras_elmo.text.corpora import open_unpacked
 
 _HEADER = re.compile(rb"(\d+) (\d+)\s*")
-# No line of a text and no word of a binary is as long.
+# Lines of text files and words of binary files are always shorter.
 _LONGEST_LINE = 1 << 22
 _LONGEST_WORD = 1 << 16
 _CHUNK = 1 << 20
@@ -21,34 +21,34 @@ def read_word_vectors(
     limit: int | None = None,
     errors: str = "strict",
 ) -> tuple[list[str], np.ndarray]:
-    r"""Reads vectors of words, as GloVe, word2vec and fastText write them.
+    r"""Reads word vectors from files of GloVe, word2vec and fastText.
 
-    - GloVe's text: a line a word, the word and its numbers apart by spaces. A
-      word may have spaces of its own.
-    - word2vec's text, and fastText's `.vec`: the same, after a line with the
-      number of words and the size of a vector.
-    - word2vec's binary: the same first line; then for each word its bytes, a
-      space, and 32-bit floats in little-endian order.
+    - GloVe's text format: one line per word, with the word and its numbers
+      separated by spaces. A word may contain spaces.
+    - word2vec's text format, and fastText's `.vec`: the same, after a line with
+      the number of words and the size of a vector.
+    - word2vec's binary format: the same first line; then for each word its
+      bytes, a space, and 32-bit floats in little-endian order.
 
-    What it is, is told by the content; plain or gzip. The file is read a piece
-    at a time: only the vectors asked for are kept.
+    The format is detected from the content; files may be plain or gzip. The
+    file is read in pieces, and only the requested vectors are kept.
 
     Args:
         path: Path of the file.
         words: The words whose vectors to keep. All by default.
-        limit: Integer, how many words of the file to look at, from the first
-            on. These files begin with the most frequent ones.
-        errors: What to do with words that are not UTF-8: `"strict"` raises an
-            error, `"replace"` puts U+FFFD in place of what is not.
+        limit: Integer, how many words of the file to read, from the first one.
+            These files begin with the most frequent words.
+        errors: How to handle words that are not UTF-8: `"strict"` raises an
+            error, `"replace"` replaces invalid bytes with U+FFFD.
 
     Returns:
         The list of the words that were found, in the file's order, and their
-        vectors, a float32 array `(words, dim)`. Of a word that is there twice,
-        the first vector counts.
+        vectors, a float32 array `(words, dim)`. For duplicate words, the first
+        vector is used.
 
     Raises:
-        ValueError: If the file is not as described; the message names the line,
-            or in a binary file the word's number and its place in bytes.
+        ValueError: If the file is not as described; the message states the
+            line, or in a binary file the word's number and its byte offset.
         OSError: If the file cannot be read.
 
     Example:
@@ -96,10 +96,7 @@ def read_word_vectors(
 
 
 def _entries(file, path):
-    """Yields where an entry is, its word, and a function of no arguments.
-
-    The function reads the word's vector.
-    """
+    """Yields each entry's place, word, and a function to read its vector."""
     first = file.readline(_LONGEST_LINE)
     header = _HEADER.fullmatch(first)
     if header is None:
@@ -107,7 +104,7 @@ def _entries(file, path):
         return
     count, dim = map(int, header.groups())
     if not dim:
-        _fail(path, "line 1", "the vectors must have numbers", first)
+        _fail(path, "line 1", "the vector size must be at least 1", first)
     second = file.readline(_LONGEST_LINE)
     if _is_text(second, dim):
         entries = _text_entries(path, _lines(file, second, 2), dim)
@@ -120,13 +117,13 @@ def _entries(file, path):
         found += 1
     if found != count:
         raise ValueError(
-            f"'{path}' must hold {count:,} words, as its first line says; it "
-            f"may be cut off. Received: {found:,}"
+            f"'{path}' must have {count:,} words, as its first line says; it "
+            f"may be truncated. Received: {found:,}"
         )
 
 
 def _lines(file, line, number):
-    """Yields the number of each line, and the line, from the given one on."""
+    """Yields the number of each line, and the line, from a given line."""
     while line:
         yield number, line
         number, line = number + 1, file.readline(_LONGEST_LINE)
@@ -145,22 +142,22 @@ def _text_entries(path, lines, dim):
         dim = dim or len(fields) - 1
         surplus = len(fields) - 1 - dim
         if not dim or surplus < 0 or (surplus and _is_number(fields[surplus])):
-            expected = f"a word and {dim} numbers" if dim else "a word, numbers"
-            _fail(path, place, f"there must be {expected}", line[:80])
+            expected = f"word and {dim} numbers" if dim else "word and numbers"
+            _fail(path, place, f"there must be a {expected}", line[:80])
         word = b" ".join(fields[: surplus + 1])
 
         def read(fields=fields[surplus + 1 :], place=place, line=line):
             try:
                 return np.array(fields, "S").astype("float32")
             except ValueError:
-                reason = "after the word there must be numbers, apart by spaces"
+                reason = "the word must be followed by numbers and spaces only"
                 _fail(path, place, reason, line[:80])
 
         yield place, word, read
 
 
 def _binary_entries(path, file, data, offset, count, dim):
-    """`data` is what was read last, `offset` its place in the file."""
+    """`data` is what was read last, `offset` its position in the file."""
     begin, size = 0, 4 * dim
     for number in range(1, count + 1):
         place = f"word {number:,}, at byte {offset + begin:,}"
@@ -171,7 +168,7 @@ def _binary_entries(path, file, data, offset, count, dim):
                 _fail(path, place, "there must be a word and a space", received)
             more = file.read(_CHUNK)
             if not more:
-                reason = f"the file ends within it; of {count:,} words"
+                reason = f"the file ends in this word, of {count:,} words"
                 _fail(path, place, reason, data[begin : begin + 80])
             data, offset, begin = data[begin:] + more, offset + begin, 0
             space = data.find(b" ")
@@ -203,7 +200,7 @@ def _decoded(path, place, word, errors):
     try:
         return word.decode("utf-8", errors)
     except UnicodeDecodeError:
-        reason = 'the word must be UTF-8 (`errors="replace"` reads on)'
+        reason = 'the word must be UTF-8 (`errors="replace"` accepts it)'
         _fail(path, place, reason, word[:80])
 
 

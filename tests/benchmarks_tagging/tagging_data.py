@@ -1,4 +1,4 @@
-"""Files of a few tagged sentences, and a biLM with random weights."""
+"""Files with a few tagged sentences, and a biLM with random weights."""
 
 import random
 
@@ -10,7 +10,7 @@ VERBS = ["met", "saw", "left"]
 
 
 def sentence(generator):
-    """A list of (word, BIO tag, part of speech)."""
+    """Returns a list of (word, BIO tag, part of speech)."""
     rows = []
     for kind, choices in (("per", PEOPLE), (None, VERBS), ("loc", PLACES)):
         for i, word in enumerate(generator.choice(choices).split()):

@@ -16,7 +16,7 @@ def random_sentences(names, seed, number=300):
     generator = random.Random(seed)
     return [
         generator.choices(names, k=1 + i % 9) for i in range(number)
-    ]  # Most of them break the scheme.
+    ]  # Most of them violate the scheme.
 
 
 @pytest.mark.parametrize("names", [BIO, BIOES])

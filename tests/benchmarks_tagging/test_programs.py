@@ -35,7 +35,7 @@ def run(paths, *arguments):
 
 
 def read_tags(text):
-    """Words and tags of what `predict.py` prints."""
+    """Returns the words and tags that `predict.py` prints."""
     return [
         [line.split("\t") for line in block.splitlines()]
         for block in text.strip("\n").split("\n\n")
@@ -78,16 +78,18 @@ def test_a_tagger_learns_and_is_used(tmp_path, preset, capsys):
 
 
 def test_files_that_are_no_taggers_are_told(tmp_path):
-    with pytest.raises(ValueError, match=r"There is no tagger '.*none'"):
+    with pytest.raises(ValueError, match=r"'.*none' does not exist\. Write"):
         predict.main([str(tmp_path / "none"), "--text", "a"])
-    with pytest.raises(ValueError, match=r"There is no tagger '.*r\.keras'"):
+    with pytest.raises(
+        ValueError, match=r"'.*r\.keras' does not exist\. Write"
+    ):
         predict.main([str(tmp_path), "--text", "a"])
     (tmp_path / "tagger.keras").write_text("no model")
-    with pytest.raises(ValueError, match="is no tagger"):
+    with pytest.raises(ValueError, match="is not a tagger"):
         predict.main([str(tmp_path), "--text", "a"])
     inputs = keras.Input((2,))
     keras.Model(inputs, inputs + 1).save(tmp_path / "tagger.keras")
-    with pytest.raises(ValueError, match="is no tagger"):
+    with pytest.raises(ValueError, match="is not a tagger"):
         predict.main([str(tmp_path), "--text", "a"])
 
 
@@ -141,7 +143,7 @@ def test_fine_tuning_saves_what_it_learned(tmp_path, preset):
     ("arguments", "message"),
     [
         (["--fraction", "0"], "--fraction must be above 0"),
-        (["--fine-tune", "--precompute"], "--precompute is for a frozen biLM"),
+        (["--fine-tune", "--precompute"], "--precompute needs a frozen biLM"),
         (["--fine-tune", "--elmo-at", "none"], "--fine-tune needs ELMo"),
         (["--elmo-at", "top"], "invalid choice: 'top'"),
     ],
@@ -171,14 +173,14 @@ def test_experiments_go_on_and_report(tmp_path, capsys, monkeypatch):
     experiments.main([*command, "--only", "baseline", "--list"])
     assert "[to do]" in capsys.readouterr().out
 
-    # What `train.py` has written there is done.
+    # Trainings that `train.py` has written there count as done.
     run(
         paths, "--elmo-at", "none", "--epochs", 1,
         "--output", output / "baseline",
     )  # fmt: skip
     result = output / "baseline" / "seed-1" / "result.json"
     before = result.stat().st_mtime_ns
-    # A training that fails is told, and is tried again the next time.
+    # A failed training is reported, and is retried the next time.
     log = output / "elmo-both" / "seed-1" / "log.txt"
     monkeypatch.setenv("KERAS_BACKEND", "none")
     with pytest.raises(SystemExit, match="1 of 2 trainings failed"):

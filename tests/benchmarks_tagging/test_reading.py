@@ -50,9 +50,9 @@ def test_conllu_as_its_own_package_reads_it(shared):
         ("a\n", "x.conll", r"line 1: the tag must be in column 1.*1 columns"),
         ("a\tO\n\tO\n", "x.conll", r"line 2: the word is empty"),
         ("a\tO\nb\t\n", "x.conll", r"line 2: the tag is empty"),
-        (b"a\tO\n\n\xff\tO\n", "x.conll", r"line 3: it is not UTF-8 at byte 0"),
+        (b"a\tO\n\n\xff\tO\n", "x.conll", r"line 3: not UTF-8 at byte 0"),
         ("# c\n1\ta\n", "x.conllu", r"line 2: CoNLL-U has 10 columns"),
-        ("\n\n", "x.conll", "holds no tagged sentences"),
+        ("\n\n", "x.conll", "contains no tagged sentences"),
     ],
 )
 def test_bad_files_are_told_by_line(write, text, name, message):
@@ -76,8 +76,8 @@ def test_iob1_becomes_bio(write):
 @pytest.mark.parametrize(
     ("tags", "scheme", "message"),
     [
-        ("O I-A", "BIO", "line 2: 'I-A' goes on .* after 'O'"),
-        ("B-A I-B", "BIO", "line 2: 'I-B' goes on .* after 'B-A'"),
+        ("O I-A", "BIO", "line 2: 'I-A' continues .* after 'O'"),
+        ("B-A I-B", "BIO", "line 2: 'I-B' continues .* after 'B-A'"),
         (
             "O S-A",
             "BIO",
@@ -85,9 +85,9 @@ def test_iob1_becomes_bio(write):
         ),
         ("NOUN", "BIO", "line 1: a tag of the scheme"),
         ("O B-", "BIO", "line 2: a tag of the scheme"),
-        ("B-A O", "BIOES", "line 2: 'O' comes after 'B-A', whose span has no"),
+        ("B-A O", "BIOES", "line 2: 'O' comes after 'B-A', whose span has not"),
         ("S-A B-A", "BIOES", "line 2: 'O' comes after 'B-A'"),
-        ("S-A E-A", "BIOES", "line 2: 'E-A' goes on"),
+        ("S-A E-A", "BIOES", "line 2: 'E-A' continues"),
         ("O B-A I-A S-A", "BIOES", "line 4: 'S-A' comes after 'I-A'"),
     ],
 )

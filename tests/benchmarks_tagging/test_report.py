@@ -1,4 +1,4 @@
-"""Tables and pictures of results that trainings have written."""
+"""Tables and pictures of the results of trainings."""
 
 import json
 
@@ -16,7 +16,7 @@ def history(scores, steps=10):
 
 
 def write_seeds(folder, tests, weights=None):
-    """Results of seeds, of which only the test scores and weights differ."""
+    """Writes results of seeds; only the test scores and weights differ."""
     for seed, score in enumerate(tests, 1):
         mix = {} if weights is None else {
             "input": {"gamma": 1.0, "weights": weights[seed - 1]}
@@ -47,7 +47,7 @@ def test_gains_are_over_the_baseline_and_over_layer_0(tmp_path):
     rows = {row[0]: dict(zip(head, row)) for row in (baseline, elmo, control)}
     assert rows["baseline"]["test f1"] == "11.00 ± 1.41"
     assert rows["baseline"]["over the baseline"] == ""
-    # Deviations: the root of 1.41^2 + 4.24^2, and of 2.83^2 + 4.24^2.
+    # Deviations: the square roots of 1.41^2 + 4.24^2 and 2.83^2 + 4.24^2.
     assert rows["elmo-both"]["over the baseline"] == "+22.00 ± 4.47"
     assert rows["elmo-both"]["over layer 0"] == "+11.00 ± 5.10"
     assert rows["layer-0"]["over the baseline"] == "+11.00 ± 3.16"
@@ -83,4 +83,4 @@ def test_layers_of_several_tasks_are_one_picture(tmp_path, capsys):
     for task in (f"names={tmp_path / 'none'}", "names=nowhere", "names"):
         with pytest.raises(SystemExit):
             report.main([str(picture), task])
-        assert "must be given as NAME=FOLDER" in capsys.readouterr().err
+        assert "task must be NAME=FOLDER" in capsys.readouterr().err

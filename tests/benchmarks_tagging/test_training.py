@@ -47,7 +47,7 @@ def make_model(preset, on_layers, fine_tune=False, **design):
 def fit(model, layers):
     batches = Batches(SENTENCES, READER, 4, layers, NUMBERS, seed=1)
     compile_tagger(model, learning_rate=0.01)
-    model.run_eagerly = True  # So few updates are not worth a graph.
+    model.run_eagerly = True  # A graph does not pay off for so few updates.
     history = train(
         model, batches, lambda: 0.0, epochs=2, patience=99,
         evaluate_every=1, decay_patience=99,
@@ -72,7 +72,7 @@ def test_on_computed_layers_training_is_the_same(preset, tmp_path):
         assert np.ptp(learned[place]["weights"]) > 1e-3
         assert learned[place]["gamma"] != 1
 
-    # The whole model has what the head has learned, saved and reloaded too.
+    # The whole model has the trained head, also after saving and reloading.
     tagger = with_tags(join(head, bilm), TAGS)
     ids, *layers = next(Batches(SENTENCES, READER, 12, layers).in_order())[1]
     expected = with_tags(head, TAGS)([ids, *layers])
@@ -93,7 +93,7 @@ def test_layers_in_a_folder_are_computed_once(preset, tmp_path, monkeypatch):
     again = compute_layers(bilm, SENTENCES, tmp_path)
     for a, b in zip(first, again, strict=True):
         np.testing.assert_array_equal(a, b)
-    with pytest.raises(TypeError):  # Of others there is nothing yet.
+    with pytest.raises(TypeError):  # There is no file for other sentences.
         compute_layers(bilm, SENTENCES[1:], tmp_path)
 
 
@@ -126,7 +126,7 @@ def test_layer_0_knows_no_context(preset):
     )  # fmt: skip
     sentences = [["Ann", "Lee"], ["met", "Lee"]]
     scores = np.asarray(whole(batch_to_ids(sentences, 12)))
-    # Without a sentence's first row, which is another by its place.
+    # The first rows differ because the words before them do.
     np.testing.assert_allclose(scores[0, 1], scores[1, 1], atol=1e-5)
 
 
@@ -137,7 +137,7 @@ def test_nothing_to_read():
 
 
 def test_no_such_layer(preset):
-    with pytest.raises(ValueError, match="must name one of 3 layers"):
+    with pytest.raises(ValueError, match="must be one of 3 layers"):
         make_model(preset, on_layers=True, mix="3")
 
 
@@ -224,7 +224,7 @@ def test_batches_cover_all_sentences_in_each_epoch():
 
 @pytest.mark.exhaustive
 def test_a_bilm_with_characters_of_its_own(shared, tmp_path):
-    """Such as those of ELMoForManyLangs; and it is found in a saved tagger."""
+    """As in ELMoForManyLangs. The biLM is also found in a saved tagger."""
     path = shared / "reference/elmo_for_many_langs/char_and_word"
     bilm = load_bilm(path)
     with pytest.raises(ValueError, match="--no-words --no-characters"):

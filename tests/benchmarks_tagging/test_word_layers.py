@@ -17,7 +17,7 @@ def test_words_are_found_by_their_ids():
     sentence = ["The", "ROME", "été", "Été", "long" * 20, "xx", "X", "", "y"]
     ids = batch_to_ids([sentence, ["rome"]])
     numbers = keras.ops.convert_to_numpy(layer(ids))
-    # Only A to Z have another case.
+    # Only A to Z are lower-cased.
     expected = [2, 3, 1, 4, 5, 1, 6, 1, 1]
     np.testing.assert_array_equal(numbers, [expected, [3] + [0] * 8])
     assert layer.num_words == 7
@@ -45,7 +45,7 @@ def test_characters_read_each_word_on_its_own():
     alone = keras.ops.convert_to_numpy(layer(batch_to_ids([["cat"]])))[0]
     np.testing.assert_allclose(vectors[[0, 3]], [*alone, *alone], atol=1e-6)
     assert np.abs(vectors[0] - vectors[1]).max() > 1e-3
-    # A begin mark and four characters are read.
+    # Only the begin mark and four characters are read.
     np.testing.assert_allclose(vectors[1], vectors[2], atol=1e-6)
 
 
@@ -86,7 +86,7 @@ def test_vectors_of_a_file(tmp_path):
     ("text", "message"),
     [
         ("a 1 2\nb 1\n", "line 2: there must be a word and 2 numbers"),
-        ("a 1 2\nb 1 x\n", "line 2: after the word there must be numbers"),
+        ("a 1 2\nb 1 x\n", "line 2: the word must be followed by numbers"),
         ("", "holds no word vectors"),
     ],
 )

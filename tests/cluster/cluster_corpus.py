@@ -1,4 +1,4 @@
-"""A corpus in shards, what its vectors must be, and who kills its workers."""
+"""A corpus in shards, checks of its vectors, and a thread to kill workers."""
 
 import os
 import pathlib
@@ -16,15 +16,15 @@ from keras_elmo.embedding import read_vectors
 from keras_elmo.text.corpora import read_corpus
 
 ODD = [[], None, ["a" * 70, "é"], ["x", None], ["word"] * 5000]
-"""Rows as corpora have them: no words, null, over-long words, one that is null,
-a long sentence."""
+"""Rows as found in corpora: no words, null, overlong words, a null word, and a
+long sentence."""
 
 
 def write_shards(folder, shared, rows, number):
     """Writes sentences, some of them odd, to Parquet files.
 
     Returns:
-        The list of all rows' tokens, by their `id`.
+        The list of the tokens of all rows, by `id`.
     """
     text = shared / "data/english_lm/heldout.txt"
     sentences = [sentence.tokens for sentence in read_corpus(str(text))]
@@ -44,7 +44,7 @@ def write_shards(folder, shared, rows, number):
 
 
 def check_shards(folder, tokens, elmo):
-    """Asserts that every row is there once, with the embedder's vectors."""
+    """Asserts that every row occurs once, with the embedder's vectors."""
     paths = sorted(folder.glob("*.parquet"))
     assert sorted(folder.iterdir()) == paths  # Nothing half-written is left.
     found = {}
@@ -61,7 +61,7 @@ def check_shards(folder, tokens, elmo):
 
 
 def check_vectors(found, tokens, elmo):
-    """Asserts that vectors, by `id`, are those of an `ElmoEmbedder`."""
+    """Asserts that the vectors, by `id`, are those of an `ElmoEmbedder`."""
     is_good = [words is not None and None not in words for words in tokens]
     good = [i for i, is_one in enumerate(is_good) if is_one]
     expected = ElmoEmbedder(elmo, "top").embed_sentences(
@@ -73,12 +73,12 @@ def check_vectors(found, tokens, elmo):
 
 
 class Killer(threading.Thread):
-    """Kills a process of a kind, again and again, as soon as it has worked.
+    """Repeatedly kills a process of some kind, as soon as it is working.
 
     Args:
-        pattern: What its command line matches.
-        number: Integer, how often to kill.
-        folder: The folder in which a process at work has a file open.
+        pattern: Pattern that its command line matches.
+        number: Integer, the number of kills.
+        folder: The folder in which a working process has a file open.
     """
 
     def __init__(self, pattern, number, folder):
@@ -105,4 +105,4 @@ class Killer(threading.Thread):
                 for file in (process / "fd").iterdir()
             )
         except OSError:
-            return False  # It has ended.
+            return False  # The process has ended.

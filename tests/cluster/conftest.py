@@ -11,7 +11,7 @@ def elmo():
 
 @pytest.fixture
 def examples(monkeypatch):
-    """Has the examples of clusters be found, by workers too."""
+    """Lets Python, including workers, import the cluster examples."""
     folder = str(ROOT / "examples" / "cluster")
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setenv("PYTHONPATH", f"{folder}:{ROOT}")

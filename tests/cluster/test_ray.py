@@ -18,7 +18,7 @@ pytestmark = [
         importlib.util.find_spec("ray") is None, reason="pip install ray[data]"
     ),
     pytest.mark.exhaustive,
-    pytest.mark.filterwarnings("default"),  # Ray has some of its own.
+    pytest.mark.filterwarnings("default"),  # Ray emits some itself.
 ]
 
 
@@ -48,7 +48,7 @@ def test_a_corpus_whose_workers_are_killed(
     assert "20/20 files" in counts
     assert "'rows': 5000" in counts and "'errors': 2" in counts
 
-    # Started again, the job does what is missing, and no more.
+    # Run again, the job does only the missing work.
     ray.shutdown()
     (out / "part03.parquet").unlink()
     times = {path: path.stat().st_mtime_ns for path in out.iterdir()}

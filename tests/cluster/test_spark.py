@@ -20,7 +20,7 @@ pytestmark = [
         reason="pip install pyspark[sql]",
     ),
     pytest.mark.exhaustive,
-    pytest.mark.filterwarnings("default"),  # Spark has some of its own.
+    pytest.mark.filterwarnings("default"),  # Spark emits some itself.
     pytest.mark.skipif(
         shutil.which("java") is None,
         reason="Spark needs Java, Debian's default-jre-headless for one.",
@@ -50,7 +50,7 @@ def test_a_corpus_whose_workers_are_killed(
     counts = capsys.readouterr().out.splitlines()[-1]
     assert "12 files, {'rows': 5000" in counts and "'errors': 2" in counts
 
-    # Started again, the job does what is missing, and no more.
+    # Run again, the job does only the missing work.
     (out / "part03.parquet").unlink()
     times = {path: path.stat().st_mtime_ns for path in out.iterdir()}
     assert not program.main(arguments)
@@ -69,7 +69,7 @@ def test_the_pipeline_of_the_docs(program, elmo, shared, tmp_path, monkeypatch):
     (tmp_path / "corpus").mkdir()
     pq.write_table(table.drop_columns("source"), "corpus/all.parquet")
     with SparkSession.builder.master("local[2,20]").getOrCreate() as spark:
-        # Java is where it was started.
+        # Java stays in the folder in which it was started.
         block = read_blocks("docs/cluster.md")[3]
         for name in ("corpus", "vectors"):
             block = block.replace(f'"{name}"', f'"{tmp_path / name}"')

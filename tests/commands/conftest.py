@@ -5,7 +5,7 @@ import keras_elmo
 
 @pytest.fixture(scope="module")
 def portable_module():
-    """The portable code, whose graphs are built in less time, for a module."""
+    """Uses the portable code, whose graphs are built faster, for a module."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERAS_ELMO_FAST_PATHS", "0")
         keras_elmo.set_fast_paths(False)

@@ -27,7 +27,7 @@ def convert(*arguments):
 
 
 def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns what it says."""
+    """Runs the command, which must fail; returns its error output."""
     assert main(["convert", *map(str, arguments)]) == 1
     out, err = capsys.readouterr()
     assert not out
@@ -46,7 +46,7 @@ def embed(*files):
 def perplexity(capsys):
     def measure(model, text):
         capsys.readouterr()
-        keras_elmo.set_fast_paths(True)  # These are so without a graph, too.
+        keras_elmo.set_fast_paths(True)  # Faster even without graphs.
         assert main(["perplexity", str(model), str(text), "--json"]) == 0
         keras_elmo.set_fast_paths(False)
         return json.loads(capsys.readouterr().out)["perplexity"]
@@ -64,7 +64,7 @@ def test_a_checkpoint(checkpoint, perplexity, capsys):
     assert sorted(line.split()[0] for line in lines[1:5]) == FILES
     assert lines[5:] == ['To use it: keras_elmo.ElmoLayer.from_bilm("model")']
     assert sorted(os.listdir("model")) == FILES
-    # bilm-tf's own dump of the checkpoint.
+    # The files that bilm-tf dumped from the checkpoint.
     files = checkpoint / "options.json", checkpoint / "weights.hdf5"
     np.testing.assert_array_equal(embed("model"), embed(*files))
     text = checkpoint / "heldout.txt"
@@ -96,7 +96,7 @@ def test_a_model_without_softmax_and_vocabulary(checkpoint, capsys):
     os.mkdir("bare")
     shutil.copy(checkpoint / "weights.hdf5", "bare/elmo.hdf5")
     options = json.loads((checkpoint / "options.json").read_text())
-    # As published ones are.
+    # Like those of published models.
     options = {key: options[key] for key in ("char_cnn", "lstm")}
     pathlib.Path("bare/options.json").write_text(json.dumps(options))
     shutil.make_archive("zipped", "zip", "bare")
@@ -138,7 +138,7 @@ def test_a_model_of_words(perplexity, capsys, tmp_path, monkeypatch):
     told = 'To use it: keras_elmo.ElmoLayer.from_bilm("copy")'
     assert capsys.readouterr().out.splitlines()[-1] == told
     embedder = keras_elmo.ElmoEmbedder.from_bilm("copy")
-    # `<UNK>` stands for the word that is not there.
+    # `<UNK>` replaces a word that is not in the vocabulary.
     found = embedder.embed_batch([["a", "c"], ["a", "<UNK>"]])
     np.testing.assert_array_equal(found[0], found[1])
     copied = perplexity("copy", "text.txt")

@@ -80,7 +80,7 @@ def check(arrays, expected, **tolerance):
 
 
 def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns what it says."""
+    """Runs the command, which must fail; returns its error output."""
     assert main(list(map(str, arguments))) == 1
     streams = capsys.readouterr()
     assert not streams.out
@@ -539,7 +539,7 @@ def test_a_model_of_elmo_for_many_langs(shared, folder, kind, capsys):
     lines = [" ".join(sentence) + "\n" for sentence in sentences]
     (folder / "corpus.txt").write_text("".join(lines), "utf-8")
     embed(model)
-    # 72 characters are more than 48; of the 3 bytes of others, none is too.
+    # Only the word of 72 characters exceeds 48: bytes do not count.
     assert "Too long for the model, and cropped: 1 tokens" in (
         capsys.readouterr().out
     )

@@ -47,7 +47,7 @@ def tagger():
 
 
 def export(capsys, *arguments):
-    """Runs the command; returns the lines that it prints."""
+    """Runs the command; returns the printed lines."""
     capsys.readouterr()
     assert main(["export", *map(str, arguments)]) == 0
     out, err = capsys.readouterr()
@@ -56,7 +56,7 @@ def export(capsys, *arguments):
 
 
 def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns what it says."""
+    """Runs the command, which must fail; returns its error output."""
     assert main(["export", *map(str, arguments)]) == 1
     out, err = capsys.readouterr()
     assert not out
@@ -71,7 +71,7 @@ def ask(folder, signature="serving_default"):
 
 
 def average(elmo):
-    """What comes out of a biLM's files, which hold no mix."""
+    """The mix of a biLM's files, which do not store one: the mean."""
     return np.mean(elmo.all_layers(IDS), axis=1)
 
 
@@ -113,7 +113,7 @@ def test_an_elmo_layer(elmo, capsys):
 
 @pytest.fixture
 def exported(monkeypatch):
-    """The calls of `export_saved_model`, which does nothing here."""
+    """The calls of `export_saved_model`, which is replaced by a stub."""
     calls = []
 
     def record(model, path, **options):
@@ -126,7 +126,7 @@ def exported(monkeypatch):
 
 
 def test_models_of_all_kinds(elmo, exported, capsys):
-    """Folders of either sort, an options file with weights, an archive."""
+    """Folders of both kinds, an options file with weights, an archive."""
     elmo.save_to_preset("preset")
     os.rename("model/weights.hdf5", "model/mine.hdf5")
     shutil.make_archive("zipped", "zip", "model")
@@ -196,7 +196,7 @@ def test_versions(elmo, capsys):
     os.makedirs("served/2")
     pathlib.Path("served/2/saved_model.pb").touch()
     said = fails(capsys, "model", "served", "--version", 2)
-    assert "There is a version 2 already" in said
+    assert "Version 2 already exists" in said
     said = fails(capsys, "model", "served", "--overwrite")
     assert "name it with --version N" in said
     export(capsys, "model", "served", "--version", 2, "--overwrite")
@@ -205,14 +205,14 @@ def test_versions(elmo, capsys):
 
 
 class Foreign(keras.layers.Layer):
-    """A layer that no other process knows."""
+    """A layer that is not registered in other processes."""
 
     def call(self, x):
         return x
 
 
 def write_damaged(source, path):
-    """Copies a model whose dtype is a function: Keras gives AttributeError."""
+    """Copies a model with an invalid dtype: Keras raises AttributeError."""
     function = {
         "module": "os",
         "class_name": "function",
@@ -255,7 +255,7 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
         (["tagger.keras", "--labels", "tags=gap.txt"], "whose line 2 is"),
         (["tagger.keras", "--labels", "tags=empty.txt"], "lists of names"),
         (["tagger.keras", "--labels", "tags=none.txt"], "none.txt"),
-        (["model", *labels], "`labels` are of a model that gives labels"),
+        (["model", *labels], "`labels` can only be used with a model"),
     ]:
         model, *options = arguments
         assert told in fails(capsys, model, "served/x", *options), arguments

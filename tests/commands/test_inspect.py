@@ -32,7 +32,10 @@ def inspect(capsys, *arguments, status=0):
 
 def test_what_is_told(model, capsys):
     lines = inspect(capsys, model).splitlines()
-    assert lines[0] == "'model': a biLM as bilm-tf, AllenNLP and NLPL have it."
+    assert (
+        lines[0]
+        == "'model': a biLM in the format of bilm-tf, AllenNLP and NLPL."
+    )
     assert '  keras_elmo.ElmoLayer.from_preset("model")' in lines
     assert "What is wrong:" not in lines
     told = json.loads(inspect(capsys, model, "--json"))
@@ -62,7 +65,7 @@ def test_vectors_are_written_and_verified(model, capsys):
         ]  # fmt: skip
     told = inspect(capsys, model, "--verify", "vectors.npz")
     assert "The vectors are those in 'vectors.npz'" in told
-    # One weight that is a little different.
+    # One weight differs slightly.
     elmo = make_elmo()
     kernel = elmo.encoder.forward_cells[0].kernel
     value = np.array(kernel)

@@ -1,4 +1,4 @@
-"""What all commands have in common."""
+"""Behaviour that all commands share."""
 
 import itertools
 import os
@@ -66,7 +66,7 @@ def test_an_unknown_option_shows_the_usage_of_its_command(command, capsys):
 
 @pytest.fixture
 def noisy(tmp_path, monkeypatch):
-    """Makes a module that writes past `sys.stderr`; returns its name."""
+    """Creates a module that bypasses `sys.stderr`; returns its name."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
 

@@ -16,7 +16,7 @@ from keras_elmo.pretraining.perplexity import Perplexity
 
 @pytest.fixture(autouse=True)
 def tensorflow_has_begun():
-    """So that no command changes the threads of the other tests."""
+    """Prevents commands from changing the threads of other tests."""
     tf.constant(1) + 1
 
 
@@ -31,7 +31,7 @@ def run(capsys, *arguments):
 
 
 def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns what it says."""
+    """Runs the command, which must fail; returns its error output."""
     assert main(["perplexity", *map(str, arguments)]) == 1
     out, err = capsys.readouterr()
     assert not out
@@ -61,7 +61,7 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
     assert found["procedure"] == "stream"
     assert found["model"] == str(checkpoint)
 
-    # The same for people to read.
+    # The same in readable form.
     measured = Perplexity(*(found[name] for name in Perplexity._fields))
     monkeypatch.setattr(module, "measure", lambda *_: measured)
     out = run(capsys, checkpoint, text).out.splitlines()
@@ -91,7 +91,7 @@ def test_other_procedures(checkpoint, capsys):
     for found in (rows, half):
         assert found["perplexity"] != pytest.approx(54.2089, rel=1e-6)
         assert found["perplexity"] == pytest.approx(54.2089, rel=0.01)
-    # Each sentence's first words have nothing before them.
+    # The first words of each sentence have no context.
     assert 60 < each["perplexity"] < 100
 
 

@@ -58,7 +58,7 @@ LINES = ["the cat sat on the mat", "a dog ran", "the dog and the cat ran"]
 
 @pytest.fixture(autouse=True)
 def tensorflow_has_begun():
-    """So that no command changes the threads of the other tests."""
+    """Prevents commands from changing the threads of other tests."""
     tf.constant(1) + 1
 
 
@@ -84,7 +84,7 @@ def run(*arguments, status=0, **kwargs):
 
 
 def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns what it says."""
+    """Runs the command, which must fail; returns its error output."""
     assert main(["pretrain", *map(str, arguments)]) == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("keras-elmo: error: ")
@@ -143,7 +143,7 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
     for line in out[1:5]:
         for name in line.split("  ")[1].split(", "):
             assert os.path.isfile(f"out/{name}")
-    # Two short sentences, in one stream or in two: nearly the same.
+    # Two short sentences in one stream or in two give nearly the same result.
     exact = float(out[5].split()[2])
     np.testing.assert_allclose(exact, found[best], rtol=0.05)
     assert out[5].endswith("by bilm-tf's procedure, on 7 tokens")
@@ -156,7 +156,7 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
         f"Held-out {capsys.readouterr().out.splitlines()[0]}, by"
     )
 
-    # Once more: nothing is left to do; then, with more steps, there is.
+    # Run again, there is nothing left to do; with more steps, there is.
     run(*heldout, "--steps", 4)
     out, err = capsys.readouterr()
     assert "training after step 4: 4 steps" in err
@@ -207,7 +207,7 @@ def test_without_a_held_out_text_the_last_model_stays(folder, capsys):
     assert "contains the model after step 2 of 2" in out
     assert "perplexity" not in out.replace("losses and perplexities", "")
     assert "To use it" in out
-    # It can be measured all the same.
+    # The perplexity can still be measured.
     run("--steps", 2, "--full-softmax", "--clip-norm", "none", *HELDOUT)
     out = capsys.readouterr().out
     assert "contains the model after step 2 of 2" in out
@@ -245,7 +245,7 @@ def test_fine_tuning(folder, shared, capsys):
     assert options["n_negative_samples_batch"] == 256
     assert options["batch_size"] == 1
 
-    # Another vocabulary, of as many words.
+    # Another vocabulary of the same size.
     words = words.split(b"\n")
     words[5] = b"not-there-before"
     pathlib.Path("vocab.txt").write_bytes(b"\n".join(words))
@@ -263,7 +263,7 @@ def test_fine_tuning(folder, shared, capsys):
     assert main(["pretrain", *map(str, names), "--new-softmax"]) == 0
     assert arrays("other/softmax.hdf5")["softmax/W"].shape == (4, 32)
 
-    # A model without a softmax, as published ones are.
+    # A model without a softmax, like the published ones.
     os.mkdir("bare")
     for name in ("options.json", "weights.hdf5"):
         shutil.copy(checkpoint / name, "bare")
@@ -282,10 +282,10 @@ def test_what_is_there_is_not_overwritten(folder, capsys):
     run("--steps", 1, "--quiet", "--restart")
     assert os.path.exists("out/training.json")
 
-    # Nor a training by another.
+    # A training with another seed cannot resume it either.
     said = fails(capsys, *command("--steps", 2, "--seed", 1)[1:])
     assert "must have the `seed` that it started with, 0. Received: 1" in said
-    # How long an options file has it train is no part of the model.
+    # The training length in an options file is not part of the model.
     content = {**OPTIONS, "n_epochs": 8, "n_train_tokens": 99}
     pathlib.Path("options.json").write_text(json.dumps(content))
     run("--quiet", "--steps", 1)
@@ -410,7 +410,7 @@ class Terminal(io.StringIO):
 
 
 def show_training(clock, first=0, last=6, total=6):
-    """A training of one second a step, and an evaluation that takes long."""
+    """Shows a training with steps of five seconds and a slow evaluation."""
     with Progress() as progress:
         report = TrainingProgress(progress, "sampled_loss")
         clock.now += 11
@@ -464,7 +464,7 @@ def test_a_terminal_keeps_held_out_lines(clock, monkeypatch):
 
 
 class Curves:
-    """In place of `tf.summary`: notes what is written."""
+    """Replaces `tf.summary`; records what is written."""
 
     def __init__(self):
         self.written = []

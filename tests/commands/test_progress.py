@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 
 def open_terminal(monkeypatch):
-    # In the test itself: pytest sets another before it begins.
+    # Called in the test itself, because pytest replaces stderr before it.
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     return terminal

@@ -76,7 +76,7 @@ def test_gradients_of_the_weights():
 
 def test_minus_infinity_forbids_a_tag():
     chain = brute_force.random_chain(MASK, 3)
-    # Nothing that `chain.tags` needs; at one token, all but that.
+    # Forbids only what `chain.tags` does not need; at one token, all of it.
     needed = np.eye(3, dtype=bool)[chain.tags]
     chain.potentials[:2, 1][~needed[:2, 1]] = -np.inf
     chain.potentials[0, 2, np.argmin(needed[0, 2])] = -np.inf
@@ -119,7 +119,7 @@ def test_the_mask_of_the_inputs_counts_and_goes_no_further():
     np.testing.assert_array_equal(as_numpy(layer(masked)), as_numpy(given))
     assert getattr(layer(masked), "_keras_mask", None) is None
     np.testing.assert_array_equal(as_numpy(given)[:, :, -1, 0], chain.mask)
-    # A mask by hand wins; it may be numbers.
+    # An explicit mask takes precedence; it may be numeric.
     everything = layer(masked, mask=np.ones((4, 4), "int32"))
     np.testing.assert_array_equal(
         as_numpy(everything), as_numpy(layer(potentials))
@@ -133,7 +133,7 @@ def test_what_a_scheme_forbids_is_never_decoded(names, scheme, scale):
     size = len(names)
     mask = np.arange(8) < np.array([8] * 20 + [1] * 4 + [2] * 4)[:, None]
     potentials = generator.normal(0, scale, (28, 8, size)).astype("float32")
-    # Adverse ones: they ask for nothing but what must not begin a span.
+    # Adversarial: they strongly favour tags that must not begin a span.
     potentials[:, :, np.char.startswith(names, "I")] += 9 * scale
     layer = CRF(
         size,
@@ -155,7 +155,7 @@ def test_what_a_scheme_forbids_is_never_decoded(names, scheme, scale):
     likelihood = as_numpy(
         layer.log_likelihood(potentials, layer.decode(potentials, mask), mask)
     )
-    # The most likely of all: near zero, as rounding of such scores goes.
+    # The most likely sequence: near zero, up to the rounding of such scores.
     assert np.all(np.isfinite(likelihood)) and np.all(likelihood < scale * 1e-5)
 
 
@@ -170,7 +170,7 @@ def test_half_precision_sums_in_float32(policy):
         as_numpy(layer(potentials, mask=chain.mask)),
         as_numpy(exact(wide, mask=chain.mask)),
     )
-    # Potentials that come in float32 are not rounded either.
+    # Potentials in float32 are not rounded either.
     np.testing.assert_array_equal(
         as_numpy(layer(chain.potentials, mask=chain.mask)),
         as_numpy(exact(chain.potentials, mask=chain.mask)),

@@ -52,7 +52,7 @@ def test_it_runs_over_batches():
     found = float(ops.convert_to_numpy(metric.result()))
     assert found == pytest.approx(5 / 7, rel=1e-6)
     metric.reset_state()
-    metric.update_state(TAGS[3:], whole[3:])  # Padding alone.
+    metric.update_state(TAGS[3:], whole[3:])  # Only padding.
     assert float(ops.convert_to_numpy(metric.result())) == 0
 
 

@@ -51,14 +51,14 @@ def test_a_scheme_constrains_decoding_alone():
     )
     assert np.all(is_allowed(kept))
     assert not np.all(is_allowed(free))
-    # Where nothing was forbidden, nothing changes.
+    # Sequences that are allowed anyway do not change.
     both = is_allowed(free)
     np.testing.assert_array_equal(kept[both], free[both])
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 def test_scores_are_not_rounded(policy):
-    # Half precision cannot tell these two potentials apart.
+    # Half precision cannot distinguish these two potentials.
     potentials = np.array([[[100.0, 100.01]]], "float32")
     scores = CRF(2, dtype=policy)(potentials)
     tags, marginals = CRFDecoder(return_marginals=True, dtype=policy)(scores)

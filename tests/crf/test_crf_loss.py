@@ -85,7 +85,7 @@ def test_tags_that_break_the_scheme_are_named():
 def test_nan_gives_its_sentence_a_nan_loss(compiled):
     loss = CRFLoss(reduction="none")
     if compiled:
-        # TensorFlow's optimizer turns a comparison round, NaN or not.
+        # TensorFlow's optimizer inverts comparisons, which is wrong for NaN.
         if keras.backend.backend() != "tensorflow":
             pytest.skip("It is about TensorFlow.")
         import tensorflow as tf
@@ -117,7 +117,9 @@ def test_bad_shapes_are_named():
             CRFLoss()(tags, scores)
     with pytest.raises(ValueError, match="scores that a CRF layer returns"):
         CRFLoss()(CHAIN.tags, CHAIN.potentials)
-    with pytest.raises(ValueError, match="`sample_weight` must be one number"):
+    with pytest.raises(
+        ValueError, match="`sample_weight` must have one number"
+    ):
         CRFLoss()(CHAIN.tags, scores, np.ones((4, 4)))
 
 

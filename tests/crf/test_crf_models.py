@@ -1,4 +1,4 @@
-"""Models that end in a CRF, as users train, save and serve them."""
+"""Models that end in a CRF, trained, saved and served as users do it."""
 
 import keras
 import numpy as np
@@ -21,7 +21,7 @@ ON_TENSORFLOW = pytest.mark.skipif(
 
 
 def make_data(seed=0):
-    """Words whose tags hang on the word before: 3 goes on with a span."""
+    """Words whose tags depend on the word before: 3 continues a span."""
     generator = np.random.default_rng(seed)
     ids = generator.integers(1, 5, (BATCH, TIME))
     tags = np.zeros_like(ids)
@@ -112,7 +112,7 @@ def dense_tagger():
 def test_class_weight_is_refused(function):
     x, y = np.ones((4, 3, 4), "float32"), np.ones((4, 3), "int32")
     train = getattr(dense_tagger(), function)
-    with pytest.raises(ValueError, match="`class_weight` does not go with"):
+    with pytest.raises(ValueError, match="`class_weight` cannot be used with"):
         train(x, y, class_weight={0: 1.0, 1: 2.0})
 
 

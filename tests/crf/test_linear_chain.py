@@ -11,7 +11,7 @@ from keras_elmo.crf.clique_scores import constrain
 from keras_elmo.crf.clique_scores import pack_scores
 from keras_elmo.crf.tag_schemes import allowed_tags
 
-# Right padding, left padding, holes, one token, none.
+# Right padding, left padding, gaps, one token, none.
 MASK = [
     [1, 1, 1, 1],
     [1, 1, 0, 0],
@@ -144,7 +144,7 @@ def test_padding_and_company_change_nothing_but_rounding():
 
 
 def test_large_potentials():
-    # The sums go beyond what float32 holds exactly; differences must not.
+    # Sums exceed the exact range of float32; differences must stay exact.
     chain = brute_force.random_chain([[1] * 7, [1] * 5 + [0] * 2], 3, 1e4)
     scores = packed(chain)
     best = brute_force.best_tags(chain)
@@ -176,7 +176,7 @@ def test_large_potentials():
 
 @pytest.mark.exhaustive
 def test_long_sentences_stay_exact():
-    # Independent tokens, whose likelihood is a sum of softmaxes.
+    # Independent tokens, whose log-likelihood is a sum of log-softmaxes.
     generator = np.random.default_rng(0)
     potentials = generator.normal(0, 200, (1, 300, 3)).astype("float32")
     tags = generator.integers(0, 3, (1, 300))
@@ -203,7 +203,7 @@ def test_long_sentences_stay_exact():
 def test_constraints_leave_the_allowed_sequences():
     chain = brute_force.random_chain(MASK, 5)
     allowed = allowed_tags(NAMES, "BIO")
-    # What is not allowed gets a score so low that float64 adds nothing to it.
+    # Forbidden tags get a score so low that they add nothing in float64.
     low = chain._replace(
         transitions=np.where(allowed.transitions, chain.transitions, -1e9),
         start=np.where(allowed.start, chain.start, -1e9),
@@ -243,7 +243,7 @@ def test_constraints_leave_the_allowed_sequences():
 
 
 def test_ties_are_broken_by_whole_sequences():
-    # The best are (0, 1) and (1, 0); each token alone would take tag 0.
+    # The best are (0, 1) and (1, 0); each token by itself would take tag 0.
     zeros = np.zeros((1, 2, 2), "float32")
     scores = pack_scores(
         ops.convert_to_tensor(zeros),
@@ -277,7 +277,7 @@ def test_in_a_graph(jit_compile):
     import tensorflow as tf
 
     chain = brute_force.random_chain(MASK, 3)
-    # XLA compiles for the sizes that come.
+    # XLA compiles for fixed sizes.
     sizes = None if not jit_compile else len(MASK)
     time = None if not jit_compile else len(MASK[0])
 

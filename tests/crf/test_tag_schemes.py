@@ -26,7 +26,7 @@ def bioes_tags(spans, length):
 
 
 def span_sets(length, begin=0):
-    """All ways to lay spans of two kinds into a sentence."""
+    """Yields all ways to place spans of two kinds in a sentence."""
     yield []
     for start, end in itertools.combinations(range(begin, length + 1), 2):
         for kind, others in itertools.product("XY", span_sets(length, end)):
@@ -74,7 +74,11 @@ def test_no_scheme_allows_all():
         (["O", "O-X"], "BIO", "Received: 'O-X'"),
         (["O", "-X"], "BIO", "Received: '-X'"),
         (["O", "BI-X"], "BIO", "Received: 'BI-X'"),
-        (["B-X", "E-X"], "BIOES", "some sentences without any; add 'O'"),
+        (
+            ["B-X", "E-X"],
+            "BIOES",
+            "some sentences cannot be tagged with these tags; add 'O'",
+        ),
     ],
 )
 def test_bad_schemes_are_named(names, scheme, message):

@@ -1,4 +1,4 @@
-"""A corpus, an embedder without a model, and what comes of both."""
+"""A corpus, an embedder without a model, and checks of its output."""
 
 import json
 import pathlib
@@ -19,14 +19,14 @@ def make_sentences(number=40):
 
 
 def vectors_of(tokens):
-    """(2, tokens, 4), other numbers for other tokens and neighbours."""
+    """Returns (2, tokens, 4) vectors that depend on all tokens."""
     start = zlib.crc32(json.dumps(tokens).encode()) % 1000
     values = np.arange(start, start + 8 * len(tokens), dtype="float32")
     return values.reshape(2, len(tokens), 4)
 
 
 class Embedder:
-    """Reads a few sentences ahead, and counts."""
+    """Reads a few sentences ahead, and counts them."""
 
     def __init__(self, ahead=3):
         self.ahead = ahead
@@ -54,7 +54,7 @@ def run(output, sentences=None, embed=None, **kwargs):
 
 
 def read(path, layout="allennlp"):
-    """The arrays in the order of their keys, and all text there is."""
+    """Returns the arrays in the order of their keys, and all text."""
     opened = np.load(path) if layout == "npz" else h5py.File(path)
     with opened as file:
         texts = {
@@ -67,7 +67,7 @@ def read(path, layout="allennlp"):
 
 
 def check(path, sentences=None, layout="allennlp"):
-    """Asserts that a file is complete and right."""
+    """Asserts that a file is complete and correct."""
     sentences = make_sentences() if sentences is None else sentences
     arrays, texts = read(path, layout)
     assert len(arrays) == len(sentences)
@@ -80,7 +80,7 @@ def check(path, sentences=None, layout="allennlp"):
 
 
 def shards(output):
-    """The paths of the finished shards."""
+    """Returns the paths of the finished shards."""
     return sorted(pathlib.Path(f"{output}.parts").glob("shard-*"))
 
 

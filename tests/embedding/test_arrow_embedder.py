@@ -1,4 +1,4 @@
-"""Arrow tables in, with vectors out; and one shard of a corpus."""
+"""Arrow tables with added vectors, and one shard of a corpus."""
 
 import gzip
 import json

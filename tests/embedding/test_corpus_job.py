@@ -35,7 +35,7 @@ def output(tmp_path):
 
 
 def broken_after(number):
-    """An embedder that fails in the middle."""
+    """Returns an embedder that fails in the middle."""
 
     def broken(sentences):
         for i, vectors in enumerate(Embedder(ahead=1)(sentences)):
@@ -47,7 +47,7 @@ def broken_after(number):
 
 
 def break_off(output, after=25, **kwargs):
-    """A job that fails in the middle; returns the sentences in shards."""
+    """Runs a job that fails in the middle; returns the sentences in shards."""
     with pytest.raises(KeyboardInterrupt):
         run(output, embed=broken_after(after), **kwargs)
     assert not output.exists()
@@ -225,7 +225,7 @@ def test_a_shard_with_any_bit_flipped_is_redone(tmp_path):
     outcomes = collections.Counter()
     for bit in range(8 * len(content)):
         if bit % 3 and bit < 8 * content.index(b"PK\1\2"):
-            continue  # The arrays themselves: some suffice.
+            continue  # For the array data, every third bit suffices.
         damaged = bytearray(content)
         damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
@@ -240,7 +240,7 @@ def test_a_shard_with_any_bit_flipped_is_redone(tmp_path):
             assert "was corrupt and has been removed" in str(error)
             assert not path.exists()
             outcomes["removed"] += 1
-        else:  # It was a date, or something like it.
+        else:  # The bit belongs to a date or similar metadata.
             for (text, vectors), (text0, vectors0) in zip(arrays, expected):
                 assert text == text0
                 np.testing.assert_array_equal(vectors, vectors0)
@@ -374,7 +374,7 @@ def test_an_output_that_came_in_between_is_not_touched(output):
 
 @pytest.fixture
 def not_tidied(output, monkeypatch):
-    """The file is there, and so is the folder."""
+    """A job whose file is complete but whose folder was not removed."""
     with monkeypatch.context() as patch:
         patch.setattr(JobFolder, "remove", lambda self: None)
         run(output)

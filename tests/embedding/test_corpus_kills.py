@@ -1,4 +1,4 @@
-"""Jobs that are killed outright, at any moment."""
+"""Jobs that are killed at any moment."""
 
 import functools
 import itertools
@@ -17,19 +17,19 @@ from tiers import quick_first
 
 from keras_elmo.embedding.embedding_files import LAYOUTS
 
-# Python 3.12 warns of forks beside threads; the child runs none of theirs.
+# Python 3.12 warns of forks in processes with threads; the child uses none.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
     pytest.mark.skipif(not hasattr(os, "fork"), reason="There is no os.fork."),
 ]
-NUM_KILLS = 18  # In each of the layouts.
+NUM_KILLS = 18  # In each layout.
 FINISHED, FAILED = 0, 1
 
 
 def run_in_child(output, kill_at=None, **kwargs):
-    """Runs the job in a child, which is killed at its n-th event.
+    """Runs the job in a child process, which is killed at its n-th event.
 
-    Returns how it ended: `FINISHED` or the number of the signal.
+    Returns how it ended: `FINISHED` or the signal number.
     """
     child = os.fork()
     if child == 0:
@@ -46,10 +46,10 @@ def run_in_child(output, kill_at=None, **kwargs):
 
 
 def run_with_events(output, kill_at, **kwargs):
-    """Counts what a kill may fall between, into the file `events`.
+    """Runs the job; writes the number of its events to the file `events`.
 
-    The system calls that Python makes on files of the job, and a sentence that
-    is embedded or merged, as their data are then half written.
+    An event is a system call that Python makes on a file of the job, or a
+    sentence that is embedded or merged, when its data are half written.
     """
     numbers = itertools.count(1)
     folder = str(output.parent)
@@ -71,7 +71,7 @@ def run_with_events(output, kill_at, **kwargs):
 
     fsync = os.fsync
     os.fsync = lambda handle: (event(), fsync(handle), event())
-    # An audit hook stays for good; so does the child for its own good.
+    # An audit hook cannot be removed, but it ends with the child.
     sys.addaudithook(audit)
     run(output, embed=Embedding(), on_merge=lambda _: event(), **kwargs)
     num_events = next(numbers) - 1
@@ -80,12 +80,12 @@ def run_with_events(output, kill_at, **kwargs):
 
 @pytest.fixture(scope="module")
 def num_events(tmp_path_factory):
-    """The number of events of a whole job, by layout."""
+    """The number of events in a whole job, by layout."""
 
     @functools.cache
     def count(layout):
         folder = tmp_path_factory.mktemp("events")
-        # The first one may import and make folders.
+        # The first run may also import modules and create folders.
         assert run_in_child(folder / "first", layout=layout) == FINISHED
         (folder / "events").unlink()
         assert run_in_child(folder / "second", layout=layout) == FINISHED
@@ -114,7 +114,7 @@ def test_a_kill_at_any_point_does_no_harm(tmp_path, num_events, layout, kill):
 
     embed = Embedder()
     if not shards(output) and output.exists():
-        # All but the folder was gone already.
+        # Everything except the folder was already removed.
         with pytest.raises(FileExistsError):
             run(output, embed=embed, layout=layout)
     else:
@@ -126,7 +126,7 @@ def test_a_kill_at_any_point_does_no_harm(tmp_path, num_events, layout, kill):
 
 
 def whole(tmp_path, layout):
-    """What a job gives that was never broken."""
+    """The result of an uninterrupted job."""
     run(tmp_path / "whole", layout=layout)
     return (tmp_path / "whole").read_bytes()
 
@@ -154,7 +154,7 @@ def test_a_job_that_is_killed_again_and_again_gets_done(tmp_path):
 def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path, num_events, kill):
     output = tmp_path / "vectors"
     output.write_text("old")
-    # The end, where the file is replaced.
+    # Near the end, where the file is replaced.
     kill_at = num_events("allennlp") - 3 * kill
     run_in_child(output, kill_at, overwrite=True)
     if output.read_bytes() != b"old":
@@ -172,7 +172,7 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path, num_events):
     left = set()
 
     def embed(sentences):
-        # At the start, as it may be as large as the whole file.
+        # Removed at the start: they may be as large as the whole file.
         assert not list(parts.glob(".*"))
         yield from Embedder()(sentences)
 

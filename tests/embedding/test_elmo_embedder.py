@@ -34,7 +34,7 @@ def elmo():
 
 
 def expected_layers(elmo, sentence):
-    """What the layer itself gives for a sentence on its own."""
+    """Returns the layer's own output for a single sentence."""
     width = elmo.token_encoder.max_characters_per_token
     ids = batch_to_ids([sentence], width)
     return ops.convert_to_numpy(elmo.all_layers(ids))[0]
@@ -163,7 +163,7 @@ def test_long_words_are_known_by_what_counts_of_them(elmo, monkeypatch):
 
     def encode_and_remember(ids):
         rows = ops.convert_to_numpy(ids)
-        seen.extend(row for row in rows if row.any())  # JAX fills them up.
+        seen.extend(row for row in rows if row.any())  # JAX pads the rows.
         return encode(ids)
 
     monkeypatch.setattr(embedder, "_token_function", encode_and_remember)
@@ -171,12 +171,12 @@ def test_long_words_are_known_by_what_counts_of_them(elmo, monkeypatch):
     vectors = embedder.embed_sentence(long)
     expected = expected_layers(elmo, long)
     np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=2e-6)
-    # The two boundaries, and two words: each distinct one once.
+    # The two boundaries and two words: each distinct token once.
     assert len(seen) == len({tuple(row) for row in seen}) == 4
 
 
 def watch_runs(elmo, monkeypatch, look):
-    """Lists what `look` returns in each run of the two parts' Python code."""
+    """Lists what `look` returns whenever Python code of either part runs."""
     seen = []
     for owner, name in (
         (elmo.token_encoder, "call"),
@@ -257,7 +257,7 @@ def test_weights_that_change_are_read_anew():
 )
 def test_copies_embed_the_same(elmo, copied):
     embedder = ElmoEmbedder(elmo, [2, 0], batch_tokens=12)
-    expected = embedder.embed_batch(SENTENCES)  # Its graphs are there.
+    expected = embedder.embed_batch(SENTENCES)  # Builds its graphs.
     other = copied(embedder)
     assert (other.layers, other.batch_tokens) == ([2, 0], 12)
     for a, b in zip(other.embed_batch(SENTENCES), expected, strict=True):

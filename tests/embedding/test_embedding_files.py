@@ -46,7 +46,7 @@ def test_allennlp_users_find_a_sentence_by_its_text(tmp_path, embeddings):
         assert set(file) == {"0", "1", "2", "3", "4", "sentence_to_index"}
         assert file["sentence_to_index"].shape == (1,)
         index = json.loads(file["sentence_to_index"][0])
-        # As in AllenNLP, the last of equal sentences.
+        # Of equal sentences, the last one, as in AllenNLP.
         assert index == {
             TEXTS[1]: "1",
             TEXTS[2]: "2",
@@ -162,7 +162,7 @@ def test_a_failure_leaves_the_old_file(tmp_path, layout):
 
 @pytest.fixture
 def limited_file_size():
-    """What a full disk is, for this process alone."""
+    """Simulates a full disk for this process."""
     old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, old_limit[1]))

@@ -71,7 +71,7 @@ def test_links_are_followed(tmp_path):
     target, link = tmp_path / "there" / "target", tmp_path / "link"
     target.parent.mkdir()
     link.symlink_to(target)
-    for text in (OLD, NEW):  # At first, the link leads to nothing.
+    for text in (OLD, NEW):  # The link is dangling at first.
         write_atomically(link, put(text))
         assert link.is_symlink()
         assert target.read_text() == text
@@ -125,7 +125,7 @@ def umask():
 def test_new_files_have_the_permissions_of_the_process(
     tmp_path, umask, monkeypatch
 ):
-    # Another thread could make a file just then.
+    # Setting the umask would affect files of other threads.
     monkeypatch.setattr(os, "umask", None)
     write_atomically(tmp_path / "file", put(NEW))
     write_folder_atomically(tmp_path / "folder", write(NEW))
@@ -149,7 +149,7 @@ def test_errors_name_the_path_that_was_asked_for(tmp_path):
 
 
 def killed_in(make, path, text, **kwargs):
-    """Lets a process write, and be killed before what it writes is there."""
+    """Runs a process that is killed while it writes."""
 
     def write_and_die(temporary):
         make(text)(temporary)
@@ -174,7 +174,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path, make):
     others = {".model.1.backup12", ".model.1.0123456", ".modelx1.01234567"}
     for name in others:
         (tmp_path / name).touch()
-    assert len(os.listdir(tmp_path)) == 5  # The second removed the first's.
+    assert len(os.listdir(tmp_path)) == 5  # The first's file was removed.
     kind(path, make(NEW), **overwrite)
     assert set(os.listdir(tmp_path)) == {"model.1", *others}
 
@@ -215,7 +215,7 @@ def cannot_exchange(*_):
 
 @pytest.fixture(params=["in one step", "in steps"])
 def folder(tmp_path, request, monkeypatch):
-    """A folder that is there, on a system that can exchange, and on others."""
+    """An existing folder, on systems with and without atomic exchange."""
     if request.param == "in steps":
         name = "_exchange_in_one_step"
         monkeypatch.setattr(exchange, name, cannot_exchange)

@@ -32,7 +32,7 @@ def content_of(name, folder):
 
 @contextlib.contextmanager
 def serve(answer):
-    """Serves what `answer` writes, given the handler; yields the URL's root."""
+    """Serves what `answer` writes, given the handler; yields the base URL."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

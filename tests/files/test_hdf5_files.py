@@ -1,4 +1,4 @@
-"""HDF5 files to read: what is in them is theirs."""
+"""HDF5 files for reading: data from outside the file is refused."""
 
 import io
 import os

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("portable_path")
 
 
 class Hub(types.ModuleType):
-    """What of `huggingface_hub` is called, over a folder."""
+    """The functions of `huggingface_hub` that are called, over a folder."""
 
     def __init__(self, folder):
         super().__init__("huggingface_hub")

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def write_checkpoint(folder, arrays, name="model.ckpt-7", state=None):
-    """Writes arrays by name, and the folder's file `checkpoint`."""
+    """Writes arrays by name, and the file `checkpoint` of the folder."""
     import tensorflow as tf
 
     folder.mkdir(exist_ok=True)

@@ -8,7 +8,7 @@ import threading
 
 
 class Server:
-    """What `serve` yields: where the files are, and what was asked for."""
+    """What `serve` yields: the URL of the files, and the requested paths."""
 
     def __init__(self, port):
         self.root = f"http://127.0.0.1:{port}"
@@ -30,7 +30,7 @@ def serve(folder):
 
         def copyfile(self, source, outputfile):
             content = source.read()
-            # A file of this name breaks off halfway.
+            # The download of this file is cut off halfway.
             if self.path.endswith("cut.hdf5"):
                 content = content[: len(content) // 2]
             outputfile.write(content)
@@ -53,13 +53,13 @@ def serve(folder):
 
 
 def closed_port():
-    """Returns a URL at which nobody listens."""
+    """Returns a URL at which no server listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
 
 
 def use_cache(monkeypatch, folder):
-    """Lets downloads go to `folder`, and to this machine without a proxy."""
+    """Sets `folder` as the cache, and uses no proxy for this machine."""
     monkeypatch.setenv("KERAS_HOME", str(folder))
     monkeypatch.setenv("no_proxy", "127.0.0.1")

@@ -18,7 +18,7 @@ class Storage:
 
 
 class _Pickler(pickle._Pickler):
-    """Writes globals and storages of `torch`, which is not there."""
+    """Writes globals and storages of `torch` without importing it."""
 
     def __init__(self, file, legacy):
         super().__init__(file, 2)
@@ -61,7 +61,7 @@ def tensor(storage, start, shape, strides):
 
 
 def whole(array, key):
-    """The tensor of an array, and its storage."""
+    """Returns the tensor of an array, and its storage."""
     storage = Storage(array, key)
     strides = tuple(s // array.itemsize for s in array.strides)
     return tensor(storage, 0, array.shape, strides), storage
@@ -74,7 +74,7 @@ def pickled(item, legacy=False):
 
 
 def legacy_file(tensors, storages, system=SYSTEM):
-    """The bytes of a file of before PyTorch 1.6."""
+    """Returns the bytes of a file in the format before PyTorch 1.6."""
     parts = [pickled(item) for item in (MAGIC_NUMBER, 1001, system)]
     parts.append(pickled(collections.OrderedDict(tensors), legacy=True))
     parts.append(pickled([s.key for s in storages]))
@@ -85,7 +85,7 @@ def legacy_file(tensors, storages, system=SYSTEM):
 
 
 def zip_file(tensors, storages, byteorder=b"little", packed=False, data=None):
-    """The bytes of a file as PyTorch writes it today."""
+    """Returns the bytes of a file in PyTorch's current format."""
     file = io.BytesIO()
     kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
     with zipfile.ZipFile(file, "w", kind) as archive:

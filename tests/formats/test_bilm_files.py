@@ -16,14 +16,14 @@ from keras_elmo.commands.main import main
 from keras_elmo.formats.bilm_files import open_bilm
 
 OPTIONS = {"lstm": {"dim": 16, "projection_dim": 4}, "n_tokens_vocab": 5}
-# Of a kind that downloads take; h5py is another test's.
+# JSON content, which downloads accept. Other tests use real HDF5 files.
 WEIGHTS = b'{"some": "weights"}'
 FILES = {"options.json": json.dumps(OPTIONS), "weights.hdf5": WEIGHTS}
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A folder for downloads, in place of the user's own."""
+    """A folder for downloads, instead of the user's own."""
     use_cache(monkeypatch, tmp_path / "cache")
     return tmp_path / "cache"
 
@@ -52,7 +52,7 @@ def write_zip(path, files=FILES, compression=zipfile.ZIP_STORED):
 
 
 def read_both(*args):
-    """The options, the weight file's bytes and its path."""
+    """Returns the options, and the bytes and path of the weight file."""
     with open_bilm(*args) as files:
         (path,) = map(pathlib.Path, files.weight_files)
         return files.content, path.read_bytes(), path
@@ -85,7 +85,7 @@ def test_directory(tmp_path, kind):
             "softmax.hdf5": "",
             "token_embeddings.hdf5": "",
         },
-        # As the NLPL repository and simple_elmo have them.
+        # As in the NLPL repository and simple_elmo.
         {
             "options.json": FILES["options.json"],
             "model.hdf5": WEIGHTS,
@@ -93,7 +93,7 @@ def test_directory(tmp_path, kind):
             "meta.json": "{}",
             "vocab.txt": "",
         },
-        # As AllenNLP publishes them.
+        # As published by AllenNLP.
         {
             "elmo_small_options.json": FILES["options.json"],
             "elmo_small_weights.hdf5": WEIGHTS,
@@ -274,7 +274,7 @@ def test_truncated_zip(tmp_path, rest):
 
 
 def test_a_model_of_the_nlpl_repository(tmp_path, capsys, portable_path):
-    """One path does, of a folder or of its archive."""
+    """One path is enough: that of the folder or of its archive."""
     elmo = make_elmo()
     folder = tmp_path / "nlpl"
     folder.mkdir()

@@ -85,7 +85,7 @@ REFERENCE = {
         },
     ),
 }
-# Made of the same numbers, but for the skip connections.
+# The same sizes except for the skip connections.
 REFERENCE["allennlp"] = (
     REFERENCE["bilm_tf"][0],
     {**REFERENCE["bilm_tf"][1], "use_skip_connections": True},
@@ -93,7 +93,7 @@ REFERENCE["allennlp"] = (
 
 
 def changed(path, value):
-    """The options with another value, or none, at `a.b.c`."""
+    """Returns the options with another value, or no value, at `a.b.c`."""
     options = copy.deepcopy(OPTIONS)
     *sections, key = path.split(".")
     section = options
@@ -113,7 +113,7 @@ def test_reference_options(shared, name):
 
 
 def parse_options(options):
-    """The arguments of the token encoder and of the encoder."""
+    """Returns the arguments of the token encoder and the encoder."""
     return parse_language_model_options(options)[:2]
 
 

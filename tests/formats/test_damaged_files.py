@@ -1,7 +1,7 @@
-"""Every reader, with files that are damaged or made to do harm.
+"""Every reader, with corrupt or malicious files.
 
-Each takes the file, or refuses with an error that names it and says why. None
-crashes, hangs, takes all memory or runs anything.
+Each reader either reads the file, or raises an error that names it and says
+why. None crashes, hangs, exhausts the memory or runs code from the file.
 """
 
 import gzip
@@ -65,12 +65,12 @@ def model(elmo, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def scratch(model, tmp_path_factory):
-    """A copy of it, a file of which each test may damage."""
+    """A copy of the model; each test may damage one of its files."""
     return shutil.copytree(model, tmp_path_factory.mktemp("scratch") / "model")
 
 
 def check_inspection(path):
-    """Whatever a file is, it can be inspected."""
+    """Any file can be inspected."""
     assert inspect_path(path)
 
 
@@ -383,7 +383,7 @@ def test_checkpoint(data, ending, elmo, shapes, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def presets(elmo, tmp_path_factory):
-    """A preset's folder, and a copy to damage."""
+    """The folder of a preset, and a copy to damage."""
     folder = tmp_path_factory.mktemp("presets")
     elmo.save_to_preset(folder / "whole")
     shutil.copytree(folder / "whole", folder / "damaged")
@@ -505,7 +505,7 @@ def test_state_dicts(data, name, many_langs):
 
 
 def test_damaged_numbers_of_many_langs(many_langs):
-    """What is read of damaged state dicts is checked by the layer's sizes."""
+    """Arrays of damaged state dicts are checked against the layer's sizes."""
     whole, folder = many_langs
     shutil.copy(whole / "token_embedder.pkl", folder / "encoder.pkl")
     with pytest.raises(ValueError, match=r"encoder\.pkl"):
@@ -514,7 +514,7 @@ def test_damaged_numbers_of_many_langs(many_langs):
 
 
 class Harm:
-    """What runs a command when pickle reads it."""
+    """An object that runs a command when it is unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -544,7 +544,7 @@ def test_pickles_are_not_run(protocol, in_zip, many_langs, tmp_path):
 
 
 def test_the_files_are_read_when_they_are_whole(model, presets, scratch):
-    """So that the tests above test more than refusals."""
+    """Ensures that the tests above do not only test errors."""
     expected = file_arrays(ElmoLayer.from_bilm(model))
     found = file_arrays(ElmoLayer.from_preset(presets[0]))
     assert set(found) == set(expected)

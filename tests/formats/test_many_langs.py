@@ -22,7 +22,7 @@ def stored(shared):
 
 @pytest.fixture
 def folder(stored, tmp_path):
-    """A copy of the model, to be spoilt."""
+    """A copy of the model, to be damaged."""
     return shutil.copytree(
         stored, tmp_path / "model", copy_function=shutil.copyfile
     )
@@ -238,13 +238,13 @@ def test_sizes_that_do_not_fit(folder, change, values, message):
             "Line 2 of .*char.dic' must have an entry",
         ),
         ("char.dic", b"a\t1\n", "must be all from 0 to 0. .* up to 1"),
-        ("char.dic", b"a\t0\n", "`characters` must hold <bos>"),
+        ("char.dic", b"a\t0\n", "`characters` must contain <bos>"),
         ("char.dic", b"\xff\t0\n", "char.dic' is not UTF-8"),
-        ("char.dic", b"", "`characters` must hold <bos>"),
+        ("char.dic", b"", "`characters` must contain <bos>"),
         (
             "word.dic",
             b"a\t0\nb\t1\nb\t2\n",
-            "Each of `words` must be there once",
+            "`words` must not contain duplicates",
         ),
         ("encoder.pkl", b"", "state dict '.*encoder.pkl' cannot be read"),
         ("token_embedder.pkl", b"x", "token_embedder.pkl' cannot be read"),

@@ -64,7 +64,7 @@ def test_what_holds_a_checkpoint(reference):
 def test_a_folder_that_was_moved(folder, expected, state):
     path = f"{state.format(folder.parent)}/{NAME}"
     (folder / "checkpoint").write_text(f'model_checkpoint_path: "{path}"\n')
-    if "{}" in state:  # The copy left behind is of an earlier time.
+    if "{}" in state:  # An older copy was left behind.
         other = {"lm/char_embed": np.zeros(3, "float32")}
         write_checkpoint(folder.parent / "elsewhere", other, NAME)
     found = find_checkpoint(str(folder))

@@ -223,7 +223,7 @@ def test_any_cut_is_noticed(make):
 
 @FILES
 def test_damage_is_noticed_or_does_no_harm(make):
-    """Every byte in turn is another one."""
+    """Changes every byte in turn."""
     data = one_file(make)
     for i in range(len(data)):
         damaged = data[:i] + bytes([data[i] ^ 0x55]) + data[i + 1 :]
@@ -269,7 +269,7 @@ def test_lists_of_numbers_must_fit():
 
 @pytest.mark.parametrize("zipped", [False, True])
 def test_what_pytorch_writes(tmp_path, zipped):
-    """Where PyTorch is installed, as for the tests of its backend."""
+    """Runs where PyTorch is installed, as for the tests of its backend."""
     torch = pytest.importorskip("torch")
     lstm = torch.nn.LSTM(3, 5, bidirectional=True, proj_size=2)
     saved = lstm.state_dict()

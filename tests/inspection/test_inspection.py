@@ -1,4 +1,4 @@
-"""What files and folders are, and what is wrong with them."""
+"""Inspection: what files and folders are, and what is wrong with them."""
 
 import gzip
 import json
@@ -65,7 +65,9 @@ def change_options(folder, **changes):
 
 def test_a_folder_of_a_bilm_and_its_files(folder):
     inspection = good(folder)
-    assert inspection.what == "a biLM as bilm-tf, AllenNLP and NLPL have it"
+    assert (
+        inspection.what == "a biLM in the format of bilm-tf, AllenNLP and NLPL"
+    )
     assert inspection.facts["LSTMs"] == (
         "2 layers in each direction, 7 units, projection 6, skip connections"
     )
@@ -94,13 +96,15 @@ def test_a_model_of_nlpl_in_a_zip(folder, tmp_path, root):
         gzip.compress(b"<S>\n</S>\n<UNK>\nthe\nthe\n")
     )
     inspection = good(folder)
-    assert inspection.facts["vocabulary"] == "5 words, 1 of them there before"
+    assert inspection.facts["vocabulary"] == "5 words, 1 of them repeated"
     path = tmp_path / "210.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for file in folder.iterdir():
             archive.write(file, root + file.name)
     inspection = good(path)
-    assert inspection.what == "a biLM as bilm-tf, AllenNLP and NLPL have it"
+    assert (
+        inspection.what == "a biLM in the format of bilm-tf, AllenNLP and NLPL"
+    )
     assert inspection.model == (str(path),)
     assert inspection.uses[0] == f'keras_elmo.ElmoLayer.from_preset("{path}")'
 
@@ -108,8 +112,8 @@ def test_a_model_of_nlpl_in_a_zip(folder, tmp_path, root):
 def test_weights_without_their_options(folder):
     (folder / "options.json").unlink()
     what, problems = bad(folder / "weights.hdf5")
-    assert what == "the weight file of a biLM, as bilm-tf's"
-    assert "Its options file is not beside it" in problems
+    assert what == "the weight file of a biLM (bilm-tf format)"
+    assert "The options file is missing" in problems
     assert "must contain an 'options.json'" in bad(folder)[1]
 
 
@@ -216,7 +220,7 @@ def test_a_saved_model(elmo, tmp_path):
         "last is a SavedModel of keras-elmo" in good(tmp_path / "served").what
     )
     shutil.rmtree(f"{version}/variables")
-    assert "'variables' is not there" in bad(version)[1]
+    assert "'variables' is missing" in bad(version)[1]
     with open(f"{version}/saved_model.pb", "wb") as file:
         file.write(b"\xff\xff")
     assert "saved_model.pb cannot be read" in bad(version)[1]
@@ -245,8 +249,8 @@ def test_other_files(tmp_path):
     for name, content, what in [
         ("vocab.txt", b"<S>\n</S>\n<UNK>\nthe\n", "a vocabulary, one word"),
         ("vocab.gz", gzip.compress(b"<S>\nthe\n"), "a vocabulary, one word"),
-        ("glove.txt", b"the 0.5 -1e-05 2\nof 1 2 3\n", "vectors of words"),
-        ("vec.txt", b"2 3\nthe 0.5 -1 2\nof 1 2 3\n", "vectors of words"),
+        ("glove.txt", b"the 0.5 -1e-05 2\nof 1 2 3\n", "word vectors"),
+        ("vec.txt", b"2 3\nthe 0.5 -1 2\nof 1 2 3\n", "word vectors"),
         ("text.txt", b"The cat sat .\n", "text"),
         ("meta.json", b'{"id": 7}', "a JSON file"),
         ("model.index", b"x", "a part of a TensorFlow checkpoint"),
@@ -254,11 +258,15 @@ def test_other_files(tmp_path):
     ]:
         assert good(write(name, content)).what.startswith(what)
     for name, content, told in [
-        ("picture.png", b"\x89PNG\r\n\x1a\n\0", "nothing that this package"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0", "this package does not know"),
         ("cut.gz", gzip.compress(b"a\n" * 9)[:-9], "file ended before"),
-        ("bad.json", b"{", "It is no JSON"),
-        ("cut.zip", b"PK\x03\x04" + b"\0" * 50, "no archive, or a damaged one"),
-        ("p.pkl", pickle.dumps([1]), "nothing that this package knows"),
+        ("bad.json", b"{", "It is not valid JSON"),
+        (
+            "cut.zip",
+            b"PK\x03\x04" + b"\0" * 50,
+            "not an archive, or a corrupt archive",
+        ),
+        ("p.pkl", pickle.dumps([1]), "this package does not know such files"),
     ]:
         assert told in bad(write(name, content))[1]
     with tarfile.open(tmp_path / "m.tar.gz", "w:gz") as archive:
@@ -269,7 +277,9 @@ def test_other_files(tmp_path):
     assert "contains a path outside itself" in bad(tmp_path / "a.zip")[1]
     with h5py.File(tmp_path / "a.hdf5", "w") as store:
         store["x"] = 1
-    assert "nothing that this package knows" in bad(tmp_path / "a.hdf5")[1]
+    assert (
+        "this package does not know such files" in bad(tmp_path / "a.hdf5")[1]
+    )
     os.mkdir(tmp_path / "empty")
     assert "holds no model" in bad(tmp_path / "empty")[1]
     assert "nor a file or directory" in bad(tmp_path / "nowhere")[1]
@@ -280,11 +290,11 @@ def test_a_training_that_has_no_model_yet(tmp_path):
     (tmp_path / "vocab.txt").write_text("<S>\n")
     inspection = good(tmp_path)
     assert inspection.what.endswith(
-        "keras-elmo pretrain, which has no model yet"
+        "keras-elmo pretrain, without a model so far"
     )
     (use,) = inspection.uses
-    assert "Run the training's command again" in use
-    # So say all that would read the model.
+    assert "Run the training command again" in use
+    # Everything that would read the model reports this.
     with pytest.raises(ValueError, match="has no model yet") as info:
         ElmoLayer.from_bilm(tmp_path)
     with (
@@ -298,10 +308,13 @@ def test_a_training_that_has_no_model_yet(tmp_path):
 def test_the_reference_files(shared):
     reference = shared / "reference"
     for path, what in [
-        ("allennlp", "a biLM as bilm-tf, AllenNLP and NLPL have it"),
+        ("allennlp", "a biLM in the format of bilm-tf, AllenNLP and NLPL"),
         ("allennlp/elmo_token_embeddings.hdf5", "the vectors of a vocabulary"),
         ("allennlp/lm_embeddings_0.hdf5", "the embeddings of a corpus"),
-        ("bilm_tf_checkpoint", "a biLM as bilm-tf, AllenNLP and NLPL have it"),
+        (
+            "bilm_tf_checkpoint",
+            "a biLM in the format of bilm-tf, AllenNLP and NLPL",
+        ),
         ("elmo_for_many_langs/char_only", "a model of ELMoForManyLangs"),
         ("elmo_for_many_langs/char_only/encoder.pkl", "a part of a model of"),
     ]:
@@ -338,7 +351,7 @@ def test_a_model_of_many_langs_without_a_part(shared, tmp_path):
 
 
 def test_nothing_is_too_strange(folder, elmo, tmp_path):
-    """Any beginning of any file, and bytes of no meaning, have a inspection."""
+    """Truncated files and arbitrary bytes can be inspected."""
     random = np.random.default_rng(0)
     elmo.save_to_preset(tmp_path / "preset")
     write_embeddings(tmp_path / "v.npz", [("a", np.ones(2))], "npz")

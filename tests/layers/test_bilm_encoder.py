@@ -20,7 +20,7 @@ RIGHT = np.arange(5) < np.array(LENGTHS)[:, None]
 
 @pytest.fixture(scope="module")
 def elmo():
-    """For tests that change nothing of it."""
+    """A model for tests that do not modify it."""
     return make_elmo()
 
 
@@ -29,7 +29,7 @@ def random_batch(shape=(4, 5, 6)):
 
 
 def oracle(elmo, x, mask):
-    """What the tokens alone give, put at their places: (layers, *x.shape)."""
+    """Returns outputs of real tokens, at their places: (layers, *x.shape)."""
     arguments = oracle_arguments(elmo)
     arrays, lstm = arguments["arrays"], arguments["lstm"]
     width = 2 * elmo.encoder.output_dim
@@ -50,7 +50,7 @@ def oracle(elmo, x, mask):
         {"num_layers": 4},
         {"use_skip_connections": False},
         {"projection_dim": None},
-        {"projection_dim": 7},  # as many as units
+        {"projection_dim": 7},  # equal to the units
         {"cell_clip": None, "proj_clip": None},
         {"cell_clip": 0.1, "proj_clip": 0.05},
     ],
@@ -70,14 +70,14 @@ def test_equals_the_oracle(options, path_taken):
 
 
 def time_major(*sentences):
-    """Sentences (tokens, features), end to end in one row: (steps, 1, ...)."""
+    """Concatenates sentences (tokens, features) to one row (steps, 1, ...)."""
     return np.concatenate(sentences)[:, None]
 
 
 def test_directions_over_sentences_laid_end_to_end(elmo, path_taken):
     encoder = elmo.encoder
     long, short = random_batch((1, 4, 6))[0], random_batch((1, 2, 6))[0] + 1
-    # The stacks may read the sentences in any order; each starts from zero.
+    # The stacks may read the sentences in any order; each starts at zero.
     carries_on = np.array([0, 1, 1, 1, 0, 1], bool)[:, None, None]
     layers, _ = encoder.run_directions(
         [time_major(long, short), time_major(long[::-1], short[::-1])],
@@ -174,7 +174,7 @@ def test_gradients_in_half_precision_add_up_over_many_steps(path_taken):
     gradients = {}
     for dtype in ("float32", "mixed_bfloat16"):
         encoder = make_elmo(lstm={"num_layers": 1}, dtype=dtype).encoder
-        # Every step adds about the same, so that a short sum would stand still.
+        # Every step adds about the same: a low-precision sum would stagnate.
         x = tf.ones((1, 1000, 6))
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(tf.cast(encoder(x)[0], "float32"))
@@ -302,7 +302,7 @@ def test_the_state_is_a_value_that_goes_in_again(elmo):
     whole = ops.convert_to_numpy(encoder(x)[1])
     _, state = encoder(x[:, :4], return_state=True)
     rest = ops.convert_to_numpy(encoder(x[:, 4:], initial_state=state)[1])
-    # The forward half goes on; the backward one has begun at another end.
+    # The forward half continues; the backward half began at another end.
     np.testing.assert_allclose(
         rest[..., :6], whole[:, 4:, :6], rtol=1e-5, atol=1e-6
     )
@@ -374,7 +374,7 @@ def test_bad_arguments_are_named():
     encoder = BiLMEncoder(7, 6)
     with pytest.raises(ValueError, match=r"\(batch, time, features\)"):
         encoder(np.zeros((2, 6), "float32"))
-    with pytest.raises(ValueError, match=r"must hold 8 tensors.*Received: 1"):
+    with pytest.raises(ValueError, match=r"must have 8 tensors.*Received: 1"):
         encoder(random_batch(), initial_state=[np.zeros((4, 6), "float32")])
     with pytest.raises(ValueError, match=r"\(batch, 6\).*\(4, 5\)"):
         encoder(random_batch(), initial_state=[np.zeros((4, 5), "float32")] * 8)
@@ -390,7 +390,7 @@ def test_bad_arguments_are_named():
     "options",
     quick_first(
         [
-            {"cell_clip": 0.3, "proj_clip": 0.2},  # at work in some places
+            {"cell_clip": 0.3, "proj_clip": 0.2},  # active in some places
             {},
             {"projection_dim": None},
             {"cell_clip": None, "proj_clip": None},
@@ -422,7 +422,7 @@ def test_training_gives_the_same_gradients(options, graph):
                 inputs, state, training=training
             )
             both = [h for layer in layers for h in layer]
-            # The losses of a window and of one that goes on from it.
+            # The losses of a window and of one that continues it.
             loss = sum(tf.reduce_sum(tf.sin(3 * h)) for h in both)
             loss += sum(tf.reduce_sum(tf.cos(s)) for s in last)
         return both + list(last), tape.gradient(loss, sources)

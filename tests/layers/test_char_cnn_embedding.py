@@ -35,7 +35,7 @@ def check_oracle(elmo, ids):
         {},
         {"num_highways": 0},
         {"projection_dim": None},
-        {"projection_dim": 12},  # as many as there are filters
+        {"projection_dim": 12},  # equal to the number of filters
         {"activation": "tanh"},
         {"filters": [(12, 3), (1, 2)]},  # as wide as a token
         {"filters": [(7, 12)], "num_highways": 1, "projection_dim": 5},

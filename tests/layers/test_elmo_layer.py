@@ -42,12 +42,12 @@ def numpy(x):
 
 @pytest.fixture(scope="module")
 def elmo():
-    """For tests that change nothing of it."""
+    """A model for tests that do not modify it."""
     return make_elmo()
 
 
 def oracle_layers(elmo, sentences, width=12):
-    """Each sentence alone: list of (layers, tokens, 2 * projection)."""
+    """Returns a list of (layers, tokens, 2 * projection), one per sentence."""
     arguments = oracle_arguments(elmo)
     return [
         numpy_reference.elmo_layers(
@@ -260,7 +260,7 @@ def test_several_representations_share_one_run_and_each_has_the_mask():
     assert len(runs) == 1
     for output in outputs:
         np.testing.assert_array_equal(numpy(output._keras_mask), MASK)
-    # A masked LSTM after it ends where each sentence ends.
+    # A masked LSTM after the layer stops where each sentence ends.
     lstm = keras.layers.LSTM(3)
     for k, output in enumerate(outputs):
         last = numpy(lstm(output))
@@ -388,13 +388,13 @@ def test_stateless_call_uses_the_weights_it_is_given():
 
 
 @pytest.mark.slow_on_jax
-@pytest.mark.exhaustive  # The encoder's own test is the quick one.
+@pytest.mark.exhaustive  # The test of the encoder is the quick one.
 def test_a_forward_half_has_no_gradient_from_later_tokens():
     elmo = make_elmo(return_all_layers=True)
     x = np.random.default_rng(0).normal(size=(1, 5, 6)).astype("float32")
 
     class Identity(keras.layers.Layer):
-        """Takes vectors for ids, so that gradients reach each token."""
+        """Takes vectors instead of ids, so that gradients reach each token."""
 
         token_shape = (6,)
         boundary_ids = np.ones((2, 6), "float32")
@@ -416,7 +416,7 @@ def test_a_forward_half_has_no_gradient_from_later_tokens():
 
 def test_dropout_only_in_training():
     elmo = make_shallow_elmo(dropout=0.5, seed=3)
-    # With gradients to take, the biLM rounds otherwise in training.
+    # If gradients are needed, the biLM rounds differently in training.
     elmo.token_encoder.trainable = elmo.encoder.trainable = False
     vectors = numpy(elmo(IDS))
     np.testing.assert_array_equal(numpy(elmo(IDS, training=False)), vectors)
@@ -430,7 +430,7 @@ def test_dropout_only_in_training():
 
 
 def runs_of_the_encoder(elmo):
-    """The list of the runs of its Python code from now on."""
+    """Returns a list that collects the runs of its Python code from now on."""
     runs, call = [], elmo.encoder.call
     elmo.encoder.call = lambda *a, **k: runs.append(1) or call(*a, **k)
     return runs
@@ -445,11 +445,11 @@ def without_graphs(call):
 
 
 def check_calls_are_one_graph(elmo, call, rtol=1e-5, atol=1e-6):
-    """Calls are compiled as a whole, and give what others do."""
+    """Checks that a call is one graph, with the result of eager code."""
     expected = without_graphs(call)
     runs = runs_of_the_encoder(elmo)
     first, *later = [keras.tree.map_structure(numpy, call()) for _ in range(3)]
-    assert len(runs) == 1  # The one that is traced.
+    assert len(runs) == 1  # The traced run.
     keras.tree.map_structure(
         lambda a, b: np.testing.assert_allclose(
             a.astype("float32"), numpy(b).astype("float32"), rtol, atol
@@ -505,7 +505,7 @@ def test_eager_calls_share_one_graph_for_any_shape():
     elmo = make_elmo(num_representations=2)
     runs = check_calls_are_one_graph(elmo, lambda: elmo(IDS))
     expected = numpy(elmo.all_layers(IDS))
-    assert len(runs) == 1  # The mixes are no part of it.
+    assert len(runs) == 1  # The mixes are not part of it.
     for i, length in enumerate(LENGTHS):
         alone = numpy(elmo.all_layers(IDS[i : i + 1, :length]))
         np.testing.assert_allclose(
@@ -629,7 +629,7 @@ def test_stateful_carries_state_and_resets():
     plain, elmo = make_shallow_elmo(), make_shallow_elmo(stateful=True)
     assert elmo.stateful and elmo.encoder.stateful
     first, second = numpy(elmo(IDS)), numpy(elmo(IDS))
-    # A stateless layer leaves out a step that no vector depends on.
+    # A stateless layer skips a step that no vector depends on.
     stateless = numpy(plain(IDS))
     np.testing.assert_allclose(first, stateless, rtol=1e-5, atol=1e-6)
     assert not np.allclose(first, second)
@@ -703,19 +703,19 @@ def test_bad_arguments_are_named():
         ElmoLayer(num_representations=0)
     with pytest.raises(ValueError, match="`scalar_mix` must be"):
         ElmoLayer(num_representations=2, scalar_mix=[ScalarMix()])
-    with pytest.raises(ValueError, match="nothing is mixed"):
+    with pytest.raises(ValueError, match="the layers are not mixed"):
         ElmoLayer(return_all_layers=True, num_representations=2)
     with pytest.raises(ValueError, match="boundary_ids"):
         ElmoLayer(keras.layers.Dense(3))
     for bad in ("x", [ScalarMix(name="a"), ScalarMix(name="a")]):
-        with pytest.raises(ValueError, match="with names of their own"):
+        with pytest.raises(ValueError, match="with different names"):
             ElmoLayer(num_representations=2, scalar_mix=bad)
     with pytest.raises(ValueError, match="`encoder` must be a Keras layer"):
         ElmoLayer(encoder=BiLMEncoder)
     elmo = ElmoLayer(CharCNNEmbedding(8, [(1, 4)]), BiLMEncoder(7, 6))
-    with pytest.raises(ValueError, match=r"one size.*8 and 6"):
+    with pytest.raises(ValueError, match=r"the same size.*8 and 6"):
         elmo.build((None, None, 50))
-    with pytest.raises(ValueError, match="it has no weights to read"):
+    with pytest.raises(ValueError, match="has no mix weights"):
         make_shallow_elmo(return_all_layers=True).normalized_weights  # noqa: B018
 
 

@@ -39,7 +39,7 @@ def numpy(x):
 
 
 def check(layer, sentence, words=WORDS):
-    """Known words have their rows, and others what their characters give."""
+    """Checks that known words use their rows, and others their characters."""
     ids = layer.make_vectorization().batch_to_ids([sentence])
     np.testing.assert_array_equal(ids, batch_to_ids([sentence], 9))
     found = numpy(layer(ids))[0]
@@ -63,7 +63,7 @@ def test_of_words_with_the_same_ids_the_last_counts():
 
 
 def test_words_of_one_hash_value(monkeypatch):
-    """They are found, and no other word is taken for one of them."""
+    """They are found, and no other word is mistaken for one of them."""
 
     def few(rows):
         return rows[:, 1] % 3
@@ -82,7 +82,7 @@ def test_hash_values_are_those_of_every_backend():
     found = numpy(hash_rows(ops.convert_to_tensor(ids)))
     assert found.dtype == "int32"
     np.testing.assert_array_equal(found, values)
-    # By the definition, in numbers of any size.
+    # By definition, in integers of arbitrary size.
     powers = [pow(0x9E3779B1, i, 2**32) for i in range(1, 51)]
     expected = [sum(map(int.__mul__, row, powers)) for row in ids.tolist()]
     assert [int(v) % 2**32 for v in values] == [x % 2**32 for x in expected]
@@ -103,7 +103,7 @@ def test_characters_are_read_once_for_each_unknown_word(layer, monkeypatch):
     ids = layer.make_vectorization().batch_to_ids([sentence])
     monkeypatch.setattr(layer.character_encoder, "encode", watch)
     layer(ids)
-    assert seen == [2]  # "dog", and what stands for known words.
+    assert seen == [2]  # "dog", and the placeholder for known words.
 
 
 def test_boundaries_are_those_of_the_characters(layer):
@@ -119,7 +119,7 @@ def test_padding_is_masked(layer):
 
 
 def test_bad_arguments_and_ids():
-    with pytest.raises(ValueError, match=r"one size. Received: sizes 5 and 6"):
+    with pytest.raises(ValueError, match=r"same size. Received: sizes 5 and 6"):
         make(dim=5)
     layer = make()
     for ids, told in [

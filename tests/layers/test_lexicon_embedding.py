@@ -39,7 +39,7 @@ def ids_of(layer, sentences=SENTENCES):
 
 
 def oracle(layer, ids):
-    """One token's vector, in float64."""
+    """Computes the vector of one token, in float64."""
 
     def array(variable):
         return ops.convert_to_numpy(variable).astype("float64")
@@ -107,7 +107,7 @@ def test_boundaries_are_the_marks():
         (lambda ids: np.where(ids == 4, -1, ids), "Received: ids from -1"),
         (lambda ids: np.where(ids == 4, 12, ids), "Received: ids from 0 to 12"),
         (
-            # A character, but no word.
+            # A valid character id, but not a valid word id.
             lambda ids: np.concatenate([ids[..., :-1], ids[..., :1]], axis=-1),
             "takes ids from 0 to 5. Received: ids from 0 to 6",
         ),
@@ -122,8 +122,8 @@ def test_ids_that_cannot_be(change, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"characters": SPECIAL[:-1]}, "Missing, of 5: <eow>"),
-        ({"words": ["a"]}, "`words` must hold <oov>"),
+        ({"characters": SPECIAL[:-1]}, "Missing from the 5 entries: <eow>"),
+        ({"words": ["a"]}, "`words` must contain <oov>"),
         ({"projection_dim": None}, "`projection_dim` must be an integer"),
         ({"word_embedding_dim": 0}, "`word_embedding_dim` must be an integer"),
         ({"max_characters_per_token": 2}, "`max_characters_per_token` must"),

@@ -58,7 +58,7 @@ def test_layer_norm_uses_the_unmasked_entries():
         rtol=1e-5,
         atol=1e-5,
     )
-    # A list of masks, as Keras gathers it from the inputs, counts the same.
+    # A list of masks, as Keras collects it from the inputs, works the same.
     np.testing.assert_array_equal(
         ops.convert_to_numpy(mix(layers, mask=[None, MASK, MASK])),
         ops.convert_to_numpy(mix(layers, mask=MASK)),
@@ -122,9 +122,9 @@ def test_bad_inputs_are_named():
     layers = random_layers()
     with pytest.raises(ValueError, match="takes a list of tensors"):
         ScalarMix()(layers[0])
-    with pytest.raises(ValueError, match="tensors of one shape"):
+    with pytest.raises(ValueError, match="tensors of the same shape"):
         ScalarMix()([layers[0], layers[1][:, :2]])
-    with pytest.raises(ValueError, match="tensors of one shape"):
+    with pytest.raises(ValueError, match="tensors of the same shape"):
         ScalarMix()([layers[0], layers[1][..., 0]])
     with pytest.raises(ValueError, match=r"fixed_weights.*\[1.0\]"):
         ScalarMix(fixed_weights=[1])(layers)

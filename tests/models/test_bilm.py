@@ -76,10 +76,10 @@ def test_reference_models_are_saved_as_they_came(shared, paths, name):
         ({}, {"cell_clip": None, "proj_clip": None}),
         ({}, {"num_layers": 1}),
         ({}, {"num_layers": 3}),
-        # Without the LSTMs' projection, said in either way.
+        # Without the projection of the LSTMs, specified in either way.
         ({}, {"units": 6}),
         ({}, {"units": 6, "projection_dim": None}),
-        # Without the token encoder's, said in either way.
+        # Without the projection of the token encoder, specified either way.
         ({"projection_dim": 12}, {"projection_dim": 12}),
         ({"projection_dim": None}, {"projection_dim": 12}),
         ({"projection_dim": None}, {"units": 12, "projection_dim": None}),
@@ -114,7 +114,7 @@ def test_one_layer_model_is_written_with_its_cell_number(paths):
         for direction in range(2)
         for name in ("W_0", "B", "W_P_0")
     }
-    # As bilm-tf's own dump of it, which has no such number.
+    # Like bilm-tf's dump of it, whose names do not have this cell number.
     write(
         paths[1],
         {
@@ -215,7 +215,7 @@ def test_bad_file_leaves_the_layer_as_it_was(paths, spoil):
 
 
 def test_a_row_of_padding_too_many_is_told(paths):
-    """AllenNLP holds 262 rows of characters in memory, 261 in files."""
+    """AllenNLP has 262 rows of characters in memory, but 261 in files."""
     make_elmo().save_to_bilm(*paths)
     arrays = all_arrays(paths[1])
     arrays["char_embed"] = np.pad(arrays["char_embed"], [(1, 0), (0, 0)])

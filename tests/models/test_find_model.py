@@ -1,4 +1,4 @@
-"""Every kind of model with every verb: it works, or is refused clearly."""
+"""Every kind of model with every verb: it works or fails with a clear error."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ KINDS = {
 }
 TO_LOAD = ("from_preset", "embed", "export")
 OF_LANGUAGE_MODELS = ("convert", "perplexity", "pretrain")
-# What the message says would work.
+# The remedy in the error message.
 REFUSED = {
     **{
         (kind, verb): "a model of ELMoForManyLangs"
@@ -66,7 +66,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def models(shared, tmp_path_factory):
-    """What to pass to a verb, by the kind's name."""
+    """The argument to pass to a verb, by the name of the kind."""
     root = tmp_path_factory.mktemp("models")
     _write_models(root, shared / "reference")
     preset = Preset(None, None, 1, "", "", str(root / "folder"))
@@ -116,7 +116,7 @@ def _write_models(root, reference):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Function that runs a verb; returns its error message, or `None`."""
+    """A function that runs a verb and returns its error message, or `None`."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("word1 word2\n")
     loaded = []
@@ -136,7 +136,7 @@ def run(tmp_path, monkeypatch, capsys):
         def evaluate(self, *_):
             return perplexity.Perplexity(1.0, 1.0, 1.0, 1)
 
-    # What comes after the model is loaded has tests of its own.
+    # The steps after the model is loaded have their own tests.
     monkeypatch.setattr(serving, "export_saved_model", export_saved_model)
     monkeypatch.setattr(export, "print_summary", lambda _: None)
     monkeypatch.setattr(perplexity, "Evaluator", Evaluator)

@@ -1,4 +1,4 @@
-"""Files that declare sizes of which there are no weights."""
+"""Files that declare sizes that their weights do not have."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ def language_model(tmp_path_factory):
 
 @pytest.fixture
 def folder(language_model, tmp_path):
-    """A copy of it, to be changed."""
+    """A copy of the model, to be changed."""
     return shutil.copytree(language_model, tmp_path / "model")
 
 

@@ -1,4 +1,4 @@
-"""Models of words, and vocabularies whose vectors are looked up."""
+"""Models that read words, and vocabularies whose vectors are looked up."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ def numpy(x):
 
 @pytest.fixture
 def characters(tmp_path):
-    """The files of a model that reads characters, and the layer."""
+    """The files of a model that reads characters, and its layer."""
     elmo = make_elmo()
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
     elmo.save_to_bilm(*files)
@@ -48,7 +48,7 @@ def characters(tmp_path):
 
 @pytest.fixture
 def words(tmp_path):
-    """The folder of a model of words, and the layer."""
+    """The folder of a model that reads words, and its layer."""
     elmo = ElmoLayer(
         TokenEmbedding(6, 6, WORDS),
         BiLMEncoder(7, 6, num_layers=2, cell_clip=3.0),
@@ -63,7 +63,7 @@ def words(tmp_path):
 
 
 def check_embeds(elmo, expected, tolerance=1e-6):
-    """`expected` is the layer of characters, or word ids' layer and ids."""
+    """Checks the vectors; `expected` maps a sentence to its layers."""
     found = ElmoEmbedder(elmo).embed_batch(SENTENCES)
     for sentence, vectors in zip(SENTENCES, found):
         alone = numpy(expected(sentence))[0]
@@ -76,7 +76,7 @@ def test_other_words_are_read_by_their_characters(characters, tmp_path):
     assert isinstance(loaded.token_encoder, KnownWordEmbedding)
     assert not loaded.token_encoder.trainable_weights
     check_embeds(loaded, lambda s: elmo.all_layers(batch_to_ids([s], 12)))
-    # The rows are what is looked up.
+    # The vectors are looked up in the rows.
     with h5py.File(tmp_path / "rows.hdf5", "a") as store:
         store["embedding"][0] += 1
     changed = ElmoEmbedder.from_bilm(*files, **arguments)
@@ -198,9 +198,9 @@ def test_a_layer_of_known_words_is_written_with_its_characters(
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"vocabulary": None}, "pass `vocabulary`, the file that it was made"),
+        ({"vocabulary": None}, "pass `vocabulary`, the file from which"),
         ({"vocabulary": WORDS[:5]}, "a row for each word .*, 5. Received: 6"),
-        ({"token_embeddings": None}, "this one reads characters"),
+        ({"token_embeddings": None}, "this model reads the characters"),
         ({"unknown_words": "<UNK>"}, "`unknown_words` must be one of"),
         (
             {"vocabulary": [*"abcdef"], "unknown_words": "unk"},
@@ -216,7 +216,7 @@ def test_a_layer_of_known_words_is_written_with_its_characters(
                 "vocabulary": None,
                 "unknown_words": "unk",
             },
-            "goes with `vocabulary`",
+            "can only be used with `vocabulary`",
         ),
     ],
 )

@@ -38,13 +38,13 @@ def check_equal(found, expected):
 
 
 def read_weights(files):
-    """The biLM's arrays by their keys in a weight file."""
+    """Returns the arrays of the biLM by their keys in a weight file."""
     table = bilm_table(files.options.token_encoder)
     return stored_arrays(table, files.read_arrays())
 
 
 def write_model(folder, softmax=True, vocabulary=True, dtype="float32"):
-    """A model's folder; returns what a reader must find in it."""
+    """Writes a model folder; returns what a reader must find in it."""
     folder.mkdir(parents=True, exist_ok=True)
     elmo = make_elmo()
     elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5", dtype)

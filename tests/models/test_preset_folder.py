@@ -1,4 +1,4 @@
-"""Layers in folders: `save_to_preset`, and `from_preset` of a directory."""
+"""Layers in folders: `save_to_preset`, and `from_preset` with a directory."""
 
 import json
 import os
@@ -425,7 +425,7 @@ def test_layer_must_be_built(folder):
 def test_nothing_is_written_over(folder):
     folder.mkdir(parents=True)
     elmo = make_elmo()
-    elmo.save_to_preset(folder)  # It is empty.
+    elmo.save_to_preset(folder)  # An empty folder is allowed.
     before = {path: path.read_bytes() for path in folder.iterdir()}
     for path in (folder, folder / "config.json"):
         with pytest.raises(ValueError, match="must not exist yet") as info:
@@ -463,7 +463,7 @@ def test_weights_that_are_not_known_are_not_lost(folder):
     pattern = make_elmo()
     elmo = MyElmo(pattern.token_encoder, pattern.encoder)
     elmo.build((None, None, 12))
-    with pytest.raises(ValueError, match="no weights but those") as info:
+    with pytest.raises(ValueError, match="must only have the weights") as info:
         elmo.save_to_preset(folder)
     assert "/more" in str(info.value)
     assert not folder.exists()

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("portable_path")
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A folder for downloads, in place of the user's own."""
+    """A folder for downloads, instead of the user's own."""
     use_cache(monkeypatch, tmp_path / "cache")
     return tmp_path / "cache"
 
@@ -35,7 +35,7 @@ def model(tmp_path):
 
 
 def publish(monkeypatch, root, weights="any_weights.hdf5"):
-    """Makes `small` a model of the server's."""
+    """Makes the preset `small` point to a model on the test server."""
     preset = Preset(
         f"{root}/any_options.json", f"{root}/{weights}", 1, "none", "a test"
     )
@@ -114,7 +114,7 @@ def test_arguments_are_passed_on(monkeypatch, model, cache):
 
 
 def check_fails(url, path):
-    """The download of `url` fails, and the message says what to do."""
+    """Checks that the download fails, and that the message says what to do."""
     with pytest.raises(OSError, match="The download of") as info:
         ElmoLayer.from_preset("small")
     message = str(info.value)

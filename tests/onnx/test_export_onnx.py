@@ -21,7 +21,7 @@ from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
 
-# What the files are compared with is then computed without a graph.
+# The expected values are then computed without a graph.
 pytestmark = pytest.mark.usefixtures("portable_path")
 CLIENT = pathlib.Path(__file__).parents[2] / "examples/onnx/client.py"
 SENTENCES = [
@@ -33,7 +33,7 @@ SENTENCES = [
 
 
 def open_session(path):
-    onnxruntime.set_default_logger_severity(4)  # Wrong ids are told once.
+    onnxruntime.set_default_logger_severity(4)  # Errors are raised anyway.
     return onnxruntime.InferenceSession(path)
 
 
@@ -101,7 +101,7 @@ def test_the_vectors_are_the_layers(options, tmp_path):
     check(run(session, ids), expected(elmo, ids))
     more_padding = np.pad(ids[:3], ((0, 2), (0, 4), (0, 0)))
     check(run(session, more_padding), expected(elmo, more_padding))
-    # The end that short words have in common is not computed.
+    # The common padding of short words is not computed.
     short = batch_to_ids([["<S>", "I", "am", "</S>"], ["<S>", "</S>"]], 12)
     check(run(session, short), expected(elmo, short))
 
@@ -181,7 +181,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     )
     dense = keras.layers.Dense(2)
     for model, quantize, message in (
-        (words, None, "must read characters.*TokenEmbedding"),
+        (words, None, "must be a `CharCNNEmbedding`.*TokenEmbedding"),
         (gelu, None, r"\['relu', 'sigmoid', 'tanh'\]. Received: 'gelu'"),
         (dense, None, "must be an `ElmoLayer` or a Keras model.*Dense"),
         (elmo, "int4", "`quantize` must be one of .* Received: 'int4'"),

@@ -32,7 +32,8 @@ def test_a_trained_models_layers_change_by_two_percent(shared, trained):
     plain = ElmoEmbedder(trained).embed_batch(sentences)
     found = ElmoEmbedder(trained, quantize="int8").embed_batch(sentences)
     plain, found = (np.concatenate(x, axis=1) for x in (plain, found))
-    np.testing.assert_allclose(found[0], plain[0], atol=1e-5)  # No LSTM yet.
+    # Layer 0 has no LSTM.
+    np.testing.assert_allclose(found[0], plain[0], atol=1e-5)
     for layer in (1, 2):
         assert 0.001 < relative_error(found[layer], plain[layer]) < 0.02
 

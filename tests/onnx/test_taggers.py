@@ -46,7 +46,7 @@ def answer(model, folder, ids=IDS, quantize=None):
 
 
 def at_tokens(x):
-    """Zeros at padding."""
+    """Sets the padding to zero."""
     x = keras.ops.convert_to_numpy(x)
     mask = MASK if x.ndim == 2 else MASK[..., None]
     return np.where(mask, x, 0)
@@ -121,7 +121,8 @@ def test_the_model_stays_as_it_is(tmp_path):
     number = len(model.weights)
     answer(model, tmp_path)
     assert len(model.weights) == number
-    keras.Model(model.inputs, model.get_layer("tags").output)  # It has one.
+    # The layer still has only one output.
+    keras.Model(model.inputs, model.get_layer("tags").output)
 
 
 def two_inputs():
@@ -138,8 +139,8 @@ class Subclassed(keras.Model):
     [
         (lambda x: L.GlobalAveragePooling1D()(x), "GlobalAveragePooling1D"),
         (lambda x: L.LSTM(2)(x), "return_sequences=False"),
-        (lambda x: bilstm(activation="relu")(x), "another `activation`"),
-        (lambda x: L.Bidirectional(L.GRU(2))(x), "than an LSTM in it"),
+        (lambda x: bilstm(activation="relu")(x), "an `activation` other"),
+        (lambda x: L.Bidirectional(L.GRU(2))(x), "other than LSTM in it"),
         (
             lambda x: L.Bidirectional(
                 L.LSTM(2, return_sequences=True), merge_mode="sum"
@@ -147,17 +148,20 @@ class Subclassed(keras.Model):
             "merge_mode='sum'",
         ),
         (lambda x: L.Concatenate(axis=1)([x, x]), "axis=1"),
-        (lambda x: CRF(12)(x), "end the model in a `CRFDecoder`"),
+        (lambda x: CRF(12)(x), "end the model with a `CRFDecoder`"),
         (
             lambda x: CRFDecoder(return_marginals=True)(CRF(12)(x)),
             "return_marginals=True",
         ),
-        (lambda x: make_elmo()(L.Dense(12)(x)), "have no other"),
+        (
+            lambda x: make_elmo()(L.Dense(12)(x)),
+            "exactly one input and one `ElmoLayer`",
+        ),
         (
             lambda x: L.LSTM(12, return_sequences=True)(
                 x, initial_state=[L.LSTM(12)(x)] * 2
             ),
-            "its inputs and nothing else",
+            "with its inputs only",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "model",
@@ -175,9 +179,9 @@ def test_models_that_do_not_start_with_elmo_are_refused(tmp_path):
     ids = keras_input()
     stack = make_elmo(return_all_layers=True)(ids)
     for model, message in (
-        (two_inputs(), "with a mask|on its one input|by hand"),
-        (keras.Model(ids, L.Rescaling(2.0)(ids)), "must start with"),
-        (keras.Model(ids, L.Dense(2)(stack)), "that mixes its"),
+        (two_inputs(), "with a mask|exactly one input|by hand"),
+        (keras.Model(ids, L.Rescaling(2.0)(ids)), "is its first layer"),
+        (keras.Model(ids, L.Dense(2)(stack)), "mixes its layers"),
         (Subclassed(), "Functional or Sequential"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def counted():
-    """A function, and the list of the runs of its Python code."""
+    """A function, and a list of the runs of its Python code."""
     runs = []
 
     def function(x, y=None, factor=1):

@@ -7,7 +7,7 @@ from small_models import make_elmo
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 
-# Between them ids from 257 on, which half precision rounds.
+# These include ids from 257, which half precision rounds.
 IDS = batch_to_ids([["<S>", "a", "</S>"], ["é"]], 12)
 on_tensorflow = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="It is about TensorFlow."

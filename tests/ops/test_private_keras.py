@@ -1,4 +1,4 @@
-"""What is private in Keras stays in one file, and is as it was."""
+"""Keras's private API is used in one file only, and still exists."""
 
 import ast
 import pathlib
@@ -18,7 +18,7 @@ MODULES = [
     for path in sorted(PACKAGE.rglob("*.py"))
     if path.name != "private_keras.py"
 ]
-# What Keras' classes call by these names, other than in this package.
+# Private attributes of Keras classes; other files must not use these names.
 PRIVATE = {
     "_accumulators",
     "_flatten_layers",

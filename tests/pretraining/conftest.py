@@ -10,7 +10,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def compiled():
-    """What trainings of equal settings share, in all modules."""
+    """The state that trainings with equal settings share, in all modules."""
     return {}
 
 

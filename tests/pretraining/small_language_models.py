@@ -1,4 +1,4 @@
-"""Small language models with random weights, and what NumPy gives for them."""
+"""Small language models with random weights, and their outputs in NumPy."""
 
 import numpy as np
 import numpy_reference
@@ -21,7 +21,7 @@ TEXT = ["the", "cat", "sat", "on", "a", "mat", "and", "ran", "away", "from"]
 
 
 def make_model(tied=False, lstm=(), **kwargs):
-    """A model with weights that are large enough to tell."""
+    """Returns a model whose weights are large enough to matter."""
     model = make_new_model(tied, lstm, **kwargs)
     model.build()
     randomize(model)
@@ -29,7 +29,7 @@ def make_model(tied=False, lstm=(), **kwargs):
 
 
 def make_new_model(tied=False, lstm=(), words=WORDS, **kwargs):
-    """A model of characters, or of words with one matrix for both sides."""
+    """Returns a model of characters, or of words with a shared matrix."""
     lstm = {**LSTM, **dict(lstm)}
     dtype = kwargs.get("dtype")
     dim = lstm["projection_dim"] or lstm["units"]
@@ -48,7 +48,7 @@ def make_new_model(tied=False, lstm=(), words=WORDS, **kwargs):
 
 
 def make_ids(model, batch=2, time=3):
-    """Ids of different words for both directions, and their targets."""
+    """Returns ids of distinct words for both directions, and their targets."""
     generator = np.random.default_rng(2)
     ids, targets = [], []
     for _ in range(2):
@@ -64,7 +64,7 @@ def make_ids(model, batch=2, time=3):
 
 
 def arrays_and_options(model):
-    """The weights by biLM key, and the encoder's options."""
+    """Returns the weights by biLM key, and the encoder's options."""
     encoder = model.encoder
     names = ("num_layers", "cell_clip", "proj_clip", "use_skip_connections")
     options = {name: getattr(encoder, name) for name in names}
@@ -72,7 +72,7 @@ def arrays_and_options(model):
 
 
 def token_vectors(model, ids):
-    """Ids of one row -> its tokens' vectors (time, dim)."""
+    """Maps the ids of one row to its token vectors (time, dim)."""
     arrays = file_arrays(model)
     if not model.token_encoder.token_shape:
         return arrays["embedding"][ids - 1]
@@ -83,9 +83,9 @@ def token_vectors(model, ids):
 
 
 def oracle_hidden(model, ids, direction, state=None):
-    """One row's ids -> its last vectors (time, dim), and the last state.
+    """Maps the ids of one row to its top layer (time, dim) and last state.
 
-    Both in the order of reading.
+    Both are in the order of reading.
     """
     arrays, options = arrays_and_options(model)
     vectors = token_vectors(model, ids)
@@ -98,7 +98,7 @@ def oracle_hidden(model, ids, direction, state=None):
 
 
 def oracle_logits(model, hidden):
-    """Vectors (..., dim) -> logits (..., words), in float64."""
+    """Maps vectors (..., dim) to logits (..., words), in float64."""
     softmax = model.softmax
     if softmax.has_kernel:
         kernel = softmax.kernel
@@ -108,7 +108,7 @@ def oracle_logits(model, hidden):
 
 
 def oracle_losses(logits, targets):
-    """Logits (..., words) and words (...) -> losses (...)."""
+    """Maps logits (..., words) and words (...) to losses (...)."""
     logits = logits - logits.max(axis=-1, keepdims=True)
     log_sum = np.log(np.exp(logits).sum(axis=-1))
     true = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]

@@ -1,4 +1,4 @@
-"""A corpus of a few hundred words, and tiny models that are trained on it."""
+"""A corpus of a few hundred words, and tiny models to train on it."""
 
 import contextlib
 import dataclasses
@@ -46,7 +46,7 @@ PLAN = Plan(evaluate_every=7, checkpoint_every=3, log_every=1)
 
 
 def make_settings(**kwargs):
-    """The settings of a training of a few steps."""
+    """Returns the settings of a training with a few steps."""
     return Settings(
         **{
             "options": OPTIONS,
@@ -59,9 +59,9 @@ def make_settings(**kwargs):
 
 
 def write_corpus(folder, words=97, shards=5, sentences=12):
-    """Writes shards, the last one gzip, and a held-out text.
+    """Writes shards, the last one gzipped, and a held-out text.
 
-    A word says which one follows, with some exceptions.
+    A word determines the next one, with some exceptions.
     """
     folder.mkdir(exist_ok=True)
     generator = np.random.default_rng(0)
@@ -112,7 +112,7 @@ def read_log(output):
 
 
 def snapshot(folder):
-    """The content of each file of a folder."""
+    """Returns the content of each file in a folder."""
     return {
         path.name: path.read_bytes()
         for path in folder.iterdir()
@@ -121,7 +121,7 @@ def snapshot(folder):
 
 
 def check_same(found, expected):
-    """Asserts that two folders hold the same to the last bit."""
+    """Asserts that two folders have bitwise equal content."""
     names = {path.name for path in expected.iterdir()}
     assert {path.name for path in found.iterdir()} == names
     for name in names - {"training.json"}:
@@ -140,18 +140,18 @@ def check_same(found, expected):
 
 @contextlib.contextmanager
 def compiled_once(kept=None):
-    """Lets trainings of equal settings share what TensorFlow compiles.
+    """Lets trainings with equal settings share TensorFlow's compiled graphs.
 
-    Everything else is done anew, and all values are as in another process.
+    Everything else is created anew, and all values are as in a new process.
 
     Args:
-        kept: Dictionary, what is shared; a new one by default.
+        kept: Dictionary of shared objects; a new one by default.
     """
     kept = {} if kept is None else kept
-    models = []  # The last one is that of the optimizer made next.
+    models = []  # The last one belongs to the next optimizer.
 
     def keep(key, make):
-        """Returns what was kept, if anything, and what is made now."""
+        """Returns the kept object, or else the new one; and the new one."""
         new = make()
         return kept.setdefault((type(new), *key), new), new
 
@@ -178,7 +178,7 @@ def compiled_once(kept=None):
 
     def make_optimizer(settings, total_steps):
         values = dataclasses.asdict(settings)
-        # These are in a variable, or nowhere.
+        # These are stored in a variable, or not at all.
         for name in ("learning_rate", "steps", "epochs"):
             if settings.schedule == "constant":
                 del values[name]

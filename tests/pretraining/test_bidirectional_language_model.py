@@ -96,7 +96,7 @@ def test_words_equal_the_oracle():
 
 @pytest.mark.slow_on_jax
 def test_clips_are_at_work():
-    # So that the oracle's are tested too.
+    # This makes sure that the oracle's clips are tested too.
     ids, _ = make_ids(make_model())
     free = make_model(lstm={"cell_clip": None, "proj_clip": None})
     clipped = make_model(lstm={"cell_clip": 0.3, "proj_clip": 0.2})
@@ -136,7 +136,7 @@ def test_windows_go_on_where_the_last_one_stopped(tied):
     assert len(state) == len(last) == 8
     for got, expected in zip(state, last):
         close(got, numpy(expected))
-    # Without the state, the second window is another.
+    # Without the state, the second window has other results.
     alone = model([x[:, 3:4] for x in ids])
     assert np.abs(numpy(alone[0]) - parts[1][0]).max() > 1e-2
 
@@ -171,12 +171,12 @@ class RecordedDropout:
 
 
 def oracle_with_dropout(model, ids, masks):
-    """As bilm-tf has it, one step after the other.
+    """Applies dropout as bilm-tf does, step by step.
 
     Args:
         ids: Ids of both directions.
-        masks: Array `(layers + 1, 2, time, batch, dim)`: of each layer's input,
-            then of the last one's output.
+        masks: Array `(layers + 1, 2, time, batch, dim)`: masks for the input of
+            each layer, then for the output of the last layer.
     """
     arrays, options = arrays_and_options(model)
     clips = options["cell_clip"], options["proj_clip"]
@@ -216,7 +216,7 @@ def test_dropout_is_where_bilm_tf_has_it(monkeypatch, tied, lstm):
     layers = model.encoder.num_layers
     assert len(dropout.masks) == 2 * (layers + 1)
     assert all(used is seed for used in dropout.seeds)
-    # Each step, row and component has a draw of its own.
+    # Each step, row and component has its own draw.
     assert {mask.shape for mask in dropout.masks} == {(4, 2, 6)}
     masks = np.array(dropout.masks).reshape(layers + 1, 2, 4, 2, 6)
     expected = oracle_with_dropout(model, ids, masks)
@@ -225,7 +225,7 @@ def test_dropout_is_where_bilm_tf_has_it(monkeypatch, tied, lstm):
 
 
 def zeros_of_dropout(monkeypatch, run):
-    """Which numbers each call of Keras' own dropout sets to zero."""
+    """Returns the values that each call of Keras's dropout sets to zero."""
     own, zeros = keras.random.dropout, []
 
     def recorded(x, rate, noise_shape=None, seed=None):
@@ -253,7 +253,7 @@ def test_draws_are_those_of_the_seed(monkeypatch):
     assert first.shape == (6, 5, 4, 6)
     np.testing.assert_array_equal(run(SeedGenerator(3)), first)
     assert 0.4 < first.mean() < 0.6
-    # No two layers, directions, steps or rows have the same draws.
+    # All layers, directions, steps and rows have different draws.
     draws = np.concatenate([first, run(seed), run(SeedGenerator(1000))])
     assert len({call.tobytes() for call in draws}) == len(draws) == 18
     for axis in (1, 2):
@@ -324,7 +324,7 @@ def test_both_directions_have_the_same_candidates():
     swapped = model.sampled_losses_of(hidden[::-1], targets[::-1], 1)
     close(swapped[1], numpy(forward), 1e-6)
     close(swapped[0], numpy(backward), 1e-6)
-    # Each loss is at its own place.
+    # Each loss is at the right position.
     for row in range(3):
         for t in range(2):
             alone = model.sampled_losses_of(
@@ -342,7 +342,7 @@ def test_number_of_candidates_reaches_the_softmax():
 
 
 class TrainingLoss(keras.layers.Layer):
-    """The mean loss of a window as a layer's output, all draws fixed."""
+    """A layer that outputs the mean loss of a window, with fixed draws."""
 
     def __init__(self, model, targets, sampled):
         super().__init__(dtype=model.dtype_policy)
@@ -387,7 +387,7 @@ def compiled(function):
 @pytest.mark.slow_on_jax
 @pytest.mark.exhaustive
 def test_gradients_are_those_of_finite_differences(tied, sampled):
-    # Elsewhere Keras multiplies in float32.
+    # On other backends, Keras multiplies in float32.
     exact = BACKEND == "tensorflow"
     model = make_model(
         tied, dropout=0.2, num_negatives=5, dtype="float64" if exact else None
@@ -425,7 +425,7 @@ def test_gradients_are_those_of_finite_differences(tied, sampled):
             ), (variable.path, place)
 
 
-# One matrix for words and softmax.
+# A shared matrix for the embedding and the softmax.
 
 
 def test_tied_softmax_has_no_matrix_of_its_own():
@@ -440,7 +440,7 @@ def test_tied_softmax_has_no_matrix_of_its_own():
     used = np.unique(np.array(ids)) - 1
     unused = np.setdiff1d(np.arange(WORDS), used)[0]
     table.assign(numpy(table) + (np.arange(WORDS) == unused)[:, None])
-    # A word that is not read changes by its logit alone.
+    # For a word that is not in the input, only its logit changes.
     for old, new in zip(before, all_numpy(model(ids))):
         changed = np.any(old != new, axis=(0, 1))
         np.testing.assert_array_equal(np.flatnonzero(changed), [unused])
@@ -612,7 +612,7 @@ def test_mixed_precision(tied):
         close(numpy(got) / scale, numpy(expected) / scale, 0.05)
     names = [keras.backend.standardize_dtype(x.dtype) for x in state]
     assert names == ["bfloat16", "float32"] * 4
-    # The state comes in as it went out.
+    # The state is accepted in the form in which it was returned.
     for got, expected in zip(
         model(ids, initial_state=state, return_state=True)[1],
         model.predict_hidden(ids, state)[1],

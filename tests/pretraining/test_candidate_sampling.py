@@ -18,7 +18,7 @@ def draw(candidates, seed):
 
 
 def draw_counts(candidates, num_words, number):
-    """How often each word is there, in each of some draws."""
+    """Returns how often each word occurs, for each of several draws."""
     return np.array(
         [
             np.bincount(draw(candidates, seed)[0], minlength=num_words)
@@ -43,7 +43,7 @@ def test_expected_counts_are_those_of_distinct_log_uniform_words(
     rank = np.arange(num_words)
     p = np.log((rank + 2) / (rank + 1)) / np.log(num_words + 1)
     assert np.sum(p) == pytest.approx(1)
-    # One number of tries for all words.
+    # The number of tries is the same for all words.
     p, counts = p[counts < 0.99], counts[counts < 0.99]
     tries = np.log1p(-counts) / np.log1p(-p)
     np.testing.assert_allclose(tries, tries[0], rtol=1e-4)
@@ -65,7 +65,7 @@ def test_words_are_drawn_as_often_as_expected(num_words, number):
 
 
 def test_a_unit_has_one_draw():
-    # Laid end to end, the words of one unit are drawn once, all together.
+    # On the line of cumulative counts, each unit interval gets one draw.
     candidates = LogUniformCandidates(50, 8)
     ends = np.cumsum(candidates.expected_counts)
     for seed in range(50):

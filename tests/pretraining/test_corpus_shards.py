@@ -24,7 +24,7 @@ CONTENTS = {
 
 
 def plain_lines(content):
-    """The words of each line, by the definition."""
+    """Returns the words of each line, by definition."""
     content = content.removeprefix(codecs.BOM_UTF8)
     lines = content.split(b"\n")
     if lines[-1] == b"":
@@ -117,7 +117,7 @@ def test_files_that_cannot_be_read(tmp_path):
     for content in damaged:
         path = tmp_path / "x.gz"
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="cut off") as info:
+        with pytest.raises(ValueError, match="truncated") as info:
             ShardLines(path)
         assert f"'{path}'" in str(info.value)
 

@@ -1,8 +1,8 @@
-"""Trainings that are killed outright, at any moment.
+"""Trainings that are killed at any moment.
 
-What a kill leaves is what the folder holds at that moment: a snapshot of it,
-taken while a training goes on unbroken, is as good as fifty processes that each
-take seconds to start. Some are killed in earnest.
+A kill leaves the folder as it is at that moment. Snapshots of the folder, taken
+during one uninterrupted training, therefore replace fifty processes that would
+each take seconds to start. Some processes are actually killed.
 """
 
 import builtins
@@ -36,10 +36,10 @@ TESTS = pathlib.Path(__file__).parent.parent
 
 
 class Recorder(Losses):
-    """Takes a snapshot of a folder at each event that a kill may fall on.
+    """Takes a snapshot of a folder at each event where a kill may happen.
 
-    An event is a call that changes a file, before and after it, and the middle
-    of a step. They are kept by their kind.
+    Events are the moments before and after a call that changes a file, and the
+    middle of a step. The snapshots are stored by kind of event.
     """
 
     def __init__(self, folder):
@@ -73,7 +73,7 @@ class Recorder(Losses):
     def _wrapped(self, owner, name):
         call = getattr(owner, name)
 
-        # HDF5 writes a file bit by bit: not all are needed.
+        # HDF5 makes many small writes: not all of them are needed.
         every = 13 if name == "write" else 1
         count = itertools.count()
 
@@ -112,7 +112,7 @@ pytestmark = pytest.mark.usefixtures("little_to_compile")
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory, corpus, little_to_compile):
-    """The recorder of a training without a break, and its folder."""
+    """The recorder of an uninterrupted training, and its folder."""
     folder = tmp_path_factory.mktemp("unbroken") / "out"
     recorder = Recorder(folder)
     with recorder.watching():
@@ -122,12 +122,13 @@ def unbroken(tmp_path_factory, corpus, little_to_compile):
 
 @pytest.fixture(scope="module")
 def kills(unbroken):
-    """Snapshots of a training, one kind of event after the other, all times."""
+    """Snapshots of a training, alternating between kinds of events."""
     kinds = [list(s) for s in unbroken[0].snapshots.values()]
     assert len(kinds) == NUM_KINDS
     chosen = []
     for i in range(NUM_KILLS):
-        # Each kind's come from all times, the first of each kind too.
+        # Each kind's snapshots are spread over the training, and so are the
+        # first ones of all kinds.
         turn, kind = divmod(i, NUM_KINDS)
         count = len(range(kind, NUM_KILLS, NUM_KINDS))
         place = ((turn + kind) % count + (kind + 0.5) / NUM_KINDS) / count
@@ -146,7 +147,7 @@ def test_a_kill_at_any_point_does_no_harm(
     output.mkdir()
     for name, content in kills[kill].items():
         (output / name).write_bytes(content)
-    # Some go on to the end, most for a while.
+    # Some resume to the end, most only for a few steps.
     goes_on = 60 if kill % 10 == 0 else 8
 
     class Report(Losses):
@@ -160,7 +161,7 @@ def test_a_kill_at_any_point_does_no_harm(
     is_over = train(corpus, output, SETTINGS, report=report)
     first, last = min(report.of, default=61), max(report.of, default=60)
     assert first == 1 or (first - 1) % 3 == 0 or (first - 1) % 7 == 0
-    # All to the last bit, with no step left out and none done twice.
+    # Bitwise equal, with no step skipped and none repeated.
     assert report.of == {i: recorder.of[i] for i in range(first, last + 1)}
     log = read_log(whole)
     assert read_log(output) == [entry for entry in log if entry["step"] <= last]
@@ -176,13 +177,13 @@ def test_kills_fall_on_all_times(kills, unbroken):
     counts = {steps(files) for files in kills}
     assert len(counts) > 20
     assert min(counts) == 0 and max(counts) >= 58
-    # Some while a file is written.
+    # Some kills happen while a file is written.
     halves = [any(n.count(".") == 3 for n in files) for files in kills]
     assert 5 < sum(halves) < 40
 
 
 def start(corpus, output):
-    """Starts a training in a process of its own."""
+    """Starts a training in a separate process."""
     code = (
         "from pretraining import test_kills as t; import pathlib, sys; "
         "t.train(*map(pathlib.Path, sys.argv[1:]), t.SETTINGS)"

@@ -41,7 +41,7 @@ def check_equal(found, expected):
 
 @pytest.fixture(scope="module", params=["characters", "words", "tied words"])
 def saved(request, tmp_path_factory):
-    """A folder with a model that was saved, and the model."""
+    """A folder with a saved model, and the model."""
     options = {
         "characters": OPTIONS,
         "words": {**WORD_OPTIONS, "share_embedding_softmax": False},
@@ -56,7 +56,7 @@ def saved(request, tmp_path_factory):
 
 @pytest.fixture
 def folder(saved, tmp_path):
-    """A copy of it, to be changed."""
+    """A copy of the folder, to be changed."""
     return shutil.copytree(saved[0], tmp_path / "model")
 
 
@@ -89,7 +89,7 @@ def test_a_model_is_loaded_as_it_was_saved(saved):
     assert content["n_tokens_vocab"] == WORDS
     assert (content["batch_size"], content["unroll_steps"]) == (3, 5)
     assert "all_clip_norm_val" not in content
-    # The one matrix is not there twice.
+    # The shared matrix is not stored twice.
     keys = set(all_arrays(folder / "softmax.hdf5"))
     tied = model.share_embedding_softmax
     assert keys == ({"softmax/b"} if tied else {"softmax/W", "softmax/b"})
@@ -142,7 +142,7 @@ def test_a_new_softmax(saved):
     if model.token_encoder.token_shape:
         vocabulary = make_vocabulary(12)
     else:
-        # The words that are read stay the same ones.
+        # The words that the model reads must stay the same.
         vocabulary = make_vocabulary()
     keras.utils.set_random_seed(1)
     loaded, found, options = load_language_model(
@@ -202,7 +202,7 @@ def test_a_checkpoint_of_bilm_tfs_training(shared):
     model, vocabulary, options = load_language_model(folder)
     assert len(vocabulary) == options["n_tokens_vocab"] == 1503
     assert model.num_negatives == 256
-    # The dump that bilm-tf made of it.
+    # The files that bilm-tf dumped from it.
     dump = ElmoLayer.from_bilm(folder / "options.json", folder / "weights.hdf5")
     check_equal(weights_of(model.encoder), weights_of(dump.encoder))
     check_equal(weights_of(model.token_encoder), weights_of(dump.token_encoder))

@@ -29,7 +29,7 @@ TEXT = [
     line.split()
     for line in (
         b"the cat sat",
-        b"the mouse ran the cat ran the dog ran",  # no mouse in the vocabulary
+        b"the mouse ran the cat ran the dog ran",  # mouse is not a known word
         b"",
         b"dog",
         b"sat the cat the dog sat",
@@ -48,7 +48,7 @@ def make_new(tied=False, **kwargs):
 
 @functools.cache
 def make(tied=False):
-    """A model that tests share, and leave as it is."""
+    """Returns a model that tests share and must not change."""
     return make_new(tied)
 
 
@@ -63,7 +63,7 @@ def evaluate(model, text=TEXT, *args, **kwargs):
 
 @pytest.fixture(scope="module", autouse=True)
 def forgotten():
-    """Frees what the tests have shared."""
+    """Frees the shared models."""
     yield
     make.cache_clear()
     evaluator_of.cache_clear()
@@ -80,7 +80,7 @@ def word_or_unknown(word, words=WORDS):
 
 
 def losses_of_row(model, inputs, targets, direction, counted):
-    """All losses of a row that is read from its start to its end."""
+    """Returns all losses of a row that is read from start to end."""
     hidden, _ = oracle_hidden(model, read_ids(model, inputs), direction)
     odds = np.exp(oracle_logits(model, hidden))
     right = [
@@ -91,9 +91,9 @@ def losses_of_row(model, inputs, targets, direction, counted):
 
 
 def oracle(model, rows, counted=word_or_unknown):
-    """The perplexities when each row, a list of sentences, is one stream.
+    """Returns the perplexities if each row, a list of sentences, is one stream.
 
-    `counted` tells what a word counts as.
+    `counted` maps a word to the word that it counts as.
     """
     means, count = [], None
     for d, direction in enumerate(DIRECTIONS):
@@ -121,7 +121,7 @@ def test_stream_carries_its_state(tied):
     assert expected.tokens == TOKENS
     got = evaluate(model)
     check(got, expected)
-    # Neither the two directions nor the two procedures are the same here.
+    # Here the two directions differ, and so do the two procedures.
     assert got.forward != pytest.approx(got.backward, rel=1e-2)
     alone = oracle(model, [[sentence] for sentence in TEXT])
     assert got.perplexity != pytest.approx(alone.perplexity, rel=1e-2)
@@ -209,7 +209,7 @@ def test_unknown_words_are_predicted_as_unknown_and_read_as_they_are():
     texts = [[[b"the", word, b"ran"]] for word in (b"mouse", b"<UNK>", b"cow")]
     assert len({characters.evaluate(text).perplexity for text in texts}) == 3
     assert len({words.evaluate(text).perplexity for text in texts}) == 1
-    # The last word is only predicted forward, and only read backward.
+    # The last word is only predicted forward and only read backward.
     ends = [[[b"the", word]] for word in (b"mouse", b"<UNK>")]
     got = [words.evaluate(text) for text in ends]
     assert got[0] == got[1]
@@ -227,7 +227,7 @@ def test_an_evaluator_can_be_used_again():
     first = evaluator.evaluate(TEXT)
     evaluator.evaluate(TEXT[:2])
     assert evaluator.evaluate(iter(TEXT)) == first
-    # It sees what training has changed.
+    # It sees changes made by training.
     model.softmax.bias.assign(np.arange(len(WORDS)) / 3)
     kernel = model.encoder.forward_cells[0].kernel
     kernel.assign(-ops.convert_to_numpy(kernel))
@@ -277,7 +277,7 @@ def test_only_some_words_count(tied):
     got = evaluate(model, TEXT, counted=Vocabulary(words))
     check(got, oracle(model, [TEXT], counted))
     assert got.perplexity < 0.9 * evaluate(model).perplexity
-    # Of no words but the marks: which word comes is certain.
+    # Only the boundaries and the unknown word: the next word is more certain.
     marks = Vocabulary(words[::2])
     assert evaluate(model, TEXT, counted=marks).perplexity < got.perplexity
     same = evaluate(model, TEXT, counted=Vocabulary(WORDS[::-1]))
@@ -338,7 +338,7 @@ def test_bilm_tf_checkpoint(shared):
     lines = (folder / "heldout.txt").read_bytes().splitlines()
     text = [line.split() for line in lines]
     got = Evaluator(model, vocabulary).evaluate(text)
-    # What bilm-tf found; see the file `expected.json` there.
+    # The result of bilm-tf; see the file `expected.json` there.
     assert got.perplexity == pytest.approx(54.208885, rel=1e-5)
     assert got.tokens == sum(len(sentence) + 1 for sentence in text)
     in_rows = Evaluator(model, vocabulary, rows=8).evaluate(text)

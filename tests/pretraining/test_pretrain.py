@@ -1,4 +1,4 @@
-"""Trainings that begin with a trained model, and when they do what."""
+"""Trainings that begin with a trained model, and schedules of trainings."""
 
 import json
 import math
@@ -20,21 +20,21 @@ from keras_elmo.pretraining.model_files import read_model_options
 from keras_elmo.pretraining.pretrain import pretrain
 from keras_elmo.pretraining.schedule import Plan
 
-# Steps that change nothing: the rate is next to nothing.
+# Steps that change nothing: the learning rate is almost zero.
 STILL = {"steps": 1, "learning_rate": 1e-30}
 pytestmark = pytest.mark.usefixtures("little_to_compile")
 
 
 @pytest.fixture(scope="module")
 def trained(corpus, tmp_path_factory, little_to_compile):
-    """The folder of a training that is over."""
+    """The folder of a finished training."""
     folder = tmp_path_factory.mktemp("trained") / "out"
     assert train(corpus, folder, make_settings(steps=3), heldout=False)
     return folder
 
 
 def new_text(folder):
-    """A corpus in which some words are those of the other."""
+    """Writes a corpus that shares some words with the first one."""
     folder.mkdir()
     (folder / "shard-0").write_text("w1 w2 w3 another w4\n" * 30)
     (folder / "heldout").write_text("w3 w2 another\n")
@@ -59,10 +59,10 @@ def test_a_training_that_begins_with_anothers_state(trained, tmp_path):
     settings = make_settings(options=options, **STILL)
     assert train(text, output, settings, initial=trained)
     check_same_arrays(output, trained, ["weights.hdf5", "softmax.hdf5"])
-    # All its words are there, the new text's others are not.
+    # It has all words of the trained model, and no others of the new text.
     assert (output / "vocab.txt").read_bytes() == before["vocab.txt"]
     assert b"another" not in vocabulary.words
-    # It goes on from its own state.
+    # It resumes from its own state.
     settings = make_settings(options=options, steps=4)
     losses = Losses()
     assert train(text, output, settings, initial=trained, report=losses)
@@ -133,7 +133,7 @@ def test_a_model_without_a_softmax_is_refused(trained, tmp_path):
         with pytest.raises(ValueError, match="has no softmax") as info:
             train(text, tmp_path / "out", settings, initial=bilm)
         assert "--new-softmax" in str(info.value)
-    # Nothing was begun.
+    # No training was started.
     assert train(text, tmp_path / "out", make_settings(steps=1), False)
 
 
@@ -161,7 +161,7 @@ def test_a_model_of_other_sizes_is_refused(trained, tmp_path):
 
 
 def test_epochs_and_plans(corpus, tmp_path):
-    # Each sentence has a mark to predict, too.
+    # Each sentence also has a boundary to predict.
     sentences = read_sentences(f"{corpus}/shard-*")
     epoch = sum(len(words) + 1 for words in sentences) / 20
 

@@ -36,13 +36,13 @@ CHANGEABLE = {
 
 
 def recorded(settings):
-    """What the folder of a training holds of them."""
+    """Returns the settings as stored in the folder of a training."""
     return json.loads(json.dumps(dataclasses.asdict(settings)))
 
 
 def test_the_papers_recipe_is_the_papers():
     settings = RECIPES["paper"]
-    # Peters et al., 2018, and bilm-tf.
+    # From Peters et al., 2018, and bilm-tf.
     lstm = settings.options["lstm"]
     assert (lstm["dim"], lstm["projection_dim"], lstm["n_layers"]) == (
         4096,

@@ -14,7 +14,7 @@ class Handled(Exception):
 
 @pytest.fixture(params=NUMBERS)
 def number(request):
-    """A signal, for which this process has a handler already."""
+    """A signal for which this process already has a handler."""
 
     def handle(number, frame):
         raise Handled

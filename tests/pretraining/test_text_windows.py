@@ -12,13 +12,13 @@ LENGTHS = [3, 0, 1, 7, 2, 2, 0, 5, 1, 4]
 
 
 def make_text(lengths=LENGTHS):
-    """Sentences in which no word is there twice."""
+    """Returns sentences in which no word occurs twice."""
     number = itertools.count()
     return [[b"%d" % next(number) for _ in range(n)] for n in lengths]
 
 
 def pairs(sentence):
-    """Inputs and targets: forward, then backward."""
+    """Returns inputs and targets: forward, then backward."""
     reverse = sentence[::-1]
     return (
         ([OPEN, *sentence], [*sentence, CLOSE]),
@@ -27,7 +27,7 @@ def pairs(sentence):
 
 
 def laid_end_to_end(text):
-    """What one row of all sentences reads and predicts, by direction."""
+    """Returns what a row of all sentences reads and predicts, by direction."""
     return [
         tuple(
             list(itertools.chain(*(pairs(s)[d][part] for s in text)))
@@ -43,7 +43,7 @@ def check_shapes(window, rows=None, steps=None):
     assert window.inputs.shape == window.targets.shape == (2, *shape)
     assert window.inputs.dtype == window.targets.dtype == object
     assert window.is_real.dtype == bool
-    # A row has its end once, and nothing but padding after it.
+    # A row ends only once, and only padding follows.
     assert not np.any(np.diff(window.is_real.astype(int), axis=1) > 0)
     for words in (window.inputs, window.targets):
         assert {type(word) for word in words.ravel()} <= {bytes}
@@ -52,7 +52,7 @@ def check_shapes(window, rows=None, steps=None):
 
 
 def read_rows(windows):
-    """What each row reads and predicts over all windows: [row][direction]."""
+    """Returns what each row reads and predicts: [row][direction]."""
     rows = len(windows[0].is_real)
     return [
         [
@@ -71,7 +71,7 @@ def read_rows(windows):
 
 
 def sentences_of_row(forward):
-    """The sentences that a row's forward inputs are made of."""
+    """Returns the sentences in the forward inputs of a row."""
     inputs, _ = forward
     starts = [i for i, word in enumerate(inputs) if word == OPEN]
     ends = [*starts[1:], len(inputs)]
@@ -112,8 +112,8 @@ def test_rows_share_the_sentences(rows, steps):
 def test_a_row_takes_the_next_sentence_when_its_own_has_ended():
     text = make_text([3, 1, 2, 1])
     rows = read_rows(list(stream_windows(text, 2, 2)))
-    # First window: row 0 draws the first, row 1 the second. Second window: row
-    # 0 goes on; row 1 draws the third. Third: row 0 draws the fourth.
+    # First window: row 0 takes the first, row 1 the second. Second window: row
+    # 0 continues; row 1 takes the third. Third: row 0 takes the fourth.
     assert sentences_of_row(rows[0][0]) == [text[0], text[3]]
     assert sentences_of_row(rows[1][0]) == [text[1], text[2]]
 
@@ -149,7 +149,7 @@ def test_each_sentence_is_a_row_of_its_own(monkeypatch, max_tokens, chunk):
             assert row == laid_end_to_end([sentence])
             found.append(sentence)
     assert sorted(found) == sorted(text)
-    # By length within a chunk, and chunk after chunk.
+    # Sorted by length within each chunk, in the order of the chunks.
     expected = [
         len(sentence)
         for start in range(0, len(text), chunk)
@@ -159,7 +159,7 @@ def test_each_sentence_is_a_row_of_its_own(monkeypatch, max_tokens, chunk):
 
 
 def test_windows_of_sentences_are_filled():
-    # Lengths with their marks: 1, 1, 2, 2, 3, 3, 4, 5, 6, 8.
+    # Lengths with boundaries: 1, 1, 2, 2, 3, 3, 4, 5, 6, 8.
     shapes = [w.is_real.shape for w in sentence_windows(make_text(), 12)]
     assert shapes == [(4, 2), (3, 4), (2, 6), (1, 8)]
     assert [w.is_real.shape for w in sentence_windows(make_text(), 80)] == [

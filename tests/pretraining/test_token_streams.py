@@ -12,8 +12,8 @@ from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.token_streams import stream_pairs
 
 DIRECTIONS = ("forward", "backward")
-# Sentences of no words, of one, and of several windows; an empty shard; one
-# whose text is all on one line.
+# Sentences of no words, of one word, and of several windows; an empty shard; a
+# shard whose text is on one line.
 SHARDS = {
     "a.txt": [[], [b"a1"], [b"a2"] * 2, [b"a%d" % i for i in range(3, 30)]],
     "b.txt": [],
@@ -31,10 +31,10 @@ def corpus(tmp_path):
 
 
 def bilm_tf_windows(sentences, direction, rows, steps):
-    """The windows that bilm-tf makes of an iterator of sentences.
+    """Yields the windows that bilm-tf makes from an iterator of sentences.
 
-    Restated from its ids: each sentence between both marks, of which all but
-    the last are inputs and all but the first are targets.
+    In terms of words: each sentence is between both boundaries; all words but
+    the last are inputs, and all but the first are targets.
     """
     marks = [b"<S>", b"</S>"]
     pending = [[] for _ in range(rows)]
@@ -63,7 +63,7 @@ def windows(stream, count):
 
 
 def sentences_of(inputs, direction):
-    """The sentences that the inputs of one row are made of."""
+    """Returns the sentences in the inputs of one row."""
     opening = b"<S>" if direction == "forward" else b"</S>"
     starts = [i for i, word in enumerate(inputs) if word == opening]
     found = []
@@ -126,7 +126,7 @@ def test_a_pass_holds_every_sentence_once(corpus, direction, shuffle):
         assert sorted(found) == expected
         orders.append(found)
     assert all((a != b) == shuffle for a, b in itertools.pairwise(orders))
-    # A shard's sentences come one after the other.
+    # The sentences of a shard are consecutive.
     sources = [words[0][:1] for words in orders[0] if words]
     assert len(list(itertools.groupby(sources))) == 3
 
@@ -144,7 +144,7 @@ def test_orders_depend_on_seed_and_direction_alone(corpus):
 
 
 def test_orders_stay_what_they_were(tmp_path):
-    # Or a training that is gone on with would see other windows.
+    # Otherwise a resumed training would see other windows.
     for shard in range(3):
         lines = [b"%d" % (10 * shard + i) for i in range(4)]
         (tmp_path / f"{shard}.txt").write_bytes(b"\n".join(lines))
@@ -216,7 +216,7 @@ def test_only_what_is_needed_is_opened(corpus, monkeypatch):
     monkeypatch.setattr(sentence_streams, "ShardLines", Counted)
     stream = TokenStream(f"{corpus}/*", "forward", 2, 50, shuffle=False)
     assert not opened
-    # One row goes on with c.txt, the other and the stream are in d.txt.
+    # One row continues with c.txt; the other and the stream are in d.txt.
     windows(stream, 1)
     assert opened == ["a.txt", "b.txt", "c.txt", "d.txt"]
     opened.clear()

@@ -36,7 +36,7 @@ PLAN = Plan(evaluate_every=4, checkpoint_every=5, log_every=5)
 
 
 class At(Losses):
-    """Does something once a step is made."""
+    """Calls a function after a given step."""
 
     def __init__(self, step, act):
         super().__init__()
@@ -53,7 +53,7 @@ pytestmark = pytest.mark.usefixtures("little_to_compile")
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory, corpus, little_to_compile):
-    """The folder and the losses of a training without a break."""
+    """The folder and the losses of an uninterrupted training."""
     folder = tmp_path_factory.mktemp("unbroken") / "out"
     losses = Losses()
     random.seed(5)
@@ -134,7 +134,7 @@ def test_a_request_to_stop_makes_a_checkpoint(
     corpus, tmp_path, unbroken, number
 ):
     before = signal.getsignal(number)
-    # Inside the sum of losses that is logged next.
+    # In the middle of the interval whose mean loss is logged next.
     report = At(7, lambda: signal.raise_signal(number))
     assert not train(corpus, tmp_path, plan=PLAN, report=report)
     assert signal.getsignal(number) is before
@@ -212,7 +212,7 @@ def test_other_settings_go_on_too(corpus, tmp_path, settings):
     assert train(
         corpus, tmp_path / "a", settings, False, plan=plan, report=first
     )
-    # In the middle of gradients that are being averaged.
+    # In the middle of gradient accumulation.
     report = At(5, lambda: signal.raise_signal(signal.SIGTERM))
     assert not train(
         corpus, tmp_path / "b", settings, False, plan=plan, report=report
@@ -225,7 +225,7 @@ def test_other_settings_go_on_too(corpus, tmp_path, settings):
 
 
 def evaluations(monkeypatch, perplexities):
-    """Lets the evaluations of trainings find these, one after the other."""
+    """Makes successive evaluations return these perplexities."""
     left = iter(perplexities)
 
     def evaluate(self, sentences):
@@ -251,7 +251,7 @@ def test_patience(corpus, tmp_path, monkeypatch):
     assert first != best
     assert rest == [best, best]
     assert step_of(tmp_path) == 8
-    # It was over, and stays so, but for more patience.
+    # A finished training stays finished unless it gets more patience.
     assert train(corpus, tmp_path, settings, plan=plan, report=Keep())
     assert step_of(tmp_path) == 8
     plan = dataclasses.replace(plan, patience=4)
@@ -282,7 +282,7 @@ def test_a_long_training_soon_shows_what_it_has_learned(tmp_path, monkeypatch):
 
     corpus = write_corpus(tmp_path / "corpus", sentences=80)
     settings = make_settings(steps=101)
-    # The second, which is early, does not count.
+    # The second evaluation is early and does not count.
     assert train(
         corpus, tmp_path, settings, plan=Plan(patience=1), report=Note()
     )
@@ -338,7 +338,7 @@ def test_what_diverges_leaves_the_last_good_state(
     assert "in step 7" in message or "in step 6" in message
     assert f"'{begun}' is unchanged" in message
     assert "--learning-rate" in message
-    # Finite weights may stand in the way of the model, never NaN.
+    # The weights may be those of a diverging model, but never NaN.
     after = snapshot(begun)
     assert all(
         np.isfinite(array).all()
@@ -385,7 +385,7 @@ def test_a_shard_that_goes_missing(corpus, begun, unbroken, tmp_path):
     before = snapshot(begun)
 
     def hide():
-        # More than the windows that are read ahead are left.
+        # More windows are left than were read ahead.
         for path in shards.glob("shard-*"):
             shutil.move(path, tmp_path / "gone")
 
@@ -400,7 +400,7 @@ def test_a_shard_that_goes_missing(corpus, begun, unbroken, tmp_path):
         )
     assert str(shards) in str(info.value)
     assert without_log(snapshot(begun)) == without_log(before)
-    # At the start, too.
+    # At the start too.
     with pytest.raises(FileNotFoundError, match="no corpus file"):
         train(shards, begun, plan=PLAN)
     for path in (tmp_path / "gone").iterdir():
@@ -481,7 +481,7 @@ def test_another_held_out_text_is_refused(corpus, begun, tmp_path):
     assert "Received: another text. To start over" in message
     message = check_refused(begun, match, corpus, begun, None, False)
     assert "Received: none" in message
-    # Its words alone count.
+    # Only its words count.
     (other / "heldout").write_bytes(
         gzip.compress(text.replace(" ", "  ").encode())
     )

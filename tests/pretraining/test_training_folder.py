@@ -52,7 +52,7 @@ def test_what_a_training_began_with(begun, shards, vocabulary):
         counts, words = folder.resume(make_settings(steps=99), shards, given)
         assert counts.items() >= COUNTS.items()
         assert words == vocabulary
-    # A corpus may lie elsewhere.
+    # A corpus may be moved.
     elsewhere = shards[0].parent / "elsewhere"
     shutil.copytree(shards[0].parent, elsewhere)
     folder.resume(make_settings(), [elsewhere / path.name for path in shards])
@@ -75,7 +75,7 @@ def test_other_shards_are_refused(begun, shards):
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_shard_that_was_changed_is_refused(begun, shards, number):
     content = shards[number].read_bytes()
-    # A word for another of the same length.
+    # Replaces a word by another of the same length.
     shards[number].write_bytes(content.replace(b"text", b"book"))
     with pytest.raises(ValueError, match="must have the text") as info:
         begun.resume(make_settings(), shards)
@@ -169,7 +169,7 @@ def test_forget_can_be_killed_at_any_point(folder, vocabulary, monkeypatch):
         with pytest.raises(Kill):
             folder.forget()
         monkeypatch.setattr(os, "remove", remove)
-        # The old training as it was, or none: no other one with its state.
+        # The state is removed first, so that no other training can use it.
         assert folder.has_training
         assert folder.has_state == (count == 0)
 

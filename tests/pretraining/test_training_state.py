@@ -23,7 +23,7 @@ WORDS = 30
 
 
 def make_model(**settings):
-    """A model and its optimizer, both with numbers of their own."""
+    """Returns a new model and its optimizer."""
     settings = make_settings(**settings)
     model = make_language_model(OPTIONS, WORDS, settings.dtype)
     optimizer = make_optimizer(settings, total_steps=10)
@@ -44,7 +44,7 @@ def values_of(model, optimizer):
 
 
 def make_state():
-    """The LSTM state and the progress of a training."""
+    """Returns the LSTM state and the progress of a training."""
     generator = np.random.default_rng(3)
     lstm_state = [
         generator.normal(size=(4, n)).astype("float32") for n in (8, 4, 8)
@@ -82,7 +82,7 @@ def path(tmp_path):
 def test_all_is_read_as_it_was_written(path, settings):
     first = make_model(**settings)
     fill(*first)
-    # Another model of the process, as its name tells.
+    # A second model in the same process, as its name shows.
     second = make_model(**settings)
     assert first[0].name != second[0].name
     lstm_state, progress = make_state()
@@ -93,7 +93,7 @@ def test_all_is_read_as_it_was_written(path, settings):
     assert found == progress
     check_equal(found_state, lstm_state)
     if rate is not None:
-        # It may be another one now.
+        # The rate is a setting, which may differ, so it is not restored.
         assert float(second[1].learning_rate) == rate
         assert float(first[1].learning_rate) > 1
         first[1].learning_rate.assign(rate)
@@ -188,7 +188,7 @@ def test_a_full_disk_leaves_the_old_one(path, limit):
 
 
 def check_refused(path, model, match):
-    """A state that does not fit is refused, and nothing is assigned."""
+    """Checks that a state that does not fit is rejected without changes."""
     fill(*model, seed=1)
     before = values_of(*model)
     with pytest.raises(ValueError, match=match) as info:

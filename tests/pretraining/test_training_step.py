@@ -13,7 +13,7 @@ from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.training_step import TrainingStep
 
 WORDS = 20
-# Options, and settings of the loss.
+# Options of the model, and settings of the loss.
 KINDS = {
     "characters": (OPTIONS, {}),
     "characters, full softmax": (OPTIONS, {"full_softmax": True}),
@@ -27,7 +27,7 @@ KINDS = {
 
 
 class Run:
-    """A model, its optimizer, and steps on windows drawn at random."""
+    """A model, its optimizer, and steps on random windows."""
 
     def __init__(self, kind="characters", **settings):
         options, more = KINDS[kind]
@@ -54,7 +54,7 @@ class Run:
         self.generator = np.random.default_rng(0)
 
     def window(self):
-        """Inputs and targets of few words, so that many are there twice."""
+        """Returns inputs and targets with few words, so that many repeat."""
         shape = (2, self.settings.batch_size, self.settings.unroll_steps)
         low, high = 1, 6
         token_shape = self.model.token_encoder.token_shape
@@ -73,7 +73,7 @@ class Run:
         return [ops.convert_to_numpy(v) for v in self.model.trainable_variables]
 
     def loss(self, number, window):
-        """The loss of a step and the next state, from the model's methods."""
+        """Returns the loss of a step and the next state, by model methods."""
         inputs, targets = map(tf.unstack, window)
         seed = SeedGenerator(self.settings.seed)
         seed.state.assign([self.settings.seed, 64 * number])
@@ -82,11 +82,11 @@ class Run:
             losses = self.model.losses_of(hidden, targets)
         else:
             losses = self.model.sampled_losses_of(hidden, targets, seed)
-        # The mean of both directions' means.
+        # The mean of the means of both directions.
         return tf.reduce_mean(tf.stack(losses)), state
 
     def gradients(self, number, window):
-        """Those of the loss summed over a row, in float64; and if sparse."""
+        """Float64 gradients of the loss summed over a row; and sparse ones."""
         with tf.GradientTape() as tape:
             loss, _ = self.loss(number, window)
         variables = [v.value for v in self.model.trainable_variables]
@@ -103,7 +103,7 @@ def has_a_row_twice(sparse):
 
 
 class NumPyAdagrad:
-    """bilm-tf's update: all gradients clipped by their norm, then Adagrad."""
+    """bilm-tf's update: gradients clipped by global norm, then Adagrad."""
 
     def __init__(self, weights, rate=0.2, clip_norm=10.0):
         self.weights = [w.astype("float64") for w in weights]
@@ -112,7 +112,7 @@ class NumPyAdagrad:
         self.clip_norm = clip_norm
 
     def update(self, gradients):
-        """Returns by which factor the gradients were clipped."""
+        """Returns the factor by which the gradients were clipped."""
         norm = np.sqrt(sum((g**2).sum() for g in gradients))
         factor = min(1.0, self.clip_norm / norm)
         for weight, total, gradient in zip(self.weights, self.sums, gradients):
@@ -154,7 +154,7 @@ def test_steps_are_bilm_tfs(kind, clip_norm):
         found = run.step(number, window)
         assert found == pytest.approx(float(loss), rel=1e-6)
         check_close(run.weights(), oracle.weights)
-        # The next window goes on from it.
+        # The next window continues from this state.
         check_close(run.make_step.gather_state(run.state), state)
     if clip_norm is None:
         assert factors == [1, 1, 1]
@@ -184,7 +184,7 @@ def test_gradients_of_several_windows_are_averaged():
 @pytest.mark.exhaustive
 def test_draws_depend_on_the_seed_and_the_steps_number_alone():
     def losses(run, numbers):
-        # From the same weights: the rate is next to nothing.
+        # From the same weights, because the learning rate is almost zero.
         state = run.state
         for number in numbers:
             yield run.make_step(*window, state, number)[0]
@@ -243,7 +243,7 @@ def test_half_precision():
 
 
 def rates(total, updates=None, **settings):
-    """The learning rates of steps, as the optimizer has them."""
+    """Returns the learning rate of each step from the optimizer."""
     settings = make_settings(**settings)
     optimizer = make_optimizer(settings, total)
     found = []

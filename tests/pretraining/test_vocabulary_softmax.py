@@ -39,7 +39,7 @@ def sampled(softmax, seed, targets=TARGETS, x=X):
 
 
 def drawn(num_negatives, seed):
-    """The candidates that a softmax draws, and their expected counts."""
+    """Returns the candidates of a softmax, and their expected counts."""
     candidates = LogUniformCandidates(WORDS, num_negatives)
     words = numpy(candidates.draw(seed)[0])
     return words, candidates.expected_counts[words]
@@ -60,7 +60,7 @@ def test_logits():
     logits = make()(X)
     assert keras.backend.standardize_dtype(logits.dtype) == "float32"
     np.testing.assert_allclose(numpy(logits), LOGITS, rtol=1e-5, atol=1e-5)
-    # Of any rank.
+    # Inputs may have any rank.
     again = make()(X.reshape(1, ROWS, DIM))
     np.testing.assert_allclose(numpy(again)[0], numpy(logits), rtol=1e-6)
 
@@ -131,7 +131,7 @@ def test_sampled_losses(num_negatives, dtype):
 
 
 def test_the_target_is_counted_once():
-    # 8 candidates of which one is the target, and 8 of which none is.
+    # In row 0 the target is among the 8 candidates; in row 1 it is not.
     words, expected = drawn(8, 1)
     hit = words[0]
     free = np.setdiff1d(np.arange(WORDS), words)[0]
@@ -172,7 +172,7 @@ def test_more_candidates_come_closer_to_the_exact_losses():
         softmax = make(num_negatives)
         mean = np.mean([sampled(softmax, seed) for seed in range(40)])
         gaps.append(full - mean)
-    # The logarithm of an unbiased estimate is too small on average.
+    # The logarithm of an unbiased estimate is too low on average.
     assert gaps[0] > gaps[1] > gaps[2] > 0
     assert gaps[2] < 0.2 * gaps[0]
 
@@ -207,7 +207,7 @@ def test_kernel_from_outside():
 
 
 class TrainingLoss(keras.layers.Layer):
-    """The sum of a softmax's losses as a layer's output."""
+    """A layer that outputs the sum of the losses of a softmax."""
 
     def __init__(self, softmax, seed):
         super().__init__()
@@ -224,7 +224,7 @@ class TrainingLoss(keras.layers.Layer):
 
 
 def softmax_gradients(probabilities, words):
-    """Of the losses, for the kernel and the bias: one row a term."""
+    """Returns the gradients of the losses for the kernel and the bias."""
     kernel, bias = np.zeros((WORDS, DIM)), np.zeros(WORDS)
     for x, row, places in zip(X, probabilities, words):
         for p, word in zip(row, places):

@@ -28,7 +28,7 @@ PLAN = Plan(evaluate_every=4, checkpoint_every=2, log_every=1)
 SETTINGS = {
     "options": {**OPTIONS, "dropout": 0.0},
     "full_softmax": True,
-    # Less than most gradients' norm.
+    # Less than the norm of most gradients.
     "clip_norm": 0.5,
     "batch_size": 2,
     "steps": 5,
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("little_to_compile")
 
 
 def run_workers(folder, task, count):
-    """Runs `training_worker` in processes; returns their results."""
+    """Runs `training_worker` in several processes; returns their results."""
     ports = free_ports(count)
     processes = []
     for i in range(count):
@@ -119,7 +119,7 @@ def workers(tmp_path_factory, corpus, request):
     }
     if is_quick(request.config):
         del task["runs"][1:]
-    # The second one alone is told to stop.
+    # Only the second worker is told to stop.
     chief_runs = [{**run, "stop": None} for run in task["runs"]]
     return folder, run_workers(folder, [{**task, "runs": chief_runs}, task], 2)
 

@@ -26,7 +26,7 @@ def make_strategy(name):
 
 
 class Report(Losses):
-    """Asks this process to stop after a step, or gets no such thing."""
+    """Asks this process to stop after the step `last`, if given."""
 
     def __init__(self, last):
         super().__init__()
@@ -39,7 +39,7 @@ class Report(Losses):
 
 
 def count_compiled_steps():
-    """Counts how often a step is compiled; returns the list it counts in."""
+    """Counts how often a step is compiled, in the list that it returns."""
     predict_hidden = BidirectionalLanguageModel.predict_hidden
     steps = []
 
@@ -53,7 +53,7 @@ def count_compiled_steps():
 
 
 def note_files(folder, found):
-    """Lists what this process changes in a folder."""
+    """Records which files this process changes in a folder."""
 
     def audit(event, arguments):
         is_write = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)
@@ -66,7 +66,7 @@ def note_files(folder, found):
 
 
 def main(task):
-    """Runs trainings; returns what became of them."""
+    """Runs trainings; returns their outcomes."""
     strategy = make_strategy(task["strategy"])
     runs, files, steps = [], [], count_compiled_steps()
     note_files(task["folder"], files)

@@ -1,4 +1,4 @@
-"""What a served `ElmoLayer` must answer, from the layer itself."""
+"""The expected answers of a served `ElmoLayer`, from the layer itself."""
 
 import numpy as np
 from keras import ops
@@ -7,7 +7,7 @@ import keras_elmo
 
 
 def hub_answer(elmo, sentences):
-    """The outputs for tokenised sentences, each run on its own.
+    """Returns the outputs for tokenised sentences, each run separately.
 
     Args:
         elmo: An `ElmoLayer`.
@@ -18,7 +18,7 @@ def hub_answer(elmo, sentences):
     """
     vectorization = elmo.token_encoder.make_vectorization()
     time = max(map(len, sentences), default=0)
-    # A few words are computed sooner than their graph is built.
+    # For a few words, building the graph takes longer than computing.
     keras_elmo.set_fast_paths(time > 100)
     rows = []
     for sentence in sentences:
@@ -59,7 +59,7 @@ def check(found, expected, tolerance=1e-5):
 
 
 def padded(sentences, padding=""):
-    """The inputs of the signature `tokens`."""
+    """Returns the inputs of the signature `tokens`."""
     time = max(map(len, sentences))
     return {
         "tokens": [s + [padding] * (time - len(s)) for s in sentences],

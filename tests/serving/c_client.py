@@ -1,4 +1,4 @@
-"""Asks a SavedModel through `serve.c`, in a process without Python."""
+"""Queries a SavedModel through `serve.c`, in a process without Python."""
 
 import io
 import os
@@ -15,7 +15,7 @@ _LIBRARIES = ("libtensorflow_cc.so.2", "libtensorflow_framework.so.2")
 
 
 def build(folder):
-    """Compiles the program; skips, or fails where all must be there."""
+    """Compiles the program; without a compiler, skips or fails the test."""
     root = pathlib.Path(tf.__file__).parent
     missing = [
         str(path)
@@ -33,7 +33,7 @@ def build(folder):
             pytest.fail(reason)
         pytest.skip(reason)
     program = folder / "serve"
-    # The other linker takes ten seconds for libraries of that size.
+    # The default linker takes ten seconds for libraries of that size.
     linker = ["-fuse-ld=gold"] if shutil.which("ld.gold") else []
     subprocess.run(
         [
@@ -49,18 +49,18 @@ def build(folder):
 
 
 def ask(program, exported, requests):
-    """Sends requests, one after the other, to one process.
+    """Sends requests to one process, one after the other.
 
     Args:
         program: Path of the compiled client.
         exported: Path of the SavedModel.
-        requests: List of pairs, a signature's name and a dictionary of its
-            inputs (numbers as arrays; strings as lists or arrays of objects,
+        requests: List of pairs: the name of a signature, and a dictionary of
+            its inputs (numbers as arrays; strings as lists or object arrays of
             `str` or `bytes`).
 
     Returns:
-        For each a dictionary of arrays (strings as bytes), or a string, the
-        error.
+        For each request, a dictionary of arrays (strings as bytes), or the
+        error message.
     """
     sent = io.BytesIO()
     for signature, inputs in requests:

@@ -14,7 +14,7 @@ def on_tensorflow():
 
 @pytest.fixture(scope="session")
 def ask(tmp_path_factory):
-    """Asks a SavedModel in a process without Python; see `c_client.ask`."""
+    """Queries a SavedModel in a process without Python; see `c_client.ask`."""
     program = c_client.build(tmp_path_factory.mktemp("c_client"))
 
     def ask(exported, *requests):

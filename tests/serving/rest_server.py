@@ -2,7 +2,7 @@
 
 It answers `POST /v1/models/NAME[/versions/N]:predict` through
 `tf.saved_model.load`, in rows and in columns, with `{"b64": ...}` for bytes.
-Of that format: https://www.tensorflow.org/tfx/serving/api_rest
+The format is described at https://www.tensorflow.org/tfx/serving/api_rest
 """
 
 import base64
@@ -21,10 +21,10 @@ _PATH = re.compile(r"/v1/models/([^/:]+)(?:/versions/(\d+))?:predict$")
 
 @contextlib.contextmanager
 def serve(**folders):
-    """Yields the server's URL.
+    """Yields the URL of the server.
 
     Args:
-        folders: From a model's name to the path of a version's folder.
+        folders: Maps the name of a model to the path of a version folder.
     """
     models = {
         name: (os.path.basename(folder), tf.saved_model.load(folder))
@@ -126,7 +126,7 @@ def _is_row(value):
 
 
 def _tensor(values, dtype):
-    """Of one shape throughout, and of the JSON type that goes with `dtype`."""
+    """Makes a tensor; rejects ragged values and wrong JSON types."""
     leaves = []
     shape = _flatten(values, leaves)
     kind = (str, bytes) if dtype == tf.string else int

@@ -1,8 +1,8 @@
-/* Answers requests from a SavedModel, by TensorFlow's C API and nothing else.
+/* Answers requests with a SavedModel, using only TensorFlow's C API.
 
    serve FOLDER < REQUESTS > ANSWERS
 
-   Requests come one after the other, in one process and one session:
+   One process and one session handle the requests one after the other:
 
      request SIGNATURE NUMBER_OF_INPUTS\n   and the tensors
    and are answered by
@@ -12,10 +12,10 @@
    A tensor is
      NAME DATA_TYPE RANK SIZE...\n          and its values,
 
-   with TensorFlow's number of the data type. Numbers are raw, in the machine's
-   order of bytes; a string is its length, as an unsigned 64-bit integer, and
-   its bytes. What a signature's tensors are called in the graph is read from
-   the SavedModel. */
+   where DATA_TYPE is TensorFlow's number of the data type. Numbers are raw, in
+   native byte order. A string is its length, as an unsigned 64-bit integer, and
+   its bytes. The graph names of a signature's tensors are read from the
+   SavedModel. */
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static void fail(const char *format, ...) {
   exit(1);
 }
 
-/* ---- Protocol buffers: the little of them that a signature takes. ---- */
+/* ---- Protocol buffers: only what a signature needs. ---- */
 
 typedef struct {
   const uint8_t *at, *end;
@@ -54,7 +54,7 @@ static uint64_t read_varint(Bytes *message) {
   return 0;
 }
 
-/* Finds the next field of bytes with this number; 0 if there is none. */
+/* Finds the next bytes field with this number; 0 if there is none. */
 static int next_field(Bytes *message, uint64_t number, Bytes *field) {
   while (message->at < message->end) {
     uint64_t key = read_varint(message), size = 0;
@@ -90,7 +90,7 @@ static void copy_name(char *target, Bytes text) {
   target[size] = 0;
 }
 
-/* The signature of this name: field 5 of the MetaGraphDef, a map. */
+/* Finds the signature by name: field 5 of the MetaGraphDef, a map. */
 static int find_signature(Bytes graph, const char *name, Bytes *signature) {
   Bytes entry, key;
   while (next_field(&graph, 5, &entry))

@@ -1,4 +1,4 @@
-"""Requests of many threads to one loaded model."""
+"""Requests from many threads to one loaded model."""
 
 import random
 from concurrent import futures
@@ -15,7 +15,7 @@ REQUESTS, THREADS = 100, 8
 
 
 def make_request(generator):
-    """A signature's name, and inputs of 1 to 8 sentences of 0 to 9 words."""
+    """Returns a signature name, and 1 to 8 sentences of 0 to 9 words."""
     signature = generator.choice(["default", "tokens", "character_ids"])
     words = [word for word in WORDS if word or signature != "default"]
     sentences = [
@@ -26,7 +26,7 @@ def make_request(generator):
         return signature, {"strings": [" ".join(s) for s in sentences]}
     if signature == "tokens":
         inputs = padded(sentences)
-        # TensorFlow cannot tell the type of rows without words.
+        # TensorFlow cannot infer the type of rows without words.
         inputs["tokens"] = np.array(inputs["tokens"], object)
         return signature, inputs
     return signature, {"ids": batch_to_ids(sentences, 12)}

@@ -1,4 +1,4 @@
-"""Taggers that end in a CRF, asked for the words and tags of raw sentences."""
+"""Taggers that end in a CRF, exported to tag raw sentences."""
 
 import keras
 import numpy as np
@@ -31,12 +31,12 @@ SMALL = {"word_dim": 5, "character_units": 3, "units": 6}
 
 
 def make_scores(scheme, **design):
-    """From character ids to the scores of a CRF, with weights all random."""
+    """Builds a model from character ids to CRF scores, with random weights."""
     bilm = make_shallow_elmo(return_all_layers=True, name="bilm")
     design = Design(**SMALL | design)
     head = build_head(design, NAMES, scheme, VOCABULARY, bilm)
     randomize(head)
-    # Potentials of either sign for all tags, so that many are decoded.
+    # All tags get potentials of both signs, so that many tags are decoded.
     potentials = head.get_layer("potentials")
     randomize(potentials, 3.0)
     before = keras.Model(head.input, potentials.output)
@@ -49,7 +49,7 @@ def make_scores(scheme, **design):
 
 
 def names_of(tagger):
-    """The tagger's names in Python: one list a sentence."""
+    """Returns the names of the tags in Python: one list per sentence."""
     tags = np.asarray(tagger(IDS))
     return [
         [NAMES[tag] for tag in row[: len(words)]]
@@ -66,7 +66,7 @@ def keeps_to_bio(names):
 
 
 def check(ask, folder, tagger):
-    """Compares what is served with what Keras computes, in all signatures."""
+    """Compares the served model with Keras, in all signatures."""
     expected = names_of(tagger)
     assert keeps_to_bio(expected)
     assert len({name for row in expected for name in row}) > 2
@@ -110,7 +110,7 @@ def test_a_decoder_keeps_to_the_scheme(ask, tmp_path):
 
 @pytest.mark.exhaustive
 def test_a_tagger_that_embeds_words_and_characters(ask, tmp_path):
-    """Trained a little, saved and reloaded before, as a user's is."""
+    """It is first trained briefly, saved and reloaded, as by a user."""
     scores = make_scores("BIO")
     scores.compile(keras.optimizers.Adam(1e-3), loss=CRFLoss())
     scores.run_eagerly = True

@@ -1,4 +1,4 @@
-"""Requests that are merged, and requests that are wrong."""
+"""Merged requests, and invalid requests."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ REQUESTS = [
 
 
 def merge(arrays, padding):
-    """Arrays of unequal times in one batch, as a server merges them."""
+    """Merges arrays of unequal times into one batch, as a server does."""
     arrays = [np.array(x, object) for x in arrays]
     time = max(x.shape[1] for x in arrays)
     rows = []
@@ -29,7 +29,7 @@ def merge(arrays, padding):
 
 
 def check_each(answer, elmo):
-    """Each request has its own rows, and zeros after its own words."""
+    """Checks that each request has its own rows, and zeros after its words."""
     start = 0
     for sentences in REQUESTS:
         expected = hub_answer(elmo, sentences)
@@ -45,7 +45,7 @@ def check_each(answer, elmo):
 
 @pytest.mark.exhaustive
 def test_merged_requests_get_the_answers_they_got_alone(ask, elmo, exported):
-    """TensorFlow Serving pads a request with the first value it holds."""
+    """TensorFlow Serving pads a request with the first value in it."""
     alone = [padded(sentences) for sentences in REQUESTS]
     lengths = np.concatenate([x["sequence_len"] for x in alone])
     tokens = [x["tokens"] for x in alone]
@@ -84,11 +84,11 @@ HOSTILE = [
     ),
     ("default", {"strings": [["a", "b"]]}, "expected shape"),
     ("default", {"strings": "a b"}, "expected shape"),
-    ("tokens", tokens_of([3]), "must not be above the number of tokens"),
-    ("tokens", tokens_of([2**31 - 1]), "must not be above"),
+    ("tokens", tokens_of([3]), "must not be greater than the number of tokens"),
+    ("tokens", tokens_of([2**31 - 1]), "must not be greater"),
     ("tokens", tokens_of([-1]), "must not be negative"),
-    ("tokens", tokens_of([2, 2]), "must hold one number a sentence"),
-    ("tokens", tokens_of([]), "must hold one number a sentence"),
+    ("tokens", tokens_of([2, 2]), "must have one number per sentence"),
+    ("tokens", tokens_of([]), "must have one number per sentence"),
     ("tokens", tokens_of([[2]]), "expected shape"),
     ("tokens", tokens_of(2), "expected shape"),
     ("tokens", tokens_of([2], dtype="int64"), "to be int32 but int64"),

@@ -1,4 +1,4 @@
-"""An exported `ElmoLayer`, asked from C, from Python and from Keras."""
+"""An exported `ElmoLayer`, run from C, from Python and from Keras."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def joined(sentences):
 
 
 def requests(sentences, width):
-    """The same question to each signature."""
+    """Returns the same sentences as a request for each signature."""
     return [
         ("default", {"strings": joined(sentences)}),
         ("tokens", padded(sentences)),
@@ -207,7 +207,7 @@ def test_as_a_layer_of_a_new_model(elmo, exported):
 
 @pytest.mark.exhaustive
 def test_saved_model_cli(elmo, exported, tmp_path):
-    """TensorFlow's own command, in a process without this package."""
+    """Runs TensorFlow's command, in a process without this package."""
     command = "from tensorflow.python.tools.saved_model_cli import main; main()"
     subprocess.run(
         [
@@ -255,7 +255,11 @@ def test_what_is_no_model_of_characters(elmo, tmp_path):
     for model, options, message in (
         (words, {}, "pass it `vocabulary`"),
         (elmo.token_encoder, {}, "`model` must be an `ElmoLayer` or a Keras"),
-        (elmo, {"labels": {"elmo": ["a", "b"]}}, "`labels` are of a model"),
+        (
+            elmo,
+            {"labels": {"elmo": ["a", "b"]}},
+            "`labels` can only be used with a model",
+        ),
         (elmo, {"serving_default": "serve"}, "`serving_default` must be one"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -278,7 +282,7 @@ def test_a_failure_leaves_nothing(elmo, tmp_path, monkeypatch):
 
 @pytest.fixture
 def quick_export(monkeypatch):
-    """What is called in place of writing; it makes a stand-in for a model."""
+    """Replaces writing by a fast stub that calls a function from this list."""
     calls = []
 
     def write_out(self, path, **kwargs):
@@ -335,7 +339,7 @@ def test_each_export_is_a_version_of_its_own(tmp_path):
     for version in "12":
         folder = export_saved_model(elmo, tmp_path)
         assert folder == str(tmp_path / version)
-    with pytest.raises(ValueError, match="a version 2 already"):
+    with pytest.raises(ValueError, match="Version 2 already exists"):
         export_saved_model(elmo, tmp_path, version=2)
     elmo.scalar_mixes[0].gamma.assign(3.0)
     export_saved_model(elmo, tmp_path, version=2, overwrite=True)

@@ -18,7 +18,7 @@ SENTENCES = [["the", "dog", "é", "cat"], [], ["the", "x" * 30]]
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory):
-    """Loads the model that reads characters, or looks words up."""
+    """Loads the model that reads characters or looks words up."""
     folder = tmp_path_factory.mktemp("bilm")
     elmo = make_shallow_elmo()
     files = folder / "options.json", folder / "weights.hdf5"
@@ -56,7 +56,7 @@ def test_with_unk_for_other_words(ask, load, tmp_path):
         [word if word in WORDS else "<UNK>" for word in sentence]
         for sentence in SENTENCES
     ]
-    # The dumped row is that of the letters.
+    # The stored row equals the vector computed from the characters.
     for answer in answers:
         check(answer, hub_answer(load(), known))
 

@@ -19,7 +19,7 @@ def test_scores_of_words():
 
 
 def test_numbers_of_words():
-    """What stands at padding need be no label."""
+    """Values at padding need not be labels."""
     labels = LabelNames({"tags": ("no", b"yes")})
     found = labels({"tags": tf.constant([[1, 0], [1, -7]])}, IDS)
     assert found["tags_labels"].numpy().tolist() == [

@@ -69,14 +69,14 @@ def test_each_signature_gives_the_layers_vectors(ask, folder, elmo, exported):
 
 @pytest.mark.exhaustive
 def test_odd_words(ask, elmo, exported):
-    """Equal to each other and to the layer on Python's ids."""
+    """The answer is that of the layer on ids made in Python."""
     (answer,) = ask(exported, ("tokens", padded(ODD)))
     check(answer, hub_answer(elmo, ODD))
 
 
 @pytest.mark.exhaustive
 def test_requests_that_a_server_merged(ask, elmo, exported):
-    """The shorter one is padded with the first number that it holds."""
+    """The shorter request is padded with the first number in it."""
     alone = [ids_of(elmo, [s]) for s in (["好", "今天", "a"], ["word"])]
     filled = np.full((1, 3, alone[1].shape[2]), alone[1].flat[0])
     filled[:, :1] = alone[1]
@@ -95,7 +95,7 @@ def test_ids_out_of_range(ask, elmo, exported):
 
 @pytest.mark.exhaustive
 def test_a_tagger(ask, folder, tmp_path):
-    """It trains, is saved whole, and takes strings when it is served."""
+    """It can be trained and saved, and takes strings when it is served."""
     sentences = sentences_of(folder)[:2]
     elmo = ElmoLayer.from_many_langs(folder, trainable=True)
     ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")

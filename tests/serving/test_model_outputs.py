@@ -29,7 +29,7 @@ def classify(ids, x, name, number=3):
     layer = keras.layers.Dense(number, activation="softmax", name=name)
     layer.build(x.shape)
     randomize(layer, 5.0)
-    # About the mean of the words, so that labels differ.
+    # Centred on the mean of the words, so that labels differ.
     vectors = as_float32(keras.Model(ids, x)(IDS))
     mean = vectors[vectors.any(axis=-1)].mean(axis=0)
     layer.bias.assign(-mean @ as_float32(layer.kernel))
@@ -37,7 +37,7 @@ def classify(ids, x, name, number=3):
 
 
 def encode(ids):
-    """Stands in for ELMo where only what comes after it is tested."""
+    """Replaces ELMo where only the layers after it are tested."""
     return keras.layers.Rescaling(0.01)(ids)
 
 
@@ -53,7 +53,7 @@ def words(sentences):
 
 
 def names_of(scores, labels):
-    """The labels of a tagger's scores, found in Python."""
+    """Returns the labels for the scores of a tagger, computed in Python."""
     best = np.asarray(scores).argmax(axis=-1)
     return np.array(
         [
@@ -85,7 +85,7 @@ def test_a_tagger_takes_sentences_and_gives_words_and_tags(ask, tmp_path):
 
 
 class Best(keras.layers.Layer):
-    """A layer that decides, as a CRF does, and knows its tags."""
+    """A layer that selects tags, like a CRF, and knows their names."""
 
     tag_names = TAGS
     supports_masking = True
@@ -104,7 +104,7 @@ class Known(keras.layers.Identity):
 def test_a_layer_that_knows_its_tags_brings_them(ask, tmp_path):
     ids = keras.Input((None, 12), dtype="int32")
     scores = classify(ids, encode(ids), "scores")
-    scores = Known()(scores)  # Scores alone are no tags.
+    scores = Known()(scores)  # Scores are not tags.
     model = keras.Model(ids, {"best": Best()(scores), "scores": scores})
     expected = names_of(model(IDS)["scores"], TAGS)
     folder = export_saved_model(model, tmp_path)
@@ -248,7 +248,7 @@ def of_input(shape, dtype="int32"):
 
 
 class OtherWords(keras.layers.Identity):
-    """Reads ids of as many numbers, of other words."""
+    """Reads ids of the same width that stand for other words."""
 
     def make_vectorization(self):
         special = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
@@ -272,8 +272,8 @@ def of_two_vectorizations():
         (lambda: of_input((None, 12), "float32"), "dtype=float32"),
         (lambda: of_input((), "string"), "dtype=string"),
         (lambda: of_input((None, None)), "token encoders of no ids"),
-        (of_two_vectorizations, "make different ids of words"),
-        (lambda: of_input((5, 12)), "Any number of words must be allowed"),
+        (of_two_vectorizations, "with different ids for words"),
+        (lambda: of_input((5, 12)), "must allow any number of words"),
     ],
 )
 def test_models_of_something_else_are_refused(tmp_path, make, message):

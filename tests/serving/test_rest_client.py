@@ -36,7 +36,7 @@ def client():
 def tagger():
     ids = keras.Input((None, 12), dtype="int32")
     dense = keras.layers.Dense(2, name="tags", bias_initializer="ones")
-    # In place of ELMo, whose vectors make no difference to the client.
+    # Replaces ELMo, because the vectors do not matter to the client.
     return keras.Model(ids, dense(keras.layers.Rescaling(0.01)(ids)))
 
 
@@ -53,7 +53,7 @@ def server(exported, tagger, tmp_path_factory):
 @pytest.fixture
 def run(client, server, monkeypatch, capsys):
     def run(*arguments):
-        """Runs the program; returns what it prints, and how it ends."""
+        """Runs the program; returns its output and its exit code."""
         command = ["client.py", "--server", server, *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", command)
         try:
@@ -193,7 +193,7 @@ def test_the_servers_errors_are_told(run, client, server, tmp_path):
     for arguments, told in [
         (["a", "--model", "no"], "404 Not Found: Servable not found for"),
         (["a", "--version", 9], "Specific(elmo, 9)"),
-        ([], "There is no sentence"),
+        ([], "No sentences were given"),
         (["--file", tmp_path / "none.txt"], "none.txt"),
         (["a", "--server", "http://127.0.0.1:1"], "cannot be reached"),
     ]:
@@ -202,7 +202,10 @@ def test_the_servers_errors_are_told(run, client, server, tmp_path):
         assert not out and list(tmp_path.iterdir()) == []
     url = f"{server}/v1/models/elmo"
     for inputs, told in [
-        ({"tokens": [["a"]], "sequence_len": [2]}, "must not be above the"),
+        (
+            {"tokens": [["a"]], "sequence_len": [2]},
+            "must not be greater than the",
+        ),
         ({"tokens": [["a"], []], "sequence_len": [1, 0]}, "unexpected size"),
         ({"tokens": [[1]], "sequence_len": [1]}, "not of expected type"),
         ({"tokens": [["a"]]}, "keys must be equal to"),

@@ -24,7 +24,7 @@ def test_the_number_that_is_asked_for(tmp_path):
     path = make(tmp_path, "3")
     assert version_folder(path, 2) == str(path / "2")
     assert version_folder(path, 0) == str(path / "0")
-    with pytest.raises(ValueError, match="a version 3 already; leave"):
+    with pytest.raises(ValueError, match="Version 3 already exists; leave"):
         version_folder(path, 3)
     assert version_folder(path, 3, overwrite=True) == str(path / "3")
     assert version_folder(path, 4, overwrite=True) == str(path / "4")
@@ -34,7 +34,7 @@ def test_what_is_no_model_is_never_replaced(tmp_path):
     (tmp_path / "1").mkdir()
     (tmp_path / "2").touch()
     for version in (1, 2):
-        with pytest.raises(ValueError, match="replaces a SavedModel and"):
+        with pytest.raises(ValueError, match="only replaces a SavedModel"):
             version_folder(tmp_path, version, overwrite=True)
 
 

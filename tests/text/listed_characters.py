@@ -1,4 +1,4 @@
-"""A small lexicon, and words that try it."""
+"""A small lexicon, and words to test it."""
 
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
 CHARACTERS = [*SPECIAL, *"abé今天\u3000\0\N{GRINNING FACE}"]

@@ -17,12 +17,12 @@ def find_cropped_words(sentences, width=50):
 
 
 def row_of(*body, width=50):
-    """A word's row, given the ids between its two marks."""
+    """Returns the row of a word from the ids between its two marks."""
     return [BEGIN, *body, END] + [PAD] * (width - 2 - len(body))
 
 
 def slow_ids(sentences, width):
-    """The ids by their definition, one at a time."""
+    """Computes the ids by definition, one at a time."""
     boundaries = {b"<S>": [256], b"</S>": [257]}
     time = max(len(words) for words in sentences)
     batch = []

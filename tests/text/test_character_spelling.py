@@ -16,7 +16,7 @@ AS_BYTES = [w.encode() if isinstance(w, str) else w for w in ODD_WORDS]
 
 
 def random_words(number):
-    """Words of the bytes of which UTF-8 is made, good and bad."""
+    """Returns words of bytes that occur in UTF-8, valid and invalid."""
     generator = np.random.default_rng(0)
     parts = [c.encode() for c in "abé今天x\0\N{GRINNING FACE}"]
     parts += [
@@ -102,7 +102,7 @@ def ids(words, width=6, listed=None):
 
 
 def test_ids_by_hand():
-    """The marks of a word are swapped; the second word is cut, as is b"""
+    """The marks of a word are swapped; the second word is truncated after b."""
     assert ids(["éa", "今天ab今", "x", ""]) == [
         [EOW, 9, 7, BOW, PAD, PAD],
         [EOW, 10, 11, 7, 8, BOW],
@@ -139,11 +139,21 @@ def test_shape_and_number_of_ids():
 @pytest.mark.parametrize(
     ("characters", "words", "width", "message"),
     [
-        ([*CHARACTERS, "a"], None, 6, "`characters` must be there once.*'a'"),
-        (SPECIAL[1:], None, 6, "`characters` must hold.*Missing, of 5: <bos>"),
+        (
+            [*CHARACTERS, "a"],
+            None,
+            6,
+            "`characters` must not contain duplicates.*'a'",
+        ),
+        (
+            SPECIAL[1:],
+            None,
+            6,
+            "`characters` must contain.*Missing from the 5 entries: <bos>",
+        ),
         ([*SPECIAL, 7], None, 6, "`characters` must be strings. Received: 7"),
-        (SPECIAL, ["a"], 6, "`words` must hold <oov>"),
-        (SPECIAL, [*WORDS, ""], 6, "`words` must be there once.*''"),
+        (SPECIAL, ["a"], 6, "`words` must contain <oov>"),
+        (SPECIAL, [*WORDS, ""], 6, "`words` must not contain duplicates.*''"),
         (SPECIAL, None, 2, "`max_characters_per_token`"),
     ],
 )

@@ -8,7 +8,7 @@ from keras_elmo.text import graph_tokens
 
 
 def random_lines(number=300, size=12):
-    """Lines of bytes of which a third are spaces."""
+    """Returns lines of bytes, a third of them spaces."""
     generator = np.random.default_rng(0)
     drawn = generator.integers(0, 256, (number, size), "uint8")
     spaces = generator.random((number, size)) < 1 / 3

@@ -51,7 +51,9 @@ def test_a_cropped_word_has_the_same_ids():
 
 
 def test_a_token_encoder_that_reads_no_words():
-    with pytest.raises(ValueError, match=r"must say how they become its ids"):
+    with pytest.raises(
+        ValueError, match=r"must have a method `make_vectorization`"
+    ):
         vectorization_of(OfNumbers())
     with pytest.raises(ValueError, match="pass it `vocabulary`"):
         vectorization_of(TokenEmbedding(9, 6))

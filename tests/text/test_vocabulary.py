@@ -68,9 +68,9 @@ def test_other_ways_to_write_the_same_file(tmp_path):
         (b"<S>\n</S>\n<UNK>\n\na\n", "may be empty. Received as line 4"),
         (b"<S>\n</S>\n<UNK>\n  \n", "may be empty. Received as line 4"),
         (b"<S>\n</S>\n<UNK>\n<S>\n", "second time, as line 4: b'<S>'"),
-        (b"<S>\na\n", "Missing, of 2 words: </S>, <UNK>"),
-        (b"", "Missing, of 0 words: <S>, </S>, <UNK>"),
-        (b"<S>\n</S>\n<UNK>\na\r\r\n", "can hold. Received as line 4"),
+        (b"<S>\na\n", "Missing from the 2 words: </S>, <UNK>"),
+        (b"", "Missing from the 0 words: <S>, </S>, <UNK>"),
+        (b"<S>\n</S>\n<UNK>\na\r\r\n", "vocabulary file. Received as line 4"),
         (b"\x1f\x8bcut off", "cannot be unpacked"),
     ],
 )
@@ -92,8 +92,8 @@ def test_there_must_be_a_file(tmp_path):
         ("a", "must be bytes. Received as word 3: 'a'"),
         (b"<S>", "second time, as word 3"),
         (b"", "empty. Received as word 3"),
-        (b"!!!MAXTERMID", "can hold. Received as word 3"),
-        (b"a\nb", "can hold"),
+        (b"!!!MAXTERMID", "vocabulary file. Received as word 3"),
+        (b"a\nb", "valid as a line"),
     ],
 )
 def test_words_that_are_refused(word, message):
@@ -166,6 +166,6 @@ def test_it_is_the_vocabulary_that_bilm_tf_trained_with(shared):
     assert vocabulary.words[:3] == expected.words[:3] == SPECIAL
     assert set(vocabulary.words) == set(expected.words)
     falling = [counts[word] for word in vocabulary.words[3:]]
-    # Words of equal count stand in another order there.
+    # There, words with equal counts are in another order.
     assert falling == [counts[word] for word in expected.words[3:]]
     assert falling == sorted(falling, reverse=True)

@@ -202,16 +202,16 @@ def test_other_inputs_are_refused(inputs):
     "inputs", [["a b"], [["a"], ["b", "c"]], tf.ragged.constant([["a"], []])]
 )
 def test_lengths_go_with_padded_words_alone(inputs):
-    with pytest.raises(ValueError, match="leave it out with sentences"):
+    with pytest.raises(ValueError, match="leave it out for sentences"):
         WordVectorization()(inputs, sequence_len=[1])
 
 
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
-        ([3, 1], "must not be above the number of tokens"),
+        ([3, 1], "must not be greater than the number of tokens"),
         ([-1, 1], "must not be negative"),
-        ([1], "must hold one number a sentence"),
+        ([1], "must have one number per sentence"),
     ],
 )
 def test_lengths_that_cannot_be(lengths, message):

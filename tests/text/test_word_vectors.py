@@ -72,7 +72,7 @@ def test_each_kind_is_told_by_its_content(write, kind, packed):
 def test_a_binary_larger_than_a_piece(write, end):
     random = np.random.default_rng(0)
     vectors = random.normal(size=(9000, 50)).astype("float32")
-    # Numbers whose bytes are a space and a line feed.
+    # Numbers whose bytes are spaces or line feeds.
     vectors[::7, 3] = np.frombuffer(b"    ", "<f4")
     vectors[::5, 4] = np.frombuffer(b"\n\n\n\n", "<f4")
     vectors[0, :2] = np.frombuffer(b"\n1 2\n1 2", "<f4")
@@ -117,16 +117,16 @@ def test_words_that_are_not_utf8(write):
         (b"a 1 2\nb 1\n", "line 2: there must be a word and 2 numbers"),
         (b"a 1 2\nb 1 2 3\n", "line 2: there must be a word and 2 numbers"),
         (b"a 1 2\n\nb 1 2\n", "line 2: there must be a word and 2 numbers"),
-        (b"a 1 2\nb 1 x\n", "line 2: after the word there must be numbers"),
-        (b"<html>\n<head>\n", "line 1: there must be a word, numbers"),
+        (b"a 1 2\nb 1 x\n", "line 2: the word must be followed by numbers"),
+        (b"<html>\n<head>\n", "line 1: there must be a word and numbers"),
         (b"a 1 2\nb 1 nan\n", "line 2: the numbers must be finite"),
         (b"a 1 1e39\n", "line 1: the numbers must be finite"),
-        (b"3 0\na\n", "line 1: the vectors must have numbers"),
-        (b"3 2\na 1 2\n", "3 words, as its first line says; it may be cut"),
+        (b"3 0\na\n", "line 1: the vector size must be at least 1"),
+        (b"3 2\na 1 2\n", "3 words, as its first line says; it may be trunc"),
         (b"1 2\na 1 2\nb 3 4\n", "1 words, as its first line says"),
         (
             as_binary()[:-5],
-            "word 3, at byte 40: the file ends within it; of 3 words",
+            "word 3, at byte 40: the file ends in this word, of 3 words",
         ),
         (as_binary() + b"x", "byte 60: the file must end after 3 words"),
         (b"9 3\n" + b"x" * 70000, "word 1, at byte 4: there must be a word"),
@@ -153,5 +153,5 @@ def test_bad_arguments(write, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read_word_vectors(tmp_path / "nowhere")
     path.write_bytes(gzip.compress(as_glove())[:-12])
-    with pytest.raises(ValueError, match="cut off or damaged"):
+    with pytest.raises(ValueError, match="truncated or corrupt"):
         read_word_vectors(path)

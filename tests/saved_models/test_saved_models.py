@@ -1,0 +1,67 @@
+"""Models saved by earlier versions still load, as docs/versions.md promises."""
+
+import pathlib
+import zipfile
+
+import keras
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo import registration
+
+HERE = pathlib.Path(__file__).parent
+VERSIONS = sorted(
+    path.name for path in HERE.iterdir() if (path / "arrays.npz").exists()
+)
+FILES = [
+    path for version in VERSIONS for path in (HERE / version).glob("*.keras")
+]
+
+pytestmark = [
+    pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow",
+        reason="Some of the models take strings.",
+    ),
+    pytest.mark.in_graphs(False),
+]
+
+
+def check(model, folder, name):
+    with np.load(folder / "arrays.npz") as arrays:
+        inputs, outputs = arrays[f"{name}/inputs"], arrays[f"{name}/outputs"]
+    if name == "language_model":
+        inputs = [*inputs]
+    found = np.array(
+        model(keras.tree.map_structure(keras.ops.convert_to_tensor, inputs))
+    )
+    np.testing.assert_allclose(found, outputs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "path", FILES, ids=lambda x: f"{x.parent.name}/{x.stem}"
+)
+def test_a_model_loads_and_computes_the_same(path):
+    check(keras.saving.load_model(path), path.parent, path.stem)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_preset_loads_and_computes_the_same(version):
+    folder = HERE / version
+    elmo = keras_elmo.ElmoLayer.from_preset(folder / "preset")
+    check(elmo, folder, "preset")
+
+
+def test_every_class_was_saved():
+    """If a class is missing in the last version, extend `write.py`."""
+    configs = ""
+    for path in (HERE / VERSIONS[-1]).glob("*.keras"):
+        with zipfile.ZipFile(path) as archive:
+            configs += archive.read("config.json").decode()
+    missing = {
+        name
+        for name in registration._MODULES
+        if f'"keras_elmo>{name}"' not in configs
+    }
+    # `BidirectionalLanguageModel` creates its own softmax.
+    assert missing == {"VocabularySoftmax"}

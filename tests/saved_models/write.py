@@ -1,0 +1,153 @@
+"""Writes small models of every kind, as saved by this version.
+
+    python tests/saved_models/write.py tests/saved_models/VERSION
+
+Run this once per release. In later versions, test_saved_models.py loads these
+models.
+"""
+
+import argparse
+import pathlib
+
+import keras
+import numpy as np
+
+from keras_elmo import CRF
+from keras_elmo import BidirectionalLanguageModel
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
+from keras_elmo import CRFAccuracy
+from keras_elmo import CRFDecoder
+from keras_elmo import CRFLoss
+from keras_elmo import ElmoLayer
+from keras_elmo import Highway
+from keras_elmo import ProjectedLSTMCell
+from keras_elmo import TokenEmbedding
+from keras_elmo import batch_to_ids
+from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
+from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
+
+SENTENCES = [["Save", "the", "cat", "."], ["the", "猫"]]
+SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+DIM = 4
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=pathlib.Path, help="must not exist")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True)
+    keras.utils.set_random_seed(1)
+    arrays = {}
+    for name, make in MODELS.items():
+        model, inputs = make()
+        randomize(model)
+        model.save(folder / f"{name}.keras")
+        arrays[f"{name}/inputs"] = np.array(inputs)
+        arrays[f"{name}/outputs"] = np.array(model.predict_on_batch(inputs))
+    elmo = make_elmo(char_cnn())
+    elmo.build((None, None, 12))
+    randomize(elmo)
+    elmo.save_to_preset(folder / "preset")
+    arrays["preset/inputs"] = ids = batch_to_ids(SENTENCES, 12)
+    arrays["preset/outputs"] = np.array(elmo(ids))
+    np.savez_compressed(folder / "arrays.npz", **arrays)
+
+
+def text():
+    """Returns the sentences as a padded array of strings."""
+    length = max(map(len, SENTENCES))
+    return np.array([s + [""] * (length - len(s)) for s in SENTENCES])
+
+
+def char_cnn():
+    return CharCNNEmbedding(
+        DIM, [(1, 2), (3, 3)], 1, 3, max_characters_per_token=12
+    )
+
+
+def known_words():
+    words = TokenEmbedding(3, DIM, ["the", "<S>", "cat"])
+    return KnownWordEmbedding(words, char_cnn())
+
+
+def words_alone():
+    words = ["<S>", "</S>", "<UNK>", "the"]
+    return TokenEmbedding(4, DIM, words, unknown_word="<UNK>")
+
+
+def lexicon():
+    return LexiconEmbedding(
+        [*SPECIAL, *"Savethc猫"],
+        ["<oov>", "the"],
+        *(DIM, [(1, 2), (3, 3)], 1, 3, 2),
+        max_characters_per_token=12,
+    )
+
+
+def make_elmo(token_encoder, **kwargs):
+    return ElmoLayer(token_encoder, BiLMEncoder(5, DIM), **kwargs)
+
+
+def reader(make_token_encoder):
+    """Returns a function that makes a model of strings with a token encoder."""
+
+    def make():
+        token_encoder = make_token_encoder()
+        inputs = keras.Input((None,), dtype="string")
+        ids = token_encoder.make_vectorization()(inputs)
+        return keras.Model(inputs, make_elmo(token_encoder)(ids)), text()
+
+    return make
+
+
+def tagger():
+    """Returns a compiled tagger from ids to tags, and its inputs."""
+    inputs = keras.Input((None, 12), dtype="int32")
+    x = make_elmo(char_cnn(), num_representations=2)(inputs)[1]
+    scores = CRF(3, ["O", "B-X", "I-X"], "BIO")(keras.layers.Dense(3)(x))
+    model = keras.Model(inputs, CRFDecoder()(scores))
+    model.compile("sgd", CRFLoss(), metrics=[CRFAccuracy()])
+    return model, batch_to_ids(SENTENCES, 12)
+
+
+def parts():
+    """Returns a model of the layers that other layers create as parts."""
+    inputs = keras.Input((None, DIM))
+    cell = ProjectedLSTMCell(5, DIM, 3.0, 3.0)
+    x = keras.layers.RNN(cell, return_sequences=True)(Highway()(inputs))
+    vectors = np.random.default_rng(0).normal(size=(2, 3, DIM))
+    return keras.Model(inputs, x), vectors.astype("float32")
+
+
+def language_model():
+    model = BidirectionalLanguageModel(6, char_cnn(), BiLMEncoder(5, DIM))
+    model.build()
+    backward = [sentence[::-1] for sentence in SENTENCES]
+    return model, [batch_to_ids(s, 12) for s in (SENTENCES, backward)]
+
+
+MODELS = {
+    "characters": reader(char_cnn),
+    "known_words": reader(known_words),
+    "words": reader(words_alone),
+    "lexicon": reader(lexicon),
+    "tagger": tagger,
+    "parts": parts,
+    "language_model": language_model,
+}
+
+
+def randomize(model):
+    """Redraws all weights, large enough to distinguish them."""
+    generator = np.random.default_rng(1)
+    for variable in model.weights:
+        if variable.dtype == "float32":
+            variable.assign(generator.normal(0, 0.5, variable.shape))
+
+
+if __name__ == "__main__":
+    main()
