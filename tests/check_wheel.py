@@ -1,4 +1,4 @@
-"""Run in the wheel's environment: checks that the built package is used."""
+"""Run in the environment of the wheel, which must have all files, no more."""
 
 import pathlib
 
@@ -7,13 +7,16 @@ import keras_elmo
 here = pathlib.Path(__file__).resolve().parent.parent
 package = pathlib.Path(keras_elmo.__file__).resolve().parent
 assert "site-packages" in package.parts, package
-source = {
-    p.relative_to(here / "keras_elmo") for p in here.glob("keras_elmo/**/*.py")
-}
-built = {p.relative_to(package) for p in package.glob("**/*.py")}
+
+
+def files_of(folder):
+    files = (p for p in folder.rglob("*") if p.is_file())
+    names = (p.relative_to(folder) for p in files)
+    return {n for n in names if "__pycache__" not in n.parts}
+
+
+source, built = files_of(here / "keras_elmo"), files_of(package)
 assert source == built, source ^ built
-assert (package / "py.typed").is_file()  # Type checkers need it.
 (wheel,) = here.glob("dist/*.whl")
-print(
-    f"{wheel.name}: {len(built)} modules, {wheel.stat().st_size / 1e6:.1f} MB"
-)
+megabytes = wheel.stat().st_size / 1e6
+print(f"{wheel.name}: {len(built)} files, {megabytes:.1f} MB")
