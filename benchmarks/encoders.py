@@ -33,7 +33,7 @@ from workloads import split_batches
 import keras_elmo
 
 SENTENCE_WORDS = 20
-BATCH_SIZE = 32
+BATCH_SIZES = (1, 4, 8, 32)
 QUICK = {
     "elmos": ["english_tiny"],
     "shapes": ["MiniLM-L6"],
@@ -55,8 +55,8 @@ class Encoder(NamedTuple):
     """Folder of the biLM; empty for a transformer."""
     options: dict[str, Any]
     """Options of the program's `load`."""
-    batch_size: int | None = BATCH_SIZE
-    """`None` if it takes the whole text at once."""
+    takes_batches: bool = True
+    """If not, it takes the whole text at once."""
 
 
 def main():
@@ -132,7 +132,7 @@ def find_encoders(arguments, folder):
                 *(name, "`ElmoEmbedder`", precision, sys.executable),
                 *("worker_keras_elmo.py", str(bilm)),
                 {"kind": "embedder", "quantize": quantize or None},
-                batch_size=None,
+                takes_batches=False,
             )
             exported = folder / f"{name}_{precision}.onnx"
             yield Encoder(
@@ -207,15 +207,25 @@ def measure(encoder, row, text, sentence, calls, folder):
             calls=calls,
             untimed_calls=2,
         )
-        row["text"] += worker.call(
-            "time",
-            batches=split_batches(text, encoder.batch_size),
-            settings={},
-            untimed_calls=1,
-        )
+        if "batch_size" not in row:
+            row["batch_size"] = find_batch_size(worker, encoder, text)
+        row["text"] += time_text(worker, text, row["batch_size"])
         row["versions"] = worker.call("versions")
         if not encoder.folder:
             row["wordpieces"] = worker.call("count_wordpieces", sentences=text)
+
+
+def find_batch_size(worker, encoder, text):
+    """Returns the fastest of `BATCH_SIZES`, `None` if it takes no batches."""
+    if not encoder.takes_batches:
+        return None
+    return min(BATCH_SIZES, key=lambda size: time_text(worker, text, size))
+
+
+def time_text(worker, text, batch_size):
+    """Seconds of a pass over the text, in a list, after one not timed."""
+    batches = split_batches(text, batch_size)
+    return worker.call("time", batches=batches, settings={}, untimed_calls=1)
 
 
 def _load(worker, encoder):
