@@ -102,8 +102,8 @@ def inspect_text(inspection, path):
     elif _FASTA.fullmatch("\n".join(lines)):
         inspection.what = "protein sequences in the FASTA format"
         inspection.uses = [
-            "Make a sentence of each protein, one letter per word: see 'SeqVec: "
-            "protein sequences' in the documentation."
+            "Make a sentence of each protein, one letter per word: see "
+            "'SeqVec: protein sequences' in the documentation."
         ]
     elif len(fields) > 2 and all(map(_NUMBER.fullmatch, fields[1:])):
         inspection.what = "word vectors"
