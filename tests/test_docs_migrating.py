@@ -85,6 +85,18 @@ def test_allennlp(folder, reference):
     np.testing.assert_allclose(found, stored * mask[..., None], **CLOSE)
 
 
+def test_allennlp_frozen_mix(folder):
+    mix = keras_elmo.ScalarMix(fixed_weights=[0, 1, 0], trainable=False)
+    elmo = keras_elmo.ElmoLayer.from_bilm(
+        "options.json", "weights.hdf5", num_representations=2, scalar_mix=mix
+    )
+    assert elmo.trainable_variables == []
+    first, second = elmo(keras_elmo.batch_to_ids(SENTENCES))
+    expected = layers_of(folder, SENTENCES)[:, 1]
+    np.testing.assert_allclose(first, expected, **CLOSE)
+    np.testing.assert_allclose(second, expected, **CLOSE)
+
+
 @pytest.mark.exhaustive
 def test_allennlp_embedder(folder, reference):
     words, expected = first_sentence(reference)
@@ -159,7 +171,7 @@ def test_elmo_for_many_langs(folder):
 
 
 def test_seqvec(folder):
-    names = run_blocks(blocks_of("seqvec.md", 2)[:1])
+    names = run_blocks(blocks_of("seqvec.md", 4)[:1])
     layers = layers_of(folder, [list("SEQWENCE")])[0]
     residues = layers.sum(axis=0)
     assert names["residues"].shape == residues.shape == (8, 32)
@@ -167,26 +179,45 @@ def test_seqvec(folder):
     np.testing.assert_allclose(names["protein"], residues.mean(0), **CLOSE)
 
 
-def test_a_fasta_file(folder):
+def test_a_fasta_file(folder, capsys):
     (folder / "proteins.fasta").write_text(
-        ">sp|P1|ONE some protein\nSEQ\nWenCE\n\n>two\nPXUZ OB\n>none\n"
+        "\ufeff>sp|P1|ONE some protein\nSEQ\nW-enCE*\n\n>two\nPXUZ OB\n>none\n",
+        encoding="utf-8",
     )
-    names = run_blocks(blocks_of("seqvec.md", 2))
+    names = run_blocks(blocks_of("seqvec.md", 4))
     proteins = {"sp|P1|ONE": "SEQWENCE", "two": "PXUZOB", "none": ""}
     assert dict(names["read_fasta"]("proteins.fasta")) == {
         name: list(residues) for name, residues in proteins.items()
     }
-    assert list(names["per_residue"]) == list(proteins)
-    assert list(names["per_protein"]) == list(proteins)
+    assert capsys.readouterr().out == "3 proteins in proteins.h5\n"
+    with h5py.File("proteins.h5") as file:
+        assert set(file["residues"]) == set(file["mean"]) == set(proteins)
+        per_residue, per_protein = (
+            {name: file[kind][name][()] for name in proteins}
+            for kind in ("residues", "mean")
+        )
     for name, residues in proteins.items():
-        assert names["per_residue"][name].shape == (len(residues), 32)
+        assert per_residue[name].shape == (len(residues), 32)
         if residues:
             expected = layers_of(folder, [list(residues)])[0].sum(axis=0)
-            found = names["per_residue"][name]
-            np.testing.assert_allclose(found, expected, **CLOSE)
-            found = names["per_protein"][name]
-            np.testing.assert_allclose(found, expected.mean(0), **CLOSE)
-    assert not names["per_protein"]["none"].any()
+            np.testing.assert_allclose(per_residue[name], expected, **CLOSE)
+            expected = expected.mean(axis=0)
+            np.testing.assert_allclose(per_protein[name], expected, **CLOSE)
+    assert not per_protein["none"].any()
+    lines = (folder / "proteins.txt").read_text().splitlines()
+    assert lines == [" ".join(residues) for residues in proteins.values()]
+
+    for text, told in [
+        ("SEQ\n>two\nPX\n", "No '>name' before"),
+        (">one\nSEQ\n>\nPX\n", "No '>name' before"),
+        ("", "No protein at the end of 'bad.fasta'"),
+    ]:
+        (folder / "bad.fasta").write_text(text)
+        with pytest.raises(ValueError, match=told):
+            list(names["read_fasta"]("bad.fasta"))
+    (folder / "proteins.fasta").write_text(">one\nSEQ\n>one\nPX\n")
+    with pytest.raises((OSError, ValueError), match="name already exists"):
+        run_blocks(blocks_of("seqvec.md", 4)[2:3], names)
 
 
 class StaticVectors:

@@ -69,7 +69,7 @@ def add_parser(verbs):
         metavar="FILE",
         help="stored vectors of the words in --vocabulary, written by "
         "keras-elmo convert, to look up instead of running the character CNN. "
-        "Other words are still read by their characters",
+        "The character CNN still computes other words",
     )
     add(
         "--vocabulary",

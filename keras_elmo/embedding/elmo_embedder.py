@@ -181,7 +181,7 @@ class ElmoEmbedder:
 
         Args:
             sentences: Iterable of sentences, each a list of words. It is read
-                one batch ahead.
+                one batch ahead, so vectors arrive in bursts.
 
         Yields:
             For each sentence, a float32 array `(layers, tokens, width)`,

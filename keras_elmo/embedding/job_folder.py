@@ -66,8 +66,7 @@ class JobFolder:
         )
         if os.path.exists(self.output) and not (is_finished or overwrite):
             raise FileExistsError(
-                f"'{self.output}' exists; pass `overwrite=True` (--overwrite) "
-                "to replace it."
+                f"'{self.output}' exists; pass --overwrite to replace it."
             )
         settings = {"version": _VERSION, **settings}
         if is_finished or (job and os.path.exists(self.shard(0))):
@@ -153,10 +152,7 @@ class JobFolder:
     @property
     def how_to_restart(self):
         """A sentence for error messages."""
-        return (
-            "To start over, pass `restart=True` (--restart) or delete the "
-            "folder."
-        )
+        return "To start over, pass --restart or delete the folder."
 
     def _what_is_kept(self):
         kept = "Nothing was finished yet, so nothing is kept."

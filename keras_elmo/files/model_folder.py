@@ -43,6 +43,26 @@ def open_folder(path, find):
             yield _ZippedFolder(archive, path, root, folder)
 
 
+def inner_folder_told(path):
+    """Returns a sentence that names the only model folder in a folder.
+
+    An unpacked archive often has one. Without it, the sentence is empty.
+    """
+    if not os.path.isdir(path):
+        return ""
+    folders = (os.path.join(path, name) for name in os.listdir(path))
+    inner = [folder for folder in folders if _looks_like_a_model(folder)]
+    if len(inner) != 1:
+        return ""
+    return f" The model may be in the folder '{inner[0]}': pass that."
+
+
+def _looks_like_a_model(folder):
+    return os.path.isdir(folder) and any(
+        name.endswith((".hdf5", ".json", ".pkl")) for name in os.listdir(folder)
+    )
+
+
 class ModelFolder:
     """A folder of files.
 

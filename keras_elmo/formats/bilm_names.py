@@ -2,6 +2,8 @@
 
 import posixpath
 
+from keras_elmo.files.model_folder import inner_folder_told
+
 OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
 SOFTMAX = "softmax.hdf5"
@@ -38,7 +40,7 @@ def find_options(names, where):
     return _only(
         names,
         where,
-        "an 'options.json'",
+        "an options file ('options.json' or '*_options.json')",
         lambda n: n == OPTIONS,
         lambda n: n.endswith(f"_{OPTIONS}"),
     )
@@ -72,4 +74,5 @@ def _only(names, where, what, *tests):
     raise ValueError(
         f"'{where}' must contain {what}, and only one. Received: "
         f"{found or sorted(names)}; to choose, pass the two files themselves."
+        f"{inner_folder_told(where)}"
     )

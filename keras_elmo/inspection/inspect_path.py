@@ -159,7 +159,7 @@ def _inspect_hdf5(inspection, path):
     if not inspect_hdf5(inspection, path):
         return
     # It belongs to a biLM, whose options should be next to it.
-    folder, name = os.path.split(os.path.abspath(path))
+    folder, name = os.path.split(path)
     prefix = name.removesuffix("weights.hdf5") if "weights" in name else ""
     names = dict.fromkeys((f"{prefix}options.json", "options.json"))
     for options in (os.path.join(folder, n) for n in names):
@@ -169,7 +169,7 @@ def _inspect_hdf5(inspection, path):
             return
     raise ValueError(
         f"The options file is missing: expected {' or '.join(names)} in "
-        f"'{folder}'. The weights cannot be loaded without it."
+        f"'{os.path.abspath(folder)}'. The weights cannot be loaded without it."
     )
 
 

@@ -5,12 +5,14 @@ import re
 
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.models.model_facts import characters_fact
 from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import vocabulary_fact
 from keras_elmo.text.corpora import open_unpacked
 from keras_elmo.text.vocabulary import vocabulary_words
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
+_FASTA = re.compile(r">\S.*\n(>.*|[A-Za-z*-]+)(\n.*)*")
 
 
 def inspect_hdf5(inspection, path):
@@ -97,6 +99,12 @@ def inspect_text(inspection, path):
     fields = lines[-1].split() if lines else []
     if path.endswith(".json") or (lines and lines[0].startswith("{")):
         _inspect_json(inspection, path)
+    elif _FASTA.fullmatch("\n".join(lines)):
+        inspection.what = "protein sequences in the FASTA format"
+        inspection.uses = [
+            "Make a sentence of each protein, one letter per word: see "
+            "'SeqVec: protein sequences' in the documentation."
+        ]
     elif len(fields) > 2 and all(map(_NUMBER.fullmatch, fields[1:])):
         inspection.what = "word vectors"
         inspection.uses = [f'keras_elmo.read_word_vectors("{path}")']
@@ -125,6 +133,7 @@ def _inspect_json(inspection, path):
     inspection.what = "the options file of a biLM"
     options = parse_language_model_options(content)
     inspection.facts |= model_facts(options.token_encoder, options.encoder)
+    inspection.facts |= characters_fact(content)
     inspection.uses = [
         f'keras_elmo.ElmoLayer.from_bilm("{path}", "weights.hdf5")'
     ]

@@ -13,6 +13,7 @@ from keras_elmo.models.bilm_words import read_words
 from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.model_facts import characters_fact
 from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import parameter_fact
 from keras_elmo.models.model_facts import vocabulary_fact
@@ -59,6 +60,7 @@ class Bilm(FoundModel):
         with open_bilm(*self._files) as files:
             options = files.options
             yield from model_facts(options.token_encoder, options.encoder)
+            yield from characters_fact(files.content)
             yield parameter_fact(files.read_arrays())
             paths = files.weight_files
             yield "weights", ", ".join(sorted(map(os.path.basename, paths)))

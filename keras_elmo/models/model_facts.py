@@ -34,6 +34,12 @@ def model_facts(token_encoder, encoder):
     yield "vectors", f"{layers + 1} layers, {2 * dim:,} wide"
 
 
+def characters_fact(content):
+    """Yields `n_characters` of an options file's content, if it has it."""
+    if "char_cnn" in content:
+        yield "n_characters", str(content["char_cnn"]["n_characters"])
+
+
 def parameter_fact(arrays):
     """Returns a fact about a model's arrays, a dictionary: name and value."""
     number = sum(array.size for array in arrays.values())

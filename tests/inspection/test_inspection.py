@@ -63,7 +63,7 @@ def change_options(folder, **changes):
     path.write_text(json.dumps(options))
 
 
-def test_a_folder_of_a_bilm_and_its_files(folder):
+def test_a_folder_of_a_bilm_and_its_files(folder, monkeypatch):
     inspection = good(folder)
     assert (
         inspection.what == "a biLM in the format of bilm-tf, AllenNLP and NLPL"
@@ -85,6 +85,15 @@ def test_a_folder_of_a_bilm_and_its_files(folder):
     assert both.model == (str(options), str(weights))
     assert f'from_bilm("{options}", "{weights}")' in both.uses[0]
     assert good(weights).model == both.model
+    assert both.facts["n_characters"] == good(options).facts["n_characters"]
+    assert both.facts["n_characters"] == "262"
+    # The paths are as given.
+    monkeypatch.chdir(folder)
+    assert good("weights.hdf5").uses == [
+        'keras_elmo.ElmoLayer.from_bilm("options.json", "weights.hdf5")',
+        "keras-elmo embed corpus.txt vectors.hdf5 "
+        "--options options.json --weights weights.hdf5",
+    ]
     assert good(options).what == "the options file of a biLM"
 
 
@@ -114,7 +123,17 @@ def test_weights_without_their_options(folder):
     what, problems = bad(folder / "weights.hdf5")
     assert what == "the weight file of a biLM (bilm-tf format)"
     assert "The options file is missing" in problems
-    assert "must contain an 'options.json'" in bad(folder)[1]
+    assert "must contain an options file ('options.json'" in bad(folder)[1]
+
+
+def test_the_folder_around_a_model(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    told = f"The model may be in the folder '{folder}': pass that."
+    assert told in bad(tmp_path)[1]
+    with pytest.raises(ValueError, match=re.escape(told)):
+        ElmoLayer.from_bilm(tmp_path)
+    shutil.copytree(folder, tmp_path / "other")
+    assert "may be in" not in bad(tmp_path)[1]
 
 
 def test_weights_that_do_not_fit_the_options(folder):
@@ -252,6 +271,9 @@ def test_other_files(tmp_path):
         ("glove.txt", b"the 0.5 -1e-05 2\nof 1 2 3\n", "word vectors"),
         ("vec.txt", b"2 3\nthe 0.5 -1 2\nof 1 2 3\n", "word vectors"),
         ("text.txt", b"The cat sat .\n", "text"),
+        ("quoted.txt", b"> The cat sat .\nDogs bark .\n", "text"),
+        ("p.fasta", b">sp|P1|ONE of two\nSEQW\n", "protein sequences"),
+        ("q.fa", b"\xef\xbb\xbf>none\n>two\r\nSEQ*\r\n", "protein seq"),
         ("meta.json", b'{"id": 7}', "a JSON file"),
         ("model.index", b"x", "a part of a TensorFlow checkpoint"),
         ("char.dic", b"a\t0\n", "a part of a model of ELMoForManyLangs"),
