@@ -12,4 +12,11 @@ def test_the_block_runs(tmp_path, monkeypatch, capsys):
     names = run_blocks(read_blocks("docs/onnx.md"))
     shapes = {name: x.shape for name, x in names["vectors"].items()}
     assert shapes["elmo"] == (2, 3, 256) and shapes["default"] == (2, 256)
-    assert str(shapes) in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert str(shapes) in printed
+    scores = names["tagger"].predict(names["ids"], verbose=0)
+    assert names["scores"].shape == (2, 4, 3)
+    assert not names["scores"][1, 1:].any() and scores[1, 1:].all()
+    numbers = scores.argmax(axis=-1)
+    assert str([names["tags"][number] for number in numbers[0]]) in printed
+    assert f"\n{[names['tags'][numbers[1, 0]]]}\n" in printed

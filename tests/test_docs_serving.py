@@ -1,4 +1,4 @@
-"""The code of docs/serving.md and examples/serving/README.md, run as it is."""
+"""The code of docs/serving.md and tensorflow-serving.md, run as it is."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
 )
 PAGE = "docs/serving.md"
-EXAMPLE = "examples/serving/README.md"
+SERVER = "docs/tensorflow-serving.md"
 STRINGS = ["First sentence .", "Another ."]
 
 
@@ -79,28 +79,30 @@ def test_the_page(folder, monkeypatch, capsys, portable_path):
     np.testing.assert_allclose(found, of_layer(STRINGS), atol=1e-5)
 
 
-def test_the_example_has_no_code_but_what_is_tested():
-    assert read_blocks(EXAMPLE) == []
-    assert len(read_blocks(EXAMPLE, "python serving-api")) == 1
-    assert len(read_blocks(PAGE, "python serving-api")) == 1
+def test_the_page_of_the_server_has_no_code_but_what_is_tested():
+    assert read_blocks(SERVER) == []
+    assert len(read_blocks(SERVER, "python serving-api")) == 2
 
 
 @pytest.mark.exhaustive
-def test_warm_up(serving_api, exported, folder, monkeypatch):
+def test_warm_up(serving_api, exported, tmp_path, monkeypatch):
     from tensorflow_serving.apis import prediction_log_pb2
 
     def export(_, path):
-        assert not os.path.exists(path)
+        assert not os.path.exists(path) or not os.listdir(path)
         return shutil.copytree(exported, f"{path}/1")
 
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(keras_elmo, "export_saved_model", export)
-    names = {"keras_elmo": keras_elmo, "tf": tf, "elmo": None}
-    run_blocks(read_blocks(PAGE, "python serving-api"), names)
-    path = "served/warm/1/assets.extra/tf_serving_warmup_requests"
-    (record,) = tf.data.TFRecordDataset(path)
-    log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
-    assert answer(log.predict_log.request, "served/warm/1")
+    _, block = read_blocks(SERVER, "python serving-api")
+    for version in ("1", "2"):
+        run_blocks([block])
+        path = f"served/elmo/{version}"
+        (record,) = tf.data.TFRecordDataset(
+            f"{path}/assets.extra/tf_serving_warmup_requests"
+        )
+        log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+        assert answer(log.predict_log.request, path)
 
 
 def answer(request, folder):
@@ -134,7 +136,7 @@ def test_grpc(serving_api, exported):
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        (block,) = read_blocks(EXAMPLE, "python serving-api")
+        block, _ = read_blocks(SERVER, "python serving-api")
         assert block.count("localhost:8500") == 1
         names = run_blocks(
             [block.replace("localhost:8500", f"127.0.0.1:{port}")]
@@ -149,7 +151,7 @@ def test_grpc(serving_api, exported):
 
 def test_the_settings_of_batching_are_those_of_the_page():
     text = (ROOT / "examples/serving/batching.config").read_text()
-    page = (ROOT / EXAMPLE).read_text(encoding="utf-8")
+    page = (ROOT / SERVER).read_text(encoding="utf-8")
     for line in text.splitlines():
         name = line.split()[0]
         assert f"| `{line}` |" in page or f"| `{name}` |" in page

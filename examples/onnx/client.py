@@ -5,7 +5,9 @@
         "They fished from the bank ."
 
 For each word of the first sentence, it prints the word of the other sentences
-with the nearest vector.
+with the nearest vector. The class `Elmo` also runs an exported tagger:
+
+    Elmo("tagger.onnx")([["Ann", "slept", "."]])["tags"]
 """
 
 import argparse
@@ -34,7 +36,7 @@ def words_to_ids(sentences, chars):
 
 
 class Elmo:
-    """An exported model.
+    """An exported `ElmoLayer` or tagger.
 
     Args:
         path: Path of the file that `keras-elmo export` or `export_onnx` wrote.
@@ -63,10 +65,22 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("model", help="path of the .onnx file")
-    parser.add_argument("sentences", nargs="+", help="at least two, tokenised")
+    parser.add_argument("sentences", nargs="+", help="two or more, tokenised")
     arguments = parser.parse_args()
     sentences = [text.split() for text in arguments.sentences]
-    vectors = Elmo(arguments.model, ["elmo"])(sentences)["elmo"]
+    if len(sentences) < 2 or not all(sentences):
+        parser.error(
+            "give two or more sentences, each with a word: the words of the "
+            "first are compared with those of the others"
+        )
+    model = Elmo(arguments.model)
+    if "elmo" not in model.names:
+        parser.error(
+            f"{arguments.model} has no output 'elmo', but {model.names}: it is "
+            "not an exported ElmoLayer. To run it, use the class Elmo in "
+            f"Python: Elmo({arguments.model!r})(sentences)"
+        )
+    vectors = model(sentences)["elmo"]
     vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True) + 1e-9
     others = [
         (i, j) for i, s in enumerate(sentences) if i for j in range(len(s))

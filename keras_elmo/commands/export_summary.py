@@ -36,7 +36,8 @@ def print_summary(folder):
             outputs.setdefault(key, (output, []))[1].append(name)
     for key in sorted(outputs):
         output, names = outputs[key]
-        note = "" if len(names) == len(signatures) else f"  <- {names[0]} only"
+        in_all = len(names) == len(signatures)
+        note = "" if in_all else f"  <- only from signature {names[0]}"
         print(f"  {_describe(key, output)}{note}")
     _print_commands(os.path.dirname(folder), "strings" in default.inputs)
 

@@ -64,8 +64,11 @@ def checked_log_likelihood(scores, tags):
         # NaN is accepted, for `TerminateOnNaN`.
         (result > IMPOSSIBLE / 2) | ops.isnan(result),
         "A sentence's tags have probability zero: they break the CRF's "
-        "`scheme`, or its inputs are -inf for one of them. Correct them, or "
-        "constrain only the decoding: pass the scheme to `CRFDecoder`.",
+        "`scheme`, or its inputs are -inf for one of them. Tags in the IOB1 "
+        "format, as in CoNLL-2003, must be converted. Fix the tags, or "
+        "constrain decoding only: pass the scheme to `CRFDecoder`. "
+        "Received, with -1 at padding: tags",
         result,
+        rows=ops.where(mask, tags, -1),
     )
     return ops.where(ops.all(good, axis=1), result, float("nan"))

@@ -30,7 +30,9 @@ def export_onnx(
     A tagger is a Functional or Sequential model that starts with an `ElmoLayer`
     and continues with `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and
     dropout layers, `CRF` and `CRFDecoder`. The outputs are those of the tagger,
-    named after their layers. All outputs are zero at padding.
+    named after their layers: numbers of tags from a `CRFDecoder`, floats from
+    the others. The names of the tags are not in the file. All outputs are zero
+    at padding.
 
     With `quantize="int8"`, ELMo's large kernels (of the highways, projections
     and LSTMs) have 8 bits, with one scale per block of 128, and so have the

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 
-def require(condition, message, x):
+def require(condition, message, x, rows=None):
     """Returns `x`, or raises an error unless all of `condition` is true.
 
     In eager code, the error is a `ValueError`. In compiled functions it is
@@ -15,10 +15,14 @@ def require(condition, message, x):
         condition: Boolean tensor.
         message: String.
         x: Tensor.
+        rows: Matrix whose rows belong to the entries of a one-dimensional
+            `condition`. The first row for which it is false ends the message.
     """
     values = concrete_value(condition)
     if values is not None:
         if not values.all():
+            if rows is not None:
+                message += f" {concrete_value(rows)[values.argmin()].tolist()}"
             raise ValueError(message)
         return x
     if keras.backend.backend() != "tensorflow" or isinstance(
@@ -27,7 +31,12 @@ def require(condition, message, x):
         return x
     import tensorflow as tf
 
-    check = tf.debugging.Assert(ops.all(condition), [message])
+    data = [message]
+    if rows is not None:
+        # With one more row, as there may be none, and `argmin` needs one.
+        values = tf.pad(tf.cast(condition, "int32"), [[0, 1]], "CONSTANT", 1)
+        data.append(tf.pad(rows, [[0, 1], [0, 0]])[tf.argmin(values)])
+    check = tf.debugging.Assert(ops.all(condition), data, summarize=100)
     with tf.control_dependencies([check]):
         return tf.identity(x)
 

@@ -47,7 +47,8 @@ def export_saved_model(
 
     Other models return their own outputs under their own names (a second output
     of the same layer gets the suffix `_1`). Their signature `default` also
-    returns `tokens`, the words, with `""` at padding.
+    returns `tokens`, the words, with `""` at padding. At padding, the outputs
+    are whatever the model returns there.
 
     Floats are returned in float32. Any number of sentences and words is
     allowed, including none. Nothing is kept between requests: stateful layers
@@ -66,10 +67,10 @@ def export_saved_model(
             `"tokens"` or `"character_ids"`.
         labels: Mapping from the name of an output to the names of its labels,
             in order. The output must be integers `(batch, time)` or `(batch,)`,
-            or scores with one more axis, of which the label with the largest
-            score is used. The names are returned as `<output>_labels`, with
-            `""` at padding. By default these are the `tag_names` of the layers
-            that return integers `(batch, time)`.
+            or scores (one more axis): then the label with the highest score is
+            returned. The names are returned as `<output>_labels`, with `""` at
+            padding. Not needed for a model that ends in a `CRFDecoder` with
+            `tag_names`.
         version: Integer, the version number; by default the one after the last
             existing version.
         overwrite: Boolean, whether to overwrite an existing `version`. The old

@@ -173,7 +173,7 @@ def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
     assert lines[start + 1 : start + 4] == [
         "  tags: float32 (batch, time, 2)",
         "  tags_labels: string (batch, time)",
-        "  tokens: string (batch, time)  <- default only",
+        "  tokens: string (batch, time)  <- only from signature default",
     ]
     assert "(batch, time)  <- if a request names none" in lines[start - 1]
     command = shlex.split("\n".join(lines[lines.index("To serve it:") + 1 :]))

@@ -77,8 +77,13 @@ def test_tags_that_break_the_scheme_are_named():
         bad[0] = sentence
         with pytest.raises(
             ValueError, match="`scheme`, or its inputs are -inf"
-        ):
+        ) as error:
             CRFLoss()(bad, scores)
+        assert str(error.value).endswith(f"at padding: tags {sentence}")
+    bad = good.copy()
+    bad[1] = 0, 2, 0, 0
+    with pytest.raises(ValueError, match=r"tags \[0, 2, -1, -1\]$"):
+        CRFLoss()(bad, scores)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -134,6 +139,12 @@ def test_bad_tags_are_named_in_a_graph():
     for tag, message in ((3, "from 0 to 2"), (2, "`scheme`, or its inputs")):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             compiled(np.full((4, 4), tag), scores)
+    tags = np.zeros((4, 4), "int32")
+    tags[1, 1] = 2
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[0 2 -1 -1\]"):
+        compiled(tags, scores)
+    none = tf.function(CRFLoss(reduction="none"))(tags[:0], scores[:0])
+    assert none.shape == (0,)
     assert np.isfinite(compiled(np.zeros((4, 4), "int32"), scores))
 
 

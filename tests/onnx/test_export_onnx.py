@@ -237,16 +237,34 @@ np.savez("answer.npz", **Elmo("elmo.onnx", num_threads=1)({SENTENCES!r}))
         check(dict(answer), expected(elmo, batch_to_ids(SENTENCES, 12)))
 
 
-def test_the_client_prints_the_nearest_words(tmp_path):
-    export_onnx(make_elmo(), tmp_path / "elmo.onnx", "int8")
-    done = subprocess.run(
-        [sys.executable, CLIENT, "elmo.onnx", "One word .", "Another word ."],
-        cwd=tmp_path,
-        check=True,
+def run_client(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, CLIENT, *arguments],
+        cwd=folder,
         timeout=300,
         capture_output=True,
         text=True,
     )
+
+
+def test_the_client_prints_the_nearest_words(tmp_path):
+    export_onnx(make_elmo(), tmp_path / "elmo.onnx", "int8")
+    done = run_client(tmp_path, "elmo.onnx", "One word .", "Another word .")
+    assert done.returncode == 0
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
         *("One", "word", ".")
     ]
+
+
+def test_the_client_says_what_it_needs(tmp_path):
+    ids = keras.Input((None, 12), dtype="int32")
+    tags = keras.layers.Dense(2, name="tags")(make_elmo()(ids))
+    export_onnx(keras.Model(ids, tags), tmp_path / "tagger.onnx")
+    for sentences, message in (
+        (["One word ."], "give two or more sentences"),
+        (["One word .", " "], "give two or more sentences"),
+        (["One", "word"], "has no output 'elmo', but ['tags']"),
+    ):
+        done = run_client(tmp_path, "tagger.onnx", *sentences)
+        assert done.returncode == 2 and message in done.stderr
+        assert "Traceback" not in done.stderr
