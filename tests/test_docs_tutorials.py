@@ -9,7 +9,7 @@ from doc_snippets import run_blocks
 
 
 @pytest.mark.parametrize("page", ["named-entities", "few-labels"])
-def test_files_of_ones_own_are_read(page, shared, monkeypatch, portable_path):
+def test_files_of_ones_own_are_read(page, shared, monkeypatch):
     monkeypatch.chdir(ROOT / "docs/tutorials")  # As Sphinx does.
     path = f"docs/tutorials/{page}.md"
     block = read_blocks(path, "{code-cell} ipython3")[0]
