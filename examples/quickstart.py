@@ -100,7 +100,7 @@ def main():
         "sparse_categorical_crossentropy",
         metrics=["accuracy"],
     )
-    # ELMo's mask keeps padding out of the loss and the accuracy.
+    # ELMo's mask keeps padding out of the loss.
     model.fit(ids, tags, epochs=8, batch_size=4)
     weights, gamma = elmo.normalized_weights
     print(f"learned layer weights {weights.round(3)}, gamma {gamma:.3f}")
