@@ -1,10 +1,12 @@
-"""The code of README.md and of the page that newcomers read next."""
+"""The code of README.md and of the pages that newcomers read next."""
 
 import keras
 import numpy as np
 import pytest
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
+
+import keras_elmo
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
@@ -24,8 +26,24 @@ def test_the_start(tmp_path, monkeypatch, portable_path, built_optimizers):
     names = run_blocks(read_blocks("docs/start.md"))
     assert names["vectors"].shape == (2, 3, 256)
     assert (tmp_path / "tagger.keras").is_file()
+    # Padding does not count, whatever its tag.
+    model, x, y = names["model"], names["x"], names["y"]
+    losses = [
+        model.evaluate(x, np.where(x.any(axis=-1), y, tag), verbose=0)
+        for tag in range(3)
+    ]
+    assert len(set(losses)) == 1
     assert names["folder"] == "served/tagger/1"
     assert (tmp_path / "served/tagger/1/saved_model.pb").is_file()
+
+
+def test_the_layer(portable_path):
+    (block,) = read_blocks("docs/layer.md")
+    names = run_blocks([block])
+    assert names["model"].output_shape == (None, None, 3)
+    ids = keras_elmo.batch_to_ids([["First", "sentence", "."], ["Another"]])
+    mask = names["model"](ids)._keras_mask
+    np.testing.assert_array_equal(mask, ids.any(axis=-1))
 
 
 def test_the_first_page(portable_path):

@@ -35,6 +35,23 @@ def test_every_name_is_in_the_reference():
     assert sorted(found) == sorted(keras_elmo.__all__)
 
 
+def test_members_that_the_guides_use_are_in_the_reference():
+    assert inspect.getdoc(keras_elmo.ElmoLayer.compute_mask)
+    text = inspect.getdoc(keras_elmo.ElmoLayer)
+    attributes = text.split("\nAttributes:\n")[1].split("\n\n")[0]
+    assert re.findall(r"^    (\w+):", attributes, re.M) == [
+        "token_encoder",
+        "encoder",
+    ]
+    # Sphinx lists inherited methods only where the page names them.
+    page = (ROOT / "docs/reference/layers.md").read_text()
+    for name in ("CharCNNEmbedding", "TokenEmbedding"):
+        method = getattr(keras_elmo, name).make_vectorization
+        inherited = "make_vectorization" not in vars(getattr(keras_elmo, name))
+        listed = f"{name}\n\n   .. automethod:: make_vectorization\n" in page
+        assert inspect.getdoc(method) and inherited == listed
+
+
 @pytest.mark.parametrize(
     "module",
     [

@@ -53,14 +53,14 @@ class ElmoLayer(IdLayer):
             *token_shape)` to `(..., projection)`. Defaults to the paper's
             `CharCNNEmbedding`. Its `compute_mask` determines which tokens are
             padding. With `add_sentence_boundaries` it must have an attribute
-            `boundary_ids`, the ids of `<S>` and `</S>`. `ElmoEmbedder` and
-            `export_saved_model` use its method `make_vectorization` to turn
-            words into ids; without this method, they use the ids of
-            `batch_to_ids`.
+            `boundary_ids`, the ids of `<S>` and `</S>`. For use with
+            `ElmoEmbedder` and `export_saved_model` it needs a method
+            `make_vectorization`, which returns the layer that turns words into
+            ids; without it, the ids of `batch_to_ids` are assumed.
         encoder: The `BiLMEncoder`. Defaults to the paper's.
         scalar_mix: The `ScalarMix`, or a list with one for each representation.
-            If a single one is given, further representations use untrained
-            copies of it.
+            A single one is used for the first representation; the others get
+            new, untrained ones with the same settings.
         num_representations: Integer, number of mixes of the same biLM layers.
             They start equal and differ once trained.
         keep_sentence_boundaries: Boolean, whether to keep the vectors of `<S>`
@@ -83,8 +83,8 @@ class ElmoLayer(IdLayer):
             numbers of another dtype are cast to int32 if that dtype represents
             all ids exactly; half precision does not.
         mask: Boolean tensor of shape `(batch, time)` or `(batch, sentences,
-            time)`, `False` at padding. Takes precedence over the token
-            encoder's mask, in which an all-zero row of ids is padding.
+            time)`, `False` at padding. Overrides the default mask, in which an
+            all-zero row of ids is padding.
         training: Boolean, whether to apply dropout.
 
     Returns:
@@ -101,8 +101,17 @@ class ElmoLayer(IdLayer):
         Vectors are zero at padding, and every output passes the mask on to the
         following layers. Padding may be anywhere: the vectors are the same as
         for the tokens alone. Each vector is at its token's position in the
-        input, unless boundaries are kept or are removed from the ids: then the
-        output is packed to the left. A sentence without tokens is `<S> </S>`.
+        input, with two exceptions, where all padding is moved to the end: with
+        `keep_sentence_boundaries=True`, and where boundaries are removed from
+        the ids. For example, ids of `[padding, "Hello"]` give `[0, Hello]` by
+        default, and `[<S>, Hello, </S>, 0]` with boundaries kept.
+
+    Attributes:
+        token_encoder: The layer that encodes a token's ids. Its method
+            `make_vectorization()` returns the layer that turns words into its
+            ids.
+        encoder: The `BiLMEncoder`. Set `elmo.encoder.trainable` or
+            `elmo.token_encoder.trainable` to train or freeze a part.
 
     Raises:
         ValueError: If the rank, width or dtype of the ids is not what the token
@@ -148,8 +157,12 @@ class ElmoLayer(IdLayer):
             ("encoder", self.encoder),
         ):
             if not isinstance(layer, keras.layers.Layer):
+                hint = ""
+                if isinstance(layer, (str, os.PathLike)):
+                    hint = " To load files, use `ElmoLayer.from_bilm`."
                 raise ValueError(
-                    f"`{argument}` must be a Keras layer. Received: {layer!r}"
+                    f"`{argument}` must be a Keras layer.{hint} "
+                    f"Received: {layer!r}"
                 )
         if stateful:
             self.encoder.stateful = True
@@ -320,9 +333,11 @@ class ElmoLayer(IdLayer):
 
                 A name takes precedence over a path; for a directory of the same
                 name write `"./small"`.
-            **kwargs: As for `from_bilm`. For a directory written by
-                `save_to_preset`, they override what was saved: without
-                `trainable` the parts keep their flags, and with
+            **kwargs: As for `from_bilm`: `trainable=True` to fine-tune the
+                biLM, which is frozen by default, and arguments of `ElmoLayer`,
+                such as `num_representations` and `dropout`. For a directory
+                written by `save_to_preset`, they override what was saved:
+                without `trainable` the parts keep their flags, and with
                 `num_representations`, `scalar_mix` or `return_all_layers` the
                 mixes are new.
 
@@ -689,7 +704,19 @@ class ElmoLayer(IdLayer):
         shape = self.token_encoder.compute_output_shape((None, *token_shape))
         return shape[-1]
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Returns the mask of the output, for layers that take it by hand.
+
+        Args:
+            inputs: Tensor of ids or symbolic `keras.Input`, as for a call.
+            mask: As for a call.
+
+        Returns:
+            Boolean tensor `(batch, time)`, `False` at padding; of the output's
+            `time` where that differs from the input's. A list of them with
+            `num_representations > 1`, and `(batch, num_layers + 1, time)` with
+            `return_all_layers`. `None` if the token encoder has no mask.
+        """
         if mask is None:
             mask = self.token_encoder.compute_mask(inputs, None)
         if mask is None:

@@ -712,6 +712,8 @@ def test_bad_arguments_are_named():
             ElmoLayer(num_representations=2, scalar_mix=bad)
     with pytest.raises(ValueError, match="`encoder` must be a Keras layer"):
         ElmoLayer(encoder=BiLMEncoder)
+    with pytest.raises(ValueError, match=r"`ElmoLayer\.from_bilm`.*'o\.json'"):
+        ElmoLayer("o.json", "weights.hdf5", 2)
     elmo = ElmoLayer(CharCNNEmbedding(8, [(1, 4)]), BiLMEncoder(7, 6))
     with pytest.raises(ValueError, match=r"the same size.*8 and 6"):
         elmo.build((None, None, 50))

@@ -1,0 +1,21 @@
+"""Code of docs/tutorials that readers run on files of their own."""
+
+import runpy
+
+import pytest
+from conftest import ROOT
+from doc_snippets import read_blocks
+from doc_snippets import run_blocks
+
+
+@pytest.mark.parametrize("page", ["named-entities", "few-labels"])
+def test_files_of_ones_own_are_read(page, shared, monkeypatch):
+    monkeypatch.chdir(ROOT / "docs/tutorials")  # As Sphinx does.
+    path = f"docs/tutorials/{page}.md"
+    block = read_blocks(path, "{code-cell} ipython3")[0]
+    read_conll = run_blocks([block])["read_conll"]
+    ner = runpy.run_path(str(ROOT / "examples/ner.py"))
+    for name in ("train", "dev"):
+        # Some lines between sentences have a tab.
+        file = shared / "data" / "wnut17" / f"{name}.conll"
+        assert read_conll(file) == ner["read_conll"](file)
