@@ -43,7 +43,7 @@ def open_folder(path, find):
             yield _ZippedFolder(archive, path, root, folder)
 
 
-def inner_folder_told(path):
+def inner_folder_hint(path):
     """Returns a sentence that names the only model folder in a folder.
 
     An unpacked archive often has one. Without it, the sentence is empty.

@@ -2,7 +2,7 @@
 
 import posixpath
 
-from keras_elmo.files.model_folder import inner_folder_told
+from keras_elmo.files.model_folder import inner_folder_hint
 
 OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
@@ -74,5 +74,5 @@ def _only(names, where, what, *tests):
     raise ValueError(
         f"'{where}' must contain {what}, and only one. Received: "
         f"{found or sorted(names)}; to choose, pass the two files themselves."
-        f"{inner_folder_told(where)}"
+        f"{inner_folder_hint(where)}"
     )
