@@ -159,7 +159,7 @@ class VocabularySoftmax(keras.layers.Layer):
         }
 
 
-def merged_losses(logits, targets, is_merged):
+def merged_losses(logits, targets, is_unknown):
     """Computes cross entropies when some words count as one.
 
     ```
@@ -169,15 +169,15 @@ def merged_losses(logits, targets, is_merged):
     Args:
         logits: Tensor `(..., words)`.
         targets: Integer tensor `(...)`, the right words.
-        is_merged: Boolean array `(words,)`, which words count as one.
+        is_unknown: Boolean array `(words,)`, which words count as one.
 
     Returns:
         Tensor `(...)`.
     """
-    merged = ops.where(is_merged, logits, _MINUS_INFINITY)
+    merged = ops.where(is_unknown, logits, _MINUS_INFINITY)
     merged = ops.logsumexp(merged, axis=-1)  # (...)
     alone = ops.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
-    right = ops.where(ops.take(is_merged, targets), merged, alone)
+    right = ops.where(ops.take(is_unknown, targets), merged, alone)
     return ops.logsumexp(logits, axis=-1) - right
 
 
