@@ -72,7 +72,6 @@ def main():
         "sentences": len(text),
         "words": count_tokens(text),
         "turns": arguments.turns,
-        "rows": [],
     }
     with tempfile.TemporaryDirectory() as folder:
         encoders = list(find_encoders(arguments, pathlib.Path(folder)))
@@ -163,7 +162,7 @@ def _make_bilm(name, folder):
         command = [sys.executable, program, folder, "--size", name]
         subprocess.run(command, check=True, stdout=sys.stderr)
         return folder
-    return pathlib.Path(keras_elmo.__file__).parent / "presets" / name
+    return keras_elmo.PRESETS[name].path
 
 
 def start_once(encoder, folder):

@@ -80,6 +80,7 @@ def main():
             "not an exported ElmoLayer. To run it, use the class Elmo in "
             f"Python: Elmo({arguments.model!r})(sentences)"
         )
+    model.names = ["elmo"]  # The others need not be computed.
     vectors = model(sentences)["elmo"]
     vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True) + 1e-9
     others = [
