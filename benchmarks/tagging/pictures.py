@@ -119,17 +119,43 @@ def draw_sizes(path, scores, measure):
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     for style, (name, by_size) in zip(STYLES, scores.items()):
         sizes = sorted(by_size)
-        means = [100 * np.mean(by_size[size]) for size in sizes]
-        deviations = [
-            100 * np.std(by_size[size], ddof=1) if len(by_size[size]) > 1 else 0
-            for size in sizes
-        ]
-        axes.errorbar(sizes, means, deviations, capsize=3, label=name, **style)
+        scores_of_sizes = [by_size[size] for size in sizes]
+        _draw_seeds(axes, sizes, scores_of_sizes, label=name, **style)
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{size:g}%" for size in sizes])
     axes.minorticks_off()
     axes.set(xlabel="training sentences", ylabel=f"test {_label(measure)}, %")
     _finish(axes)
+    _save(figure, path)
+
+
+def draw_text_sizes(path, tokens, panels):
+    """Draws scores against the text that a biLM was trained on.
+
+    Args:
+        path: Path of the PNG.
+        tokens: List of numbers, in millions, one per biLM.
+        panels: Mapping from a task's name to a pair: a mapping from a name to
+            a list of seeds' scores for each biLM, and a mapping from such a
+            name to the seeds' scores without ELMo. The latter are dotted.
+    """
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(4.6 * len(panels), 3.8), squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for panel, (title, (curves, baselines)) in zip(axes[0], panels.items()):
+        colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+        for style, color, (name, scores) in zip(STYLES, colors, curves.items()):
+            _draw_seeds(panel, tokens, scores, color=color, label=name, **style)
+            if name in baselines:
+                level = 100 * np.mean(baselines[name])
+                panel.axhline(level, color=color, linestyle=":")
+        panel.set_xscale("log")
+        panel.set_xticks(tokens, [f"{number:g}" for number in tokens])
+        panel.minorticks_off()
+        panel.set(xlabel="million tokens read by the biLM", title=title)
+        panel.set_ylabel("test score, % (dotted: without ELMo)")
+        _finish(panel)
     _save(figure, path)
 
 
@@ -164,6 +190,15 @@ def draw_layer_weights(path, weights):
         axes.set_title(f"at the {place}")
         axes.spines[:].set_visible(False)
     _save(figure, path)
+
+
+def _draw_seeds(axes, x, scores, **style):
+    """Draws means and standard deviations of the seeds' scores at each x."""
+    means = [100 * np.mean(seeds) for seeds in scores]
+    deviations = [
+        100 * np.std(seeds, ddof=1) if len(seeds) > 1 else 0 for seeds in scores
+    ]
+    axes.errorbar(x, means, deviations, capsize=3, **style)
 
 
 def _label(measure):

@@ -43,7 +43,7 @@ def main(argv=None):
 
 
 def write_report(folder, chosen):
-    """Writes `report.md`, and pictures if matplotlib is installed.
+    """Writes `report.md`, `scores.json`, and pictures if it can draw.
 
     Args:
         folder: Path of the output folder of `experiments.py`.
@@ -65,6 +65,8 @@ def write_report(folder, chosen):
         ]
     )
     (folder / "report.md").write_text(text, encoding="utf-8")
+    scores = json.dumps(all_scores(results), indent=1)
+    (folder / "scores.json").write_text(scores + "\n", encoding="utf-8")
     print(text)
     try:
         import pictures
@@ -90,6 +92,38 @@ def read_seeds(folder):
     files = folder.glob("seed-*/result.json")
     found = [json.loads(file.read_text("utf-8")) for file in files]
     return sorted(found, key=lambda result: result["seed"])
+
+
+def all_scores(results):
+    """Returns what the tables show, as a JSON object with an entry per seed."""
+    return {
+        "measure": next(iter(results.values()))[0]["measure"],
+        "trainings": {
+            name: [scores_of(run) for run in runs]
+            for name, runs in results.items()
+        },
+    }
+
+
+def scores_of(run):
+    best = _best(run)
+    return {
+        "seed": run["seed"],
+        "training_sentences": run["training_sentences"],
+        "updates_to_best": best["update"],
+        **{
+            part: {
+                "score": run[part]["score"],
+                "types": {
+                    kind: scores[run["measure"]]
+                    for kind, scores in run[part]["types"].items()
+                },
+            }
+            for part in ("dev", "test")
+            if part in run
+        },
+        "mix_weights": run["mix_weights"],
+    }
 
 
 def score_table(results, chosen):

@@ -195,5 +195,15 @@ def test_experiments_go_on_and_report(tmp_path, capsys, monkeypatch):
     assert result.stat().st_mtime_ns == before
     report = (output / "report.md").read_text()
     assert "| elmo-both | 1 |" in report and "| elmo-both | input |" in report
+    scores = json.loads((output / "scores.json").read_text())
+    found = json.loads(result.read_text())
+    (baseline,) = scores["trainings"]["baseline"]
+    assert baseline["test"]["score"] == found["test"]["f1"]
+    assert (
+        baseline["test"]["types"]["per"] == found["test"]["types"]["per"]["f1"]
+    )
+    assert baseline["updates_to_best"] in [
+        e["update"] for e in found["history"]
+    ]
     for name in ("curves-100.png", "layers.png"):
         assert (output / name).read_bytes().startswith(b"\x89PNG")

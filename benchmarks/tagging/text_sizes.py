@@ -1,0 +1,95 @@
+"""Draws what a tagger gains when its biLM is trained on more text.
+
+    python benchmarks/tagging/text_sizes.py picture.png --tokens 5 20 80 \\
+        --names A/scores.json B/scores.json C/scores.json \\
+        --parts-of-speech D/scores.json E/scores.json F/scores.json
+
+`--tokens` says on how many million tokens each biLM was trained. The files are
+those that `experiments.py wnut17` and `experiments.py ewt` write, one of each
+for every biLM. They need `elmo-both`, and `elmo-1`, `elmo-10` and `elmo-100`.
+The trainings without ELMo are those of the last file.
+"""
+
+import argparse
+import json
+import pathlib
+
+NAMES = {"elmo-both": "entities"}
+NAMES_BASELINES = {"baseline": "entities"}
+SIZES = {"100": "all sentences", "10": "10%", "1": "1%"}
+PARTS_OF_SPEECH = {f"elmo-{size}": name for size, name in SIZES.items()}
+PARTS_OF_SPEECH_BASELINES = {
+    f"baseline-{size}": name for size, name in SIZES.items()
+}
+
+
+def main(argv=None):
+    options = parse_arguments(argv)
+    panels = {
+        "parts of speech, UD English EWT": panel(
+            options.parts_of_speech, PARTS_OF_SPEECH, PARTS_OF_SPEECH_BASELINES
+        ),
+        "named entities (F1), WNUT 2017": panel(
+            options.names, NAMES, NAMES_BASELINES
+        ),
+    }
+    import pictures
+
+    pictures.draw_text_sizes(options.picture, options.tokens, panels)
+    print(f"Wrote {options.picture}")
+
+
+def parse_arguments(argv):
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("picture", help="PNG file to write")
+    add("--tokens", type=float, nargs="+", required=True, metavar="MILLIONS",
+        help="tokens that each biLM was trained on")  # fmt: skip
+    files = {"type": pathlib.Path, "nargs": "+", "required": True,
+             "metavar": "FILE"}  # fmt: skip
+    add("--names", **files, help="scores.json of wnut17, one for each biLM")
+    add("--parts-of-speech", **files, help="scores.json of ewt, in this order")
+    options = parser.parse_args(argv)
+    numbers = [
+        len(x) for x in (options.tokens, options.names, options.parts_of_speech)
+    ]
+    if len(set(numbers)) > 1:
+        parser.error(
+            "--tokens, --names and --parts-of-speech must have one value for "
+            f"each biLM. Received: {numbers[0]}, {numbers[1]} and {numbers[2]}"
+        )
+    return options
+
+
+def panel(files, curves, baselines):
+    """Returns a panel of `pictures.draw_text_sizes`.
+
+    Args:
+        files: List of paths, one for each biLM.
+        curves: Mapping from the names of trainings with ELMo to labels.
+        baselines: The same for trainings without ELMo, in the last file.
+    """
+    tests = [read_tests(path) for path in files]
+    return (
+        {
+            label: [test[name] for test in tests]
+            for name, label in curves.items()
+        },
+        {label: tests[-1][name] for name, label in baselines.items()},
+    )
+
+
+def read_tests(path):
+    """Returns each training's test scores, one for each seed."""
+    trainings = json.loads(path.read_text("utf-8"))["trainings"]
+    return {
+        name: [run["test"]["score"] for run in runs]
+        for name, runs in trainings.items()
+    }
+
+
+if __name__ == "__main__":
+    main()
