@@ -10,6 +10,7 @@ full training loop, and waits while the other has its turn.
 """
 
 import argparse
+import datetime
 import json
 import pathlib
 import statistics
@@ -32,8 +33,10 @@ def main():
         for name in ("train", "vocabulary", "options", "dtype")
     }
     results = {
+        "date": str(datetime.date.today()),
         "machine": machine.describe(),
-        "settings": settings,
+        "options": options,
+        "dtype": arguments.dtype,
         "tokens_per_turn": tokens,
         "seconds": {},
         "speeds": [],
@@ -63,7 +66,8 @@ def main():
                 tell(f"turn {turn + 1}: {name} {speed:,.0f} tokens/s")
         for worker in (*workers.values(), gauge):
             worker.close()
-    pathlib.Path(arguments.output).write_text(json.dumps(results, indent=1))
+    content = json.dumps(results, indent=1)
+    pathlib.Path(arguments.output).write_text(content + "\n")
     summarise(results)
 
 

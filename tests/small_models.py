@@ -90,3 +90,16 @@ def oracle_arguments(elmo):
             "use_skip_connections": encoder.use_skip_connections,
         },
     }
+
+
+@keras.saving.register_keras_serializable(package="test")
+class ForeignEncoder(keras.layers.Layer):
+    """A token encoder of another package: takes vectors as they are."""
+
+    token_shape = (6,)
+
+    def call(self, inputs):
+        return inputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape

@@ -5,6 +5,7 @@ from keras_elmo.commands.arguments import add_threads
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.pretrain_settings import add_settings
 from keras_elmo.commands.pretrain_settings import make_settings
+from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.settings import RECIPES
 
 _STRATEGIES = ("one", "mirrored", "multi-worker")
@@ -93,7 +94,6 @@ def run(arguments):
     from keras_elmo.models.find_model import find_model
     from keras_elmo.pretraining.pretrain import pretrain
     from keras_elmo.pretraining.reports import Reports
-    from keras_elmo.pretraining.schedule import Plan
     from keras_elmo.pretraining.workers import is_chief
 
     _check(arguments)
@@ -284,7 +284,7 @@ def _add_plan(add):
     add(
         "--log-every",
         type=positive_integer,
-        default=100,
+        default=Plan.log_every,
         metavar="STEPS",
         help="steps between two lines of FOLDER/log.jsonl. "
         "Default: %(default)s",
@@ -298,7 +298,7 @@ def _add_plan(add):
     add(
         "--heldout-rows",
         type=positive_integer,
-        default=32,
+        default=Plan.heldout_rows,
         metavar="N",
         help="streams of the held-out text in training; more are faster. "
         "Default: %(default)s",

@@ -2,11 +2,11 @@ import json
 import os
 
 import h5py
-import keras
 import numpy as np
 import pytest
 from hdf5_arrays import all_arrays
 from keras import ops
+from small_models import ForeignEncoder
 from small_models import file_arrays
 from small_models import make_elmo
 from small_models import randomize
@@ -255,7 +255,9 @@ def test_what_the_files_cannot_say_is_not_saved(paths):
     elmo = make_elmo({"activation": "gelu"})
     with pytest.raises(ValueError, match=r"'char_cnn\.activation'"):
         elmo.save_to_bilm(*paths)
-    elmo = ElmoLayer(Other(), BiLMEncoder(7, 6), add_sentence_boundaries=False)
+    elmo = ElmoLayer(
+        ForeignEncoder(), BiLMEncoder(7, 6), add_sentence_boundaries=False
+    )
     elmo.build((None, None, 6))
     with pytest.raises(ValueError, match="with a `CharCNNEmbedding`"):
         elmo.save_to_bilm(*paths)
@@ -270,16 +272,6 @@ def test_saving_replaces_files_and_leaves_no_others(paths):
     elmo.save_to_bilm(*paths)
     check_identical(file_arrays(ElmoLayer.from_bilm(*paths)), file_arrays(elmo))
     assert sorted(os.listdir(paths[0].parent)) == [p.name for p in paths]
-
-
-class Other(keras.layers.Layer):
-    token_shape = (6,)
-
-    def call(self, inputs):
-        return inputs
-
-    def compute_output_shape(self, input_shape):
-        return input_shape
 
 
 def test_what_is_saved_is_what_the_variables_hold(paths):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from full_disk import no_file_over
 from keras import ops
+from small_models import ForeignEncoder
 from small_models import make_elmo
 from small_models import randomize
 from text.listed_characters import CHARACTERS
@@ -244,23 +245,14 @@ def test_a_subclass_is_loaded_by_its_own_class(folder):
     assert "Received: 'test>MyElmo'" in str(info.value)
 
 
-@keras.saving.register_keras_serializable(package="test")
-class Other(keras.layers.Layer):
-    token_shape = (6,)
-
-    def call(self, inputs):
-        return inputs
-
-    def compute_output_shape(self, input_shape):
-        return input_shape
-
-
 def test_a_layer_of_another_package_is_not_saved(folder):
-    elmo = ElmoLayer(Other(), BiLMEncoder(7, 6), add_sentence_boundaries=False)
+    elmo = ElmoLayer(
+        ForeignEncoder(), BiLMEncoder(7, 6), add_sentence_boundaries=False
+    )
     elmo.build((None, None, 6))
     with pytest.raises(ValueError, match="must only have objects of") as info:
         elmo.save_to_preset(folder)
-    assert "Received: 'Other' of" in str(info.value)
+    assert "Received: 'ForeignEncoder' of" in str(info.value)
     assert os.listdir(folder.parent) == []
 
 
@@ -270,7 +262,10 @@ LAMBDA = keras.saving.serialize_keras_object(keras.layers.Lambda(abs))
 @pytest.mark.parametrize(
     "path, value",
     [
-        ("token_encoder", keras.saving.serialize_keras_object(Other())),
+        (
+            "token_encoder",
+            keras.saving.serialize_keras_object(ForeignEncoder()),
+        ),
         ("encoder", LAMBDA),
         ("scalar_mix", [LAMBDA]),
         ("dtype", LAMBDA),
