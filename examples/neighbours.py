@@ -84,7 +84,7 @@ def parse_arguments():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--model", default="english_tiny", help="preset or folder")
+    add("--model", default="english_mini", help="preset or folder")
     add("--text", nargs="+", required=True, help="files with one tokenised "
         "sentence per line")  # fmt: skip
     add("--words", nargs="+", default=["play", "bank", "spring"])

@@ -40,8 +40,8 @@ def main(argv=None):
     add = parser.add_argument
     add("--train", default=DATA / "train.conll", help="training file")
     add("--dev", default=DATA / "dev.conll", help="held-out file to score on")
-    add("--elmo", default="english_tiny", help="name or folder of a preset; "
-        "default: english_tiny, which ships with the package")  # fmt: skip
+    add("--elmo", default="english_mini", help="name or folder of a preset; "
+        "default: english_mini, which ships with the package")  # fmt: skip
     add("--epochs", type=int, default=15, help="default: 15")
     add("--output", default="ner", help="folder to write to; default: ner")
     add("--text", default="Theresa Okafor left Acme Tools for Lisbon .",

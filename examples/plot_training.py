@@ -15,6 +15,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib import ticker
 
 
 def main():
@@ -36,9 +37,12 @@ def main():
     axes.set_yscale("log")
     axes.set_xlabel("million training tokens")
     axes.set_ylabel("held-out perplexity (full softmax)")
+    low, high = axes.get_ylim()
+    steps = (1, 2, 5) if high > 10 * low else (1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8)
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=steps))
+    axes.yaxis.set_minor_locator(ticker.NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter("{x:g}")
-    axes.grid(True, which="both", color="0.9")
+    axes.grid(True, color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
     if len(labels) > 1:
         axes.legend(frameon=False)

@@ -48,8 +48,8 @@ def load_elmo(options, weights):
     if options:
         print(f"Loading {options} and {weights or 'its weights'}")
         return keras_elmo.ElmoLayer.from_bilm(options, weights)
-    print('Loading the preset "english_tiny"')
-    return keras_elmo.ElmoLayer.from_preset("english_tiny")
+    print('Loading the preset "english_mini"')
+    return keras_elmo.ElmoLayer.from_preset("english_mini")
 
 
 def read(tagged):

@@ -58,8 +58,8 @@ def main(argv=None):
     add = parser.add_argument
     add("--train", help="training file")
     add("--dev", help="file to score on")
-    add("--elmo", default="english_tiny", help="name or folder of a preset; "
-        "default: english_tiny, which ships with the package")  # fmt: skip
+    add("--elmo", default="english_mini", help="name or folder of a preset; "
+        "default: english_mini, which ships with the package")  # fmt: skip
     add("--fine-tune", action="store_true", help="train the biLM too")
     add("--epochs", type=int, default=20, help="default: 20")
     add("--learning-rate", type=float, help="default: 0.01, or 0.001 with "

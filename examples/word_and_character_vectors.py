@@ -44,8 +44,8 @@ def main(argv=None):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--elmo", default="english_tiny", help="name or folder of a preset; "
-        "default: english_tiny, which ships with the package")  # fmt: skip
+    add("--elmo", default="english_mini", help="name or folder of a preset; "
+        "default: english_mini, which ships with the package")  # fmt: skip
     add("--vectors", help="file of word vectors")
     add("--limit", type=int, help="how many words to read from the file")
     add("--epochs", type=int, default=40, help="default: 40")

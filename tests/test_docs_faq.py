@@ -17,13 +17,13 @@ def test_the_blocks_run(tmp_path, monkeypatch, capsys, portable_path):
     assert len(blocks) == 13
     names = run_blocks(blocks)
     printed = capsys.readouterr().out
-    assert names["layers"].shape == (3, 3, 256)
+    assert names["layers"].shape == (3, 3, 512)
     for line in (
-        "(3, 3, 256)\n(2, 256)\n[0.33 0.33 0.33] 1.0\n",
+        "(3, 3, 512)\n(2, 512)\n[0.33 0.33 0.33] 1.0\n",
         "takes ids from 0 to 261. Received: ids from ",
         "[[True, True, True], [True, True, False]]\n",
-        "(1, 3, 256) (1, 2, 256)\n",
-        "(3, 3, 256)\n(3, 2, 256)\n",
+        "(1, 3, 512) (1, 2, 512)\n",
+        "(3, 3, 512)\n(3, 2, 512)\n",
     ):
         assert line in printed
     assert names["cropped"] == [(0, 0, "a" * 60)]

@@ -138,7 +138,7 @@ def test_token_embeddings(folder, reference):
 def test_hub(folder):
     names = run_blocks(blocks_of("tf-hub.md", 1))
     model = names["model"]
-    elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
+    elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
     ids = keras_elmo.batch_to_ids([["the", "cat", "sat"], ["dogs", "bark"]])
     vectors = keras.ops.convert_to_numpy(elmo(ids))
     means = [vectors[0].mean(axis=0), vectors[1, :2].mean(axis=0)]

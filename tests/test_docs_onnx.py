@@ -11,7 +11,7 @@ def test_the_block_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = run_blocks(read_blocks("docs/onnx.md"))
     shapes = {name: x.shape for name, x in names["vectors"].items()}
-    assert shapes["elmo"] == (2, 3, 256) and shapes["default"] == (2, 256)
+    assert shapes["elmo"] == (2, 3, 512) and shapes["default"] == (2, 512)
     printed = capsys.readouterr().out
     assert str(shapes) in printed
     scores = names["tagger"].predict(names["ids"], verbose=0)

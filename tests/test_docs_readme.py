@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 def test_the_readme(portable_path):
     (block,) = read_blocks("README.md")
     names = run_blocks([block])
-    assert names["vectors"].shape == (2, 3, 256)
+    assert names["vectors"].shape == (2, 3, 512)
     assert np.all(names["vectors"][1, 2] == 0)
     assert names["model"].output_shape == (None, None, 3)
 
@@ -24,7 +24,7 @@ def test_the_readme(portable_path):
 def test_the_start(tmp_path, monkeypatch, portable_path, built_optimizers):
     monkeypatch.chdir(tmp_path)
     names = run_blocks(read_blocks("docs/start.md"))
-    assert names["vectors"].shape == (2, 3, 256)
+    assert names["vectors"].shape == (2, 3, 512)
     assert (tmp_path / "tagger.keras").is_file()
     # Padding does not count, whatever its tag.
     model, x, y = names["model"], names["x"], names["y"]

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def exported(folder):
-    elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
+    elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
     return keras_elmo.export_saved_model(elmo, folder / "exported")
 
 
@@ -40,7 +40,7 @@ def serving_api():
 
 
 def of_layer(strings):
-    elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
+    elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
     return elmo(keras_elmo.batch_to_ids([s.split() for s in strings]))
 
 
@@ -51,7 +51,7 @@ def test_the_page(folder, monkeypatch, capsys, portable_path):
     assert len(blocks) == 5
     names = run_blocks(blocks[:1])
     assert names["folder"] == "served/elmo/1"
-    assert "'default': (2, 256), 'elmo': (2, 3, 256)" in capsys.readouterr().out
+    assert "'default': (2, 512), 'elmo': (2, 3, 512)" in capsys.readouterr().out
     expected = of_layer(STRINGS)
     np.testing.assert_allclose(names["vectors"]["elmo"], expected, atol=1e-5)
 

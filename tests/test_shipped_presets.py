@@ -1,4 +1,4 @@
-"""The model that ships with the package."""
+"""The models that ship with the package."""
 
 import os
 import pathlib
@@ -13,28 +13,40 @@ from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
 
-
-@pytest.fixture(scope="module")
-def folder():
-    return pathlib.Path(PRESETS["english_tiny"].path)
+NAMES = ("english_mini", "english_tiny")
 
 
-def test_it_is_small(folder):
+def test_names():
+    """Lists all of them, as the tests below take their names from here."""
+    shipped = {name for name, preset in PRESETS.items() if preset.path}
+    assert shipped == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    "name, megabytes", [("english_mini", 30), ("english_tiny", 16)]
+)
+def test_size(name, megabytes):
+    folder = pathlib.Path(PRESETS[name].path)
     size = sum(os.path.getsize(path) for path in folder.iterdir())
-    assert size < 16e6
+    assert size < 1e6 * megabytes
 
 
-def test_layer():
-    elmo = ElmoLayer.from_preset("english_tiny")
+@pytest.mark.parametrize(
+    "name, width, parameters",
+    [("english_mini", 512, 5_421_396), ("english_tiny", 256, 2_996_436)],
+)
+def test_layer(name, width, parameters):
+    elmo = ElmoLayer.from_preset(name)
     ids = batch_to_ids([["Birds", "sing", "."], ["Yes", "!"]])
     vectors = np.asarray(elmo(ids))
-    assert vectors.shape == (2, 3, 256)
+    assert vectors.shape == (2, 3, width)
     assert not vectors[1, 2].any() and vectors[1, :2].any()
-    assert elmo.count_params() == 2_996_436
+    assert elmo.count_params() == parameters
 
 
-def test_context_tells_the_two_meanings_apart():
-    elmo = ElmoLayer.from_preset("english_tiny")
+@pytest.mark.parametrize("name", NAMES)
+def test_context_tells_the_two_meanings_apart(name):
+    elmo = ElmoLayer.from_preset(name)
     sentences = [
         "They sat on the bank of the river .",
         "We stood on the bank of the stream .",
@@ -53,9 +65,16 @@ def test_context_tells_the_two_meanings_apart():
 
 
 @pytest.mark.exhaustive
-def test_perplexity(shared):
-    """Only of the first 300 sentences; the model card has that of all."""
-    sentences = read_sentences(shared / "data/english_lm/heldout.txt")[:300]
-    model, vocabulary, _ = load_language_model("english_tiny")
+@pytest.mark.parametrize(
+    "name, text, most",
+    [
+        ("english_mini", "english_lm_large/heldout_modern.txt", 85),
+        ("english_tiny", "english_lm/heldout.txt", 85),
+    ],
+)
+def test_perplexity(shared, name, text, most):
+    """Only of the first 300 sentences; the model cards have that of all."""
+    sentences = read_sentences(shared / "data" / text)[:300]
+    model, vocabulary, _ = load_language_model(name)
     found = Evaluator(model, vocabulary).evaluate(sentences)
-    assert found.perplexity < 85
+    assert found.perplexity < most

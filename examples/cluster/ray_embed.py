@@ -31,7 +31,7 @@ def main(argv=None):
     add("output", help="folder to write to, shared by all workers")
     add(
         "--model",
-        default="english_tiny",
+        default="english_mini",
         help="name of a preset, or a path or URL that every worker can read",
     )
     add("--dtype", choices=("float32", "float16"), default="float32")

@@ -33,7 +33,7 @@ def main(argv=None):
     add("output", help="folder to write to, shared by all workers")
     add(
         "--model",
-        default="english_tiny",
+        default="english_mini",
         help="name of a preset, or a path or URL that every worker can read",
     )
     add(

@@ -1,6 +1,6 @@
 """Runs ELMo on onnxruntime and NumPy, without TensorFlow, Keras or keras-elmo.
 
-    keras-elmo export english_tiny elmo.onnx --quantize int8
+    keras-elmo export english_mini elmo.onnx --quantize int8
     python examples/onnx/client.py elmo.onnx "He put cash in the bank ." \\
         "They fished from the bank ."
 
@@ -11,6 +11,7 @@ with the nearest vector. The class `Elmo` also runs an exported tagger:
 """
 
 import argparse
+import pathlib
 
 import numpy as np
 import onnxruntime
@@ -73,6 +74,8 @@ def main():
             "give two or more sentences, each with a word: the words of the "
             "first are compared with those of the others"
         )
+    if not pathlib.Path(arguments.model).is_file():
+        parser.error(f"there is no file {arguments.model}")
     model = Elmo(arguments.model)
     if "elmo" not in model.names:
         parser.error(

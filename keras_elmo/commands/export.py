@@ -40,7 +40,7 @@ outputs:
   a .keras file, the model's own.
 
 examples:
-  keras-elmo export english_tiny served/elmo
+  keras-elmo export english_mini served/elmo
   keras-elmo export tagger.keras served/tagger --labels tags=tags.txt
   keras-elmo export small elmo.onnx --quantize int8
 """

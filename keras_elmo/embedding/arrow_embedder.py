@@ -76,7 +76,7 @@ class ArrowEmbedder:
 
     >>> import pyarrow as pa
     >>> table = pa.table({"id": [7, 8], "tokens": [["A", "sentence"], []]})
-    >>> table = ArrowEmbedder("english_tiny")(table)
+    >>> table = ArrowEmbedder("english_mini")(table)
     >>> table.column_names
     ['id', 'tokens', 'num_tokens', 'width', 'vectors', 'error']
     >>> [len(numbers) for numbers in table["vectors"].to_pylist()]

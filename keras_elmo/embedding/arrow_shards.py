@@ -51,7 +51,7 @@ def embed_shard(
 
     Example:
 
-    >>> embedder = ArrowEmbedder("english_tiny")
+    >>> embedder = ArrowEmbedder("english_mini")
     >>> embed_shard(embedder, "corpus/part00.txt", "vectors/part00.parquet")
     {'rows': 10000, 'tokens': 203417, 'errors': 0, 'kept': 0}
     """
@@ -109,8 +109,8 @@ def read_vectors(
 
     >>> for line, vectors in read_vectors("vectors/part00.parquet"):
     ...     print(line, vectors.shape)
-    0 (12, 256)
-    1 (0, 256)
+    0 (12, 512)
+    1 (0, 512)
     """
     import pyarrow.parquet as pq
 

@@ -114,7 +114,7 @@ def inspect_text(inspection, path):
     else:
         inspection.what = "text"
         inspection.uses = [
-            f"keras-elmo embed {path} vectors.hdf5 --model english_tiny"
+            f"keras-elmo embed {path} vectors.hdf5 --model english_mini"
         ]
 
 

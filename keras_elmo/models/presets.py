@@ -47,6 +47,13 @@ _ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
 _CONTRIBUTED = "none stated for the weights; contributed to AllenNLP"
 
 PRESETS = {
+    "english_mini": _shipped(
+        "english_mini",
+        11,
+        "English novels, encyclopedia, talk, textbooks, chat and web, 60 M "
+        "tokens; 5.4 M parameters, 512 wide",
+        "Apache 2.0; the text's licences are in the model's card",
+    ),
     "english_tiny": _shipped(
         "english_tiny",
         6,

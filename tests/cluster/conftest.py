@@ -6,7 +6,7 @@ import keras_elmo
 
 @pytest.fixture(scope="module")
 def elmo():
-    return keras_elmo.ElmoLayer.from_preset("english_tiny")
+    return keras_elmo.ElmoLayer.from_preset("english_mini")
 
 
 @pytest.fixture

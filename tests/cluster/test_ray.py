@@ -74,7 +74,7 @@ def test_the_pipeline_of_the_docs(program, elmo, shared, tmp_path, monkeypatch):
         found[row["id"]] = vectors_of(row)
     check_vectors(found, tokens, elmo)
 
-    half = block.replace('"english_tiny"', '"english_tiny", dtype="float16"')
+    half = block.replace('"english_mini"', '"english_mini", dtype="float16"')
     run_blocks([half.replace('"vectors"', '"half"')])
     (path, *_) = (tmp_path / "half").glob("*.parquet")
     assert pq.read_schema(path).field("vectors").type == pa.list_(pa.float16())

@@ -296,7 +296,7 @@ def test_help_teaches(capsys):
     with pytest.raises(SystemExit):
         main(["export", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    assert "keras-elmo export english_tiny served/elmo" in shown
+    assert "keras-elmo export english_mini served/elmo" in shown
     assert "written atomically" in shown
     assert "split only on runs of spaces (U+0020)" in shown
 

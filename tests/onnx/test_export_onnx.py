@@ -260,6 +260,8 @@ def test_the_client_says_what_it_needs(tmp_path):
     ids = keras.Input((None, 12), dtype="int32")
     tags = keras.layers.Dense(2, name="tags")(make_elmo()(ids))
     export_onnx(keras.Model(ids, tags), tmp_path / "tagger.onnx")
+    done = run_client(tmp_path, "missing.onnx", "One word .", "Another .")
+    assert done.returncode == 2 and "no file missing.onnx" in done.stderr
     for sentences, message in (
         (["One word ."], "give two or more sentences"),
         (["One word .", " "], "give two or more sentences"),
