@@ -100,7 +100,7 @@ def parse_arguments():
     add(
         "--elmos",
         nargs="*",
-        default=["original", "small", "english_tiny"],
+        default=["original", "small", "english_mini"],
         help="sizes of random_weights.py, or presets",
     )
     add("--shapes", nargs="*", choices=SHAPES, default=[*SHAPES])
