@@ -219,12 +219,12 @@ def test_ner(ner, tmp_path, capsys):
     text = (ner["DATA"] / "train.conll").read_text("utf-8")
     few = tmp_path / "few.conll"
     few.write_text("\n\n".join(text.split("\n\n")[:16]), "utf-8")
-    arguments = ["--train", few, "--dev", few, "--epochs", 15,
+    arguments = ["--train", few, "--dev", few, "--epochs", 30,
                  "--output", tmp_path / "ner",
                  "--text", "Maria flew to Oslo ."]  # fmt: skip
     ner["main"]([*map(str, arguments)])
     shown = capsys.readouterr().out
-    assert "Epoch 15/15" in shown and "val_crf_accuracy: " in shown
+    assert "Epoch 30/30" in shown and "val_crf_accuracy: " in shown
     assert "(25 entities, " in shown
     tagged = served_tags(tmp_path / "ner" / "served" / "1")
     assert "/B-" in tagged and "/O" in tagged

@@ -80,7 +80,7 @@ class ArrowEmbedder:
     >>> table.column_names
     ['id', 'tokens', 'num_tokens', 'width', 'vectors', 'error']
     >>> [len(numbers) for numbers in table["vectors"].to_pylist()]
-    [512, 0]
+    [1024, 0]
     """
 
     def __init__(

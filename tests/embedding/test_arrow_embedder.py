@@ -260,4 +260,4 @@ def test_the_blocks_of_the_docs_run(tmp_path, monkeypatch):
     read, embed, *_ = read_blocks("docs/cluster.md")
     names = run_blocks([embed, read])
     assert names["counts"] == {"rows": 2, "tokens": 3, "errors": 0, "kept": 0}
-    assert (names["line"], names["vectors"].shape) == (1, (0, 256))
+    assert (names["line"], names["vectors"].shape) == (1, (0, 512))
