@@ -136,8 +136,8 @@ def draw_text_sizes(path, tokens, panels):
         path: Path of the PNG.
         tokens: List of numbers, in millions, one per biLM.
         panels: Mapping from a task's name to a pair: a mapping from a name to
-            a list of seeds' scores for each biLM, and a mapping from such a
-            name to the seeds' scores without ELMo. The latter are dotted.
+            a list of seeds' scores for each biLM, and a mapping from each
+            of these names to the scores without ELMo. The latter are dotted.
     """
     figure, axes = plt.subplots(
         1, len(panels), figsize=(4.6 * len(panels), 3.8), squeeze=False,
@@ -147,9 +147,8 @@ def draw_text_sizes(path, tokens, panels):
         colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
         for style, color, (name, scores) in zip(STYLES, colors, curves.items()):
             _draw_seeds(panel, tokens, scores, color=color, label=name, **style)
-            if name in baselines:
-                level = 100 * np.mean(baselines[name])
-                panel.axhline(level, color=color, linestyle=":")
+            level = 100 * np.mean(baselines[name])
+            panel.axhline(level, color=color, linestyle=":")
         panel.set_xscale("log")
         panel.set_xticks(tokens, [f"{number:g}" for number in tokens])
         panel.minorticks_off()

@@ -14,12 +14,12 @@ import argparse
 import json
 import pathlib
 
-NAMES = {"elmo-both": "entities"}
-NAMES_BASELINES = {"baseline": "entities"}
-SIZES = {"100": "all sentences", "10": "10%", "1": "1%"}
-PARTS_OF_SPEECH = {f"elmo-{size}": name for size, name in SIZES.items()}
-PARTS_OF_SPEECH_BASELINES = {
-    f"baseline-{size}": name for size, name in SIZES.items()
+# By label: the training with ELMo, and the one without.
+NAMES = {"entities": ("elmo-both", "baseline")}
+PARTS_OF_SPEECH = {
+    "all sentences": ("elmo-100", "baseline-100"),
+    "10%": ("elmo-10", "baseline-10"),
+    "1%": ("elmo-1", "baseline-1"),
 }
 
 
@@ -27,11 +27,9 @@ def main(argv=None):
     options = parse_arguments(argv)
     panels = {
         "parts of speech, UD English EWT": panel(
-            options.parts_of_speech, PARTS_OF_SPEECH, PARTS_OF_SPEECH_BASELINES
+            options.parts_of_speech, PARTS_OF_SPEECH
         ),
-        "named entities (F1), WNUT 2017": panel(
-            options.names, NAMES, NAMES_BASELINES
-        ),
+        "named entities (F1), WNUT 2017": panel(options.names, NAMES),
     }
     import pictures
 
@@ -64,22 +62,19 @@ def parse_arguments(argv):
     return options
 
 
-def panel(files, curves, baselines):
+def panel(files, trainings):
     """Returns a panel of `pictures.draw_text_sizes`.
 
     Args:
         files: List of paths, one for each biLM.
-        curves: Mapping from the names of trainings with ELMo to labels.
-        baselines: The same for trainings without ELMo, in the last file.
+        trainings: `NAMES` or `PARTS_OF_SPEECH`.
     """
     tests = [read_tests(path) for path in files]
-    return (
-        {
-            label: [test[name] for test in tests]
-            for name, label in curves.items()
-        },
-        {label: tests[-1][name] for name, label in baselines.items()},
-    )
+    curves, baselines = {}, {}
+    for label, (with_elmo, without) in trainings.items():
+        curves[label] = [test[with_elmo] for test in tests]
+        baselines[label] = tests[-1][without]
+    return curves, baselines
 
 
 def read_tests(path):

@@ -38,9 +38,7 @@ def parts_of_speech(tmp_path):
 
 
 def test_seeds_are_read_and_the_last_file_has_the_baseline(names):
-    curves, baselines = text_sizes.panel(
-        names, text_sizes.NAMES, text_sizes.NAMES_BASELINES
-    )
+    curves, baselines = text_sizes.panel(names, text_sizes.NAMES)
     assert curves == {"entities": [[0.2, 0.4], [0.3, 0.6]]}
     assert baselines == {"entities": [0.1, 0.2]}
 
