@@ -27,7 +27,7 @@ KNOWS["commands"] = set(KNOWS)
 
 # Methods of a layer that read or write files. They belong to the class of the
 # layer, and import what they need when they are called.
-METHODS = {"layers/elmo_layer.py": {"models"}}
+METHODS = {"layers/elmo_files.py": {"models"}}
 
 
 def imports(path):

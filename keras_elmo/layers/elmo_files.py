@@ -1,0 +1,282 @@
+"""The methods of `ElmoLayer` that read and write files.
+
+They are methods because that is where a Keras user looks for them. What they do
+is in the room `models`, which uses the layers. So each of them imports it when
+it is called.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import Self
+
+
+class ElmoFiles:
+    """Base class of `ElmoLayer`: loads and saves it."""
+
+    @classmethod
+    def from_bilm(
+        cls,
+        options: str | os.PathLike,
+        weights_file: str | os.PathLike | None = None,
+        *,
+        token_embeddings: str | os.PathLike | None = None,
+        vocabulary: str | os.PathLike | Iterable[str | bytes] | None = None,
+        unknown_words: str | None = None,
+        trainable: bool = False,
+        **kwargs,
+    ) -> Self:
+        """Creates the layer from the files of a trained biLM (bilm-tf format).
+
+        Args:
+            options: Path or http(s) URL of the options file (JSON); or path or
+                URL of a `.zip`, or path of a directory, with `options.json` and
+                an `.hdf5` file. Of several `.hdf5` files, it reads
+                `weights.hdf5` or, as in the models of the NLPL repository,
+                `model.hdf5`. Without an `.hdf5` file, it reads a checkpoint of
+                bilm-tf's training, for which TensorFlow must be installed.
+            weights_file: Path or URL of the weight file (HDF5). Leave it out
+                for a directory or `.zip`.
+            token_embeddings: Path or URL of a file with the vectors of a
+                vocabulary's words, as written by `dump_token_embeddings` or by
+                bilm-tf's function of the same name (HDF5, `embedding`). These
+                vectors are looked up instead of running the character CNN.
+            vocabulary: The words of `token_embeddings` in the same order, or
+                the words of a model with word input: path of a file with one
+                word per line, or an iterable of words. For a model in a
+                directory or `.zip`, the default is its `vocab.txt`. Without a
+                vocabulary, the layer accepts only ids, and `<S>` and `</S>`
+                must be the first two words.
+            unknown_words: How to treat words that are not in `vocabulary`.
+                `"characters"`: the character CNN encodes them; ids are those of
+                `batch_to_ids`. `"unk"`: they get the vector of `<UNK>`.
+                `"error"`: they raise an error. With `"unk"` and `"error"`, a
+                token's id is its number in the vocabulary, starting at 1. The
+                default is `"characters"` for models with a character CNN. For
+                other models it is `"unk"` if the vocabulary has `<UNK>`, which
+                stood for rare words in training, and otherwise `"error"`. In a
+                dumped vocabulary, the vector of `<UNK>` is only that of its
+                characters.
+            trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
+                the mix is trained (`False`). Sets `trainable` of
+                `token_encoder` and of `encoder`, which you can change
+                separately later.
+            **kwargs: Arguments of `ElmoLayer` and of a Keras layer, such as
+                `num_representations`, `dropout`, `name` and
+                `dtype="mixed_bfloat16"`.
+
+        Returns:
+            An `ElmoLayer` with the file's weights.
+
+        Raises:
+            ValueError: If a file is invalid; the message states the file, the
+                key, what was expected and what was found.
+            FileNotFoundError: If a file is missing.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        """
+        from keras_elmo.models.bilm import load_bilm
+
+        return load_bilm(
+            cls,
+            options,
+            weights_file,
+            token_embeddings=token_embeddings,
+            vocabulary=vocabulary,
+            unknown_words=unknown_words,
+            trainable=trainable,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_many_langs(
+        cls,
+        directory: str | os.PathLike,
+        *,
+        trainable: bool = False,
+        **kwargs,
+    ) -> Self:
+        """Creates the layer from a model of ELMoForManyLangs.
+
+        The ids are specific to the model: `elmo.token_encoder` is a
+        `LexiconEmbedding`, whose `make_vectorization()` returns a layer that
+        turns words into ids. PyTorch is not needed.
+
+        Args:
+            directory: Path of the directory with `config.json`, `char.dic`,
+                `token_embedder.pkl`, `encoder.pkl` and, if the model has one,
+                `word.dic`; or path or http(s) URL of a `.zip` of it.
+            trainable: As for `from_bilm`.
+            **kwargs: As for `from_bilm`.
+
+        Returns:
+            An `ElmoLayer` with the files' weights.
+
+        Raises:
+            ValueError: If a file is invalid; the message states the file, the
+                key, what was expected and what was found.
+            FileNotFoundError: If a file is missing.
+        """
+        from keras_elmo.models.many_langs import load_many_langs
+
+        return load_many_langs(cls, directory, trainable=trainable, **kwargs)
+
+    @classmethod
+    def from_preset(cls, preset: str | os.PathLike, **kwargs) -> Self:
+        """Creates the layer from a trained model, given its name or path.
+
+        Args:
+            preset: One of:
+
+                - a name from `keras_elmo.PRESETS`: `"english_mini"` or
+                  `"english_tiny"`, which are in the package, or `"original"`,
+                  `"5.5B"`, `"medium"`, `"small"`, `"portuguese"` or `"pubmed"`,
+                  which are downloaded once;
+                - the path of a directory written by `save_to_preset`;
+                - the path of a directory or `.zip`, or the URL of a `.zip`, for
+                  `from_bilm` or `from_many_langs`;
+                - `"hf://user/repository"` or `"hf://user/repository@revision"`,
+                  such a directory on the Hugging Face Hub; the package
+                  `huggingface_hub` must be installed.
+
+                A name takes precedence over a path; for a directory of the same
+                name write `"./small"`.
+            **kwargs: As for `from_bilm`: `trainable=True` to fine-tune the
+                biLM, which is frozen by default, and arguments of `ElmoLayer`,
+                such as `num_representations` and `dropout`. For a directory
+                written by `save_to_preset`, they override what was saved:
+                without `trainable` the parts keep their flags, and with
+                `num_representations`, `scalar_mix` or `return_all_layers` the
+                mixes are new.
+
+        Returns:
+            An `ElmoLayer` with the model's weights.
+
+        Raises:
+            ValueError: If there is no such name or directory, or a file is
+                invalid.
+            OSError: If the download fails; the message states the URL and where
+                to put the files by hand.
+            ImportError: If `huggingface_hub` is needed but not installed.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        >>> elmo.save_to_preset("my_elmo")
+        >>> elmo = ElmoLayer.from_preset("my_elmo", dropout=0.5)
+        """
+        from keras_elmo.models.find_model import find_model
+
+        return find_model(preset).load(cls, **kwargs)
+
+    def save_to_preset(self, preset_dir: str | os.PathLike) -> None:
+        """Saves the layer to a directory, atomically.
+
+        The files are those of KerasHub's presets: `config.json`,
+        `metadata.json` and `model.weights.h5`. They include the mixes and all
+        settings.
+
+        Args:
+            preset_dir: Path of the directory, which must not exist or be empty.
+
+        Raises:
+            ValueError: If the layer is not built, `preset_dir` exists and is
+                not empty, or the layer contains a layer of another package.
+        """
+        from keras_elmo.models.preset_folder import save_to_preset
+
+        save_to_preset(self, preset_dir)
+
+    def save_to_bilm(
+        self,
+        options_path: str | os.PathLike,
+        weights_path: str | os.PathLike,
+        dtype: str = "float32",
+    ) -> None:
+        """Writes the biLM as files for bilm-tf and AllenNLP.
+
+        The files do not include the mix, as it belongs to the task. If the
+        layer looks up known words, only its character encoder is written; use
+        `dump_token_embeddings` for the words. Each file is written atomically.
+
+        Args:
+            options_path: Path of the options file (JSON) to write.
+            weights_path: Path of the weight file (HDF5) to write.
+            dtype: `"float32"`, as in every published file, or `"float16"` for
+                a file of half the size.
+
+        Raises:
+            ValueError: If the layer is not built, or the files cannot represent
+                it, for example because of an activation other than `"relu"` and
+                `"tanh"`.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        >>> elmo.save_to_bilm("new_options.json", "new_weights.hdf5")
+        """
+        from keras_elmo.models.bilm_weights import save_bilm
+
+        save_bilm(self, options_path, weights_path, dtype)
+
+    def load_bilm_weights(self, weights_path: str | os.PathLike) -> None:
+        """Loads a weight file into this layer's biLM.
+
+        Args:
+            weights_path: Path of the weight file (HDF5) of a model of the same
+                sizes.
+
+        Raises:
+            ValueError: If the layer is not built, or the file does not fit; the
+                layer is then unchanged.
+            FileNotFoundError: If there is no such file.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        >>> elmo.load_bilm_weights("weights.hdf5")
+        """
+        from keras_elmo.models.bilm_weights import load_bilm_weights
+
+        load_bilm_weights(self, weights_path)
+
+    def dump_token_embeddings(
+        self,
+        vocabulary: str | os.PathLike | Iterable[str | bytes],
+        path: str | os.PathLike,
+    ) -> None:
+        """Writes the context-independent vectors of a vocabulary's words.
+
+        The file has the format of bilm-tf's function of the same name, for use
+        in bilm-tf and in `ElmoLayer.from_bilm(..., token_embeddings=path,
+        vocabulary=vocabulary)`: HDF5 with a float32 array `embedding` of shape
+        `(words, projection_dim)`, with one row per word in the same order. It
+        is written atomically.
+
+        Args:
+            vocabulary: Path of a file with one word per line, plain or gzip, or
+                an iterable of words. It should include `<S>` and `</S>`.
+            path: Path of the file to write.
+
+        Raises:
+            ValueError: If the layer is not built or does not accept words, or
+                `vocabulary` is empty.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        >>> words = ["<S>", "</S>", "<UNK>", "the", "cat"]
+        >>> elmo.dump_token_embeddings(words, "token_embeddings.hdf5")
+        >>> fast = ElmoLayer.from_bilm(
+        ...     "options.json",
+        ...     "weights.hdf5",
+        ...     token_embeddings="token_embeddings.hdf5",
+        ...     vocabulary=words,
+        ... )
+        >>> ElmoEmbedder(fast).embed_sentence(["the", "dog"]).shape
+        (3, 2, 12)
+        """
+        from keras_elmo.models.token_embeddings import dump_token_embeddings
+
+        dump_token_embeddings(self, vocabulary, path)
