@@ -14,7 +14,7 @@ words in context nearest to it, at most one per sentence. They may be any words,
 as in the paper. This is the strictest test, because the same word in the same
 sense should come before all others. With --same-word, only other occurrences of
 the word are shown. The picture also has a map of the word's occurrences; it
-needs matplotlib (`pip install .[examples]`).
+needs matplotlib (`pip install ".[examples]"`).
 """
 
 import argparse

@@ -75,7 +75,7 @@ def add_parser(verbs):
         "--vocabulary",
         metavar="FILE",
         help="the words of --token-embeddings, one per line; or the words of a "
-        "model with word input, by default its vocab.txt",
+        "model with word input, by default the vocab.txt in its folder",
     )
     add(
         "--layers",

@@ -30,7 +30,7 @@ def main(argv=None):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except KeyboardInterrupt:
-            _say("interrupted; run the same command again to resume.")
+            _say(f"interrupted{_how_to_resume(arguments)}.")
             return 130
         except (ValueError, OSError, ImportError) as error:
             _say(f"error: {error}")
@@ -67,6 +67,13 @@ def _make_parser():
     for verb in _VERBS:
         verb.add_parser(verbs)
     return parser, verbs
+
+
+def _how_to_resume(arguments):
+    if not hasattr(arguments, "restart"):
+        return ""
+    how = ", without --restart," if arguments.restart else ""
+    return f"; run the same command again{how} to resume"
 
 
 def _show_warning(message, *_):

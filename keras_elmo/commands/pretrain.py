@@ -46,8 +46,8 @@ examples:
 fine-tuning (training a model further on another kind of text):
   keras-elmo pretrain --from my_elmo --train law.txt --output law_elmo \\
       --heldout law_heldout.txt --epochs 2 --learning-rate 0.05
-  Published models come without their softmax: add --vocabulary and
-  --new-softmax.
+  AllenNLP's models come without their softmax: add --new-softmax, and
+  --vocabulary unless the vocabulary is to be built from the text.
 
 To use it:
   elmo = keras_elmo.ElmoLayer.from_bilm("my_elmo")

@@ -399,14 +399,21 @@ def test_float16_overflow_is_warned_of(folder, capsys):
     assert err.count("keras-elmo: warning: Some values are beyond 65504") == 1
 
 
-def test_an_interruption_says_how_to_go_on(model, folder, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    "flags, how",
+    [([], "again to"), (["--restart"], "again, without --restart, to")],
+)
+def test_an_interruption_says_how_to_go_on(
+    flags, how, model, folder, capsys, monkeypatch
+):
     def interrupt(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ElmoEmbedder, "embed_sentences", interrupt)
     names = ["corpus.txt", "out.hdf5", "--model", str(model)]
-    assert main(["embed", *names]) == 130
-    assert "run the same command again" in capsys.readouterr().err
+    assert main(["embed", *names, *flags]) == 130
+    told = f"keras-elmo: interrupted; run the same command {how} resume.\n"
+    assert capsys.readouterr().err.endswith(told)
 
 
 @pytest.mark.parametrize(

@@ -127,3 +127,12 @@ def test_a_reader_that_has_read_enough(monkeypatch, capfd):
     monkeypatch.setattr(inspect, "run", run)
     assert main(["inspect", "small"]) == 1
     assert capfd.readouterr().err == ""
+
+
+def test_an_interrupted_command_that_does_not_resume(monkeypatch, capsys):
+    def run(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(inspect, "run", run)
+    assert main(["inspect", "small"]) == 130
+    assert capsys.readouterr().err == "keras-elmo: interrupted.\n"
