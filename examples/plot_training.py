@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import pathlib
+import sys
 
 import matplotlib
 
@@ -52,13 +53,17 @@ def main():
 
 def read_log(folder):
     """Returns the millions of tokens and the perplexity at each evaluation."""
-    lines = (pathlib.Path(folder) / "log.jsonl").read_text().splitlines()
-    entries = [json.loads(line) for line in lines]
-    return [
+    lines = (pathlib.Path(folder) / "log.jsonl").read_text().split("\n")
+    # A line that was being written when the training was killed has no end.
+    entries = [json.loads(line) for line in lines[:-1]]
+    points = [
         (entry["tokens"] / 1e6, entry["heldout_perplexity"])
         for entry in entries
         if "heldout_perplexity" in entry
     ]
+    if not points:
+        sys.exit(f"'{folder}' has no perplexities: train with --heldout.")
+    return points
 
 
 def draw(axes, points, label):

@@ -83,6 +83,12 @@ def run(arguments):
     if replaces:
         _check_replaceable(folder, arguments.overwrite, names)
     if from_many_langs:
+        if arguments.token_embeddings:
+            raise ValueError(
+                "--token-embeddings must be left out: an ELMoForManyLangs "
+                "model has vectors of its own words. "
+                f"Received: {arguments.token_embeddings}"
+            )
         _write_preset(folder, model, arguments.dtype, replaces)
         return
     with model.open_language_model() as files:

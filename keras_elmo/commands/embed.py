@@ -9,6 +9,7 @@ from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import VECTOR_DTYPES
+from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.progress import Progress
 from keras_elmo.models.presets import PRESETS
 
@@ -146,7 +147,7 @@ def add_parser(verbs):
     )
     add(
         "--batch-tokens",
-        type=int,
+        type=positive_integer,
         default=16384,
         metavar="N",
         help="tokens per batch; fewer use less memory. Default: %(default)s",
@@ -158,6 +159,7 @@ def run(arguments):
     """Runs `keras-elmo embed`."""
     from keras_elmo.embedding.corpus_job import embed_corpus
     from keras_elmo.embedding.embedding_files import guess_layout
+    from keras_elmo.files.atomic import write_atomically
     from keras_elmo.models.fingerprint import file_digest
     from keras_elmo.text.corpora import guess_format
     from keras_elmo.text.cropped_words import CroppedWords
@@ -177,18 +179,29 @@ def run(arguments):
     dtype = arguments.compute_dtype
     load = functools.partial(model.load, **words, dtype=dtype, stateful=False)
     with Progress(arguments.quiet) as progress:
-        counts = embed_corpus(
-            _sentences(arguments, progress, cropped),
-            lambda sentences: _embed(arguments, load, sentences, progress),
-            arguments.output,
-            layout=layout,
-            settings=settings,
-            dtype=arguments.dtype,
-            on_progress=progress.update,
-            on_merge=lambda done: progress.show(f"{done:,} sentences written"),
-            restart=arguments.restart,
-            overwrite=arguments.overwrite,
-        )
+
+        def embed(listing=None):
+            nonlocal counts
+            counts = embed_corpus(
+                _sentences(arguments, progress, cropped, listing),
+                lambda sentences: _embed(arguments, load, sentences, progress),
+                arguments.output,
+                layout=layout,
+                settings=settings,
+                dtype=arguments.dtype,
+                on_progress=progress.update,
+                on_merge=lambda done: progress.show(
+                    f"{done:,} sentences written"
+                ),
+                restart=arguments.restart,
+                overwrite=arguments.overwrite,
+            )
+
+        counts = None
+        if arguments.cropped:
+            write_atomically(arguments.cropped, embed)
+        else:
+            embed()
     if not arguments.quiet:
         _print_summary(arguments.output, counts, progress.seconds)
         _print_cropped(cropped)
@@ -220,8 +233,8 @@ def _words(arguments):
     return words
 
 
-def _sentences(arguments, progress, cropped):
-    """Yields the corpus, and lists its cropped words."""
+def _sentences(arguments, progress, cropped, listing):
+    """Yields the corpus, and lists its cropped words in the file `listing`."""
     from keras_elmo.text.corpora import read_corpus
 
     def corpus():
@@ -233,15 +246,15 @@ def _sentences(arguments, progress, cropped):
     is_file = os.path.isfile(arguments.input)
     progress.start("sentences", sum(1 for _ in corpus()) if is_file else None)
     with contextlib.ExitStack() as stack:
-        if arguments.cropped:
-            listing = stack.enter_context(
-                open(arguments.cropped, "w", encoding="utf-8", newline="\n")
+        if listing:
+            file = stack.enter_context(
+                open(listing, "w", encoding="utf-8", newline="\n")
             )
-            listing.write("sentence\ttoken\tword\n")
+            file.write("sentence\ttoken\tword\n")
         for index, sentence in enumerate(corpus()):
             for token, word in cropped.add(index, sentence.tokens):
-                if arguments.cropped:
-                    listing.write(f"{index + 1}\t{token}\t{word}\n")
+                if listing:
+                    file.write(f"{index + 1}\t{token}\t{word}\n")
             yield sentence
 
 

@@ -59,8 +59,10 @@ def compare(inspection, path):
             )
         difference = np.abs(found - expected)  # (layers, tokens, width)
         size = np.abs(expected).max(axis=(1, 2), keepdims=True)
-        worst = max(worst, float((difference / size).max()))
-        largest = max(largest, float(difference.max()))
+        relative = difference / np.maximum(size, np.finfo("float32").tiny)
+        # Unlike `max`, this keeps a NaN, which is not within the tolerance.
+        worst = float(np.maximum(worst, relative.max()))
+        largest = float(np.maximum(largest, difference.max()))
     is_good = worst <= TOLERANCE
     return Result(
         is_good,

@@ -65,7 +65,7 @@ def make_settings(arguments, initial=None):
     if arguments.options is not None:
         options = read_options(arguments.options)
     elif initial is not None:
-        options, _ = read_model_options(initial)
+        options = read_model_options(initial)
     if not isinstance(options, dict):  # `Settings` raises the error.
         return dataclasses.replace(recipe, options=options)
     keys = Settings.options_keys()

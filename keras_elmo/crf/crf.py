@@ -11,6 +11,7 @@ from keras_elmo.crf.tag_checks import checked_log_likelihood
 from keras_elmo.crf.tag_schemes import allowed_tags
 from keras_elmo.crf.tag_schemes import check_tag_names
 from keras_elmo.ops.arguments import check_integer
+from keras_elmo.ops.initializers import with_own_values
 from keras_elmo.ops.masks import as_mask
 
 
@@ -167,7 +168,7 @@ class CRF(keras.layers.Layer):
         self.start_transitions, self.end_transitions = (
             self.add_weight(
                 shape=(self.num_tags,),
-                initializer=self.boundary_initializer,
+                initializer=with_own_values(self.boundary_initializer),
                 regularizer=self.boundary_regularizer,
                 constraint=self.boundary_constraint,
                 autocast=False,

@@ -4,6 +4,7 @@ from keras import ops
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.clique_scores import unpack_scores
 from keras_elmo.crf.tag_checks import check_tag_shape
+from keras_elmo.ops.private_keras import more_is_better
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -46,7 +47,7 @@ class CRFAccuracy(keras.metrics.Mean):
         self, name: str = "crf_accuracy", dtype: str | None = None
     ) -> None:
         super().__init__(name=name, dtype=dtype)
-        self._direction = "up"  # Read by `EarlyStopping`.
+        more_is_better(self)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_pred = ops.convert_to_tensor(y_pred)

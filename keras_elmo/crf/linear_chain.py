@@ -84,17 +84,6 @@ def run_both_ways(scores):
     return sizes[:batch], ops.where(mask[..., None, None], pairs, 0)
 
 
-def log_partition(scores):
-    """Each token's share of log Z, the log of the sum over all sequences.
-
-    Returns:
-        Tensor `(batch, time)`. The shares stay small even if log Z is large:
-        subtract scores before summing them.
-    """
-    sizes, pairs = run_both_ways(ops.stop_gradient(scores))
-    return with_gradient(sizes, scores, pairs)
-
-
 def log_likelihood(scores, tags):
     """Log-probability of tag sequences.
 

@@ -229,8 +229,7 @@ def _load(model, layers, dtype, arguments):
     from keras_elmo.models.find_model import find_model
 
     found = find_model(model)
-    elmo = found.load(**({"dtype": dtype} if dtype else {}))
-    embedder = ElmoEmbedder(elmo, layers, **dict(arguments))
+    embedder = ElmoEmbedder(found.load(dtype=dtype), layers, **dict(arguments))
     shape = embedder.embed_sentence([]).shape
     num_layers = shape[0] if len(shape) == 3 else None
     return embedder, {"model": found.fingerprint(), "num_layers": num_layers}

@@ -163,13 +163,18 @@ class ElmoEmbedder:
 
     @classmethod
     def from_preset(
-        cls, preset: str, *, dtype: str | None = None, **kwargs
+        cls,
+        preset: str | os.PathLike,
+        *,
+        dtype: str | None = None,
+        **kwargs,
     ) -> "ElmoEmbedder":
-        """Creates an embedder from a published model, downloaded once.
+        """Creates an embedder from a trained model, given its name or path.
 
         Args:
             preset: As for `ElmoLayer.from_preset`.
             dtype: The dtype policy to compute in, such as `"mixed_bfloat16"`.
+                Defaults to that of a saved layer, otherwise to Keras' default.
             **kwargs: Arguments of `ElmoEmbedder`.
         """
         return cls(ElmoLayer.from_preset(preset, dtype=dtype), **kwargs)
@@ -391,7 +396,8 @@ def _checked_elmo(elmo):
             "`elmo` must not be stateful: sentences are embedded separately."
         )
     if not elmo.built:
-        elmo.build((None, None, *elmo.token_encoder.token_shape))
+        spelling = vectorization_of(elmo.token_encoder).spelling
+        elmo.build((None, None, *spelling.token_shape))
     return elmo
 
 

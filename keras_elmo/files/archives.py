@@ -1,6 +1,7 @@
 """Zip files that contain a model."""
 
 import contextlib
+import errno
 import os
 import zipfile
 
@@ -58,6 +59,9 @@ def open_member(archive, name, path, most=None):
         with archive.open(name) as file:
             yield file
     except Exception as error:
+        # An impossible offset in the archive is an invalid argument.
+        if getattr(error, "errno", None) not in (None, errno.EINVAL):
+            raise  # An error of the system, such as a full disk.
         # Each compression method has its own errors.
         raise ValueError(
             f"'{name}' cannot be read from the archive '{path}': {error}"

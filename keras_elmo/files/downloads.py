@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import sys
 import tempfile
 import urllib.error
 import urllib.request
@@ -74,6 +75,7 @@ def _download_once(url, path):
 
 def _get(url, path):
     with (
+        contextlib.redirect_stdout(sys.stderr),  # `--json` writes to stdout.
         urllib.request.urlopen(url, timeout=_PATIENCE) as reply,
         open(path, "wb") as file,
     ):

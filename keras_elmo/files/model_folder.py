@@ -58,9 +58,11 @@ def inner_folder_hint(path):
 
 
 def _looks_like_a_model(folder):
-    return os.path.isdir(folder) and any(
-        name.endswith((".hdf5", ".json", ".pkl")) for name in os.listdir(folder)
-    )
+    try:
+        names = os.listdir(folder)
+    except OSError:  # It is not a folder, or must not be read.
+        return False
+    return any(name.endswith((".hdf5", ".json", ".pkl")) for name in names)
 
 
 class ModelFolder:

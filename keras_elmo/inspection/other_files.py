@@ -47,10 +47,15 @@ def inspect_hdf5(inspection, path):
         layout = "AllenNLP's" if "sentence_to_index" in shapes else "bilm-tf's"
         inspection.facts["layout"] = layout
         _inspect_corpus(inspection, f'h5py.File("{path}")["0"][()]', shapes)
-    elif {"notes", "position"} <= top:
+    elif {"progress", "lstm_state"} <= top:
         inspection.what = "the state of a training run of keras-elmo pretrain"
         inspection.facts["arrays"] = number
         inspection.uses = ["Run the training command again to resume it."]
+    elif any(key.startswith("encoder.forward_cells.") for key in shapes):
+        inspection.what = "the weights in a folder of ElmoLayer.save_to_preset"
+        inspection.uses = [
+            "keras_elmo.ElmoLayer.from_preset(...) of its folder"
+        ]
     elif top & {"layers", "_layer_checkpoint_dependencies"}:
         inspection.what = "the weights of a Keras model, without the model"
         inspection.facts["arrays"] = number

@@ -56,16 +56,16 @@ class BiLMEncoder(FreezableLayer):
     Call arguments:
         inputs: Tensor of shape `(batch, time, features)`. `features` may differ
             from `projection_dim`, even with skip connections.
-        mask: Boolean tensor of shape `(batch, time)`, `False` at padding.
         initial_state: List of tensors, in the format that `return_state`
             returns. Defaults to zeros.
+        mask: Boolean tensor of shape `(batch, time)`, `False` at padding.
+        training: Boolean, whether gradients will be computed. It does not
+            change the outputs.
         return_state: Boolean, overrides the constructor's for this call.
         omit_ends: Boolean. If `True`, each stack skips its last step where
             possible: the forward output at a sentence's last token, and the
             backward output at its first, are then undefined. Use it where these
             tokens are sentence boundaries whose outputs are discarded.
-        training: Boolean, whether gradients will be computed. It does not
-            change the outputs.
 
     Returns:
         A list of `num_layers` tensors of shape
@@ -163,11 +163,11 @@ class BiLMEncoder(FreezableLayer):
     def call(
         self,
         inputs,
-        mask=None,
         initial_state=None,
+        mask=None,
+        training=None,
         return_state=None,
         omit_ends=False,
-        training=None,
     ):
         if mask is None:
             mask = get_mask(inputs)
@@ -351,11 +351,11 @@ class BiLMEncoder(FreezableLayer):
     def compute_output_spec(
         self,
         inputs,
-        mask=None,
         initial_state=None,
+        mask=None,
+        training=None,
         return_state=None,
         omit_ends=False,
-        training=None,
     ):
         self._carried_state.of(self, inputs.shape[0])
         shape = self._output_shapes(inputs.shape, return_state=False)[0]

@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
-from keras import ops
 
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.initializers import fan_in_normal
-from keras_elmo.ops.initializers import for_large_matrix
-from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.byte_spelling import ByteSpelling
 
 
@@ -101,26 +97,12 @@ class CharCNNEmbedding(CharacterCNN):
     def build(self, input_shape):
         self.build_characters(self.num_ids - 1)
         if self.has_projection:
-            self.projection_kernel = self.add_weight(
-                shape=(self.num_filters, self.projection_dim),
-                initializer=for_large_matrix(fan_in_normal()),
-                autocast=False,
-                name="projection_kernel",
-            )
-            self.projection_bias = self.add_weight(
-                shape=(self.projection_dim,),
-                initializer="zeros",
-                autocast=False,
-                name="projection_bias",
-            )
+            self.build_projection(self.num_filters)
 
     def encode(self, rows, training):
         x = self.encode_characters(rows, training)
-        if self.has_projection:
-            kernel = read_weight(self.projection_kernel, self.compute_dtype)
-            bias = read_weight(self.projection_bias, self.compute_dtype)
-            x = ops.matmul(x, kernel) + bias
-        return x  # (words, projection)
+        # (words, projection)
+        return self.project(x) if self.has_projection else x
 
     def compute_output_shape(self, input_shape):
         dim = self.projection_dim if self.has_projection else self.num_filters

@@ -7,6 +7,8 @@ from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length
+from keras_elmo.ops.initializers import fan_in_normal
+from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8
@@ -21,8 +23,8 @@ class CharacterCNN(TokenEncoder):
     x = highways(concatenate(f_1, f_2, ...))                       (filters,)
     ```
 
-    Subclasses create the weights with `build_characters` and call
-    `encode_characters` in `encode`.
+    Subclasses create the weights with `build_characters` and
+    `build_projection`, and call `encode_characters` and `project` in `encode`.
     """
 
     def __init__(
@@ -96,6 +98,21 @@ class CharacterCNN(TokenEncoder):
         deviation = (width * self.embedding_dim) ** -0.5
         return keras.initializers.RandomNormal(stddev=deviation)
 
+    def build_projection(self, features):
+        """Creates the weights of `project`, for vectors of size `features`."""
+        self.projection_kernel = self.add_weight(
+            shape=(features, self.projection_dim),
+            initializer=for_large_matrix(fan_in_normal()),
+            autocast=False,
+            name="projection_kernel",
+        )
+        self.projection_bias = self.add_weight(
+            shape=(self.projection_dim,),
+            initializer="zeros",
+            autocast=False,
+            name="projection_bias",
+        )
+
     def call(self, inputs, training=None):
         inputs = self.check_ids(inputs)
         rows = ops.reshape(inputs, (-1, *self.token_shape))
@@ -117,6 +134,11 @@ class CharacterCNN(TokenEncoder):
         for highway in self.highways:
             x = highway(x)
         return x
+
+    def project(self, x):
+        """Projects `x` (words, features) to (words, projection_dim)."""
+        kernel = self._read(self.projection_kernel)
+        return ops.matmul(x, kernel) + self._read(self.projection_bias)
 
     def _convolve(self, words):
         widest = max(width for width, _ in self.filters)
@@ -172,14 +194,13 @@ def embed_characters(words, embeddings):
     return ops.take(table, words, axis=0)
 
 
-def convolve_and_pool(x, kernels, positions=None):
+def convolve_and_pool(x, kernels, positions):
     """Unpadded convolutions of `x`, then the maximum over positions.
 
     Args:
         x: Tensor `(words, chars, dim)`.
         kernels: List of tensors `(width, dim, number)`.
         positions: Number of windows of each width to use, from the first one.
-            Defaults to all.
 
     Returns:
         Tensor `(words, sum of the numbers)`.
@@ -187,7 +208,6 @@ def convolve_and_pool(x, kernels, positions=None):
     # With so few channels, one matrix multiply of all windows is faster than
     # `ops.conv`, and its gradient is much faster.
     chars, dim = ops.shape(x)[1], x.shape[-1]
-    positions = chars if positions is None else positions
     widest = max(kernel.shape[0] for kernel in kernels)
     # The first, second, ... element of each window.
     elements = [x[:, i : i + positions] for i in range(widest)]

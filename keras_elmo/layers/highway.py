@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_elmo.ops.initializers import fan_in_normal
 from keras_elmo.ops.initializers import for_large_matrix
+from keras_elmo.ops.initializers import with_own_values
 from keras_elmo.ops.weights import read_weight
 
 
@@ -77,7 +78,9 @@ class Highway(keras.layers.Layer):
         ):
             kernel = self.add_weight(
                 shape=(dim, dim),
-                initializer=for_large_matrix(self.kernel_initializer),
+                initializer=for_large_matrix(
+                    with_own_values(self.kernel_initializer)
+                ),
                 autocast=False,
                 name=f"{part}_kernel",
             )

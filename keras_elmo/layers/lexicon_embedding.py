@@ -10,7 +10,6 @@ from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.ids import check_ids
-from keras_elmo.ops.initializers import fan_in_normal
 from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.character_spelling import CharacterSpelling
@@ -132,18 +131,7 @@ class LexiconEmbedding(CharacterCNN):
                 autocast=False,
                 name="word_embeddings",
             )
-        self.projection_kernel = self.add_weight(
-            shape=(features, self.projection_dim),
-            initializer=for_large_matrix(fan_in_normal()),
-            autocast=False,
-            name="projection_kernel",
-        )
-        self.projection_bias = self.add_weight(
-            shape=(self.projection_dim,),
-            initializer="zeros",
-            autocast=False,
-            name="projection_bias",
-        )
+        self.build_projection(features)
 
     def check_ids(self, ids):
         ids = super().check_ids(ids)
@@ -174,9 +162,7 @@ class LexiconEmbedding(CharacterCNN):
             words = ops.take(read_weight(self.word_embeddings), ids, axis=0)
             words = ops.cast(words, self.compute_dtype)
             x = ops.concatenate([words, x], axis=-1)
-        kernel = read_weight(self.projection_kernel, self.compute_dtype)
-        bias = read_weight(self.projection_bias, self.compute_dtype)
-        return ops.matmul(x, kernel) + bias  # (words, projection)
+        return self.project(x)  # (words, projection)
 
     def get_config(self):
         return {

@@ -37,7 +37,7 @@ class FoundModel(abc.ABC):
 
     def load_for_export(self, dtype=None):
         """Returns the model to serve: the `ElmoLayer` or a Keras model."""
-        return self.load(**({"dtype": dtype} if dtype else {}))
+        return self.load(dtype=dtype)
 
     @abc.abstractmethod
     def make_vectorization(self, **kwargs):

@@ -140,14 +140,24 @@ def _overridden(saved, arguments):
     config = copy.deepcopy(saved)
     parts = [config["token_encoder"], config["encoder"], *config["scalar_mix"]]
     for key, value in arguments.items():
+        if key == "dtype" and value is None:
+            continue  # The saved one.
         if key == "dtype":
             for part in parts:
-                part["config"]["dtype"] = value
+                _set_dtype(part, value)
         if key == "stateful":
             config["encoder"]["config"]["stateful"] = value
         elif key not in _OF_MIXES:
             config[key] = value
     return config
+
+
+def _set_dtype(layer, dtype):
+    """Sets the dtype of a serialized layer and of the layers in it."""
+    layer["config"]["dtype"] = dtype
+    for part in layer["config"].values():
+        if isinstance(part, dict) and "dtype" in part.get("config", ()):
+            _set_dtype(part, dtype)
 
 
 def _with_new_mixes(config, arguments):

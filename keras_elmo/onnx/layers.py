@@ -16,7 +16,7 @@ def activation_operator(activation):
         ValueError: If the activation is not supported.
     """
     name = keras.activations.serialize(activation)
-    if name not in _ACTIVATIONS:
+    if not isinstance(name, str) or name not in _ACTIVATIONS:
         raise ValueError(
             "For ONNX, an activation must be one of "
             f"{sorted(_ACTIVATIONS)}. Received: {name!r}"

@@ -39,7 +39,8 @@ class CarriedState:
                 "size, even after `reset_state()`. "
                 f"Received: a batch of {batch_size}"
             )
-        return [variable.value for variable in self.variables]
+        # Copies, as PyTorch computes gradients from them after `assign`.
+        return [ops.copy(variable.value) for variable in self.variables]
 
     def assign(self, states):
         for variable, state in zip(self.variables, states):

@@ -4,6 +4,7 @@ import keras
 
 from keras_elmo.ops.as_ids import as_ids
 from keras_elmo.ops.checks import concrete_value
+from keras_elmo.ops.checks import require
 
 
 def check_ids(ids, token_shape, num_ids, name):
@@ -28,30 +29,12 @@ def check_ids(ids, token_shape, num_ids, name):
             f"returns them. Received: shape={tuple(ids.shape)}"
         )
     expected = f"Layer '{name}' takes ids from 0 to {num_ids - 1}."
-    values = concrete_value(ids)
-    if values is None:
-        return _checked_in_graph(ids, num_ids, expected)
-    if values.size:
-        low, high = int(values.min()), int(values.max())
-        if low < 0 or high >= num_ids:
-            raise ValueError(f"{expected} Received: ids from {low} to {high}")
-    return ids
-
-
-def _checked_in_graph(ids, num_ids, message):
-    # Only TensorFlow can check values while a compiled function runs.
-    if keras.backend.backend() != "tensorflow" or isinstance(
-        ids, keras.KerasTensor
-    ):
+    if isinstance(ids, keras.KerasTensor):
         return ids
-    import tensorflow as tf
-
-    checks = (
-        tf.debugging.assert_non_negative(ids, message),
-        tf.debugging.assert_less(ids, tf.constant(num_ids, ids.dtype), message),
-    )
-    with tf.control_dependencies(checks):
-        return tf.identity(ids)
+    values = concrete_value(ids)
+    if values is not None and values.size:
+        expected += f" Received: ids from {values.min()} to {values.max()}"
+    return require((ids >= 0) & (ids < num_ids), expected, ids)
 
 
 def check_token_shape(shape, token_shape, name):

@@ -24,6 +24,17 @@ def joint_glorot_uniform(features, state, gates):
     return keras.initializers.RandomUniform(-limit, limit)
 
 
+def with_own_values(initializer):
+    """Returns a copy of an initializer that draws values of its own.
+
+    One that is used for two weights gives both the same values, unless it is
+    seeded with a `keras.random.SeedGenerator`.
+    """
+    if isinstance(initializer, keras.initializers.Initializer):
+        return initializer.clone()
+    return initializer
+
+
 @contextlib.contextmanager
 def leave_out_random_values():
     """Builds large matrices without initial values, to be read from a file.

@@ -15,6 +15,7 @@ __all__ = [
     "in_stateless_scope",
     "is_exporting",
     "layer_of",
+    "more_is_better",
     "set_mask",
     "sublayers",
 ]
@@ -81,6 +82,14 @@ def class_weight_of_training():
             if weights and isinstance(frame.f_locals.get("self"), keras.Model):
                 return weights
     return None
+
+
+def more_is_better(metric):
+    """Tells `EarlyStopping` and `ModelCheckpoint` that a metric should rise.
+
+    With `mode="auto"`, they guess it only from the names of Keras' metrics.
+    """
+    metric._direction = "up"
 
 
 def _calling_frames():

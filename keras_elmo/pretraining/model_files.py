@@ -72,9 +72,15 @@ def make_language_model(options, vocabulary_size, dtype=None):
 
 
 def read_model_options(path):
-    """Returns the options of a model's files, and its vocabulary or `None`."""
+    """Returns the options of a model's files."""
     with find_model(path).open_language_model() as files:
-        return files.content, _own_vocabulary(files)
+        return files.content
+
+
+def read_model_vocabulary(path):
+    """Returns the `Vocabulary` beside a model's weights, or `None`."""
+    with find_model(path).open_language_model() as files:
+        return _own_vocabulary(files)
 
 
 def load_language_model(

@@ -10,7 +10,7 @@ from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import check_softmax
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
-from keras_elmo.pretraining.model_files import read_model_options
+from keras_elmo.pretraining.model_files import read_model_vocabulary
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.schedule import Schedule
@@ -138,7 +138,7 @@ def _check_devices(settings, number):
 def _given_vocabulary(path, initial):
     if path is not None:
         return Vocabulary.from_file(path)
-    return None if initial is None else read_model_options(initial)[1]
+    return None if initial is None else read_model_vocabulary(initial)
 
 
 def _survey(shards, words, min_count, max_vocabulary, report):

@@ -41,8 +41,9 @@ def write_training_state(path, model, optimizer, lstm_state, progress):
 
     Args:
         path: Path of the file (HDF5).
-        model: The model, all of whose variables are written.
-        optimizer: The optimizer, all of whose variables are written.
+        model: The model, whose trainable variables are written.
+        optimizer: The optimizer, whose variables are written but for the
+            learning rate.
         lstm_state: List of arrays, the initial state of the next window.
         progress: The `Progress`.
 

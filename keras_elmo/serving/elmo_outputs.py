@@ -43,8 +43,11 @@ class ElmoOutputs:
     def _mask(self, ids):
         """`False` at the output's padding: (batch, output time)."""
         elmo = self._elmo
+        mask = elmo.token_encoder.compute_mask(ids, None)
+        if mask is None:
+            mask = ops.ones(ops.shape(ids)[:2], "bool")
         return output_mask(
-            elmo.token_encoder.compute_mask(ids),
+            mask,
             elmo.add_sentence_boundaries,
             elmo.keep_sentence_boundaries,
         )

@@ -131,16 +131,6 @@ class Vocabulary:
         return list(self._ids)
 
     @property
-    def begin_id(self) -> int:
-        """The id of `<S>`."""
-        return self._ids[BEGIN_SENTENCE]
-
-    @property
-    def end_id(self) -> int:
-        """The id of `</S>`."""
-        return self._ids[END_SENTENCE]
-
-    @property
     def unknown_id(self) -> int:
         """The id of `<UNK>`, and of every word not in the vocabulary."""
         return self._ids[UNKNOWN]
@@ -198,7 +188,9 @@ def _numbered(words):
                 f"Each word must be bytes. Received as {place}: {word!r}"
             )
         if not word.strip(b" "):
-            raise ValueError(f"No word may be empty. Received as {place}: b''")
+            raise ValueError(
+                f"No word may be empty. Received as {place}: {word!r}"
+            )
         if not _has_line(word):
             raise ValueError(
                 "A word must be valid as a line of a vocabulary file. "

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from keras_elmo.ops.arguments import check_integer
 from keras_elmo.text.corpora import open_unpacked
 
 _HEADER = re.compile(rb"(\d+) (\d+)\s*")
@@ -68,6 +69,7 @@ def read_word_vectors(
             '`errors` must be "strict" or "replace". '
             f"Received: errors={errors!r}"
         )
+    check_integer("limit", limit, 1, optional=True)
     if isinstance(words, str):
         raise ValueError(
             f"`words` must be a list of words. Received: words={words!r}"

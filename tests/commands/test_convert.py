@@ -265,6 +265,9 @@ def test_a_model_of_elmo_for_many_langs(
     capsys.readouterr()
     said = fails(capsys, stored, "other", "--dtype", "float16")
     assert "--dtype must be left out" in said and not os.path.exists("other")
+    said = fails(capsys, stored, "other", "--token-embeddings", "words.txt")
+    assert "--token-embeddings must be left out" in said
+    assert not os.path.exists("other")
     pathlib.Path("model/notes.txt").write_text("mine")
     said = fails(capsys, stored, "model", "--overwrite")
     assert "with ['notes.txt']" in said

@@ -203,6 +203,20 @@ def test_cropped_words_are_reported(model, folder, capsys):
     assert len(rows) == 1 + 32
 
 
+def test_cropped_words_of_an_interrupted_run(model, folder, monkeypatch):
+    """A list of half of the corpus replaces no list of the whole."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    (folder / "corpus.txt").write_text("a " + "long" * 9)
+    (folder / "cropped.tsv").write_text("old")
+    monkeypatch.setattr(ElmoEmbedder, "embed_sentences", interrupt)
+    names = ["corpus.txt", "out.hdf5", "--model", str(model)]
+    assert main(["embed", *names, "--cropped", "cropped.tsv"]) == 130
+    assert (folder / "cropped.tsv").read_text() == "old"
+
+
 def test_nothing_cropped_is_not_worth_a_word(model, folder, capsys):
     embed(model, "--cropped", "cropped.tsv")
     assert "cropped" in capsys.readouterr().out
@@ -239,7 +253,6 @@ def test_encoding_errors(model, folder, capsys):
         (["corpus.txt", "no/o.npz"], "There is no folder"),
         (["corpus.txt", "corpus.txt", "--layout", "npz"], "--overwrite"),
         (["corpus.txt", "o.npz", "--layers", "7"], "`layers`"),
-        (["corpus.txt", "o.npz", "--batch-tokens", "0"], "`batch_tokens`"),
         (["corpus.txt", "o.npz", "--options", "a"], "--weights together"),
     ],
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from small_models import make_elmo
 
+from keras_elmo.commands import inspect_vectors
 from keras_elmo.commands.main import main
 
 pytestmark = pytest.mark.usefixtures("portable_module")
@@ -81,6 +82,21 @@ def test_vectors_are_written_and_verified(model, capsys):
     write(num_layers=1)
     told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
     assert "shape is (2, 7, 12), the file's is (3, 7, 12)" in told
+
+
+def test_vectors_that_overflow_are_not_verified(model, capsys, monkeypatch):
+    inspect(capsys, model, "--vectors", "vectors.npz")
+    embed = inspect_vectors._embed
+
+    def overflow(inspection):
+        *vectors, last = embed(inspection)
+        last[1, 0] = np.nan
+        return [*vectors, last]
+
+    monkeypatch.setattr(inspect_vectors, "_embed", overflow)
+    told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
+    assert "The vectors are not those" in told
+    assert "the largest difference is nan" in told
 
 
 def test_vectors_of_a_model_of_many_langs(shared, tmp_path, capsys):

@@ -205,6 +205,15 @@ def test_weights_and_what_is_asked_of_them():
     np.testing.assert_array_equal(as_numpy(copy.transitions), np.ones((3, 3)))
 
 
+def test_each_boundary_draws_its_own_values():
+    layer = CRF(3, boundary_initializer="random_normal")
+    layer.build((None, None, 3))
+    start, end = map(
+        ops.convert_to_numpy, (layer.start_transitions, layer.end_transitions)
+    )
+    assert np.all(start != end)
+
+
 def test_bad_arguments_are_named():
     for bad in (0, 2.0, None):
         with pytest.raises(ValueError, match="`num_tags` must be an integer"):

@@ -86,7 +86,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("way", [with_length, in_chunks, without_length])
-def test_what_is_cut_short_is_never_there(cache, tmp_path, way, name):
+def test_what_is_cut_short_is_never_there(cache, tmp_path, capsys, way, name):
     content = content_of(name, tmp_path)
     sent = [content[:-1], content[: len(content) // 2], content]
 
@@ -102,6 +102,9 @@ def test_what_is_cut_short_is_never_there(cache, tmp_path, way, name):
         assert download(f"{root}/{name}", "a", name) == str(cache / name)
     assert (cache / name).read_bytes() == content
     assert os.listdir(cache) == [name]
+    # Standard output is for what a command was asked for.
+    out, err = capsys.readouterr()
+    assert out == "" and f"Downloading data from {root}/{name}" in err
 
 
 @pytest.mark.parametrize("page", [b"", b"<html>Log in</html>", b"\xff{}"])

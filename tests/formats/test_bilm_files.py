@@ -1,3 +1,4 @@
+import errno
 import gzip
 import json
 import pathlib
@@ -8,6 +9,7 @@ import pytest
 from formats.loopback import closed_port
 from formats.loopback import serve
 from formats.loopback import use_cache
+from full_disk import no_file_over
 from small_models import make_elmo
 
 from keras_elmo import ElmoLayer
@@ -117,6 +119,13 @@ def test_zip(tmp_path, kind, folder, compression):
     assert options == OPTIONS
     assert content == WEIGHTS
     assert not unpacked.parent.exists()
+
+
+def test_a_full_disk_is_not_a_broken_zip(tmp_path):
+    path = write_zip(tmp_path / "model.zip")
+    with no_file_over(len(WEIGHTS) - 1), pytest.raises(OSError) as info:
+        read_both(path)
+    assert info.value.errno == errno.EFBIG
 
 
 def test_zip_of_a_mac(tmp_path):

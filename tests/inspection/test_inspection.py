@@ -21,6 +21,8 @@ from keras_elmo import export_saved_model
 from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.inspection import inspect_path
 from keras_elmo.models.find_model import find_model
+from keras_elmo.pretraining.training_state import Progress
+from keras_elmo.pretraining.training_state import write_training_state
 
 pytestmark = pytest.mark.usefixtures("portable_path")
 LFS = (
@@ -126,14 +128,29 @@ def test_weights_without_their_options(folder):
     assert "must contain an options file ('options.json'" in bad(folder)[1]
 
 
-def test_the_folder_around_a_model(folder, tmp_path):
+def test_the_folder_around_a_model(folder, tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     told = f"The model may be in the folder '{folder}': pass that."
     assert told in bad(tmp_path)[1]
     with pytest.raises(ValueError, match=re.escape(told)):
         ElmoLayer.from_bilm(tmp_path)
+    # What cannot be read is not meant.
+    monkeypatch.setattr(os, "listdir", listdir_without(tmp_path / "empty"))
+    assert told in bad(tmp_path)[1]
     shutil.copytree(folder, tmp_path / "other")
     assert "may be in" not in bad(tmp_path)[1]
+
+
+def listdir_without(folder):
+    """`os.listdir` of a user who must not read `folder`."""
+    listdir = os.listdir
+
+    def read(path):
+        if os.fspath(path) == str(folder):
+            raise PermissionError(13, "Permission denied", str(folder))
+        return listdir(path)
+
+    return read
 
 
 def test_weights_that_do_not_fit_the_options(folder):
@@ -197,6 +214,8 @@ def test_a_preset_folder(elmo, tmp_path):
     inspection = good(path)
     assert inspection.what == "a folder of ElmoLayer.save_to_preset"
     assert inspection.model == (str(path),)
+    weights = good(path / "model.weights.h5")
+    assert weights.what == "the weights in a folder of ElmoLayer.save_to_preset"
     (path / "model.weights.h5").unlink()
     assert "There is no weight file" in bad(path)[1]
     (path / "config.json").write_text(
@@ -325,6 +344,21 @@ def test_a_training_that_has_no_model_yet(tmp_path):
     ):
         pass
     assert str(other.value) == str(info.value)
+
+
+def test_the_checkpoint_of_a_training(tmp_path):
+    model = keras.layers.Dense(1)
+    model.build((None, 2))
+    optimizer = keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+    path = tmp_path / "training_state.hdf5"
+    state = [np.zeros(3)]
+    write_training_state(path, model, optimizer, state, Progress())
+    inspection = good(path)
+    assert inspection.what.startswith(
+        "the state of a training run of keras-elmo"
+    )
+    assert inspection.uses == ["Run the training command again to resume it."]
 
 
 def test_the_reference_files(shared):

@@ -3,6 +3,7 @@ import numpy as np
 import numpy_reference
 import pytest
 from backend_gradients import check_directions_are_blind
+from backend_gradients import weight_gradients
 from keras import ops
 from small_models import make_elmo
 from small_models import make_shallow_elmo
@@ -346,6 +347,29 @@ def test_stateful_carries_the_state_until_reset(elmo):
         ValueError, match=r"a batch of 2.*Received: a batch of 1"
     ):
         stateful(x[:1])
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() == "jax",
+    reason="JAX computes gradients in a function without side effects.",
+)
+def test_stateful_layers_can_be_trained(elmo):
+    config = {**elmo.encoder.get_config(), "stateful": True}
+    stateful = BiLMEncoder.from_config(config)
+    stateful.build((None, None, 6))
+    stateful.set_weights(elmo.encoder.get_weights())
+    x = random_batch((2, 3, 6))
+    _, state = elmo.encoder(x, return_state=True)
+    state = [ops.convert_to_numpy(s) for s in state]
+    stateful(x)
+
+    def loss(layers):
+        return ops.sum(layers[1] ** 2)
+
+    _, expected = weight_gradients(elmo.encoder, loss, x, initial_state=state)
+    _, found = weight_gradients(stateful, loss, x)
+    for a, b in zip(found.values(), expected.values(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_stateful_needs_a_static_batch():

@@ -43,3 +43,14 @@ def test_the_activation_is_the_one_asked_for():
     assert layer.activation is keras.activations.tanh
     config = Highway.from_config(layer.get_config()).get_config()
     assert config == layer.get_config()
+
+
+def test_each_kernel_draws_its_own_values():
+    for initializer in (None, "glorot_uniform"):
+        layer = Highway(kernel_initializer=initializer)
+        layer.build((None, 4))
+        carry, transform = (
+            ops.convert_to_numpy(kernel)
+            for kernel in (layer.carry_kernel, layer.transform_kernel)
+        )
+        assert np.all(carry != transform)

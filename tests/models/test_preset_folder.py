@@ -17,6 +17,7 @@ from text.listed_characters import WORDS
 import keras_elmo
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
+from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
@@ -25,6 +26,7 @@ from keras_elmo.formats.preset_files import preset_shapes
 from keras_elmo.inspection import inspect_path
 from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.variables import find_variable
 
 pytestmark = pytest.mark.usefixtures("portable_path")
@@ -164,6 +166,32 @@ def test_dtype_reaches_the_parts(folder):
         assert part.dtype_policy.name == "mixed_bfloat16"
     for a, b in zip(loaded.get_weights(), elmo.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_dtype_reaches_parts_of_parts(folder):
+    elmo = ElmoLayer(
+        KnownWordEmbedding(
+            TokenEmbedding(3, 6, ["<S>", "</S>", "a"]),
+            CharCNNEmbedding(6, [(1, 3)], 1),
+        ),
+        BiLMEncoder(7, 6),
+    )
+    elmo.build((None, None, 50))
+    elmo.save_to_preset(folder)
+    loaded = ElmoLayer.from_preset(folder, dtype="mixed_bfloat16")
+    for part in loaded._flatten_layers():
+        assert part.dtype_policy.name == "mixed_bfloat16"
+
+
+def test_no_dtype_means_the_saved_one(folder):
+    make_elmo(dtype="mixed_bfloat16").save_to_preset(folder)
+    for elmo in (
+        ElmoLayer.from_preset(folder, dtype=None),
+        ElmoEmbedder.from_preset(folder).elmo,
+        find_model(folder).load_for_export(),
+    ):
+        for part in elmo._flatten_layers():
+            assert part.dtype_policy.name == "mixed_bfloat16"
 
 
 def test_a_stateful_layer_may_be_loaded_stateless(folder):

@@ -173,16 +173,22 @@ def test_an_unbuilt_layer_is_built(tmp_path):
     check(run(session, ids), expected(elmo, ids))
 
 
+def unchanged(x):
+    return x
+
+
 def test_what_cannot_be_exported_is_refused(tmp_path):
     elmo = make_elmo()
     words = ElmoLayer(TokenEmbedding(9, 6), elmo.encoder)
-    gelu = ElmoLayer(
-        CharCNNEmbedding(6, [(1, 4)], activation="gelu"), elmo.encoder
+    gelu, own = (
+        ElmoLayer(CharCNNEmbedding(6, [(1, 4)], activation=f), elmo.encoder)
+        for f in ("gelu", unchanged)
     )
     dense = keras.layers.Dense(2)
     for model, quantize, message in (
         (words, None, "must be a `CharCNNEmbedding`.*TokenEmbedding"),
         (gelu, None, r"\['relu', 'sigmoid', 'tanh'\]. Received: 'gelu'"),
+        (own, None, r"'tanh'\]. Received: .*unchanged"),
         (dense, None, "must be an `ElmoLayer` or a Keras model.*Dense"),
         (elmo, "int4", "`quantize` must be one of .* Received: 'int4'"),
     ):

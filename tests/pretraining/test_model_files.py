@@ -16,6 +16,7 @@ from keras_elmo import ElmoLayer
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import read_model_options
+from keras_elmo.pretraining.model_files import read_model_vocabulary
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.text.vocabulary import Vocabulary
 
@@ -96,11 +97,14 @@ def test_a_model_is_loaded_as_it_was_saved(saved):
 
 
 def test_options_and_vocabulary_alone(saved, folder):
-    options, vocabulary = read_model_options(folder)
-    assert options == json.loads((folder / "options.json").read_text())
-    assert vocabulary == make_vocabulary()
+    options = json.loads((folder / "options.json").read_text())
+    assert read_model_options(folder) == options
+    assert read_model_vocabulary(folder) == make_vocabulary()
+    # Not one to train with, but the options need none.
+    (folder / "vocab.txt").write_text("a\na\n")
+    assert read_model_options(folder) == options
     (folder / "vocab.txt").unlink()
-    assert read_model_options(folder) == (options, None)
+    assert read_model_vocabulary(folder) is None
 
 
 def test_a_model_that_was_saved_is_a_bilm(tmp_path):
@@ -128,7 +132,7 @@ def test_half_of_the_size(saved, tmp_path):
 
 def test_other_options_and_another_dtype(saved):
     folder, model = saved
-    options = {**read_model_options(folder)[0], "dropout": 0.3}
+    options = {**read_model_options(folder), "dropout": 0.3}
     loaded, _, found = load_language_model(
         folder, dtype="mixed_bfloat16", options=options
     )

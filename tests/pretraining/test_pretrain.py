@@ -17,6 +17,7 @@ from pretraining.small_trainings import train
 
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import read_model_options
+from keras_elmo.pretraining.model_files import read_model_vocabulary
 from keras_elmo.pretraining.pretrain import pretrain
 from keras_elmo.pretraining.schedule import Plan
 
@@ -55,13 +56,13 @@ def test_a_training_that_begins_with_anothers_state(trained, tmp_path):
     before = snapshot(trained)
     text = new_text(tmp_path / "text")
     output = tmp_path / "out"
-    options, vocabulary = read_model_options(trained)
+    options = read_model_options(trained)
     settings = make_settings(options=options, **STILL)
     assert train(text, output, settings, initial=trained)
     check_same_arrays(output, trained, ["weights.hdf5", "softmax.hdf5"])
     # It has all words of the trained model, and no others of the new text.
     assert (output / "vocab.txt").read_bytes() == before["vocab.txt"]
-    assert b"another" not in vocabulary.words
+    assert b"another" not in read_model_vocabulary(trained).words
     # It resumes from its own state.
     settings = make_settings(options=options, steps=4)
     losses = Losses()
@@ -78,7 +79,7 @@ def test_a_training_that_begins_with_a_checkpoint_of_bilm_tf(shared, tmp_path):
     expected = json.loads((folder / "expected.json").read_text())
     output = tmp_path / "out"
     settings = make_settings(
-        options=read_model_options(folder)[0],
+        options=read_model_options(folder),
         batch_size=16,
         unroll_steps=20,
         **STILL,
@@ -107,7 +108,7 @@ def test_a_training_that_begins_with_a_bilm_alone(trained, tmp_path):
     for name in ("options.json", "weights.hdf5"):
         shutil.copy(trained / name, bilm)
     text = new_text(tmp_path / "text")
-    settings = make_settings(options=read_model_options(bilm)[0], **STILL)
+    settings = make_settings(options=read_model_options(bilm), **STILL)
     for name in ("first", "second"):
         output = tmp_path / name
         keras.utils.set_random_seed(len(name))
@@ -128,7 +129,7 @@ def test_a_model_without_a_softmax_is_refused(trained, tmp_path):
     text = new_text(tmp_path / "text")
     bilm = shutil.copytree(trained, tmp_path / "bilm")
     (bilm / "softmax.hdf5").unlink()
-    settings = make_settings(options=read_model_options(bilm)[0])
+    settings = make_settings(options=read_model_options(bilm))
     for _ in range(2):
         with pytest.raises(ValueError, match="has no softmax") as info:
             train(text, tmp_path / "out", settings, initial=bilm)
@@ -141,7 +142,7 @@ def test_a_vocabulary_of_another_size_is_refused(trained, tmp_path):
     text = new_text(tmp_path / "text")
     vocabulary = tmp_path / "vocab.txt"
     vocabulary.write_text("<S>\n</S>\n<UNK>\n")
-    settings = make_settings(options=read_model_options(trained)[0])
+    settings = make_settings(options=read_model_options(trained))
     with pytest.raises(ValueError, match="as many words as the vocabulary, 3"):
         train(
             text,

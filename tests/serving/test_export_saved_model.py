@@ -17,6 +17,8 @@ from small_models import make_shallow_elmo
 from tiers import quick_first
 
 import keras_elmo
+from keras_elmo import BiLMEncoder
+from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
@@ -353,3 +355,38 @@ def test_each_export_is_a_version_of_its_own(tmp_path):
     check(answers[1], expected)
     assert np.abs(answers[0]["elmo"] - expected["elmo"]).max() > 0.1
     assert sorted(os.listdir(tmp_path)) == ["1", "2"]
+
+
+class Unmasked(keras.layers.Layer):
+    """A token encoder of one's own, for which no token is padding."""
+
+    token_shape = (12,)
+
+    def __init__(self):
+        super().__init__()
+        self.characters = CharCNNEmbedding(
+            6, [(1, 4)], 0, max_characters_per_token=12
+        )
+        self.boundary_ids = self.characters.boundary_ids
+
+    def build(self, input_shape):
+        self.characters.build(input_shape)
+
+    def call(self, inputs):
+        return self.characters(inputs)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], 6)
+
+
+def test_a_token_encoder_without_a_mask(tmp_path):
+    elmo = ElmoLayer(Unmasked(), BiLMEncoder(7, 6))
+    folder = export_saved_model(elmo, tmp_path / "elmo")
+    words = [["A", "bird"], ["Two", "birds"]]
+    expected = elmo(batch_to_ids(words, 12)).numpy()
+    strings = tf.constant([" ".join(sentence) for sentence in words])
+    answer = tf.saved_model.load(folder).signatures["default"](strings)
+    np.testing.assert_allclose(answer["elmo"], expected, 1e-5, 1e-6)
+    np.testing.assert_allclose(
+        answer["default"], expected.mean(axis=1), 1e-5, 1e-6
+    )

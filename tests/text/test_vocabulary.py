@@ -25,8 +25,6 @@ def test_ids_are_places_in_the_file(tmp_path):
     vocabulary = Vocabulary.from_file(path)
     assert len(vocabulary) == 7
     assert vocabulary.words[4:] == [b"\xc3\xa9", b"a\xff", b"\t"]
-    assert vocabulary.begin_id == 1
-    assert vocabulary.end_id == 3
     assert vocabulary.unknown_id == 2
     ids = vocabulary.ids([b"a\xff", b"none", b"", b"the", b"</S>", b"<UNK>"])
     assert ids.dtype == "int32"
@@ -110,7 +108,7 @@ def test_it_does_not_change(tmp_path):
     assert vocabulary != Vocabulary(SPECIAL[::-1])
     assert vocabulary != SPECIAL
     with pytest.raises(AttributeError):
-        vocabulary.begin_id = 3
+        vocabulary.unknown_id = 3
 
 
 def test_what_is_written_is_read(tmp_path):

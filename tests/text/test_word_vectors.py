@@ -63,6 +63,8 @@ def test_each_kind_is_told_by_its_content(write, kind, packed):
     path = write(content)
     check(read_word_vectors(path), WORDS, VECTORS)
     check(read_word_vectors(str(path), limit=2), WORDS[:2], VECTORS[:2])
+    with pytest.raises(ValueError, match=r"`limit` must be .* Received: "):
+        read_word_vectors(str(path), limit=0)
     found = read_word_vectors(path, words=["上学", "no", "the"])
     check(found, ["the", "上学"], VECTORS[[0, 2]])
     assert read_word_vectors(path, words=[])[0] == []
