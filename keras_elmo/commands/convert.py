@@ -104,18 +104,19 @@ def run(arguments):
 
 def _write_preset(folder, model, dtype, replaces):
     """Writes an ELMoForManyLangs model, which has no bilm-tf format."""
-    from keras_elmo.files.atomic import write_folder_atomically
     from keras_elmo.formats.preset_files import PRESET_FILES
+    from keras_elmo.models.preset_folder import save_to_preset
+    from keras_elmo.models.presets import PRESETS
 
     if dtype != "float32":
         raise ValueError(
             "--dtype must be left out: an ELMoForManyLangs model is written as "
             f"a preset folder, in float32. Received: {dtype}"
         )
-    elmo = model.load()
-    write_folder_atomically(folder, elmo.save_to_preset, overwrite=replaces)
+    save_to_preset(model.load(), folder, overwrite=replaces)
     _print_files(folder, PRESET_FILES)
-    print(f'To use it: keras_elmo.ElmoLayer.from_preset("{folder}")')
+    path = os.path.join(".", folder) if folder in PRESETS else folder
+    print(f'To use it: keras_elmo.ElmoLayer.from_preset("{path}")')
 
 
 def _check_replaceable(folder, overwrite, names):

@@ -14,6 +14,7 @@ from keras_elmo.commands import perplexity
 from keras_elmo.commands import pretrain
 from keras_elmo.commands.short_text import shorten
 
+_OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
 # Each has `add_parser` and `run`; only `run` imports Keras.
 _VERBS = (embed, pretrain, perplexity, convert, export, inspect)
 
@@ -34,6 +35,15 @@ def main(argv=None):
             return 130
         except (ValueError, OSError, ImportError) as error:
             _say(f"error: {error}")
+            return 1
+        except Exception as error:
+            # TensorFlow has an error of its own for this.
+            if type(error).__name__ not in _OUT_OF_MEMORY:
+                raise
+            _say(
+                "error: there is not enough memory. Use smaller batches or a "
+                f"smaller model. {error}"
+            )
             return 1
 
 

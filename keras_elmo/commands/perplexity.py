@@ -82,10 +82,9 @@ def add_parser(verbs):
     add(
         "--rows",
         type=positive_integer,
-        default=1,
         metavar="N",
         help="streams into which the text is divided: more are faster, but "
-        "only 1 is exactly bilm-tf's procedure. Default: %(default)s",
+        "only 1 is exactly bilm-tf's procedure. Default: 1",
     )
     add(
         "--vocabulary",
@@ -108,12 +107,17 @@ def run(arguments):
     """Runs `keras-elmo perplexity`."""
     from keras_elmo.pretraining.corpus_shards import read_sentences
 
+    if arguments.rows is not None and arguments.procedure != "stream":
+        raise ValueError(
+            "--rows needs --procedure stream. "
+            f"Received: --procedure {arguments.procedure}"
+        )
     set_threads(arguments.threads)
     found = measure(
         arguments.model,
         read_sentences(arguments.text),
         arguments.procedure,
-        arguments.rows,
+        arguments.rows or 1,
         arguments.dtype,
         arguments.quiet,
         _common_words(arguments.vocabulary),
@@ -155,6 +159,7 @@ def measure(
     with Progress(quiet) as progress:
         with progress.waiting("loading the model"):
             loaded = load_language_model(model, dtype=dtype)
+        rows = min(rows, max(1, len(sentences)))
         evaluator = Evaluator(
             loaded.model, loaded.vocabulary, procedure, rows, counted
         )

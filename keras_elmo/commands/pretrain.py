@@ -104,6 +104,8 @@ def run(arguments):
     set_threads(arguments.threads)
     strategy = _make_strategy(arguments.strategy)
     initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
+    if initial:
+        _check_apart(initial.path, arguments.output)
     settings = make_settings(arguments, initial)
     shows = is_chief(strategy) and not arguments.quiet
     tally = pretrain_reports.Tally()
@@ -117,7 +119,7 @@ def run(arguments):
             settings,
             heldout=arguments.heldout,
             vocabulary=arguments.vocabulary,
-            min_count=arguments.min_count or 3,
+            min_count=arguments.min_count,
             max_vocabulary=arguments.max_vocabulary,
             initial=initial,
             new_softmax=arguments.new_softmax,
@@ -161,6 +163,14 @@ def _check(arguments):
             raise ValueError(
                 f"{_flag(one)} needs {_flag(needed)}. Received: none"
             )
+
+
+def _check_apart(initial, output):
+    if os.path.realpath(initial) == os.path.realpath(output):
+        raise ValueError(
+            "--output must not be the folder of --from, which is read again "
+            f"when the training resumes. Received: '{output}'"
+        )
 
 
 def _flag(name):

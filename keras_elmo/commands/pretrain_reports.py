@@ -200,7 +200,9 @@ def print_summary(arguments, settings, tally):
     for names, what in _FILES.items():
         print(f"  {names:34}  {what}")
     if arguments.heldout:
-        found = measure(folder, read_sentences(arguments.heldout))
+        # A relative path could be the name of a preset.
+        path = os.path.abspath(folder)
+        found = measure(path, read_sentences(arguments.heldout))
         print(
             f"Held-out {describe_perplexity(found)}, by bilm-tf's procedure, "
             f"on {found.tokens:,} tokens"

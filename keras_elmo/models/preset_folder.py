@@ -63,8 +63,11 @@ class PresetFolder(FoundModel):
         yield parameter_fact(arrays)
 
 
-def save_to_preset(layer, folder):
-    """Writes a built layer; see `ElmoLayer.save_to_preset`."""
+def save_to_preset(layer, folder, overwrite=False):
+    """Writes a built layer; see `ElmoLayer.save_to_preset`.
+
+    With `overwrite`, the folder replaces another.
+    """
     from keras_elmo import __version__
 
     check_built(layer)
@@ -82,7 +85,7 @@ def save_to_preset(layer, folder):
     def write(path):
         write_preset(path, serialized, metadata, VariableArrays(layer, names))
 
-    write_folder_atomically(folder, write)
+    write_folder_atomically(folder, write, overwrite)
 
 
 def load_preset_folder(cls, folder, trainable=None, **kwargs):

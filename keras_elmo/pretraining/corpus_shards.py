@@ -5,6 +5,7 @@ import glob
 import gzip
 import mmap
 import os
+import stat
 from collections.abc import Iterable
 
 import numpy as np
@@ -139,7 +140,10 @@ def _text(path):
     with open_unpacked(path) as file:
         if isinstance(file, gzip.GzipFile):
             return file.read()
-        if os.fstat(file.fileno()).st_size == 0:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            return file.read()  # A pipe cannot be mapped.
+        if status.st_size == 0:
             return b""  # An empty file cannot be mapped.
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 

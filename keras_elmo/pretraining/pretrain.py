@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import os
 
 import tensorflow as tf
 
@@ -28,7 +29,7 @@ def pretrain(
     settings,
     heldout=None,
     vocabulary=None,
-    min_count=3,
+    min_count=None,
     max_vocabulary=None,
     initial=None,
     new_softmax=False,
@@ -50,7 +51,7 @@ def pretrain(
         vocabulary: Path of a vocabulary file. Defaults to that of `initial`, or
             to one that is built from the corpus.
         min_count: Integer, the minimum count of a word if the vocabulary is
-            built from the corpus.
+            built from the corpus. Defaults to 3.
         max_vocabulary: Integer, the maximum number of words in it, or `None`.
         initial: A trained model to start from, as for `load_language_model`;
             `settings.options` must then be its options. `None` for an untrained
@@ -77,14 +78,17 @@ def pretrain(
     plan = plan or Plan()
     report = report or Report()
     shards = find_shards(train)
+    for path in shards if heldout is None else shards + find_shards(heldout):
+        if not os.path.isfile(path):
+            raise ValueError(
+                "The text is read more than once, so it must be in regular "
+                f"files. Received: '{path}'"
+            )
     with report.working("reading the held-out text"):
         sentences = None if heldout is None else read_sentences(heldout)
     folder = TrainingFolder(output)
     with folder.lock() if is_chief(strategy) else contextlib.nullcontext():
-        if restart and is_chief(strategy):
-            folder.forget()
-        make_any(strategy)(restart)  # Workers wait until this is done.
-        if folder.has_training:
+        if folder.has_training and not restart:
             given = _given_vocabulary(vocabulary, None)
             counts, words = folder.resume(settings, shards, given)
         else:
@@ -98,6 +102,7 @@ def pretrain(
             )
             if is_chief(strategy):
                 folder.begin(settings, shards, counts, words)
+        make_any(strategy)(restart)  # Workers wait until this is done.
 
         def make_model():
             if initial is None or folder.has_state:
@@ -143,6 +148,12 @@ def _given_vocabulary(path, initial):
 
 def _survey(shards, words, min_count, max_vocabulary, report):
     """Returns how much text the corpus has, and the vocabulary."""
+    if words is not None and (min_count, max_vocabulary) != (None, None):
+        raise ValueError(
+            "`min_count` and `max_vocabulary` are for a vocabulary that is "
+            "built from the corpus. Received: a model with a vocabulary of its "
+            "own; for another, pass `vocabulary`"
+        )
     word_counts, sentences, tokens = count_words(shards, report.counted)
     if not sentences:
         raise ValueError(
@@ -150,7 +161,9 @@ def _survey(shards, words, min_count, max_vocabulary, report):
             f"{shards}"
         )
     if words is None:
-        words = Vocabulary.from_counts(word_counts, min_count, max_vocabulary)
+        words = Vocabulary.from_counts(
+            word_counts, min_count or 3, max_vocabulary
+        )
     return {"sentences": sentences, "tokens": tokens}, words
 
 
@@ -160,5 +173,11 @@ def _schedule(settings, plan, counts, replicas):
     window = settings.batch_size * settings.unroll_steps * replicas
     total = settings.steps
     if total is None:
-        total = math.ceil(settings.epochs * targets / window)
+        total = settings.epochs * targets / window
+        if total == math.inf:
+            raise ValueError(
+                "`epochs` must be a number of steps that can be counted. "
+                f"Received: {settings.epochs}"
+            )
+        total = math.ceil(total)
     return Schedule.of(plan, total, math.ceil(targets / window))

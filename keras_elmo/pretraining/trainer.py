@@ -210,8 +210,9 @@ class Trainer:
     def _diverged(self, what, step):
         return ValueError(
             f"{what} in step {step}, so training stopped. The last checkpoint "
-            f"in '{self._folder.path}' is unchanged. Run the same command with "
-            "a lower --learning-rate or --clip-norm to resume from it."
+            f"in '{self._folder.path}' is unchanged. To resume from it, run "
+            "the same command without --restart and with a lower "
+            "--learning-rate or --clip-norm."
         )
 
     def _look_after(self):

@@ -24,7 +24,10 @@ LOG_FILE = "log.jsonl"
 TO_BEGIN_ANEW = "To start over, choose another folder or pass --restart."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
-_ADVICE = "The last checkpoint is unchanged; make room and run it again."
+_ADVICE = (
+    "The last checkpoint is unchanged; make room and run it again without "
+    "--restart."
+)
 # Names of the partial files that a killed process leaves.
 _TEMPORARY = re.compile(r"\.\w+\.(hdf5|json|txt)\.\w{8}")
 
@@ -93,8 +96,11 @@ class TrainingFolder:
             counts: Dictionary, the numbers of sentences and tokens in it.
             vocabulary: The `Vocabulary`.
         """
-        # Without a record, the other files are discarded.
+        # Without a record, the other files are discarded. Without options, the
+        # weights are no model: another's would not fit the new vocabulary.
         self.forget()
+        if os.path.exists(self.file(OPTIONS)):
+            os.remove(self.file(OPTIONS))
         vocabulary.write(self.file(VOCABULARY))
         names = [os.path.basename(path) for path in shards]
         digests = [file_digest(path) for path in shards]
@@ -164,6 +170,12 @@ def _check_shards(paths, before):
     """Raises `ValueError` unless shards match `[name, digest]` pairs."""
     names = [os.path.basename(path) for path in paths]
     old_names = [name for name, _ in before]
+    if names != old_names and sorted(names) == sorted(old_names):
+        raise ValueError(
+            "A resumed training must have its shards in the order of their "
+            f"paths in which it started, {old_names}. Received: {names}. "
+            f"{TO_BEGIN_ANEW}"
+        )
     if names != old_names:
         raise ValueError(
             "A resumed training must have the shards that it started with. "

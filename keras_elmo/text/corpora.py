@@ -97,14 +97,14 @@ def guess_format(path):
     return "conllu" if name.endswith(".conllu") else "text"
 
 
-def check_file(path):
+def check_file(path, what="corpus"):
     """Raises an error unless there is a file at `path`."""
     if os.path.isdir(path):
         raise ValueError(
-            f"A corpus must be a file. Received a folder: '{path}'"
+            f"A {what} must be a file. Received a folder: '{path}'"
         )
     if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no corpus file '{path}'.")
+        raise FileNotFoundError(f"There is no {what} file '{path}'.")
 
 
 def _without_end(line):

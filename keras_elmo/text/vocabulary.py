@@ -61,7 +61,7 @@ class Vocabulary:
             ValueError: As for the constructor, with the line number.
         """
         path = os.fspath(path)
-        check_file(path)
+        check_file(path, "vocabulary")
         lines = enumerate(listed_lines(path), start=1)
         vocabulary = cls.__new__(cls)
         try:
@@ -172,7 +172,7 @@ def vocabulary_words(vocabulary):
         lines = lines if lines[-1] else lines[:-1]
     elif isinstance(vocabulary, (str, os.PathLike)):
         path = os.fspath(vocabulary)
-        check_file(path)
+        check_file(path, "vocabulary")
         lines = listed_lines(path)
     else:
         return list(vocabulary)

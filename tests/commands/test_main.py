@@ -136,3 +136,17 @@ def test_an_interrupted_command_that_does_not_resume(monkeypatch, capsys):
     monkeypatch.setattr(inspect, "run", run)
     assert main(["inspect", "small"]) == 130
     assert capsys.readouterr().err == "keras-elmo: interrupted.\n"
+
+
+@pytest.mark.parametrize("name", ["MemoryError", "ResourceExhaustedError"])
+def test_too_little_memory(monkeypatch, capsys, name):
+    error = type(name, (Exception,), {})
+
+    def run(arguments):
+        raise error("allocating 9 TB")
+
+    monkeypatch.setattr(inspect, "run", run)
+    assert main(["inspect", "small"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("keras-elmo: error: there is not enough memory. ")
+    assert shown.endswith("allocating 9 TB\n")

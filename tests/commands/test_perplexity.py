@@ -87,6 +87,12 @@ def test_other_procedures(checkpoint, capsys):
     each = measure("--procedure", "sentences")
     assert each["procedure"] == "sentences"
     rows = measure("--rows", 4)
+    said = fails(
+        capsys, checkpoint, text, "--rows", 4, "--procedure", "sentences"
+    )
+    assert "--rows needs --procedure stream" in said
+    # No more than there are sentences.
+    assert measure("--rows", 40) == measure("--rows", 4000)
     half = measure("--dtype", "mixed_bfloat16")
     for found in (rows, half):
         assert found["perplexity"] != pytest.approx(54.2089, rel=1e-6)

@@ -273,6 +273,55 @@ def test_fine_tuning(folder, shared, capsys):
 
 
 @pytest.mark.in_graphs(False)
+def test_an_output_with_the_name_of_a_preset(folder, capsys):
+    run(*HELDOUT, "--steps", 2, output="english_tiny")
+    line = capsys.readouterr().out.splitlines()[5]
+    assert line.endswith("on 7 tokens")
+    assert main(["perplexity", "./english_tiny", "heldout.txt"]) == 0
+    expected = capsys.readouterr().out.splitlines()[0]
+    assert line.startswith(f"Held-out {expected}")
+    # What the flags ask for would not happen.
+    said = fails(
+        capsys,
+        *["--train", "train0.txt", "--output", "tuned", "--min-count", 2],
+        *["--from", "./english_tiny", "--recipe", "laptop"],
+    )
+    assert "are for a vocabulary that is built from the corpus" in said
+    said = fails(
+        capsys,
+        *["--train", "train0.txt", "--output", "english_tiny"],
+        *["--from", "./english_tiny", "--restart"],
+    )
+    assert "--output must not be the folder of --from" in said
+
+
+@pytest.mark.in_graphs(False)
+def test_a_restart_that_cannot_begin_discards_nothing(folder, capsys):
+    run("--steps", 1, "--quiet")
+    before = {
+        path.name: path.read_bytes() for path in (folder / "out").iterdir()
+    }
+    said = fails(capsys, *command("--restart", "--max-vocabulary", 2)[1:])
+    assert "`max_size` must be" in said
+    after = {
+        path.name: path.read_bytes() for path in (folder / "out").iterdir()
+    }
+    assert after == before
+
+
+def test_text_from_a_pipe_is_refused(folder, capsys):
+    os.mkfifo("pipe")
+    for arguments in (["--train", "pipe"], ["--heldout", "pipe"]):
+        said = fails(capsys, *command(*arguments)[1:])
+        assert "must be in regular files. Received: 'pipe'" in said
+
+
+def test_more_epochs_than_can_be_counted(folder, capsys):
+    said = fails(capsys, *command("--epochs", "1e308")[1:])
+    assert "can be counted. Received: 1e+308" in said
+
+
+@pytest.mark.in_graphs(False)
 def test_what_is_there_is_not_overwritten(folder, capsys):
     os.mkdir("out")
     shutil.copy("options.json", "out")

@@ -31,7 +31,7 @@ def test_what_cannot_be_written(tmp_path):
     for elmo, words, told in [
         (ElmoLayer(), ["the"], "has no weights yet"),
         (make_elmo(), [], "must hold words"),
-        (make_elmo(), "no_file.txt", "no corpus file"),
+        (make_elmo(), "no_file.txt", "no vocabulary file"),
     ]:
         with pytest.raises((ValueError, FileNotFoundError), match=told):
             elmo.dump_token_embeddings(words, path)

@@ -103,7 +103,7 @@ def train(corpus, output, settings=None, heldout=True, plan=PLAN, **kwargs):
         settings or make_settings(),
         heldout=corpus / "heldout" if heldout else None,
         plan=plan,
-        **{"min_count": 1, **kwargs},
+        **{"min_count": None if "initial" in kwargs else 1, **kwargs},
     )
 
 

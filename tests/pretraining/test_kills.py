@@ -29,7 +29,7 @@ from keras_elmo.files import hdf5_files
 from keras_elmo.pretraining import trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 
-NUM_KILLS = 50
+NUM_KILLS = 56
 NUM_KINDS = 14
 SETTINGS = make_settings(steps=60)
 TESTS = pathlib.Path(__file__).parent.parent
