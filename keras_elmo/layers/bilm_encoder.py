@@ -111,7 +111,8 @@ class BiLMEncoder(FreezableLayer):
         stateful: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        # No autocast: the cell states are float32 even in half precision.
+        super().__init__(autocast=False, **kwargs)
         check_integer("num_layers", num_layers, 1)
         self.units = units
         self.projection_dim = projection_dim
@@ -171,6 +172,7 @@ class BiLMEncoder(FreezableLayer):
     ):
         if mask is None:
             mask = get_mask(inputs)
+        inputs = ops.cast(inputs, self.compute_dtype)
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
         mask = as_mask(mask, inputs.shape[:2], self.name)  # (batch, time)

@@ -52,8 +52,9 @@ class CharCNNEmbedding(CharacterCNN):
 
     Raises:
         ValueError: If the ids are not integers, have the wrong width, or are
-            out of range (0 to 261). In compiled functions, where values cannot
-            be checked, the backend's own lookup reports ids out of range.
+            out of range (0 to 261). In compiled functions, TensorFlow raises
+            `InvalidArgumentError` for ids out of range; JAX and XLA cannot
+            check values, and return wrong vectors.
 
     Example:
 

@@ -69,8 +69,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
             each sentence. If `False`, the ids must already contain them.
         return_all_layers: Boolean, whether to return `h_0`, ..., `h_L` instead
             of their mixes; the layer then has no `ScalarMix`.
-        dropout: Float between 0 and 1, fraction of each representation's
-            entries to drop in training.
+        dropout: Float between 0 and 1, fraction of each output's entries to
+            drop in training.
         stateful: Boolean, whether the encoder carries its state from call to
             call; see `BiLMEncoder`.
         seed: Integer, random seed of the dropout.
@@ -255,7 +255,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
     def call(self, inputs, mask=None, training=None):
         run = self._run_bilm(inputs, mask, training)
         if self.return_all_layers:
-            return ops.stack(self._unpack_layers(*run), axis=-3)
+            layers = ops.stack(self._unpack_layers(*run), axis=-3)
+            return self._dropout(layers, training=training)
         return self._one_or_list(
             [self._dropout(x, training=training) for x in self._mix(*run)]
         )

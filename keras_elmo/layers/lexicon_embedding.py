@@ -65,8 +65,9 @@ class LexiconEmbedding(CharacterCNN):
     Raises:
         ValueError: If a list lacks a special entry or has duplicates; or the
             ids are not integers, have the wrong width, or are out of range. In
-            compiled functions, where values cannot be checked, the backend's
-            own lookup reports ids out of range.
+            compiled functions, TensorFlow raises `InvalidArgumentError` for ids
+            out of range; JAX and XLA cannot check values, and return wrong
+            vectors.
 
     Example:
 

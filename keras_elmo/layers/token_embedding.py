@@ -49,8 +49,9 @@ class TokenEmbedding(TokenEncoder):
 
     Raises:
         ValueError: If the ids are not integers, or are out of range (0 to
-            `num_tokens`). In compiled functions, where values cannot be
-            checked, the backend's own lookup reports ids out of range.
+            `num_tokens`). In compiled functions, TensorFlow raises
+            `InvalidArgumentError` for ids out of range; JAX and XLA cannot
+            check values, and return wrong vectors.
 
     Example:
 

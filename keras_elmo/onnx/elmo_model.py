@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.onnx import layers
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.graph_builder import value_info
@@ -47,9 +50,7 @@ def elmo_model(elmo, make_product):
     number = graph.add("Max", number, np.float32(1))
     outputs["default"] = graph.add("Div", total, number)
     width = elmo.encoder.output_dim
-    time = "time"  # Unless boundaries are only added or only removed.
-    if elmo.add_sentence_boundaries == elmo.keep_sentence_boundaries:
-        time = "output_time"
+    time = output_time(elmo)
     infos = {
         name: value_info(
             name,
@@ -65,6 +66,12 @@ def elmo_model(elmo, make_product):
         [ids_info(elmo)],
         {name: (outputs[name], infos[name]) for name in outputs},
     )
+
+
+def output_time(elmo):
+    """The name of the outputs' time axis: that of the input's, or another."""
+    is_same = elmo.add_sentence_boundaries != elmo.keep_sentence_boundaries
+    return "time" if is_same else "output_time"
 
 
 def ids_info(elmo):
@@ -104,12 +111,18 @@ def run_elmo(graph, elmo, ids, make_product):
 
 
 def _check_elmo(elmo):
-    if not isinstance(elmo.token_encoder, CharCNNEmbedding):
-        raise ValueError(
-            "For ONNX, the token encoder of an `ElmoLayer` must be a "
-            "`CharCNNEmbedding`. Received: a token encoder "
-            f"{elmo.token_encoder!r}"
-        )
+    # A subclass may compute something else.
+    for name, part, kind in (
+        ("layer", elmo, ElmoLayer),
+        ("token encoder", elmo.token_encoder, CharCNNEmbedding),
+        ("encoder", elmo.encoder, BiLMEncoder),
+        *(("mix", mix, ScalarMix) for mix in elmo.scalar_mixes),
+    ):
+        if type(part) is not kind:
+            raise ValueError(
+                f"For ONNX, the {name} of a model must be a `{kind.__name__}` "
+                f"and not of a subclass. Received: {part!r}"
+            )
     if not elmo.built:
         chars = elmo.token_encoder.max_characters_per_token
         elmo.build((None, None, chars))

@@ -6,6 +6,7 @@ import numpy as np
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.onnx.chain import Chain
 from keras_elmo.onnx.elmo_model import ids_info
+from keras_elmo.onnx.elmo_model import output_time
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.graph_builder import value_info
@@ -54,6 +55,11 @@ def tagger_model(model, make_product):
     is_real = graph.cast(mask, "bool")
     results = {}
     for name, x in zip(_names(model, outputs), outputs):
+        if id(x) not in values:
+            raise ValueError(
+                "For ONNX, each output of a model must be that of one of its "
+                f"layers. Received: output '{name}'"
+            )
         value = values[id(x)]
         if isinstance(value, Chain):
             raise ValueError(
@@ -62,7 +68,7 @@ def tagger_model(model, make_product):
             )
         value = graph.add("Where", is_real, value, np.float32(0))
         value = cut(graph, value, 0, 1)  # The added token.
-        shape, dtype = ["batch", "time"], "int32"
+        shape, dtype = ["batch", output_time(elmo)], "int32"
         if x.dtype == "int32":
             value = graph.add("Squeeze", value, np.array([2]))
             value = graph.cast(value, "int32")

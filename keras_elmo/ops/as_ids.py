@@ -77,7 +77,7 @@ def _as_array(ids, name):
         return ids
     raise ValueError(
         f"Layer '{name}' takes ids, not words. Make ids with "
-        "`keras_elmo.batch_to_ids(sentences)`, or for a vocabulary with "
-        "`elmo.token_encoder.make_vectorization().batch_to_ids(sentences)`; "
+        "`elmo.token_encoder.make_vectorization().batch_to_ids(sentences)`, or "
+        "for a `CharCNNEmbedding` with `keras_elmo.batch_to_ids(sentences)`; "
         f"both pad sentences to the same length. Received: {received}"
     )

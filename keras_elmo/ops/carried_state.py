@@ -1,6 +1,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.ops.private_keras import in_stateless_scope
 from keras_elmo.ops.private_keras import is_exporting
 
 
@@ -17,6 +18,13 @@ class CarriedState:
         """Returns the initial states, or `None` if none are carried over."""
         if not encoder.stateful or is_exporting():
             return None
+        if keras.backend.backend() == "jax" and in_stateless_scope():
+            raise ValueError(
+                f"Layer '{encoder.name}' is stateful. On JAX, only eager calls "
+                "carry the state; `fit`, `evaluate` and `predict` would lose "
+                "it. Pass the state to the encoder as a value: "
+                "`encoder(x, initial_state=..., return_state=True)`."
+            )
         if batch_size is None:
             raise ValueError(
                 f"Layer '{encoder.name}' is stateful, so it needs a static "

@@ -24,9 +24,9 @@ def check_ids(ids, token_shape, num_ids, name):
     ):
         raise ValueError(
             f"Layer '{name}' takes ids of shape (..., "
-            f"{', '.join(map(str, token_shape))}), as "
-            "`keras_elmo.batch_to_ids(sentences, max_characters_per_token)` "
-            f"returns them. Received: shape={tuple(ids.shape)}"
+            f"{', '.join(map(str, token_shape))}), as `batch_to_ids` of the "
+            "token encoder's `make_vectorization()` returns them. "
+            f"Received: shape={tuple(ids.shape)}"
         )
     expected = f"Layer '{name}' takes ids from 0 to {num_ids - 1}."
     if isinstance(ids, keras.KerasTensor):

@@ -349,6 +349,34 @@ def test_stateful_carries_the_state_until_reset(elmo):
         stateful(x[:1])
 
 
+def test_a_state_that_is_passed_is_not_rounded():
+    encoder = make_elmo(dtype="mixed_bfloat16").encoder
+    config = {**encoder.get_config(), "stateful": True}
+    stateful = BiLMEncoder.from_config(config)
+    stateful.build((None, None, 6))
+    stateful.set_weights(encoder.get_weights())
+    x = random_batch((2, 3, 6))
+    _, state = encoder(x, return_state=True)
+    stateful(x)
+    for a, b in zip(encoder(x, initial_state=state), stateful(x)):
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(ops.cast(a, "float32")),
+            ops.convert_to_numpy(ops.cast(b, "float32")),
+        )
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "jax",
+    reason="The other backends carry the state.",
+)
+def test_a_state_that_jax_would_lose(elmo):
+    config = {**elmo.encoder.get_config(), "stateful": True}
+    inputs = keras.Input((3, 6), batch_size=2)
+    model = keras.Model(inputs, BiLMEncoder.from_config(config)(inputs))
+    with pytest.raises(ValueError, match="only eager calls carry the state"):
+        model.predict(random_batch((2, 3, 6)), verbose=0)
+
+
 @pytest.mark.skipif(
     keras.backend.backend() == "jax",
     reason="JAX computes gradients in a function without side effects.",

@@ -13,6 +13,7 @@ import pytest
 from small_models import make_elmo
 from tiers import quick_first
 
+from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
@@ -177,6 +178,10 @@ def unchanged(x):
     return x
 
 
+class Clipped(BiLMEncoder):
+    """An encoder that computes something else."""
+
+
 def test_what_cannot_be_exported_is_refused(tmp_path):
     elmo = make_elmo()
     words = ElmoLayer(TokenEmbedding(9, 6), elmo.encoder)
@@ -185,10 +190,12 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
         for f in ("gelu", unchanged)
     )
     dense = keras.layers.Dense(2)
+    clipped = ElmoLayer(elmo.token_encoder, Clipped(7, 6))
     for model, quantize, message in (
         (words, None, "must be a `CharCNNEmbedding`.*TokenEmbedding"),
         (gelu, None, r"\['relu', 'sigmoid', 'tanh'\]. Received: 'gelu'"),
         (own, None, r"'tanh'\]. Received: .*unchanged"),
+        (clipped, None, "encoder .* must be a `BiLMEncoder`.*Clipped"),
         (dense, None, "must be an `ElmoLayer` or a Keras model.*Dense"),
         (elmo, "int4", "`quantize` must be one of .* Received: 'int4'"),
     ):

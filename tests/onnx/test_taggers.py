@@ -175,6 +175,19 @@ def test_what_cannot_be_exported_is_refused(make, message, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_the_time_of_a_model_that_keeps_boundaries(tmp_path):
+    ids = keras_input()
+    tags = L.Dense(2, name="tags")(
+        make_elmo(keep_sentence_boundaries=True)(ids)
+    )
+    path = tmp_path / "tagger.onnx"
+    export_onnx(keras.Model(ids, tags), path)
+    (output,) = onnxruntime.InferenceSession(path).get_outputs()
+    assert output.shape == ["batch", "output_time", 2]
+    with pytest.raises(ValueError, match="each output of a model must be that"):
+        export_onnx(keras.Model(ids, [tags, ids]), tmp_path / "other.onnx")
+
+
 def test_models_that_do_not_start_with_elmo_are_refused(tmp_path):
     ids = keras_input()
     stack = make_elmo(return_all_layers=True)(ids)
