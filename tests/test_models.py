@@ -33,8 +33,10 @@ def classify(x, num_tags=3):
 def compile_and_fit(model, x=IDS[:4], y=TARGETS[:4], **kwargs):
     # Keras traces the first step of Adam twice, because it creates variables.
     model.compile("sgd", "sparse_categorical_crossentropy", **kwargs)
-    history = model.fit(x, y, batch_size=4, epochs=3, shuffle=False, verbose=0)
-    assert history.history["loss"][-1] < history.history["loss"][0]
+    # The loss of a step in training depends on what dropout leaves.
+    before = model.evaluate(x, y, batch_size=4, verbose=0)
+    model.fit(x, y, batch_size=4, epochs=3, shuffle=False, verbose=0)
+    assert model.evaluate(x, y, batch_size=4, verbose=0) < before
     return model
 
 
