@@ -32,9 +32,13 @@ def check_ids(ids, token_shape, num_ids, name):
     if isinstance(ids, keras.KerasTensor):
         return ids
     values = concrete_value(ids)
-    if values is not None and values.size:
-        expected += f" Received: ids from {values.min()} to {values.max()}"
-    return require((ids >= 0) & (ids < num_ids), expected, ids)
+    if values is None:
+        return require((ids >= 0) & (ids < num_ids), expected, ids)
+    if values.size:
+        low, high = int(values.min()), int(values.max())
+        if low < 0 or high >= num_ids:
+            raise ValueError(f"{expected} Received: ids from {low} to {high}")
+    return ids
 
 
 def check_token_shape(shape, token_shape, name):

@@ -439,6 +439,12 @@ def test_usage(capsys, arguments):
     assert "usage: keras-elmo" in capsys.readouterr().err
 
 
+def test_a_batch_has_at_least_one_token(capsys):
+    with pytest.raises(SystemExit):
+        main(["embed", "a", "b", "--batch-tokens", "0"])
+    assert "argument --batch-tokens: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("layers", ["", "bottom", "0,", "0;1", "1.5"])
 def test_layers_must_be_names_or_numbers(capsys, layers):
     with pytest.raises(SystemExit):
