@@ -172,8 +172,8 @@ def _check_shards(paths, before):
     old_names = [name for name, _ in before]
     if names != old_names and sorted(names) == sorted(old_names):
         raise ValueError(
-            "A resumed training must have its shards in the order of their "
-            f"paths in which it started, {old_names}. Received: {names}. "
+            "The shards of a resumed training, sorted by path, must be in the "
+            f"order in which it started, {old_names}. Received: {names}. "
             f"{TO_BEGIN_ANEW}"
         )
     if names != old_names:

@@ -1,5 +1,6 @@
 import errno
 import os
+import pathlib
 import shutil
 
 import pytest
@@ -45,6 +46,13 @@ def test_a_new_folder_has_nothing(folder):
     assert not folder.has_state
 
 
+def test_an_older_model_is_none_of_the_new_training(folder, shards, vocabulary):
+    options = pathlib.Path(folder.file("options.json"))
+    options.write_text("{}")
+    folder.begin(make_settings(), shards, COUNTS, vocabulary)
+    assert not options.exists()
+
+
 def test_what_a_training_began_with(begun, shards, vocabulary):
     folder = TrainingFolder(begun.path)
     assert folder.has_training
@@ -62,6 +70,13 @@ def test_other_settings_are_refused(begun, shards):
     with pytest.raises(ValueError, match="`batch_size`") as info:
         begun.resume(make_settings(batch_size=3), shards)
     assert "started with, 4. Received: 3" in str(info.value)
+
+
+def test_shards_in_another_order_are_refused(begun, shards):
+    with pytest.raises(
+        ValueError, match="sorted by path, must be in the order"
+    ):
+        begun.resume(make_settings(), shards[::-1])
 
 
 def test_other_shards_are_refused(begun, shards):
