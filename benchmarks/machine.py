@@ -35,7 +35,7 @@ def describe():
         "memory_gb": round(
             os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
         ),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
     }
 
 

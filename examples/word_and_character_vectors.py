@@ -1,16 +1,16 @@
 """Tags words by their ELMo vectors combined with pretrained word vectors.
 
     python examples/word_and_character_vectors.py
-    python examples/word_and_character_vectors.py --elmo original \\
-        --vectors glove.6B.100d.txt
+    python examples/word_and_character_vectors.py --elmo FOLDER --vectors FILE
 
 ELMo sees a word's characters and its sentence. Word vectors (GloVe, word2vec or
 fastText; text or binary) were trained on more text than any biLM. Here both are
 frozen and concatenated, and a BiLSTM reads them. The model takes strings, so
 the saved model is self-contained.
 
-Without --vectors, random vectors are used. The data is a few sentences in
-Chinese, with the part-of-speech tags of the Chinese Treebank. The model takes
+The data is a few sentences in Chinese, with the part-of-speech tags of the
+Chinese Treebank: for real use, pass a Chinese model and Chinese vectors. By
+default, the model is English and the vectors are random. The model takes
 strings, so it needs the TensorFlow backend.
 """
 

@@ -64,8 +64,8 @@ def parse_arguments(argv=None):
     )
 
     add = parser.add_argument_group("ELMo").add_argument
-    add("--elmo", default="english_tiny", help="name or folder of a preset; "
-        "default: english_tiny, which ships with the package")  # fmt: skip
+    add("--elmo", default="english_mini", help="name or folder of a preset; "
+        "default: english_mini, which ships with the package")  # fmt: skip
     add("--elmo-at", choices=ELMO_AT, default="both", help="default: both")
     add(
         "--mix",

@@ -52,8 +52,8 @@ def parse_arguments(argv):
     add("experiment", choices=LISTS, help="which list to run")
     add("data", type=pathlib.Path, help="folder of the three data files")
     add("--output", type=pathlib.Path, required=True, help="folder to write to")
-    add("--elmo", default="english_tiny", help="name or folder of a preset; "
-        "default: english_tiny")  # fmt: skip
+    add("--elmo", default="english_mini", help="name or folder of a preset; "
+        "default: english_mini")  # fmt: skip
     add("--seeds", type=int, nargs="+", help="default: those of the list")
     add("--only", nargs="+", metavar="NAME", help="run only these trainings")
     add("--jobs", type=int, default=2, help="trainings to run in parallel, "
