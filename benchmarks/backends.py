@@ -5,7 +5,6 @@ KERAS_BACKEND=jax python benchmarks/backends.py TEXT [--size small]
 
 import argparse
 import os
-import pathlib
 import statistics
 import time
 
@@ -14,6 +13,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 from random_weights import SIZES
 from random_weights import make_elmo
+from workloads import read_sentences
 
 import keras_elmo
 
@@ -23,13 +23,11 @@ WORDS = 20
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("text", type=pathlib.Path, help="one sentence per line")
+    parser.add_argument("text", help="one sentence per line, or CoNLL-U")
     parser.add_argument("--size", choices=("english_tiny", *SIZES))
     parser.add_argument("--sentences", type=int, default=150)
     arguments = parser.parse_args()
-    with open(arguments.text, encoding="utf-8") as file:
-        sentences = [line.split() for line in file]
-    sentences = sentences[: arguments.sentences]
+    sentences = read_sentences(arguments.text)[: arguments.sentences]
     size = arguments.size or "english_tiny"
     is_preset = size == "english_tiny"
     load = keras_elmo.ElmoLayer.from_preset if is_preset else make_elmo

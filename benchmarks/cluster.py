@@ -23,7 +23,7 @@ import ray
 from keras_elmo import ArrowEmbedder
 from keras_elmo import ElmoEmbedder
 from keras_elmo.embedding import embed_shard
-from keras_elmo.text.corpora import read_corpus
+from keras_elmo.text import read_corpus
 
 NUM_SHARDS = 20
 

@@ -24,6 +24,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import numpy as np
+from workloads import read_sentences
 
 import keras_elmo
 from keras_elmo.embedding import ElmoEmbedder
@@ -40,16 +41,14 @@ def main():
     )
     add = parser.add_argument
     add("--model", default="english_tiny", help="a preset with its softmax")
-    add("--text", required=True, type=pathlib.Path, help="file with one "
-        "sentence per line")  # fmt: skip
+    add("--text", required=True, help="CoNLL-U, or one sentence per line")
     add("--treebank", type=pathlib.Path, help="folder with train.conllu and "
         "test.conllu")  # fmt: skip
     add("--sentences", type=int, default=1000, help="for the perplexity")
     add("--seeds", type=int, default=3, help="number of seeds per classifier")
     add("--output", type=pathlib.Path, help="JSON file to write")
     arguments = parser.parse_args()
-    lines = arguments.text.read_text(encoding="utf-8").splitlines()
-    sentences = [line.split() for line in lines if line.strip()]
+    sentences = read_sentences(arguments.text)
     elmo = keras_elmo.ElmoLayer.from_preset(arguments.model)
     found = {"model": arguments.model}
     with tempfile.TemporaryDirectory() as folder:

@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 import machine
+from bench import tell
 from implementations import Worker
 
 OURS = "keras-elmo"
@@ -102,10 +103,6 @@ def parse_arguments():
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--updates", type=int, default=20, help="per turn")
     return parser.parse_args()
-
-
-def tell(line):
-    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ First the recipes train some steps in turns, to measure the speed of each on the
 whole machine. Then each runs its full schedule, with as many steps as it would
 complete in `--seconds` at that speed. These trainings run `--jobs` at a time
 with one thread each; the number of steps is fixed, so their duration does not
-matter. Finished recipes are skipped, so the same command resumes after an
-interruption. FOLDER/results.json has all results, with the perplexity on the
-held-out text.
+matter. Recipes that are finished with the same `--seconds` are skipped, so the
+same command resumes after an interruption. FOLDER/results.json has the latest
+result of each recipe, with the perplexity on the held-out text.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import sys
 from typing import NamedTuple
 
 import machine
+from bench import tell
 from implementations import Worker
 from worker_pretrain_keras_elmo import typed
 
@@ -81,15 +82,17 @@ def main():
     for name, speed in measure_speeds(unknown, flags, arguments, folder):
         found[name] = {**RECIPES[name]._asdict(), "tokens_per_second": speed}
     results_file.write_text(json.dumps(results, indent=1))
-    todo = [name for name in names if "perplexity" not in found[name]]
+    seconds = arguments.seconds
+    todo = [name for name in names if found[name].get("seconds") != seconds]
 
     def train_one(name):
         window = tokens_of_step(flags[name])
         speed = found[name]["tokens_per_second"]
-        steps = round(arguments.seconds * speed / window)
-        perplexity = train(
-            flags[name], steps, arguments.heldout, folder / file_name(name)
-        )
+        steps = round(seconds * speed / window)
+        # With another `--seconds`, a training in the same folder would go on
+        # where the other ended.
+        output = folder / f"{file_name(name)}-{seconds:g}"
+        perplexity = train(flags[name], steps, arguments.heldout, output)
         return name, steps, steps * window, perplexity
 
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
@@ -98,7 +101,7 @@ def main():
         ):
             name, steps, tokens, perplexity = future.result()
             found[name] |= {
-                "seconds": arguments.seconds,
+                "seconds": seconds,
                 "steps": steps,
                 "tokens": tokens,
                 "perplexity": perplexity,
@@ -187,10 +190,6 @@ def print_table(found):
 
 def file_name(name):
     return name.replace("/", "-").replace(", ", "-").replace(" ", "-")
-
-
-def tell(line):
-    print(line, file=sys.stderr, flush=True)
 
 
 def parse_arguments():

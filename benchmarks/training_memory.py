@@ -9,13 +9,13 @@ words in this process, and prints its peak memory.
 import argparse
 import dataclasses
 import os
-import pathlib
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np
 import tensorflow as tf
+from worker import status_megabytes
 
 from keras_elmo import batch_to_ids
 from keras_elmo.pretraining.model_files import make_language_model
@@ -69,9 +69,7 @@ def report(what):
 
 def peak_gib():
     """Returns the peak memory of this process."""
-    status = pathlib.Path("/proc/self/status").read_text()
-    (line,) = (x for x in status.splitlines() if x.startswith("VmHWM"))
-    return int(line.split()[1]) / 2**20
+    return status_megabytes("VmHWM") / 1024
 
 
 if __name__ == "__main__":

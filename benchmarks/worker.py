@@ -100,9 +100,7 @@ class Calls:
 
     def peak_megabytes(self):
         """Returns the peak memory of this process."""
-        status = pathlib.Path("/proc/self/status").read_text()
-        (line,) = (x for x in status.splitlines() if x.startswith("VmHWM"))
-        return int(line.split()[1]) / 1024
+        return status_megabytes("VmHWM")
 
     def versions(self):
         """Returns the versions of Python and of the imported packages."""
@@ -111,6 +109,13 @@ class Calls:
             if name in sys.modules:
                 versions[name] = _version(name)
         return versions
+
+
+def status_megabytes(name):
+    """Returns the memory of this process that Linux calls `name`."""
+    status = pathlib.Path("/proc/self/status").read_text()
+    (line,) = (x for x in status.splitlines() if x.startswith(name))
+    return int(line.split()[1]) / 1024
 
 
 def _exhaust(iterable):

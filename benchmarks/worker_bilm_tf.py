@@ -18,16 +18,14 @@ from kept_session import open_session
 from worker import serve
 
 
-def load(folder, max_batch_size=128):
+def load(folder):
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as vocabulary:
         vocabulary.write("<S>\n</S>\n<UNK>\n")
         vocabulary.flush()
         batcher = Batcher(vocabulary.name, 50)
     ids = tf.placeholder("int32", (None, None, 50))
     bilm = BidirectionalLanguageModel(
-        f"{folder}/options.json",
-        f"{folder}/weights.hdf5",
-        max_batch_size=max_batch_size,
+        f"{folder}/options.json", f"{folder}/weights.hdf5"
     )
     output = bilm(ids)["lm_embeddings"]
     session, reset = open_session()

@@ -1,7 +1,7 @@
 """Runs an exported model of this package, as a server would; see worker.py.
 
-`worker_saved_model.py FOLDER EXPORTED [JSON]` exports a model that consists of
-one `ElmoLayer`, with its options in the JSON.
+`worker_saved_model.py FOLDER EXPORTED` exports a model that consists of one
+`ElmoLayer`.
 """
 
 import json
@@ -19,15 +19,14 @@ from worker import serve
 import keras_elmo
 
 
-def prepare(folder, exported, **options):
+def prepare(folder, exported):
     """Exports once, in another process, because this one must only serve."""
     if not os.path.exists(exported):
         command = [sys.executable, __file__, folder, exported]
-        command.append(json.dumps(options))
         subprocess.run(command, check=True, stdout=sys.stderr)
 
 
-def load(folder, exported, **options):
+def load(folder, exported):
     return Served(folder, exported)
 
 
@@ -46,11 +45,9 @@ class Served:
         pass
 
 
-def export(folder, exported, options="{}"):
+def export(folder, exported):
     elmo = keras_elmo.ElmoLayer.from_bilm(
-        f"{folder}/options.json",
-        f"{folder}/weights.hdf5",
-        **json.loads(options),
+        f"{folder}/options.json", f"{folder}/weights.hdf5"
     )
     ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
     keras.Model(ids, elmo(ids)).export(exported, verbose=False)

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import pathlib
 import random
 import tempfile
 import time
@@ -10,6 +9,7 @@ from concurrent import futures
 
 import numpy as np
 from worker import answer_requests
+from worker import status_megabytes
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -66,7 +66,7 @@ class Served:
                     found["wrong"] += difference > TOLERANCE
                     found["difference"] = max(found["difference"], difference)
                 gc.collect()
-                found["megabytes"].append(_megabytes())
+                found["megabytes"].append(status_megabytes("VmRSS"))
         return found
 
     def _save(self, request, path):
@@ -119,12 +119,6 @@ def _difference(found, expected):
         float(np.abs(found[name] - x).max(initial=0))
         for name, x in expected.items()
     )
-
-
-def _megabytes():
-    status = pathlib.Path("/proc/self/status").read_text()
-    (line,) = (x for x in status.splitlines() if x.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ from simple_elmo import weight_layers
 from worker import serve
 
 
-def load(folder, max_batch_size=128):
+def load(folder):
     logging.disable(logging.INFO)
     model = ElmoModel()
-    model.load(folder, max_batch_size=max_batch_size)
+    model.load(folder, max_batch_size=128)
     # What get_elmo_vectors does itself if it is given no session.
     model.elmo_sentence_input = weight_layers(
         "input", model.sentence_embeddings_op, use_layers="all"

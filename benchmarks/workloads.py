@@ -1,8 +1,11 @@
 """The sentences to measure, and the minimum work that they require."""
 
 import json
+import os
 import pathlib
 import random
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 # Bytes per weight.
 BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
@@ -10,20 +13,9 @@ BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
 
 def read_sentences(path):
     """Reads a CoNLL-U file, or a file with one sentence per line."""
-    text = pathlib.Path(path).read_text(encoding="utf-8")
-    if str(path).endswith(".conllu"):
-        blocks = (block.split("\n") for block in text.split("\n\n"))
-        sentences = [
-            [
-                line.split("\t")[1]
-                for line in block
-                if line.split("\t")[0].isdigit()
-            ]
-            for block in blocks
-        ]
-    else:
-        sentences = [line.split() for line in text.split("\n")]
-    return [sentence for sentence in sentences if sentence]
+    from keras_elmo.text import read_corpus  # Imports Keras.
+
+    return [s.tokens for s in read_corpus(path) if s.tokens]
 
 
 def sentence_of(num_words, sentences):

@@ -55,8 +55,8 @@ def main(argv=None):
     names = ["O", *sorted(names - {"O"})]
     model, tagger = build(options.elmo, names)
     model.fit(
-        *arrays(words, tags, names),
-        validation_data=arrays(dev_words, dev_tags, names),
+        *arrays(model, words, tags, names),
+        validation_data=arrays(model, dev_words, dev_tags, names),
         batch_size=16,
         epochs=options.epochs,
     )
@@ -85,7 +85,7 @@ def build(preset, names):
     The first returns the scores of the CRF, the second the best tags.
     """
     elmo = keras_elmo.ElmoLayer.from_preset(preset, dropout=0.5, name="elmo")
-    ids = keras.Input((None, 50), dtype="int32")
+    ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
     lstm = keras.layers.LSTM(100, return_sequences=True)
     x = keras.layers.Bidirectional(lstm)(elmo(ids))
     x = keras.layers.Dropout(0.5)(x)
@@ -102,19 +102,25 @@ def build(preset, names):
     return model, keras.Model(ids, decoder(scores))
 
 
-def arrays(words, tags, names):
-    """Character ids (sentences, time, 50), tag indices (sentences, time)."""
+def arrays(model, words, tags, names):
+    """The ids of the words, and tag indices (sentences, time)."""
     numbers = [[names.index(name) for name in sentence] for sentence in tags]
     return (
-        keras_elmo.batch_to_ids(words),
+        to_ids(model, words),
         keras.utils.pad_sequences(numbers, padding="post"),
     )
+
+
+def to_ids(model, sentences):
+    """Returns the ids that the model's ELMo takes, such as of characters."""
+    encoder = model.get_layer("elmo").token_encoder
+    return encoder.make_vectorization().batch_to_ids(sentences)
 
 
 def tag(tagger, sentences):
     """Returns the names of each sentence's tags."""
     names = tagger.get_layer("tags").tag_names
-    rows = tagger.predict(keras_elmo.batch_to_ids(sentences), verbose=0)
+    rows = tagger.predict(to_ids(tagger, sentences), verbose=0)
     return [
         [names[number] for number in row[: len(words)]]
         for row, words in zip(rows, sentences)

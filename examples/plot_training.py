@@ -31,9 +31,15 @@ def main():
     labels = arguments.labels or [
         pathlib.Path(folder).resolve().name for folder in arguments.folders
     ]
+    num_folders, num_labels = len(arguments.folders), len(labels)
+    if num_folders != num_labels:
+        parser.error(
+            "the number of --labels must be that of the folders, "
+            f"{num_folders}. Received: {num_labels}"
+        )
 
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    for folder, label in zip(arguments.folders, labels, strict=True):
+    for folder, label in zip(arguments.folders, labels):
         draw(axes, read_log(folder), label)
     axes.set_yscale("log")
     axes.set_xlabel("million training tokens")

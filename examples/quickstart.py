@@ -39,7 +39,9 @@ RELOAD = """
 import sys
 import keras, keras_elmo
 model = keras.saving.load_model(sys.argv[1])
-ids = keras_elmo.batch_to_ids([["Birds", "spring", "in", "spring", "."]])
+encoder = model.get_layer("elmo").token_encoder
+words = [["Birds", "spring", "in", "spring", "."]]
+ids = encoder.make_vectorization().batch_to_ids(words)
 print(model.predict(ids, verbose=0)[0].argmax(-1).tolist())
 """
 
@@ -47,9 +49,9 @@ print(model.predict(ids, verbose=0)[0].argmax(-1).tolist())
 def load_elmo(options, weights):
     if options:
         print(f"Loading {options} and {weights or 'its weights'}")
-        return keras_elmo.ElmoLayer.from_bilm(options, weights)
+        return keras_elmo.ElmoLayer.from_bilm(options, weights, name="elmo")
     print('Loading the preset "english_mini"')
-    return keras_elmo.ElmoLayer.from_preset("english_mini")
+    return keras_elmo.ElmoLayer.from_preset("english_mini", name="elmo")
 
 
 def read(tagged):
@@ -67,19 +69,19 @@ def main():
     parser.add_argument("--options", help="options.json, a directory or a .zip")
     parser.add_argument("--weights", help="weights.hdf5")
     arguments = parser.parse_args()
+    if arguments.weights and not arguments.options:
+        parser.error("--weights needs --options, the options.json of the model")
     keras.utils.set_random_seed(1)
 
     print("\n== 1. ELMo vectors")
     elmo = load_elmo(arguments.options, arguments.weights)
-    ids = keras_elmo.batch_to_ids(
-        [["First", "sentence", "."], ["Another", "."]]
-    )
+    # The model defines how words become ids.
+    to_ids = elmo.token_encoder.make_vectorization().batch_to_ids
+    ids = to_ids([["First", "sentence", "."], ["Another", "."]])
     vectors = elmo(ids)
     print(f"ids {ids.shape} -> vectors {tuple(vectors.shape)}")
     print(f"padding is zero: {not np.any(np.asarray(vectors)[1, 2])}")
-    layers = np.asarray(
-        elmo.all_layers(keras_elmo.batch_to_ids([["play", "a", "play"]]))
-    )[0]
+    layers = np.asarray(elmo.all_layers(to_ids([["play", "a", "play"]])))[0]
     for k, layer in enumerate(layers):
         a, b = layer[0], layer[2]
         cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
@@ -87,8 +89,8 @@ def main():
 
     print("\n== 2. A tagger with ELMo inside")
     words, tags = read(TAGGED)
-    ids = keras_elmo.batch_to_ids(words)
-    inputs = keras.Input((None, 50), dtype="int32")
+    ids = to_ids(words)
+    inputs = keras.Input((None, *ids.shape[2:]), dtype="int32")
     x = keras.layers.Bidirectional(
         keras.layers.LSTM(64, return_sequences=True)
     )(elmo(inputs))
@@ -108,7 +110,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         test = [["Birds", "spring", "in", "spring", "."]]
-        ids = keras_elmo.batch_to_ids(test)
+        ids = to_ids(test)
         tagged = model.predict(ids, verbose=0)[0]
 
         print("\n== 3. Saved, and reloaded in a new process")

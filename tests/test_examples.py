@@ -9,7 +9,6 @@ import pytest
 from conftest import ROOT
 from small_models import make_elmo
 from small_models import make_shallow_elmo
-from tiers import quick_first
 
 from keras_elmo import batch_to_ids
 from keras_elmo import read_word_vectors
@@ -62,7 +61,7 @@ def cosines(elmo, text, place, layer):
 
 
 @portable
-@pytest.mark.parametrize("same_word", quick_first([False, True]))
+@pytest.mark.parametrize("same_word", [False, True])
 @pytest.mark.exhaustive
 def test_neighbours_are_the_nearest_by_layer(
     elmo, arguments, monkeypatch, capsys, same_word
