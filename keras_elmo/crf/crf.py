@@ -153,7 +153,8 @@ class CRF(keras.layers.Layer):
     @property
     def scores_dtype(self):
         """Dtype of the scores and of all sums."""
-        return keras.backend.result_type(self.compute_dtype, "float32")
+        is_half = self.compute_dtype in ("bfloat16", "float16")
+        return "float32" if is_half else self.compute_dtype
 
     def build(self, input_shape):
         self._check_shape(input_shape)
@@ -260,6 +261,8 @@ class CRF(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, mask=None):
         self._check_shape(inputs.shape)
+        if mask is not None:
+            as_mask(mask, inputs.shape[:2], self.name)
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, self.scores_dtype)
 

@@ -16,6 +16,8 @@ class CRFLoss(keras.losses.Loss):
         reduction: As for every Keras loss. The default is the mean over
             sentences.
         name: String, the loss's name.
+        dtype: The dtype of the computation, float32 or float64. Defaults to
+            Keras' float type, or to float32 where that is narrower.
 
     Call arguments:
         y_true: Tensor of shape `(batch, time)`, the tags' indices, of any
@@ -53,9 +55,10 @@ class CRFLoss(keras.losses.Loss):
         self,
         reduction: str | None = "sum_over_batch_size",
         name: str = "crf_loss",
+        dtype: str | None = None,
     ) -> None:
-        # Scores need more than half precision.
-        dtype = keras.backend.result_type(keras.config.floatx(), "float32")
+        if dtype is None:  # Scores need more than half precision.
+            dtype = keras.backend.result_type(keras.config.floatx(), "float32")
         super().__init__(name=name, reduction=reduction, dtype=dtype)
 
     def __call__(self, y_true, y_pred, sample_weight=None):

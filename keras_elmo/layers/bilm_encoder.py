@@ -308,20 +308,24 @@ class BiLMEncoder(FreezableLayer):
         self._carried_state.reset()
 
     def _checked_state(self, state):
+        self._check_state_shapes(state)
+        _, dtypes = zip(*self._state_sizes_and_dtypes())
+        return [ops.cast(s, dtype) for s, dtype in zip(state, dtypes)]
+
+    def _check_state_shapes(self, state):
         if len(state) != 4 * self.num_layers:
             raise ValueError(
                 f"`initial_state` must have {4 * self.num_layers} tensors, h "
                 "and c of both directions for each layer. "
                 f"Received: {len(state)}"
             )
-        sizes, dtypes = zip(*self._state_sizes_and_dtypes())
+        sizes = (size for size, _ in self._state_sizes_and_dtypes())
         for i, (tensor, size) in enumerate(zip(state, sizes)):
             if tuple(tensor.shape[1:]) != (size,):
                 raise ValueError(
                     f"Tensor {i} of `initial_state` must have the shape "
                     f"(batch, {size}). Received: shape={tuple(tensor.shape)}"
                 )
-        return [ops.cast(s, dtype) for s, dtype in zip(state, dtypes)]
 
     def _returns_state(self, return_state):
         return self.return_state if return_state is None else return_state
@@ -360,6 +364,8 @@ class BiLMEncoder(FreezableLayer):
         omit_ends=False,
     ):
         self._carried_state.of(self, inputs.shape[0])
+        if initial_state is not None:
+            self._check_state_shapes(initial_state)
         shape = self._output_shapes(inputs.shape, return_state=False)[0]
         outputs = [
             keras.KerasTensor(shape, dtype=self.compute_dtype)
@@ -387,10 +393,10 @@ class BiLMEncoder(FreezableLayer):
 
 
 def _one_less(num_steps):
-    """One less, but at least 1 if there are any; keeps Python integers."""
+    """One less, but at least 1; keeps Python integers."""
     if isinstance(num_steps, int):
-        return max(num_steps - 1, min(num_steps, 1))
-    return ops.maximum(num_steps - 1, ops.minimum(num_steps, 1))
+        return max(num_steps - 1, 1)
+    return ops.maximum(num_steps - 1, 1)
 
 
 def scan_both_directions(

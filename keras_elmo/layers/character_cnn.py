@@ -1,6 +1,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.checks import is_integer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.token_encoder import TokenEncoder
 from keras_elmo.ops.arguments import check_integer
@@ -168,10 +169,13 @@ class CharacterCNN(TokenEncoder):
 
 
 def _checked_filters(filters, max_width):
-    filters = [tuple(pair) for pair in filters]
-    good = filters and all(
-        len(pair) == 2 and 1 <= pair[0] <= max_width and pair[1] >= 1
-        for pair in filters
+    try:
+        pairs = [(width, number) for width, number in filters]
+    except (TypeError, ValueError):
+        pairs = []
+    good = pairs and all(
+        is_integer(width, 1, max_width) and is_integer(number, 1)
+        for width, number in pairs
     )
     if not good:
         raise ValueError(
@@ -179,7 +183,7 @@ def _checked_filters(filters, max_width):
             f"with widths up to `max_characters_per_token`={max_width}. "
             f"Received: filters={filters}"
         )
-    return filters
+    return pairs
 
 
 def embed_characters(words, embeddings):

@@ -1,8 +1,8 @@
 """The methods of `ElmoLayer` that read and write files.
 
 They are methods because that is where a Keras user looks for them. What they do
-is in the room `models`, which uses the layers. So each of them imports it when
-it is called.
+is in `keras_elmo.models`, which imports the layers. So each method imports it
+when it is called.
 """
 
 import os
@@ -42,10 +42,11 @@ class ElmoFiles:
                 vectors are looked up instead of running the character CNN.
             vocabulary: The words of `token_embeddings` in the same order, or
                 the words of a model with word input: path of a file with one
-                word per line, or an iterable of words. For a model in a
-                directory or `.zip`, the default is its `vocab.txt`. Without a
-                vocabulary, the layer accepts only ids, and `<S>` and `</S>`
-                must be the first two words.
+                word per line, or an iterable of words. Required with
+                `token_embeddings`. For a model with word input in a directory
+                or `.zip`, the default is its `vocab.txt`; without any, the
+                layer accepts only ids, and `<S>` and `</S>` must be the first
+                two words.
             unknown_words: How to treat words that are not in `vocabulary`.
                 `"characters"`: the character CNN encodes them; ids are those of
                 `batch_to_ids`. `"unk"`: they get the vector of `<UNK>`.
@@ -178,7 +179,8 @@ class ElmoFiles:
         settings.
 
         Args:
-            preset_dir: Path of the directory, which must not exist or be empty.
+            preset_dir: Path of the directory, which must be empty or not exist
+                yet.
 
         Raises:
             ValueError: If the layer is not built, `preset_dir` exists and is

@@ -53,7 +53,9 @@ class ElmoLayer(ElmoFiles, IdLayer):
             *token_shape)` to `(..., projection)`. Defaults to the paper's
             `CharCNNEmbedding`. Its `compute_mask` determines which tokens are
             padding. With `add_sentence_boundaries` it must have an attribute
-            `boundary_ids`, the ids of `<S>` and `</S>`. For use with
+            `boundary_ids`, the ids of `<S>` and `</S>`. Two attributes are
+            optional: `token_shape`, the shape of a token's ids, and `num_ids`,
+            their number, with which ids are checked. For use with
             `ElmoEmbedder` and `export_saved_model` it needs a method
             `make_vectorization`, which returns the layer that turns words into
             ids; without it, the ids of `batch_to_ids` are assumed.
@@ -92,7 +94,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
           sentences, time, 2 * projection)`;
         - with `num_representations > 1`, a list of that many such tensors;
         - with `return_all_layers`, one tensor `(batch, num_layers + 1, time, 2
-          * projection)`.
+          * projection)`, or for documents `(batch, sentences, num_layers + 1,
+          time, 2 * projection)`.
 
         `time` is longer by two with `keep_sentence_boundaries`, and shorter by
         two if boundaries in the ids are removed.
@@ -184,7 +187,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
             )
         self.keep_sentence_boundaries = keep_sentence_boundaries
         self.add_sentence_boundaries = add_sentence_boundaries
-        self.dropout = dropout
         self.seed = seed
         self._dropout = keras.layers.Dropout(
             dropout, seed=seed, dtype=dtype, name="dropout"
@@ -206,6 +208,11 @@ class ElmoLayer(ElmoFiles, IdLayer):
     def num_ids(self):
         """Integer; ids range from 0 to `num_ids - 1`. `None` if unknown."""
         return getattr(self.token_encoder, "num_ids", None)
+
+    @property
+    def dropout(self):
+        """Float, the constructor's. A built layer's cannot be changed."""
+        return self._dropout.rate
 
     @property
     def stateful(self):
@@ -271,8 +278,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
         Returns:
             Tensor `(batch, num_layers + 1, time, 2 * projection)`, or for
             documents `(batch, sentences, num_layers + 1, time, 2 *
-            projection)`. Layer 0 is the token encoder's vector, twice side by
-            side. Zero at padding. Gradients flow through it.
+            projection)`. Layer 0 is the token encoder's vector, concatenated
+            with itself. Zero at padding. Gradients flow through it.
 
         Raises:
             ValueError: If `inputs` is a symbolic `keras.Input`.
@@ -343,16 +350,17 @@ class ElmoLayer(ElmoFiles, IdLayer):
             compiles_in_jax(ids, mask)
             and not training
             and not self.stateful
-            and all(map(is_of_this_package, (self.token_encoder, self.encoder)))
+            and _is_of_this_package(self.token_encoder)
+            and _is_of_this_package(self.encoder)
         )
 
     def _makes_one_graph(self):
         """Whether eager calls run as one graph, or each part on its own.
 
-        Not as one graph if a part is a custom layer, whose Python code must run
-        in every call; if only some weights are trained, as the tape computes
-        all gradients of a graph; or if stateful, as the first call creates the
-        variables of the state.
+        Not as one graph if a part is a custom layer, so that the Python code of
+        a custom token encoder runs in every call; if only some weights are
+        trained, as the tape computes all gradients of a graph; or if stateful,
+        as the first call creates the variables of the state.
         """
         parts = (self.token_encoder, self.encoder)
         flags = {flag for part in parts for flag in trainable_flags(part)}
@@ -360,7 +368,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
             compiles_now()
             and len(flags) == 1
             and not self.stateful
-            and all(map(is_of_this_package, parts))
+            and all(map(_is_of_this_package, parts))
         )
 
     def _encode_ids(
@@ -432,7 +440,12 @@ class ElmoLayer(ElmoFiles, IdLayer):
         return tuple(input_shape[:rank])
 
     def _projection_dim(self, token_shape):
-        shape = self.token_encoder.compute_output_shape((None, *token_shape))
+        shape = (None, *token_shape)
+        try:
+            shape = self.token_encoder.compute_output_shape(shape)
+        except NotImplementedError:  # Keras infers it from `call`.
+            ids = keras.KerasTensor(shape, "int32")
+            shape = self.token_encoder.compute_output_spec(ids).shape
         return shape[-1]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
@@ -446,7 +459,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
             Boolean tensor `(batch, time)`, `False` at padding; of the output's
             `time` where that differs from the input's. A list of them with
             `num_representations > 1`, and `(batch, num_layers + 1, time)` with
-            `return_all_layers`. `None` if the token encoder has no mask.
+            `return_all_layers`. For documents there is an axis `sentences`
+            after `batch`. `None` if the token encoder has no mask.
         """
         if mask is None:
             mask = self.token_encoder.compute_mask(inputs, None)
@@ -519,7 +533,7 @@ _lay_out = CompiledWhenEager(lay_out)
 _pick_masked = CompiledWhenEager(gather_slots_masked)
 
 
-def is_of_this_package(layer):
+def _is_of_this_package(layer):
     """Whether a layer and all its sublayers belong to this package."""
     return all(
         type(part).__module__.startswith("keras_elmo.")

@@ -120,8 +120,8 @@ class ProjectedLSTMCell(keras.layers.Layer):
     def state_dtypes(self):
         """List of the dtypes of `h` and `c`.
 
-        `c` accumulates over many steps, so it is float32 even in half
-        precision.
+        `c` accumulates over many steps, so `BiLMEncoder` keeps it in float32
+        even in half precision. `keras.layers.RNN` casts it.
         """
         is_half = self.compute_dtype in ("bfloat16", "float16")
         return [

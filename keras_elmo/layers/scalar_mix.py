@@ -96,6 +96,7 @@ class ScalarMix(keras.layers.Layer):
         self.fixed_weights = (
             None if fixed_weights is None else [float(w) for w in fixed_weights]
         )
+        self.num_layers = None
         self.supports_masking = True
 
     def build(self, input_shape):
@@ -126,8 +127,8 @@ class ScalarMix(keras.layers.Layer):
 
     def _weights(self):
         if self.fixed_weights is None:
-            return ops.softmax(read_weight(self.scalars, self.compute_dtype))
-        return ops.convert_to_tensor(self.fixed_weights, self.compute_dtype)
+            return ops.softmax(read_weight(self.scalars))
+        return ops.convert_to_tensor(self.fixed_weights, self.variable_dtype)
 
     def _fail(self, expected, received):
         raise ValueError(
@@ -137,7 +138,7 @@ class ScalarMix(keras.layers.Layer):
     def _check_inputs(self, inputs):
         if not isinstance(inputs, (list, tuple)):
             self._fail("a list of tensors, one per layer", inputs)
-        if len(inputs) != self.num_layers:
+        if self.num_layers not in (None, len(inputs)):
             self._fail(f"{self.num_layers} tensors", f"{len(inputs)} tensors")
 
     def call(self, inputs, mask=None):
@@ -145,8 +146,7 @@ class ScalarMix(keras.layers.Layer):
         if self.layer_norm:
             mask = first_mask(mask)
             inputs = [normalize_layer(x, mask) for x in inputs]
-        gamma = read_weight(self.gamma, self.compute_dtype)
-        return mix_layers(inputs, self._weights(), gamma)
+        return mix_layers(inputs, self._weights(), read_weight(self.gamma))
 
     @property
     def normalized_weights(self) -> MixWeights:
@@ -182,20 +182,20 @@ class ScalarMix(keras.layers.Layer):
 
 def mix_layers(layers, weights, gamma):
     """`gamma * sum_j weights_j * layers_j`; each layer (..., dim)."""
-    weights = ops.unstack(gamma * weights, num=len(layers))
+    weights = ops.cast(gamma * weights, layers[0].dtype)
+    weights = ops.unstack(weights, num=len(layers))
     mix = weights[0] * layers[0]
     for weight, layer in zip(weights[1:], layers[1:]):
         mix = mix + weight * layer
     return mix  # (..., dim)
 
 
-def normalize_layer(x, mask, epsilon=1e-12):
+def normalize_layer(x, mask):
     """Normalises by the mean and deviation of all unmasked entries.
 
     Args:
         x: Tensor `(..., dim)`.
         mask: Boolean tensor `(...)`, or `None`.
-        epsilon: Float, added to the variance.
 
     Returns:
         Tensor `(..., dim)`; zeros if all entries are masked.
@@ -210,7 +210,7 @@ def normalize_layer(x, mask, epsilon=1e-12):
     mean = ops.sum(x * counted) / ops.maximum(number, 1.0)
     variance = ops.sum(ops.square(x - mean) * counted)
     variance = variance / ops.maximum(number, 1.0)
-    x = (x - mean) * ops.rsqrt(variance + epsilon)
+    x = (x - mean) * ops.rsqrt(variance + 1e-12)
     return ops.cast(ops.where(number > 0, x, 0.0), dtype)
 
 

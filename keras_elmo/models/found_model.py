@@ -1,7 +1,9 @@
 """The interface to a model's files of any kind."""
 
 import abc
+import json
 import os
+import shlex
 
 from keras_elmo.layers.elmo_layer import ElmoLayer
 
@@ -43,7 +45,7 @@ class FoundModel(abc.ABC):
     def make_vectorization(self, **kwargs):
         """Returns the `WordVectorization`, without loading the weights.
 
-        It is `None` if no word is too long for the model.
+        It is `None` for a model with word input, which never crops words.
 
         Args:
             **kwargs: `token_embeddings` and `vocabulary`, as for `load`.
@@ -64,9 +66,15 @@ class FoundModel(abc.ABC):
     def uses(self):
         """Returns lines of code and commands that use the model."""
         return [
-            f'keras_elmo.ElmoLayer.from_preset("{self.name}")',
-            f"keras-elmo embed corpus.txt vectors.hdf5 --model {self.name}",
+            f"keras_elmo.ElmoLayer.from_preset({quoted(self.name)})",
+            "keras-elmo embed corpus.txt vectors.hdf5 --model "
+            f"{shlex.quote(self.name)}",
         ]
+
+
+def quoted(text):
+    """Returns a string in double quotes, as in Python code."""
+    return json.dumps(os.fspath(text), ensure_ascii=False)
 
 
 def check_no_words(path, arguments):

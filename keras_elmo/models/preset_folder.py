@@ -103,6 +103,8 @@ def load_preset_folder(cls, folder, trainable=None, **kwargs):
         arrays = {k: a for k, a in arrays.items() if "scalar_mixes" not in k}
     assign_arrays(layer, arrays)
     if trainable is not None:
+        if not layer.trainable:  # It would hide the flags of its parts.
+            layer.trainable = True
         layer.token_encoder.trainable = trainable
         layer.encoder.trainable = trainable
     return layer

@@ -10,12 +10,13 @@ from keras_elmo.ops.private_keras import set_mask
 
 # Up to which integer each dtype represents all integers exactly. Half precision
 # is left out: it rounds 257 to 256 in bfloat16 and 2049 to 2048 in float16.
-_COUNTS_TO = {
+_LARGEST_EXACT_INTEGER = {
     "int8": 2**7 - 1,
     "uint8": 2**8 - 1,
     "int16": 2**15 - 1,
     "uint16": 2**16 - 1,
     "uint32": 2**32 - 1,
+    "uint64": 2**64 - 1,
     "float32": 2**24,
     "float64": 2**53,
 }
@@ -39,7 +40,7 @@ def as_ids(ids, num_ids, name):
     dtype = keras.backend.standardize_dtype(array.dtype)
     if dtype in ("int32", "int64"):
         return array
-    if _COUNTS_TO.get(dtype, -1) < num_ids - 1:
+    if _LARGEST_EXACT_INTEGER.get(dtype, -1) < num_ids - 1:
         raise ValueError(
             f"Layer '{name}' takes integer ids, int32 or int64: this dtype "
             f"does not hold all numbers from 0 to {num_ids - 1}. Declare a "

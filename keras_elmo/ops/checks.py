@@ -1,6 +1,7 @@
 """Checks of tensor values, in eager and compiled code."""
 
 import keras
+import numpy as np
 from keras import ops
 
 
@@ -44,6 +45,8 @@ def require(condition, message, x, rows=None):
 def concrete_value(x):
     """Returns `x` as a NumPy array, or `None` while a function is traced."""
     backend = keras.backend.backend()
+    if isinstance(x, np.ndarray):
+        return x
     if isinstance(x, keras.KerasTensor):
         return None
     if backend == "tensorflow":

@@ -8,7 +8,8 @@ import keras
 def inference():
     """Context manager in which PyTorch stores nothing for gradients.
 
-    It does nothing on TensorFlow and JAX, which do so only on request.
+    It does nothing on TensorFlow and JAX, which record gradients only on
+    request.
     """
     if keras.backend.backend() != "torch":
         return contextlib.nullcontext()

@@ -7,6 +7,8 @@ to detect versions of Keras that change one.
 import sys
 
 import keras
+from keras.src.backend.common.masking import get_keras_mask as get_mask
+from keras.src.backend.common.masking import set_keras_mask
 from keras.src.backend.common.stateless_scope import in_stateless_scope
 
 __all__ = [
@@ -22,6 +24,10 @@ __all__ = [
 
 # `in_stateless_scope` tells whether the variables' values are replaced, as a
 # graph compiled now would keep the replacements.
+
+# `get_mask` returns the mask attached to a tensor, or `None`. Keras passes it
+# to `call` only for the first argument, and only if no other argument is a
+# tensor. It is not always an attribute: JAX's traced tensors cannot have any.
 
 # The module in which Keras traces what it exports.
 EXPORT_MODULE = "keras.src.export."
@@ -47,19 +53,10 @@ def layer_of(x):
     return x._keras_history.operation
 
 
-def get_mask(x):
-    """Returns the mask attached to a tensor, or `None`.
-
-    Keras passes it to `call` only for the first argument, and only if no other
-    argument is a tensor.
-    """
-    return getattr(x, "_keras_mask", None)
-
-
 def set_mask(x, mask):
     """Attaches a mask to a tensor that was converted before Keras' own call."""
     if mask is not None:
-        x._keras_mask = mask
+        set_keras_mask(x, mask)
 
 
 def is_exporting():

@@ -70,11 +70,14 @@ def read_word_vectors(
             f"Received: errors={errors!r}"
         )
     check_integer("limit", limit, 1, optional=True)
-    if isinstance(words, str):
-        raise ValueError(
-            f"`words` must be a list of words. Received: words={words!r}"
-        )
     wanted = None if words is None else set(words)
+    if isinstance(words, (str, bytes)) or not all(
+        isinstance(word, str) for word in wanted or ()
+    ):
+        raise ValueError(
+            "`words` must be a list of words, each a string. "
+            f"Received: words={words!r}"
+        )
     found: dict[str, None] = {}
     numbers = bytearray()
     dim = 0
@@ -83,6 +86,7 @@ def read_word_vectors(
             if limit is not None and i >= limit:
                 break
             text = _decoded(path, place, word, errors)
+            dim = dim or len(read())
             if text in found or (wanted is not None and text not in wanted):
                 continue
             vector = read()
@@ -90,7 +94,6 @@ def read_word_vectors(
                 _fail(path, place, "the numbers must be finite", text)
             found[text] = None
             numbers += vector.astype("<f4").tobytes()
-            dim = len(vector)
     if not found and wanted is None:
         raise ValueError(f"'{path}' holds no word vectors.")
     vectors = np.frombuffer(numbers, "<f4").astype("float32", copy=False)

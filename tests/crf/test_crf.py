@@ -5,17 +5,24 @@ import pytest
 from backend_gradients import input_gradient
 from backend_gradients import weight_gradients
 from keras import ops
+from keras.ops import convert_to_numpy as as_numpy
 
 from keras_elmo import CRF
+from keras_elmo import CRFLoss
 from keras_elmo.crf.tag_schemes import allowed_tags
 
-MASK = [[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+# Right padding, left padding, gaps, one token, none.
+MASK = [
+    [1, 1, 1, 1],
+    [1, 1, 0, 0],
+    [0, 0, 1, 1],
+    [1, 0, 1, 0],
+    [0, 1, 1, 1],
+    [0, 0, 1, 0],
+    [0, 0, 0, 0],
+]
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
-
-
-def as_numpy(x):
-    return ops.convert_to_numpy(x)
 
 
 def layer_of(chain, **kwargs):
@@ -26,28 +33,29 @@ def layer_of(chain, **kwargs):
     return layer
 
 
-def test_methods_equal_the_sum_over_all_sequences():
-    chain = brute_force.random_chain(MASK, 3)
+@pytest.mark.parametrize("num_tags", [1, 2, 4])
+def test_methods_equal_the_sum_over_all_sequences(num_tags):
+    chain = brute_force.random_chain(MASK, num_tags)
     layer = layer_of(chain)
     likelihood = as_numpy(
         layer.log_likelihood(chain.potentials, chain.tags, chain.mask)
     )
-    assert likelihood.shape == (4,) and likelihood.dtype == "float32"
+    assert likelihood.shape == (7,) and likelihood.dtype == "float32"
     np.testing.assert_allclose(
         likelihood, brute_force.log_likelihood(chain), rtol=1e-5, atol=1e-5
     )
     assert likelihood[-1] == 0
     tags = as_numpy(layer.decode(chain.potentials, chain.mask))
-    assert tags.shape == (4, 4) and tags.dtype == "int32"
+    assert tags.shape == (7, 4) and tags.dtype == "int32"
     np.testing.assert_array_equal(tags, brute_force.best_tags(chain))
     marginals = as_numpy(layer.marginals(chain.potentials, chain.mask))
-    assert marginals.shape == (4, 4, 3) and marginals.dtype == "float32"
+    assert marginals.shape == (7, 4, num_tags) and marginals.dtype == "float32"
     np.testing.assert_allclose(
         marginals, brute_force.expected_counts(chain)[0], rtol=1e-5, atol=1e-6
     )
 
 
-def test_gradients_of_the_weights():
+def test_gradients():
     chain = brute_force.random_chain(MASK, 3)
     layer = layer_of(chain)
 
@@ -62,15 +70,16 @@ def test_gradients_of_the_weights():
                 self.crf.log_likelihood(potentials, chain.tags, chain.mask)
             )
 
+    own = input_gradient(Likelihood(), chain.potentials)
+    assert np.all(own[~chain.mask] == 0)
     potentials = ops.convert_to_tensor(chain.potentials)
     _, found = weight_gradients(Likelihood(), lambda x: x, potentials)
-    there = brute_force.expected_counts(chain, chain.tags)[1:]
-    expected = brute_force.expected_counts(chain)[1:]
+    found = {path.split("/")[-1]: gradient for path, gradient in found.items()}
     names = ("transitions", "start_transitions", "end_transitions")
-    for name, a, b in zip(names, there, expected):
-        (gradient,) = (
-            g for path, g in found.items() if path.endswith(f"/{name}")
-        )
+    gradients = [own, *(found[name] for name in names)]
+    there = brute_force.expected_counts(chain, chain.tags)
+    expected = brute_force.expected_counts(chain)
+    for gradient, a, b in zip(gradients, there, expected, strict=True):
         np.testing.assert_allclose(gradient, a - b, rtol=1e-4, atol=1e-5)
 
 
@@ -120,7 +129,7 @@ def test_the_mask_of_the_inputs_counts_and_goes_no_further():
     assert getattr(layer(masked), "_keras_mask", None) is None
     np.testing.assert_array_equal(as_numpy(given)[:, :, -1, 0], chain.mask)
     # An explicit mask takes precedence; it may be numeric.
-    everything = layer(masked, mask=np.ones((4, 4), "int32"))
+    everything = layer(masked, mask=np.ones((7, 4), "int32"))
     np.testing.assert_array_equal(
         as_numpy(everything), as_numpy(layer(potentials))
     )
@@ -176,6 +185,12 @@ def test_half_precision_sums_in_float32(policy):
         as_numpy(exact(chain.potentials, mask=chain.mask)),
     )
     assert keras.backend.standardize_dtype(layer(potentials).dtype) == "float32"
+
+
+def test_float64_is_not_narrowed():
+    assert CRF(2, dtype="float64").scores_dtype == "float64"
+    assert CRFLoss(dtype="float64").dtype == "float64"
+    assert CRFLoss().dtype == "float32"
 
 
 def test_weights_and_what_is_asked_of_them():
@@ -235,6 +250,8 @@ def test_bad_inputs_are_named():
     potentials = np.zeros((2, 4, 3), "float32")
     with pytest.raises(ValueError, match=r"`mask` of layer.*Received"):
         layer(potentials, mask=np.ones((2, 5), bool))
+    with pytest.raises(ValueError, match=r"`mask` of layer.*Received"):
+        layer(keras.Input((5, 3)), mask=keras.Input((4,), dtype="bool"))
     inputs = keras.Input((None, 3))
     for method in (layer.decode, layer.marginals):
         with pytest.raises(ValueError, match="`CRFLoss` or `CRFDecoder`"):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from keras import ops
 from layer_checks import ask_saved_model
-from tiers import quick_first
 
 from keras_elmo import CRF
 from keras_elmo import CRFAccuracy
@@ -171,9 +170,7 @@ def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    "policy", quick_first(["mixed_bfloat16", "mixed_float16"])
-)
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 @pytest.mark.exhaustive
 def test_half_precision_trains(policy):
     ids, tags, mask = make_data()

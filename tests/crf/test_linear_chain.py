@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from backend_gradients import input_gradient
 from keras import ops
+from keras.ops import convert_to_numpy as as_numpy
 from tiers import quick_first
 
 from keras_elmo.crf import linear_chain
@@ -34,37 +35,16 @@ def packed(chain, potentials=None):
     )
 
 
-def as_numpy(x):
-    return ops.convert_to_numpy(x)
-
-
-@pytest.mark.parametrize("num_tags", [1, 2, 4])
-def test_equals_the_sum_over_all_sequences(num_tags):
-    chain = brute_force.random_chain(MASK, num_tags)
-    scores = packed(chain)
+def test_the_sizes_add_up_to_the_partition_function():
+    chain = brute_force.random_chain(MASK, 4)
+    sizes = as_numpy(linear_chain.run_both_ways(packed(chain))[0])
     np.testing.assert_allclose(
-        as_numpy(linear_chain.log_likelihood(scores, chain.tags)),
-        brute_force.log_likelihood(chain),
-        rtol=1e-5,
-        atol=1e-5,
-    )
-    shares = as_numpy(linear_chain.run_both_ways(scores)[0])
-    np.testing.assert_allclose(
-        shares.sum(axis=1),
+        sizes.sum(axis=1),
         brute_force.log_partition(chain),
         rtol=1e-5,
         atol=1e-5,
     )
-    assert np.all(shares[~chain.mask] == 0)
-    np.testing.assert_allclose(
-        as_numpy(linear_chain.marginals(scores)),
-        brute_force.expected_counts(chain)[0],
-        rtol=1e-5,
-        atol=1e-6,
-    )
-    tags = as_numpy(linear_chain.best_tags(scores))
-    assert tags.dtype == "int32"
-    np.testing.assert_array_equal(tags, brute_force.best_tags(chain))
+    assert np.all(sizes[~chain.mask] == 0)
 
 
 def test_marginals_are_what_the_gradient_takes_from_the_tags():
@@ -81,32 +61,6 @@ def test_marginals_are_what_the_gradient_takes_from_the_tags():
         rtol=1e-6,
         atol=1e-7,
     )
-
-
-@pytest.mark.parametrize(
-    "weight", ["potentials", "transitions", "start", "end"]
-)
-def test_gradients_of_the_likelihood(weight):
-    chain = brute_force.random_chain(MASK, 3)
-
-    def likelihood(x):
-        parts = {
-            name: ops.convert_to_tensor(value)
-            for name, value in chain._asdict().items()
-        }
-        tags = parts.pop("tags")
-        scores = pack_scores(**{**parts, weight: x})
-        return ops.sum(linear_chain.log_likelihood(scores, tags))
-
-    names = ("potentials", "transitions", "start", "end")
-    there, expected = (
-        dict(zip(names, brute_force.expected_counts(chain, chosen)))[weight]
-        for chosen in (chain.tags, None)
-    )
-    gradient = input_gradient(likelihood, getattr(chain, weight))
-    np.testing.assert_allclose(gradient, there - expected, rtol=1e-4, atol=1e-5)
-    if weight == "potentials":
-        assert np.all(gradient[~chain.mask] == 0)
 
 
 def test_what_is_at_padding_changes_nothing():

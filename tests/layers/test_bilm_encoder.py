@@ -430,9 +430,26 @@ def test_bad_arguments_are_named():
         encoder(random_batch(), initial_state=[np.zeros((4, 6), "float32")])
     with pytest.raises(ValueError, match=r"\(batch, 6\).*\(4, 5\)"):
         encoder(random_batch(), initial_state=[np.zeros((4, 5), "float32")] * 8)
+    with pytest.raises(ValueError, match=r"must have 8 tensors.*Received: 1"):
+        encoder(keras.Input((5, 6)), initial_state=[keras.Input((6,))])
     for bad in (np.ones((5, 4), bool), np.ones((4,), bool)):
         with pytest.raises(ValueError, match=r"`mask`.*\(4, 5\)"):
             encoder(random_batch(), mask=bad)
+
+
+def test_the_mask_of_the_input_counts_beside_a_state():
+    ids = keras.Input((4,), dtype="int32")
+    state = [keras.Input((size,)) for size in (3, 5, 3, 5)]
+    x = keras.layers.Embedding(9, 3, mask_zero=True)(ids)
+    (outputs,) = BiLMEncoder(5, 3, num_layers=1)(x, initial_state=state)
+    model = keras.Model([ids, *state], outputs)
+    data = [np.array([[1, 2, 0, 0]])]
+    data += [np.zeros((1, size), "float32") for size in (3, 5, 3, 5)]
+    found = model.predict(data, verbose=0)
+    assert np.all(found[0, 2:] == 0) and np.all(found[0, :2] != 0)
+    np.testing.assert_allclose(
+        found, ops.convert_to_numpy(model(data)), atol=1e-6
+    )
 
 
 @pytest.mark.skipif(

@@ -140,7 +140,18 @@ def test_ids_that_others_would_wrap_are_refused(dtype):
         layer(np.ones((1, 2, 12), dtype))
 
 
-@pytest.mark.parametrize("filters", [[], [(13, 4)], [(0, 4)], [(1, 0)]])
+def test_ids_as_an_array_are_checked():
+    layer = make_elmo().token_encoder
+    ids = np.ones((1, 2, 12), "int32")
+    np.testing.assert_array_equal(layer.check_ids(ids), ids)
+    with pytest.raises(ValueError, match="takes ids from 0 to 261"):
+        layer.check_ids(ids * 263)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [[], [(13, 4)], [(0, 4)], [(1, 0)], [(1.5, 4)], [("1", 4)], [1, 2], 3],
+)
 def test_bad_filters_are_named(filters):
     with pytest.raises(ValueError, match="filters"):
         CharCNNEmbedding(filters=filters, max_characters_per_token=12)

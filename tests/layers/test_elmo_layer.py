@@ -7,6 +7,7 @@ import pytest
 from backend_gradients import check_directions_are_blind
 from backend_gradients import weight_gradients
 from keras import ops
+from keras.ops import convert_to_numpy as numpy
 from small_models import make_elmo
 from small_models import make_shallow_elmo
 from small_models import oracle_arguments
@@ -34,10 +35,6 @@ MASK = np.arange(6) < np.array(LENGTHS)[:, None]
 on_tensorflow = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="It is about TensorFlow."
 )
-
-
-def numpy(x):
-    return ops.convert_to_numpy(x)
 
 
 @pytest.fixture(scope="module")
@@ -752,10 +749,26 @@ def test_summary_reads_well(capsys):
     assert "Non-trainable params" in capsys.readouterr().out
 
 
-def test_fast_paths_can_be_turned_off():
-    keras_elmo.set_fast_paths(False)
-    vectors = numpy(make_shallow_elmo()(IDS))
-    keras_elmo.set_fast_paths(True)
-    np.testing.assert_allclose(
-        numpy(make_shallow_elmo()(IDS)), vectors, rtol=1e-5, atol=1e-6
-    )
+def test_dropout_is_not_changed_without_effect():
+    elmo = make_elmo(dropout=0.2)
+    with pytest.raises(AttributeError):
+        elmo.dropout = 0.5
+    assert elmo.get_config()["dropout"] == elmo.dropout == 0.2
+
+
+def test_a_token_encoder_without_an_output_shape():
+    class Numbers(keras.layers.Layer):
+        boundary_ids = np.array([1, 2])
+        token_shape = ()
+
+        def build(self, input_shape):
+            self.vectors = self.add_weight(shape=(9, 6), name="vectors")
+
+        def call(self, inputs):
+            return ops.take(self.vectors, inputs, axis=0)
+
+        def compute_mask(self, inputs, previous_mask=None):
+            return inputs != 0
+
+    elmo = ElmoLayer(Numbers(), BiLMEncoder(7, 6))
+    assert tuple(elmo(np.array([[3, 4, 0]])).shape) == (1, 3, 12)

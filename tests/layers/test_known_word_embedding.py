@@ -2,6 +2,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from keras.ops import convert_to_numpy as numpy
 from small_models import randomize
 
 from keras_elmo import CharCNNEmbedding
@@ -32,10 +33,6 @@ def layer():
     randomize(layer.known_words)
     randomize(layer.character_encoder)
     return layer
-
-
-def numpy(x):
-    return ops.convert_to_numpy(x)
 
 
 def check(layer, sentence, words=WORDS):

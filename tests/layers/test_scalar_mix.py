@@ -44,6 +44,17 @@ def test_equals_the_formula(number):
     assert gamma == 1.5
 
 
+def test_weights_in_half_precision_sum_to_one():
+    mix = ScalarMix(dtype="mixed_bfloat16")
+    mix(random_layers(3))
+    assert abs(mix.normalized_weights.weights.sum() - 1) < 1e-6
+
+
+def test_the_output_of_a_mix_that_is_not_built():
+    layers = [keras.KerasTensor((2, 3, 4))] * 3
+    assert ScalarMix().compute_output_spec(layers).shape == (2, 3, 4)
+
+
 def test_layer_norm_uses_the_unmasked_entries():
     layers = random_layers()
     expected = 0

@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from keras import ops
+from keras.ops import convert_to_numpy as numpy
 from small_models import randomize
 
 from keras_elmo import BiLMEncoder
@@ -13,10 +13,6 @@ pytestmark = pytest.mark.in_graphs(False)
 
 IDS = np.array([[3, 9, 1, 4], [7, 2, 0, 0], [0, 0, 0, 0]], "int32")
 LENGTHS = [4, 2, 0]
-
-
-def numpy(x):
-    return ops.convert_to_numpy(x)
 
 
 @pytest.fixture

@@ -135,6 +135,17 @@ def test_frozen_parts_stay_frozen(folder):
         assert loaded.encoder.trainable == trainable
 
 
+@pytest.mark.parametrize("trainable", [True, False])
+def test_a_layer_that_was_frozen_as_a_whole_is_thawed(folder, trainable):
+    elmo = make_elmo()
+    elmo.trainable = False
+    elmo.save_to_preset(folder)
+    assert not ElmoLayer.from_preset(folder).trainable_weights
+    loaded = ElmoLayer.from_preset(folder, trainable=trainable)
+    number = len(loaded.weights) if trainable else 2  # The mix.
+    assert len(loaded.trainable_weights) == number
+
+
 def test_arguments_come_before_what_was_saved(folder):
     elmo = make_elmo(name="saved", dropout=0.1)
     elmo.save_to_preset(folder)

@@ -231,12 +231,6 @@ def test_lengths_that_cannot_be(lengths, message):
         compiled(words, tf.constant(lengths))
 
 
-@pytest.mark.parametrize("width", [2, 50.0, None])
-def test_widths_that_hold_no_character(width):
-    with pytest.raises(ValueError, match="max_characters_per_token"):
-        ByteSpelling(width)
-
-
 def test_other_backends_are_told_what_to_use(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     layer = WordVectorization(ByteSpelling(12))

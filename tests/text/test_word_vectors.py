@@ -67,7 +67,8 @@ def test_each_kind_is_told_by_its_content(write, kind, packed):
         read_word_vectors(str(path), limit=0)
     found = read_word_vectors(path, words=["上学", "no", "the"])
     check(found, ["the", "上学"], VECTORS[[0, 2]])
-    assert read_word_vectors(path, words=[])[0] == []
+    words, vectors = read_word_vectors(path, words=["nowhere"])
+    assert words == [] and vectors.shape == (0, 3)
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])
@@ -152,6 +153,8 @@ def test_bad_arguments(write, tmp_path):
         read_word_vectors(path, errors="ignore")
     with pytest.raises(ValueError, match="`words` must be a list of words"):
         read_word_vectors(path, words="the")
+    with pytest.raises(ValueError, match="`words` must be a list of words"):
+        read_word_vectors(path, words=[b"the"])
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read_word_vectors(tmp_path / "nowhere")
     path.write_bytes(gzip.compress(as_glove())[:-12])
