@@ -147,15 +147,19 @@ def path_taken(request):
     keras_elmo.set_fast_paths(True)
 
 
-@pytest.fixture
-def portable_path(monkeypatch):
+def use_portable_code():
     """Uses the portable code, whose graphs are built faster, in this process
     and in processes that a test starts.
     """
-    monkeypatch.setenv("KERAS_ELMO_FAST_PATHS", "0")
-    keras_elmo.set_fast_paths(False)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KERAS_ELMO_FAST_PATHS", "0")
+        keras_elmo.set_fast_paths(False)
+        yield
     keras_elmo.set_fast_paths(True)
+
+
+portable_path = pytest.fixture(use_portable_code)
+portable_module = pytest.fixture(use_portable_code, scope="module")
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from keras import ops
 from layer_checks import flat
 from layer_checks import run_saved_model
 from small_models import make_shallow_elmo
-from tiers import quick_first
 
 from keras_elmo import ScalarMix
 from keras_elmo import batch_to_ids
@@ -52,7 +51,7 @@ def round_trip(model, folder):
     return keras.saving.load_model(folder / "model.keras")
 
 
-@pytest.mark.parametrize("run_eagerly", quick_first([False, True]))
+@pytest.mark.parametrize("run_eagerly", [False, True])
 @pytest.mark.exhaustive
 def test_sequential(run_eagerly, tmp_path):
     model = keras.Sequential(
@@ -69,7 +68,6 @@ def test_sequential(run_eagerly, tmp_path):
     check_round_trip(model, IDS, tmp_path)
     predicted = model.predict(IDS[:4], verbose=0)
     np.testing.assert_allclose(predicted, model(IDS[:4]), rtol=1e-5, atol=1e-6)
-    assert model.evaluate(IDS[:4], TARGETS[:4], verbose=0) > 0
 
 
 @keras.saving.register_keras_serializable(package="tests")

@@ -115,7 +115,11 @@ def add_parser(verbs):
         help="dtype of the vectors in OUTPUT; float16 halves the size. "
         "Default: float32",
     )
-    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
+    add(
+        "--overwrite",
+        action="store_true",
+        help="replace OUTPUT and the file of --cropped if they exist",
+    )
     add(
         "--restart",
         action="store_true",
@@ -165,6 +169,7 @@ def run(arguments):
     from keras_elmo.text.cropped_words import CroppedWords
 
     layout = arguments.layout or guess_layout(arguments.output)
+    _check_cropped(arguments)
     words = _words(arguments)
     model = _find_model(arguments)
     cropped = CroppedWords(model.make_vectorization(**words))
@@ -205,6 +210,23 @@ def run(arguments):
     if not arguments.quiet:
         _print_summary(arguments.output, counts, progress.seconds)
         _print_cropped(cropped)
+
+
+def _check_cropped(arguments):
+    path = arguments.cropped
+    if not path or not os.path.exists(path):
+        return
+    others = filter(os.path.exists, (arguments.input, arguments.output))
+    if any(os.path.samefile(path, other) for other in others):
+        raise ValueError(
+            "--cropped must be another file than INPUT and OUTPUT. "
+            f"Received: '{path}'"
+        )
+    if os.path.isfile(path) and not arguments.overwrite:
+        raise ValueError(
+            f"The file '{path}' exists. Choose another for --cropped, or pass "
+            "--overwrite to replace it."
+        )
 
 
 def _find_model(arguments):

@@ -64,7 +64,8 @@ def add_parser(verbs):
     add(
         "output",
         metavar="OUTPUT",
-        help="the folder of the model's versions, or a .onnx file",
+        help="the folder of the model's versions; or a .onnx file, which is "
+        "replaced if it exists",
     )
     add(
         "--weights",

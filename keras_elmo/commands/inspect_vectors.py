@@ -1,5 +1,6 @@
 """The vectors with which `keras-elmo inspect` compares models."""
 
+import os
 import zipfile
 from typing import NamedTuple
 
@@ -28,6 +29,11 @@ class Result(NamedTuple):
 
 def write(inspection, path):
     """Writes the vectors of a model's three sentences."""
+    if os.path.isfile(path):
+        raise ValueError(
+            f"--vectors must be a new file. Received: '{path}', which exists. "
+            "To compare with it, use --verify."
+        )
     vectors = _embed(inspection)
     texts = map(" ".join, _SENTENCES)
     write_embeddings(path, zip(texts, vectors), "npz")

@@ -22,11 +22,16 @@ _VERBS = (embed, pretrain, perplexity, convert, export, inspect)
 def main(argv=None):
     """Runs the command `keras-elmo`; returns its exit status."""
     arguments = _parse(argv)
-    importlib.import_module("keras_elmo.quiet_start")
+    # A word that the terminal cannot show must not end a finished job.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            return arguments.run(arguments) or 0
+            importlib.import_module("keras_elmo.quiet_start")
+            status = arguments.run(arguments) or 0
+            sys.stdout.flush()  # A closed pipe raises its error here.
+            return status
         except BrokenPipeError:  # For example, `head` has read enough.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1

@@ -11,6 +11,7 @@ from keras_elmo.commands.perplexity import measure
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.reports import Reports
+from keras_elmo.pretraining.training_folder import CURVES_FOLDER
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_log import TrainingLog
 
@@ -111,7 +112,7 @@ class TrainingProgress(Report):
         )
         self._progress.skip_time()
 
-    def saved(self, step, path):
+    def saved(self, step):
         self._progress.skip_time()
 
 
@@ -124,8 +125,12 @@ class TensorBoardReport(Report):
     """
 
     def __init__(self, folder, loss_name):
+        self._folder = folder
         self._loss_name = loss_name
-        self._writer = tf.summary.create_file_writer(folder)
+
+    def begun(self, step, schedule, tokens_per_step):
+        # Not before: the folder may be of a training that is discarded.
+        self._writer = tf.summary.create_file_writer(self._folder)
 
     def logged(self, step, values):
         if "training_loss" in values:
@@ -141,7 +146,7 @@ class TensorBoardReport(Report):
             },
         )
 
-    def saved(self, step, path):
+    def saved(self, step):
         self._writer.flush()
 
     def ended(self, step, is_over):
@@ -175,7 +180,7 @@ def find_tensorboard_folder(asked, output):
             "pip install tensorboard"
         )
     if asked in (None, "auto"):
-        return os.path.join(output, "tensorboard")
+        return os.path.join(output, CURVES_FOLDER)
     return asked
 
 

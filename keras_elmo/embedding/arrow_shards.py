@@ -103,7 +103,8 @@ def read_vectors(
         `(layers, width)` or `(width,)`, and `None` if the row has an error.
 
     Raises:
-        ValueError: If the file does not state how its vectors were made.
+        ValueError: If the file does not state how its vectors were made, or
+            has no column `id`.
 
     Example:
 
@@ -121,6 +122,11 @@ def read_vectors(
                 f"The schema of '{path}' has no metadata `keras_elmo`, which "
                 "`embed_shard` writes. Spark leaves it out: for its files, use "
                 "numpy.reshape(vectors, (-1, num_tokens, width))."
+            )
+        if id not in file.schema_arrow.names:
+            raise ValueError(
+                f"'{path}' has no column for `id`. Expected one of "
+                f"{file.schema_arrow.names}. Received: id={id!r}"
             )
         facts = json.loads(facts)
         layers = [] if facts["num_layers"] is None else [facts["num_layers"]]

@@ -419,7 +419,8 @@ def _selection(layers, elmo):
         if type(index) is not int or not 0 <= index < num_layers:
             raise ValueError(
                 '`layers` must be "all", "top", "average", "sum", "mix", an '
-                f"integer from 0 to {num_layers - 1}, or a list of these. "
+                f"integer from 0 to {num_layers - 1}, or a list of such "
+                "integers. "
                 f"Received: layers={layers!r}"
             )
     return lambda outputs: [outputs[index] for index in indices]

@@ -68,7 +68,7 @@ def write_shard(path, embedded):
 def read_record(path):
     """Returns a shard's record; `None` if it is missing or corrupt."""
     try:
-        with _damage_told(), zipfile.ZipFile(path) as archive:
+        with _as_damage(), zipfile.ZipFile(path) as archive:
             digest, text = archive.comment[:64], archive.comment[64:]
     except (FileNotFoundError, _Damage):
         return None
@@ -84,7 +84,7 @@ def read_shard(path):
     embeddings = read_npz(path)
     try:
         while True:
-            with _damage_told():
+            with _as_damage():
                 embedding = next(embeddings, None)
             if embedding is None:
                 return
@@ -102,7 +102,7 @@ class _Damage(Exception):
 
 
 @contextlib.contextmanager
-def _damage_told():
+def _as_damage():
     """Context manager that raises `_Damage` for a corrupt file.
 
     What reading it raises depends on where it is corrupt.

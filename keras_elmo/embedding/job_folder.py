@@ -8,7 +8,7 @@ import re
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
 from keras_elmo.files.atomic import write_json
-from keras_elmo.files.disk_room import room_told
+from keras_elmo.files.disk_room import explain_full_disk
 from keras_elmo.files.file_lock import file_lock
 
 _VERSION = 1
@@ -46,7 +46,9 @@ class JobFolder:
             raise OSError(error.errno, error.strerror, self.output) from error
         with file_lock(self._lock_file):
             try:
-                with room_told(f"to write '{self.output}'", self._what_is_kept):
+                with explain_full_disk(
+                    f"to write '{self.output}'", self._what_is_kept
+                ):
                     yield
             finally:
                 self._tidy_up()

@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 
-from keras_elmo.files.disk_room import room_told
+from keras_elmo.files.disk_room import explain_full_disk
 from keras_elmo.files.exchange import exchange
 from keras_elmo.files.exchange import restore_exchanged
 from keras_elmo.files.file_lock import try_lock
@@ -112,7 +112,7 @@ def write_folder_atomically(path, write, overwrite=False):
     _check_folder(path, overwrite)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with (
-        room_told(f"to write '{path}'", lambda: "Nothing has changed."),
+        explain_full_disk(f"to write '{path}'", lambda: "Nothing has changed."),
         _temporary(path, os.mkdir) as temporary,
     ):
         write(temporary)

@@ -7,7 +7,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
-def room_told(where, advice):
+def explain_full_disk(where, advice):
     """Context manager that makes the error of a full disk say what to do.
 
     Args:

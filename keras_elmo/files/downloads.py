@@ -73,6 +73,10 @@ def _download_once(url, path):
                 os.remove(lock)
 
 
+def _in_megabytes(size):
+    return "" if size is None else f" ({size / 1e6:,.1f} MB)"
+
+
 def _get(url, path):
     with (
         contextlib.redirect_stdout(sys.stderr),  # `--json` writes to stdout.
@@ -81,13 +85,17 @@ def _get(url, path):
     ):
         size = reply.headers["Content-Length"]
         size = None if size is None else int(size)
-        print(f"Downloading data from {url}")
-        bar = keras.utils.Progbar(size)
+        print(f"Downloading {url}{_in_megabytes(size)}")
+        # Only a terminal can show a bar.
+        bar = keras.utils.Progbar(
+            size, verbose=int(sys.stderr.isatty()), unit_name="byte"
+        )
         while chunk := reply.read(_CHUNK):
             file.write(chunk)
             bar.add(len(chunk))
         received = file.tell()
-        bar.update(received, finalize=True)
+        if received != size:  # Otherwise the bar is finished already.
+            bar.update(received, finalize=True)
     if size is not None and received != size:
         raise ValueError(f"it ended after {received:,} of {size:,} bytes")
     # A response may have no size, or be a login page.

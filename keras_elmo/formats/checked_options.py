@@ -1,6 +1,7 @@
 """The values of a JSON object, each checked when it is read."""
 
 from keras_elmo.checks import is_integer
+from keras_elmo.checks import is_number
 
 # Far more than any model has, so that a corrupt file is rejected at once.
 MOST_LAYERS = 1000
@@ -52,13 +53,13 @@ class CheckedOptions:
         value = self._get(key, None)
         if value is None:
             return None
-        if not _is_number(value) or not 0 < value < 3e38:  # float32's maximum
+        if not is_number(value) or not 0 < value < 3e38:  # float32's maximum
             self.fail(key, "a positive number or null", value)
         return float(value)
 
     def fraction(self, key, default):
         value = self._get(key, default)
-        if not _is_number(value) or not 0 <= value < 1:
+        if not is_number(value) or not 0 <= value < 1:
             self.fail(key, "a number of at least 0 and below 1", value)
         return float(value)
 
@@ -108,7 +109,3 @@ class CheckedOptions:
                 )
             return default
         return value
-
-
-def _is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

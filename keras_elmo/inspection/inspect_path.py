@@ -92,12 +92,13 @@ def _inspect_folder(inspection, path):
     inspection.what = "a folder"
     inspection.facts["size"] = _size_of(
         sum(
-            os.path.getsize(os.path.join(place, name))
+            os.lstat(os.path.join(place, name)).st_size  # Of a link, its own.
             for place, _, files in os.walk(path)
             for name in files
         )
     )
-    versions = sorted((n for n in names if n.isdecimal()), key=int)
+    versions = [n for n in names if n.isdecimal() and _is_folder(path, n)]
+    versions.sort(key=int)
     last = os.path.join(path, versions[-1]) if versions else path
     if {"saved_model.pb", "tfhub_module.pb"} & set(os.listdir(last)):
         inspect_saved_model(inspection, last)
@@ -160,7 +161,7 @@ def _inspect_hdf5(inspection, path):
         return
     # It belongs to a biLM, whose options should be next to it.
     folder, name = os.path.split(path)
-    prefix = name.removesuffix("weights.hdf5") if "weights" in name else ""
+    prefix = name[: name.rfind("weights")] if "weights" in name else ""
     names = dict.fromkeys((f"{prefix}options.json", "options.json"))
     for options in (os.path.join(folder, n) for n in names):
         if os.path.isfile(options):
@@ -182,6 +183,10 @@ def _inspect_zip(inspection, path):
             inspect_corpus_archive(inspection, path, names)
             return
     _inspect_model(inspection, path)
+
+
+def _is_folder(path, name):
+    return os.path.isdir(os.path.join(path, name))
 
 
 def _size_of(number):

@@ -2,9 +2,11 @@
 
 import json
 import re
+import shlex
 
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.models.found_model import quoted
 from keras_elmo.models.model_facts import characters_fact
 from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import vocabulary_fact
@@ -29,7 +31,7 @@ def inspect_hdf5(inspection, path):
         inspection.facts["shape"] = str(shapes["embedding"])
         inspection.uses = [
             "keras_elmo.ElmoLayer.from_bilm(options, weights, "
-            f'token_embeddings="{path}", vocabulary="vocab.txt")'
+            f'token_embeddings={quoted(path)}, vocabulary="vocab.txt")'
         ]
         if len(shapes["embedding"]) != 2:
             raise ValueError(
@@ -46,7 +48,9 @@ def inspect_hdf5(inspection, path):
     elif any(key.isdecimal() for key in shapes):
         layout = "AllenNLP's" if "sentence_to_index" in shapes else "bilm-tf's"
         inspection.facts["layout"] = layout
-        _inspect_corpus(inspection, f'h5py.File("{path}")["0"][()]', shapes)
+        _inspect_corpus(
+            inspection, f'h5py.File({quoted(path)})["0"][()]', shapes
+        )
     elif {"progress", "lstm_state"} <= top:
         inspection.what = "the state of a training run of keras-elmo pretrain"
         inspection.facts["arrays"] = number
@@ -69,7 +73,7 @@ def inspect_corpus_archive(inspection, path, names):
     """Reports on an `.npz` file that contains files of these names."""
     keys = [name.removesuffix(".npy") for name in names]
     if any(map(str.isdecimal, keys)):
-        _inspect_corpus(inspection, f'numpy.load("{path}")["0"]', keys)
+        _inspect_corpus(inspection, f'numpy.load({quoted(path)})["0"]', keys)
     else:
         inspection.what = "NumPy arrays"
         inspection.facts["arrays"] = ", ".join(keys[:8])
@@ -112,14 +116,15 @@ def inspect_text(inspection, path):
         ]
     elif len(fields) > 2 and all(map(_NUMBER.fullmatch, fields[1:])):
         inspection.what = "word vectors"
-        inspection.uses = [f'keras_elmo.read_word_vectors("{path}")']
+        inspection.uses = [f"keras_elmo.read_word_vectors({quoted(path)})"]
     elif not any(" " in line for line in lines):
         inspection.what = "a vocabulary, one word per line"
         inspection.facts |= [vocabulary_fact(vocabulary_words(path))]
     else:
         inspection.what = "text"
         inspection.uses = [
-            f"keras-elmo embed {path} vectors.hdf5 --model english_mini"
+            f"keras-elmo embed {shlex.quote(path)} vectors.hdf5 "
+            "--model english_mini"
         ]
 
 
@@ -129,6 +134,9 @@ def _inspect_json(inspection, path):
         with open(path, encoding="utf-8-sig") as file:
             content = json.load(file)
     except (ValueError, RecursionError) as error:
+        if _is_log(path):
+            inspection.what = "the log of a training run of keras-elmo pretrain"
+            return
         raise ValueError(f"It is not valid JSON: {error}") from error
     if not isinstance(content, dict):
         return
@@ -140,8 +148,18 @@ def _inspect_json(inspection, path):
     inspection.facts |= model_facts(options.token_encoder, options.encoder)
     inspection.facts |= characters_fact(content)
     inspection.uses = [
-        f'keras_elmo.ElmoLayer.from_bilm("{path}", "weights.hdf5")'
+        f'keras_elmo.ElmoLayer.from_bilm({quoted(path)}, "weights.hdf5")'
     ]
+
+
+def _is_log(path):
+    """Whether the first line is JSON as in `log.jsonl`."""
+    with open(path, encoding="utf-8-sig") as file:
+        try:
+            entry = json.loads(file.readline())
+        except (ValueError, RecursionError):
+            return False
+    return isinstance(entry, dict) and {"step", "tokens"} <= entry.keys()
 
 
 def _unknown(reason):

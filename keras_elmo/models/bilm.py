@@ -1,4 +1,5 @@
 import os
+import shlex
 
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
@@ -13,6 +14,7 @@ from keras_elmo.models.bilm_words import read_words
 from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.found_model import quoted
 from keras_elmo.models.model_facts import characters_fact
 from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import parameter_fact
@@ -83,10 +85,12 @@ class Bilm(FoundModel):
         options, weights = self._files
         if weights is None:
             return super().uses()
+        flags = ["--options", options, "--weights", weights]
         return [
-            f'keras_elmo.ElmoLayer.from_bilm("{options}", "{weights}")',
+            "keras_elmo.ElmoLayer.from_bilm"
+            f"({quoted(options)}, {quoted(weights)})",
             "keras-elmo embed corpus.txt vectors.hdf5 "
-            f"--options {options} --weights {weights}",
+            f"{shlex.join(map(os.fspath, flags))}",
         ]
 
 

@@ -1,4 +1,5 @@
 import re
+import shlex
 import zipfile
 
 import keras
@@ -8,6 +9,7 @@ from keras_elmo.files.archives import read_member
 from keras_elmo.formats.keras_files import check_keras_file
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.found_model import quoted
 
 
 class KerasFile(FoundModel):
@@ -61,8 +63,8 @@ class KerasFile(FoundModel):
 
     def uses(self):
         return [
-            f'import keras_elmo; keras.saving.load_model("{self.path}")',
-            f"keras-elmo export {self.path} served/model",
+            f"import keras_elmo; keras.saving.load_model({quoted(self.path)})",
+            f"keras-elmo export {shlex.quote(self.path)} served/model",
         ]
 
     def _is_a_whole_model(self):

@@ -250,7 +250,7 @@ def weighted_sum(graph, layers, weights):
     return graph.add("Sum", *parts)
 
 
-def normalize_layer(graph, x, mask, epsilon=1e-12):
+def normalize_layer(graph, x, mask):
     """Normalises by the mean and deviation of all unmasked entries.
 
     Zeros if all entries are masked.
@@ -268,9 +268,7 @@ def normalize_layer(graph, x, mask, epsilon=1e-12):
 
     x = graph.add("Sub", x, mean(x))
     variance = mean(graph.add("Mul", x, x))
-    deviation = graph.add(
-        "Sqrt", graph.add("Add", variance, np.float32(epsilon))
-    )
+    deviation = graph.add("Sqrt", graph.add("Add", variance, np.float32(1e-12)))
     x = graph.add("Div", x, deviation)
     return graph.add("Mul", x, graph.add("Min", total, one))
 

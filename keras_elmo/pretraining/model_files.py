@@ -30,7 +30,8 @@ from keras_elmo.text.vocabulary import vocabulary_words
 
 _REMEDY = (
     "Use the vocabulary that the model was trained with; or, to "
-    "train a new softmax over another vocabulary, pass --new-softmax."
+    "train a new softmax over another vocabulary, run keras-elmo pretrain "
+    "--from with --new-softmax."
 )
 
 
@@ -105,21 +106,28 @@ def load_language_model(
             the files or the arguments, or if the softmax and the vocabulary do
             not match; or as for `find_model`.
     """
-    with find_model(path).open_language_model() as files:
-        vocabulary = vocabulary or _needed_vocabulary(files)
-        options = dict(options or files.content)
-        options["n_tokens_vocab"] = len(vocabulary)
-        parsed = parse_language_model_options(options)
-        arrays = {}
-        if not new_softmax:
-            arrays = _read_softmax(files, vocabulary, parsed)
-        arrays |= files.read_arrays(parsed)
+    vocabulary, options, arrays = _read(path, vocabulary, new_softmax, options)
     with contextlib.ExitStack() as stack:
         if not new_softmax:
             stack.enter_context(leave_out_random_values())
         model = make_language_model(options, len(vocabulary), dtype)
     assign_arrays(model, arrays)
     return LoadedModel(model, vocabulary, options)
+
+
+def check_language_model(path, vocabulary, new_softmax, options) -> None:
+    """Raises the errors of `load_language_model` that come from the files.
+
+    Args:
+        path: As for `load_language_model`.
+        vocabulary: As for `load_language_model`.
+        new_softmax: As for `load_language_model`.
+        options: As for `load_language_model`.
+
+    Raises:
+        ValueError: As for `load_language_model`.
+    """
+    _read(path, vocabulary, new_softmax, options)
 
 
 def check_softmax(path, vocabulary=None) -> None:
@@ -174,6 +182,20 @@ def save_language_model(
     write_softmax(at(SOFTMAX), softmax, dtype)
 
 
+def _read(path, vocabulary, new_softmax, options):
+    """Returns the vocabulary, the options and the values of the variables."""
+    with find_model(path).open_language_model() as files:
+        vocabulary = vocabulary or _needed_vocabulary(files)
+        options = dict(options or files.content)
+        options["n_tokens_vocab"] = len(vocabulary)
+        parsed = parse_language_model_options(options)
+        arrays = {}
+        if not new_softmax:
+            arrays = _read_softmax(files, vocabulary, parsed)
+        arrays |= files.read_arrays(parsed)
+    return vocabulary, options, arrays
+
+
 def _own_vocabulary(files):
     """The `Vocabulary` beside the weights, or `None`."""
     content = files.read_vocabulary()
@@ -204,7 +226,8 @@ def _read_softmax(files, vocabulary, options=None):
         raise ValueError(
             f"The model '{files.label}' has no softmax: there is neither a "
             "softmax.hdf5 nor a checkpoint beside its weights. Without one it "
-            "cannot predict words; to train a new one, pass --new-softmax."
+            "cannot predict words; to train a new one, run keras-elmo pretrain "
+            "--from with --new-softmax."
         )
     size = len(softmax["softmax.bias"])
     if size != len(vocabulary):

@@ -6,8 +6,10 @@ import os
 
 import tensorflow as tf
 
+from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.corpus_shards import read_sentences
+from keras_elmo.pretraining.model_files import check_language_model
 from keras_elmo.pretraining.model_files import check_softmax
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
@@ -21,6 +23,9 @@ from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.word_counts import count_words
+
+_DEFAULT_MIN_COUNT = 3
+_MIN_VOCABULARY = 3  # <S>, </S> and <UNK>.
 
 
 def pretrain(
@@ -68,8 +73,8 @@ def pretrain(
 
     Raises:
         ValueError: If an argument is not as above, if the training in `output`
-            has other settings or another text, or if gradients of several
-            windows are to be averaged on several devices; or as for
+            has other settings, another text or another origin, or if gradients
+            of several windows are to be averaged on several devices; or as for
             `Trainer.run`.
         OSError: As for `Trainer.run`.
     """
@@ -84,13 +89,19 @@ def pretrain(
                 "The text is read more than once, so it must be in regular "
                 f"files. Received: '{path}'"
             )
+    origin = {
+        "initial": initial and find_model(initial).fingerprint(),
+        "new_softmax": new_softmax,
+        "min_count": min_count or _DEFAULT_MIN_COUNT,
+        "max_vocabulary": max_vocabulary,
+    }
     with report.working("reading the held-out text"):
         sentences = None if heldout is None else read_sentences(heldout)
     folder = TrainingFolder(output)
     with folder.lock() if is_chief(strategy) else contextlib.nullcontext():
         if folder.has_training and not restart:
             given = _given_vocabulary(vocabulary, None)
-            counts, words = folder.resume(settings, shards, given)
+            counts, words = folder.resume(settings, shards, given, origin)
         else:
             if not restart:
                 folder.check_free()
@@ -100,8 +111,12 @@ def pretrain(
             counts, words = _survey(
                 shards, given, min_count, max_vocabulary, report
             )
+            if initial is not None:  # Before a training is discarded.
+                check_language_model(
+                    initial, words, new_softmax, settings.options
+                )
             if is_chief(strategy):
-                folder.begin(settings, shards, counts, words)
+                folder.begin(settings, shards, counts, words, origin)
         make_any(strategy)(restart)  # Workers wait until this is done.
 
         def make_model():
@@ -154,6 +169,11 @@ def _survey(shards, words, min_count, max_vocabulary, report):
             "built from the corpus. Received: a model with a vocabulary of its "
             "own; for another, pass `vocabulary`"
         )
+    if max_vocabulary is not None and max_vocabulary < _MIN_VOCABULARY:
+        raise ValueError(
+            f"`max_vocabulary` must be at least {_MIN_VOCABULARY}, for <S>, "
+            f"</S> and <UNK>. Received: {max_vocabulary}"
+        )
     word_counts, sentences, tokens = count_words(shards, report.counted)
     if not sentences:
         raise ValueError(
@@ -162,7 +182,7 @@ def _survey(shards, words, min_count, max_vocabulary, report):
         )
     if words is None:
         words = Vocabulary.from_counts(
-            word_counts, min_count or 3, max_vocabulary
+            word_counts, min_count or _DEFAULT_MIN_COUNT, max_vocabulary
         )
     return {"sentences": sentences, "tokens": tokens}, words
 

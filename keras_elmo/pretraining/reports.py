@@ -25,7 +25,7 @@ class Report:
     def evaluated(self, step, perplexity, is_best):
         """Called with the held-out `Perplexity` after a step."""
 
-    def saved(self, step, path):
+    def saved(self, step):
         """Called when the checkpoint of a step has been written."""
 
     def ended(self, step, is_over):

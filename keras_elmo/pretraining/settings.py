@@ -3,6 +3,8 @@
 import dataclasses
 import typing
 
+from keras_elmo.checks import is_integer
+from keras_elmo.checks import is_number
 from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.formats.bilm_options import parse_language_model_options
@@ -12,19 +14,18 @@ SCHEDULES = ("constant", "cosine")
 
 
 def _from(low):
-    def is_good(value):
-        is_integer = isinstance(value, int) and not isinstance(value, bool)
-        return is_integer and value >= low
-
-    return is_good, f"an integer of at least {low}"
+    return (
+        lambda value: is_integer(value, low),
+        f"an integer of at least {low}",
+    )
 
 
 def _is_positive(value):
-    return isinstance(value, (int, float)) and 0 < value < float("inf")
+    return is_number(value) and 0 < value < float("inf")
 
 
 def _is_rate(value):
-    return isinstance(value, (int, float)) and 0 <= value <= 1
+    return is_number(value) and 0 <= value <= 1
 
 
 _POSITIVE = (_is_positive, "a positive number")
@@ -136,7 +137,7 @@ class Settings:
             if field.metadata.get("key")
         }
 
-    def check_goes_on(self, before):
+    def check_resumable(self, before):
         """Raises `ValueError` unless a training can resume with these.
 
         Args:

@@ -32,7 +32,7 @@ from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_folder import STATE_FILE
-from keras_elmo.pretraining.training_folder import TO_BEGIN_ANEW
+from keras_elmo.pretraining.training_folder import TO_START_OVER
 from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.pretraining.training_log import TrainingLog
 from keras_elmo.pretraining.training_state import Progress
@@ -175,7 +175,7 @@ class Trainer:
             raise ValueError(
                 "The held-out text (--heldout) must be the one that the best "
                 "model so far was measured on: perplexities on different texts "
-                f"are not comparable. Received: {received}. {TO_BEGIN_ANEW}"
+                f"are not comparable. Received: {received}. {TO_START_OVER}"
             )
 
     def _windows(self):
@@ -208,11 +208,16 @@ class Trainer:
         self._report.stepped(progress.step, loss)
 
     def _diverged(self, what, step):
+        how = "To start again, run"
+        if self._folder.has_state:
+            how = (
+                f"The last checkpoint in '{self._folder.path}' is unchanged. "
+                "To resume from it, run"
+            )
         return ValueError(
-            f"{what} in step {step}, so training stopped. The last checkpoint "
-            f"in '{self._folder.path}' is unchanged. To resume from it, run "
-            "the same command without --restart and with a lower "
-            "--learning-rate or --clip-norm."
+            f"{what} in step {step}, so training stopped. {how} the same "
+            "command without --restart and with a lower --learning-rate or "
+            "--clip-norm."
         )
 
     def _look_after(self):
@@ -272,7 +277,7 @@ class Trainer:
             state,
             self._progress,
         )
-        self._report.saved(self._saved_step, self._state_path)
+        self._report.saved(self._saved_step)
 
     def _check_weights(self):
         for variable in self._model.trainable_variables:

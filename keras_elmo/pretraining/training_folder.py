@@ -10,9 +10,10 @@ import hashlib
 import json
 import os
 import re
+import shutil
 
 from keras_elmo.files.atomic import write_json
-from keras_elmo.files.disk_room import room_told
+from keras_elmo.files.disk_room import explain_full_disk
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.bilm_names import VOCABULARY
@@ -21,7 +22,8 @@ from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
-TO_BEGIN_ANEW = "To start over, choose another folder or pass --restart."
+CURVES_FOLDER = "tensorboard"
+TO_START_OVER = "To start over, choose another folder or pass --restart."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
 _ADVICE = (
@@ -58,7 +60,9 @@ class TrainingFolder:
         with file_lock(self.file(_LOCK_FILE)):
             for name in filter(_TEMPORARY.fullmatch, os.listdir(self.path)):
                 os.remove(self.file(name))
-            with room_told(f"to write in '{self.path}'", lambda: _ADVICE):
+            with explain_full_disk(
+                f"to write in '{self.path}'", lambda: _ADVICE
+            ):
                 yield
 
     @property
@@ -86,8 +90,9 @@ class TrainingFolder:
         for name in (STATE_FILE, LOG_FILE, _RECORD_FILE):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.file(name))
+        shutil.rmtree(self.file(CURVES_FOLDER), ignore_errors=True)
 
-    def begin(self, settings, shards, counts, vocabulary):
+    def begin(self, settings, shards, counts, vocabulary, origin=None):
         """Records what a training starts with.
 
         Args:
@@ -95,9 +100,12 @@ class TrainingFolder:
             shards: Paths of the corpus.
             counts: Dictionary, the numbers of sentences and tokens in it.
             vocabulary: The `Vocabulary`.
+            origin: Dictionary of further arguments that must stay the same,
+                such as where the initial model came from; or `None`.
         """
-        # Without a record, the other files are discarded. Without options, the
-        # weights are no model: another's would not fit the new vocabulary.
+        # Without a record, the other files are discarded. Without
+        # `options.json`, the old weights no longer count as a model; they would
+        # not match the new vocabulary.
         self.forget()
         if os.path.exists(self.file(OPTIONS)):
             os.remove(self.file(OPTIONS))
@@ -108,17 +116,18 @@ class TrainingFolder:
             "settings": dataclasses.asdict(settings),
             "corpus": {**counts, "shards": list(zip(names, digests))},
             "words": _words_digest(vocabulary),
+            "origin": origin or {},
         }
-
         write_json(self.file(_RECORD_FILE), record)
 
-    def resume(self, settings, shards, vocabulary=None):
+    def resume(self, settings, shards, vocabulary=None, origin=None):
         """Checks that a training is resumed with what it started with.
 
         Args:
             settings: As for `begin`.
             shards: As for `begin`.
             vocabulary: The requested `Vocabulary`, or `None`.
+            origin: As for `begin`.
 
         Returns:
             The counts of its corpus, and its `Vocabulary`.
@@ -126,15 +135,16 @@ class TrainingFolder:
         Raises:
             ValueError: If something has changed, or the record is corrupt.
         """
-        before, corpus, digest = self._read_record()
-        settings.check_goes_on(before)
+        before, corpus, digest, origin_before = self._read_record()
+        settings.check_resumable(before)
+        _check_origin(origin or {}, origin_before)
         _check_shards(shards, corpus["shards"])
         own = Vocabulary.from_file(self.file(VOCABULARY))
         for words in (own, vocabulary or own):
             if _words_digest(words) != digest:
                 raise ValueError(
                     f"The training in '{self.path}' started with another "
-                    f"vocabulary. {TO_BEGIN_ANEW}"
+                    f"vocabulary. {TO_START_OVER}"
                 )
         return corpus, own
 
@@ -143,7 +153,8 @@ class TrainingFolder:
         with open(path, "rb") as file:
             try:
                 record = json.load(file)
-                return record["settings"], record["corpus"], record["words"]
+                names = ("settings", "corpus", "words", "origin")
+                return tuple(record[name] for name in names)
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
                     f"'{path}' is not the record of a training: {error!r}"
@@ -166,6 +177,16 @@ def _words_digest(vocabulary):
     return text_digest([word] for word in vocabulary.words)
 
 
+def _check_origin(origin, before):
+    for name, old in before.items():
+        new = origin.get(name)
+        if new != old:
+            raise ValueError(
+                f"A resumed training must have the `{name}` that it started "
+                f"with, {old!r}. Received: {new!r}. {TO_START_OVER}"
+            )
+
+
 def _check_shards(paths, before):
     """Raises `ValueError` unless shards match `[name, digest]` pairs."""
     names = [os.path.basename(path) for path in paths]
@@ -174,14 +195,14 @@ def _check_shards(paths, before):
         raise ValueError(
             "The shards of a resumed training, sorted by path, must be in the "
             f"order in which it started, {old_names}. Received: {names}. "
-            f"{TO_BEGIN_ANEW}"
+            f"{TO_START_OVER}"
         )
     if names != old_names:
         raise ValueError(
             "A resumed training must have the shards that it started with. "
             f"Missing: {sorted(set(old_names) - set(names)) or 'none'}. "
             f"New: {sorted(set(names) - set(old_names)) or 'none'}. "
-            f"{TO_BEGIN_ANEW}"
+            f"{TO_START_OVER}"
         )
     changed = [
         path
@@ -192,5 +213,5 @@ def _check_shards(paths, before):
         raise ValueError(
             "A resumed training must have the text that it started with. "
             f"Changed since: {changed}. Restore these files. "
-            f"{TO_BEGIN_ANEW}"
+            f"{TO_START_OVER}"
         )

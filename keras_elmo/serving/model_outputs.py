@@ -157,8 +157,8 @@ def _token_shape(token_encoder):
 
 def _are_alike(spellings):
     """Whether all give the same ids for the same words."""
-    told = [(type(spelling), spelling.get_config()) for spelling in spellings]
-    return all(x == told[0] for x in told)
+    configs = [(type(x), x.get_config()) for x in spellings]
+    return all(x == configs[0] for x in configs)
 
 
 def _without_columns(x, number):

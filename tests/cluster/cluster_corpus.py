@@ -5,7 +5,6 @@ import pathlib
 import re
 import signal
 import threading
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +74,8 @@ def check_vectors(found, tokens, elmo):
 class Killer(threading.Thread):
     """Repeatedly kills a process of some kind, as soon as it is working.
 
+    In a `with` statement, it does so until the end of the block.
+
     Args:
         pattern: Pattern that its command line matches.
         number: Integer, the number of kills.
@@ -86,16 +87,24 @@ class Killer(threading.Thread):
         self._pattern = re.compile(pattern)
         self._number = number
         self._folder = str(folder)
+        self._end = threading.Event()
         self.killed = []
 
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self._end.set()
+        self.join()
+
     def run(self):
-        while len(self.killed) < self._number:
+        while len(self.killed) < self._number and not self._end.wait(0.05):
             for process in pathlib.Path("/proc").iterdir():
                 if process.name.isdecimal() and self._is_at_work(process):
                     os.kill(int(process.name), signal.SIGKILL)
                     self.killed.append(process.name)
                     break
-            time.sleep(0.05)
 
     def _is_at_work(self, process):
         try:

@@ -38,10 +38,9 @@ def test_a_corpus_whose_workers_are_killed(
 
     tokens = write_shards(tmp_path / "in", shared, 5000, 20)
     out = tmp_path / "out"
-    killer = Killer("ray::embed_shard", 10, out)
-    killer.start()
     arguments = [str(tmp_path / "in/*.parquet"), str(out)]
-    assert program.main(arguments) == 0
+    with Killer("ray::embed_shard", 10, out) as killer:
+        assert program.main(arguments) == 0
     assert len(killer.killed) == 10
     check_shards(out, tokens, elmo)
     counts = capsys.readouterr().out.splitlines()[-1]

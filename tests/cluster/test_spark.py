@@ -41,10 +41,9 @@ def test_a_corpus_whose_workers_are_killed(
 ):
     tokens = write_shards(tmp_path / "in", shared, 5000, 12)
     out = tmp_path / "out"
-    killer = Killer(r"pyspark.*(daemon|worker)", 3, out)
-    killer.start()
     arguments = [str(tmp_path / "in/*.parquet"), str(out)]
-    assert not program.main(arguments)
+    with Killer(r"pyspark.*(daemon|worker)", 3, out) as killer:
+        assert not program.main(arguments)
     assert len(killer.killed) == 3
     check_shards(out, tokens, elmo)
     counts = capsys.readouterr().out.splitlines()[-1]

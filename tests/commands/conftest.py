@@ -1,16 +1,57 @@
+import io
+import sys
+
 import pytest
 
-import keras_elmo
+from keras_elmo.commands.main import main
 
 
-@pytest.fixture(scope="module")
-def portable_module():
-    """Uses the portable code, whose graphs are built faster, for a module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KERAS_ELMO_FAST_PATHS", "0")
-        keras_elmo.set_fast_paths(False)
-        yield
-    keras_elmo.set_fast_paths(True)
+@pytest.fixture
+def tensorflow_has_begun():
+    """Prevents commands from changing the threads of other tests."""
+    import tensorflow as tf
+
+    tf.constant(1) + 1
+
+
+@pytest.fixture
+def fails(capsys):
+    """A function that runs a command, which must fail.
+
+    It returns the error message.
+    """
+
+    def fails(*arguments):
+        capsys.readouterr()
+        assert main([*map(str, arguments)]) == 1
+        out, err = capsys.readouterr()
+        assert not out
+        (line,) = err.splitlines()
+        assert line.startswith("keras-elmo: error: ")
+        return line
+
+    return fails
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def open_terminal(monkeypatch):
+    """A function that replaces stderr by a terminal, and returns it.
+
+    pytest itself replaces stderr before each test, so that the test must call
+    the function.
+    """
+
+    def open_terminal():
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        return terminal
+
+    return open_terminal
 
 
 class Clock:

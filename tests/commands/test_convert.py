@@ -26,16 +26,6 @@ def convert(*arguments):
     assert main(["convert", *map(str, arguments)]) == 0
 
 
-def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns its error output."""
-    assert main(["convert", *map(str, arguments)]) == 1
-    out, err = capsys.readouterr()
-    assert not out
-    last = err.splitlines()[-1]
-    assert last.startswith("keras-elmo: error: ")
-    return last
-
-
 def embed(*files):
     elmo = keras_elmo.ElmoLayer.from_bilm(*files, return_all_layers=True)
     ids = keras_elmo.batch_to_ids([["The", "cat", "sat", "."], ["A", "dog"]])
@@ -77,12 +67,11 @@ def test_a_checkpoint(checkpoint, perplexity, capsys):
     assert options == before
 
 
-def test_half_the_size_and_in_place(checkpoint, capsys):
+def test_half_the_size_and_in_place(checkpoint, fails):
     convert(checkpoint, "model")
     whole = embed("model")
     sizes = {name: os.path.getsize(f"model/{name}") for name in FILES}
-    capsys.readouterr()
-    said = fails(capsys, "model", "model", "--dtype", "float16")
+    said = fails("convert", "model", "model", "--dtype", "float16")
     assert "--overwrite replaces a model in it. Received: 'model'" in said
     convert("model", "model", "--dtype", "float16", "--overwrite")
     for name in ("softmax.hdf5", "weights.hdf5"):
@@ -179,27 +168,27 @@ def test_the_vectors_of_a_vocabulary(checkpoint, capsys):
 
 
 def test_a_folder_is_written_whole_or_not_at_all(
-    checkpoint, monkeypatch, capsys
+    checkpoint, monkeypatch, fails
 ):
     def fail(*_):
         raise OSError("The disk is full.")
 
     convert(checkpoint, "model")
-    capsys.readouterr()
     before = {name: os.stat(f"model/{name}") for name in FILES}
     with monkeypatch.context() as patch:
         patch.setattr(bilm_files, "write_softmax", fail)
         for arguments in [("new",), ("model", "--overwrite")]:
-            assert "The disk is full." in fails(capsys, checkpoint, *arguments)
+            said = fails("convert", checkpoint, *arguments)
+            assert "The disk is full." in said
     with monkeypatch.context() as patch:
         patch.setattr(atomic, "_move", fail)
-        said = fails(capsys, checkpoint, "model", "--overwrite")
+        said = fails("convert", checkpoint, "model", "--overwrite")
         assert "The disk is full." in said
     assert os.listdir() == ["model"]
     assert {name: os.stat(f"model/{name}") for name in FILES} == before
 
 
-def test_errors(checkpoint, capsys):
+def test_errors(checkpoint, fails):
     os.mkdir("full")
     pathlib.Path("full/notes.txt").write_text("mine")
     pathlib.Path("file").write_text("mine")
@@ -222,7 +211,7 @@ def test_errors(checkpoint, capsys):
         (("none", "new"), "nor a file or directory. Expected one of"),
         (("empty", "new"), "'empty' holds no model: expected options.json"),
     ]:
-        assert told in fails(capsys, *arguments)
+        assert told in fails("convert", *arguments)
     assert sorted(os.listdir()) == ["empty", "file", "full"]
     assert os.listdir("full") == ["notes.txt"]
 
@@ -240,7 +229,7 @@ PRESET_FILES = ["config.json", "metadata.json", "model.weights.h5"]
 
 @pytest.mark.parametrize("variant", ["char_only", "char_and_word"])
 def test_a_model_of_elmo_for_many_langs(
-    shared, tmp_path, monkeypatch, capsys, variant
+    shared, tmp_path, monkeypatch, fails, capsys, variant
 ):
     monkeypatch.chdir(tmp_path)
     stored = shared / "reference/elmo_for_many_langs" / variant
@@ -259,16 +248,15 @@ def test_a_model_of_elmo_for_many_langs(
             found = layers[i, :, : len(sentence)]
             np.testing.assert_allclose(found, expected[str(i)], atol=1e-5)
 
-    said = fails(capsys, stored, "model")
+    said = fails("convert", stored, "model")
     assert "--overwrite replaces a model in it. Received: 'model'" in said
     convert(stored, "model", "--overwrite")
-    capsys.readouterr()
-    said = fails(capsys, stored, "other", "--dtype", "float16")
+    said = fails("convert", stored, "other", "--dtype", "float16")
     assert "--dtype must be left out" in said and not os.path.exists("other")
-    said = fails(capsys, stored, "other", "--token-embeddings", "words.txt")
+    said = fails("convert", stored, "other", "--token-embeddings", "words.txt")
     assert "--token-embeddings must be left out" in said
     assert not os.path.exists("other")
     pathlib.Path("model/notes.txt").write_text("mine")
-    said = fails(capsys, stored, "model", "--overwrite")
+    said = fails("convert", stored, "model", "--overwrite")
     assert "with ['notes.txt']" in said
     assert "model.weights.h5" in os.listdir("model")

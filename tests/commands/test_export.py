@@ -55,16 +55,6 @@ def export(capsys, *arguments):
     return out.splitlines()
 
 
-def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns its error output."""
-    assert main(["export", *map(str, arguments)]) == 1
-    out, err = capsys.readouterr()
-    assert not out
-    (line,) = err.splitlines()
-    assert line.startswith("keras-elmo: error: ")
-    return line
-
-
 def ask(folder, signature="serving_default"):
     served = tf.saved_model.load(folder).signatures[signature]
     return {k: v.numpy() for k, v in served(tf.constant(SENTENCES)).items()}
@@ -192,12 +182,12 @@ def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
 
 
 @pytest.mark.exhaustive
-def test_versions(elmo, capsys):
+def test_versions(elmo, fails, capsys):
     os.makedirs("served/2")
     pathlib.Path("served/2/saved_model.pb").touch()
-    said = fails(capsys, "model", "served", "--version", 2)
+    said = fails("export", "model", "served", "--version", 2)
     assert "Version 2 already exists" in said
-    said = fails(capsys, "model", "served", "--overwrite")
+    said = fails("export", "model", "served", "--overwrite")
     assert "name it with --version N" in said
     export(capsys, "model", "served", "--version", 2, "--overwrite")
     assert os.path.getsize("served/2/saved_model.pb") > 0
@@ -230,7 +220,7 @@ def write_damaged(source, path):
             new.writestr(name, content)
 
 
-def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
+def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
     ids = keras.Input((None, 12), dtype="int32")
     keras.Model(ids, Foreign()(ids)).save("foreign.keras")
     words = keras.Input((), dtype="string")
@@ -258,14 +248,14 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, capsys):
         (["model", *labels], "`labels` can only be used with a model"),
     ]:
         model, *options = arguments
-        assert told in fails(capsys, model, "served/x", *options), arguments
+        assert told in fails("export", model, "served/x", *options), arguments
     assert os.listdir("served/x") == []
 
 
 @pytest.mark.exhaustive
-def test_a_full_disk_is_told_in_a_line(elmo, capsys):
+def test_a_full_disk_is_told_in_a_line(elmo, fails):
     with no_file_over(5_000):
-        line = fails(capsys, "model", "served")
+        line = fails("export", "model", "served")
     assert f"no room to write '{os.path.abspath('served/1')}'" in line
     assert "File too large" in line
     assert os.listdir("served") == []
@@ -286,9 +276,9 @@ def test_what_cannot_be_understood(capsys):
         assert told in capsys.readouterr().err
 
 
-def test_another_backend_is_told_at_once(monkeypatch, capsys):
+def test_another_backend_is_told_at_once(monkeypatch, fails):
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
-    said = fails(capsys, "none", "served")
+    said = fails("export", "none", "served")
     assert "KERAS_BACKEND=tensorflow. Received: torch" in said
 
 
@@ -337,12 +327,12 @@ def test_an_onnx_file_of_a_tagger(tagger, capsys):
     np.testing.assert_allclose(found[0], expected[0], atol=1e-5)
 
 
-def test_options_of_the_other_format_are_refused(elmo, capsys):
+def test_options_of_the_other_format_are_refused(elmo, fails):
     for name in (
         *("--version=1", "--dtype=float32", "--serving-default=tokens"),
     ):
-        line = fails(capsys, "model", "elmo.onnx", name)
+        line = fails("export", "model", "elmo.onnx", name)
         assert f"{name.split('=')[0]} is for a SavedModel" in line
-    line = fails(capsys, "model", "served", "--quantize", "int8")
+    line = fails("export", "model", "served", "--quantize", "int8")
     assert "OUTPUT must end in .onnx. Received: served" in line
     assert os.listdir() == ["model"]

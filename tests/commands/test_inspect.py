@@ -66,6 +66,8 @@ def test_vectors_are_written_and_verified(model, capsys):
         ]  # fmt: skip
     told = inspect(capsys, model, "--verify", "vectors.npz")
     assert "The vectors are those in 'vectors.npz'" in told
+    told = inspect(capsys, model, "--vectors", "vectors.npz", status=1)
+    assert "'vectors.npz', which exists. To compare with it" in told
     # One weight differs slightly.
     elmo = make_elmo()
     kernel = elmo.encoder.forward_cells[0].kernel

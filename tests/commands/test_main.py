@@ -150,3 +150,41 @@ def test_too_little_memory(monkeypatch, capsys, name):
     shown = capsys.readouterr().err
     assert shown.startswith("keras-elmo: error: there is not enough memory. ")
     assert shown.endswith("allocating 9 TB\n")
+
+
+@pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_a_pipe_that_is_closed(variables):
+    environment = {**os.environ, "PYTHONUNBUFFERED": "", **variables}
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "keras_elmo", "inspect", "small"],
+        cwd=ROOT,
+        env=environment,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_backend_that_there_is_not():
+    done = run(
+        *["-m", "keras_elmo", "inspect", "small"],
+        env={**os.environ, "KERAS_BACKEND": "none"},
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("keras-elmo: error: ") and "none" in last
+
+
+def test_a_word_that_the_output_cannot_show(tmp_path):
+    path = tmp_path / "été"
+    path.mkdir()
+    done = run(
+        *["-m", "keras_elmo", "inspect", str(path)],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert "\\xe9t\\xe9" in done.stdout
+    assert done.stderr == ""

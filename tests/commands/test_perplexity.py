@@ -6,18 +6,13 @@ import os
 import shutil
 
 import pytest
-import tensorflow as tf
 
 from keras_elmo.commands import perplexity as module
 from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import Progress
 from keras_elmo.pretraining.perplexity import Perplexity
 
-
-@pytest.fixture(autouse=True)
-def tensorflow_has_begun():
-    """Prevents commands from changing the threads of other tests."""
-    tf.constant(1) + 1
+pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
 
 
 @pytest.fixture
@@ -28,16 +23,6 @@ def checkpoint(shared):
 def run(capsys, *arguments):
     assert main(["perplexity", *map(str, arguments)]) == 0
     return capsys.readouterr()
-
-
-def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns its error output."""
-    assert main(["perplexity", *map(str, arguments)]) == 1
-    out, err = capsys.readouterr()
-    assert not out
-    last = err.splitlines()[-1]
-    assert last.startswith("keras-elmo: error: ")
-    return last
 
 
 def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
@@ -75,7 +60,7 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
 
 @pytest.mark.in_graphs(False)
 @pytest.mark.exhaustive
-def test_other_procedures(checkpoint, capsys):
+def test_other_procedures(checkpoint, fails, capsys):
     text = checkpoint / "heldout.txt"
 
     def measure(*arguments):
@@ -88,7 +73,7 @@ def test_other_procedures(checkpoint, capsys):
     assert each["procedure"] == "sentences"
     rows = measure("--rows", 4)
     said = fails(
-        capsys, checkpoint, text, "--rows", 4, "--procedure", "sentences"
+        "perplexity", checkpoint, text, "--rows", 4, "--procedure", "sentences"
     )
     assert "--rows needs --procedure stream" in said
     # No more than there are sentences.
@@ -116,13 +101,12 @@ def test_texts_are_patterns_and_plain_or_gzip(
 
 
 @pytest.mark.in_graphs(False)
-def test_words_that_count(checkpoint, tmp_path, monkeypatch, capsys):
+def test_words_that_count(checkpoint, tmp_path, monkeypatch, fails, capsys):
     monkeypatch.chdir(tmp_path)
     text = checkpoint / "heldout.txt"
     shutil.copytree(checkpoint, "model", ignore=lambda *_: ["vocab.txt"])
-    assert "has no vocab.txt. Put the vocabulary" in fails(
-        capsys, "model", text
-    )
+    said = fails("perplexity", "model", text)
+    assert "has no vocab.txt. Put the vocabulary" in said
 
     words = (checkpoint / "vocab.txt").read_bytes().splitlines(True)
     for name, some in (
@@ -143,11 +127,11 @@ def test_words_that_count(checkpoint, tmp_path, monkeypatch, capsys):
     assert both == measure("both.txt")
     assert both["perplexity"] < half
     options = ["--vocabulary", "other.txt"]
-    said = fails(capsys, checkpoint, text, *options)
+    said = fails("perplexity", checkpoint, text, *options)
     assert "Received: 1 others, such as zyx" in said
 
 
-def test_errors(checkpoint, tmp_path, monkeypatch, capsys):
+def test_errors(checkpoint, tmp_path, monkeypatch, fails):
     monkeypatch.chdir(tmp_path)
     open("empty.txt", "w").close()
     os.mkdir("bare")
@@ -160,7 +144,7 @@ def test_errors(checkpoint, tmp_path, monkeypatch, capsys):
         ("none", text, "There is no preset of that name, nor a file"),
         ("bare", text, "The model 'bare' has no softmax"),
     ]:
-        assert told in fails(capsys, model, path)
+        assert told in fails("perplexity", model, path)
 
 
 @pytest.mark.in_graphs(False)

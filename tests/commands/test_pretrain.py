@@ -1,6 +1,4 @@
 import argparse
-import configparser
-import io
 import json
 import os
 import pathlib
@@ -9,10 +7,10 @@ import signal
 import subprocess
 import sys
 
-import h5py
 import numpy as np
 import pytest
 import tensorflow as tf
+from hdf5_arrays import all_arrays
 
 import keras_elmo
 from keras_elmo.commands import arguments as shared_arguments
@@ -27,6 +25,7 @@ from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.schedule import Schedule
 from keras_elmo.pretraining.settings import RECIPES
 
+pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
 OPTIONS = {
     "bidirectional": True,
     "char_cnn": {
@@ -56,12 +55,6 @@ HELDOUT = ["--heldout", "heldout.txt"]
 LINES = ["the cat sat on the mat", "a dog ran", "the dog and the cat ran"]
 
 
-@pytest.fixture(autouse=True)
-def tensorflow_has_begun():
-    """Prevents commands from changing the threads of other tests."""
-    tf.constant(1) + 1
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The current folder, with a corpus, a held-out text and options."""
@@ -83,14 +76,6 @@ def run(*arguments, status=0, **kwargs):
     assert main(command(*arguments, **kwargs)) == status
 
 
-def fails(capsys, *arguments):
-    """Runs the command, which must fail; returns its error output."""
-    assert main(["pretrain", *map(str, arguments)]) == 1
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("keras-elmo: error: ")
-    return last
-
-
 def parse(*arguments):
     parser = argparse.ArgumentParser()
     module.add_parser(parser.add_subparsers())
@@ -101,19 +86,6 @@ def parse(*arguments):
 def log_entries():
     lines = pathlib.Path("out/log.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
-
-
-def arrays(path):
-    found = {}
-    with h5py.File(path) as file:
-        file.visititems(
-            lambda key, item: (
-                found.update({key: item[()]})
-                if isinstance(item, h5py.Dataset)
-                else None
-            )
-        )
-    return found
 
 
 @pytest.mark.in_graphs(False)
@@ -189,7 +161,8 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     run(*arguments)
     streams = capsys.readouterr()
     assert not (out or streams.out or streams.err)
-    whole, parts = arrays("whole/weights.hdf5"), arrays("out/weights.hdf5")
+    whole = all_arrays("whole/weights.hdf5")
+    parts = all_arrays("out/weights.hdf5")
     for key, array in whole.items():
         np.testing.assert_array_equal(parts[key], array, err_msg=key)
 
@@ -227,14 +200,14 @@ def test_patience(folder, capsys):
 
 @pytest.mark.in_graphs(False)
 @pytest.mark.exhaustive
-def test_fine_tuning(folder, shared, capsys):
+def test_fine_tuning(folder, shared, fails):
     checkpoint = shared / "reference/bilm_tf_checkpoint"
     names = ["--train", "train0.txt", "--output", "out"]
     names += ["--from", checkpoint, "--batch-size", 1, "--unroll-steps", 2]
     names += ["--steps", 1, "--learning-rate", 1e-6]
     assert main(["pretrain", *map(str, names)]) == 0
-    before = arrays(checkpoint / "weights.hdf5")
-    after = arrays("out/weights.hdf5")
+    before = all_arrays(checkpoint / "weights.hdf5")
+    after = all_arrays("out/weights.hdf5")
     for key, array in before.items():
         np.testing.assert_allclose(after[key], array, atol=1e-5, err_msg=key)
     key = "RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B"
@@ -255,25 +228,26 @@ def test_fine_tuning(folder, shared, capsys):
         ("vocab.txt", "Received: one with other words"),
         ("short.txt", "as many words as the vocabulary, 4. Received: 1503"),
     ]:
-        said = fails(capsys, *names, "--vocabulary", name)
+        said = fails("pretrain", *names, "--vocabulary", name)
         assert told in said
-        assert "a new softmax over another vocabulary, pass --new-" in said
+        assert "a new softmax over another vocabulary, run keras-elmo" in said
     assert not os.path.exists("other/training.json")
     names += ["--vocabulary", "short.txt"]
     assert main(["pretrain", *map(str, names), "--new-softmax"]) == 0
-    assert arrays("other/softmax.hdf5")["softmax/W"].shape == (4, 32)
+    assert all_arrays("other/softmax.hdf5")["softmax/W"].shape == (4, 32)
 
     # A model without a softmax, like the published ones.
     os.mkdir("bare")
     for name in ("options.json", "weights.hdf5"):
         shutil.copy(checkpoint / name, "bare")
     names[3], names[5] = "third", "bare"
-    assert "to train a new one, pass --new-softmax" in fails(capsys, *names)
-    assert "Put the vocabulary" in fails(capsys, *names[:-2])
+    said = fails("pretrain", *names)
+    assert "to train a new one, run keras-elmo pretrain" in said
+    assert "Put the vocabulary" in fails("pretrain", *names[:-2])
 
 
 @pytest.mark.in_graphs(False)
-def test_an_output_with_the_name_of_a_preset(folder, capsys):
+def test_an_output_with_the_name_of_a_preset(folder, fails, capsys):
     run(*HELDOUT, "--steps", 2, output="english_tiny")
     line = capsys.readouterr().out.splitlines()[5]
     assert line.endswith("on 7 tokens")
@@ -282,13 +256,13 @@ def test_an_output_with_the_name_of_a_preset(folder, capsys):
     assert line.startswith(f"Held-out {expected}")
     # What the flags ask for would not happen.
     said = fails(
-        capsys,
+        "pretrain",
         *["--train", "train0.txt", "--output", "tuned", "--min-count", 2],
         *["--from", "./english_tiny", "--recipe", "laptop"],
     )
     assert "are for a vocabulary that is built from the corpus" in said
     said = fails(
-        capsys,
+        "pretrain",
         *["--train", "train0.txt", "--output", "english_tiny"],
         *["--from", "./english_tiny", "--restart"],
     )
@@ -296,44 +270,57 @@ def test_an_output_with_the_name_of_a_preset(folder, capsys):
 
 
 @pytest.mark.in_graphs(False)
-def test_a_restart_that_cannot_begin_discards_nothing(folder, capsys):
+def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
     run("--steps", 1, "--quiet")
     before = {
         path.name: path.read_bytes() for path in (folder / "out").iterdir()
     }
-    said = fails(capsys, *command("--restart", "--max-vocabulary", 2)[1:])
-    assert "`max_size` must be" in said
+    said = fails(*command("--restart", "--max-vocabulary", 2))
+    assert "`max_vocabulary` must be" in said
+    # Weights that are cut off, which only reading them shows.
+    shutil.copytree("out", "cut")
+    weights = pathlib.Path("cut/weights.hdf5")
+    weights.write_bytes(weights.read_bytes()[:2000])
+    said = fails(
+        "pretrain",
+        *["--train", "train0.txt", "--output", "out", "--restart"],
+        *["--from", "cut", "--new-softmax"],
+    )
+    assert "cut/weights.hdf5" in said
     after = {
         path.name: path.read_bytes() for path in (folder / "out").iterdir()
     }
     assert after == before
 
 
-def test_text_from_a_pipe_is_refused(folder, capsys):
+def test_text_from_a_pipe_is_refused(folder, fails):
     os.mkfifo("pipe")
     for arguments in (["--train", "pipe"], ["--heldout", "pipe"]):
-        said = fails(capsys, *command(*arguments)[1:])
+        said = fails(*command(*arguments))
         assert "must be in regular files. Received: 'pipe'" in said
 
 
-def test_more_epochs_than_can_be_counted(folder, capsys):
-    said = fails(capsys, *command("--epochs", "1e308")[1:])
+def test_more_epochs_than_can_be_counted(folder, fails):
+    said = fails(*command("--epochs", "1e308"))
     assert "can be counted. Received: 1e+308" in said
 
 
 @pytest.mark.in_graphs(False)
-def test_what_is_there_is_not_overwritten(folder, capsys):
+def test_what_is_there_is_not_overwritten(folder, fails):
     os.mkdir("out")
     shutil.copy("options.json", "out")
-    said = fails(capsys, *command()[1:])
+    said = fails(*command())
     assert "'out' holds a model but no training" in said
     assert "--restart" in said
     run("--steps", 1, "--quiet", "--restart")
     assert os.path.exists("out/training.json")
 
     # A training with another seed cannot resume it either.
-    said = fails(capsys, *command("--steps", 2, "--seed", 1)[1:])
+    said = fails(*command("--steps", 2, "--seed", 1))
     assert "must have the `seed` that it started with, 0. Received: 1" in said
+    # Nor one that starts from other words.
+    said = fails(*command("--steps", 2, "--max-vocabulary", 4))
+    assert "the `max_vocabulary` that it started with, None" in said
     # The training length in an options file is not part of the model.
     content = {**OPTIONS, "n_epochs": 8, "n_train_tokens": 99}
     pathlib.Path("options.json").write_text(json.dumps(content))
@@ -377,7 +364,7 @@ def test_what_is_there_is_not_overwritten(folder, capsys):
         ),
     ],
 )
-def test_errors(folder, monkeypatch, capsys, arguments, told):
+def test_errors(folder, monkeypatch, fails, arguments, told):
     find = pretrain_reports.importlib.util.find_spec
     monkeypatch.setattr(
         pretrain_reports.importlib.util,
@@ -386,7 +373,7 @@ def test_errors(folder, monkeypatch, capsys, arguments, told):
     )
     monkeypatch.delenv("TF_CONFIG", raising=False)
     pathlib.Path("list.json").write_text("[1]")
-    assert told in fails(capsys, *command(*arguments)[1:])
+    assert told in fails(*command(*arguments))
     assert not os.path.exists("out/training.json")
 
 
@@ -453,11 +440,6 @@ def test_settings_of_an_options_file(folder):
     assert (made.batch_size, made.unroll_steps, made.epochs) == (4, 3, 1)
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def show_training(clock, first=0, last=6, total=6):
     """Shows a training with steps of five seconds and a slow evaluation."""
     with Progress() as progress:
@@ -491,11 +473,11 @@ def test_lines_from_time_to_time(clock, capsys):
     ]
 
 
-def test_a_bar_on_a_terminal(clock, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stderr", Terminal())
+def test_a_bar_on_a_terminal(clock, open_terminal, monkeypatch, capsys):
+    terminal = open_terminal()
     monkeypatch.setenv("COLUMNS", "100")
     show_training(clock, first=1000, last=1004, total=1010)
-    shown = sys.stderr.getvalue()
+    shown = terminal.getvalue()
     assert not capsys.readouterr().out
     assert "training after step 1,000: 1,010 steps of 5,000 tokens\n" in shown
     assert shown.endswith(
@@ -504,10 +486,10 @@ def test_a_bar_on_a_terminal(clock, monkeypatch, capsys):
     )
 
 
-def test_a_terminal_keeps_held_out_lines(clock, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
+def test_a_terminal_keeps_held_out_lines(clock, open_terminal):
+    terminal = open_terminal()
     show_training(clock)
-    lines = sys.stderr.getvalue().replace("\r", "\n").splitlines()
+    lines = terminal.getvalue().replace("\r", "\n").splitlines()
     line = next(line for line in lines if "held-out" in line)
     assert line.startswith("\x1b[Kstep 3: held-out perplexity 169.98 (")
 
@@ -642,10 +624,3 @@ def test_help_teaches(capsys):
         "rows of a window on each device. Default: 128 (laptop: 32)",
     ):
         assert text in shown
-
-
-def test_the_extra_of_the_page_exists():
-    setup = configparser.ConfigParser()
-    setup.read(pathlib.Path(__file__).parents[2] / "setup.cfg")
-    extra = setup["options.extras_require"]["tensorboard"]
-    assert extra.strip() == "tensorboard"

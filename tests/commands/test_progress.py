@@ -1,23 +1,9 @@
-import io
-import sys
 import threading
 import time
 
 import pytest
 
 from keras_elmo.commands.progress import Progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def open_terminal(monkeypatch):
-    # Called in the test itself, because pytest replaces stderr before it.
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    return terminal
 
 
 def test_lines_from_time_to_time(clock, capsys):
@@ -67,8 +53,8 @@ def test_time_that_does_not_count_and_what_else_is_said(clock, capsys):
 
 
 @pytest.mark.parametrize("total", [None, 4000])
-def test_a_bar_on_a_terminal(clock, monkeypatch, total):
-    terminal = open_terminal(monkeypatch)
+def test_a_bar_on_a_terminal(clock, open_terminal, monkeypatch, total):
+    terminal = open_terminal()
     monkeypatch.setenv("COLUMNS", "100")
     with Progress() as progress:
         progress.start("sentences", total)
@@ -83,8 +69,8 @@ def test_a_bar_on_a_terminal(clock, monkeypatch, total):
     assert terminal.getvalue() == f"\r\x1b[K{shown}\r\n"
 
 
-def test_a_line_is_no_longer_than_the_terminal(monkeypatch):
-    terminal = open_terminal(monkeypatch)
+def test_a_line_is_no_longer_than_the_terminal(open_terminal, monkeypatch):
+    terminal = open_terminal()
     monkeypatch.setenv("COLUMNS", "20")
     progress = Progress()
     progress._interval = 0
@@ -92,8 +78,8 @@ def test_a_line_is_no_longer_than_the_terminal(monkeypatch):
     assert terminal.getvalue() == "\r\x1b[K0123456789012345678\r"
 
 
-def test_what_is_said_stays(monkeypatch):
-    terminal = open_terminal(monkeypatch)
+def test_what_is_said_stays(open_terminal):
+    terminal = open_terminal()
     with Progress() as progress:
         progress._interval = 0
         progress.show("a line")
@@ -109,8 +95,8 @@ def wait_for(terminal, number, text):
     raise AssertionError(f"{text!r} is not in {terminal.getvalue()!r}")
 
 
-def test_what_takes_long_is_shown_until_it_is_over(monkeypatch):
-    terminal = open_terminal(monkeypatch)
+def test_what_takes_long_is_shown_until_it_is_over(open_terminal):
+    terminal = open_terminal()
     threads = threading.active_count()
     progress = Progress()
     with progress.waiting("compiling"):
@@ -121,16 +107,16 @@ def test_what_takes_long_is_shown_until_it_is_over(monkeypatch):
     assert terminal.getvalue().endswith("\r\x1b[Kdone\n")
 
 
-def test_an_error_ends_it_too(monkeypatch):
-    open_terminal(monkeypatch)
+def test_an_error_ends_it_too(open_terminal):
+    open_terminal()
     threads = threading.active_count()
     with pytest.raises(ValueError), Progress().waiting("compiling"):
         raise ValueError
     assert threading.active_count() == threads
 
 
-def test_something_else_takes_its_place(monkeypatch):
-    terminal = open_terminal(monkeypatch)
+def test_something_else_takes_its_place(open_terminal):
+    terminal = open_terminal()
     threads = threading.active_count()
     progress = Progress()
     with progress.waiting("compiling"):
@@ -142,11 +128,11 @@ def test_something_else_takes_its_place(monkeypatch):
     assert threading.active_count() == threads
 
 
-def test_quiet_and_what_is_over_at_once(monkeypatch, capsys):
+def test_quiet_and_what_is_over_at_once(open_terminal, capsys):
     with Progress(interval=60).waiting("compiling"):
         pass
     assert capsys.readouterr().err == ""
-    terminal = open_terminal(monkeypatch)
+    terminal = open_terminal()
     threads = threading.active_count()
     with Progress(quiet=True, interval=0) as progress:
         with progress.waiting("compiling"):

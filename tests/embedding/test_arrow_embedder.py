@@ -176,6 +176,8 @@ def test_a_shard_of_parquet(
     assert target.stat() == before
     assert pq.read_table(target).equals(embedder(table))
     found = dict(read_vectors(target, "key"))
+    with pytest.raises(ValueError, match=r"no column for `id`.*id='id'"):
+        next(read_vectors(target))
     assert [*found] == [*"abcdef"]
     assert found["c"] is None and found["e"] is None
     whole = ElmoEmbedder(elmo, layers)

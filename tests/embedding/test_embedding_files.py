@@ -1,11 +1,10 @@
 import json
 import os
-import resource
-import signal
 
 import h5py
 import numpy as np
 import pytest
+from full_disk import no_file_over
 
 from keras_elmo.embedding.embedding_files import LAYOUTS
 from keras_elmo.embedding.embedding_files import guess_layout
@@ -160,19 +159,8 @@ def test_a_failure_leaves_the_old_file(tmp_path, layout):
     assert [p.name for p in tmp_path.iterdir()] == ["vectors"]
 
 
-@pytest.fixture
-def limited_file_size():
-    """Simulates a full disk for this process."""
-    old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, old_limit[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
-    signal.signal(signal.SIGXFSZ, old_handler)
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_full_disk_is_told(tmp_path, layout, limited_file_size):
+def test_a_full_disk_is_told(tmp_path, layout):
     written = []
 
     def endless():
@@ -180,14 +168,18 @@ def test_a_full_disk_is_told(tmp_path, layout, limited_file_size):
             written.append(i)
             yield "a", np.zeros((10, 50), "float32")
 
-    with pytest.raises(OSError, match="File too large"):
+    with (
+        no_file_over(200_000),
+        pytest.raises(OSError, match="File too large"),
+    ):
         write_embeddings(tmp_path / "vectors", endless(), layout)
     assert 10 < len(written) < 200
     assert not list(tmp_path.iterdir())
 
 
-def test_a_full_disk_is_told_at_the_end(tmp_path, limited_file_size):
+def test_a_full_disk_is_told_at_the_end(tmp_path):
     with (
+        no_file_over(200_000),
         pytest.raises(OSError, match="File too large"),
         create_hdf5(tmp_path / "file") as (store, _),
     ):

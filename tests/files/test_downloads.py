@@ -104,7 +104,7 @@ def test_what_is_cut_short_is_never_there(cache, tmp_path, capsys, way, name):
     assert os.listdir(cache) == [name]
     # Standard output is for what a command was asked for.
     out, err = capsys.readouterr()
-    assert out == "" and f"Downloading data from {root}/{name}" in err
+    assert out == "" and f"Downloading {root}/{name}" in err
 
 
 @pytest.mark.parametrize("page", [b"", b"<html>Log in</html>", b"\xff{}"])

@@ -330,7 +330,6 @@ def test_language_model_options_of_the_reference(shared):
 
 def test_language_model_options_by_default():
     found = parse_language_model_options(OPTIONS)
-    assert found[:2] == parse_options(OPTIONS)
     assert found[2:] == (None, 8192, 0.1, False)
 
 
@@ -378,16 +377,6 @@ def test_bad_value_of_a_language_model(key, value):
         with pytest.raises(ValueError, match=f"option '{key}' must") as info:
             parse_language_model_options({**options, key: value})
         assert f"Received: {value!r}" in str(info.value)
-
-
-def test_language_model_options_are_checked_like_the_others():
-    for bad in ([], changed("lstm.dim", 0), changed("char_cnn", None)):
-        messages = []
-        for parse in (parse_options, parse_language_model_options):
-            with pytest.raises(ValueError, match="must") as info:
-                parse(bad)
-            messages.append(str(info.value))
-        assert messages[0] == messages[1]
 
 
 def test_make_options_with_training():

@@ -426,3 +426,31 @@ def test_nothing_is_too_strange(folder, elmo, tmp_path):
             assert inspect_path(path).what
     for path in ("", "\0", "hf://x", "x" * 5000):
         assert inspect_path(path).problems
+
+
+def test_what_a_folder_may_have_besides(folder):
+    (folder / ".#options.json").symlink_to("nowhere")
+    (folder / "1").write_text("")
+    assert good(folder).facts["vectors"] == "3 layers, 12 wide"
+
+
+def test_a_name_with_more_after_weights(folder):
+    """As those of AllenNLP's `pubmed`."""
+    weights = folder / "elmo_weights_PubMed_only.hdf5"
+    (folder / "weights.hdf5").rename(weights)
+    (folder / "options.json").rename(folder / "elmo_options.json")
+    assert good(weights).facts["options"] == "elmo_options.json"
+
+
+def test_commands_for_a_name_with_a_space(folder):
+    path = folder.rename(folder.parent / "my model")
+    assert good(path).uses == [
+        f'keras_elmo.ElmoLayer.from_preset("{path}")',
+        f"keras-elmo embed corpus.txt vectors.hdf5 --model '{path}'",
+    ]
+
+
+def test_the_log_of_a_training(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1, "tokens": 6}\n{"step": 2, "tokens": 12}\n')
+    assert good(path).what == "the log of a training run of keras-elmo pretrain"

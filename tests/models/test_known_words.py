@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 from hdf5_arrays import all_arrays
-from keras import ops
+from keras.ops import convert_to_numpy as numpy
 from small_models import make_elmo
 from small_models import randomize
 
@@ -27,10 +27,6 @@ pytestmark = [
 
 WORDS = ["the", "<S>", "cat", "<UNK>", "</S>", "東京"]
 SENTENCES = [["the", "cat"], ["東京", "dog", "the"]]
-
-
-def numpy(x):
-    return ops.convert_to_numpy(x)
 
 
 @pytest.fixture

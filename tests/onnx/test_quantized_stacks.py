@@ -76,7 +76,7 @@ def test_stacks_of_all_kinds(lstm):
     found = ElmoEmbedder(elmo, quantize="int8").embed_batch(sentences)
     for one, other in zip(found, plain, strict=True):
         assert one.shape == other.shape
-        np.testing.assert_allclose(one, other, atol=0.05)
+        np.testing.assert_allclose(one, other, atol=0.02)
 
 
 def test_it_can_be_copied():

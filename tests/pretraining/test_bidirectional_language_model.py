@@ -7,6 +7,7 @@ import numpy_reference
 import pytest
 from backend_gradients import weight_gradients
 from keras import ops
+from keras.ops import convert_to_numpy as numpy
 from keras.random import SeedGenerator
 from pretraining.small_language_models import CHARACTERS
 from pretraining.small_language_models import WORDS
@@ -31,10 +32,6 @@ on_tensorflow = pytest.mark.skipif(
 both_kinds = pytest.mark.parametrize(
     "tied", [False, True], ids=["characters", "tied"]
 )
-
-
-def numpy(x):
-    return ops.convert_to_numpy(x)
 
 
 def all_numpy(tensors):
@@ -376,12 +373,8 @@ def compiled(function):
     [
         pytest.param(False, True, id="characters, sampled"),
         pytest.param(True, False, id="tied, full"),
-        pytest.param(
-            False, False, id="characters, full", marks=pytest.mark.exhaustive
-        ),
-        pytest.param(
-            True, True, id="tied, sampled", marks=pytest.mark.exhaustive
-        ),
+        pytest.param(False, False, id="characters, full"),
+        pytest.param(True, True, id="tied, sampled"),
     ],
 )
 @pytest.mark.slow_on_jax
@@ -642,9 +635,7 @@ def test_mixed_precision(tied):
 
 
 @on_tensorflow
-@pytest.mark.parametrize(
-    "tied", [False, pytest.param(True, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.exhaustive
 def test_in_a_graph_of_unknown_size(tied):
     import tensorflow as tf

@@ -15,7 +15,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from pretraining.small_trainings import Losses
@@ -27,6 +26,7 @@ from tiers import quick_first
 
 from keras_elmo.files import hdf5_files
 from keras_elmo.pretraining import trainer
+from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.training_folder import TrainingFolder
 
 NUM_KILLS = 56
@@ -102,7 +102,7 @@ class Recorder(Losses):
     def logged(self, step, values):
         self.event("logged")
 
-    def saved(self, step, path):
+    def saved(self, step):
         self.event("saved")
 
 
@@ -182,36 +182,40 @@ def test_kills_fall_on_all_times(kills, unbroken):
     assert 5 < sum(halves) < 40
 
 
-def start(corpus, output):
-    """Starts a training in a separate process."""
+class Killer(Report):
+    """Kills this process after a step."""
+
+    def __init__(self, step):
+        self._step = step
+
+    def stepped(self, step, loss):
+        if step == self._step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_at(step, corpus, output):
+    """Runs a training in a separate process, which is killed after a step."""
     code = (
         "from pretraining import test_kills as t; import pathlib, sys; "
-        "t.train(*map(pathlib.Path, sys.argv[1:]), t.SETTINGS)"
+        "t.train(*map(pathlib.Path, sys.argv[1:]), t.SETTINGS, "
+        f"report=t.Killer({step}))"
     )
-    return subprocess.Popen(
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    return subprocess.run(
         [sys.executable, "-c", code, corpus, output],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)]),
-        },
+        env={**os.environ, "PYTHONPATH": path},
     )
 
 
 @pytest.mark.exhaustive
 def test_processes_that_are_killed(tmp_path, corpus, unbroken):
     output = tmp_path / "out"
-    log = output / "log.jsonl"
-    for lines in (10, 35):
-        process = start(corpus, output)
-        while process.poll() is None:
-            content = log.read_bytes() if log.exists() else b""
-            if content.count(b"\n") >= lines:
-                process.kill()
-            time.sleep(0.003)
+    for step in (8, 29):
+        process = killed_at(step, corpus, output)
         assert process.returncode == -signal.SIGKILL
         assert TrainingFolder(output).has_state
     losses = Losses()
     assert train(corpus, output, SETTINGS, report=losses)
-    assert 0 < len(losses.of) < 40
+    assert min(losses.of) == 29  # The last checkpoint was after step 28.
     assert read_log(output) == read_log(unbroken[1])
     check_same(output, unbroken[1])

@@ -167,7 +167,7 @@ def test_a_new_softmax(saved):
 
 def test_what_is_missing_is_told(saved, folder):
     for name, match in (
-        ("softmax.hdf5", "has no softmax.*pass --new-softmax"),
+        ("softmax.hdf5", "has no softmax.*with --new-softmax"),
         ("vocab.txt", r"has no vocab\.txt\. Put"),
     ):
         (folder / name).unlink()

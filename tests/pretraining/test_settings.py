@@ -60,7 +60,7 @@ def test_the_papers_recipe_is_the_papers():
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_goes_on_with_itself(recipe):
-    RECIPES[recipe].check_goes_on(recorded(RECIPES[recipe]))
+    RECIPES[recipe].check_resumable(recorded(RECIPES[recipe]))
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_what_may_change_when_a_training_goes_on(name):
     after = dataclasses.replace(before, **{name: CHANGES[name]})
     assert getattr(before, name) != getattr(after, name)
     if name in CHANGEABLE:
-        after.check_goes_on(recorded(before))
+        after.check_resumable(recorded(before))
         return
     with pytest.raises(ValueError, match=f"the `{name}`") as info:
-        after.check_goes_on(recorded(before))
+        after.check_resumable(recorded(before))
     message = str(info.value)
     assert f"started with, {getattr(before, name)!r}." in message
     assert f"Received: {recorded(after)[name]!r}" in message

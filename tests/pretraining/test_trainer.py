@@ -277,7 +277,7 @@ def test_a_long_training_soon_shows_what_it_has_learned(tmp_path, monkeypatch):
             assert os.path.exists(tmp_path / "weights.hdf5")
             done.append((step, is_best))
 
-        def saved(self, step, path):
+        def saved(self, step):
             done.append(step)
 
     corpus = write_corpus(tmp_path / "corpus", sentences=80)
@@ -443,12 +443,6 @@ def check_refused(begun, match, *arguments, **kwargs):
     return str(info.value)
 
 
-def test_other_settings_are_refused(corpus, begun):
-    settings = make_settings(batch_size=3)
-    message = check_refused(begun, "`batch_size`", corpus, begun, settings)
-    assert "started with, 4. Received: 3" in message
-
-
 def test_another_number_of_devices_is_refused(corpus, begun, monkeypatch):
     from keras_elmo.pretraining import pretrain as module
 
@@ -499,21 +493,12 @@ def test_a_held_out_text_may_come_later(corpus, tmp_path):
     )
 
 
-def test_another_vocabulary_is_refused(corpus, begun, tmp_path):
+def test_an_equal_vocabulary_may_be_elsewhere(corpus, begun, tmp_path):
     vocabulary = tmp_path / "vocab.txt"
-    text = (begun / "vocab.txt").read_text()
-    vocabulary.write_text(text)
+    vocabulary.write_text((begun / "vocab.txt").read_text())
     report = At(6, lambda: signal.raise_signal(signal.SIGTERM))
     train(corpus, begun, plan=PLAN, vocabulary=vocabulary, report=report)
     assert list(report.of) == [6]
-    vocabulary.write_text(f"{text}another\n")
-    kwargs = {"vocabulary": vocabulary}
-    message = check_refused(
-        begun, "another vocabulary", corpus, begun, **kwargs
-    )
-    assert f"'{begun}'" in message
-    (begun / "vocab.txt").write_text(f"{text}another\n")
-    check_refused(begun, "another vocabulary", corpus, begun)
 
 
 def test_a_folder_in_use_is_refused(corpus, begun):
@@ -581,7 +566,7 @@ def test_reports_are_told_in_order(corpus, tmp_path):
         "saved",
         "ended",
     ]
-    assert calls[-2] == ("saved", 2, os.path.join(tmp_path, STATE_FILE))
+    assert calls[-2] == ("saved", 2)
     assert calls[-1] == ("ended", 2, True)
     _, step, schedule, tokens = calls[1]
     assert (step, schedule.total, tokens) == (0, 2, 20)

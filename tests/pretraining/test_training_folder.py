@@ -66,12 +66,6 @@ def test_what_a_training_began_with(begun, shards, vocabulary):
     folder.resume(make_settings(), [elsewhere / path.name for path in shards])
 
 
-def test_other_settings_are_refused(begun, shards):
-    with pytest.raises(ValueError, match="`batch_size`") as info:
-        begun.resume(make_settings(batch_size=3), shards)
-    assert "started with, 4. Received: 3" in str(info.value)
-
-
 def test_shards_in_another_order_are_refused(begun, shards):
     with pytest.raises(
         ValueError, match="sorted by path, must be in the order"

@@ -1,10 +1,9 @@
 import os
-import resource
-import signal
 
 import h5py
 import numpy as np
 import pytest
+from full_disk import no_file_over
 from fuzzing import damaged
 from fuzzing import reads_or_says_why
 from hypothesis import given
@@ -174,15 +173,8 @@ def test_a_full_disk_leaves_the_old_one(path, limit):
     before = path.read_bytes()
     assert len(before) > limit
     fill(*model)
-    old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, old_limit[1]))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            write_training_state(path, *model, *make_state())
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
-        signal.signal(signal.SIGXFSZ, old_handler)
+    with no_file_over(limit), pytest.raises(OSError, match="File too large"):
+        write_training_state(path, *model, *make_state())
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 

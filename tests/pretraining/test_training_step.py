@@ -196,9 +196,7 @@ def test_draws_depend_on_the_seed_and_the_steps_number_alone():
     assert len({*first, *losses(runs[1], [4, 5, 6])}) == 6
 
 
-@pytest.mark.parametrize(
-    "rate", [0.5, pytest.param(1.0, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("rate", [0.5, 1.0])
 @pytest.mark.exhaustive
 def test_rows_start_from_zero_at_the_rate(rate):
     options = {**KINDS["characters"][0], "dropout": 0.0}

@@ -5,6 +5,7 @@ import pytest
 from backend_gradients import input_gradient
 from backend_gradients import weight_gradients
 from keras import ops
+from keras.ops import convert_to_numpy as numpy
 from keras.random import SeedGenerator
 from pretraining.small_language_models import oracle_losses
 
@@ -28,10 +29,6 @@ def make(num_negatives=8, **kwargs):
         softmax.kernel.assign(KERNEL)
     softmax.bias.assign(BIAS)
     return softmax
-
-
-def numpy(x):
-    return ops.convert_to_numpy(x)
 
 
 def sampled(softmax, seed, targets=TARGETS, x=X):

@@ -112,15 +112,13 @@ def test_without_a_mix_elmo_is_the_average(ask, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    quick_first(
-        [
-            {"keep_sentence_boundaries": True},
-            {"add_sentence_boundaries": False},
-            {"scalar_mix": ScalarMix(layer_norm=True)},
-            {"dtype": "mixed_bfloat16"},
-            {"dropout": 0.5},
-        ]
-    ),
+    [
+        {"keep_sentence_boundaries": True},
+        {"add_sentence_boundaries": False},
+        {"scalar_mix": ScalarMix(layer_norm=True)},
+        {"dtype": "mixed_bfloat16"},
+        {"dropout": 0.5},
+    ],
     ids=str,
 )
 @pytest.mark.exhaustive
