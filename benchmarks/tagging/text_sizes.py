@@ -6,8 +6,9 @@
 
 `--tokens` says on how many million tokens each biLM was trained. The files are
 those that `experiments.py wnut17` and `experiments.py ewt` write, one of each
-for every biLM. They need `elmo-both`, and `elmo-1`, `elmo-10` and `elmo-100`.
-The trainings without ELMo are those of the last file.
+for every biLM. They need `elmo-both`, and `elmo-1`, `elmo-10` or `elmo-100`; of
+these, those that all files have are drawn. The trainings without ELMo are those
+of the last file.
 """
 
 import argparse
@@ -72,6 +73,8 @@ def panel(files, trainings):
     tests = [read_tests(path) for path in files]
     curves, baselines = {}, {}
     for label, (with_elmo, without) in trainings.items():
+        if not all(with_elmo in test for test in tests):
+            continue
         curves[label] = [test[with_elmo] for test in tests]
         baselines[label] = tests[-1][without]
     return curves, baselines

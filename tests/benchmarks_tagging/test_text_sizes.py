@@ -43,6 +43,13 @@ def test_seeds_are_read_and_the_last_file_has_the_baseline(names):
     assert baselines == {"entities": [0.1, 0.2]}
 
 
+def test_a_training_that_a_file_lacks_is_not_drawn(parts_of_speech, tmp_path):
+    first = write_scores(tmp_path / "pos_1.json", elmo_1=0.2, elmo_10=0.3)
+    files = [first, *parts_of_speech]
+    curves, baselines = text_sizes.panel(files, text_sizes.PARTS_OF_SPEECH)
+    assert [*curves] == [*baselines] == ["10%", "1%"]
+
+
 def test_the_picture(names, parts_of_speech, tmp_path):
     pytest.importorskip(
         "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
