@@ -5,6 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Right padding, left padding, gaps, one token, none.
+MASK = [
+    [1, 1, 1, 1],
+    [1, 1, 0, 0],
+    [0, 0, 1, 1],
+    [1, 0, 1, 0],
+    [0, 1, 1, 1],
+    [0, 0, 1, 0],
+    [0, 0, 0, 0],
+]
+
 
 class Chain(NamedTuple):
     """Random chains and their parameters."""

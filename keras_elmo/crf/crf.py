@@ -13,6 +13,7 @@ from keras_elmo.crf.tag_schemes import check_tag_names
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.initializers import with_own_values
 from keras_elmo.ops.masks import as_mask
+from keras_elmo.ops.wide_dtype import wide_dtype
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -153,8 +154,7 @@ class CRF(keras.layers.Layer):
     @property
     def scores_dtype(self):
         """Dtype of the scores and of all sums."""
-        is_half = self.compute_dtype in ("bfloat16", "float16")
-        return "float32" if is_half else self.compute_dtype
+        return wide_dtype(self.compute_dtype)
 
     def build(self, input_shape):
         self._check_shape(input_shape)

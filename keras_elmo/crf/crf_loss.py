@@ -2,6 +2,7 @@ import keras
 
 from keras_elmo.crf.tag_checks import checked_log_likelihood
 from keras_elmo.ops.private_keras import class_weight_of_training
+from keras_elmo.ops.wide_dtype import wide_dtype
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -58,7 +59,7 @@ class CRFLoss(keras.losses.Loss):
         dtype: str | None = None,
     ) -> None:
         if dtype is None:  # Scores need more than half precision.
-            dtype = keras.backend.result_type(keras.config.floatx(), "float32")
+            dtype = wide_dtype(keras.config.floatx())
         super().__init__(name=name, reduction=reduction, dtype=dtype)
 
     def __call__(self, y_true, y_pred, sample_weight=None):

@@ -11,6 +11,7 @@ from keras_elmo.ops.arguments import check_limit
 from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.initializers import joint_glorot_uniform
 from keras_elmo.ops.weights import read_weight
+from keras_elmo.ops.wide_dtype import wide_dtype
 
 
 class LSTMWeights(NamedTuple):
@@ -123,11 +124,7 @@ class ProjectedLSTMCell(keras.layers.Layer):
         `c` accumulates over many steps, so `BiLMEncoder` keeps it in float32
         even in half precision. `keras.layers.RNN` casts it.
         """
-        is_half = self.compute_dtype in ("bfloat16", "float16")
-        return [
-            self.compute_dtype,
-            "float32" if is_half else self.compute_dtype,
-        ]
+        return [self.compute_dtype, wide_dtype(self.compute_dtype)]
 
     def build(self, input_shape):
         # The order of the gates is input, new input, forget, output, as in

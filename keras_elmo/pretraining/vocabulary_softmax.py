@@ -4,6 +4,7 @@ from keras import ops
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
+from keras_elmo.ops.wide_dtype import wide_dtype
 from keras_elmo.pretraining.candidate_sampling import LogUniformCandidates
 
 _MINUS_INFINITY = -1e9
@@ -53,7 +54,7 @@ class VocabularySoftmax(keras.layers.Layer):
     def logits_dtype(self):
         """Dtype of logits and losses."""
         # Sums over a large vocabulary need full precision.
-        return keras.backend.result_type(self.compute_dtype, "float32")
+        return wide_dtype(self.compute_dtype)
 
     def build(self, input_shape):
         if self.has_kernel:

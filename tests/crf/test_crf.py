@@ -11,16 +11,6 @@ from keras_elmo import CRF
 from keras_elmo import CRFLoss
 from keras_elmo.crf.tag_schemes import allowed_tags
 
-# Right padding, left padding, gaps, one token, none.
-MASK = [
-    [1, 1, 1, 1],
-    [1, 1, 0, 0],
-    [0, 0, 1, 1],
-    [1, 0, 1, 0],
-    [0, 1, 1, 1],
-    [0, 0, 1, 0],
-    [0, 0, 0, 0],
-]
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
 
@@ -35,7 +25,7 @@ def layer_of(chain, **kwargs):
 
 @pytest.mark.parametrize("num_tags", [1, 2, 4])
 def test_methods_equal_the_sum_over_all_sequences(num_tags):
-    chain = brute_force.random_chain(MASK, num_tags)
+    chain = brute_force.random_chain(brute_force.MASK, num_tags)
     layer = layer_of(chain)
     likelihood = as_numpy(
         layer.log_likelihood(chain.potentials, chain.tags, chain.mask)
@@ -56,7 +46,7 @@ def test_methods_equal_the_sum_over_all_sequences(num_tags):
 
 
 def test_gradients():
-    chain = brute_force.random_chain(MASK, 3)
+    chain = brute_force.random_chain(brute_force.MASK, 3)
     layer = layer_of(chain)
 
     class Likelihood(keras.layers.Layer):
@@ -84,7 +74,7 @@ def test_gradients():
 
 
 def test_minus_infinity_forbids_a_tag():
-    chain = brute_force.random_chain(MASK, 3)
+    chain = brute_force.random_chain(brute_force.MASK, 3)
     # Forbids only what `chain.tags` does not need; at one token, all of it.
     needed = np.eye(3, dtype=bool)[chain.tags]
     chain.potentials[:2, 1][~needed[:2, 1]] = -np.inf
@@ -120,7 +110,7 @@ def test_minus_infinity_forbids_a_tag():
 
 
 def test_the_mask_of_the_inputs_counts_and_goes_no_further():
-    chain = brute_force.random_chain(MASK, 3)
+    chain = brute_force.random_chain(brute_force.MASK, 3)
     layer = layer_of(chain)
     potentials = np.where(chain.mask[..., None], chain.potentials, 0)
     masked = keras.layers.Masking()(potentials)
@@ -170,7 +160,7 @@ def test_what_a_scheme_forbids_is_never_decoded(names, scheme, scale):
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 def test_half_precision_sums_in_float32(policy):
-    chain = brute_force.random_chain(MASK, 3)
+    chain = brute_force.random_chain(brute_force.MASK, 3)
     half = keras.DTypePolicy(policy).compute_dtype
     potentials = ops.cast(chain.potentials, half)
     wide = as_numpy(ops.cast(potentials, "float32"))

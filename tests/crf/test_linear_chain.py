@@ -12,16 +12,6 @@ from keras_elmo.crf.clique_scores import constrain
 from keras_elmo.crf.clique_scores import pack_scores
 from keras_elmo.crf.tag_schemes import allowed_tags
 
-# Right padding, left padding, gaps, one token, none.
-MASK = [
-    [1, 1, 1, 1],
-    [1, 1, 0, 0],
-    [0, 0, 1, 1],
-    [1, 0, 1, 0],
-    [0, 1, 1, 1],
-    [0, 0, 1, 0],
-    [0, 0, 0, 0],
-]
 NAMES = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
 
@@ -36,7 +26,7 @@ def packed(chain, potentials=None):
 
 
 def test_the_sizes_add_up_to_the_partition_function():
-    chain = brute_force.random_chain(MASK, 4)
+    chain = brute_force.random_chain(brute_force.MASK, 4)
     sizes = as_numpy(linear_chain.run_both_ways(packed(chain))[0])
     np.testing.assert_allclose(
         sizes.sum(axis=1),
@@ -48,7 +38,7 @@ def test_the_sizes_add_up_to_the_partition_function():
 
 
 def test_marginals_are_what_the_gradient_takes_from_the_tags():
-    chain = brute_force.random_chain(MASK, 4)
+    chain = brute_force.random_chain(brute_force.MASK, 4)
 
     def total(potentials):
         scores = packed(chain, potentials)
@@ -64,7 +54,7 @@ def test_marginals_are_what_the_gradient_takes_from_the_tags():
 
 
 def test_what_is_at_padding_changes_nothing():
-    chain = brute_force.random_chain(MASK, 3)
+    chain = brute_force.random_chain(brute_force.MASK, 3)
     potentials = np.where(chain.mask[..., None], chain.potentials, 1e30)
     tags = np.where(chain.mask, chain.tags, 77)
     changed = packed(chain, potentials.astype("float32"))
@@ -157,7 +147,7 @@ def test_long_sentences_stay_exact():
 
 
 def test_constraints_leave_the_allowed_sequences():
-    chain = brute_force.random_chain(MASK, 5)
+    chain = brute_force.random_chain(brute_force.MASK, 5)
     allowed = allowed_tags(NAMES, "BIO")
     # Forbidden tags get a score so low that they add nothing in float64.
     low = chain._replace(
@@ -232,10 +222,10 @@ def test_no_tokens_at_all():
 def test_in_a_graph(jit_compile):
     import tensorflow as tf
 
-    chain = brute_force.random_chain(MASK, 3)
+    chain = brute_force.random_chain(brute_force.MASK, 3)
     # XLA compiles for fixed sizes.
-    sizes = None if not jit_compile else len(MASK)
-    time = None if not jit_compile else len(MASK[0])
+    sizes = None if not jit_compile else len(brute_force.MASK)
+    time = None if not jit_compile else len(brute_force.MASK[0])
 
     @tf.function(
         input_signature=[
