@@ -129,15 +129,42 @@ def tag(tagger, sentences):
 
 def read_conll(path):
     """Returns the words of each sentence, and their BIO tags."""
-    text = pathlib.Path(path).read_text("utf-8").strip()
-    if not text:
+    words, tags = [[]], [[]]
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        columns = line.split()
+        if not columns:
+            words.append([])
+            tags.append([])
+            continue
+        where = f"'{path}', line {number}:"
+        if len(columns) == 1:
+            raise ValueError(
+                f"{where} a word must be followed by its tag. Received a row "
+                f"with one column: {line!r}"
+            )
+        if not re.fullmatch(r"O|[BI]-.+", columns[-1]):
+            raise ValueError(
+                f"{where} the last column must be a tag: O, or a type after "
+                f"B- or I-. Is this a comment? Received: {line!r}"
+            )
+        words[-1].append(columns[0])
+        tags[-1].append(columns[-1])
+    if not any(words):
         raise ValueError(f"'{path}' contains no sentences.")
-    words, tags = [], []
-    for block in re.split(r"\n\s*\n", text):
-        rows = [line.split() for line in block.split("\n")]
-        words.append([columns[0] for columns in rows])
-        tags.append(as_bio([columns[-1] for columns in rows]))
-    return words, tags
+    return [s for s in words if s], [as_bio(s) for s in tags if s]
+
+
+def read_text(path):
+    """Returns the text of a file in UTF-8."""
+    content = pathlib.Path(path).read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"'{path}', line {line}: the text must be UTF-8. If it is Latin-1, "
+            f"convert it with: iconv -f latin1 -t utf-8 {path} > utf8.conll"
+        ) from error
 
 
 def as_bio(tags):

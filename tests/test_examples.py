@@ -273,6 +273,21 @@ def test_ner_reads_columns(ner, tmp_path):
         ner["read_conll"](path)
 
 
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("# text = Hello!", "Is this a comment\\? Received: '# text = Hello!'"),
+        ("Lee", "a row with one column: 'Lee'"),
+        ("Andr\xe9 B-PER", "must be UTF-8. If it is Latin-1, convert it"),
+    ],
+)
+def test_ner_names_the_line_that_it_cannot_read(ner, tmp_path, line, message):
+    path = tmp_path / "bad.conll"
+    path.write_bytes(f"Ann I-PER\n\n{line}\nran O\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=f"bad.conll', line 3: .*{message}"):
+        ner["read_conll"](path)
+
+
 def test_ner_counts_the_entities_that_seqeval_counts(ner):
     get_entities = pytest.importorskip(
         "seqeval.metrics.sequence_labeling",

@@ -280,6 +280,6 @@ class BidirectionalLanguageModel(keras.Model):
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        for key in ("token_encoder", "encoder", "dtype"):
+        for key in {"token_encoder", "encoder", "dtype"} & config.keys():
             config[key] = keras.saving.deserialize_keras_object(config[key])
         return cls(**config)

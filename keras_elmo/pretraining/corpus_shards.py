@@ -28,7 +28,8 @@ def find_shards(
             folders at any depth), or an iterable of these.
 
     Returns:
-        Sorted list of distinct paths.
+        Sorted list of paths of distinct files: of several paths of one file,
+        such as a link to it, the first.
 
     Raises:
         FileNotFoundError: If a file does not exist or a pattern matches
@@ -54,7 +55,10 @@ def find_shards(
         raise ValueError(
             "`paths` must name at least one corpus file. Received: none"
         )
-    return sorted(found)
+    files: dict[str, str] = {}
+    for path in sorted(found):
+        files.setdefault(os.path.realpath(path), path)
+    return list(files.values())
 
 
 def read_sentences(

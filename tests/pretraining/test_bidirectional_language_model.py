@@ -527,6 +527,10 @@ def test_default_parts_are_those_of_the_paper():
     ).get_config() | {"name": ""}
     assert model.token_encoder.filters == CharCNNEmbedding().filters
     assert model.token_encoder.compute_dtype == "bfloat16"
+    config = {"vocabulary_size": WORDS, "dtype": "mixed_bfloat16"}
+    copy = BidirectionalLanguageModel.from_config(config)
+    assert copy.encoder.get_config() == model.encoder.get_config()
+    assert copy.dropout == model.dropout
 
 
 @both_kinds

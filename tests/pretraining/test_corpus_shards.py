@@ -54,10 +54,13 @@ def folder(tmp_path, monkeypatch):
         ("c[1].txt", ["c[1].txt"]),
         ("deep/**/*.txt", ["deep/er/d.txt"]),
         (iter(["a.txt"]), ["a.txt"]),
+        (["b.txt", "./b.txt", "deep/../b.txt", "link"], ["b.txt"]),
     ],
 )
 def test_shards_are_found(folder, paths, expected):
-    assert find_shards(paths) == [os.path.normpath(path) for path in expected]
+    os.symlink("b.txt", "link")
+    found = [os.path.normpath(path) for path in find_shards(paths)]
+    assert found == expected
 
 
 @pytest.mark.parametrize(
