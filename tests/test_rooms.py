@@ -17,7 +17,6 @@ KNOWS = {
     "crf": {"ops", "layers"},
     "formats": {"files", "text"},
     "models": {"files", "formats", "layers", "ops", "text"},
-    "inspection": {"files", "formats", "models", "text"},
     "onnx": {"crf", "files", "layers", "ops"},
     "embedding": {"files", "layers", "models", "onnx", "ops", "text"},
     "serving": {"crf", "files", "layers", "ops", "text"},

@@ -1,6 +1,3 @@
-import os
-import shlex
-
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
@@ -15,10 +12,8 @@ from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import quoted
-from keras_elmo.models.model_facts import characters_fact
-from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import parameter_fact
-from keras_elmo.models.model_facts import vocabulary_fact
+from keras_elmo.models.model_facts import size_facts
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.special_words import UNKNOWN
@@ -61,37 +56,29 @@ class Bilm(FoundModel):
     def facts(self):
         with open_bilm(*self._files) as files:
             options = files.options
-            yield from model_facts(options.token_encoder, options.encoder)
-            yield from characters_fact(files.content)
+            yield from size_facts(options.token_encoder, options.encoder)
             yield parameter_fact(files.read_arrays())
-            paths = files.weight_files
-            yield "weights", ", ".join(sorted(map(os.path.basename, paths)))
             expected = options.vocabulary_size
             vocabulary = files.read_vocabulary()
             if vocabulary is not None:
                 words = vocabulary_words(vocabulary)
-                yield vocabulary_fact(words)
                 if expected not in (None, len(words)):
                     raise ValueError(
                         f"'{files.vocabulary_label}' must have as many words "
                         f"as the options say, n_tokens_vocab={expected:,}. "
                         f"Received: {len(words):,} words"
                     )
+                yield "vocabulary", f"{len(words):,} words"
             softmax = files.read_softmax(expected)
             if softmax is not None:
                 yield "softmax", f"{len(softmax['softmax.bias']):,} words"
 
-    def uses(self):
+    def how_to_load(self):
         options, weights = self._files
         if weights is None:
-            return super().uses()
-        flags = ["--options", options, "--weights", weights]
-        return [
-            "keras_elmo.ElmoLayer.from_bilm"
-            f"({quoted(options)}, {quoted(weights)})",
-            "keras-elmo embed corpus.txt vectors.hdf5 "
-            f"{shlex.join(map(os.fspath, flags))}",
-        ]
+            return super().how_to_load()
+        paths = f"{quoted(options)}, {quoted(weights)}"
+        return f"keras_elmo.ElmoLayer.from_bilm({paths})"
 
 
 def load_bilm(

@@ -3,7 +3,6 @@
 import abc
 import json
 import os
-import shlex
 
 from keras_elmo.layers.elmo_layer import ElmoLayer
 
@@ -61,15 +60,11 @@ class FoundModel(abc.ABC):
 
     @abc.abstractmethod
     def facts(self):
-        """Reads all files, and yields names and values of facts about them."""
+        """Reads all files and arrays; yields facts, as names and texts."""
 
-    def uses(self):
-        """Returns lines of code and commands that use the model."""
-        return [
-            f"keras_elmo.ElmoLayer.from_preset({quoted(self.name)})",
-            "keras-elmo embed corpus.txt vectors.hdf5 --model "
-            f"{shlex.quote(self.name)}",
-        ]
+    def how_to_load(self):
+        """Returns the code that loads the model."""
+        return f"keras_elmo.ElmoLayer.from_preset({quoted(self.name)})"
 
 
 def quoted(text):

@@ -1,15 +1,13 @@
-import re
-import shlex
 import zipfile
 
 import keras
+import numpy as np
 
-from keras_elmo.files.archives import open_archive
-from keras_elmo.files.archives import read_member
 from keras_elmo.formats.keras_files import check_keras_file
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import quoted
+from keras_elmo.models.model_facts import parameter_fact
 
 
 class KerasFile(FoundModel):
@@ -53,19 +51,23 @@ class KerasFile(FoundModel):
         raise self._is_a_whole_model()
 
     def facts(self):
-        with open_archive(self.path) as archive:
-            config = read_member(archive, "config.json", self.path)
-        names = set(re.findall(rb"keras_elmo>(\w+)", config))
-        yield "layers of keras_elmo", b", ".join(sorted(names)).decode()
-        check_keras_file(self.path)
-        if not self.path.endswith(".keras"):
-            raise ValueError("Keras only loads it if its name ends in .keras.")
+        model = self.load_for_export()
+        yield "layers", ", ".join(type(x).__name__ for x in model.layers)
+        arrays = {
+            variable.path: keras.ops.convert_to_numpy(variable)
+            for variable in model.variables
+            if keras.backend.is_float_dtype(variable.dtype)
+        }
+        yield parameter_fact(arrays)
+        wrong = [n for n, a in arrays.items() if not np.isfinite(a).all()]
+        if wrong:
+            raise ValueError(
+                f"The arrays of '{self.path}' must be finite. "
+                f"Received: NaN or infinity in {wrong}"
+            )
 
-    def uses(self):
-        return [
-            f"import keras_elmo; keras.saving.load_model({quoted(self.path)})",
-            f"keras-elmo export {shlex.quote(self.path)} served/model",
-        ]
+    def how_to_load(self):
+        return f"keras.saving.load_model({quoted(self.path)})"
 
     def _is_a_whole_model(self):
         return ValueError(

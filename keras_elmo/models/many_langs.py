@@ -9,8 +9,8 @@ from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.models.fingerprint import files_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
-from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import parameter_fact
+from keras_elmo.models.model_facts import size_facts
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.text.vectorization_of import vectorization_of
 
@@ -47,7 +47,7 @@ class ManyLangs(FoundModel):
 
     def facts(self):
         with open_many_langs(self.path) as files:
-            yield from model_facts(files.token_encoder, files.encoder)
+            yield from size_facts(files.token_encoder, files.encoder)
             yield parameter_fact(files.read_arrays())
 
 

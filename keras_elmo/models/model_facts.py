@@ -1,60 +1,33 @@
-"""Facts about a model, as text."""
-
-from keras_elmo.text.special_words import BEGIN_SENTENCE
-from keras_elmo.text.special_words import END_SENTENCE
-from keras_elmo.text.special_words import UNKNOWN
+"""Facts about a model, as names and texts."""
 
 
-def model_facts(token_encoder, encoder):
-    """Yields names and values of facts about a model.
+def size_facts(token_encoder, encoder):
+    """Yields facts about a model's sizes.
 
     Args:
         token_encoder: Arguments of the token encoder.
         encoder: Arguments of the `BiLMEncoder`.
     """
-    if "filters" in token_encoder:
-        number = sum(number for _, number in token_encoder["filters"])
-        width = token_encoder["max_characters_per_token"]
+    width = token_encoder.get("max_characters_per_token")
+    if width:
         yield "input", f"characters of words, {width} ids per word"
-        yield (
-            "character CNN",
-            f"{number:,} filters, highway layers: "
-            f"{token_encoder['num_highways']}, {token_encoder['activation']}",
-        )
-    elif "num_tokens" in token_encoder:
-        yield "input", f"word ids, {token_encoder['num_tokens']:,} words"
+    number = token_encoder.get("num_tokens")
+    number = number or len(token_encoder.get("words") or ())
+    if number:
+        yield "words with vectors", f"{number:,}"
     layers, dim = encoder["num_layers"], encoder["projection_dim"]
+    lstms = f"{layers} layers in each direction, {encoder['units']:,} units"
+    if dim:
+        lstms += f", projection {dim:,}"
+    yield "LSTMs", lstms
     yield (
-        "LSTMs",
-        f"{layers} layers in each direction, {encoder['units']:,} units, "
-        f"projection {dim}"
-        + (", skip connections" if encoder["use_skip_connections"] else ""),
+        "vectors",
+        f"{layers + 1} layers, {2 * (dim or encoder['units']):,} wide",
     )
-    dim = dim or encoder["units"]
-    yield "vectors", f"{layers + 1} layers, {2 * dim:,} wide"
-
-
-def characters_fact(content):
-    """Yields `n_characters` of an options file's content, if it has it."""
-    if "char_cnn" in content:
-        yield "n_characters", str(content["char_cnn"]["n_characters"])
 
 
 def parameter_fact(arrays):
-    """Returns a fact about a model's arrays, a dictionary: name and value."""
+    """Returns a fact about a model's arrays, a dictionary: name and text."""
     number = sum(array.size for array in arrays.values())
     dtypes = ", ".join(sorted({str(a.dtype) for a in arrays.values()}))
-    size = f"{number / 1e6:,.1f} million" if number >= 1e6 else f"{number:,}"
-    return "parameters", f"{size} ({dtypes})"
-
-
-def vocabulary_fact(words):
-    """Returns a fact about a vocabulary's words (bytes): name and value."""
-    fact = f"{len(words):,} words"
-    distinct = set(words)
-    missing = {BEGIN_SENTENCE, END_SENTENCE, UNKNOWN} - distinct
-    if missing:
-        fact += f", without {b', '.join(sorted(missing)).decode()}"
-    if len(distinct) < len(words):
-        fact += f", {len(words) - len(distinct):,} of them repeated"
-    return "vocabulary", fact
+    return "parameters", f"{number:,} ({dtypes})"

@@ -16,8 +16,8 @@ from keras_elmo.models.built_layers import check_built
 from keras_elmo.models.fingerprint import files_fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
-from keras_elmo.models.model_facts import model_facts
 from keras_elmo.models.model_facts import parameter_fact
+from keras_elmo.models.model_facts import size_facts
 from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import find_variable
@@ -59,7 +59,7 @@ class PresetFolder(FoundModel):
     def facts(self):
         config, arrays = read_preset(self.path, "keras_elmo>ElmoLayer")
         parts = (config[name] for name in ("token_encoder", "encoder"))
-        yield from model_facts(*(part["config"] for part in parts))
+        yield from size_facts(*(part["config"] for part in parts))
         yield parameter_fact(arrays)
 
 

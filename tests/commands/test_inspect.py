@@ -1,137 +1,233 @@
-import json
+"""What `inspect` says of models, and of files that cannot be loaded."""
 
+import gzip
+import json
+import re
+import shutil
+import zipfile
+
+import h5py
+import keras
 import numpy as np
 import pytest
+from hdf5_arrays import all_arrays
 from small_models import make_elmo
 
-from keras_elmo.commands import inspect_vectors
+from keras_elmo import ElmoLayer
 from keras_elmo.commands.main import main
+from keras_elmo.models.find_model import find_model
 
 pytestmark = pytest.mark.usefixtures("portable_module")
+BILM = "a biLM in the format of bilm-tf, AllenNLP and NLPL"
+LFS = (
+    "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n"
+    "size 374434792\n"
+)
+HTML = "<!DOCTYPE html>\n<html><body>Sign in to continue</body></html>"
+
+
+@pytest.fixture(scope="module")
+def elmo():
+    return make_elmo()
 
 
 @pytest.fixture
-def model(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "model").mkdir()
-    write()
-    return "model"
+def folder(elmo, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
+    return folder
 
 
-def write(**lstm):
-    elmo = make_elmo(lstm=lstm)
-    elmo.save_to_bilm("model/options.json", "model/weights.hdf5")
-    return elmo
+@pytest.fixture
+def inspect(capsys):
+    """A function that runs the command and returns the lines that it shows."""
+
+    def inspect(*arguments):
+        assert main(["inspect", *map(str, arguments)]) == 0
+        out, err = capsys.readouterr()
+        assert not err
+        return out.splitlines()
+
+    return inspect
 
 
-def inspect(capsys, *arguments, status=0):
-    assert main(["inspect", *arguments]) == status
-    out, err = capsys.readouterr()
-    assert not err
-    return out
+def change_options(folder, **changes):
+    path = folder / "options.json"
+    options = json.loads(path.read_text())
+    options["char_cnn"].update(changes)
+    path.write_text(json.dumps(options))
 
 
-def test_what_is_told(model, capsys):
-    lines = inspect(capsys, model).splitlines()
-    assert (
-        lines[0]
-        == "'model': a biLM in the format of bilm-tf, AllenNLP and NLPL."
-    )
-    assert '  keras_elmo.ElmoLayer.from_preset("model")' in lines
-    assert "What is wrong:" not in lines
-    told = json.loads(inspect(capsys, model, "--json"))
-    assert told["problems"] == []
-    assert told["facts"]["vectors"] == "3 layers, 12 wide"
-    files = "model/options.json", "model/weights.hdf5"
-    assert "from_bilm(" in inspect(capsys, *files)
+def bad(path, told):
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(told)):
+        dict(find_model(path).facts())
 
 
-def test_what_is_wrong(model, capsys):
-    with open("model/weights.hdf5", "r+b") as file:
-        file.truncate(1000)
-    lines = inspect(capsys, model, status=1).splitlines()
-    (line,) = lines[lines.index("What is wrong:") + 1 :]
-    assert "'model/weights.hdf5' cannot be read" in line
-    assert "it is truncated: 1,000 bytes of " in line
-    assert json.loads(inspect(capsys, model, "--json", status=1))["problems"]
-    inspect(capsys, "nowhere", status=1)
+def test_a_bilm(folder, inspect):
+    (folder / "vocab.txt.gz").write_bytes(gzip.compress(b"<S>\n</S>\nthe\n"))
+    number = sum(a.size for a in all_arrays(folder / "weights.hdf5").values())
+    facts = [
+        "  input: characters of words, 12 ids per word",
+        "  LSTMs: 2 layers in each direction, 7 units, projection 6",
+        "  vectors: 3 layers, 12 wide",
+        f"  parameters: {number:,} (float32)",
+        "  vocabulary: 3 words",
+    ]
+    load = f'To load it: keras_elmo.ElmoLayer.from_preset("{folder}")'
+    assert inspect(folder) == [f"'{folder}': {BILM}", *facts, load]
+    files = folder / "options.json", folder / "weights.hdf5"
+    shown = inspect(*files)
+    assert shown[1:5] == facts[:4]
+    assert shown[-1].endswith('from_bilm("{}", "{}")'.format(*files))
 
 
-def test_vectors_are_written_and_verified(model, capsys):
-    told = inspect(capsys, model, "--vectors", "vectors.npz")
-    assert "The vectors of three sentences are in 'vectors.npz'" in told
-    with np.load("vectors.npz") as stored:
-        assert [stored[str(i)].shape for i in range(3)] == [
-            (3, 7, 12), (3, 5, 12), (3, 5, 12)
-        ]  # fmt: skip
-    told = inspect(capsys, model, "--verify", "vectors.npz")
-    assert "The vectors are those in 'vectors.npz'" in told
-    told = inspect(capsys, model, "--vectors", "vectors.npz", status=1)
-    assert "'vectors.npz', which exists. To compare with it" in told
-    # One weight differs slightly.
+def test_a_preset_folder(tmp_path, inspect):
+    make_elmo(lstm={"projection_dim": None}).save_to_preset(tmp_path / "a")
+    shown = inspect(tmp_path / "a")
+    assert shown[0].endswith(": a folder of ElmoLayer.save_to_preset")
+    assert "  LSTMs: 2 layers in each direction, 7 units" in shown
+
+
+def test_a_keras_file(tmp_path, inspect):
     elmo = make_elmo()
-    kernel = elmo.encoder.forward_cells[0].kernel
-    value = np.array(kernel)
-    value[0, 0] += 0.05
-    kernel.assign(value)
-    elmo.save_to_bilm("model/options.json", "model/weights.hdf5")
-    told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
-    assert "The vectors are not those in 'vectors.npz': the largest" in told
-    told = json.loads(
-        inspect(capsys, model, "--verify", "vectors.npz", "--json", status=1)
-    )
-    assert told["largest_difference"] > 1e-4
-    write(num_layers=1)
-    told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
-    assert "shape is (2, 7, 12), the file's is (3, 7, 12)" in told
+    inputs = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(inputs, elmo(inputs))
+    path = tmp_path / "model.keras"
+    model.save(path)
+    shown = inspect(path)
+    assert shown[0].endswith(": a .keras file, a whole Keras model")
+    assert shown[1] == "  layers: InputLayer, ElmoLayer"
+    assert shown[-1] == f'To load it: keras.saving.load_model("{path}")'
+    mix = elmo.scalar_mixes[0]
+    mix.gamma.assign(np.nan * np.ones(mix.gamma.shape))
+    model.save(path)
+    bad(path, "NaN or infinity in ['")
+    path.rename(tmp_path / "model.zip")
+    bad(tmp_path / "model.zip", "model.zip' cannot be loaded")
 
 
-def test_vectors_that_overflow_are_not_verified(model, capsys, monkeypatch):
-    inspect(capsys, model, "--vectors", "vectors.npz")
-    embed = inspect_vectors._embed
-
-    def overflow(inspection):
-        *vectors, last = embed(inspection)
-        last[1, 0] = np.nan
-        return [*vectors, last]
-
-    monkeypatch.setattr(inspect_vectors, "_embed", overflow)
-    told = inspect(capsys, model, "--verify", "vectors.npz", status=1)
-    assert "The vectors are not those" in told
-    assert "the largest difference is nan" in told
-
-
-def test_vectors_of_a_model_of_many_langs(shared, tmp_path, capsys):
-    path = str(shared / "reference/elmo_for_many_langs/char_and_word")
-    vectors = str(tmp_path / "vectors.npz")
-    inspect(capsys, path, "--vectors", vectors)
-    told = inspect(capsys, path, "--verify", vectors)
-    assert "The vectors are those in" in told
-
-
-def test_vectors_that_cannot_be_had(model, capsys):
-    for arguments, told in [
-        ((model, "--verify", "nowhere.npz"), "--verify must be a file that"),
-        ((model, "--verify", "model/options.json"), "--verify must be a file"),
+def test_the_reference_files(shared, inspect):
+    for path, what, words in [
+        ("allennlp", BILM, None),
+        ("bilm_tf_checkpoint", BILM, "  vocabulary: 1,503 words"),
         (
-            ("model/options.json", "--vectors", "v"),
-            "it is not a model that embeds words",
+            "elmo_for_many_langs/char_and_word",
+            "a model of ELMoForManyLangs",
+            "  words with vectors: ",
         ),
-        (("nowhere", "--vectors", "v"), "see above"),
     ]:
-        assert told in inspect(capsys, *arguments, status=1)
+        shown = inspect(shared / "reference" / path)
+        assert shown[0].endswith(f": {what}")
+        assert any(line.startswith(words or "") for line in shown)
 
 
-@pytest.mark.parametrize("arguments", [(), ("a", "--vectors"), ("a", "--no")])
-def test_wrong_usage(arguments, capsys):
-    with pytest.raises(SystemExit) as info:
-        main(["inspect", *arguments])
-    assert info.value.code == 2
+def test_files_that_are_no_models(folder, tmp_path, fails):
+    (tmp_path / "a.txt").write_text("The cat sat .\n")
+    (tmp_path / "empty").mkdir()
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("../options.json", "{}")
+    for name, told in [
+        ("a.txt", "A model must be a directory, a .zip or a .keras file"),
+        ("a.zip", "contains a path outside itself"),
+        ("empty", "holds no model"),
+        ("nowhere", "nor a file or directory"),
+        ("model/weights.hdf5", "A model must be a directory"),
+    ]:
+        assert told in fails("inspect", tmp_path / name)
 
 
-def test_help_teaches(capsys):
-    with pytest.raises(SystemExit):
-        main(["inspect", "--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "keras-elmo inspect my_elmo --verify vectors.npz" in shown
-    assert "1e-4 of the largest value in its layer" in shown
+def test_the_folder_around_a_model(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    told = f"The model may be in the folder '{folder}': pass that."
+    bad(tmp_path, told)
+    with pytest.raises(ValueError, match=re.escape(told)):
+        ElmoLayer.from_bilm(tmp_path)
+    shutil.copytree(folder, tmp_path / "other")
+    with pytest.raises(ValueError) as info:
+        find_model(tmp_path)
+    assert "may be in" not in str(info.value)
+
+
+def test_a_model_without_a_part(folder, shared, tmp_path):
+    (folder / "options.json").unlink()
+    bad(folder, "must contain an options file ('options.json'")
+    checkpoint = tmp_path / "checkpoint"
+    shutil.copytree(
+        shared / "reference/bilm_tf_checkpoint",
+        checkpoint,
+        copy_function=shutil.copyfile,
+    )
+    checkpoint.chmod(0o755)
+    (checkpoint / "weights.hdf5").unlink()
+    next(checkpoint.glob("*.data-*")).unlink()
+    bad(checkpoint, "cannot be read; it may be truncated")
+    (tmp_path / "training").mkdir()
+    (tmp_path / "training/training.json").write_text("{}")
+    bad(tmp_path / "training", "has no model yet")
+
+
+def test_a_vocabulary_of_another_model(shared, tmp_path):
+    path = tmp_path / "checkpoint"
+    shutil.copytree(
+        shared / "reference/bilm_tf_checkpoint",
+        path,
+        copy_function=shutil.copyfile,
+    )
+    path.chmod(0o755)
+    (path / "vocab.txt").write_text("<S>\n")
+    bad(path, "n_tokens_vocab=1,503. Received: 1")
+
+
+def test_weights_that_do_not_fit_the_options(folder):
+    change_options(folder, n_highway=1)
+    bad(folder, "that are not in the model: ['CNN_high_1/")
+    change_options(folder, n_highway=2, embedding={"dim": 5})
+    bad(folder, "must have the shape (261, 5)")
+
+
+def test_conventions_of_the_number_of_characters(folder):
+    for number in (261, 262):
+        change_options(folder, n_characters=number)
+        assert dict(find_model(folder).facts())
+    with h5py.File(folder / "weights.hdf5", "a") as store:
+        rows = store["char_embed"][()]
+        del store["char_embed"]
+        store["char_embed"] = np.vstack([np.zeros((1, 4)), rows])
+    bad(folder, "must have the shape (261, 4)")
+    change_options(folder, n_characters=300)
+    bad(folder, "'char_cnn.n_characters' must be 261 or 262")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (LFS, "is a Git LFS pointer, not the file of 374,434,792 bytes"),
+        (HTML, "is a web page saved instead of the file"),
+        ("", "is empty (0 bytes)"),
+        ("junk", "file signature not found"),
+    ],
+)
+def test_what_is_not_the_file(folder, content, told):
+    names = ["weights.hdf5"] + (["options.json"] if content != "junk" else [])
+    for name in names:
+        (folder / name).write_text(content)
+        with pytest.raises(ValueError, match=re.escape(told)) as info:
+            ElmoLayer.from_bilm(folder)
+        assert f"'{folder / name}'" in str(info.value)
+
+
+def test_weights_that_are_cut_off(folder):
+    path = folder / "weights.hdf5"
+    whole = path.read_bytes()
+    for rest in range(200, len(whole), len(whole) // 20):
+        path.write_bytes(whole[:rest])
+        bad(folder, f"is truncated: {rest:,} bytes of {len(whole):,}")
+
+
+def test_a_name_with_more_after_weights(folder):
+    """As those of AllenNLP's `pubmed`."""
+    weights = folder / "elmo_weights_PubMed_only.hdf5"
+    (folder / "weights.hdf5").rename(weights)
+    (folder / "options.json").rename(folder / "elmo_options.json")
+    assert dict(find_model(folder).facts())

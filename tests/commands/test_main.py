@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from keras_elmo import PRESETS
 from keras_elmo import quiet_start
 from keras_elmo.commands import inspect
 from keras_elmo.commands.main import main
@@ -158,7 +159,7 @@ def test_a_pipe_that_is_closed(variables):
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "keras_elmo", "inspect", "small"],
+        [sys.executable, "-m", "keras_elmo", "inspect", "english_tiny"],
         cwd=ROOT,
         env=environment,
         stdout=write,
@@ -181,7 +182,7 @@ def test_a_backend_that_there_is_not():
 
 def test_a_word_that_the_output_cannot_show(tmp_path):
     path = tmp_path / "été"
-    path.mkdir()
+    path.symlink_to(PRESETS["english_tiny"].path)
     done = run(
         *["-m", "keras_elmo", "inspect", str(path)],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
