@@ -211,8 +211,16 @@ class ElmoLayer(ElmoFiles, IdLayer):
 
     @property
     def dropout(self):
-        """Float, the constructor's. A built layer's cannot be changed."""
+        """Float, the constructor's. It cannot be changed later."""
         return self._dropout.rate
+
+    @dropout.setter
+    def dropout(self, value):
+        raise AttributeError(
+            f"The `dropout` of layer '{self.name}' cannot be changed, as "
+            "compiled models would keep the old one. Pass it when the layer is "
+            f"made, such as `ElmoLayer.from_preset(..., dropout={value!r})`."
+        )
 
     @property
     def stateful(self):
@@ -405,7 +413,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
 
     def _mix(self, layers, layout, *shape):
         return [
-            self._unpack(mix(layers, mask=layout.token_mask), layout, *shape)
+            self._unpack(mix(layers, mask=layout.mixed_mask), layout, *shape)
             for mix in self.scalar_mixes
         ]
 

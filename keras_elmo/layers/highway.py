@@ -4,6 +4,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.ops.freezable_layer import FreezableLayer
 from keras_elmo.ops.initializers import fan_in_normal
 from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.initializers import with_own_values
@@ -11,7 +12,7 @@ from keras_elmo.ops.weights import read_weight
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class Highway(keras.layers.Layer):
+class Highway(FreezableLayer):
     """Highway layer: a gate mixes a transformed and the unchanged input.
 
     ```

@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.arguments import check_limit
+from keras_elmo.ops.freezable_layer import FreezableLayer
 from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.initializers import joint_glorot_uniform
 from keras_elmo.ops.weights import read_weight
@@ -28,7 +29,7 @@ class LSTMWeights(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class ProjectedLSTMCell(keras.layers.Layer):
+class ProjectedLSTMCell(FreezableLayer):
     """One step of an LSTM whose output is projected to a smaller size.
 
     ```

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.ops.freezable_layer import FreezableLayer
 from keras_elmo.ops.weights import read_weight
 
 
@@ -21,7 +22,7 @@ class MixWeights(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class ScalarMix(keras.layers.Layer):
+class ScalarMix(FreezableLayer):
     """Mixes layers: their learned weighted mean, times a learned scale.
 
     ```

@@ -4,6 +4,7 @@ import keras
 
 from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.private_keras import in_stateless_scope
+from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.ops.weights import hide_frozen_weights
 from keras_elmo.ops.weights import trainable_flags
 
@@ -40,7 +41,11 @@ class CompiledWhenEager:
         given = [x for x in args if x is not None]
         absent = tuple(x is None for x in args)
         specs = keras.tree.map_structure(_spec_of_any_size, given)
-        flags = trainable_flags(self._layer) if self._layer else ()
+        flags: tuple = ()
+        if self._layer:
+            parts = [self._layer, *sublayers(self._layer)]
+            flags = trainable_flags(self._layer)
+            flags += tuple(part.compute_dtype for part in parts)
         kinds = tuple(keras.tree.flatten(specs))
         key = (absent, kinds, flags, *options.items())
         if key not in self._compiled:

@@ -4,7 +4,7 @@ from keras_elmo.ops.private_keras import sublayers
 
 
 class FreezableLayer(keras.layers.Layer):
-    """A layer whose frozen parts stay frozen when it is copied.
+    """Base class of the layers; frozen parts stay frozen when copied.
 
     Keras stores one `trainable` flag per layer and does not pass it to the
     sublayers of a layer it recreates. Here, if a sublayer's flag differs, the
@@ -20,12 +20,25 @@ class FreezableLayer(keras.layers.Layer):
             # On TensorFlow, setting an attribute to its current value does
             # nothing: `elmo.trainable = True` would not reach frozen parts.
             keras.layers.Layer.trainable.fset(self, value)
+        elif name == "dtype_policy":
+            keras.layers.Layer.dtype_policy.fset(self, value)
+            for part in sublayers(self, recursive=False):
+                part.dtype_policy = value
         else:
             super().__setattr__(name, value)
 
     def _pass_on_trainable(self):
         if not self.trainable:
             self.trainable = False
+
+    def quantize(self, mode=None, **kwargs):
+        """Raises `NotImplementedError`, which names what takes its place."""
+        raise NotImplementedError(
+            f"Layer '{self.name}' is a part of ELMo, which Keras' `quantize` "
+            "leaves as it is. 8-bit LSTMs are in "
+            '`keras_elmo.ElmoEmbedder(elmo, quantize="int8")` and in '
+            '`keras_elmo.export_onnx(..., quantize="int8")`.'
+        )
 
     def get_config(self):
         config = super().get_config()

@@ -1,5 +1,5 @@
-from keras_elmo.ops.as_ids import as_ids
 from keras_elmo.ops.freezable_layer import FreezableLayer
+from keras_elmo.ops.ids import as_ids
 
 
 class IdLayer(FreezableLayer):

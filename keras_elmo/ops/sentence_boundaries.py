@@ -16,8 +16,9 @@ class Layout(NamedTuple):
     batch, concatenated and followed by `<S>` and `</S>`."""
     mask: Any
     """(batch, bounded time): `False` at padding."""
-    token_mask: Any
-    """(batch, bounded time): `False` at padding and at boundaries."""
+    mixed_mask: Any
+    """(batch, bounded time): `False` at padding, and at boundaries that the
+    output leaves out."""
     output_slots: Any
     """(batch, output time): the slot of each token of the output."""
     output_mask: Any
@@ -51,7 +52,10 @@ def lay_out(mask, add_boundaries, keep_boundaries):
         rows = ops.where(slots == 0, num_tokens, rows)
         rows = ops.where(is_end, num_tokens + 1, rows)
     bounded_mask = slots < length
-    token_mask = bounded_mask & (slots > 0) & ops.logical_not(is_end)
+    if keep_boundaries:
+        mixed_mask = bounded_mask
+    else:
+        mixed_mask = bounded_mask & (slots > 0) & ops.logical_not(is_end)
     if keep_boundaries:
         output_slots = slots + ops.zeros_like(length)
     elif add_boundaries:
@@ -61,7 +65,7 @@ def lay_out(mask, add_boundaries, keep_boundaries):
     return Layout(
         rows,
         bounded_mask,
-        token_mask,
+        mixed_mask,
         output_slots,
         output_mask(mask, add_boundaries, keep_boundaries),
     )

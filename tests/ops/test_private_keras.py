@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import sys
 
 import keras
 import numpy as np
@@ -42,6 +43,17 @@ def test_no_other_file_knows_of_it():
             if isinstance(node, ast.Constant) and node.value in PRIVATE:
                 found.append((path.name, node.value))
     assert found == []
+
+
+def test_an_error_names_the_version_of_keras(monkeypatch):
+    """Without a private module, the package imports, and says what is wrong."""
+    masking = "keras.src.backend.common.masking"
+    monkeypatch.setitem(sys.modules, masking, None)
+    expected = f"does not work with Keras {keras.__version__}.*{masking}"
+    with pytest.raises(ImportError, match=expected):
+        private_keras.get_mask(np.ones(2))
+    with pytest.raises(ImportError, match=r"Keras .*_flatten_layers"):
+        private_keras.sublayers(object())
 
 
 def test_sublayers():
