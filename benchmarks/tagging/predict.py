@@ -5,9 +5,8 @@
     python benchmarks/tagging/predict.py seed-1/tagger.keras corpus.txt
 
 Text must be tokenised, with spaces between words. A corpus has one sentence per
-line, or is CoNLL-U if named .conllu (`pip install ".[conllu]"`); `-` is
-standard input. Prints one word and its tag per line, and a blank line after
-each sentence.
+line, or is CoNLL-U if named .conllu; `-` is standard input. Prints one word and
+its tag per line, and a blank line after each sentence.
 """
 
 import argparse

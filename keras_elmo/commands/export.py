@@ -190,7 +190,7 @@ def _check(arguments):
 
 def _read_labels(pairs):
     """Returns a dictionary from output names to label names."""
-    from keras_elmo.text.corpora import listed_lines
+    from keras_elmo.text.vocabulary import listed_lines
 
     labels = {}
     for name, path in pairs:

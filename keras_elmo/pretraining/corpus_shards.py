@@ -89,8 +89,8 @@ def read_sentences(
 class ShardLines:
     r"""The sentences of a shard, by index.
 
-    A line ends at `"\n"` or `"\r\n"`; words are separated by spaces (U+0020
-    only) and are the bytes of the file. An empty line is a sentence without
+    A line ends at `"\n"` or `"\r\n"`; words are separated by white space of
+    ASCII and are the bytes of the file. An empty line is a sentence without
     words. The starts of the lines (8 bytes each) are kept in memory, as is the
     text of a gzip file; a plain file is memory-mapped.
 

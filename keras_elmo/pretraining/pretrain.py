@@ -21,8 +21,8 @@ from keras_elmo.pretraining.trainer import Trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
+from keras_elmo.text.corpora import count_words
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.text.word_counts import count_words
 
 _DEFAULT_MIN_COUNT = 3
 _MIN_VOCABULARY = 3  # <S>, </S> and <UNK>.

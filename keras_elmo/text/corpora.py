@@ -1,25 +1,30 @@
 """Corpora: tokenised sentences, read from a file one at a time."""
 
 import codecs
+import collections
 import contextlib
 import gzip
 import os
+import re
 import sys
 import zlib
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from keras_elmo.choices import CORPUS_FORMATS
-from keras_elmo.files.untrusted_files import UntrustedFile
-from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.ops.arguments import check_choice
-from keras_elmo.text.conllu_corpus import import_conllu
-from keras_elmo.text.conllu_corpus import read_conllu
 
 STANDARD_INPUT = "-"
 
 _GZIP = b"\x1f\x8b"
+
+# ASCII's white space parts tokens, as in `bytes.split` and `tf.strings.split`.
+_TOKEN = re.compile(r"[^ \t\n\r\v\f]+")
+
+# The ID of a word, a multiword token or an empty node of CoNLL-U.
+_ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 
 
 class Sentence(NamedTuple):
@@ -35,12 +40,12 @@ def read_corpus(
 ) -> Iterator[Sentence]:
     r"""Reads a corpus of any size, sentence by sentence.
 
-    - `"text"`: one sentence per line, with tokens separated by spaces (only
-      U+0020: tabs and other white space are part of a token). Only `"\n"` and
-      `"\r\n"` end a line. An empty line is a sentence without tokens.
+    - `"text"`: one sentence per line, with tokens separated by spaces, tabs or
+      other white space of ASCII. Only `"\n"` and `"\r\n"` end a line. An empty
+      line is a sentence without tokens.
     - `"conllu"`: the FORM column of
       [CoNLL-U](https://universaldependencies.org/format.html). Multiword-token
-      ranges and empty nodes are left out. Needs the package `conllu`.
+      ranges and empty nodes are left out.
 
     Both are UTF-8, with or without a byte order mark, plain or gzip.
 
@@ -59,7 +64,6 @@ def read_corpus(
         ValueError: If an argument is invalid; or, while reading, if the file is
             not UTF-8, a gzip file is corrupt or truncated, or a line is not
             CoNLL-U.
-        ImportError: If the file is CoNLL-U and `conllu` is not installed.
 
     Example:
 
@@ -77,18 +81,58 @@ def read_corpus(
     check_choice("errors", errors, ("strict", "replace"))
     if path != STANDARD_INPUT:
         check_file(path)
-    lines = _lines(path, errors)
-    if format == "text":
-        return (Sentence(line, _split(line)) for line in lines)
-    conllu = import_conllu()
-    return (Sentence(" ".join(t), t) for t in read_conllu(lines, path, conllu))
+    lines = (
+        decode_line(line, path, number, start, errors)
+        for number, start, line in numbered_lines(path)
+    )
+    return text_sentences(lines) if format == "text" else _conllu(lines, path)
 
 
 def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
     """Yields the `Sentence` of each line of tokenised text."""
-    for line in lines:
-        line = _without_end(line)
-        yield Sentence(line, _split(line))
+    for number, line in enumerate(lines, start=1):
+        if not isinstance(line, str):
+            raise ValueError(
+                "Each line of a text must be a string (open files in text "
+                f"mode). Received as line {number}: {line!r}"
+            )
+        if number == 1:
+            line = line.removeprefix("\ufeff")
+        line = line.removesuffix("\n").removesuffix("\r")
+        yield Sentence(line, _TOKEN.findall(line))
+
+
+def _conllu(lines, path):
+    """Yields the `Sentence` of each block of lines of CoNLL-U."""
+    tokens: list[str] | None = None  # None between two blocks.
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip("\r\n")
+        if not line.strip():
+            if tokens is not None:
+                yield Sentence(" ".join(tokens), tokens)
+            tokens = None
+            continue
+        tokens = [] if tokens is None else tokens
+        columns = line.split("\t")
+        if line.startswith("#"):
+            _, is_there, names = line.partition("global.columns =")
+            is_right = not is_there or names.split()[:2] == ["ID", "FORM"]
+        else:
+            is_right = (
+                len(columns) > 1
+                and _ID.fullmatch(columns[0]) is not None
+                and bool(columns[1])
+            )
+        if not is_right:
+            raise ValueError(
+                f"'{path}' is not CoNLL-U in line {number}: its columns must "
+                "be separated by tabs, and the first two be ID and FORM. "
+                f"Received: {line!r}"
+            )
+        if columns[0].isdigit():
+            tokens.append(columns[1])
+    if tokens is not None:
+        yield Sentence(" ".join(tokens), tokens)
 
 
 def guess_format(path):
@@ -107,76 +151,97 @@ def check_file(path, what="corpus"):
         raise FileNotFoundError(f"There is no {what} file '{path}'.")
 
 
-def _without_end(line):
-    return line.removesuffix("\n").removesuffix("\r")
+def numbered_lines(path):
+    """Yields the lines of a file as bytes, without a byte order mark.
 
-
-def _split(line):
-    return [token for token in line.split(" ") if token]
-
-
-def _lines(path, errors):
-    """Yields the lines of a file, without their line ends."""
-    offset = 0
-    for number, line in enumerate(_raw_lines(path), start=1):
-        has_mark = number == 1 and line.startswith(codecs.BOM_UTF8)
-        body = line[len(codecs.BOM_UTF8) :] if has_mark else line
-        offset += len(line)
-        try:
-            text = body.decode("utf-8", errors)
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"'{path}' must be UTF-8; to read it anyway, pass "
-                '`errors="replace"` (--encoding-errors replace), which '
-                "replaces invalid bytes with U+FFFD. Received: "
-                f"{body[error.start : error.end]!r} in line {number}, at byte "
-                f"{offset - len(body) + error.start} of the text, from 0"
-            ) from error
-        yield _without_end(text)
+    Yields:
+        Tuples `(number, start, line)`: the line's number, from 1; its position
+        in the unpacked text, in bytes from 0; and the line with its end.
+    """
+    start = 0
+    with open_unpacked(path) as file:
+        for number, line in enumerate(file, start=1):
+            body = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            end = start + len(line)
+            if body:
+                yield number, end - len(body), body
+            start = end
 
 
 def byte_lines(path):
     """Yields the lines of a file as bytes, without their line ends."""
-    return _byte_lines(_raw_lines(path))
-
-
-def listed_lines(path):
-    """Like `byte_lines`, for a list that is kept in memory.
-
-    Raises:
-        ValueError: If it unpacks to far more than any real list.
-    """
-    return _byte_lines(_bounded_lines(path))
-
-
-def _byte_lines(lines):
-    for number, line in enumerate(lines):
-        if number == 0:
-            line = line.removeprefix(codecs.BOM_UTF8)
-        if line:  # There may be only a byte order mark.
-            yield _bytes_without_end(line)
-
-
-def _bounded_lines(path):
-    with open_unpacked(path) as file:
-        try:
-            yield from bounded_lines(file, os.path.getsize(path))
-        except UntrustedFile as error:
-            raise ValueError(f"'{path}' is not read: {error}.") from error
+    for _, _, line in numbered_lines(path):
+        yield line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def byte_words(line):
-    """Returns the words of a line of bytes, without its line end."""
-    return [word for word in _bytes_without_end(line).split(b" ") if word]
+    """Returns the words of a line of bytes."""
+    return line.split()
 
 
-def _bytes_without_end(line):
-    return line.removesuffix(b"\n").removesuffix(b"\r")
+def decode_line(line, path, number, start, errors=None):
+    """Returns the text of a line of a corpus.
+
+    Args:
+        line: Bytes.
+        path: The file's name in messages.
+        number: The line's number, from 1.
+        start: The line's position in the unpacked text, in bytes from 0.
+        errors: As for `read_corpus`; `None` for `"strict"` where the user
+            cannot choose.
+
+    Raises:
+        ValueError: If the line is not UTF-8.
+    """
+    try:
+        return line.decode("utf-8", errors or "strict")
+    except UnicodeDecodeError as error:
+        choice = errors and (
+            ' To read U+FFFD in place of each invalid letter, pass `errors="'
+            'replace"` (--encoding-errors replace).'
+        )
+        raise ValueError(
+            f"'{path}' must be UTF-8. Convert it first; if it is Latin-1, with "
+            f"`iconv -f latin1 -t utf-8`.{choice or ''} Received: "
+            f"{line[error.start : error.end]!r} in line {number}, at byte "
+            f"{start + error.start} of the text, from 0"
+        ) from error
 
 
-def _raw_lines(path):
-    with open_unpacked(path) as file:
-        yield from file
+def count_words(
+    paths: Iterable[str | os.PathLike], on_progress: Callable | None = None
+) -> tuple[collections.Counter[bytes], int, int]:
+    """Counts the words of a corpus in several files, one sentence per line.
+
+    Args:
+        paths: Iterable of the files' paths, plain or gzip.
+        on_progress: Function that is called regularly with the number of
+            sentences and of tokens so far.
+
+    Returns:
+        A tuple: a `collections.Counter` of the words (bytes), the number of
+        sentences and the number of tokens.
+
+    Raises:
+        ValueError: If a file is not UTF-8.
+    """
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    counts: collections.Counter[bytes] = collections.Counter()
+    sentences = tokens = 0
+    for path in paths:
+        check_file(path)
+        for number, start, line in numbered_lines(os.fspath(path)):
+            decode_line(line, path, number, start)
+            words = line.split()
+            counts.update(words)
+            tokens += len(words)
+            sentences += 1
+            if on_progress is not None and sentences % 10_000 == 0:
+                on_progress(sentences, tokens)
+    if on_progress is not None:
+        on_progress(sentences, tokens)
+    return counts, sentences, tokens
 
 
 @contextlib.contextmanager

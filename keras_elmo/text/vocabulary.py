@@ -9,8 +9,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.untrusted_files import UntrustedFile
+from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.text.corpora import check_file
-from keras_elmo.text.corpora import listed_lines
+from keras_elmo.text.corpora import open_unpacked
 from keras_elmo.text.special_words import BEGIN_SENTENCE
 from keras_elmo.text.special_words import END_SENTENCE
 from keras_elmo.text.special_words import UNKNOWN
@@ -150,6 +152,23 @@ class Vocabulary:
             raise ValueError(f"Each word must be bytes. Received: {odd!r}")
         found = map(self._ids.get, words, itertools.repeat(self.unknown_id))
         return np.fromiter(found, "int32", len(words))
+
+
+def listed_lines(path):
+    """Yields the lines of a list as bytes, without their ends.
+
+    Raises:
+        ValueError: If the file unpacks to far more than any real list.
+    """
+    with open_unpacked(path) as file:
+        try:
+            lines = bounded_lines(file, os.path.getsize(path))
+            for number, line in enumerate(lines):
+                line = line if number else line.removeprefix(codecs.BOM_UTF8)
+                if line:  # There may be only a byte order mark.
+                    yield line.removesuffix(b"\n").removesuffix(b"\r")
+        except UntrustedFile as error:
+            raise ValueError(f"'{path}' is not read: {error}.") from error
 
 
 def vocabulary_words(vocabulary):

@@ -31,7 +31,7 @@ def test_columns_apart_by_spaces_are_chosen(write):
 
 def test_conllu_as_its_own_package_reads_it(shared):
     conllu = pytest.importorskip(
-        "conllu", reason="conllu, of the extra `conllu`, is not installed."
+        "conllu", reason="conllu, of the extra `dev`, is not installed."
     )
     path = shared / "data/ud_english_ewt/dev.conllu"
     expected = [

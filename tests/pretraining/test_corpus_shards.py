@@ -30,7 +30,7 @@ def plain_lines(content):
     if lines[-1] == b"":
         lines.pop()
     lines = [line[:-1] if line[-1:] == b"\r" else line for line in lines]
-    return [[w for w in line.split(b" ") if w != b""] for line in lines]
+    return [line.split() for line in lines]
 
 
 @pytest.fixture
