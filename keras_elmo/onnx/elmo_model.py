@@ -8,12 +8,9 @@ from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
-from keras_elmo.onnx import layers
+from keras_elmo.onnx import elmo_layers
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.graph_builder import value_info
-from keras_elmo.onnx.shapes import cut
-from keras_elmo.onnx.shapes import place_numbers
-from keras_elmo.onnx.shapes import sizes
 from keras_elmo.ops.output_names import named_elmo_outputs
 
 TIME, CHARS, LAST = np.array([1]), np.array([2]), np.array([-1])
@@ -100,8 +97,8 @@ def run_elmo(graph, elmo, ids, make_product):
     encoded = run_encoder(graph, x, length, elmo.encoder, drops, make_product)
     places = output_places(graph, elmo, x, length)
     if not drops:
-        encoded = [cut(graph, y, places.begin, places.end) for y in encoded]
-    x = cut(graph, x, places.begin, places.end)
+        encoded = [graph.cut(y, places.begin, places.end) for y in encoded]
+    x = graph.cut(x, places.begin, places.end)
     outputs = named_outputs(graph, elmo, x, encoded, places)
     is_real = graph.cast(places.mask, "bool")
     return {
@@ -148,7 +145,7 @@ def bounded(graph, ids, elmo):
         return graph.add("Pad", ids, np.array([0, 0, 0, 0, 1, 0])), length
     first, last = elmo.token_encoder.boundary_ids.astype("int32")
     ids = graph.add("Pad", ids, np.array([0, 1, 0, 0, 1, 0]))
-    slots = place_numbers(graph, ids)
+    slots = graph.place_numbers(ids)
     end = graph.add("Add", length, np.int64(1))
     for slot, boundary in ((np.int64(0), first), (end, last)):
         here = graph.add("Equal", slots, slot)  # (slots,) or (batch, slots)
@@ -166,9 +163,11 @@ def encode_tokens(graph, ids, encoder, make_product):
     tokens = graph.cast(tokens, "int64")  # `Unique` always supports int64.
     distinct, _, index, _ = graph.add("Unique", tokens, axis=0, num_outputs=4)
     distinct = graph.cast(distinct, "int32")
-    vectors = layers.encode_characters(graph, distinct, encoder, make_product)
+    vectors = elmo_layers.encode_characters(
+        graph, distinct, encoder, make_product
+    )
     index = graph.add("Slice", index, np.array([0]), np.array([-1]))
-    shape = sizes(graph, ids, 0, 2)
+    shape = graph.sizes(ids, 0, 2)
     index = graph.add("Reshape", index, shape, allowzero=1)  # (batch, slots)
     return graph.add("Gather", vectors, index, axis=0)
 
@@ -188,7 +187,7 @@ def run_encoder(graph, x, length, encoder, drops_ends, make_product):
     x = graph.add("Transpose", x, perm=[1, 0, 2])  # (slots, batch, projection)
     forward = backward = x
     if drops_ends:
-        forward, backward = cut(graph, x, 0, 1, 0), cut(graph, x, 1, 0, 0)
+        forward, backward = graph.cut(x, 0, 1, 0), graph.cut(x, 1, 0, 0)
         length = graph.add("Sub", length, np.int64(1))
     length = graph.add("Squeeze", length, TIME)  # (batch,)
 
@@ -199,13 +198,13 @@ def run_encoder(graph, x, length, encoder, drops_ends, make_product):
 
     outputs = []
     both = [forward, reverse(backward)]
-    for forward, backward in layers.run_directions(
+    for forward, backward in elmo_layers.run_directions(
         graph, encoder, both, make_product
     ):
         backward = reverse(backward)
         if drops_ends:
-            forward = cut(graph, forward, 1, 0, 0)
-            backward = cut(graph, backward, 0, 1, 0)
+            forward = graph.cut(forward, 1, 0, 0)
+            backward = graph.cut(backward, 0, 1, 0)
         output = graph.add("Concat", forward, backward, axis=2)
         outputs.append(graph.add("Transpose", output, perm=[1, 0, 2]))
     return outputs
@@ -215,18 +214,18 @@ def named_outputs(graph, elmo, x, encoded, places):
     """The outputs' values, by name."""
     all_layers = [graph.add("Concat", x, x, axis=2), *encoded]
     mixes = [
-        layers.mix(graph, all_layers, mix, places.token_mask)
+        elmo_layers.mix(graph, all_layers, mix, places.token_mask)
         for mix in elmo.scalar_mixes
     ]
     if not mixes:  # The layer was created with `return_all_layers`.
         average = [1 / len(all_layers)] * len(all_layers)
-        mixes = [layers.weighted_sum(graph, all_layers, average)]
+        mixes = [elmo_layers.weighted_sum(graph, all_layers, average)]
     return named_elmo_outputs(x, encoded, mixes)
 
 
 def output_places(graph, elmo, x, length):
     """The `Places` in the output of slots of `x` `(batch, slots, dim)`."""
-    slots = place_numbers(graph, x)
+    slots = graph.place_numbers(x)
     last = graph.add("Sub", length, np.int64(1))
     not_first = graph.add("Greater", slots, np.int64(0))
     before_last = graph.add("Less", slots, last)
@@ -240,6 +239,6 @@ def output_places(graph, elmo, x, length):
 
     def as_output(mask):
         mask = graph.add("Unsqueeze", graph.cast(mask, "float32"), CHARS)
-        return cut(graph, mask, begin, end)
+        return graph.cut(mask, begin, end)
 
     return Places(begin, end, as_output(mask), as_output(token_mask))

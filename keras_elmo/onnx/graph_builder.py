@@ -57,6 +57,31 @@ class GraphBuilder:
         self._model._constants[name] = np.asarray(array)
         return name
 
+    def sizes(self, x, begin, end):
+        """The sizes of axes `begin` to `end - 1`: int64 `(axes,)`."""
+        shape = self.add("Shape", x)
+        return self.add("Slice", shape, np.array([begin]), np.array([end]))
+
+    def place_numbers(self, x):
+        """0, 1, ... for `x` `(batch, time, ...)`: int64 `(time,)`."""
+        time = self.add("Squeeze", self.sizes(x, 1, 2))
+        return self.add("Range", np.int64(0), time, np.int64(1))
+
+    def zero_state(self, x, size):
+        """Zeros `(batch, size)`, for `x` `(time, batch, ...)`."""
+        batch = self.sizes(x, 1, 2)
+        shape = self.add("Concat", batch, np.array([size]), axis=0)
+        return self.add("Expand", np.float32([[0]]), shape)
+
+    def cut(self, x, begin, end, axis=1):
+        """Drops `begin` places at the start and `end` at the end of an axis."""
+        if not begin and not end:
+            return x
+        stop = -end if end else np.iinfo("int64").max
+        return self.add(
+            "Slice", x, np.array([begin]), np.array([stop]), np.array([axis])
+        )
+
     def scan(self, step, states, inputs, reverse=False):
         """Runs a step along the first axis of `inputs`.
 
@@ -94,7 +119,7 @@ class GraphBuilder:
         found = [found] if isinstance(found, str) else found
         return found[: len(states)], found[len(states) :]
 
-    def model(self, name, inputs, outputs):
+    def model(self, name, inputs, outputs, metadata=None):
         """Checks and returns the model.
 
         Args:
@@ -102,6 +127,7 @@ class GraphBuilder:
             inputs: List of `onnx.ValueInfoProto`, from `value_info`.
             outputs: Dictionary from names to pairs of the value and its
                 `onnx.ValueInfoProto`.
+            metadata: Dictionary of strings to store with the model, or `None`.
 
         Raises:
             ValueError: If the model is too large for a file.
@@ -133,6 +159,7 @@ class GraphBuilder:
                 for domain in sorted(self._domains | {""})
             ],
         )
+        helper.set_model_props(model, metadata or {})
         onnx.checker.check_model(model)
         return model
 
@@ -144,7 +171,8 @@ class GraphBuilder:
 
     def _name(self, kind):
         self._model._num_names += 1
-        return f"{kind}_{self._model._num_names}"
+        # No layer of Keras has a slash in its name, which an output may have.
+        return f"{kind}/{self._model._num_names}"
 
 
 def value_info(name, dtype, shape):

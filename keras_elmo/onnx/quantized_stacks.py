@@ -59,7 +59,7 @@ class QuantizedStacks:
 
 
 def _stacks_model(encoder):
-    from keras_elmo.onnx import layers
+    from keras_elmo.onnx import elmo_layers
     from keras_elmo.onnx.graph_builder import GraphBuilder
     from keras_elmo.onnx.graph_builder import value_info
     from keras_elmo.onnx.products import column_product
@@ -72,7 +72,7 @@ def _stacks_model(encoder):
     ]
     inputs.append(value_info("carries_on", "float32", [*STEPS_ROWS, 1]))
     outputs = {}
-    stacks = layers.run_directions(
+    stacks = elmo_layers.run_directions(
         graph, encoder, both, column_product, "carries_on"
     )
     for k, values in enumerate(stacks):

@@ -4,14 +4,13 @@ import keras
 import numpy as np
 
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.onnx.chain import Chain
+from keras_elmo.onnx.crf_decoding import Chain
 from keras_elmo.onnx.elmo_model import ids_info
 from keras_elmo.onnx.elmo_model import output_time
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.graph_builder import value_info
-from keras_elmo.onnx.heads import Head
-from keras_elmo.onnx.shapes import cut
+from keras_elmo.onnx.tagger_layers import TaggerLayers
 from keras_elmo.ops.output_names import output_names
 
 # Operations with which Keras computes the masks between layers. They are
@@ -44,14 +43,14 @@ def tagger_model(model, make_product):
 
     values = {id(x): add_token(vectors[name]) for x, name in zip(mixes, names)}
     mask = add_token(places.mask)
-    head = Head(graph, mask)
+    layers = TaggerLayers(graph, mask)
     for layer, inputs, (output, *_) in steps:
         if not all(id(x) in values for x in inputs):
             raise ValueError(
                 "For ONNX, the inputs of each layer must be outputs of earlier "
                 f"layers. Received: layer '{layer.name}'"
             )
-        values[id(output)] = head.add(layer, [values[id(x)] for x in inputs])
+        values[id(output)] = layers.add(layer, [values[id(x)] for x in inputs])
     is_real = graph.cast(mask, "bool")
     results = {}
     for name, x in zip(_names(model, outputs), outputs):
@@ -60,6 +59,11 @@ def tagger_model(model, make_product):
                 "For ONNX, each output of a model must be that of one of its "
                 f"layers. Received: output '{name}'"
             )
+        if name == "ids":
+            raise ValueError(
+                "For ONNX, no output of a model may have the name of the "
+                "input: rename its layer. Received: output 'ids'"
+            )
         value = values[id(x)]
         if isinstance(value, Chain):
             raise ValueError(
@@ -67,7 +71,7 @@ def tagger_model(model, make_product):
                 f"scores of layer '{name}' as an output"
             )
         value = graph.add("Where", is_real, value, np.float32(0))
-        value = cut(graph, value, 0, 1)  # The added token.
+        value = graph.cut(value, 0, 1)  # The added token.
         shape, dtype = ["batch", output_time(elmo)], "int32"
         if x.dtype == "int32":
             value = graph.add("Squeeze", value, np.array([2]))

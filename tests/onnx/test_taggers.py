@@ -147,6 +147,16 @@ class Subclassed(keras.Model):
             )(x),
             "merge_mode='sum'",
         ),
+        (
+            lambda x: L.Bidirectional(
+                L.LSTM(2, return_sequences=True),
+                backward_layer=L.LSTM(
+                    3, return_sequences=True, go_backwards=True
+                ),
+            )(x),
+            r"'bidirectional.*' with directions of \[2, 3\] units",
+        ),
+        (lambda x: L.Dense(2, name="ids")(x), "the name of the input"),
         (lambda x: L.Concatenate(axis=1)([x, x]), "axis=1"),
         (lambda x: CRF(12)(x), "end the model with a `CRFDecoder`"),
         (
@@ -173,6 +183,26 @@ def test_what_cannot_be_exported_is_refused(make, message, tmp_path):
             keras.Model(ids, make(make_elmo()(ids))), tmp_path / "tagger.onnx"
         )
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", ["int8", "int4"])
+@pytest.mark.filterwarnings("ignore:Layer .* is skipped")
+def test_a_model_that_keras_quantized_is_refused(mode, tmp_path):
+    ids = keras_input()
+    model = keras.Model(ids, L.Dense(4, name="tags")(make_elmo()(ids)))
+    model.get_layer("tags").quantize(mode)
+    with pytest.raises(ValueError, match=f"'tags' in mode '{mode}'"):
+        export_onnx(model, tmp_path / "tagger.onnx")
+
+
+def test_a_layer_with_lora(tmp_path):
+    ids = keras_input()
+    model = keras.Model(ids, L.Dense(4, name="tags")(make_elmo()(ids)))
+    layer = model.get_layer("tags")
+    layer.enable_lora(2)
+    layer.lora_kernel_b.assign(np.ones((2, 4)))
+    (found,) = answer(model, tmp_path).values()
+    np.testing.assert_allclose(found, at_tokens(model(IDS)), atol=1e-5)
 
 
 def test_the_time_of_a_model_that_keeps_boundaries(tmp_path):

@@ -6,9 +6,7 @@ import numpy as np
 
 from keras_elmo.crf.clique_scores import IMPOSSIBLE
 from keras_elmo.crf.tag_schemes import allowed_tags
-from keras_elmo.onnx.layers import as_array
-from keras_elmo.onnx.shapes import place_numbers
-from keras_elmo.onnx.shapes import zero_state
+from keras_elmo.onnx.elmo_layers import as_array
 
 TIME = np.array([1])
 LAST = np.array([-1])
@@ -61,7 +59,7 @@ def best_tags(graph, chain, mask, length):
     """
     num_tags = len(chain.start)
     numbers = np.arange(num_tags, dtype="float32")[None]  # (1, tags)
-    places = place_numbers(graph, mask)  # (time,)
+    places = graph.place_numbers(mask)  # (time,)
     last = graph.add("Equal", places, graph.add("Sub", length, np.int64(1)))
     last = graph.add("Unsqueeze", graph.cast(last, "float32"), LAST)
     ends = graph.add("Mul", last, chain.end)  # (batch, time, tags)
@@ -88,7 +86,7 @@ def best_tags(graph, chain, mask, length):
         best = body.add("Where", is_real, best, state[0])
         return [best], [before]
 
-    zeros = zero_state(graph, own, num_tags)
+    zeros = graph.zero_state(own, num_tags)
     (score,), (before,) = graph.scan(forward, [zeros], [own, real, first])
 
     def backward(body, state, inputs):

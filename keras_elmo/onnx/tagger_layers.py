@@ -5,10 +5,8 @@ import numpy as np
 
 from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
-from keras_elmo.onnx import chain
-from keras_elmo.onnx import layers
-from keras_elmo.onnx.shapes import cut
-from keras_elmo.onnx.shapes import sizes
+from keras_elmo.onnx import crf_decoding
+from keras_elmo.onnx import elmo_layers
 
 _DROPOUTS = (
     keras.layers.Dropout,
@@ -18,7 +16,7 @@ _DROPOUTS = (
 )
 
 
-class Head:
+class TaggerLayers:
     """Adds layers on tokens `(batch, time, dim)` to a graph.
 
     Args:
@@ -49,18 +47,27 @@ class Head:
         }
         if type(layer) not in kinds:
             _fail(layer, f"a layer of class {type(layer).__name__}")
+        mode = getattr(layer, "quantization_mode", None)
+        if mode is not None:
+            raise ValueError(
+                "For ONNX, a model must not be quantized by Keras: export it "
+                "before `quantize` is called. "
+                f"Received: layer '{layer.name}' in mode {mode!r}"
+            )
         return kinds[type(layer)](layer, *inputs)
 
     def _dense(self, layer, x):
-        x = self._graph.add("MatMul", x, layers.as_array(layer.kernel))
+        x = self._graph.add("MatMul", x, elmo_layers.as_array(layer.kernel))
         if layer.use_bias:
-            x = self._graph.add("Add", x, layers.as_array(layer.bias))
+            x = self._graph.add("Add", x, elmo_layers.as_array(layer.bias))
         name = keras.activations.serialize(layer.activation)
         if name == "linear":
             return x
         if name == "softmax":
             return self._graph.add("Softmax", x, axis=-1)
-        return self._graph.add(layers.activation_operator(layer.activation), x)
+        return self._graph.add(
+            elmo_layers.activation_operator(layer.activation), x
+        )
 
     def _concatenate(self, layer, *inputs):
         if layer.axis not in (-1, 2):
@@ -76,6 +83,9 @@ class Head:
             _fail(layer, "a layer other than LSTM in it")
         if layer.merge_mode != "concat":
             _fail(layer, f"merge_mode={layer.merge_mode!r}")
+        units = [lstm.units for lstm in both]
+        if len(set(units)) > 1:
+            _fail(layer, f"directions of {units} units")
         return self._run_lstms(both, x, "bidirectional")
 
     def _run_lstms(self, lstms, x, direction):
@@ -99,19 +109,21 @@ class Head:
             direction=direction,
         )  # (time, directions, batch, units)
         y = graph.add("Transpose", y, perm=[2, 0, 1, 3])
-        y = cut(graph, y, 0, 1, axis=0)
+        y = graph.cut(y, 0, 1, axis=0)
         width = np.array([len(lstms) * units])
-        shape = graph.add("Concat", sizes(graph, y, 0, 2), width, axis=0)
+        shape = graph.add("Concat", graph.sizes(y, 0, 2), width, axis=0)
         return graph.add("Reshape", y, shape, allowzero=1)
 
     def _crf(self, layer, x):
-        return chain.chain_of(layer, x)
+        return crf_decoding.chain_of(layer, x)
 
     def _decoder(self, layer, scores):
         if layer.return_marginals:
             _fail(layer, "return_marginals=True")
-        scores = chain.constrained(scores, layer)
-        return chain.best_tags(self._graph, scores, self._mask, self._length)
+        scores = crf_decoding.constrained(scores, layer)
+        return crf_decoding.best_tags(
+            self._graph, scores, self._mask, self._length
+        )
 
 
 def _check_lstm(lstm, is_backward):
@@ -137,7 +149,7 @@ def _lstm_arrays(lstm):
     cell = lstm.cell
     bias = np.zeros(4 * lstm.units, "float32")
     if lstm.use_bias:
-        bias = layers.as_array(cell.bias)
+        bias = elmo_layers.as_array(cell.bias)
 
     def gates(array):
         """Converts Keras' order (i, f, c, o) to that of ONNX (i, o, f, c)."""
@@ -145,8 +157,8 @@ def _lstm_arrays(lstm):
         return np.concatenate([i, o, f, c], axis=-1)
 
     return (
-        gates(layers.as_array(cell.kernel)).T,
-        gates(layers.as_array(cell.recurrent_kernel)).T,
+        gates(elmo_layers.as_array(cell.kernel)).T,
+        gates(elmo_layers.as_array(cell.recurrent_kernel)).T,
         np.concatenate([gates(bias), np.zeros_like(bias)]),
     )
 

@@ -4,8 +4,6 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.onnx.shapes import zero_state
-
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 
 
@@ -134,7 +132,7 @@ def run_directions(graph, encoder, both, make_product, carries_on=None):
     """
     cells = zip(encoder.forward_cells, encoder.backward_cells)
     state_sizes = encoder.forward_cells[0].state_size
-    state = [zero_state(graph, both[0], size) for size in state_sizes]
+    state = [graph.zero_state(both[0], size) for size in state_sizes]
     for k, pair in enumerate(cells):
         hidden = [
             lstm(graph, x, state, cell, make_product, carries_on)
@@ -279,5 +277,5 @@ def _dense(graph, x, weights, make_product):
 
 
 def as_array(variable):
-    """The value of a Keras variable in float32."""
-    return ops.convert_to_numpy(ops.cast(variable.value, "float32"))
+    """The value of a Keras variable, or of a tensor, in float32."""
+    return ops.convert_to_numpy(ops.cast(variable, "float32"))
