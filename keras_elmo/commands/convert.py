@@ -98,7 +98,7 @@ def run(arguments):
             if arguments.token_embeddings:
                 _write_token_embeddings(path, arguments.token_embeddings)
 
-        write_folder_atomically(folder, write, overwrite=replaces)
+        write_folder_atomically(folder, write, _BILM_FILES, replaces)
         _print_summary(folder)
 
 
@@ -125,7 +125,8 @@ def _check_replaceable(folder, overwrite, names):
             "FOLDER must not exist yet, or must be empty; --overwrite replaces "
             f"a model in it. Received: '{folder}'"
         )
-    others = sorted(set(os.listdir(folder)) - set(names))
+    found = {name for name in os.listdir(folder) if not name.startswith(".")}
+    others = sorted(found - set(names))
     if others:
         raise ValueError(
             "--overwrite replaces a folder only if all its files are among "

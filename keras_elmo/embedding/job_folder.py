@@ -5,16 +5,18 @@ import json
 import os
 import re
 
+from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
 from keras_elmo.files.atomic import write_json
-from keras_elmo.files.disk_room import explain_full_disk
 from keras_elmo.files.file_lock import file_lock
 
 _VERSION = 1
 # Nothing else in the folder is ever changed.
 _SHARD = re.compile(r"shard-\d{9}")
-_TEMPORARY = re.compile(r"merged|\.(shard-\d{9}|job\.json|merged)\.\w{8}")
+_TEMPORARY = re.compile(
+    r"merged|\.(shard-\d{9}|job\.json|merged)\.keras_elmo(\.lock)?"
+)
 
 
 class JobFolder:

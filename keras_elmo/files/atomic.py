@@ -4,16 +4,13 @@ import contextlib
 import errno
 import json
 import os
-import re
 import secrets
 import shutil
 
-from keras_elmo.files.disk_room import explain_full_disk
-from keras_elmo.files.exchange import exchange
-from keras_elmo.files.exchange import restore_exchanged
-from keras_elmo.files.file_lock import try_lock
+from keras_elmo.files.file_lock import file_lock
 
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class FolderIsTaken(ValueError):
@@ -27,18 +24,17 @@ def write_atomically(path, write):
     After the move, the file is on the disk, not only in a cache, and has the
     permissions of the file that it replaces.
 
-    The temporary file is beside `path` and named `.{name}.{8 characters}`,
-    where `name` is that of `path`. It is locked while it is in use, so that the
-    next call for `path` can recognise and remove what a killed process left. So
-    `write` must not lock it.
+    The temporary file is beside `path` and named `.{name}.keras_elmo`, where
+    `name` is that of `path`. Another process that writes `path` waits for this
+    one. What a killed process left is overwritten by the next call for `path`.
 
     Args:
         path: Path of the file, as for `replaceable_file`.
-        write: Function that takes the path of the temporary file, which exists
-            and is empty.
+        write: Function that takes the path of the temporary file, which does
+            not exist.
     """
     path = replaceable_file(path)
-    with _temporary(path, _make_file) as temporary:
+    with _temporary(path) as temporary:
         write(temporary)
         _sync(temporary)
         replace_file(temporary, path)
@@ -74,53 +70,16 @@ def replaceable_file(path):
             device.
     """
     target = os.path.realpath(path) if os.path.islink(path) else path
-    try:
-        os.stat(target)
-    except FileNotFoundError:
-        return target
     if os.path.isdir(target):
         raise IsADirectoryError(
             f"The output must be a file. Received a folder: '{path}'"
         )
-    if not os.path.isfile(target):
+    if os.path.exists(target) and not os.path.isfile(target):
         raise ValueError(
             "The output must be a file: it is written to a temporary file and "
             f"then moved there. Received a device or a pipe: '{path}'"
         )
     return target
-
-
-def write_folder_atomically(path, write, overwrite=False):
-    """Calls `write(temporary folder)`, then moves the folder to `path`.
-
-    If `write` fails, nothing is left behind. Parent folders of `path` are
-    created. As in `write_atomically`, what a killed process left is removed.
-
-    Args:
-        path: Path of the folder.
-        write: Function that takes the path of the temporary folder.
-        overwrite: Boolean, whether to replace a folder at `path` once the new
-            one is written.
-
-    Raises:
-        FolderIsTaken: If `path` exists and is not an empty folder or, with
-            `overwrite`, not a folder.
-        OSError: If the folder cannot be written, for example on a full disk.
-    """
-    path = os.path.realpath(path)
-    restore_exchanged(path)
-    _check_folder(path, overwrite)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with (
-        explain_full_disk(f"to write '{path}'", lambda: "Nothing has changed."),
-        _temporary(path, os.mkdir) as temporary,
-    ):
-        write(temporary)
-        for folder, _, files in os.walk(temporary, topdown=False):
-            for file in files:
-                _sync(os.path.join(folder, file))
-            _sync(folder)
-        _move_folder(temporary, path, overwrite)
 
 
 def replace_file(source, path):
@@ -130,13 +89,74 @@ def replace_file(source, path):
     """
     if os.path.exists(replaceable_file(path)):
         shutil.copymode(path, source)
-    _move(source, path)
-
-
-def _move(source, path):
-    """Moves a file or folder atomically and durably."""
     os.replace(source, path)
     _sync_parent(path)
+
+
+def write_folder_atomically(path, write, files, overwrite=False):
+    """Calls `write(temporary folder)`, then moves the folder to `path`.
+
+    If `write` fails, nothing is left behind. Parent folders of `path` are
+    created. The temporary folder is named as in `write_atomically`.
+
+    A folder that has files already stays, with its other files, and each new
+    file is moved into it. The file that makes the folder complete is removed
+    first and moved last, so that a process killed in between leaves no mixture
+    of two models.
+
+    Args:
+        path: Path of the folder.
+        write: Function that takes the path of the temporary folder.
+        files: Names of the files that `write` may write to the folder itself,
+            first the one without which the folder is not complete. Those in an
+            existing folder that are not written anew are removed.
+        overwrite: Boolean, whether the folder may already have files.
+
+    Raises:
+        FolderIsTaken: If `path` exists and is not an empty folder or, with
+            `overwrite`, not a folder.
+        OSError: If the folder cannot be written, for example on a full disk.
+    """
+    path = os.path.realpath(path)
+    _check_folder(path, overwrite)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    complete = os.path.join(path, files[0])
+    has_files = os.path.isdir(path) and bool(os.listdir(path))
+    with (
+        explain_full_disk(f"to write '{path}'", lambda: "Nothing has changed."),
+        # A folder with files may be on another disk than its parent.
+        _temporary(complete if has_files else path) as temporary,
+    ):
+        os.mkdir(temporary)
+        write(temporary)
+        for folder, _, names in os.walk(temporary, topdown=False):
+            for name in names:
+                _sync(os.path.join(folder, name))
+            _sync(folder)
+        if not has_files and _move_folder(temporary, path):
+            return
+        # Another process may have written it meanwhile.
+        _check_folder(path, overwrite)
+        _move_files(temporary, path, files)
+
+
+@contextlib.contextmanager
+def explain_full_disk(where, advice):
+    """Context manager that makes the error of a full disk say what to do.
+
+    Args:
+        where: What there is no room for, such as "to write 'a'".
+        advice: Function that returns further sentences for the message.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise OSError(
+            error.errno,
+            f"There is no room {where}. {advice()} The error was: {error}",
+        ) from error
 
 
 def _check_folder(path, overwrite):
@@ -149,78 +169,60 @@ def _check_folder(path, overwrite):
         )
 
 
-def _move_folder(source, path, overwrite):
+def _move_folder(source, path):
+    """Moves a folder; returns `False` if there is one with files at `path`."""
     with contextlib.suppress(OSError):  # If it exists and is empty.
         os.rmdir(path)
     try:
-        _move(source, path)
+        os.rename(source, path)
     except OSError as error:
         if error.errno not in _NOT_EMPTY:
             raise
-        # Another process may have written it meanwhile.
-        _check_folder(path, overwrite)
-        exchange(source, path)
-        _sync_parent(path)
+        return False
+    _sync_parent(path)
+    return True
+
+
+def _move_files(source, path, files):
+    written = [
+        os.path.relpath(os.path.join(folder, name), source)
+        for folder, _, names in os.walk(source)
+        for name in names
+    ]
+    complete = files[0]
+    for name in files:
+        if name == complete or name not in written:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(path, name))
+    for name in sorted(written, key=complete.__eq__):
+        target = os.path.join(path, name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        replace_file(os.path.join(source, name), target)
 
 
 @contextlib.contextmanager
-def _temporary(path, make):
-    """Context manager that makes something beside `path`, and removes it."""
-    _remove_leftovers(path)
+def _temporary(path):
+    """Yields a path beside `path` that no other process uses."""
     folder, name = os.path.split(os.path.abspath(path))
+    temporary = os.path.join(folder, f".{name}.keras_elmo")
+    lock = f"{temporary}.lock"
     with contextlib.ExitStack() as stack:
-        while True:
-            temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
-            try:
-                make(temporary)
-            except FileExistsError:
-                continue
-            except OSError as error:
-                # Name the path that the caller passed.
-                raise OSError(error.errno, error.strerror, path) from error
-            stack.callback(_remove, temporary)
-            if stack.enter_context(_locked(temporary)) is not False:
-                break
+        try:
+            is_locked = stack.enter_context(file_lock(lock, waits=True))
+        except OSError as error:
+            # Name the path that the caller passed.
+            raise OSError(error.errno, error.strerror, path) from error
+        if not is_locked:
+            temporary = f"{temporary}.{secrets.token_hex(4)}"
+        stack.callback(_remove, lock)
+        stack.callback(_remove, temporary)
+        _remove(temporary)
         yield temporary
-
-
-def _make_file(path):
-    # With the process's default permissions for new files.
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-
-
-def _remove_leftovers(path):
-    """Removes what killed processes left beside `path`."""
-    folder, name = os.path.split(os.path.abspath(path))
-    pattern = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{8}}")
-    with contextlib.suppress(OSError):
-        for other in filter(pattern.fullmatch, os.listdir(folder)):
-            other = os.path.join(folder, other)
-            with _locked(other) as is_mine:
-                if is_mine:
-                    _remove(other)
-
-
-@contextlib.contextmanager
-def _locked(path):
-    """Locks a file or folder; yields what `try_lock` returns."""
-    if os.name != "posix":  # Windows cannot open folders.
-        yield None
-        return
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:  # It has been removed, or is another user's.
-        yield False
-        return
-    try:
-        yield try_lock(handle, path)
-    finally:
-        os.close(handle)
 
 
 def _remove(path):
     with contextlib.suppress(OSError):
-        if os.path.isdir(path):
+        if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
         else:
             os.unlink(path)

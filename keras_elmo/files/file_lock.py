@@ -1,4 +1,4 @@
-"""Locks on files and folders, which the kernel frees when a process ends."""
+"""Locks on files, which the kernel frees when a process ends."""
 
 import contextlib
 import errno
@@ -20,13 +20,17 @@ def file_lock(path, waits=False):
             may remove it.
         waits: Boolean, whether to wait while another process holds it.
 
+    Yields:
+        Whether it is locked; `None` where there are no locks.
+
     Raises:
         BlockingIOError: If another process holds it, and `waits` is not set.
     """
     while True:
         with open(path, "ab") as file:
-            if try_lock(file.fileno(), path, waits) is not False:
-                yield
+            is_locked = try_lock(file.fileno(), path, waits)
+            if is_locked is not False:
+                yield is_locked
                 return
         if not waits:
             raise BlockingIOError(
@@ -34,13 +38,8 @@ def file_lock(path, waits=False):
             )
 
 
-def try_lock(handle, path, waits=False):
-    """Locks an open file or folder until it is closed.
-
-    Args:
-        handle: Its file descriptor.
-        path: Its path.
-        waits: Boolean, whether to wait while another process has the lock.
+def try_lock(handle, path, waits):
+    """Locks an open file until it is closed.
 
     Returns:
         Whether it is now locked and still at `path`; `None` where there are no
@@ -52,7 +51,7 @@ def try_lock(handle, path, waits=False):
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-        # Its last holder may have removed or moved it since it was opened.
+        # Its last holder may have removed it since it was opened.
         return os.path.samestat(os.fstat(handle), os.stat(path))
     except (BlockingIOError, FileNotFoundError):
         return False

@@ -66,7 +66,7 @@ class PresetFolder(FoundModel):
 def save_to_preset(layer, folder, overwrite=False):
     """Writes a built layer; see `ElmoLayer.save_to_preset`.
 
-    With `overwrite`, the folder replaces another.
+    With `overwrite`, it replaces the preset in an existing folder.
     """
     from keras_elmo import __version__
 
@@ -85,7 +85,7 @@ def save_to_preset(layer, folder, overwrite=False):
     def write(path):
         write_preset(path, serialized, metadata, VariableArrays(layer, names))
 
-    write_folder_atomically(folder, write, overwrite)
+    write_folder_atomically(folder, write, PRESET_FILES, overwrite)
 
 
 def load_preset_folder(cls, folder, trainable=None, **kwargs):

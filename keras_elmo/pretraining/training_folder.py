@@ -9,11 +9,10 @@ import dataclasses
 import hashlib
 import json
 import os
-import re
 import shutil
 
+from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import write_json
-from keras_elmo.files.disk_room import explain_full_disk
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.bilm_names import VOCABULARY
@@ -30,8 +29,6 @@ _ADVICE = (
     "The last checkpoint is unchanged; make room and run it again without "
     "--restart."
 )
-# Names of the partial files that a killed process leaves.
-_TEMPORARY = re.compile(r"\.\w+\.(hdf5|json|txt)\.\w{8}")
 
 
 class TrainingFolder:
@@ -57,13 +54,11 @@ class TrainingFolder:
             BlockingIOError: If another process has the lock.
             OSError: In the context, if the disk is full, saying what to do.
         """
-        with file_lock(self.file(_LOCK_FILE)):
-            for name in filter(_TEMPORARY.fullmatch, os.listdir(self.path)):
-                os.remove(self.file(name))
-            with explain_full_disk(
-                f"to write in '{self.path}'", lambda: _ADVICE
-            ):
-                yield
+        with (
+            file_lock(self.file(_LOCK_FILE)),
+            explain_full_disk(f"to write in '{self.path}'", lambda: _ADVICE),
+        ):
+            yield
 
     @property
     def has_training(self):

@@ -122,7 +122,9 @@ def export_saved_model(
 
     while True:
         try:
-            write_folder_atomically(folder, write, overwrite)
+            write_folder_atomically(
+                folder, write, ("saved_model.pb",), overwrite
+            )
             return folder
         except FolderIsTaken:
             if version is not None:

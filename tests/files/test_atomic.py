@@ -1,4 +1,3 @@
-import errno
 import os
 import signal
 import stat
@@ -6,57 +5,11 @@ import threading
 
 import pytest
 
-from keras_elmo.files import atomic
-from keras_elmo.files import exchange
+from keras_elmo.files import file_lock
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.atomic import write_folder_atomically
 
 OLD, NEW = "old", "new"
-
-
-def write(text):
-    def into(folder):
-        os.makedirs(os.path.join(folder, "inner"))
-        with open(os.path.join(folder, "inner", "file"), "w") as file:
-            file.write(text)
-
-    return into
-
-
-def fail(folder):
-    write("half")(folder)
-    raise KeyError("no more")
-
-
-def test_folders_within_are_written(tmp_path):
-    write_folder_atomically(tmp_path / "a" / "b", write("new"))
-    assert (tmp_path / "a/b/inner/file").read_text() == "new"
-    assert os.listdir(tmp_path / "a") == ["b"]
-
-
-def test_a_folder_that_is_there_gives_way_only_if_told(tmp_path):
-    path = tmp_path / "folder"
-    write_folder_atomically(path, write("old"))
-    with pytest.raises(ValueError, match="must not exist yet"):
-        write_folder_atomically(path, write("new"))
-    assert (path / "inner/file").read_text() == "old"
-    (path / "other").write_text("")
-    write_folder_atomically(path, write("new"), overwrite=True)
-    assert (path / "inner/file").read_text() == "new"
-    assert os.listdir(path) == ["inner"]
-    assert os.listdir(tmp_path) == ["folder"]
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_a_failure_leaves_all_as_it_was(tmp_path, overwrite):
-    path = tmp_path / "folder"
-    if overwrite:
-        write_folder_atomically(path, write("old"))
-    with pytest.raises(KeyError):
-        write_folder_atomically(path, fail, overwrite)
-    if overwrite:
-        assert (path / "inner/file").read_text() == "old"
-    assert os.listdir(tmp_path) == ["folder"] * overwrite
 
 
 def put(text):
@@ -65,6 +18,69 @@ def put(text):
             file.write(text)
 
     return into
+
+
+def folder_of(text):
+    return dict.fromkeys(["complete", "file", "inner/file"], text)
+
+
+def write(text):
+    def into(folder):
+        os.makedirs(os.path.join(folder, "inner"))
+        for name, content in folder_of(text).items():
+            put(content)(os.path.join(folder, name))
+
+    return into
+
+
+def write_folder(path, write, overwrite=False):
+    write_folder_atomically(
+        path, write, ("complete", "file", "optional"), overwrite
+    )
+
+
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def fail(folder):
+    write("half")(folder)
+    raise KeyError("no more")
+
+
+def test_folders_within_are_written(tmp_path):
+    write_folder(tmp_path / "a" / "b", write("new"))
+    assert contents(tmp_path / "a/b") == folder_of("new")
+    assert os.listdir(tmp_path / "a") == ["b"]
+
+
+def test_a_folder_that_is_there_gives_way_only_if_told(tmp_path):
+    path = tmp_path / "folder"
+    path.mkdir()
+    write_folder(path, write("old"))  # It is empty.
+    with pytest.raises(ValueError, match="must not exist yet"):
+        write_folder(path, write("new"))
+    assert contents(path) == folder_of("old")
+    (path / "optional").write_text("old")
+    (path / "mine").write_text("mine")
+    write_folder(path, write("new"), overwrite=True)
+    assert contents(path) == folder_of("new") | {"mine": "mine"}
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_failure_leaves_all_as_it_was(tmp_path, overwrite):
+    path = tmp_path / "folder"
+    if overwrite:
+        write_folder(path, write("old"))
+    with pytest.raises(KeyError):
+        write_folder(path, fail, overwrite)
+    assert contents(path) == (folder_of("old") if overwrite else {})
+    assert os.listdir(tmp_path) == ["folder"] * overwrite
 
 
 def test_links_are_followed(tmp_path):
@@ -80,11 +96,11 @@ def test_links_are_followed(tmp_path):
 
 
 def test_a_link_to_a_folder_of_versions(tmp_path):
-    write_folder_atomically(tmp_path / "target", write(OLD))
+    write_folder(tmp_path / "target", write(OLD))
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    write_folder_atomically(tmp_path / "link", write(NEW), overwrite=True)
+    write_folder(tmp_path / "link", write(NEW), overwrite=True)
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target/inner/file").read_text() == NEW
+    assert contents(tmp_path / "target") == folder_of(NEW)
 
 
 @pytest.mark.parametrize("is_linked", [False, True])
@@ -111,7 +127,7 @@ def test_a_folder_replaces_no_file(tmp_path):
     (tmp_path / "file").touch()
     for overwrite in (False, True):
         with pytest.raises(ValueError, match="must not exist yet"):
-            write_folder_atomically(tmp_path / "file", fail, overwrite)
+            write_folder(tmp_path / "file", fail, overwrite)
     assert (tmp_path / "file").is_file()
 
 
@@ -128,7 +144,7 @@ def test_new_files_have_the_permissions_of_the_process(
     # Setting the umask would affect files of other threads.
     monkeypatch.setattr(os, "umask", None)
     write_atomically(tmp_path / "file", put(NEW))
-    write_folder_atomically(tmp_path / "folder", write(NEW))
+    write_folder(tmp_path / "folder", write(NEW))
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
     assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o750
 
@@ -148,155 +164,122 @@ def test_errors_name_the_path_that_was_asked_for(tmp_path):
     assert info.value.filename == path
 
 
-def killed_in(make, path, text, **kwargs):
-    """Runs a process that is killed while it writes."""
+KINDS = pytest.mark.parametrize("kind", [write_atomically, write_folder])
 
-    def write_and_die(temporary):
-        make(text)(temporary)
-        os.kill(os.getpid(), signal.SIGKILL)
 
+def wrote(path):
+    """The text that `write_over` wrote."""
+    if path.is_file():
+        return path.read_text()
+    (text,) = set(contents(path).values())
+    return text
+
+
+def write_over(kind, path, text, then=lambda: None):
+    """Writes a file or a folder, and calls `then` before it is moved."""
+    make, options = put(text), {}
+    if kind is write_folder:
+        make, options = write(text), {"overwrite": True}
+
+    def write_and_more(temporary):
+        make(temporary)
+        then()
+
+    kind(path, write_and_more, **options)
+
+
+def in_child(run):
+    """Runs a function in a process, and returns the process's status."""
     child = os.fork()
     if child == 0:
-        kind = write_atomically if make is put else write_folder_atomically
-        kind(path, write_and_die, **kwargs)
-    os.waitpid(child, 0)
+        try:
+            run()
+        finally:
+            os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("make", [put, write])
-def test_what_a_killed_process_left_is_removed(tmp_path, make):
-    path = tmp_path / "model.1"
-    kind = write_atomically if make is put else write_folder_atomically
-    kind(path, make(OLD))
-    overwrite = {} if make is put else {"overwrite": True}
-    for _ in range(2):
-        killed_in(make, path, "half", **overwrite)
-    others = {".model.1.backup12", ".model.1.0123456", ".modelx1.01234567"}
-    for name in others:
-        (tmp_path / name).touch()
-    assert len(os.listdir(tmp_path)) == 5  # The first's file was removed.
-    kind(path, make(NEW), **overwrite)
-    assert set(os.listdir(tmp_path)) == {"model.1", *others}
+@KINDS
+def test_a_killed_process_leaves_what_the_next_one_removes(tmp_path, kind):
+    path = tmp_path / "vocab.txt"
+    mine = {".vocab.txt.20251123", ".vocab.txt.backup01.old", ".vocab.txt.old"}
+    for name in mine:
+        (tmp_path / name).write_text("mine")
+    for text in (OLD, NEW):
+        for _ in range(2):
+            status = in_child(lambda: write_over(kind, path, "half", die))
+            assert status == signal.SIGKILL
+        if kind is write_atomically and text == NEW:
+            assert wrote(path) == OLD
+        write_over(kind, path, text)
+        assert wrote(path) == text
+    assert set(os.listdir(tmp_path)) == {"vocab.txt", *mine}
+    assert all((tmp_path / name).read_text() == "mine" for name in mine)
 
 
-@pytest.mark.parametrize("make", [put, write])
-def test_two_at_a_time_leave_each_other_alone(tmp_path, make):
-    path = tmp_path / "path"
-    kind = write_atomically if make is put else write_folder_atomically
-    overwrite = {} if make is put else {"overwrite": True}
-
-    def write_while_another_does(temporary):
-        kind(path, make(OLD), **overwrite)
-        make(NEW)(temporary)
-
-    for _ in range(2):
-        kind(path, write_while_another_does, **overwrite)
-        file = path if make is put else path / "inner/file"
-        assert file.read_text() == NEW
-        assert os.listdir(tmp_path) == ["path"]
-
-
-def test_a_folder_that_came_in_between_is_not_touched(tmp_path):
-    path = tmp_path / "folder"
-
-    def write_while_another_does(temporary):
-        write_folder_atomically(path, write(OLD))
-        write(NEW)(temporary)
-
-    with pytest.raises(ValueError, match="must not exist yet"):
-        write_folder_atomically(path, write_while_another_does)
-    assert (path / "inner/file").read_text() == OLD
-    assert os.listdir(tmp_path) == ["folder"]
-
-
-def cannot_exchange(*_):
-    raise OSError(errno.EINVAL, "not here")
-
-
-@pytest.fixture(params=["in one step", "in steps"])
-def folder(tmp_path, request, monkeypatch):
-    """An existing folder, on systems with and without atomic exchange."""
-    if request.param == "in steps":
-        name = "_exchange_in_one_step"
-        monkeypatch.setattr(exchange, name, cannot_exchange)
-    write_folder_atomically(tmp_path / "folder", write(OLD))
-    return tmp_path / "folder"
-
-
-def test_a_folder_is_replaced_on_all_systems(folder):
-    write_folder_atomically(folder, write(NEW), overwrite=True)
-    assert (folder / "inner/file").read_text() == NEW
-    assert os.listdir(folder.parent) == ["folder"]
-
-
-def test_the_old_folder_comes_back_if_the_new_one_cannot_be_moved(
-    folder, monkeypatch
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("kill_at", range(3))
+def test_a_folder_that_is_killed_in_between_is_not_complete(
+    tmp_path, monkeypatch, kill_at
 ):
-    rename = os.rename
-    calls = []
-
-    def fail_second(source, target):
-        calls.append(source)
-        if len(calls) == 2:
-            raise OSError("not now")
-        rename(source, target)
-
-    monkeypatch.setattr(exchange, "_exchange_in_one_step", cannot_exchange)
-    monkeypatch.setattr(os, "rename", fail_second)
-    with pytest.raises(OSError, match="not now"):
-        write_folder_atomically(folder, write(NEW), overwrite=True)
-    assert (folder / "inner/file").read_text() == OLD
-    assert os.listdir(folder.parent) == ["folder"]
-
-
-@pytest.mark.skipif(os.uname().sysname != "Linux", reason="Not Linux")
-def test_linux_exchanges_in_one_step(tmp_path, monkeypatch):
-    for name in ("one", "other"):
-        write(name)(tmp_path / name)
-    monkeypatch.setattr(os, "rename", None)
-    exchange.exchange(tmp_path / "one", tmp_path / "other")
-    assert (tmp_path / "one/inner/file").read_text() == "other"
-    assert (tmp_path / "other/inner/file").read_text() == "one"
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("is_replaced", [False, True])
-def test_an_exchange_that_was_killed_halfway(tmp_path, overwrite, is_replaced):
     path = tmp_path / "folder"
-    write(OLD)(tmp_path / ".folder.01234567.old")
-    if is_replaced:
-        write("newer")(path)
-    expected = "newer" if is_replaced else OLD
-    if overwrite:
-        with pytest.raises(KeyError):
-            write_folder_atomically(path, fail, overwrite=True)
-        assert (path / "inner/file").read_text() == expected
-        write_folder_atomically(path, write(NEW), overwrite=True)
-    else:
-        with pytest.raises(ValueError, match="must not exist yet"):
-            write_folder_atomically(path, write(NEW))
-    expected = NEW if overwrite else expected
-    assert (path / "inner/file").read_text() == expected
-    assert os.listdir(tmp_path) == ["folder"]
+    write_over(write_folder, path, OLD)
+    moved = []
+    replace = os.replace
+
+    def replace_or_die(source, target):
+        if len(moved) == kill_at:
+            die()
+        moved.append(target)
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_or_die)
+        status = in_child(lambda: write_over(write_folder, path, NEW))
+    assert status == signal.SIGKILL
+    assert not (path / "complete").exists()
+    expected = [NEW if kill_at > i else OLD for i in range(2)]
+    names = ("file", "inner/file")
+    assert [(path / name).read_text() for name in names] == expected
+    write_over(write_folder, path, NEW)
+    assert contents(path) == folder_of(NEW)
 
 
-def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(atomic, "try_lock", lambda *_: None)
-    (tmp_path / ".file.01234567").touch()
-    write_atomically(tmp_path / "file", put(NEW))
-    assert set(os.listdir(tmp_path)) == {".file.01234567", "file"}
-
-
-def test_many_threads_write_one_file(tmp_path):
-    path = tmp_path / "file"
+@pytest.mark.parametrize(
+    ("kind", "has_locks"),
+    [(write_atomically, True), (write_atomically, False), (write_folder, True)],
+)
+def test_many_threads_write_one_path(tmp_path, monkeypatch, kind, has_locks):
+    if not has_locks:
+        monkeypatch.setattr(file_lock, "try_lock", lambda *_: None)
+    path = tmp_path / "path"
     texts = [str(i) * 10_000 for i in range(8)]
     threads = [
-        threading.Thread(target=write_atomically, args=(path, put(text)))
+        threading.Thread(target=write_over, args=(kind, path, text))
         for text in texts
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert path.read_text() in texts
-    assert os.listdir(tmp_path) == ["file"]
+    assert wrote(path) in texts
+    assert os.listdir(tmp_path) == ["path"]
+
+
+def test_a_folder_that_came_in_between_is_not_touched(tmp_path):
+    path = tmp_path / "folder"
+
+    def write_while_another_does(temporary):
+        path.mkdir()
+        (path / "mine").write_text("mine")
+        write(NEW)(temporary)
+
+    with pytest.raises(ValueError, match="must not exist yet"):
+        write_folder(path, write_while_another_does)
+    assert contents(path) == {"mine": "mine"}
+    assert os.listdir(tmp_path) == ["folder"]

@@ -9,6 +9,7 @@ import h5py
 import pytest
 from formats.loopback import use_cache
 
+from keras_elmo.files import file_lock
 from keras_elmo.files.downloads import download
 
 KINDS = ("file.hdf5", "file.zip", "file.json")
@@ -131,10 +132,7 @@ def test_processes_at_a_time(cache, tmp_path, monkeypatch, has_locks):
         with_length(handler, content, content)
 
     if not has_locks:
-        for module in ("atomic", "file_lock"):
-            monkeypatch.setattr(
-                f"keras_elmo.files.{module}.try_lock", lambda *_: None
-            )
+        monkeypatch.setattr(file_lock, "try_lock", lambda *_: None)
     with serve(answer) as root:
         children = []
         for _ in range(PROCESSES):

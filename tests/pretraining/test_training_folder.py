@@ -194,18 +194,14 @@ def test_no_two_work_in_a_folder(folder):
         pass
 
 
-def test_what_a_kill_left_half_written_is_removed(folder):
-    half_written = [
-        ".training_state.hdf5.abcdefgh",
-        ".weights.hdf5.a_cd3f_h",
-        ".training.json.abcdefgh",
-        ".vocab.txt.12345678",
-    ]
-    others = ["weights.hdf5", ".mine", ".mine.hdf5", ".weights.hdf5.backup.1"]
-    for name in (*half_written, *others):
+def test_files_of_the_user_stay(folder, vocabulary):
+    mine = {".vocab.txt.20251123", ".weights.hdf5.backup01", "notes"}
+    for name in mine:
         open(folder.file(name), "w").close()
     with folder.lock():
-        assert set(os.listdir(folder.path)) == {*others, ".lock"}
+        folder.begin(make_settings(), [], COUNTS, vocabulary)
+        folder.forget()
+    assert mine < set(os.listdir(folder.path))
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
