@@ -39,7 +39,7 @@ def main(argv=None):
             _say(f"interrupted{_how_to_resume(arguments)}.")
             return 130
         except (ValueError, OSError, ImportError) as error:
-            _say(f"error: {error}")
+            _say(f"error: {_without_tensorflow(error) or error}")
             return 1
         except Exception as error:
             # TensorFlow has an error of its own for this.
@@ -82,6 +82,17 @@ def _make_parser():
     for verb in _VERBS:
         verb.add_parser(verbs)
     return parser, verbs
+
+
+def _without_tensorflow(error):
+    """Returns what to do if TensorFlow is what could not be imported."""
+    if getattr(error, "name", None) != "tensorflow":
+        return None
+    return (
+        "TensorFlow is not installed. Install it (pip install tensorflow), or "
+        "use another backend: set the environment variable KERAS_BACKEND to "
+        "jax or torch. pretrain and SavedModels need TensorFlow."
+    )
 
 
 def _how_to_resume(arguments):

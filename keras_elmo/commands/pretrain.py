@@ -1,12 +1,17 @@
+import dataclasses
+import importlib.util
 import os
+import re
 import sys
 
 from keras_elmo.commands.arguments import add_threads
 from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.pretrain_settings import DEFAULT_RECIPE
 from keras_elmo.commands.pretrain_settings import add_settings
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.settings import RECIPES
+from keras_elmo.pretraining.settings import Settings
 
 _STRATEGIES = ("one", "mirrored", "multi-worker")
 
@@ -30,7 +35,7 @@ With more --epochs or --steps, a finished training continues.
 
 _EPILOG = """\
 what the numbers mean:
-  sampled_loss measures how well the right word is told apart from --negatives
+  The loss measures how well the right word is told apart from --negatives
   random ones. It shows progress, but it is not a perplexity, and it depends on
   --negatives. The held-out perplexity is exact: over all words, and without
   dropout. Lower is better. Compare models only with the same vocabulary and the
@@ -68,6 +73,11 @@ _NEEDS = (
     ("patience", "heldout"),
 )
 
+_ABOUT_THE_DEFAULT = (
+    "training the paper's model, which takes days on large GPUs; for a small "
+    "text or a computer without a GPU there is --recipe laptop"
+)
+
 
 def add_parser(verbs):
     """Adds the subcommand to `keras-elmo`."""
@@ -88,6 +98,14 @@ def add_parser(verbs):
 
 def run(arguments):
     """Runs `keras-elmo pretrain`; returns its exit status."""
+    _check(arguments)
+    try:
+        return _run(arguments)
+    except ValueError as error:
+        raise ValueError(_with_flags(str(error), arguments)) from error
+
+
+def _run(arguments):
     from keras_elmo.commands import pretrain_reports
     from keras_elmo.commands.arguments import set_threads
     from keras_elmo.commands.progress import Progress
@@ -96,7 +114,6 @@ def run(arguments):
     from keras_elmo.pretraining.reports import Reports
     from keras_elmo.pretraining.workers import is_chief
 
-    _check(arguments)
     tensorboard = pretrain_reports.find_tensorboard_folder(
         arguments.tensorboard, arguments.output
     )
@@ -110,6 +127,8 @@ def run(arguments):
     shows = is_chief(strategy) and not arguments.quiet
     tally = pretrain_reports.Tally()
     with Progress(quiet=not shows) as progress:
+        if not (initial or arguments.recipe or arguments.options):
+            progress.say(_ABOUT_THE_DEFAULT)
         report = pretrain_reports.make_report(
             settings, progress, tensorboard if is_chief(strategy) else None
         )
@@ -136,7 +155,8 @@ def run(arguments):
         )
     if not is_over:
         if is_chief(strategy):
-            _print_interrupted(tally.step, arguments.restart)
+            text = pretrain_reports.describe_interrupted(arguments, tally)
+            print(text, file=sys.stderr)
         return 130
     if shows:
         pretrain_reports.print_summary(arguments, settings, tally)
@@ -147,9 +167,11 @@ def _check(arguments):
     import keras
 
     if keras.backend.backend() != "tensorflow":
+        has_tensorflow = importlib.util.find_spec("tensorflow") is not None
+        install = "" if has_tensorflow else "pip install tensorflow, and "
         raise ValueError(
-            "keras-elmo pretrain needs the Keras backend tensorflow: set "
-            f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
+            f"keras-elmo pretrain needs the Keras backend tensorflow: {install}"
+            f"set KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
     given = {k for k, v in vars(arguments).items() if v not in (None, False)}
     for one, other in _EITHER:
@@ -163,6 +185,21 @@ def _check(arguments):
             raise ValueError(
                 f"{_flag(one)} needs {_flag(needed)}. Received: none"
             )
+
+
+def _with_flags(text, arguments):
+    """Puts flags in place of the arguments that an error of `pretrain` names.
+
+    For example, "`batch_size`" becomes "--batch-size".
+    """
+    settings = {field.name for field in dataclasses.fields(Settings)}
+
+    def flag(found):
+        name = "from" if found[1] == "initial" else found[1]
+        is_flag = name in settings or name in vars(arguments)
+        return _flag(name) if is_flag else found[0]
+
+    return re.sub(r"`(\w+)(?:=True)?`", flag, text)
 
 
 def _check_apart(initial, output):
@@ -196,16 +233,6 @@ def _make_strategy(name):
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
-def _print_interrupted(step, restarted):
-    how = "the same command"
-    if restarted:
-        how += " without --restart"
-    print(
-        f"keras-elmo: interrupted after step {step:,}; {how} resumes.",
-        file=sys.stderr,
-    )
-
-
 def _add_files(add):
     add(
         "--train",
@@ -233,10 +260,9 @@ def _add_model(add):
     add(
         "--recipe",
         choices=RECIPES,
-        default="paper",
         help="the model and the default settings: paper (94 M parameters "
         "without the softmax; takes days on large GPUs) or laptop (a small "
-        "model that learns quickly). Default: %(default)s",
+        f"model that learns quickly). Default: {DEFAULT_RECIPE}",
     )
     add(
         "--options",

@@ -15,6 +15,7 @@ from keras_elmo.pretraining.training_folder import CURVES_FOLDER
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_log import TrainingLog
 
+_PERPLEXITY = "heldout_perplexity"  # In the log.
 _FILES = {
     "options.json, weights.hdf5": "the biLM, for ElmoLayer, AllenNLP, bilm-tf",
     "softmax.hdf5, vocab.txt": "needed to predict words, and for --from",
@@ -32,7 +33,7 @@ def make_report(settings, progress, tensorboard=None):
         tensorboard: Folder for TensorBoard's files, or `None`.
     """
     loss_name = "loss" if settings.full_softmax else "sampled_loss"
-    reports = [TrainingProgress(progress, loss_name)]
+    reports = [TrainingProgress(progress)]
     if tensorboard is not None:
         reports.append(TensorBoardReport(tensorboard, loss_name))
     return Reports(reports)
@@ -69,12 +70,10 @@ class TrainingProgress(Report):
 
     Args:
         progress: The `Progress` to show it with.
-        loss_name: String, what to call the loss.
     """
 
-    def __init__(self, progress, loss_name):
+    def __init__(self, progress):
         self._progress = progress
-        self._loss_name = loss_name
 
     def working(self, what):
         return self._progress.waiting(what)
@@ -102,7 +101,7 @@ class TrainingProgress(Report):
             step,
             step * self._tokens_per_step,
             resumed=is_first,
-            note=f"{self._loss_name} {mean:.4f}",
+            note=f"loss {mean:.3f}",
         )
 
     def evaluated(self, step, perplexity, is_best):
@@ -114,6 +113,12 @@ class TrainingProgress(Report):
 
     def saved(self, step):
         self._progress.skip_time()
+
+    def stopping(self):
+        self._progress.say(
+            "stopping after this step, with a checkpoint; a second Ctrl-C "
+            "stops at once"
+        )
 
 
 class TensorBoardReport(Report):
@@ -195,9 +200,8 @@ def print_summary(arguments, settings, tally):
     folder = arguments.output
     if tally.step == tally.first_step:
         _print_nothing_done(tally)
-    step = tally.step
-    if arguments.heldout:
-        step = _best_step(folder) or step
+    best = _best_entry(folder) if arguments.heldout else None
+    step = best["step"] if best else tally.step
     print(
         f"'{folder}' contains the model after step {step:,} of {tally.step:,} "
         f"({tally.tokens:,} tokens in each direction):"
@@ -216,12 +220,33 @@ def print_summary(arguments, settings, tally):
         print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')
 
 
-def _best_step(folder):
-    """Returns the step with the best held-out perplexity, `None` if unknown."""
+def describe_interrupted(arguments, tally):
+    """Returns what an interrupted training leaves, and how to resume it.
+
+    Args:
+        arguments: The command's.
+        tally: The `Tally` of the training.
+    """
+    how = "the same command"
+    if arguments.restart:
+        how += " without --restart"
+    text = f"keras-elmo: interrupted after step {tally.step:,}; {how} resumes."
+    if not arguments.heldout:
+        return text
+    best = _best_entry(arguments.output)
+    if best is None:
+        return f"{text} No model is written before the first evaluation."
+    return (
+        f"{text} '{arguments.output}' contains the best model so far, after "
+        f"step {best['step']:,}: held-out perplexity {best[_PERPLEXITY]:,.2f}."
+    )
+
+
+def _best_entry(folder):
+    """Returns the log's entry of the best model, `None` if there is none."""
     entries = TrainingLog(os.path.join(folder, LOG_FILE)).read()
-    key = "heldout_perplexity"
-    entries = [entry for entry in entries if key in entry]
-    return min(entries, key=lambda e: e[key])["step"] if entries else None
+    entries = [entry for entry in entries if _PERPLEXITY in entry]
+    return min(entries, key=lambda e: e[_PERPLEXITY], default=None)
 
 
 def _print_nothing_done(tally):

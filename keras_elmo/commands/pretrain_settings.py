@@ -9,6 +9,7 @@ from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import Settings
 from keras_elmo.pretraining.settings import may_be_none
 
+DEFAULT_RECIPE = "paper"
 # The model's options that concern training: key, type, help.
 _OPTIONS = {
     "negatives": (
@@ -59,7 +60,7 @@ def make_settings(arguments, initial=None):
     from keras_elmo.formats.bilm_files import read_options
     from keras_elmo.pretraining.model_files import read_model_options
 
-    recipe = RECIPES[arguments.recipe]
+    recipe = RECIPES[arguments.recipe or DEFAULT_RECIPE]
     given = vars(arguments)
     options, changes = recipe.options, {}
     if arguments.options is not None:
@@ -103,11 +104,11 @@ def _describe(field):
 def _help(about, values):
     """Returns a help text with the values of the recipes as defaults."""
     values = dict(values)
-    paper = values.pop("paper")
-    if paper is None:
+    default = values.pop(DEFAULT_RECIPE)
+    if default is None:
         return about
-    others = [f"{k}: {v}" for k, v in values.items() if v != paper]
-    default = f"Default: {paper}"
+    others = [f"{k}: {v}" for k, v in values.items() if v != default]
+    default = f"Default: {default}"
     if others:
         default += f" ({', '.join(others)})"
     return f"{about}. {default}" if about else default

@@ -135,18 +135,21 @@ class Progress:
 
     def _describe(self, done, tokens, note):
         total = "" if self._total is None else f"/{self._total:,}"
-        parts = [f"{self._title}{done:,}{total} {self._unit}"]
-        if note:
-            parts.append(note)
+        parts = [f"{done:,}{total} {self._unit}"]
         first_done, first_tokens = self._first
         if done > first_done:
             seconds = max(self.seconds, 1e-3)
             parts.append(f"{(tokens - first_tokens) / seconds:,.0f} tokens/s")
-            parts.append(_clock(seconds))
-            if self._total is not None:
+            if self._total is None:
+                parts.append(_clock(seconds))
+            else:
                 each = seconds / (done - first_done)
-                parts.append(f"{_clock((self._total - done) * each)} left")
-        return ", ".join(parts)
+                # First, as the end is cut off in a narrow terminal.
+                left = _clock((self._total - done) * each)
+                parts.insert(0, f"{left} left")
+        if note:
+            parts.append(note)
+        return self._title + ", ".join(parts)
 
     def _is_due(self):
         due = self._last_shown + self._interval

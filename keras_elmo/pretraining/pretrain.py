@@ -89,8 +89,9 @@ def pretrain(
                 "The text is read more than once, so it must be in regular "
                 f"files. Received: '{path}'"
             )
+    found = initial and find_model(initial)
     origin = {
-        "initial": initial and find_model(initial).fingerprint(),
+        "initial": found and [found.name, found.fingerprint()],
         "new_softmax": new_softmax,
         "min_count": min_count or _DEFAULT_MIN_COUNT,
         "max_vocabulary": max_vocabulary,
@@ -136,12 +137,12 @@ def pretrain(
                 words,
                 shards,
                 folder,
-                settings,
-                schedule,
-                sentences,
-                plan.heldout_rows,
-                strategy,
-                report,
+                settings=settings,
+                schedule=schedule,
+                heldout=sentences,
+                heldout_rows=plan.heldout_rows,
+                strategy=strategy,
+                report=report,
             )
         return trainer.run()
 

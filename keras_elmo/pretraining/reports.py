@@ -28,6 +28,9 @@ class Report:
     def saved(self, step):
         """Called when the checkpoint of a step has been written."""
 
+    def stopping(self):
+        """Called, in a thread, when training is told to stop."""
+
     def ended(self, step, is_over):
         """Called when training is finished, or stops and can be resumed."""
 

@@ -4,10 +4,15 @@ import threading
 
 
 class StopRequest(contextlib.AbstractContextManager):
-    """Records the first SIGINT or SIGTERM instead of ending the process."""
+    """Records the first SIGINT or SIGTERM instead of ending the process.
 
-    def __init__(self):
+    Args:
+        on_request: Function to call, in a thread, when it is recorded.
+    """
+
+    def __init__(self, on_request=None):
         self.is_made = False
+        self._on_request = on_request
         self._before = {}
 
     def __enter__(self):
@@ -24,6 +29,9 @@ class StopRequest(contextlib.AbstractContextManager):
     def _note(self, number, frame):
         self.is_made = True
         self._restore()  # A second signal takes effect at once.
+        if self._on_request is not None:
+            # In a thread, as the signal may have interrupted other output.
+            threading.Thread(target=self._on_request, daemon=True).start()
 
     def _restore(self):
         while self._before:

@@ -70,6 +70,7 @@ class Trainer:
         vocabulary,
         shards,
         folder,
+        *,
         settings,
         schedule,
         heldout=None,
@@ -121,7 +122,7 @@ class Trainer:
         """
         progress = self._progress
         self._report.begun(progress.step, self._schedule, self._tokens_per_step)
-        with StopRequest() as stop:
+        with StopRequest(self._report.stopping) as stop:
             if not self._is_over:
                 windows = self._windows()
                 with self._report.working("reading the corpus"):
@@ -173,9 +174,9 @@ class Trainer:
         if best_of not in (None, self._heldout_digest):
             received = "none" if self._heldout is None else "another text"
             raise ValueError(
-                "The held-out text (--heldout) must be the one that the best "
-                "model so far was measured on: perplexities on different texts "
-                f"are not comparable. Received: {received}. {TO_START_OVER}"
+                "`heldout` must be the text that the best model so far was "
+                "measured on: perplexities on different texts are not "
+                f"comparable. Received: {received}. {TO_START_OVER}"
             )
 
     def _windows(self):
@@ -208,16 +209,15 @@ class Trainer:
         self._report.stepped(progress.step, loss)
 
     def _diverged(self, what, step):
-        how = "To start again, run"
+        how = "Start again"
         if self._folder.has_state:
             how = (
                 f"The last checkpoint in '{self._folder.path}' is unchanged. "
-                "To resume from it, run"
+                "Resume from it, without `restart`,"
             )
         return ValueError(
-            f"{what} in step {step}, so training stopped. {how} the same "
-            "command without --restart and with a lower --learning-rate or "
-            "--clip-norm."
+            f"{what} in step {step}, so training stopped. {how} with a lower "
+            "`learning_rate` or `clip_norm`."
         )
 
     def _look_after(self):

@@ -22,13 +22,10 @@ from keras_elmo.text.vocabulary import Vocabulary
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
 CURVES_FOLDER = "tensorboard"
-TO_START_OVER = "To start over, choose another folder or pass --restart."
+TO_START_OVER = "To start over, choose another `output` or pass `restart=True`."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
-_ADVICE = (
-    "The last checkpoint is unchanged; make room and run it again without "
-    "--restart."
-)
+_ADVICE = "The last checkpoint is unchanged; make room and resume."
 
 
 class TrainingFolder:
@@ -75,7 +72,8 @@ class TrainingFolder:
         if os.path.exists(self.file(OPTIONS)):
             raise ValueError(
                 f"'{self.path}' holds a model but no training: the model would "
-                "be overwritten. Choose another folder or pass --restart. "
+                "be overwritten. Choose another `output` or pass "
+                "`restart=True`. "
                 "Received: a folder with options.json but without "
                 f"{_RECORD_FILE}"
             )
@@ -95,8 +93,9 @@ class TrainingFolder:
             shards: Paths of the corpus.
             counts: Dictionary, the numbers of sentences and tokens in it.
             vocabulary: The `Vocabulary`.
-            origin: Dictionary of further arguments that must stay the same,
-                such as where the initial model came from; or `None`.
+            origin: Dictionary of further arguments that must stay the same.
+                `initial` is the name and the fingerprint of the model to start
+                from.
         """
         # Without a record, the other files are discarded. Without
         # `options.json`, the old weights no longer count as a model; they would
@@ -131,8 +130,8 @@ class TrainingFolder:
             ValueError: If something has changed, or the record is corrupt.
         """
         before, corpus, digest, origin_before = self._read_record()
-        settings.check_resumable(before)
         _check_origin(origin or {}, origin_before)
+        settings.check_resumable(before)
         _check_shards(shards, corpus["shards"])
         own = Vocabulary.from_file(self.file(VOCABULARY))
         for words in (own, vocabulary or own):
@@ -175,11 +174,27 @@ def _words_digest(vocabulary):
 def _check_origin(origin, before):
     for name, old in before.items():
         new = origin.get(name)
-        if new != old:
+        if name == "initial":
+            _check_initial(new, old)
+        elif new != old:
             raise ValueError(
                 f"A resumed training must have the `{name}` that it started "
                 f"with, {old!r}. Received: {new!r}. {TO_START_OVER}"
             )
+
+
+def _check_initial(new, old):
+    """Raises `ValueError` unless models, or `None`, have one fingerprint."""
+    if (new and new[1]) == (old and old[1]):
+        return
+    started = f"with `initial` '{old[0]}'" if old else "without `initial`"
+    received = f"'{new[0]}'" if new else "none"
+    if old and new and old[0] == new[0]:
+        received = f"{received}, which has changed"
+    raise ValueError(
+        f"A training that was started {started} must be resumed like that. "
+        f"Received: {received}. {TO_START_OVER}"
+    )
 
 
 def _check_shards(paths, before):

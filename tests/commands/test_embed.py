@@ -499,8 +499,8 @@ def test_progress_knows_the_length_of_a_file(
     monkeypatch.setattr("keras_elmo.commands.embed.Progress", show)
     embed(model)
     lines = capsys.readouterr().err.splitlines()
-    shown = [line.split(",")[0] for line in lines if "sentence" in line]
-    assert shown == [
+    shown = [line.split(" left, ")[-1] for line in lines if "sentence" in line]
+    assert [line.split(",")[0] for line in shown] == [
         *(f"{i}/4 sentences" for i in range(1, 5)),
         *(f"{i} sentences written" for i in range(1, 5)),
     ]

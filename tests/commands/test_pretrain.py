@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -138,9 +139,16 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
 
 
 class Interrupting(Report):
+    def __init__(self):
+        self.answered = threading.Event()
+
     def stepped(self, step, loss):
         if step == 3:
             signal.raise_signal(signal.SIGINT)
+            assert self.answered.wait(60)
+
+    def stopping(self):
+        self.answered.set()
 
 
 @pytest.mark.in_graphs(False)
@@ -166,11 +174,22 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     for key, array in whole.items():
         np.testing.assert_array_equal(parts[key], array, err_msg=key)
 
-    name = "keras_elmo.pretraining.pretrain.pretrain"
-    monkeypatch.setattr(name, lambda *_, **__: False)
-    run(*arguments, "--restart", status=130)
-    told = "the same command without --restart resumes"
-    assert told in capsys.readouterr().err
+    # The best model is that of an earlier step.
+    arguments += [*HELDOUT, "--evaluate-every", 2, "--restart"]
+    with monkeypatch.context() as patch:
+        report = Interrupting()
+        patch.setattr(pretrain_reports, "make_report", lambda *_: report)
+        run(*arguments, status=130)
+    said = capsys.readouterr().err
+    assert "the same command without --restart resumes. 'out' contain" in said
+    (found,) = (e for e in log_entries() if "heldout_perplexity" in e)
+    found = found["heldout_perplexity"]
+    assert f"after step 2: held-out perplexity {found:,.2f}.\n" in said
+    os.remove("out/log.jsonl")
+    said = pretrain_reports.describe_interrupted(
+        parse("--output", "out", *HELDOUT), pretrain_reports.Tally()
+    )
+    assert said.endswith("No model is written before the first evaluation.")
 
 
 @pytest.mark.in_graphs(False)
@@ -276,7 +295,7 @@ def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
         path.name: path.read_bytes() for path in (folder / "out").iterdir()
     }
     said = fails(*command("--restart", "--max-vocabulary", 2))
-    assert "`max_vocabulary` must be" in said
+    assert "--max-vocabulary must be" in said
     # Weights that are cut off, which only reading them shows.
     shutil.copytree("out", "cut")
     weights = pathlib.Path("cut/weights.hdf5")
@@ -291,6 +310,36 @@ def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
         path.name: path.read_bytes() for path in (folder / "out").iterdir()
     }
     assert after == before
+
+
+@pytest.mark.parametrize(
+    "flags, is_told",
+    [([], True), (["--recipe", "paper"], False), (["--options", "o"], False)],
+)
+def test_a_recipe_for_small_texts_is_named(
+    folder, monkeypatch, capsys, flags, is_told
+):
+    (folder / "o").write_text(json.dumps(OPTIONS))
+    name = "keras_elmo.pretraining.pretrain.pretrain"
+    monkeypatch.setattr(name, lambda *_, **__: False)
+    names = ["pretrain", "--train", "train0.txt", "--output", "out"]
+    assert main([*names, *flags]) == 130
+    assert ("--recipe laptop" in capsys.readouterr().err) == is_told
+
+
+def test_without_tensorflow(folder, monkeypatch, fails):
+    monkeypatch.setattr("keras.backend.backend", lambda: "jax")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    said = fails(*command())
+    assert "pip install tensorflow, and set KERAS_BACKEND=tensorflow" in said
+
+    def fail(name):
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+    monkeypatch.setattr("importlib.import_module", lambda _: fail("tensorflow"))
+    said = fails(*command())
+    assert "TensorFlow is not installed. Install it (pip install" in said
+    assert "KERAS_BACKEND to jax or torch" in said
 
 
 def test_text_from_a_pipe_is_refused(folder, fails):
@@ -317,10 +366,10 @@ def test_what_is_there_is_not_overwritten(folder, fails):
 
     # A training with another seed cannot resume it either.
     said = fails(*command("--steps", 2, "--seed", 1))
-    assert "must have the `seed` that it started with, 0. Received: 1" in said
+    assert "must have the --seed that it started with, 0. Received: 1" in said
     # Nor one that starts from other words.
     said = fails(*command("--steps", 2, "--max-vocabulary", 4))
-    assert "the `max_vocabulary` that it started with, None" in said
+    assert "the --max-vocabulary that it started with, None" in said
     # The training length in an options file is not part of the model.
     content = {**OPTIONS, "n_epochs": 8, "n_train_tokens": 99}
     pathlib.Path("options.json").write_text(json.dumps(content))
@@ -349,13 +398,13 @@ def test_what_is_there_is_not_overwritten(folder, fails):
             ["--options", "list.json"],
             "must contain a JSON object. Received: list",
         ),
-        (["--batch-size", 0], "`batch_size` must be an integer of at least 1"),
-        (["--steps", -1], "`steps` must be an integer"),
+        (["--batch-size", 0], "--batch-size must be an integer of at least 1"),
+        (["--steps", -1], "--steps must be an integer"),
         (
             ["--dropout", 1],
             "'dropout' must be a number of at least 0 and below 1",
         ),
-        (["--clip-norm", -1], "`clip_norm` must be a positive number"),
+        (["--clip-norm", -1], "--clip-norm must be a positive number"),
         (["--strategy", "multi-worker"], "the environment variable TF_CONFIG"),
         (["--threads", 99], "--threads must be set before TensorFlow computes"),
         (
@@ -443,7 +492,7 @@ def test_settings_of_an_options_file(folder):
 def show_training(clock, first=0, last=6, total=6):
     """Shows a training with steps of five seconds and a slow evaluation."""
     with Progress() as progress:
-        report = TrainingProgress(progress, "sampled_loss")
+        report = TrainingProgress(progress)
         clock.now += 11
         report.counted(20_000, 300_000)
         clock.now += 1
@@ -464,25 +513,25 @@ def test_lines_from_time_to_time(clock, capsys):
     assert err.splitlines() == [
         "counting the corpus: 20,000 sentences, 300,000 tokens",
         "training from the start: 6 steps of 5,000 tokens",
-        "1/6 steps, sampled_loss 1.0000",
-        "3/6 steps, sampled_loss 2.5000, 1,000 tokens/s, 0:00:10, 0:00:15 left",
+        "1/6 steps, loss 1.000",
+        "0:00:15 left, 3/6 steps, 1,000 tokens/s, loss 2.500",
         "step 3: held-out perplexity 169.98 (forward 170.1, backward 169.9), "
         "the best so far",
-        "4/6 steps, sampled_loss 3.5000, 1,000 tokens/s, 0:00:15, 0:00:10 left",
-        "6/6 steps, sampled_loss 5.5000, 1,000 tokens/s, 0:00:25, 0:00:00 left",
+        "0:00:10 left, 4/6 steps, 1,000 tokens/s, loss 3.500",
+        "0:00:00 left, 6/6 steps, 1,000 tokens/s, loss 5.500",
     ]
 
 
 def test_a_bar_on_a_terminal(clock, open_terminal, monkeypatch, capsys):
     terminal = open_terminal()
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     show_training(clock, first=1000, last=1004, total=1010)
     shown = terminal.getvalue()
     assert not capsys.readouterr().out
     assert "training after step 1,000: 1,010 steps of 5,000 tokens\n" in shown
     assert shown.endswith(
-        "\r\x1b[K[============] 1,004/1,010 steps, sampled_loss 1003.5000, "
-        "1,000 tokens/s, 0:00:15, 0:00:30 left\r\n"
+        "\r\x1b[K[============] 0:00:30 left, 1,004/1,010 steps, "
+        "1,000 tokens/s, loss 1003.500\r\n"
     )
 
 

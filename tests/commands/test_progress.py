@@ -18,9 +18,9 @@ def test_lines_from_time_to_time(clock, capsys):
         clock.now = 150
         progress.show("2,000 sentences written")
     assert capsys.readouterr().err.splitlines() == [
-        "1,040/10,000 sentences, 1,000 tokens/s, 0:00:01, 0:03:44 left",
-        "1,440/10,000 sentences, 1,000 tokens/s, 0:00:11, 0:03:34 left",
-        "1,840/10,000 sentences, 1,000 tokens/s, 0:00:21, 0:03:24 left",
+        "0:03:44 left, 1,040/10,000 sentences, 1,000 tokens/s",
+        "0:03:34 left, 1,440/10,000 sentences, 1,000 tokens/s",
+        "0:03:24 left, 1,840/10,000 sentences, 1,000 tokens/s",
         "2,000 sentences written",
     ]
     assert progress.seconds == 25
@@ -47,8 +47,8 @@ def test_time_that_does_not_count_and_what_else_is_said(clock, capsys):
     progress.update(3, 15)
     assert capsys.readouterr().err.splitlines() == [
         "training: 1/4 steps, loss 1.0",
-        "training: 2/4 steps, loss 0.5, 2 tokens/s, 0:00:02, 0:00:04 left",
-        "training: 3/4 steps, 2 tokens/s, 0:00:04, 0:00:02 left",
+        "training: 0:00:04 left, 2/4 steps, 2 tokens/s, loss 0.5",
+        "training: 0:00:02 left, 3/4 steps, 2 tokens/s",
     ]
 
 
@@ -63,8 +63,7 @@ def test_a_bar_on_a_terminal(clock, open_terminal, monkeypatch, total):
     shown = "1,000 sentences, 500 tokens/s, 0:00:10"
     if total:
         shown = (
-            "[===         ] 1,000/4,000 sentences, 500 tokens/s, 0:00:10, "
-            "0:00:30 left"
+            "[===         ] 0:00:30 left, 1,000/4,000 sentences, 500 tokens/s"
         )
     assert terminal.getvalue() == f"\r\x1b[K{shown}\r\n"
 

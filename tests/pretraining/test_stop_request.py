@@ -33,6 +33,13 @@ def test_the_first_signal_is_noted(number):
         signal.raise_signal(number)
 
 
+def test_the_first_signal_is_answered(number):
+    answered = threading.Event()
+    with StopRequest(answered.set):
+        signal.raise_signal(number)
+        assert answered.wait(60)
+
+
 def test_the_second_one_is_not_held_up(number):
     with StopRequest() as stop:
         signal.raise_signal(number)

@@ -337,7 +337,7 @@ def test_what_diverges_leaves_the_last_good_state(
     message = str(info.value)
     assert "in step 7" in message or "in step 6" in message
     assert f"'{begun}' is unchanged" in message
-    assert "--learning-rate" in message
+    assert "without `restart`, with a lower `learning_rate`" in message
     # The weights may be those of a diverging model, but never NaN.
     after = snapshot(begun)
     assert all(
@@ -427,7 +427,7 @@ def test_a_full_disk(corpus, begun, unbroken, limit):
         resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
         signal.signal(signal.SIGXFSZ, old_handler)
     assert f"'{begun}'" in str(info.value)
-    assert "make room and run it again" in str(info.value)
+    assert "make room and resume" in str(info.value)
     after = snapshot(begun)
     assert set(after) == set(before)
     assert after[STATE_FILE] == before[STATE_FILE]
@@ -470,7 +470,7 @@ def test_another_held_out_text_is_refused(corpus, begun, tmp_path):
     other = shutil.copytree(corpus, tmp_path / "other")
     text = (other / "heldout").read_text()
     (other / "heldout").write_text(text.replace("w1", "w2", 1))
-    match = "held-out text"
+    match = "`heldout` must be"
     message = check_refused(begun, match, other, begun, plan=PLAN)
     assert "Received: another text. To start over" in message
     message = check_refused(begun, match, corpus, begun, None, False)
@@ -489,7 +489,7 @@ def test_a_held_out_text_may_come_later(corpus, tmp_path):
     settings = make_settings(steps=4)
     assert train(corpus, tmp_path / "out", settings, plan=PLAN)
     check_refused(
-        tmp_path / "out", "held-out", corpus, tmp_path / "out", None, False
+        tmp_path / "out", "`heldout`", corpus, tmp_path / "out", None, False
     )
 
 

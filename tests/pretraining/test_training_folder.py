@@ -78,7 +78,7 @@ def test_other_shards_are_refused(begun, shards):
     with pytest.raises(ValueError, match="must have the shards") as info:
         begun.resume(make_settings(), [*shards[1:], path])
     assert "Missing: ['a.txt']. New: ['z.txt']" in str(info.value)
-    assert "--restart" in str(info.value)
+    assert "`restart=True`" in str(info.value)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -89,7 +89,7 @@ def test_a_shard_that_was_changed_is_refused(begun, shards, number):
     with pytest.raises(ValueError, match="must have the text") as info:
         begun.resume(make_settings(), shards)
     assert f"Changed since: {[shards[number]]}" in str(info.value)
-    assert "--restart" in str(info.value)
+    assert "`restart=True`" in str(info.value)
     shards[number].write_bytes(content)
     begun.resume(make_settings(), shards)
 
@@ -105,6 +105,35 @@ def test_another_vocabulary_is_refused(begun, shards, words):
     other.write(begun.file("vocab.txt"))
     with pytest.raises(ValueError, match="another vocabulary"):
         begun.resume(make_settings(), shards)
+
+
+MODEL = ["english_mini", "0123"]
+
+
+@pytest.mark.parametrize(
+    "before, after, message",
+    [
+        (
+            MODEL,
+            None,
+            "started with `initial` 'english_mini' .* Received: none",
+        ),
+        (MODEL, ["m", "9"], "Received: 'm'"),
+        (MODEL, ["english_mini", "9"], "'english_mini', which has changed"),
+        (None, MODEL, "started without `initial` .* Received: 'english_mini'"),
+    ],
+)
+def test_another_initial_model_is_refused(
+    folder, shards, vocabulary, before, after, message
+):
+    settings = make_settings()
+    folder.begin(settings, shards, COUNTS, vocabulary, {"initial": before})
+    renamed = before and ["elsewhere", before[1]]
+    folder.resume(settings, shards, origin={"initial": renamed})
+    # The options are those of the model, so they differ too.
+    settings = make_settings(options={**settings.options, "dropout": 0.3})
+    with pytest.raises(ValueError, match=message):
+        folder.resume(settings, shards, origin={"initial": after})
 
 
 def test_texts_are_told_apart():
