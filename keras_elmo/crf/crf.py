@@ -5,14 +5,16 @@ import keras
 from keras import ops
 
 from keras_elmo.crf import linear_chain
-from keras_elmo.crf.clique_scores import constrain
-from keras_elmo.crf.clique_scores import pack_scores
-from keras_elmo.crf.tag_checks import checked_log_likelihood
-from keras_elmo.crf.tag_schemes import allowed_tags
-from keras_elmo.crf.tag_schemes import check_tag_names
+from keras_elmo.crf.linear_chain import constrain
+from keras_elmo.crf.linear_chain import pack_scores
+from keras_elmo.crf.tags import allowed_tags
+from keras_elmo.crf.tags import check_tag_names
+from keras_elmo.crf.tags import checked_log_likelihood
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.initializers import with_own_values
 from keras_elmo.ops.masks import as_mask
+from keras_elmo.ops.private_keras import get_mask
+from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.ops.wide_dtype import wide_dtype
 
 
@@ -42,10 +44,6 @@ class CRF(keras.layers.Layer):
     tagger = keras.Model(inputs, keras_elmo.CRFDecoder()(scores))
     ```
 
-    Do not use `class_weight` of `fit`: Keras would take the position of a
-    sentence's largest tag as its class, so `CRFLoss` raises an error. Use
-    `sample_weight` to weight sentences.
-
     Args:
         num_tags: Integer, the number of tags.
         tag_names: List of strings, the tags' names in order. Required with a
@@ -60,11 +58,6 @@ class CRF(keras.layers.Layer):
         boundary_initializer: Initializer of `start_transitions` and
             `end_transitions`.
         transitions_regularizer: Regularizer of `transitions`.
-        boundary_regularizer: Regularizer of `start_transitions` and
-            `end_transitions`.
-        transitions_constraint: Constraint on `transitions`.
-        boundary_constraint: Constraint on `start_transitions` and
-            `end_transitions`.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -72,7 +65,9 @@ class CRF(keras.layers.Layer):
             score of each tag for each token, in nats; -inf forbids the tag
             there. Any float dtype; sums are computed in float32 or wider.
         mask: Boolean tensor of shape `(batch, time)`, true at real tokens.
-            Defaults to the Keras mask of the inputs, or to all tokens.
+            Defaults to the Keras mask of the inputs, or to all tokens. In a
+            Functional model, it must be passed if a layer further up makes a
+            mask that a layer in between does not pass on.
 
     Output shape:
         `(batch, time, num_tags + 1, num_tags)`, float32 even in half precision:
@@ -87,7 +82,8 @@ class CRF(keras.layers.Layer):
         zero. The scores contain the mask; no Keras mask is passed on.
 
     Raises:
-        ValueError: If the input has the wrong shape.
+        ValueError: If the input has the wrong shape, or if a mask was made for
+            it in a Functional model and did not arrive.
 
     Example:
 
@@ -121,13 +117,6 @@ class CRF(keras.layers.Layer):
         transitions_regularizer: str
         | keras.regularizers.Regularizer
         | None = None,
-        boundary_regularizer: str
-        | keras.regularizers.Regularizer
-        | None = None,
-        transitions_constraint: str
-        | keras.constraints.Constraint
-        | None = None,
-        boundary_constraint: str | keras.constraints.Constraint | None = None,
         **kwargs: Any,
     ) -> None:
         # The sums need more than half precision.
@@ -144,11 +133,6 @@ class CRF(keras.layers.Layer):
         self.transitions_regularizer = keras.regularizers.get(
             transitions_regularizer
         )
-        self.boundary_regularizer = keras.regularizers.get(boundary_regularizer)
-        self.transitions_constraint = keras.constraints.get(
-            transitions_constraint
-        )
-        self.boundary_constraint = keras.constraints.get(boundary_constraint)
         self.supports_masking = True
 
     @property
@@ -162,7 +146,6 @@ class CRF(keras.layers.Layer):
             shape=(self.num_tags, self.num_tags),
             initializer=self.transitions_initializer,
             regularizer=self.transitions_regularizer,
-            constraint=self.transitions_constraint,
             autocast=False,
             name="transitions",
         )
@@ -170,8 +153,6 @@ class CRF(keras.layers.Layer):
             self.add_weight(
                 shape=(self.num_tags,),
                 initializer=with_own_values(self.boundary_initializer),
-                regularizer=self.boundary_regularizer,
-                constraint=self.boundary_constraint,
                 autocast=False,
                 name=name,
             )
@@ -263,6 +244,14 @@ class CRF(keras.layers.Layer):
         self._check_shape(inputs.shape)
         if mask is not None:
             as_mask(mask, inputs.shape[:2], self.name)
+        elif lost := _masked_layer_above(inputs):
+            raise ValueError(
+                f"Layer '{self.name}' received no mask, although the output of "
+                f"layer '{lost}' has one: a layer in between does not pass it "
+                "on, and padding would count as words. Pass it, as in "
+                "`crf(potentials, mask=elmo.compute_mask(ids))`. "
+                "Received: mask=None"
+            )
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, self.scores_dtype)
 
@@ -284,13 +273,32 @@ class CRF(keras.layers.Layer):
             "transitions_regularizer": keras.regularizers.serialize(
                 self.transitions_regularizer
             ),
-            "boundary_regularizer": keras.regularizers.serialize(
-                self.boundary_regularizer
-            ),
-            "transitions_constraint": keras.constraints.serialize(
-                self.transitions_constraint
-            ),
-            "boundary_constraint": keras.constraints.serialize(
-                self.boundary_constraint
-            ),
         }
+
+
+def _masked_layer_above(x):
+    """Returns the name of the last layer above `x` that made its tokens' mask.
+
+    Keras drops a mask at each layer that does not pass one on: `Conv1D`, and
+    from Keras 3.16 on also `LSTM` and `Bidirectional`.
+
+    Args:
+        x: Symbolic tensor `(batch, time, channels)` without a mask.
+
+    Returns:
+        String, or `None` if there is no such layer, or if `x` belongs to no
+        Functional model.
+    """
+    inputs = keras.utils.get_source_inputs(x)
+    if not isinstance(inputs, list):
+        return None
+    # With a name of its own, it takes none from the user's models.
+    above = keras.Model(inputs, x, name="above_crf")
+    for layer in reversed([*sublayers(above)]):
+        for output in keras.tree.flatten(getattr(layer, "output", None)):
+            mask = get_mask(output)
+            if mask is None or len(mask.shape) != 2:
+                continue
+            if len({mask.shape[1], x.shape[1]} - {None}) < 2:
+                return layer.name
+    return None

@@ -4,10 +4,10 @@ from typing import Any
 import keras
 
 from keras_elmo.crf import linear_chain
-from keras_elmo.crf.clique_scores import constrain
-from keras_elmo.crf.tag_checks import check_packed_shape
-from keras_elmo.crf.tag_schemes import allowed_tags
-from keras_elmo.crf.tag_schemes import check_tag_names
+from keras_elmo.crf.linear_chain import constrain
+from keras_elmo.crf.tags import allowed_tags
+from keras_elmo.crf.tags import check_packed_shape
+from keras_elmo.crf.tags import check_tag_names
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

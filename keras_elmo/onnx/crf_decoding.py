@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.crf.clique_scores import IMPOSSIBLE
-from keras_elmo.crf.tag_schemes import allowed_tags
+from keras_elmo.crf.linear_chain import IMPOSSIBLE
+from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.onnx.elmo_layers import as_array
 
 TIME = np.array([1])

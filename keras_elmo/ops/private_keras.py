@@ -10,7 +10,6 @@ import sys
 import keras
 
 __all__ = [
-    "class_weight_of_training",
     "get_mask",
     "in_stateless_scope",
     "is_exporting",
@@ -102,20 +101,6 @@ def is_exporting():
         frame.f_globals.get("__name__", "").startswith(EXPORT_MODULE)
         for frame in _calling_frames()
     )
-
-
-def class_weight_of_training():
-    """Returns the `class_weight` of the running `fit`, or `None`.
-
-    Keras turns it into a `sample_weight` of the same shape before it calls any
-    public function of a loss, metric or layer.
-    """
-    for frame in _calling_frames():
-        if frame.f_code.co_name in ("fit", "train_on_batch"):
-            weights = frame.f_locals.get("class_weight")
-            if weights and isinstance(frame.f_locals.get("self"), keras.Model):
-                return weights
-    return None
 
 
 def more_is_better(metric):

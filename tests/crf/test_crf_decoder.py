@@ -6,7 +6,7 @@ from keras import ops
 
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
-from keras_elmo.crf.tag_schemes import allowed_tags
+from keras_elmo.crf.tags import allowed_tags
 
 MASK = [[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
 BIO = ["O", "B-X", "I-X"]

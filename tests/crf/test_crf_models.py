@@ -92,11 +92,11 @@ def test_sample_weight_weighs_sentences():
     each = [model.test_on_batch(ids[[i]], tags[[i]])[0] for i in range(BATCH)]
     assert each[0] == 0  # All padding.
     found = model.evaluate(
-        ids, tags, batch_size=BATCH, sample_weight=weights, verbose=0
+        ids, tags, batch_size=BATCH, sample_weight=weights[:, None], verbose=0
     )[0]
     assert found == pytest.approx(np.mean(weights * each), rel=1e-4)
     before = weights_of(model)
-    model.fit(ids, tags, sample_weight=np.zeros(BATCH), verbose=0)
+    model.fit(ids, tags, sample_weight=np.zeros((BATCH, 1)), verbose=0)
     for old, new in zip(before, weights_of(model)):
         np.testing.assert_array_equal(old, new)
 
@@ -107,12 +107,15 @@ def dense_tagger():
     return compile_tagger(model)
 
 
+@pytest.mark.in_graphs(True)
 @pytest.mark.parametrize("function", ["fit", "train_on_batch"])
-def test_class_weight_is_refused(function):
+def test_class_weight_is_refused_by_a_compiled_step_too(function):
     x, y = np.ones((4, 3, 4), "float32"), np.ones((4, 3), "int32")
     train = getattr(dense_tagger(), function)
-    with pytest.raises(ValueError, match="`class_weight` cannot be used with"):
-        train(x, y, class_weight={0: 1.0, 1: 2.0})
+    train(x, y, sample_weight=np.ones((4, 1), "float32"))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="`class_weight` cannot be used"):
+            train(x, y, class_weight={0: 1.0, 1: 2.0})
 
 
 def test_training_ends_on_nan():
@@ -136,16 +139,43 @@ def test_training_ends_on_nan():
 
 def test_the_mask_comes_with_the_inputs_or_by_hand():
     ids, tags, _ = make_data()
-    model = make_tagger()
-    potentials = keras.Model(model.input, model.layers[-1].input[0])
     inputs = keras.Input((None,), dtype="int32")
-    implicit = keras.Model(inputs, model.layers[-1](potentials(inputs)))
-    implicit = compile_tagger(implicit)
-    found = implicit.evaluate(ids, tags, batch_size=BATCH, verbose=0)
-    expected = compile_tagger(model).evaluate(
-        ids, tags, batch_size=BATCH, verbose=0
+    x = keras.layers.Embedding(5, 8, mask_zero=True)(inputs)
+    potentials, crf = keras.layers.Dense(3)(x), CRF(3)
+    found, expected = (
+        compile_tagger(keras.Model(inputs, scores)).evaluate(
+            ids, tags, batch_size=BATCH, verbose=0
+        )
+        for scores in (
+            crf(potentials),
+            crf(potentials, mask=ops.not_equal(inputs, 0)),
+        )
     )
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Layer 'conv1d:UserWarning")
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_mask_that_is_lost_on_the_way_is_an_error(nested):
+    inputs = keras.Input((None,), dtype="int32")
+    x = keras.layers.Embedding(5, 8, mask_zero=True, name="words")(inputs)
+    x = keras.layers.Conv1D(3, 1)(x)  # drops it
+    if nested:
+        x = keras.Model(inputs, x)(inputs)
+    with pytest.raises(ValueError, match="'words' has one: a layer in between"):
+        CRF(3)(x)
+    assert CRF(3)(x, mask=ops.not_equal(inputs, 0)).shape == (None, None, 4, 3)
+    # Masks of something other than the tokens.
+    letters = keras.layers.Embedding(5, 8, mask_zero=True)(
+        keras.Input((7, 4), dtype="int32")
+    )
+    CRF(3)(keras.layers.Conv1D(3, 1)(ops.mean(letters, axis=2)))
+    others = keras.layers.Embedding(5, 8, mask_zero=True)(
+        keras.Input((6,), dtype="int32")
+    )
+    own = keras.layers.Dense(8)(keras.Input((7, 8)))
+    both = keras.layers.Attention()([own, others])
+    CRF(3)(keras.layers.Conv1D(3, 1)(both))
 
 
 def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):

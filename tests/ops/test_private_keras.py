@@ -104,25 +104,3 @@ def test_exporting(tmp_path):
     assert not any(seen)
     model.export(tmp_path / "exported", verbose=False)
     assert seen[-1]
-
-
-def test_class_weight_of_training():
-    seen = []
-
-    class Loss(keras.losses.Loss):
-        def call(self, y_true, y_pred):
-            seen.append(private_keras.class_weight_of_training())
-            return ops.sum(y_pred, axis=-1)
-
-    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
-    model.compile(loss=Loss(), optimizer="sgd", run_eagerly=_runs_eagerly())
-    x, y = np.ones((2, 1)), np.zeros(2, "int32")
-    model.fit(x, y, verbose=0)
-    assert seen[-1] is None
-    model.fit(x, y, class_weight={0: 1.0, 1: 2.0}, verbose=0)
-    assert seen[-1] == {0: 1.0, 1: 2.0}
-    assert private_keras.class_weight_of_training() is None
-
-
-def _runs_eagerly():
-    return keras.backend.backend() != "jax"

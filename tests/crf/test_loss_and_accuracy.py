@@ -5,11 +5,15 @@ import pytest
 from keras import ops
 
 from keras_elmo import CRF
+from keras_elmo import CRFAccuracy
 from keras_elmo import CRFLoss
 
 MASK = [[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
 CHAIN = brute_force.random_chain(MASK, 3)
 BIO = ["O", "B-X", "I-X"]
+RIGHT = np.array([[1, 0, 1, 1], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]], bool)
+BEST = brute_force.best_tags(CHAIN)
+TAGS = np.where(RIGHT, BEST, (BEST + 1) % 3)
 
 
 def scores_of(chain=CHAIN, **kwargs):
@@ -31,11 +35,10 @@ def test_one_loss_a_sentence():
     mean = value(CRFLoss()(CHAIN.tags, scores_of()))
     np.testing.assert_allclose(mean, expected.mean(), rtol=1e-5)
     weights = np.array([0.0, 2.0, 1.0, 5.0], "float32")
-    for shape in ((4,), (4, 1)):
-        weighted = CRFLoss()(CHAIN.tags, scores_of(), weights.reshape(shape))
-        np.testing.assert_allclose(
-            value(weighted), (weights * expected).sum() / 4, rtol=1e-5
-        )
+    weighted = CRFLoss()(CHAIN.tags, scores_of(), weights[:, None])
+    np.testing.assert_allclose(
+        value(weighted), (weights * expected).sum() / 4, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "float32"])
@@ -52,10 +55,12 @@ def test_tags_of_any_dtype_and_anything_at_padding(dtype, filler):
 
 def test_config_round_trip():
     loss = CRFLoss(reduction="sum", name="tags")
-    config = keras.saving.serialize_keras_object(loss)
-    assert config["registered_name"] == "keras_elmo>CRFLoss"
-    copy = keras.saving.deserialize_keras_object(config)
-    assert copy.reduction == "sum" and copy.name == "tags"
+    for made in (loss, CRFAccuracy(name="tags")):
+        config = keras.saving.serialize_keras_object(made)
+        assert config["registered_name"] == f"keras_elmo>{type(made).__name__}"
+        copy = keras.saving.deserialize_keras_object(config)
+        assert copy.name == "tags"
+        assert getattr(copy, "reduction", "sum") == "sum"
 
 
 def test_tags_out_of_range_are_named():
@@ -122,10 +127,9 @@ def test_bad_shapes_are_named():
             CRFLoss()(tags, scores)
     with pytest.raises(ValueError, match="scores that a CRF layer returns"):
         CRFLoss()(CHAIN.tags, CHAIN.potentials)
-    with pytest.raises(
-        ValueError, match="`sample_weight` must have one number"
-    ):
-        CRFLoss()(CHAIN.tags, scores, np.ones((4, 4)))
+    for shape in ((4,), (4, 4), (4, 1, 1)):
+        with pytest.raises(ValueError, match=r"shape \(batch, 1\).*Received"):
+            CRFLoss()(CHAIN.tags, scores, np.ones(shape))
 
 
 @pytest.mark.skipif(
@@ -166,3 +170,45 @@ def test_bad_tags_show_where_values_cannot_be_looked_at():
     losses = value(compiled(tags, scores))
     assert np.isnan(losses[0]) and losses[1] > 1e29
     assert np.all(np.isfinite(losses[2:])) and np.all(losses[2:] < 100)
+
+
+def accuracy_of(*args):
+    metric = CRFAccuracy()
+    metric.update_state(*args)
+    return float(ops.convert_to_numpy(metric.result()))
+
+
+def test_padding_does_not_count_in_the_accuracy():
+    for filler in (0, -1):
+        tags = np.where(CHAIN.mask, TAGS, filler)
+        for dtype in ("int64", "float32"):
+            found = accuracy_of(tags.astype(dtype), scores_of())
+            assert found == pytest.approx(5 / 7, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (4, 4)])
+def test_weights_of_the_accuracy(shape):
+    weights = np.random.default_rng(0).random(shape).astype("float32")
+    each = weights.reshape(4, -1) * CHAIN.mask
+    expected = (RIGHT * each).sum() / each.sum()
+    found = accuracy_of(TAGS, scores_of(), weights)
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_accuracy_runs_over_batches():
+    metric = CRFAccuracy()
+    whole = scores_of()
+    for rows in (slice(0, 1), slice(1, 4)):
+        metric.update_state(TAGS[rows], whole[rows])
+    found = float(ops.convert_to_numpy(metric.result()))
+    assert found == pytest.approx(5 / 7, rel=1e-6)
+    metric.reset_state()
+    metric.update_state(TAGS[3:], whole[3:])  # Only padding.
+    assert float(ops.convert_to_numpy(metric.result())) == 0
+
+
+def test_bad_shapes_for_the_accuracy_are_named():
+    with pytest.raises(ValueError, match=r"not one-hot.*Received: shape"):
+        accuracy_of(np.eye(3)[TAGS], scores_of())
+    with pytest.raises(ValueError, match="scores that a CRF layer returns"):
+        accuracy_of(TAGS, CHAIN.potentials)

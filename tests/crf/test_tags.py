@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-from keras_elmo.crf.tag_schemes import allowed_tags
-from keras_elmo.crf.tag_schemes import check_tag_names
+from keras_elmo.crf.tags import allowed_tags
+from keras_elmo.crf.tags import check_tag_names
 
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
