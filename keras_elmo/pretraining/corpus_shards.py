@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_elmo.text.corpora import byte_words
 from keras_elmo.text.corpora import check_file
+from keras_elmo.text.corpora import decode_line
 from keras_elmo.text.corpora import open_unpacked
 
 _NEWLINE = ord("\n")
@@ -71,7 +71,8 @@ def read_sentences(
 
     Raises:
         FileNotFoundError: As for `find_shards`.
-        ValueError: As for `find_shards`, or if there is no sentence.
+        ValueError: As for `find_shards`, or if there is no sentence or one is
+            not UTF-8.
     """
     shards = find_shards(paths)
     sentences = []
@@ -99,7 +100,8 @@ class ShardLines:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is a folder or a corrupt gzip file.
+        ValueError: If it is a folder or a corrupt gzip file; or, for an index,
+            if the sentence is not UTF-8.
 
     Example:
 
@@ -128,7 +130,9 @@ class ShardLines:
             )
         self._check_size()
         start, end = self._starts[index : index + 2].tolist()
-        return byte_words(self._text[start:end])
+        line = self._text[start:end]
+        decode_line(line, self.path, index + 1, start)
+        return line.split()
 
     def _check_size(self):
         # Reading past the end of a mapped file would kill the process.

@@ -22,6 +22,8 @@ from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 from keras_elmo.text.corpora import count_words
+from keras_elmo.text.corpora import decode_line
+from keras_elmo.text.corpora import numbered_lines
 from keras_elmo.text.vocabulary import Vocabulary
 
 _DEFAULT_MIN_COUNT = 3
@@ -158,7 +160,10 @@ def _check_devices(settings, number):
 
 def _given_vocabulary(path, initial):
     if path is not None:
-        return Vocabulary.from_file(path)
+        words = Vocabulary.from_file(path)
+        for number, start, line in numbered_lines(os.fspath(path)):
+            decode_line(line, path, number, start)
+        return words
     return None if initial is None else read_model_vocabulary(initial)
 
 

@@ -342,6 +342,17 @@ def test_without_tensorflow(folder, monkeypatch, fails):
     assert "KERAS_BACKEND to jax or torch" in said
 
 
+@pytest.mark.parametrize("flag", ["--train", "--heldout", "--vocabulary"])
+def test_text_must_be_utf8(folder, fails, flag):
+    text = "a\nb\né\n<S>\n</S>\n<UNK>\n"
+    (folder / "latin1.txt").write_bytes(text.encode("latin1"))
+    names = ["--train", "train0.txt", "--output", "out", flag, "latin1.txt"]
+    said = fails("pretrain", *names, "--quiet")
+    assert "'latin1.txt' must be UTF-8" in said and "in line 3" in said
+    assert not os.path.exists("out/vocab.txt")
+    assert fails("perplexity", "out", "latin1.txt") == said
+
+
 def test_text_from_a_pipe_is_refused(folder, fails):
     os.mkfifo("pipe")
     for arguments in (["--train", "pipe"], ["--heldout", "pipe"]):

@@ -19,7 +19,7 @@ CONTENTS = {
     "returns": b"a\rb\r\r\n\rc\n",
     "spaces": b"  a   b  \n   \n\n c",
     "other white space": "a\tb\u00a0\u2028\x0b\x0c\x85 c\n".encode(),
-    "any bytes": codecs.BOM_UTF8 + b"\0 \xff\n\xef\xbb\xbf x\n<S> </S>\n",
+    "any bytes": codecs.BOM_UTF8 + b"\0 \xc3\xa9\n\xef\xbb\xbf x\n<S> </S>\n",
 }
 
 
@@ -100,6 +100,14 @@ def test_a_real_shard(shared, tmp_path):
     packed = tmp_path / "shard.gz"
     packed.write_bytes(gzip.compress(path.read_bytes(), 1))
     assert list(ShardLines(packed)) == expected
+
+
+def test_text_that_is_not_utf8(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes("ä\n".encode() + "a bß c\n".encode("latin1"))
+    message = "iconv.*Received: b'.xdf' in line 2, at byte 6"
+    with pytest.raises(ValueError, match=f"x' must be UTF-8.*{message}"):
+        ShardLines(path)[1]
 
 
 def test_indices_beyond_the_shard(tmp_path):

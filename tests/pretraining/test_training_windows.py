@@ -17,7 +17,7 @@ ROWS, STEPS = 6, 7
 @pytest.fixture
 def corpus(tmp_path):
     (tmp_path / "a.txt").write_bytes(
-        b"the cat sat\n\nA\0 \0 \xff\xfe the\n" + b"long" * 20 + b" <S> cat\n"
+        b"the cat sat\n\nA\0 \0 \xc3\xa9 the\n" + b"long" * 20 + b" <S> cat\n"
     )
     (tmp_path / "b.txt").write_bytes(b"the dog </S> ran\n" * 40)
     return tmp_path
