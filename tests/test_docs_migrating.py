@@ -136,7 +136,8 @@ def test_token_embeddings(folder, reference):
 
 @pytest.mark.exhaustive
 def test_hub(folder):
-    names = run_blocks(blocks_of("tf-hub.md", 1))
+    build, fit = blocks_of("tf-hub.md", 2)
+    names = run_blocks([build])
     model = names["model"]
     elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
     ids = keras_elmo.batch_to_ids([["the", "cat", "sat"], ["dogs", "bark"]])
@@ -146,7 +147,10 @@ def test_hub(folder):
         means = layer(np.stack(means))
     strings = keras.ops.convert_to_tensor(["the cat sat", "dogs bark"])
     np.testing.assert_allclose(model(strings), means, **CLOSE)
+    np.testing.assert_allclose(model(strings[:, None]), means, **CLOSE)
     assert model.trainable_variables[0].path.startswith("elmo_layer")
+    run_blocks([fit], names)
+    assert np.isfinite(model.history.history["loss"]).all()
 
 
 @pytest.mark.exhaustive

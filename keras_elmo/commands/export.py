@@ -27,8 +27,8 @@ written atomically.
 
 _EPILOG = """\
 signatures, from which a request chooses one:
-  default        sentences, which are split only on runs of spaces (U+0020):
-                 tokenise them first, and keep the case
+  default        sentences, which are split only on white space: tokenise them
+                 first, and keep the case
   tokens         words, one row per sentence, padded with "", and the number of
                  words in each row
   character_ids  the ids that keras_elmo.batch_to_ids returns, or for an

@@ -29,8 +29,8 @@ from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
 from keras_elmo.ops.inference import inference
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
-from keras_elmo.text.vectorization_of import vectorization_of
 from keras_elmo.text.word_lists import sentence_words
+from keras_elmo.text.word_vectorization import vectorization_of
 
 # Rows of a packed batch: enough to run recurrent steps at full speed.
 MAX_ROWS = 192

@@ -108,15 +108,21 @@ class TokenEmbedding(TokenEncoder):
             return np.array([1, 2], "int32")
         return self.spelling.boundary_ids
 
-    def make_vectorization(self) -> WordVectorization:
-        """Returns the layer that turns words into ids for this layer."""
+    def make_vectorization(
+        self, split: str | None = "auto"
+    ) -> WordVectorization:
+        """Returns the layer that turns words into ids for this layer.
+
+        Args:
+            split: As for `WordVectorization`; `"whitespace"` for sentences.
+        """
         if self.spelling is None:
             raise ValueError(
                 f"Layer '{self.name}' does not know which words its ids stand "
                 "for: pass it `vocabulary`, which `ElmoLayer.from_bilm` takes "
                 "too, or make the ids yourself. Received: vocabulary=None"
             )
-        return super().make_vectorization()
+        return super().make_vectorization(split)
 
     def build(self, input_shape):
         # Row i is for id i + 1; id 0, padding, has no row.

@@ -33,9 +33,15 @@ class TokenEncoder(IdLayer):
         """The ids of the sentence boundaries, an array `(2, *token_shape)`."""
         return self.spelling.boundary_ids
 
-    def make_vectorization(self) -> WordVectorization:
-        """Returns the layer that turns words into ids for this layer."""
-        return WordVectorization(self.spelling)
+    def make_vectorization(
+        self, split: str | None = "auto"
+    ) -> WordVectorization:
+        """Returns the layer that turns words into ids for this layer.
+
+        Args:
+            split: As for `WordVectorization`; `"whitespace"` for sentences.
+        """
+        return WordVectorization(self.spelling, split)
 
     def check_ids(self, ids):
         """Returns the ids, or raises `ValueError` if they are invalid."""

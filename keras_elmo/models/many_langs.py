@@ -12,7 +12,7 @@ from keras_elmo.models.found_model import check_no_words
 from keras_elmo.models.model_facts import parameter_fact
 from keras_elmo.models.model_facts import size_facts
 from keras_elmo.models.variables import assign_arrays
-from keras_elmo.text.vectorization_of import vectorization_of
+from keras_elmo.text.word_vectorization import vectorization_of
 
 
 class ManyLangs(FoundModel):

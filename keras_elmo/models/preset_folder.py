@@ -21,7 +21,7 @@ from keras_elmo.models.model_facts import size_facts
 from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import find_variable
-from keras_elmo.text.vectorization_of import vectorization_of
+from keras_elmo.text.word_vectorization import vectorization_of
 
 _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
 

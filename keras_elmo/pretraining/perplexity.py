@@ -12,7 +12,7 @@ from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
-from keras_elmo.text.vectorization_of import vectorization_of
+from keras_elmo.text.word_vectorization import vectorization_of
 
 # The maximum number of logits of one direction at a time: 128 MB.
 _MAX_LOGITS = 2**25

@@ -4,7 +4,7 @@ from keras import ops
 
 from keras_elmo.ops.output_names import named_elmo_outputs
 from keras_elmo.ops.sentence_boundaries import output_mask
-from keras_elmo.text.vectorization_of import vectorization_of
+from keras_elmo.text.word_vectorization import vectorization_of
 
 
 class ElmoOutputs:

@@ -2,8 +2,6 @@
 
 import tensorflow as tf
 
-from keras_elmo.text import graph_tokens
-
 
 class Endpoints:
     """Functions from strings or ids to named tensors.
@@ -41,7 +39,7 @@ class Endpoints:
     def _default(self, strings):
         # A server passes on whatever it receives: check shapes at run time.
         strings = tf.ensure_shape(strings, (None,))
-        words = graph_tokens.split_sentences(strings)
+        words = tf.strings.split(strings)
         answer = dict(self._outputs(self._vectorization(words)))
         if self._returns_tokens:
             answer["tokens"] = words.to_tensor("")

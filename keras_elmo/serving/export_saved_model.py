@@ -28,8 +28,8 @@ def export_saved_model(
 
     It has three signatures with different inputs:
 
-    - `default`: `strings` `(batch,)`, sentences, each split on runs of spaces
-      (only U+0020).
+    - `default`: `strings` `(batch,)`, sentences, each split on runs of
+      ASCII's white space.
     - `tokens`: `tokens` `(batch, max_len)`, words; and `sequence_len`, int32
       `(batch,)`, the number of words in each sentence. Everything after them is
       padding; a `""` among them is an empty word.

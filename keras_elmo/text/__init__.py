@@ -6,9 +6,9 @@ from keras_elmo.text.character_spelling import CharacterSpelling
 from keras_elmo.text.corpora import Sentence
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.spelling import Spelling
-from keras_elmo.text.vectorization_of import vectorization_of
 from keras_elmo.text.vocabulary_spelling import VocabularySpelling
 from keras_elmo.text.word_vectorization import WordVectorization
+from keras_elmo.text.word_vectorization import vectorization_of
 from keras_elmo.text.word_vectors import read_word_vectors
 
 __all__ = [

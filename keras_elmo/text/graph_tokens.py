@@ -5,42 +5,45 @@ from collections.abc import Callable
 import tensorflow as tf
 
 
-def split_sentences(sentences: tf.Tensor) -> tf.RaggedTensor:
-    """Splits on runs of U+0020 only.
+def pad_tokens(
+    tokens: tf.Tensor | tf.RaggedTensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Pads tokens with "" if they are ragged, and counts them.
 
     Args:
-        sentences: String tensor `(batch,)`.
+        tokens: Strings `(batch, time)`.
 
     Returns:
-        Ragged string tensor `(batch, time)`.
+        The tokens `(batch, time)`, and the number of tokens in each sentence,
+        int32 `(batch,)`: up to the last one that is not "".
     """
-    split = tf.raw_ops.StringSplit(
-        input=sentences, delimiter=" ", skip_empty=True
-    )
-    return tf.RaggedTensor.from_value_rowids(
-        split.values, split.indices[:, 0], tf.shape(sentences, tf.int64)[0]
-    )
-
-
-def pad_tokens(tokens: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Pads ragged tokens `(batch, time)` with "".
-
-    Returns:
-        The padded tokens `(batch, time)` and the number of tokens in each
-        sentence, int32 `(batch,)`.
-    """
-    return tokens.to_tensor(""), tf.cast(tokens.row_lengths(), tf.int32)
-
-
-def count_tokens(tokens: tf.Tensor) -> tf.Tensor:
-    """Number of tokens up to the last one that is not "": int32 `(batch,)`.
-
-    Args:
-        tokens: String tensor `(batch, time)`, padded with "".
-    """
+    if isinstance(tokens, tf.RaggedTensor):
+        return tokens.to_tensor(""), tf.cast(tokens.row_lengths(), tf.int32)
     place = tf.range(1, tf.shape(tokens)[1] + 1)  # (time,)
     last = tf.reduce_max(tf.where(tokens != "", place, 0), axis=1)
-    return tf.maximum(last, 0)  # The maximum of an empty row is negative.
+    return tokens, tf.maximum(last, 0)  # The maximum of an empty row is < 0.
+
+
+def check_words(tokens: tf.Tensor) -> tf.Tensor:
+    """Returns tokens, unless they are a column of what could be sentences."""
+    if tokens.shape[1] not in (None, 1):
+        return tokens
+    column = tf.reshape(tokens[:, :1], [-1])  # (batch,)
+    is_several = tf.strings.split(column).row_lengths() > 1
+    is_column = tf.shape(tokens)[1] == 1
+    check = tf.debugging.Assert(
+        ~(is_column & tf.reduce_any(is_several)),
+        [
+            # TensorFlow puts backslashes before quotes.
+            "Strings of shape (batch, 1) with white space in them may be "
+            "sentences or words: set `split` of WordVectorization to "
+            "whitespace for sentences, to None for words. Received:",
+            column,
+        ],
+    )
+    # In eager mode, `Assert` returns no operation.
+    with tf.control_dependencies([check] if check is not None else []):
+        return tf.identity(tokens)
 
 
 def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
@@ -75,11 +78,6 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
         return tf.identity(tf.cast(lengths, tf.int32))
 
 
-def token_mask(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
-    """`False` at padding: booleans `(batch, time)`."""
-    return tf.sequence_mask(lengths, tf.shape(tokens)[1])
-
-
 def token_ids(
     tokens: tf.Tensor, lengths: tf.Tensor, ids_in_graph: Callable
 ) -> tf.Tensor:
@@ -95,7 +93,7 @@ def token_ids(
     Returns:
         int32 tensor `(batch, time, *token_shape)`, zero at padding.
     """
-    mask = token_mask(tokens, lengths)
+    mask = tf.sequence_mask(lengths, tf.shape(tokens)[1])  # (batch, time)
     # Leave out padding, which may be a word that cannot be encoded.
     ids = ids_in_graph(tf.boolean_mask(tokens, mask))  # (n, *token_shape)
     token_shape = ids.shape[1:]

@@ -4,11 +4,23 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_elmo.ops.arguments import check_choice
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.word_lists import checked_sentences
 from keras_elmo.text.word_lists import find_words
 from keras_elmo.text.word_lists import padded_batch
+
+# The shapes of strings for each value of `split`.
+_SHAPES = {
+    "auto": '(batch, time), which are words, such as [["A", "sentence"]]; for '
+    "sentences, pass `split='whitespace'`; for the words of one sentence, or "
+    "sentences of one word, `split=None`",
+    "whitespace": '(batch,) or (batch, 1), which are sentences, such as ["A '
+    'sentence"]; for words, pass `split=None`',
+    None: '(batch, time), which are words, such as [["A", "sentence"]], or '
+    "(time,), the words of one sentence",
+}
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -24,17 +36,25 @@ class WordVectorization(keras.layers.Layer):
     result: the method `batch_to_ids`, in Python, on any backend; and a call,
     which runs in a TensorFlow graph. A call uses only TensorFlow's core
     operations and no tables that need initialisation. So models that begin
-    with it, and `tf.data` pipelines, accept strings anywhere.
+    with it, and `tf.data` pipelines, accept strings anywhere. In pipelines it
+    works with every Keras backend, if TensorFlow is installed.
 
     Args:
         spelling: Defines how words become ids, `token_encoder.spelling`.
             Defaults to that of `CharCNNEmbedding`, whose ids are those of the
             function `batch_to_ids`.
-        split: With `"space"`, strings of rank 1 are sentences, which are split
-            on runs of spaces (only U+0020), and strings of rank 2 are words.
-            With `None`, nothing is split, and strings of rank 1 are the words
-            of one sentence, as in the elements of a dataset before batching:
-            `dataset.map(WordVectorization(split=None)).padded_batch(32)`.
+        split: What the strings of a call are.
+
+            - `"whitespace"`: sentences, `(batch,)` or `(batch, 1)` as for
+              `keras.layers.TextVectorization`. They are split on runs of
+              ASCII's white space, as by `tf.strings.split`.
+            - `None`: words, which are never split: `(batch, time)`; or
+              `(time,)`, the words of one sentence, as in the elements of a
+              dataset before batching:
+              `dataset.map(WordVectorization(split=None)).padded_batch(32)`.
+            - `"auto"`, the default: words `(batch, time)`. What could also be
+              sentences is refused: other shapes, and `(batch, 1)` with white
+              space in a string.
         **kwargs: Base layer keyword arguments, such as `name`.
 
     Call arguments:
@@ -46,8 +66,7 @@ class WordVectorization(keras.layers.Layer):
             it, each `""` at the end of a row is padding.
 
     Input shape:
-        `(batch,)` or `(batch, time)`; with `split=None`, `(time,)` or `(batch,
-        time)`.
+        `(batch, time)`, or as `split` says.
 
     Output shape:
         `(batch, time, *token_shape)`, int32; `(time, *token_shape)` for the
@@ -60,18 +79,20 @@ class WordVectorization(keras.layers.Layer):
         later word, within `sequence_len`, or in a ragged row.
 
     Raises:
-        ValueError: If the inputs are not strings or have the wrong rank, or
+        ValueError: If the inputs are not strings or have the wrong shape, or
             `sequence_len` is passed with anything other than padded words; also
             as for `batch_to_ids`.
         tf.errors.InvalidArgumentError: If `sequence_len` does not have one
-            number per row, or a number is negative or greater than `time`; or
-            if a word is not in the vocabulary, which has no unknown word.
-        RuntimeError: If called on Keras' JAX or PyTorch backend; use
-            `batch_to_ids` there.
+            number per row, or a number is negative or greater than `time`; if
+            a word is not in the vocabulary, which has no unknown word; or if
+            `split` is `"auto"` and the strings of shape `(batch, 1)` have white
+            space in them.
+        RuntimeError: If a model on Keras' JAX or PyTorch backend begins with
+            it; make the ids in its `tf.data` pipeline, or with `batch_to_ids`.
 
     Example:
 
-    >>> layer = WordVectorization()
+    >>> layer = WordVectorization(split="whitespace")
     >>> ids = layer(["First sentence .", "Another  ."])
     >>> expected = batch_to_ids([["First", "sentence", "."], ["Another", "."]])
     >>> bool(np.all(ids == expected))
@@ -89,14 +110,11 @@ class WordVectorization(keras.layers.Layer):
     def __init__(
         self,
         spelling: Spelling | None = None,
-        split: str | None = "space",
+        split: str | None = "auto",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if split not in ("space", None):
-            raise ValueError(
-                f"`split` must be 'space' or None. Received: split={split!r}"
-            )
+        check_choice("split", split, tuple(_SHAPES))
         self.spelling = ByteSpelling() if spelling is None else spelling
         if not isinstance(self.spelling, Spelling):
             raise ValueError(
@@ -150,14 +168,23 @@ class WordVectorization(keras.layers.Layer):
         return find_words(sentences, self.spelling.is_cropped)
 
     def __call__(self, inputs, *args, **kwargs):
-        if keras.backend.backend() != "tensorflow":
+        if keras.backend.backend() == "tensorflow":
+            return super().__call__(self._as_strings(inputs), *args, **kwargs)
+        try:
+            import tensorflow as tf
+        except ImportError:
+            tf = None
+        if tf is None or isinstance(inputs, keras.KerasTensor):
             raise RuntimeError(
-                f"`{type(self).__name__}` takes strings only on Keras' "
-                "TensorFlow backend; on other backends, make the ids in Python "
-                "with its method `batch_to_ids`. "
+                f"`{type(self).__name__}` takes strings in models on Keras' "
+                "TensorFlow backend, and wherever TensorFlow is installed in "
+                "`tf.data` pipelines; elsewhere, make the ids in Python with "
+                "its method `batch_to_ids`. "
                 f"Received: backend='{keras.backend.backend()}'"
             )
-        return super().__call__(self._as_strings(inputs), *args, **kwargs)
+        ids = self.call(self._as_strings(inputs), *args, **kwargs)
+        is_eager = tf.executing_eagerly()
+        return keras.ops.convert_to_tensor(ids.numpy()) if is_eager else ids
 
     def call(self, inputs, sequence_len=None):
         import tensorflow as tf
@@ -165,21 +192,21 @@ class WordVectorization(keras.layers.Layer):
         from keras_elmo.text import graph_tokens
 
         self._check(inputs, sequence_len)
-        is_sentence = len(inputs.shape) == 1 and self.split is None
+        if self.split == "whitespace":
+            inputs = tf.strings.split(tf.reshape(inputs, [-1]))
+        is_sentence = len(inputs.shape) == 1
         if is_sentence:
             inputs = inputs[None]
             sequence_len = None if sequence_len is None else [sequence_len]
-        elif len(inputs.shape) == 1:
-            inputs = graph_tokens.split_sentences(inputs)
-        if isinstance(inputs, tf.RaggedTensor):
-            tokens, lengths = graph_tokens.pad_tokens(inputs)
-        elif sequence_len is None:
-            tokens, lengths = inputs, graph_tokens.count_tokens(inputs)
-        else:
+        if sequence_len is not None:
             tokens = inputs
             lengths = graph_tokens.check_lengths(
                 tf.convert_to_tensor(sequence_len), tokens
             )
+        else:
+            tokens, lengths = graph_tokens.pad_tokens(inputs)
+            if self.split == "auto":
+                tokens = graph_tokens.check_words(tokens)
         ids = graph_tokens.token_ids(
             tokens, lengths, self.spelling.ids_in_graph
         )
@@ -194,21 +221,31 @@ class WordVectorization(keras.layers.Layer):
         is_nested = isinstance(inputs, (list, tuple)) and any(
             isinstance(row, (list, tuple)) for row in inputs
         )
-        make = tf.ragged.constant if is_nested else tf.convert_to_tensor
+        is_ragged = is_nested and self.split != "whitespace"
+        make = tf.ragged.constant if is_ragged else tf.convert_to_tensor
         try:
             return make(inputs, dtype=tf.string)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self._expected()} {inputs!r}") from error
 
     def _check(self, inputs, sequence_len):
-        rank = len(inputs.shape)
+        shape = tuple(inputs.shape)
         dtype = keras.backend.standardize_dtype(inputs.dtype)
-        if dtype != "string" or rank not in (1, 2):
-            raise ValueError(
-                f"{self._expected()} shape={tuple(inputs.shape)}, dtype={dtype}"
-            )
-        is_split = rank == 1 and self.split is not None
-        if sequence_len is not None and (is_split or _is_ragged(inputs)):
+        is_ragged = type(inputs).__name__ == "RaggedTensor"
+        is_column = shape is not None and shape[1:] == (1,) and not is_ragged
+        is_right = (
+            shape is not None
+            and {
+                "auto": len(shape) == 2,
+                "whitespace": len(shape) == 1 or is_column,
+                None: len(shape) in (1, 2),
+            }[self.split]
+        )
+        if dtype != "string" or not is_right:
+            raise ValueError(f"{self._expected()} shape={shape}, dtype={dtype}")
+        if sequence_len is not None and (
+            self.split == "whitespace" or is_ragged
+        ):
             raise ValueError(
                 "`sequence_len` is the number of words in each padded row: "
                 "leave it out for sentences and for ragged words. Received: "
@@ -216,24 +253,23 @@ class WordVectorization(keras.layers.Layer):
             )
 
     def _expected(self):
-        shapes = (
-            "(time,), the words of one sentence, or (batch, time), the words "
-            "of several"
-            if self.split is None
-            else "(batch,), which are sentences, or (batch, time), which are "
-            "words"
+        return (
+            f"Layer '{self.name}', with split={self.split!r}, takes strings of "
+            f"shape {_SHAPES[self.split]}. Received:"
         )
-        return f"Layer '{self.name}' takes strings of shape {shapes}. Received:"
 
     def compute_output_spec(self, inputs, sequence_len=None):
         self._check(inputs, sequence_len)
+        is_column = tuple(inputs.shape)[1:] == (1,)
+        if self.split == "auto" and is_column and sequence_len is None:
+            raise ValueError(f"{self._expected()} {inputs}")
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, dtype="int32")
 
     def compute_output_shape(self, input_shape, sequence_len_shape=None):
         shape = tuple(input_shape)
-        if len(shape) == 1 and self.split is not None:
-            shape = (*shape, None)
+        if self.split == "whitespace":
+            shape = (shape[0], None)
         return (*shape, *self.spelling.token_shape)
 
     def get_config(self):
@@ -247,12 +283,32 @@ class WordVectorization(keras.layers.Layer):
     def from_config(cls, config):
         config = dict(config)
         config["spelling"] = keras.saving.deserialize_keras_object(
-            config["spelling"]
+            config.get("spelling")
         )
         return super().from_config(config)
 
 
-def _is_ragged(inputs):
-    import tensorflow as tf
+def vectorization_of(token_encoder: keras.layers.Layer) -> WordVectorization:
+    """Returns the `WordVectorization` for a token encoder.
 
-    return isinstance(inputs, tf.RaggedTensor)
+    It calls the token encoder's method `make_vectorization`. Without that
+    method, a token encoder with several ids per token is assumed to take the
+    ids of `batch_to_ids`.
+
+    Args:
+        token_encoder: Layer that encodes a token's ids as a vector.
+
+    Raises:
+        ValueError: If the token encoder does not accept words.
+    """
+    make = getattr(token_encoder, "make_vectorization", None)
+    if make is not None:
+        return make()
+    token_shape = getattr(token_encoder, "token_shape", ())
+    if len(token_shape) == 1:
+        return WordVectorization(ByteSpelling(*token_shape))
+    raise ValueError(
+        "To accept words, a token encoder must have a method "
+        "`make_vectorization` that returns a layer from words to ids, as in "
+        f"`CharCNNEmbedding`. Received: token_encoder={token_encoder}"
+    )

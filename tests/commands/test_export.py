@@ -288,7 +288,7 @@ def test_help_teaches(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "keras-elmo export english_mini served/elmo" in shown
     assert "written atomically" in shown
-    assert "split only on runs of spaces (U+0020)" in shown
+    assert "split only on white space" in shown
 
 
 def test_an_onnx_file(elmo, capsys):

@@ -150,11 +150,11 @@ def test_words_of_any_bytes(ask, elmo, exported):
         b"\xff\xfe",
         b"\x80" * 60,
         b"x" * 100_000,
-        b"\t",
+        b"\x1c",
         b"",
     ]
     expected = hub_answer(elmo, [words])
-    with_spaces = b"  " + b"  ".join(words[:-1]) + b" "
+    with_spaces = b"  " + b" \t".join(words[:-1]) + b"\n"
     tokens, default = ask(
         exported,
         ("tokens", padded([words])),

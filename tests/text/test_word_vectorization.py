@@ -1,3 +1,5 @@
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -47,16 +49,60 @@ def test_ids_are_those_of_batch_to_ids(width):
         np.testing.assert_array_equal(ids, expected)
 
 
-def test_sentences_are_split_on_spaces_alone():
-    sentences = [b" ".join(as_bytes(s)) for s in SENTENCES]
+@pytest.mark.parametrize("column", [False, True])
+def test_sentences_are_split_on_white_space(column):
+    layer = WordVectorization(split="whitespace")
+    generator = np.random.default_rng(0)
+    letters = np.frombuffer(b" \t\n\v\f\r\0\x1c\x85\xa0\xffab ", "uint8")
+    lines = [
+        generator.choice(letters, generator.integers(0, 12)).tobytes()
+        for _ in range(300)
+    ]
+    expected = [line.split() for line in lines]
+    assert [] in expected and max(map(len, expected)) > 3
+    given = [[line] for line in lines] if column else lines
+    for inputs in (given, tf.constant(given)):
+        np.testing.assert_array_equal(layer(inputs), batch_to_ids(expected))
+    shape = (7, 1) if column else (7,)
+    assert layer.compute_output_shape(shape) == (7, None, 50)
+
+
+def test_a_column_is_split_or_refused():
+    """The idiom of `TextVectorization`: `Input((1,), dtype="string")`."""
+    sentences = [["First sentence ."], ["Another ."]]
+    expected = batch_to_ids([row[0].split() for row in sentences])
+    reader = WordVectorization(split="whitespace")
+    inputs = keras.Input((1,), dtype="string")
+    model = keras.Model(inputs, reader(inputs))
+    assert model.output_shape == (None, None, 50)
+    found = model.predict(tf.constant(sentences), verbose=0)
+    np.testing.assert_array_equal(found, expected)
+
     layer = WordVectorization()
-    expected = batch_to_ids(WITHOUT_EMPTY)
-    np.testing.assert_array_equal(layer(sentences), expected)
-    spaced = [b"  " + s.replace(b" ", b"   ") + b" " for s in sentences]
-    np.testing.assert_array_equal(layer(tf.constant(spaced)), expected)
-    odd = ["a\tb\u00a0c\u3000d\ne", "\v \f"]
+    with pytest.raises(ValueError, match=r"`split='whitespace'`.*shape=\(None"):
+        layer(inputs)
+    by_graph = tf.function(
+        layer, input_signature=[tf.TensorSpec((None, None), tf.string)]
+    )
+    for given in (sentences, tf.constant(sentences), tf.constant([["a\tb"]])):
+        for read in (layer, by_graph):
+            if read is by_graph:
+                given = tf.constant(given)
+            with pytest.raises(
+                tf.errors.InvalidArgumentError,
+                match="whitespace for sentences",
+            ):
+                read(given)
+    words = tf.constant([["10 000", "m"], ["no", ""]])
     np.testing.assert_array_equal(
-        layer(odd), batch_to_ids([[odd[0]], ["\v", "\f"]])
+        by_graph(words), batch_to_ids([["10 000", "m"], ["no"]])
+    )
+    one = tf.constant([["10 000"], [""]])
+    expected = batch_to_ids([["10 000"], []])
+    np.testing.assert_array_equal(WordVectorization(split=None)(one), expected)
+    np.testing.assert_array_equal(layer(one, sequence_len=[1, 0]), expected)
+    np.testing.assert_array_equal(
+        layer([["Stop"], [""]]), batch_to_ids([["Stop"], [""]])
     )
 
 
@@ -75,9 +121,10 @@ def test_an_empty_string_is_a_word_or_padding():
     )
 
 
-@pytest.mark.parametrize("shape", [(0,), (0, 0), (0, 4), (3, 0)])
+@pytest.mark.parametrize("shape", [(0,), (0, 0), (0, 4), (3, 0), (0, 1)])
 def test_nothing_has_no_ids(shape):
-    ids = WordVectorization()(tf.zeros(shape, tf.string))
+    split = "auto" if len(shape) == 2 else "whitespace"
+    ids = WordVectorization(split=split)(tf.zeros(shape, tf.string))
     assert ids.shape == (shape[0], shape[1] if len(shape) == 2 else 0, 50)
 
 
@@ -86,13 +133,14 @@ def test_real_sentences(shared):
     lines = text.split(b"\n")[:400]
     words = [[word for word in line.split(b" ") if word] for line in lines]
     assert sum(map(len, words)) > 5000
+    layer = WordVectorization(split="whitespace")
     np.testing.assert_array_equal(
-        WordVectorization()(tf.constant(lines)), batch_to_ids(words)
+        layer(tf.constant(lines)), batch_to_ids(words)
     )
 
 
 def test_in_a_pipeline():
-    layer = WordVectorization()
+    layer = WordVectorization(split="whitespace")
     lines = ["one two", "three", "", "four five six"]
     expected = [
         batch_to_ids([s.split() for s in lines[i : i + 2]]) for i in (0, 2)
@@ -100,7 +148,8 @@ def test_in_a_pipeline():
     dataset = tf.data.Dataset.from_tensor_slices(lines).batch(2).map(layer)
     assert dataset.element_spec.shape.as_list() == [None, None, 50]
     rows = tf.ragged.constant([s.split() for s in lines])
-    words = tf.data.Dataset.from_tensor_slices(rows).ragged_batch(2).map(layer)
+    words = tf.data.Dataset.from_tensor_slices(rows).ragged_batch(2)
+    words = words.map(WordVectorization())
     for found in (dataset, words):
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -130,7 +179,8 @@ def test_in_a_model_that_is_saved(tmp_path):
 def test_a_model_of_sentences():
     sentences = keras.Input((), dtype="string")
     model = keras.Model(
-        sentences, WordVectorization(ByteSpelling(12))(sentences)
+        sentences,
+        WordVectorization(ByteSpelling(12), "whitespace")(sentences),
     )
     assert model.output_shape == (None, None, 12)
     lines = tf.constant(["one two", "three"])
@@ -143,7 +193,10 @@ def test_words_of_a_dataset_that_is_not_batched_yet():
     layer = WordVectorization(ByteSpelling(7), split=None)
     dataset = tf.data.Dataset.from_generator(
         lambda: iter(rows), output_signature=tf.TensorSpec([None], tf.string)
-    ).map(layer)
+    )
+    with pytest.raises(ValueError, match=r"of one sentence.*`split=None`"):
+        dataset.map(WordVectorization(ByteSpelling(7)))
+    dataset = dataset.map(layer)
     assert dataset.element_spec.shape.as_list() == [None, 7]
     (found,) = dataset.padded_batch(4)
     np.testing.assert_array_equal(found, batch_to_ids(rows, 7))
@@ -157,7 +210,7 @@ def test_words_of_a_dataset_that_is_not_batched_yet():
     assert layer.compute_output_shape((3,)) == (3, 7)
 
 
-@pytest.mark.parametrize("split", ["tab", True, 0])
+@pytest.mark.parametrize("split", ["space", True, 0])
 def test_splits_that_are_not_known(split):
     with pytest.raises(ValueError, match=r"`split` must be .*Received"):
         WordVectorization(split=split)
@@ -176,6 +229,8 @@ def test_config():
     assert copy.get_config() == layer.get_config()
     assert copy.spelling.max_characters_per_token == 12
     assert copy.split is None and copy.name == "ids"
+    default = WordVectorization.from_config({})
+    assert default.split == "auto" and default.spelling.token_shape == (50,)
 
 
 @pytest.mark.parametrize(
@@ -183,27 +238,48 @@ def test_config():
     [
         tf.constant("a sentence"),
         "a sentence",
+        ["a sentence"],
         tf.constant([[["a"]]]),
-        tf.constant([1, 2]),
+        tf.constant([[1, 2]]),
         [1, 2],
         np.zeros((2, 2)),
         [["a"], "b"],
         keras.Input((3,)),
         keras.Input((3, 4), dtype="string"),
+        keras.Input((), dtype="string"),
     ],
     ids=lambda inputs: str(inputs)[:30],
 )
 def test_other_inputs_are_refused(inputs):
-    with pytest.raises(ValueError, match="takes strings of shape"):
+    with pytest.raises(ValueError, match=r'such as \[\["A".*pass `split=.whi'):
         WordVectorization()(inputs)
 
 
 @pytest.mark.parametrize(
-    "inputs", [["a b"], [["a"], ["b", "c"]], tf.ragged.constant([["a"], []])]
+    "inputs",
+    [
+        *("a sentence", [["a", "b"]], [["a b"], []]),
+        tf.ragged.constant([["a b"]]),
+        keras.Input((None,), dtype="string"),
+    ],
+    ids=lambda inputs: str(inputs)[:30],
 )
-def test_lengths_go_with_padded_words_alone(inputs):
+def test_other_inputs_are_no_sentences(inputs):
+    with pytest.raises(ValueError, match=r'such as \["A s.*pass `split=None`'):
+        WordVectorization(split="whitespace")(inputs)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "split"),
+    [
+        (["a b"], "whitespace"),
+        ([["a"], ["b", "c"]], "auto"),
+        (tf.ragged.constant([["a"], []]), None),
+    ],
+)
+def test_lengths_go_with_padded_words_alone(inputs, split):
     with pytest.raises(ValueError, match="leave it out for sentences"):
-        WordVectorization()(inputs, sequence_len=[1])
+        WordVectorization(split=split)(inputs, sequence_len=[1])
 
 
 @pytest.mark.parametrize(
@@ -231,11 +307,24 @@ def test_lengths_that_cannot_be(lengths, message):
         compiled(words, tf.constant(lengths))
 
 
-def test_other_backends_are_told_what_to_use(monkeypatch):
+def test_other_backends(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     layer = WordVectorization(ByteSpelling(12))
     with pytest.raises(RuntimeError, match=r"batch_to_ids.*backend='jax'"):
-        layer(["a b"])
+        layer(keras.Input((None,), dtype="string"))
+    lines = tf.data.Dataset.from_tensors(["a b", "c"])
+    rows = tf.data.Dataset.from_tensors(["a", "b"])
+    expected = batch_to_ids([["a", "b"], ["c"]])
+    (found,) = lines.map(WordVectorization(split="whitespace"))
+    np.testing.assert_array_equal(found, expected)
+    (found,) = rows.map(WordVectorization(split=None))
+    np.testing.assert_array_equal(found, expected[0])
+    np.testing.assert_array_equal(
+        layer([["a", "b"], ["c"]]), batch_to_ids([["a", "b"], ["c"]], 12)
+    )
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(RuntimeError, match=r"batch_to_ids.*backend='jax'"):
+        layer([["a", "b"]])
     np.testing.assert_array_equal(
         layer.batch_to_ids(SENTENCES), batch_to_ids(SENTENCES, 12)
     )
