@@ -1,27 +1,178 @@
 """Local paths of files and folders, which are downloaded if necessary."""
 
+import contextlib
 import hashlib
+import http.client
 import os
 import posixpath
+import re
+import sys
+import time
+import urllib.error
+import urllib.request
 
-from keras_elmo.files.downloads import download
-from keras_elmo.files.hub import PREFIX
-from keras_elmo.files.hub import download_from_hub
+import keras
+
+from keras_elmo.files.atomic import write_atomically
+from keras_elmo.files.file_lock import file_lock
+from keras_elmo.files.untrusted_files import describe_mistaken
+
+_HUB = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@(\S+))?/?")
+_CHUNK = 1 << 20
+# Seconds in which some bytes must arrive, and how many.
+_PATIENCE = 60
+_LEAST = 1 << 16
+# The published weights have 375 MB.
+_MOST = 1 << 33
+_STARTS = (b"\x89HDF", b"PK", b"{", b"\xef\xbb\xbf{")
 
 
 def fetch(path_or_url, argument):
-    """Returns the local path of a file or folder; a URL is downloaded once."""
+    """Returns the local path of a file or folder; a URL is downloaded once.
+
+    Args:
+        path_or_url: Path, http(s) URL, or `hf://user/repository`, optionally
+            followed by `@` and a branch, tag or commit.
+        argument: The argument's name in messages.
+
+    Raises:
+        ValueError: If it is none of these.
+        ImportError: If `huggingface_hub` is needed and not installed.
+        OSError: If the download fails.
+    """
     if not isinstance(path_or_url, (str, os.PathLike)):
         raise ValueError(
             f"`{argument}` must be a path or a URL. "
             f"Received: {path_or_url!r} (of type {type(path_or_url).__name__})"
         )
     path_or_url = os.fspath(path_or_url)
-    if path_or_url.startswith(PREFIX):
-        return download_from_hub(path_or_url)
+    if path_or_url.startswith("hf://"):
+        return _fetch_from_hub(path_or_url)
     if not path_or_url.startswith(("http://", "https://")):
         return path_or_url
     # Each URL has its own folder, as files of many models have the same name.
     digest = hashlib.sha256(path_or_url.encode()).hexdigest()[:16]
     name = posixpath.basename(path_or_url.split("?")[0]) or "file"
     return download(path_or_url, digest, name)
+
+
+def _fetch_from_hub(handle):
+    match = _HUB.fullmatch(handle)
+    if match is None:
+        raise ValueError(
+            "A model on the Hugging Face Hub must be hf://user/repository or "
+            f"hf://user/repository@revision. Received: {handle!r}"
+        )
+    repository, revision = match.groups()
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise ImportError(
+            f"'{handle}' needs the package huggingface_hub: "
+            "pip install huggingface_hub"
+        ) from error
+    try:
+        return huggingface_hub.snapshot_download(repository, revision=revision)
+    except Exception as error:
+        # It raises its own errors, and those of its HTTP library and the disk.
+        raise OSError(
+            f"The download of {handle} failed. If you can get its files "
+            "another way, put them in a folder and pass its path. "
+            f"The error was: {error}"
+        ) from error
+
+
+def download(url, folder, filename):
+    """Returns the local path of a file from the web.
+
+    Concurrent processes wait for the first one's download. A file at the path
+    is always complete.
+
+    Args:
+        url: http(s) URL.
+        folder: Name of a folder in this package's part of Keras' cache
+            (`~/.keras`, or the environment variable `KERAS_HOME`).
+        filename: Name of the file in that folder.
+
+    Raises:
+        OSError: If the download fails.
+    """
+    home = os.environ.get("KERAS_HOME") or os.path.join("~", ".keras")
+    folder = os.path.join(os.path.expanduser(home), "keras_elmo", folder)
+    path = os.path.join(folder, filename)
+    if os.path.isfile(path):  # Perhaps put there by the user.
+        return path
+    try:
+        os.makedirs(folder, exist_ok=True)
+        _download_once(url, path)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+        raise OSError(
+            f"The download of {url} failed. If you can get the file another "
+            f"way, put it at {path} and try again; the environment variable "
+            f"KERAS_HOME chooses another folder. The error was: {error}"
+        ) from error
+    return path
+
+
+def _download_once(url, path):
+    lock = f"{path}.lock"
+    with file_lock(lock, waits=True):
+        try:
+            # Another process may have downloaded it meanwhile.
+            if not os.path.isfile(path):
+                write_atomically(path, lambda temporary: _get(url, temporary))
+        finally:
+            with contextlib.suppress(OSError):
+                os.remove(lock)
+
+
+def _get(url, path):
+    with (
+        contextlib.redirect_stdout(sys.stderr),  # `--json` writes to stdout.
+        urllib.request.urlopen(url, timeout=_PATIENCE) as reply,
+        open(path, "wb+") as file,
+    ):
+        size = reply.headers["Content-Length"]
+        size = None if size is None else int(size)
+        if size is None and not reply.chunked:
+            raise ValueError("the server does not say where the file ends")
+        about = "" if size is None else f" ({size / 1e6:,.1f} MB)"
+        print(f"Downloading {url}{about}")
+        # Only a terminal can show a bar.
+        bar = keras.utils.Progbar(
+            size, verbose=int(sys.stderr.isatty()), unit_name="byte"
+        )
+        for chunk in _chunks(reply):
+            file.write(chunk)
+            bar.add(len(chunk))
+        received = file.tell()
+        if received != size:  # Otherwise the bar is finished already.
+            bar.update(received, finalize=True)
+        if received != (size or received):
+            raise ValueError(f"it ended after {received:,} of {size:,} bytes")
+        file.seek(0)
+        start = file.read(4096)
+        if not start.startswith(_STARTS):  # It may be a login page.
+            reason = (
+                describe_mistaken(start) or f"it begins with {start[:32]!r}"
+            )
+            raise ValueError(f"it must be HDF5, a zip or JSON, but {reason}")
+
+
+def _chunks(reply):
+    """Yields what arrives, if it is not endless and not endlessly slow."""
+    received = last = 0
+    deadline = time.monotonic() + _PATIENCE
+    while chunk := reply.read1(_CHUNK):
+        yield chunk
+        received += len(chunk)
+        if received > _MOST:
+            raise ValueError(f"it has more than {_MOST:,} bytes")
+        if time.monotonic() > deadline:
+            if received - last < _LEAST:
+                raise ValueError(
+                    f"only {received - last:,} bytes arrived in {_PATIENCE} s"
+                )
+            last, deadline = received, time.monotonic() + _PATIENCE

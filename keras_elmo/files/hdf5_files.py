@@ -11,9 +11,9 @@ from h5py import h5d
 from h5py import h5l
 from h5py import h5o
 
-from keras_elmo.files.mistaken_files import describe_mistaken
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import check_regular
+from keras_elmo.files.untrusted_files import describe_mistaken
 from keras_elmo.files.untrusted_files import most_unpacked
 
 

@@ -1,17 +1,78 @@
 """The files of a model, in a folder or in a zip file."""
 
 import contextlib
+import errno
+import glob
 import os
 import posixpath
 import shutil
 import tempfile
+import zipfile
 
-from keras_elmo.files.archives import check_sizes
-from keras_elmo.files.archives import member_names
-from keras_elmo.files.archives import open_archive
-from keras_elmo.files.archives import open_member
 from keras_elmo.files.untrusted_files import UntrustedFile
-from keras_elmo.files.untrusted_files import read_regular
+from keras_elmo.files.untrusted_files import check_regular
+from keras_elmo.files.untrusted_files import most_unpacked
+
+
+@contextlib.contextmanager
+def open_archive(path):
+    """Opens a zip file whose files are within it and not too large.
+
+    No more of a file is read than the size that the archive declares.
+
+    Yields:
+        The `zipfile.ZipFile`.
+
+    Raises:
+        ValueError: If it cannot be read, has a path that leaves it, or declares
+            much more data than it has.
+    """
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise ValueError(
+            f"The archive '{path}' cannot be read: {error}"
+        ) from error
+    with archive:
+        for name in archive.namelist():
+            start, *parts = name.replace("\\", "/").split("/")
+            if start in ("", "..") or ":" in start or ".." in parts:
+                raise ValueError(
+                    f"The archive '{path}' contains a path outside itself, so "
+                    f"it is not trusted. Received: {name!r}"
+                )
+        size = os.path.getsize(path)
+        declared = sum(info.file_size for info in archive.infolist())
+        if declared > most_unpacked(size):
+            raise ValueError(
+                f"The archive '{path}' ({size:,} bytes) declares too much "
+                f"data. Expected at most {most_unpacked(size):,} bytes. "
+                f"Received: {declared:,}"
+            )
+        yield archive
+
+
+def member_names(archive):
+    """Returns the names of the files in an open archive."""
+    names = [i.filename for i in archive.infolist() if not i.is_dir()]
+    return [n for n in names if not n.startswith("__MACOSX/")]
+
+
+@contextlib.contextmanager
+def open_member(archive, name):
+    """Opens one file of an archive; errors are as for `open_archive`."""
+    try:
+        with archive.open(name) as file:
+            yield file
+    except Exception as error:
+        # An impossible offset in the archive is an invalid argument.
+        if getattr(error, "errno", None) not in (None, errno.EINVAL):
+            raise  # An error of the system, such as a full disk.
+        # Each compression method has its own errors.
+        raise ValueError(
+            f"'{name}' cannot be read from the archive '{archive.filename}': "
+            f"{error}"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -28,7 +89,7 @@ def open_folder(path, find):
 
     Raises:
         FileNotFoundError: If there is nothing at `path`.
-        ValueError: If a zip cannot be read, or as for `find`.
+        ValueError: As for `open_archive`, or as for `find`.
     """
     if os.path.isdir(path):
         yield ModelFolder(path)
@@ -37,10 +98,10 @@ def open_folder(path, find):
     else:
         with (
             open_archive(path) as archive,
-            tempfile.TemporaryDirectory() as folder,
+            tempfile.TemporaryDirectory() as unpacked,
         ):
-            root = posixpath.dirname(find(member_names(archive, path), path))
-            yield _ZippedFolder(archive, path, root, folder)
+            root = posixpath.dirname(find(member_names(archive), path))
+            yield _ZippedFolder(archive, root, unpacked)
 
 
 def inner_folder_hint(path):
@@ -48,21 +109,12 @@ def inner_folder_hint(path):
 
     An unpacked archive often has one. Without it, the sentence is empty.
     """
-    if not os.path.isdir(path):
-        return ""
-    folders = (os.path.join(path, name) for name in os.listdir(path))
-    inner = [folder for folder in folders if _looks_like_a_model(folder)]
+    files = glob.glob(os.path.join(glob.escape(os.fspath(path)), "*", "*"))
+    endings = (".hdf5", ".json", ".pkl")
+    inner = {os.path.dirname(name) for name in files if name.endswith(endings)}
     if len(inner) != 1:
         return ""
-    return f" The model may be in the folder '{inner[0]}': pass that."
-
-
-def _looks_like_a_model(folder):
-    try:
-        names = os.listdir(folder)
-    except OSError:  # It is not a folder, or must not be read.
-        return False
-    return any(name.endswith((".hdf5", ".json", ".pkl")) for name in names)
+    return f" The model may be in the folder '{inner.pop()}': pass that."
 
 
 class ModelFolder:
@@ -71,8 +123,6 @@ class ModelFolder:
     Args:
         path: Its path.
     """
-
-    is_zipped = False
 
     def __init__(self, path):
         self.path = path
@@ -86,94 +136,64 @@ class ModelFolder:
         """The files' names."""
         return os.listdir(self.path)
 
-    @property
-    def packed_size(self):
-        """The size of the zip in bytes; `None` for a folder."""
-        return None
-
     def label(self, name):
         """Returns a file's name in messages."""
         return os.path.join(self.path, name)
 
-    def file(self, name, most=None):
+    def file(self, name):
         """Returns a path where a file can be opened.
-
-        Args:
-            name: The file's name.
-            most: Integer, the maximum unpacked size in bytes, if lower than the
-                general limit.
 
         Raises:
             FileNotFoundError: If the file does not exist.
-            ValueError: If it cannot be unpacked, or is larger.
+            ValueError: If it cannot be unpacked.
         """
         if name not in self:
             raise FileNotFoundError(f"There is no file '{self.label(name)}'.")
         return self.label(name)
 
-    def folder(self, names):
-        """Returns the path of a folder that contains the files `names`."""
-        return self.path
-
-    def read(self, name, most=None):
-        """Returns the bytes of a file; arguments as for `file`."""
+    def read(self, name):
+        """Returns the bytes of a file; raises errors as `file` does."""
+        path = self.file(name)
         try:
-            return read_regular(self.file(name, most))
+            check_regular(path)
         except UntrustedFile as error:
-            raise ValueError(
-                f"'{self.label(name)}' was not read: {error}."
-            ) from error
+            raise ValueError(f"'{path}' was not read: {error}.") from error
+        with open(path, "rb") as file:
+            return file.read()
 
 
 class _ZippedFolder(ModelFolder):
     """A folder in a zip file. Its files are unpacked when needed."""
 
-    is_zipped = True
-
-    def __init__(self, archive, path, root, folder):
-        super().__init__(posixpath.join(path, root) if root else path)
+    def __init__(self, archive, root, unpacked):
+        super().__init__(posixpath.join(archive.filename, root).rstrip("/"))
         self._archive = archive
-        self._archive_path = path
-        self._folder = folder
-        start = f"{root}/" if root else ""
-        self._members = {
-            name.removeprefix(start): name
-            for name in member_names(archive, path)
-            if name.startswith(start)
-        }
-        self._unpacked = []
+        self._start = f"{root}/" if root else ""
+        self._unpacked = unpacked
 
     def __contains__(self, name):
-        return name in self._members
+        return f"{self._start}{name}" in member_names(self._archive)
 
     @property
     def names(self):
-        return [name for name in self._members if "/" not in name]
-
-    @property
-    def packed_size(self):
-        return os.path.getsize(self._archive_path)
+        return [
+            name.removeprefix(self._start)
+            for name in member_names(self._archive)
+            if posixpath.dirname(name) == self._start.rstrip("/")
+        ]
 
     def label(self, name):
         return posixpath.join(self.path, name)
 
-    def file(self, name, most=None):
+    def file(self, name):
         super().file(name)
-        member = self._members[name]
-        target = os.path.join(self._folder, name)
-        if member not in self._unpacked:
+        target = os.path.join(self._unpacked, self._start, name)
+        if not os.path.exists(target):
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            archive, path = self._archive, self._archive_path
-            check_sizes(archive, [*self._unpacked, member], path)
+            member = f"{self._start}{name}"
             with (
-                open_member(archive, member, path, most) as source,
+                open_member(self._archive, member) as source,
                 open(target, "wb") as file,
             ):
                 shutil.copyfileobj(source, file)
-            self._unpacked.append(member)
         return target
-
-    def folder(self, names):
-        for name in names:
-            self.file(name)
-        return self._folder

@@ -1,11 +1,15 @@
 """Checks for untrusted files."""
 
 import os
+import re
 import stat
 
 # Real weights and texts unpack to far less than this.
 _FACTOR = 100
 _ALWAYS = 1 << 28
+
+_LFS = b"version https://git-lfs.github.com/spec/"
+_HTML = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
 
 
 class UntrustedFile(ValueError):
@@ -19,13 +23,6 @@ def check_regular(path):
     """
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise UntrustedFile("it is not a regular file")
-
-
-def read_regular(path):
-    """Returns the bytes of a file, which must not be a pipe or a device."""
-    check_regular(path)
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def most_unpacked(size):
@@ -44,7 +41,31 @@ def bounded_lines(file, size):
         left -= len(line)
         if left < 0:
             raise UntrustedFile(
-                f"its {size:,} bytes unpack to more than "
-                f"{most_unpacked(size):,}"
+                f"its lines unpack to more than {most_unpacked(size):,} bytes"
             )
         yield line
+
+
+def describe_mistaken(start):
+    """Describes what is often found instead of a model file; or `None`.
+
+    Args:
+        start: The first bytes of the file, at least a few hundred.
+
+    Returns:
+        A clause.
+    """
+    if not start:
+        return "it is empty (0 bytes)"
+    if start.startswith(_LFS):
+        return (
+            "it is a Git LFS pointer, not the file itself: run `git lfs pull` "
+            "where it was cloned, or download the file from its page"
+        )
+    if _HTML.match(start):
+        return (
+            "it is a web page saved instead of the file, for example because "
+            "the link needs a login or no longer works: open the link in a "
+            "browser and download the file again"
+        )
+    return None

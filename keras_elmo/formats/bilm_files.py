@@ -10,11 +10,11 @@ import zlib
 
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.fetch import fetch
-from keras_elmo.files.mistaken_files import describe_mistaken
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import bounded_lines
+from keras_elmo.files.untrusted_files import describe_mistaken
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_arrays
 from keras_elmo.formats.array_tables import stored_shapes
@@ -31,8 +31,6 @@ from keras_elmo.formats.weight_files import WeightFile
 from keras_elmo.formats.weight_files import write_arrays
 
 _GZIP = b"\x1f\x8b"
-# Bytes; they have a few hundred.
-_MOST_OF_OPTIONS = 1 << 20
 
 
 class BilmFiles:
@@ -53,9 +51,7 @@ class BilmFiles:
         """The model's name in messages."""
         self.options_label = folder.label(name)
         """The options file's name in messages."""
-        self.content = parse_json(
-            folder.read(name, _MOST_OF_OPTIONS), self.options_label
-        )
+        self.content = parse_json(folder.read(name), self.options_label)
         """The parsed JSON of the options file."""
         self.options = parse_language_model_options(
             self.content, self.options_label
@@ -139,10 +135,10 @@ class BilmFiles:
         content = self._beside.read(name)
         if not (name.endswith(".gz") or content.startswith(_GZIP)):
             return content
-        size = self._beside.packed_size or len(content)
         try:
             with gzip.open(io.BytesIO(content)) as file:
-                return b"".join(bounded_lines(file, size))
+                # Whatever its size, as a zip may have unpacked it already.
+                return b"".join(bounded_lines(file, 0))
         except (EOFError, OSError, zlib.error, UntrustedFile) as error:
             raise ValueError(
                 f"'{self.vocabulary_label}' cannot be unpacked; it may be "

@@ -2,18 +2,19 @@
 
 import io
 
-from keras_elmo.files.archives import member_names
-from keras_elmo.files.archives import open_archive
-from keras_elmo.files.archives import read_member
 from keras_elmo.files.hdf5_files import open_hdf5
+from keras_elmo.files.model_folder import member_names
+from keras_elmo.files.model_folder import open_archive
+from keras_elmo.files.model_folder import open_member
 
 
 def check_keras_file(path):
     """Raises `ValueError` if the weights are corrupt or stored elsewhere."""
     with open_archive(path) as archive:
-        for name in member_names(archive, path):
+        for name in member_names(archive):
             if name.endswith(".h5"):
-                content = io.BytesIO(read_member(archive, name, path))
+                with open_member(archive, name) as file:
+                    content = io.BytesIO(file.read())
                 _check_weights(content, f"{path}/{name}")
 
 

@@ -1,11 +1,17 @@
 """Reads bilm-tf's training checkpoints (TensorFlow 1)."""
 
+import math
 import os
 import re
 
+import numpy as np
+
+from keras_elmo.formats.array_checks import WrongArrays
 from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
 
+_STATE = "checkpoint"
+_NAMED = re.compile(rb'^model_checkpoint_path: "(?:.*[/\\])?(.+)"', re.M)
 _SCOPE = "lm/"
 _LSTM = re.compile(
     r"(RNN_\d)/rnn/(?:multi_rnn_cell/cell_(\d+)/)?lstm_cell/"
@@ -16,81 +22,61 @@ _LSTM_KEYS = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}
 
 def holds_checkpoint(names):
     """Whether files with these names include a checkpoint."""
-    return any(n == "checkpoint" or n.endswith(".index") for n in names)
-
-
-def find_checkpoint(folder, label=None, may_lie_elsewhere=True):
-    """Returns the path prefix of a folder's latest checkpoint.
-
-    Args:
-        folder: Path of the folder.
-        label: The folder's name in messages. Defaults to its path.
-        may_lie_elsewhere: Boolean, whether the folder's file `checkpoint` may
-            name a checkpoint in another folder.
-
-    Raises:
-        FileNotFoundError: If the folder's file `checkpoint` names a checkpoint
-            that does not exist; or if there is no such file, and not exactly
-            one `.index` file.
-    """
-    label = label or folder
-    named = _named_path(folder)
-    if named is not None:
-        # The folder may have been moved since the path was written.
-        beside = os.path.join(folder, os.path.basename(named))
-        for path in (beside, named) if may_lie_elsewhere else (beside,):
-            if os.path.isfile(f"{path}.index"):
-                return path
-        raise FileNotFoundError(
-            f"'{label}' must contain the checkpoint that its file 'checkpoint' "
-            f"names. Received: no '{os.path.basename(named)}.index'"
-        )
-    found = sorted(n for n in os.listdir(folder) if n.endswith(".index"))
-    if len(found) != 1:
-        raise FileNotFoundError(
-            f"'{label}' must contain a file 'checkpoint' that names a "
-            f"checkpoint, or exactly one '.index' file. Received: {found}"
-        )
-    return os.path.join(folder, found[0].removesuffix(".index"))
+    return any(n == _STATE or n.endswith(".index") for n in names)
 
 
 def open_checkpoint(folder):
-    """Returns the `Checkpoint` that `find_checkpoint` finds in a folder."""
-    parts = [n for n in folder.names if n == "checkpoint" or _is_part(n)]
-    # A zip must not refer to other files on this machine.
-    path = find_checkpoint(
-        folder.folder(parts),
-        folder.path,
-        may_lie_elsewhere=not folder.is_zipped,
-    )
-    return Checkpoint(path, folder.label(os.path.basename(path)))
+    """Returns the `Checkpoint` of a folder.
 
+    It is the one that the file `checkpoint` names, wherever the folder was when
+    the name was written; or the only one.
 
-def _is_part(name):
-    return name.endswith(".index") or ".data-0" in name
+    Args:
+        folder: The `ModelFolder`.
+
+    Raises:
+        FileNotFoundError: If there is none, or it is not clear which.
+    """
+    indices = sorted(n for n in folder.names if n.endswith(".index"))
+    found = [name.removesuffix(".index") for name in indices]
+    named = None
+    if _STATE in folder:
+        named = _NAMED.search(folder.read(_STATE))
+    if named:
+        name = named.group(1).decode("utf-8", "backslashreplace")
+        if name not in found:
+            raise FileNotFoundError(
+                f"'{folder.path}' must contain the checkpoint that its file "
+                f"'{_STATE}' names. Received: no '{name}.index'"
+            )
+        found = [name]
+    if len(found) != 1:
+        raise FileNotFoundError(
+            f"'{folder.path}' must contain a file '{_STATE}' that names a "
+            "checkpoint, or exactly one '.index' file. "
+            f"Received: {indices}"
+        )
+    (name,) = found
+    files = [
+        folder.file(part)
+        for part in sorted(folder.names)
+        if part == f"{name}.index" or part.startswith(f"{name}.data-")
+    ]
+    return Checkpoint(files, folder.label(name))
 
 
 class Checkpoint:
     """A checkpoint's arrays, by the keys of a weight file.
 
     Args:
-        path: Path of the checkpoint, as `find_checkpoint` returns it.
-        label: The checkpoint's name in messages. Defaults to its path.
+        files: Paths of its files, the `.index` last.
+        label: Its name in messages.
     """
 
-    def __init__(self, path, label=None):
-        self._path = path
-        self._subject = f"checkpoint '{label or path}'"
-
-    @property
-    def files(self):
+    def __init__(self, files, label):
+        self.files = files
         """The paths of its files."""
-        folder, name = os.path.split(self._path)
-        return [
-            os.path.join(folder, found)
-            for found in sorted(os.listdir(folder or "."))
-            if found == f"{name}.index" or found.startswith(f"{name}.data-")
-        ]
+        self._subject = f"checkpoint '{label}'"
 
     def read(self, shapes, unread=()):
         """Reads the model's arrays, except for its softmax.
@@ -106,62 +92,68 @@ class Checkpoint:
             ValueError: If it cannot be read, or an array is missing, unexpected
                 or of the wrong shape.
         """
-        reader, names = self._open()
-        names = {
-            key: name
-            for key, name in names.items()
-            if not key.startswith("softmax/") and key not in unread
-        }
-        return self._read(reader, names, shapes)
+        return self._read(
+            lambda key: not key.startswith("softmax/") and key not in unread,
+            shapes,
+        )
 
     def read_softmax(self, shapes):
         """Reads the softmax's arrays as `read` does; `None` without one."""
-        reader, names = self._open()
-        names = {k: n for k, n in names.items() if k.startswith("softmax/")}
-        return self._read(reader, names, shapes) if names else None
+        return self._read(lambda key: key.startswith("softmax/"), shapes, True)
 
-    def _open(self):
-        """Returns the reader, and a dictionary from keys to variable names."""
-        import tensorflow as tf
-
-        reader = self._attempt(lambda: tf.train.load_checkpoint(self._path))
-        names = reader.get_variable_to_shape_map()
-        return reader, {
-            _key(n): n for n in names if _is_model_variable(n, names)
-        }
-
-    def _read(self, reader, names, shapes):
-        check_keys(set(names), set(shapes), self._subject)
-        return {
-            key: checked_array(
-                self._attempt(lambda key=key: reader.get_tensor(names[key])),
-                key,
-                shape,
-                self._subject,
-            )
-            for key, shape in shapes.items()
-        }
-
-    def _attempt(self, read):
+    def _read(self, wants, shapes, is_optional=False):
         try:
-            return read()
+            stored = {k: v for k, v in self._stored().items() if wants(k)}
+            if is_optional and not stored:
+                return None
+            check_keys(set(stored), set(shapes), self._subject)
+            return {
+                key: checked_array(stored[key], key, shape, self._subject)
+                for key, shape in shapes.items()
+            }
+        except WrongArrays:
+            raise
         except Exception as error:
             # What is raised depends on where the file is corrupt.
             raise ValueError(
                 f"The {self._subject} cannot be read; it may be truncated or "
-                f"corrupt. TensorFlow's error was: {error}"
+                f"corrupt. The error was: {error}"
             ) from error
 
+    def _stored(self):
+        """Returns a dictionary from keys to variables."""
+        import tensorflow as tf
 
-def _named_path(folder):
-    """Returns the path in the folder's file `checkpoint`, or `None`."""
-    import tensorflow as tf
+        prefix = self.files[-1].removesuffix(".index")
+        reader = tf.train.load_checkpoint(prefix)
+        shapes = reader.get_variable_to_shape_map()
+        dtypes = reader.get_variable_to_dtype_map()
+        variables = {
+            _key(name): _Variable(reader, name, shape, dtypes[name])
+            for name, shape in shapes.items()
+            if _is_model_variable(name, shapes)
+        }
+        declared = sum(variable.size for variable in variables.values())
+        size = sum(map(os.path.getsize, self.files))
+        if declared > size:  # TensorFlow would allocate it.
+            raise ValueError(
+                f"its arrays declare {declared:,} bytes, but its files have "
+                f"{size:,}"
+            )
+        return variables
 
-    try:
-        state = tf.train.get_checkpoint_state(folder)
-    except ValueError:  # Empty, or not text.
-        return None
-    return state.model_checkpoint_path if state else None
+
+class _Variable:
+    """A variable of a checkpoint, which `numpy.asarray` reads."""
+
+    def __init__(self, reader, name, shape, dtype):
+        self._read = lambda: reader.get_tensor(name)
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(dtype.as_numpy_dtype)
+        self.size = math.prod(shape) * self.dtype.itemsize
+
+    def __array__(self, *args, **kwargs):
+        return self._read()
 
 
 def _is_model_variable(name, names):

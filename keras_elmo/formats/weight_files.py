@@ -1,6 +1,5 @@
 """The weight file of a biLM: named arrays in HDF5."""
 
-import math
 import os
 import re
 
@@ -34,12 +33,8 @@ class WeightFile:
         return [self._folder.file(self._name)]
 
     def read(self, shapes, unread=()):
-        """Reads the arrays, as `read_arrays` does.
-
-        `unread` must be a dictionary from keys to shapes.
-        """
-        most = most_of_arrays({**shapes, **dict(unread)})
-        file = self._folder.file(self._name, most)
+        """Reads the arrays, as `read_arrays` does."""
+        file = self._folder.file(self._name)
         label = self._folder.label(self._name)
         try:
             return read_arrays(file, shapes, label, unread)
@@ -57,9 +52,7 @@ class WeightFile:
         """Reads the softmax's arrays; `None` if there is none."""
         if SOFTMAX not in self._folder:
             return None
-        sizes = [size for shape in shapes.values() for size in shape]
-        most = None if None in sizes else most_of_arrays(shapes)
-        file = self._folder.file(SOFTMAX, most)
+        file = self._folder.file(SOFTMAX)
         return read_arrays(file, shapes, self._folder.label(SOFTMAX))
 
 
@@ -109,12 +102,6 @@ def read_arrays(file, shapes, label=None, unread=()):
             f"The {subject} cannot be read as HDF5; it may be truncated or "
             f"have another format. h5py's error was: {error}"
         ) from error
-
-
-def most_of_arrays(shapes):
-    """Returns the maximum size of a file with arrays of these shapes."""
-    # Twice what float64 needs, and room for what HDF5 adds.
-    return 16 * sum(map(math.prod, shapes.values())) + (1 << 24)
 
 
 def write_arrays(path, arrays, dtype=None):

@@ -4,10 +4,10 @@ import os
 import posixpath
 import zipfile
 
-from keras_elmo.files.archives import member_names
-from keras_elmo.files.archives import open_archive
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.model_folder import inner_folder_hint
+from keras_elmo.files.model_folder import member_names
+from keras_elmo.files.model_folder import open_archive
 from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.many_langs import CHARACTERS
 from keras_elmo.formats.many_langs import STATE_DICTS
@@ -78,7 +78,7 @@ def _archived(path):
             f"archive, or a corrupt archive: '{path}'"
         )
     with open_archive(path) as archive:
-        names = member_names(archive, path)
+        names = member_names(archive)
     if set(names).issuperset(PRESET_FILES):  # Keras uses the same names.
         return KerasFile(path)
     kind = _kind_of(list(map(posixpath.basename, names)), path)

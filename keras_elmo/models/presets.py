@@ -124,7 +124,7 @@ def download_preset(name):
     if preset.path is not None:
         return preset.path
     # Imports Keras, which the table above does not need.
-    from keras_elmo.files.downloads import download
+    from keras_elmo.files.fetch import download
 
     download(preset.options_url, name, "options.json")
     return os.path.dirname(download(preset.weights_url, name, "weights.hdf5"))
