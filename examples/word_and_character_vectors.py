@@ -4,9 +4,13 @@
     python examples/word_and_character_vectors.py --elmo FOLDER --vectors FILE
 
 ELMo sees a word's characters and its sentence. Word vectors (GloVe, word2vec or
-fastText; text or binary) were trained on more text than any biLM. Here both are
-frozen and concatenated, and a BiLSTM reads them. The model takes strings, so
-the saved model is self-contained.
+fastText) were trained on more text than any biLM. Here both are frozen and
+concatenated, and a BiLSTM reads them. The model takes strings, so the saved
+model is self-contained.
+
+FILE is text: a word and its numbers in each line. To make one of word2vec's
+binary file, use gensim: `KeyedVectors.load_word2vec_format(file, binary=True)`
+and `save_word2vec_format(text)`.
 
 The data is a few sentences in Chinese, with the part-of-speech tags of the
 Chinese Treebank: for real use, pass a Chinese model and Chinese vectors. By
@@ -15,8 +19,6 @@ strings, so it needs the TensorFlow backend.
 """
 
 import argparse
-import os
-import tempfile
 
 import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
@@ -46,7 +48,7 @@ def main(argv=None):
     add = parser.add_argument
     add("--elmo", default="english_mini", help="name or folder of a preset; "
         "default: english_mini, which ships with the package")  # fmt: skip
-    add("--vectors", help="file of word vectors")
+    add("--vectors", metavar="FILE", help="text file of word vectors")
     add("--limit", type=int, help="how many words to read from the file")
     add("--epochs", type=int, default=40, help="default: 40")
     add("--seed", type=int, default=0, help="default: 0")
@@ -60,11 +62,11 @@ def main(argv=None):
     ]
     tags = sorted({tag for sentence in pairs for _, tag in sentence})
     if options.vectors:
-        words, vectors = keras_elmo.read_word_vectors(
-            options.vectors, limit=options.limit
-        )
+        words, vectors = read_vectors(options.vectors, options.limit)
     else:
-        words, vectors = stand_in({word for s in pairs for word, _ in s})
+        words = sorted({word for sentence in pairs for word, _ in sentence})
+        generator = np.random.default_rng(0)
+        vectors = generator.normal(size=(len(words), 100)).astype("float32")
     print(f"{len(words):,} words have vectors of size {vectors.shape[1]}.")
 
     elmo = keras_elmo.ElmoLayer.from_preset(options.elmo)
@@ -85,6 +87,34 @@ def main(argv=None):
     print(" ".join(f"{word}/{tags[tag]}" for word, tag in found))
     if options.save:
         model.save(options.save)
+
+
+def read_vectors(path, limit=None):
+    """Reads a text file of GloVe, word2vec or fastText.
+
+    Args:
+        path: Path of the file: a word and its numbers in each line.
+        limit: Integer, how many words to read. All by default.
+
+    Returns:
+        The list of words, and their vectors, a float32 array `(words, dim)`.
+    """
+    vectors, dim = {}, 0
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            fields = line.rstrip().split(" ")
+            if number == 1 and len(fields) == 2:
+                continue  # word2vec's first line: how many words, which size.
+            dim = dim or len(fields) - 1
+            word = " ".join(fields[:-dim])  # GloVe has words with spaces.
+            try:
+                vector = np.array(fields[-dim:], "float32").reshape(dim)
+            except ValueError as error:
+                raise ValueError(f"'{path}', line {number}: {error}") from error
+            vectors.setdefault(word, vector)
+            if len(vectors) == limit:
+                break
+    return list(vectors), np.stack(list(vectors.values()))
 
 
 def build(elmo, words, vectors, num_tags, units=64):
@@ -131,19 +161,6 @@ def build(elmo, words, vectors, num_tags, units=64):
 def padded(sentences):
     """Lists of words as a string tensor `(batch, time)`, padded with ""."""
     return tf.ragged.constant(sentences, dtype=tf.string).to_tensor("")
-
-
-def stand_in(words, dim=100):
-    """Writes random vectors to a word2vec file, and reads it back."""
-    generator = np.random.default_rng(0)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "vectors.bin")
-        with open(path, "wb") as file:
-            file.write(f"{len(words)} {dim}\n".encode())
-            for word in sorted(words):
-                vector = generator.normal(size=dim).astype("<f4")
-                file.write(word.encode() + b" " + vector.tobytes() + b"\n")
-        return keras_elmo.read_word_vectors(path)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ if typing.TYPE_CHECKING:
     from keras_elmo.serving.export_saved_model import export_saved_model
     from keras_elmo.text import WordVectorization
     from keras_elmo.text import batch_to_ids
-    from keras_elmo.text import read_word_vectors
 
 __version__ = "1.0.0rc1"
 
@@ -52,7 +51,6 @@ __all__ = [
     "batch_to_ids",
     "export_onnx",
     "export_saved_model",
-    "read_word_vectors",
     "set_fast_paths",
 ]
 
@@ -78,7 +76,6 @@ _MODULES = {
     "keras_elmo.text": (
         "WordVectorization",
         "batch_to_ids",
-        "read_word_vectors",
     ),
 }
 

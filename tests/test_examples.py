@@ -11,7 +11,6 @@ from small_models import make_elmo
 from small_models import make_shallow_elmo
 
 from keras_elmo import batch_to_ids
-from keras_elmo import read_word_vectors
 from keras_elmo.commands.main import main as command
 
 pytestmark = pytest.mark.usefixtures("built_optimizers")
@@ -153,8 +152,12 @@ def test_word_and_character_vectors_are_laid_side_by_side(
         " ".join([word, *map(str, row.tolist())])
         for word, row in zip(sentence[:4], rows)
     )
-    (tmp_path / "glove.txt").write_text("\n".join(lines), "utf-8")
-    words, vectors = read_word_vectors(tmp_path / "glove.txt")
+    path = tmp_path / "word2vec.txt"
+    path.write_text("\n".join(["4 200", *lines]), "utf-8")
+    words, vectors = side_by_side["read_vectors"](path)
+    assert words == sentence[:4]
+    path.write_text("b 3 4\n. . . 1 2\nc x 1\n")
+    assert side_by_side["read_vectors"](path, 2)[0] == ["b", ". . ."]
     model = side_by_side["build"](elmo, words, vectors, num_tags=3)
     # 128 sentences, of which the longest has 21 words.
     sentences = [sentence * (1 + i % 4) for i in range(127)]

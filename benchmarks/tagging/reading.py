@@ -195,6 +195,33 @@ def frequent_words(sentences, min_count=2):
     return [word for word, n in counts.most_common() if n >= min_count]
 
 
+def read_vectors(path, limit=None):
+    """Reads a text file of GloVe, word2vec or fastText.
+
+    Args:
+        path: Path of the file: a word and its numbers in each line.
+        limit: Integer, how many words to read. All by default.
+
+    Returns:
+        The list of words, and their vectors, a float32 array `(words, dim)`.
+    """
+    vectors, dim = {}, 0
+    for number, line in _lines(path):
+        fields = line.rstrip().split(" ")
+        if number == 1 and len(fields) == 2:
+            continue  # word2vec's first line: how many words, which size.
+        dim = dim or len(fields) - 1
+        word = " ".join(fields[:-dim])  # GloVe has words with spaces.
+        try:
+            vector = np.array(fields[-dim:], "float32").reshape(dim)
+        except ValueError:
+            fail(path, number, f"there must be a word and {dim} numbers", line)
+        vectors.setdefault(word, vector)
+        if len(vectors) == limit:
+            break
+    return list(vectors), np.stack(list(vectors.values()))
+
+
 def with_vectors(words, known, vectors, seed=0):
     """Merges a vocabulary with the words of a file of vectors.
 

@@ -11,8 +11,6 @@ import pathlib
 import sys
 import time
 
-import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
-
 # isort: split
 
 import keras
@@ -35,12 +33,12 @@ from model import with_tags
 from reading import as_scheme
 from reading import frequent_words
 from reading import read_tagged
+from reading import read_vectors
 from reading import with_vectors
 from training import compile_tagger
 from training import make_evaluation
 from training import train
 
-import keras_elmo
 from keras_elmo.commands.progress import Progress
 from keras_elmo.files.atomic import write_atomically
 
@@ -207,9 +205,7 @@ def make_head(options, sentences, tag_names, bilm):
     vectors, word_dim = None, options.word_dim
     if options.word_vectors:
         with Progress().waiting(f"reading {options.word_vectors}"):
-            known = keras_elmo.read_word_vectors(
-                options.word_vectors, limit=options.max_vectors
-            )
+            known = read_vectors(options.word_vectors, options.max_vectors)
         words, vectors = with_vectors(words, *known)
         word_dim = vectors.shape[1]
     design = Design(

@@ -9,7 +9,6 @@ from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.vocabulary_spelling import VocabularySpelling
 from keras_elmo.text.word_vectorization import WordVectorization
 from keras_elmo.text.word_vectorization import vectorization_of
-from keras_elmo.text.word_vectors import read_word_vectors
 
 __all__ = [
     "ByteSpelling",
@@ -20,6 +19,5 @@ __all__ = [
     "WordVectorization",
     "batch_to_ids",
     "read_corpus",
-    "read_word_vectors",
     "vectorization_of",
 ]

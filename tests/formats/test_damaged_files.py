@@ -25,7 +25,6 @@ from hypothesis import strategies as st
 from small_models import file_arrays
 from small_models import make_elmo
 
-import keras_elmo
 from keras_elmo import ElmoLayer
 from keras_elmo.commands.main import main
 from keras_elmo.files import untrusted_files
@@ -359,33 +358,6 @@ def test_weights_of_a_preset(data, presets):
     content = (whole / "model.weights.h5").read_bytes()
     (folder / "model.weights.h5").write_bytes(data.draw(damaged(content)))
     reads_or_says_why(lambda: ElmoLayer.from_preset(folder), str(folder))
-
-
-_GLOVE = "".join(
-    f"word{i} {i / 7:.4f} {-i / 3:.4f} 1e-3\n" for i in range(20)
-).encode()
-_WORD2VEC = b"20 3\n" + b"".join(
-    f"wörd{i} ".encode() + np.array([i, -i, i / 3], "<f4").tobytes()
-    for i in range(20)
-)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [_GLOVE, b"20 3\n" + _GLOVE, _WORD2VEC, gzip.compress(_WORD2VEC)],
-    ids=["glove", "word2vec-text", "word2vec-binary", "gzip"],
-)
-@given(data=st.data())
-def test_word_vectors(data, content, scratch):
-    path = scratch / "damaged.vectors"
-    path.write_bytes(data.draw(damaged(content)))
-    found = reads_or_says_why(
-        lambda: keras_elmo.read_word_vectors(path), str(path)
-    )
-    if found is not None:
-        words, vectors = found
-        assert vectors.shape[0] == len(words)
-        assert np.isfinite(vectors).all()
 
 
 _WORDS = b"<S>\n</S>\n<UNK>\nthe\nw\xc3\xb6rd\ncat\n"
