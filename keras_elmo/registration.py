@@ -19,7 +19,6 @@ _MODULES = {
     "CharacterSpelling": "text.character_spelling",
     "ElmoLayer": "layers.elmo_layer",
     "Highway": "layers.highway",
-    "KnownWordEmbedding": "layers.known_word_embedding",
     "LexiconEmbedding": "layers.lexicon_embedding",
     "ProjectedLSTMCell": "layers.projected_lstm_cell",
     "ScalarMix": "layers.scalar_mix",

@@ -17,7 +17,6 @@ from keras_elmo import ProjectedLSTMCell
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
 pytestmark = pytest.mark.in_graphs(False)
@@ -66,13 +65,6 @@ def known_words(**kwargs):
     return TokenEmbedding(5, 6, VOCABULARY, **kwargs)
 
 
-def known_or_characters(**kwargs):
-    dtype = kwargs.get("dtype")
-    return KnownWordEmbedding(
-        known_words(dtype=dtype), char_cnn(dtype=dtype), **kwargs
-    )
-
-
 def in_rnn(**kwargs):
     cell = ProjectedLSTMCell(8, 6, 3.0, 3.0, dtype=kwargs.get("dtype"))
     return keras.layers.RNN(cell, return_sequences=True, **kwargs)
@@ -101,12 +93,6 @@ CASES = {
         1,
         MASK,
     ),
-    "KnownWordEmbedding": (
-        known_or_characters,
-        IDS,
-        12,
-        MASK,
-    ),
     "LexiconEmbedding": (lexicon, LEXICON_IDS, 12, MASK),
     "LexiconEmbedding, characters": (
         lambda **kwargs: lexicon(words=False, **kwargs),
@@ -130,15 +116,6 @@ CASES = {
         ),
         WORD_IDS,
         11,
-        MASK,
-    ),
-    "ElmoLayer, known words": (
-        lambda **kwargs: elmo(
-            token_encoder=known_or_characters(dtype=kwargs.get("dtype")),
-            **kwargs,
-        ),
-        IDS,
-        22,
         MASK,
     ),
     "ElmoLayer, lexicon": (
@@ -226,8 +203,7 @@ def test_every_public_layer_is_here():
     }
     # They take strings, and have their own tests.
     public -= {name for name in public if name.endswith("Vectorization")}
-    # `from_bilm` and `from_many_langs` create these.
-    public |= {"KnownWordEmbedding", "LexiconEmbedding"}
+    public |= {"LexiconEmbedding"}  # `from_many_langs` creates it.
     assert public == {name.split(",")[0] for name in CASES}
 
 

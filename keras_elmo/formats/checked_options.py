@@ -53,7 +53,8 @@ class CheckedOptions:
         value = self._get(key, None)
         if value is None:
             return None
-        if not is_number(value) or not 0 < value < 3e38:  # float32's maximum
+        # float32 has no smaller and no larger ones.
+        if not is_number(value) or not 1e-37 < value < 3e38:
             self.fail(key, "a positive number or null", value)
         return float(value)
 

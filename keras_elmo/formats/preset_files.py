@@ -12,8 +12,6 @@ from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.formats.checked_options import MOST_CHARACTERS
 from keras_elmo.formats.checked_options import MOST_LAYERS
 from keras_elmo.formats.checked_options import CheckedOptions
-from keras_elmo.formats.variable_shapes import mix_shapes
-from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.formats.weight_files import write_arrays
 
@@ -22,199 +20,149 @@ _METADATA = "metadata.json"
 _WEIGHTS = "model.weights.h5"
 PRESET_FILES = (_CONFIG, _METADATA, _WEIGHTS)
 
+# The classes of the parts of a layer.
+_PARTS = {
+    "token_encoder": ("CharCNNEmbedding", "LexiconEmbedding", "TokenEmbedding"),
+    "encoder": ("BiLMEncoder",),
+    "scalar_mix": ("ScalarMix",),
+}
+_SIZES = {
+    "num_layers": MOST_LAYERS,
+    "num_highways": MOST_LAYERS,
+    "max_characters_per_token": MOST_CHARACTERS,
+}
+_LIMITS = ("cell_clip", "proj_clip")
+_FLAGS = (
+    "add_sentence_boundaries",
+    "keep_sentence_boundaries",
+    "layer_norm",
+    "return_all_layers",
+    "return_state",
+    "stateful",
+    "trainable",
+    "use_skip_connections",
+)
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
+_DTYPES = (*_FLOATS, "mixed_bfloat16", "mixed_float16")
 
-def write_preset(path, config, metadata, arrays):
+
+def write_preset(path, layer, metadata, arrays):
     """Writes the files of a preset to an existing folder.
 
     Args:
         path: Path of the folder.
-        config: The layer, as serialized by Keras.
+        layer: The layer, as `checked_layer` returns it.
         metadata: Dictionary of metadata.
         arrays: Dictionary from the names of the layer's variables to arrays.
     """
-    write_json(os.path.join(path, _CONFIG), config)
+    write_json(os.path.join(path, _CONFIG), layer)
     write_json(os.path.join(path, _METADATA), metadata)
     write_arrays(os.path.join(path, _WEIGHTS), arrays)
 
 
-def read_preset(path, registered_name):
-    """Reads a preset's config and arrays.
+def read_config(path, registered_name):
+    """Reads the config of a preset's layer.
 
     Args:
         path: Path of the folder.
         registered_name: Registered name of the layer's required class.
 
     Returns:
-        The config, as `read_preset_config` returns it, and a dictionary from
-        the names of variables to arrays.
-
-    Raises:
-        FileNotFoundError: If a file is missing.
-        ValueError: As for `read_preset_config`; or if an array is missing,
-            unexpected, of the wrong shape for the config or not of finite
-            floating-point numbers, or the file cannot be read.
-    """
-    config = read_preset_config(path, registered_name)
-    weights = os.path.join(path, _WEIGHTS)
-    return config, read_arrays(weights, preset_shapes(config))
-
-
-def read_preset_config(path, registered_name):
-    """Reads a preset's config.
-
-    Args:
-        path: Path of the folder.
-        registered_name: Registered name of the layer's required class.
-
-    Returns:
-        The layer's config, which has no objects of other packages.
+        The config, for the class's `from_config`.
 
     Raises:
         FileNotFoundError: If the file is missing.
-        ValueError: If it is corrupt, or has another class or invalid sizes.
+        ValueError: If it is corrupt, has another class, or as for
+            `checked_layer`.
     """
     folder = ModelFolder(path)
-    subject = f"The config file '{folder.label(_CONFIG)}'"
     content = folder.read(_CONFIG)
     try:
-        config = json.loads(content)
-        found, config = config["registered_name"], config["config"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        layer = json.loads(content)
+        if not isinstance(layer, dict):
+            raise ValueError(f"it must be a JSON object. Received: {layer!r}")
+        CheckedOptions(layer).one_of("registered_name", (registered_name,))
+        return checked_layer(layer)["config"]
+    except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{subject} is not a layer's config: {error!r}"
+            f"'{folder.label(_CONFIG)}' is not a layer's config: {error}"
         ) from error
-    if found != registered_name or not isinstance(config, dict):
-        raise ValueError(
-            f"{subject} must be for a layer '{registered_name}'. "
-            f"Received: {found!r}"
-        )
-    check_classes(config, subject)
-    try:
-        preset_shapes(config)
-    except ValueError as error:
-        raise ValueError(f"{subject} is not a layer's config: {error}") from (
-            error
-        )
-    return config
 
 
-def check_classes(config, subject):
-    """Raises `ValueError` if a layer's config has a forbidden object.
+def read_preset_arrays(path, shapes):
+    """Reads the arrays of a preset's layer; arguments as for `read_arrays`."""
+    return read_arrays(os.path.join(path, _WEIGHTS), shapes)
+
+
+def checked_layer(layer):
+    """Returns a serialized layer with only what a preset may contain.
+
+    Keras makes an object of any class that is registered in the program, if a
+    config names it anywhere. So every name must be known. What would build or
+    compile a layer is left out.
 
     Args:
-        config: The config.
-        subject: What the message calls it.
-    """
-    if isinstance(config, list):
-        for item in config:
-            check_classes(item, subject)
-    if not isinstance(config, dict):
-        return
-    if "class_name" in config and not _is_known(config):
-        raise ValueError(
-            f"{subject} must only have objects of keras_elmo; Keras' `.keras` "
-            "files can have others. "
-            f"Received: {config['class_name']!r} of {config.get('module')!r}"
-        )
-    for item in config.values():
-        check_classes(item, subject)
-
-
-def _is_known(config):
-    name = config["class_name"]
-    if not isinstance(name, str):
-        return False
-    if config.get("module") in ("keras", "keras.dtype_policies"):
-        return name.endswith(("DTypePolicy", "DTypePolicyMap"))
-    # Both names must be known, as Keras looks up objects by either.
-    is_ours = name in (*_TOKEN_ENCODERS, "BiLMEncoder", "ScalarMix")
-    return is_ours and config.get("registered_name") == f"keras_elmo>{name}"
-
-
-def preset_shapes(config):
-    """Returns the shapes of an `ElmoLayer`'s variables, by name.
-
-    Args:
-        config: The layer's config.
+        layer: The `ElmoLayer`, as serialized by Keras.
 
     Raises:
-        ValueError: If a part is not of the right class, or a size is not an
-            integer or is implausibly large.
+        ValueError: If there is another object, or a value that only makes a
+            layer fail when it is called, or that creates too many layers.
     """
-    top = CheckedOptions(config)
-    _, encoder = _class_and_config(top.section("encoder"), ("BiLMEncoder",))
-    encoder = {
-        "units": encoder.integer("units", 1),
-        "projection_dim": encoder.integer("projection_dim", 1, default=None),
-        "num_layers": encoder.integer("num_layers", 1, high=MOST_LAYERS),
+    layer = CheckedOptions(layer)
+    config = layer.section("config")
+    parts = {
+        name: _checked_part(config.section(name), _PARTS[name])
+        for name in ("token_encoder", "encoder")
     }
-    mixes = [
-        _class_and_config(mix, ("ScalarMix",))[1].values
-        for mix in top.sections("scalar_mix")
+    parts["scalar_mix"] = [
+        _checked_part(mix, _PARTS["scalar_mix"])
+        for mix in config.sections("scalar_mix")
     ]
-    number = top.integer("num_representations", 1, default=1)
-    if not top.flag("return_all_layers") and number != len(mixes):
-        expected = f"{len(mixes)}, as many as there are mixes"
-        top.fail("num_representations", expected, number)
-    token_encoder = _token_encoder(top.section("token_encoder"))
-    fixed_weights = [mix.get("fixed_weights") for mix in mixes]
-    return {
-        **variable_shapes(token_encoder, encoder),
-        **mix_shapes(fixed_weights, encoder["num_layers"]),
-    }
+    _check_values(config, others=parts)
+    return _without_build(layer) | {"config": config.values | parts}
 
 
-def _token_encoder(part, classes=None):
-    """Returns the arguments of a token encoder that determine its shapes."""
-    name, config = _class_and_config(part, classes or tuple(_TOKEN_ENCODERS))
-    return _TOKEN_ENCODERS[name](config)
+def _checked_part(part, classes):
+    name = part.one_of("class_name", classes)
+    # Keras prefers the registered name to the others.
+    part.one_of("registered_name", (f"keras_elmo>{name}",))
+    _check_values(part.section("config"))
+    return _without_build(part)
 
 
-def _class_and_config(part, classes):
-    """Returns the class name and the config of a serialized layer."""
-    return part.one_of("class_name", classes), part.section("config")
+def _without_build(layer):
+    names = ("module", "class_name", "config", "registered_name")
+    return {key: layer.values.get(key) for key in names}
 
 
-def _char_cnn_embedding(config):
-    width = config.integer("max_characters_per_token", 3, high=MOST_CHARACTERS)
-    return {
-        "filters": config.filters("filters", width),
-        "num_highways": config.integer("num_highways", 0, high=MOST_LAYERS),
-        "embedding_dim": config.integer("embedding_dim", 1),
-        "projection_dim": config.integer("projection_dim", 1, default=None),
-    }
+def _check_values(config, others=()):
+    for key, value in config.values.items():
+        if key in others:
+            continue
+        if key == "dtype":
+            _check_dtype(config)
+        elif key in _FLAGS:
+            config.flag(key)
+        elif key in _LIMITS:
+            config.limit(key)
+        elif key in _SIZES:
+            config.integer(key, 0, high=_SIZES[key])
+        elif _has_object(value):
+            config.fail(key, "a value without objects", value)
 
 
-def _lexicon_embedding(config):
-    return {
-        **_char_cnn_embedding(config),
-        "projection_dim": config.integer("projection_dim", 1),
-        "characters": config.items("characters"),
-        "words": config.items("words") or None,
-        "word_embedding_dim": config.integer("word_embedding_dim", 1),
-    }
+def _check_dtype(config):
+    policy = {"module": "keras", "class_name": "DTypePolicy"}
+    policies = [
+        {**policy, "config": {"name": name}, "registered_name": None}
+        for name in _DTYPES
+    ]
+    value = config.values["dtype"]
+    if value not in _DTYPES and value not in policies:
+        config.fail("dtype", f"a policy of Keras, one of {_DTYPES}", value)
 
 
-def _token_embedding(config):
-    return {
-        "num_tokens": config.integer("num_tokens", 1),
-        "projection_dim": config.integer("projection_dim", 1),
-    }
-
-
-def _known_word_embedding(config):
-    return {
-        part: _token_encoder(config.section(part), (name,))
-        for part, name in (
-            ("known_words", "TokenEmbedding"),
-            ("character_encoder", "CharCNNEmbedding"),
-        )
-    }
-
-
-_TOKEN_ENCODERS = {
-    "CharCNNEmbedding": _char_cnn_embedding,
-    "LexiconEmbedding": _lexicon_embedding,
-    "TokenEmbedding": _token_embedding,
-    "KnownWordEmbedding": _known_word_embedding,
-}
+def _has_object(value):
+    if isinstance(value, dict):
+        return "class_name" in value or any(map(_has_object, value.values()))
+    return isinstance(value, list) and any(map(_has_object, value))

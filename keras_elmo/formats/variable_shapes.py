@@ -7,45 +7,28 @@ A name is a path of attributes from an `ElmoLayer` or a language model, such as
 NUM_CHARACTERS = 261
 
 
-def variable_shapes(token_encoder, encoder):
-    """Returns a dictionary from the names of a biLM's variables to shapes.
+def variable_shapes(token_encoder, encoder, fixed_weights=()):
+    """Returns a dictionary from the names of variables to shapes.
 
     Args:
         token_encoder: Arguments of a `CharCNNEmbedding`, `LexiconEmbedding` or
-            `TokenEmbedding`; or of a `KnownWordEmbedding`, with the arguments
-            of its two parts instead of the parts.
+            `TokenEmbedding`.
         encoder: Arguments of a `BiLMEncoder`.
+        fixed_weights: The `fixed_weights` of each `ScalarMix` of an
+            `ElmoLayer`.
     """
-    return {
+    shapes = {
         **_within("token_encoder", _token_encoder_shapes(token_encoder)),
         **_within("encoder", _bilm_encoder_shapes(**encoder)),
     }
-
-
-def mix_shapes(fixed_weights, num_layers):
-    """Returns the variable shapes of an `ElmoLayer`'s mixes, by name.
-
-    Args:
-        fixed_weights: List of the `fixed_weights` of each `ScalarMix`.
-        num_layers: Integer, the number of layers of the encoder.
-    """
-    shapes = {}
     for i, fixed in enumerate(fixed_weights):
         shapes[f"scalar_mixes.{i}.gamma"] = ()
         if fixed is None:
-            shapes[f"scalar_mixes.{i}.scalars"] = (num_layers + 1,)
+            shapes[f"scalar_mixes.{i}.scalars"] = (encoder["num_layers"] + 1,)
     return shapes
 
 
 def _token_encoder_shapes(arguments):
-    if "known_words" in arguments:
-        return {
-            name: shape
-            for part in ("known_words", "character_encoder")
-            for name, shape in _within(
-                part, _token_encoder_shapes(arguments[part])
-            ).items()
-        }
     if "num_tokens" in arguments:
         size = arguments["num_tokens"], arguments["projection_dim"]
         return {"embeddings": size}

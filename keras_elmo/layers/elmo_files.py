@@ -39,7 +39,8 @@ class ElmoFiles:
             token_embeddings: Path or URL of a file with the vectors of a
                 vocabulary's words, as written by `dump_token_embeddings` or by
                 bilm-tf's function of the same name (HDF5, `embedding`). These
-                vectors are looked up instead of running the character CNN.
+                vectors are looked up instead of running the character CNN,
+                and a token's id is its number in the vocabulary, starting at 1.
             vocabulary: The words of `token_embeddings` in the same order, or
                 the words of a model with word input: path of a file with one
                 word per line, or an iterable of words. Required with
@@ -48,15 +49,11 @@ class ElmoFiles:
                 layer accepts only ids, and `<S>` and `</S>` must be the first
                 two words.
             unknown_words: How to treat words that are not in `vocabulary`.
-                `"characters"`: the character CNN encodes them; ids are those of
-                `batch_to_ids`. `"unk"`: they get the vector of `<UNK>`.
-                `"error"`: they raise an error. With `"unk"` and `"error"`, a
-                token's id is its number in the vocabulary, starting at 1. The
-                default is `"characters"` for models with a character CNN. For
-                other models it is `"unk"` if the vocabulary has `<UNK>`, which
-                stood for rare words in training, and otherwise `"error"`. In a
-                dumped vocabulary, the vector of `<UNK>` is only that of its
-                characters.
+                `"unk"`: they get the vector of `<UNK>`. `"error"`: they raise
+                an error. The default is `"error"`; for a model with word input
+                whose vocabulary has `<UNK>`, which stood for rare words in
+                training, it is `"unk"`. In a dumped vocabulary, the vector of
+                `<UNK>` is only that of its characters.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
                 the mix is trained (`False`). Sets `trainable` of
                 `token_encoder` and of `encoder`, which you can change
@@ -198,9 +195,8 @@ class ElmoFiles:
     ) -> None:
         """Writes the biLM as files for bilm-tf and AllenNLP.
 
-        The files do not include the mix, as it belongs to the task. If the
-        layer looks up known words, only its character encoder is written; use
-        `dump_token_embeddings` for the words. Each file is written atomically.
+        The files do not include the mix, as it belongs to the task. Each file
+        is written atomically.
 
         Args:
             options_path: Path of the options file (JSON) to write.
@@ -276,7 +272,7 @@ class ElmoFiles:
         ...     token_embeddings="token_embeddings.hdf5",
         ...     vocabulary=words,
         ... )
-        >>> ElmoEmbedder(fast).embed_sentence(["the", "dog"]).shape
+        >>> ElmoEmbedder(fast).embed_sentence(["the", "cat"]).shape
         (3, 2, 12)
         """
         from keras_elmo.models.token_embeddings import dump_token_embeddings

@@ -2,12 +2,10 @@ from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 from keras_elmo.layers.token_embedding import TokenEmbedding
-from keras_elmo.models.bilm_weights import bilm_parts
-from keras_elmo.models.bilm_words import checked_unknown_words
 from keras_elmo.models.bilm_words import read_rows
 from keras_elmo.models.bilm_words import read_words
+from keras_elmo.models.bilm_words import unknown_word
 from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.fingerprint import bilm_fingerprint
 from keras_elmo.models.found_model import FoundModel
@@ -16,7 +14,6 @@ from keras_elmo.models.model_facts import parameter_fact
 from keras_elmo.models.model_facts import size_facts
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.text.byte_spelling import ByteSpelling
-from keras_elmo.text.special_words import UNKNOWN
 from keras_elmo.text.vocabulary import vocabulary_words
 from keras_elmo.text.word_vectorization import WordVectorization
 
@@ -96,45 +93,29 @@ def load_bilm(
     with open_bilm(options, weights_file) as files:
         options = files.options
         words = read_words(vocabulary, files, token_embeddings)
-        unknown_words = checked_unknown_words(unknown_words, options, words)
+        unknown = unknown_word(unknown_words, options, words)
         rows = None
         if token_embeddings is not None:
             rows = read_rows(token_embeddings, options, len(words))
-        runs_cnn = rows is None or unknown_words == "characters"
-        arrays = files.read_arrays(has_token_encoder=runs_cnn)
-    dtype = kwargs.get("dtype")
-
-    def char_cnn(name):
-        return CharCNNEmbedding(dtype=dtype, name=name, **options.token_encoder)
-
-    def token_embedding(name):
-        return TokenEmbedding(
+        arrays = files.read_arrays(has_token_encoder=rows is None)
+    arguments = {"dtype": kwargs.get("dtype"), "name": "token_encoder"}
+    if rows is None and not options.is_word_input:
+        token_encoder = CharCNNEmbedding(**options.token_encoder, **arguments)
+    else:
+        token_encoder = TokenEmbedding(
             len(words or ()) or options.token_encoder["num_tokens"],
             options.encoder["projection_dim"],
             words,
-            UNKNOWN if unknown_words == "unk" else None,
-            dtype=dtype,
-            name=name,
+            unknown,
+            **arguments,
         )
-
-    if rows is None and not options.is_word_input:
-        token_encoder = char_cnn("token_encoder")
-    elif unknown_words != "characters":
-        token_encoder = token_embedding("token_encoder")
-        if rows is not None:
-            arrays["token_encoder.embeddings"] = rows
-    else:
-        token_encoder = KnownWordEmbedding(
-            token_embedding("known_words"),
-            char_cnn("character_encoder"),
-            dtype=dtype,
-            name="token_encoder",
-        )
-    encoder = BiLMEncoder(dtype=dtype, name="encoder", **options.encoder)
+    if rows is not None:
+        arrays["token_encoder.embeddings"] = rows
+    encoder = BiLMEncoder(
+        dtype=kwargs.get("dtype"), name="encoder", **options.encoder
+    )
     layer = build_layer(cls(token_encoder, encoder, **kwargs))
-    assign_arrays(bilm_parts(layer), arrays)
-    if runs_cnn and rows is not None:
-        token_encoder.known_words.embeddings.assign(rows)
+    assign_arrays(layer, arrays)
     token_encoder.trainable = trainable
     encoder.trainable = trainable
     return layer

@@ -1,7 +1,5 @@
 """Copies a biLM's weights from its files to its layers, and back."""
 
-from types import SimpleNamespace
-
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_files import write_bilm
@@ -38,7 +36,7 @@ def load_bilm_weights(model, weights_path):
     """Sets a built model's weights; see `ElmoLayer.load_bilm_weights`."""
     shapes, table = _shapes_and_table(model)
     arrays = read_arrays(weights_path, stored_shapes(table, shapes))
-    assign_arrays(bilm_parts(model), read_variables(table, shapes, arrays))
+    assign_arrays(model, read_variables(table, shapes, arrays))
 
 
 def bilm_arrays(model):
@@ -55,7 +53,7 @@ def bilm_arrays(model):
     # In float32, as in all such files.
     return {
         name: array.astype("float32", copy=False)
-        for name, array in VariableArrays(bilm_parts(model), shapes).items()
+        for name, array in VariableArrays(model, shapes).items()
     }
 
 
@@ -68,23 +66,15 @@ def bilm_configs(model):
     Raises:
         ValueError: As for `bilm_arrays`.
     """
-    bilm = bilm_parts(model)
-    if not isinstance(bilm.token_encoder, (CharCNNEmbedding, TokenEmbedding)):
+    token_encoder = model.token_encoder
+    if not isinstance(token_encoder, (CharCNNEmbedding, TokenEmbedding)):
         raise ValueError(
             "Only a model with a `CharCNNEmbedding` or a `TokenEmbedding` has "
             "the arrays of a biLM weight file; use `ElmoLayer.save_to_preset` "
             f"for other models. Received: {model} with the token encoder "
-            f"{bilm.token_encoder}"
+            f"{token_encoder}"
         )
-    return bilm.token_encoder.get_config(), bilm.encoder.get_config()
-
-
-def bilm_parts(model):
-    """Returns the two layers whose variables are in a biLM's files."""
-    token_encoder = model.token_encoder
-    # The known words of a `KnownWordEmbedding` are in a separate file.
-    token_encoder = getattr(token_encoder, "character_encoder", token_encoder)
-    return SimpleNamespace(token_encoder=token_encoder, encoder=model.encoder)
+    return token_encoder.get_config(), model.encoder.get_config()
 
 
 def _shapes_and_table(model):

@@ -8,8 +8,6 @@ from keras_elmo.text.special_words import UNKNOWN
 from keras_elmo.text.vocabulary import vocabulary_words
 from keras_elmo.text.word_table import WordTable
 
-_UNKNOWN_WORDS = ("characters", "unk", "error")
-
 
 def read_words(vocabulary, files, token_embeddings):
     """The `WordTable` of the words whose vectors are looked up, or `None`."""
@@ -43,35 +41,23 @@ def read_words(vocabulary, files, token_embeddings):
     return words
 
 
-def checked_unknown_words(value, options, words):
-    """How to treat words without a vector: one of `_UNKNOWN_WORDS`."""
-    has_unknown = words is not None and words.get(UNKNOWN) is not None
-    if value is None:
-        if not options.is_word_input:
-            return "characters"
-        # In training, <UNK> stood for rare words.
-        return "unk" if has_unknown else "error"
-    if value not in _UNKNOWN_WORDS:
+def unknown_word(unknown_words, options, words):
+    """The word that stands for others: `<UNK>`, or `None` for an error."""
+    if unknown_words not in (None, "unk", "error"):
         raise ValueError(
-            f"`unknown_words` must be one of {list(_UNKNOWN_WORDS)} or None. "
-            f"Received: unknown_words={value!r}"
+            "`unknown_words` must be 'unk', 'error' or None. "
+            f"Received: unknown_words={unknown_words!r}"
         )
-    if words is None:
+    if words is None and unknown_words is not None:
         raise ValueError(
             "`unknown_words` can only be used with `vocabulary`. "
-            f"Received: unknown_words={value!r}, vocabulary=None"
+            f"Received: unknown_words={unknown_words!r}, vocabulary=None"
         )
-    if value == "characters" and options.is_word_input:
-        raise ValueError(
-            'With `unknown_words="characters"` the model must have a '
-            "character encoder. Received: options without 'char_cnn'"
-        )
-    if value == "unk" and not has_unknown:
-        raise ValueError(
-            'With `unknown_words="unk"` the vocabulary must hold <UNK>. '
-            f"Received: {len(words):,} words without it"
-        )
-    return value
+    if unknown_words is None and options.is_word_input:
+        # In training, <UNK> stood for rare words.
+        is_word = words is not None and words.get(UNKNOWN) is not None
+        return UNKNOWN if is_word else None
+    return UNKNOWN if unknown_words == "unk" else None
 
 
 def read_rows(path, options, number):

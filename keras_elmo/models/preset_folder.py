@@ -1,15 +1,14 @@
-import copy
 import datetime
 
 import keras
 
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.formats.preset_files import PRESET_FILES
-from keras_elmo.formats.preset_files import check_classes
-from keras_elmo.formats.preset_files import preset_shapes
-from keras_elmo.formats.preset_files import read_preset
-from keras_elmo.formats.preset_files import read_preset_config
+from keras_elmo.formats.preset_files import checked_layer
+from keras_elmo.formats.preset_files import read_config
+from keras_elmo.formats.preset_files import read_preset_arrays
 from keras_elmo.formats.preset_files import write_preset
+from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.built_layers import build_layer
 from keras_elmo.models.built_layers import check_built
@@ -37,9 +36,8 @@ class PresetFolder(FoundModel):
 
     def make_vectorization(self, **kwargs):
         check_no_words(self.path, kwargs)
-        config = read_preset_config(self.path, "keras_elmo>ElmoLayer")
         return vectorization_of(
-            keras.saving.deserialize_keras_object(config["token_encoder"])
+            _saved_layer(ElmoLayer, self.path).token_encoder
         )
 
     def fingerprint(self):
@@ -57,10 +55,10 @@ class PresetFolder(FoundModel):
         )
 
     def facts(self):
-        config, arrays = read_preset(self.path, "keras_elmo>ElmoLayer")
-        parts = (config[name] for name in ("token_encoder", "encoder"))
-        yield from size_facts(*(part["config"] for part in parts))
-        yield parameter_fact(arrays)
+        layer = _saved_layer(ElmoLayer, self.path)
+        parts = layer.token_encoder, layer.encoder
+        yield from size_facts(*(part.get_config() for part in parts))
+        yield parameter_fact(read_preset_arrays(self.path, _shapes(layer)))
 
 
 def save_to_preset(layer, folder, overwrite=False):
@@ -71,9 +69,15 @@ def save_to_preset(layer, folder, overwrite=False):
     from keras_elmo import __version__
 
     check_built(layer)
-    serialized = _without_build(keras.saving.serialize_keras_object(layer))
-    check_classes(serialized["config"], f"Layer '{layer.name}'")
-    names = preset_shapes(serialized["config"])
+    try:
+        saved = checked_layer(keras.saving.serialize_keras_object(layer))
+    except ValueError as error:
+        raise ValueError(
+            f"Layer '{layer.name}' cannot be saved to a preset, which holds "
+            f"only the layers of keras_elmo: {error} "
+            "Keras' own `.keras` files hold any layer."
+        ) from error
+    names = _shapes(layer)
     _check_all_named(layer, names)
     metadata = {
         "keras_version": keras.__version__,
@@ -83,7 +87,7 @@ def save_to_preset(layer, folder, overwrite=False):
     }
 
     def write(path):
-        write_preset(path, serialized, metadata, VariableArrays(layer, names))
+        write_preset(path, saved, metadata, VariableArrays(layer, names))
 
     write_folder_atomically(folder, write, PRESET_FILES, overwrite)
 
@@ -96,12 +100,12 @@ def load_preset_folder(cls, folder, trainable=None, **kwargs):
                 f"`{argument}` must be left out: the preset has its own. "
                 f"Received: {argument}={kwargs[argument]!r}"
             )
-    registered_name = keras.saving.get_registered_name(cls)
-    saved, arrays = read_preset(folder, registered_name)
-    layer, has_new_mixes = _make(cls, saved, kwargs, folder)
+    layer = _saved_layer(cls, folder)
+    arrays = read_preset_arrays(folder, _shapes(layer))
+    layer, has_new_mixes = _with_arguments(layer, kwargs)
     if has_new_mixes:
         arrays = {k: a for k, a in arrays.items() if "scalar_mixes" not in k}
-    assign_arrays(layer, arrays)
+    assign_arrays(build_layer(layer), arrays)
     if trainable is not None:
         if not layer.trainable:  # It would hide the flags of its parts.
             layer.trainable = True
@@ -110,100 +114,66 @@ def load_preset_folder(cls, folder, trainable=None, **kwargs):
     return layer
 
 
-def _make(cls, saved, arguments, folder):
-    """Creates the layer from a saved config and arguments.
-
-    Returns:
-        The layer, and whether its mixes are new.
-    """
-    new_mixes = {
-        key: arguments[key]
-        for key in _OF_MIXES
-        if arguments.get(key) not in (None, saved.get(key))
-    }
+def _saved_layer(cls, folder):
+    """Creates the layer of a folder, without weights."""
+    config = read_config(folder, keras.saving.get_registered_name(cls))
     try:
-        config = _overridden(saved, arguments)
-        if new_mixes:
-            layer = cls(**_with_new_mixes(config, new_mixes))
-        else:
-            layer = cls.from_config(config)
-        build_layer(layer)
+        return cls.from_config(config)
     except Exception as error:
-        if arguments:
-            _make(cls, saved, {}, folder)
-            raise  # The arguments are wrong: without them it works.
         # A corrupt config may contain anything.
+        cause = error
+        while cause.__context__ is not None:  # Keras prints the whole config.
+            cause = cause.__context__
         raise ValueError(
             f"The config of the preset '{folder}' is not that of a layer: "
-            f"{error}"
+            f"{cause}"
         ) from error
-    return layer, bool(new_mixes)
 
 
-def _overridden(saved, arguments):
-    """The saved config, updated by the arguments except those of mixes."""
-    config = copy.deepcopy(saved)
-    parts = [config["token_encoder"], config["encoder"], *config["scalar_mix"]]
-    for key, value in arguments.items():
-        if key == "dtype" and value is None:
-            continue  # The saved one.
-        if key == "dtype":
-            for part in parts:
-                _set_dtype(part, value)
-        if key == "stateful":
-            config["encoder"]["config"]["stateful"] = value
-        elif key not in _OF_MIXES:
-            config[key] = value
-    return config
+def _shapes(layer):
+    return variable_shapes(
+        layer.token_encoder.get_config(),
+        layer.encoder.get_config(),
+        [mix.fixed_weights for mix in layer.scalar_mixes],
+    )
 
 
-def _set_dtype(layer, dtype):
-    """Sets the dtype of a serialized layer and of the layers in it."""
-    layer["config"]["dtype"] = dtype
-    for part in layer["config"].values():
-        if isinstance(part, dict) and "dtype" in part.get("config", ()):
-            _set_dtype(part, dtype)
+def _with_arguments(layer, arguments):
+    """Changes arguments of an unbuilt layer.
 
-
-def _with_new_mixes(config, arguments):
-    """The constructor's arguments, for the saved biLM with new mixes."""
-    deserialize = keras.saving.deserialize_keras_object
-    not_kept = ("scalar_mix", "return_all_layers", "trainable_parts")
-    mixes = config["scalar_mix"]
-    config = {k: v for k, v in config.items() if k not in not_kept}
-    for part in ("token_encoder", "encoder"):
-        config[part] = deserialize(config[part])
-    if arguments.get("return_all_layers"):
-        del config["num_representations"]
-    elif mixes:
-        config["scalar_mix"] = deserialize(mixes[0])
-    return config | arguments
+    Returns:
+        The layer or another one, and whether its mixes are new.
+    """
+    dtype = arguments.pop("dtype", None)
+    stateful = arguments.pop("stateful", None)
+    config = layer.get_config()
+    mixes = {key: arguments.pop(key, None) for key in _OF_MIXES}
+    mixes = {k: v for k, v in mixes.items() if v not in (None, config[k])}
+    if mixes:
+        for key in ("scalar_mix", "return_all_layers", "trainable_parts"):
+            config.pop(key, None)
+        config["token_encoder"] = layer.token_encoder
+        config["encoder"] = layer.encoder
+        if mixes.get("return_all_layers"):
+            del config["num_representations"]
+        elif layer.scalar_mixes:
+            config["scalar_mix"] = layer.scalar_mixes[0]
+        layer = type(layer)(**config | arguments | mixes)
+    elif arguments:
+        layer = type(layer).from_config(config | arguments)
+    if stateful is not None:
+        layer.stateful = stateful
+    if dtype is not None:
+        layer.dtype_policy = keras.dtype_policies.get(dtype)
+    return layer, bool(mixes)
 
 
 def _check_all_named(layer, names):
     named = {id(find_variable(layer, name)) for name in names}
-    # Integer tables can be recreated from the config.
-    others = [
-        variable.path
-        for variable in layer.weights
-        if id(variable) not in named and "float" in variable.dtype
-    ]
+    others = [v.path for v in layer.weights if id(v) not in named]
     if others:
         raise ValueError(
             f"Layer '{layer.name}' must only have the weights of an "
             "`ElmoLayer`; to save others, use Keras' own `.keras` files. "
             f"Received: {others}"
         )
-
-
-def _without_build(config):
-    # Parts that are built separately have variables with other paths.
-    if isinstance(config, dict):
-        return {
-            key: _without_build(value)
-            for key, value in config.items()
-            if key != "build_config"
-        }
-    if isinstance(config, (list, tuple)):
-        return [_without_build(item) for item in config]
-    return config

@@ -4,8 +4,6 @@ The table is sorted by hash value. Entries with the same hash value are adjacent
 and are compared one after the other.
 """
 
-import functools
-
 import numpy as np
 from keras import ops
 
@@ -53,27 +51,3 @@ def sort_by_hash(hash_values):
     """
     reversed_order = np.argsort(hash_values[::-1], kind="stable")
     return len(hash_values) - 1 - reversed_order
-
-
-def hash_rows(rows):
-    """Hash values of a tensor of rows: int32 `(n, width)` to `(n,)`.
-
-    A sum of products with wraparound, which is the same on all backends. Saved
-    models contain these values, so they must never change for the same rows.
-    """
-    multipliers = ops.convert_to_tensor(_multipliers(rows.shape[-1]))
-    products = ops.cast(rows, "int32") * multipliers
-    return ops.cast(ops.sum(products, axis=-1), "int32")
-
-
-def hash_rows_of_array(rows):
-    """Like `hash_rows`, in NumPy."""
-    products = rows.astype("int32") * _multipliers(rows.shape[-1])
-    return products.sum(axis=-1, dtype="int32")
-
-
-@functools.cache
-def _multipliers(width):
-    """Unrelated odd multipliers, one per column: int32 `(width,)`."""
-    powers = [pow(0x9E3779B1, i, 2**32) for i in range(1, width + 1)]
-    return np.array(powers, "uint32").view("int32")

@@ -1,7 +1,6 @@
 """Models that read words, and vocabularies whose vectors are looked up."""
 
 import gzip
-import json
 import shutil
 
 import h5py
@@ -18,7 +17,6 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 
 pytestmark = [
     pytest.mark.slow_on_jax,
@@ -58,26 +56,21 @@ def words(tmp_path):
     return elmo, folder
 
 
-def check_embeds(elmo, expected, tolerance=1e-6):
+def check_embeds(elmo, expected, sentences=SENTENCES, tolerance=1e-6):
     """Checks the vectors; `expected` maps a sentence to its layers."""
-    found = ElmoEmbedder(elmo).embed_batch(SENTENCES)
-    for sentence, vectors in zip(SENTENCES, found):
+    found = ElmoEmbedder(elmo).embed_batch(sentences)
+    for sentence, vectors in zip(sentences, found, strict=True):
         alone = numpy(expected(sentence))[0]
         np.testing.assert_allclose(vectors, alone, atol=tolerance, rtol=0)
 
 
-def test_other_words_are_read_by_their_characters(characters, tmp_path):
+def test_vectors_are_those_of_the_rows(characters, tmp_path):
     elmo, files, arguments = characters
-    loaded = ElmoLayer.from_bilm(*files, **arguments)
-    assert isinstance(loaded.token_encoder, KnownWordEmbedding)
-    assert not loaded.token_encoder.trainable_weights
-    check_embeds(loaded, lambda s: elmo.all_layers(batch_to_ids([s], 12)))
-    # The vectors are looked up in the rows.
     with h5py.File(tmp_path / "rows.hdf5", "a") as store:
         store["embedding"][0] += 1
     changed = ElmoEmbedder.from_bilm(*files, **arguments)
     before, after = (
-        e.embed_sentence(["the", "dog"])[0]
+        e.embed_sentence(["the", "cat"])[0]
         for e in (ElmoEmbedder(elmo), changed)
     )
     np.testing.assert_allclose(after[0], before[0] + 1, atol=1e-5)
@@ -92,7 +85,7 @@ def test_copies_know_their_words(characters, tmp_path, copy):
         loaded.save_to_preset(tmp_path / "preset")
         loaded = ElmoLayer.from_preset(tmp_path / "preset")
     elif copy == "file":
-        inputs = keras.Input((None, 12), dtype="int32")
+        inputs = keras.Input((None,), dtype="int32")
         model = keras.Model(inputs, loaded(inputs))
         model.save(tmp_path / "model.keras")
         model = keras.saving.load_model(tmp_path / "model.keras")
@@ -100,12 +93,18 @@ def test_copies_know_their_words(characters, tmp_path, copy):
     else:
         weights = loaded.get_weights()
         loaded = ElmoLayer.from_config(loaded.get_config())
-        loaded.build((None, None, 12))
+        loaded.build((None, None))
         loaded.set_weights(weights)
-    check_embeds(loaded, lambda s: elmo.all_layers(batch_to_ids([s], 12)))
+    check_embeds(
+        loaded,
+        lambda s: elmo.all_layers(batch_to_ids([s], 12)),
+        [["the", "cat"], ["東京"]],
+    )
+    with pytest.raises(ValueError, match=r"no vector .*Received: 'dog'"):
+        ElmoEmbedder(loaded).embed_sentence(["dog"])
 
 
-@pytest.mark.parametrize("way", ["unk", "error"])
+@pytest.mark.parametrize("way", ["unk", "error", None])
 def test_ids_of_words_alone(characters, way):
     elmo, files, arguments = characters
     loaded = ElmoLayer.from_bilm(*files, **arguments, unknown_words=way)
@@ -119,7 +118,7 @@ def test_ids_of_words_alone(characters, way):
         rtol=0,
     )
     embedder = ElmoEmbedder(loaded)
-    if way == "error":
+    if way != "unk":  # Nothing is unknown without a word.
         with pytest.raises(ValueError, match=r"no vector .*Received: 'dog'"):
             embedder.embed_sentence(["the", "dog"])
     else:
@@ -127,17 +126,17 @@ def test_ids_of_words_alone(characters, way):
         np.testing.assert_allclose(*found, atol=1e-6)
 
 
-def test_weights_need_no_character_cnn_for_numbers_alone(characters):
+def test_weights_need_no_character_cnn(characters):
     _, files, arguments = characters
-    expected = ElmoLayer.from_bilm(*files, **arguments, unknown_words="error")
+    expected = ElmoLayer.from_bilm(*files, **arguments)
     with h5py.File(files[1], "a") as store:
         for key in [key for key in store if not key.startswith("RNN")]:
             del store[key]
-    loaded = ElmoLayer.from_bilm(*files, **arguments, unknown_words="error")
-    for a, b in zip(loaded.get_weights(), expected.get_weights()):
+    loaded = ElmoLayer.from_bilm(*files, **arguments)
+    for a, b in zip(loaded.get_weights(), expected.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
     with pytest.raises(ValueError, match=r"that are missing: .'CNN"):
-        ElmoLayer.from_bilm(*files, **arguments)
+        ElmoLayer.from_bilm(*files)
 
 
 def test_a_model_of_words(words, tmp_path):
@@ -176,31 +175,17 @@ def test_a_model_of_words_without_its_vocabulary(words):
         ElmoEmbedder(elmo)
 
 
-def test_a_layer_of_known_words_is_written_with_its_characters(
-    characters, tmp_path
-):
-    _, files, arguments = characters
-    loaded = ElmoLayer.from_bilm(*files, **arguments)
-    loaded.save_to_bilm(tmp_path / "o", tmp_path / "w")
-    assert json.loads((tmp_path / "o").read_text()) == json.loads(
-        files[0].read_text()
-    )
-    found, expected = all_arrays(tmp_path / "w"), all_arrays(files[1])
-    assert set(found) == set(expected)
-    for key, array in expected.items():
-        np.testing.assert_array_equal(found[key], array)
-
-
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
         ({"vocabulary": None}, "pass `vocabulary`, the file from which"),
         ({"vocabulary": WORDS[:5]}, "a row for each word .*, 5. Received: 6"),
         ({"token_embeddings": None}, "this model reads the characters"),
-        ({"unknown_words": "<UNK>"}, "`unknown_words` must be one of"),
+        ({"unknown_words": "<UNK>"}, "`unknown_words` must be 'unk'"),
+        ({"unknown_words": "characters"}, "`unknown_words` must be 'unk'"),
         (
             {"vocabulary": [*"abcdef"], "unknown_words": "unk"},
-            "must hold <UNK>. Received: 6 words without",
+            "`unknown_word` must be a word of `vocabulary`",
         ),
         (
             {"vocabulary": [*"abcdef"], "unknown_words": "error"},
@@ -232,8 +217,6 @@ def test_what_is_wrong_with_files(characters, words, tmp_path):
     _, folder = words
     with pytest.raises(ValueError, match=r"n_tokens_vocab=6. Received: 2"):
         ElmoLayer.from_bilm(folder, vocabulary=["<S>", "</S>"])
-    with pytest.raises(ValueError, match="options without 'char_cnn'"):
-        ElmoLayer.from_bilm(folder, unknown_words="characters")
     (folder / "vocab.txt").rename(folder / "vocab.txt.gz")
     with pytest.raises(ValueError, match=r"vocab.txt.gz' cannot be unpacked"):
         ElmoLayer.from_bilm(folder)

@@ -24,7 +24,6 @@ from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo.layers.known_word_embedding import KnownWordEmbedding
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
 SENTENCES = [["Save", "the", "cat", "."], ["the", "猫"]]
@@ -67,11 +66,6 @@ def char_cnn():
     return CharCNNEmbedding(
         DIM, [(1, 2), (3, 3)], 1, 3, max_characters_per_token=12
     )
-
-
-def known_words():
-    words = TokenEmbedding(3, DIM, ["the", "<S>", "cat"])
-    return KnownWordEmbedding(words, char_cnn())
 
 
 def words_alone():
@@ -132,7 +126,6 @@ def language_model():
 
 MODELS = {
     "characters": reader(char_cnn),
-    "known_words": reader(known_words),
     "words": reader(words_alone),
     "lexicon": reader(lexicon),
     "tagger": tagger,
