@@ -68,7 +68,7 @@ def first_sentence(reference):
 
 
 def test_allennlp(folder, reference):
-    names = run_blocks(blocks_of("allennlp.md", 2)[:1])
+    names = run_blocks(blocks_of("allennlp.md", 3)[:1])
     assert names["mask"].numpy().tolist() == [[True] * 3, [True, True, False]]
     expected = layers_of(folder, SENTENCES).mean(axis=1)
     np.testing.assert_allclose(names["first"], expected, **CLOSE)
@@ -83,6 +83,19 @@ def test_allennlp(folder, reference):
         )
         found, _ = names["elmo"](ids)
     np.testing.assert_allclose(found, stored * mask[..., None], **CLOSE)
+
+
+def test_allennlp_with_state(folder, reference):
+    names = run_blocks(blocks_of("allennlp.md", 3)[:2])
+    texts = json.loads((reference / "sentences.json").read_text())
+    for k, sentences in enumerate(texts):
+        found = names["embed_text"](s.split() for s in sentences)
+        with h5py.File(reference / f"lm_embeddings_{k}.hdf5") as stored:
+            for i, layers in enumerate(found):
+                forward, backward = stored[str(i)][...]
+                expected = np.concatenate([forward, backward], axis=-1)
+                np.testing.assert_allclose(layers[-1], expected, **CLOSE)
+            assert i + 1 == len(stored) == len(sentences)
 
 
 def test_allennlp_frozen_mix(folder):
@@ -100,7 +113,7 @@ def test_allennlp_frozen_mix(folder):
 @pytest.mark.exhaustive
 def test_allennlp_embedder(folder, reference):
     words, expected = first_sentence(reference)
-    names = run_blocks(blocks_of("allennlp.md", 2))
+    names = run_blocks(blocks_of("allennlp.md", 3))
     vectors = names["embedder"].embed_sentence(words)
     np.testing.assert_allclose(vectors[-1], expected, **CLOSE)
     layers = layers_of(folder, SENTENCES)

@@ -37,13 +37,17 @@ def test_stored_embeddings(shared, package, path_taken):
     """They carry the state from sentence to sentence, so this does it too."""
     folder = shared / "reference" / package
     texts = json.loads((folder / SENTENCE_FILES[package]).read_text())
-    elmo = load(folder, stateful=True)
+    elmo = load(folder, return_all_layers=True)
     for k, sentences in enumerate(texts):
-        elmo.reset_state()
+        state = elmo.get_initial_state(1)
         with h5py.File(folder / f"lm_embeddings_{k}.hdf5") as stored:
             assert len(stored) == len(sentences)
             for i, sentence in enumerate(sentences):
-                layers = elmo.all_layers(batch_to_ids([sentence.split()]))
+                layers, state = elmo(
+                    batch_to_ids([sentence.split()]),
+                    initial_state=state,
+                    return_state=True,
+                )
                 forward, backward = stored[str(i)][...]
                 np.testing.assert_allclose(
                     ops.convert_to_numpy(layers)[0, -1],
@@ -55,7 +59,7 @@ def test_stored_embeddings(shared, package, path_taken):
 
 @pytest.mark.parametrize("package", SENTENCE_FILES)
 def test_stored_embeddings_of_first_sentences(shared, package):
-    """These had no previous state, so one stateless batch is enough."""
+    """These had no previous state, so one batch is enough."""
     folder = shared / "reference" / package
     texts = json.loads((folder / SENTENCE_FILES[package]).read_text())
     elmo = load(folder)

@@ -9,8 +9,6 @@ import sys
 import keras
 import numpy as np
 import pytest
-from layer_checks import ask_saved_model
-from small_models import make_shallow_elmo
 
 import keras_elmo
 from keras_elmo import ElmoLayer
@@ -101,23 +99,3 @@ def test_export_runs_as_a_graph_without_the_package(shared, tmp_path):
             rtol=1e-5,
             atol=1e-5,
         )
-
-
-@pytest.mark.exhaustive
-def test_carried_state_is_neither_saved_nor_exported(tmp_path):
-    elmo = make_shallow_elmo(stateful=True)
-    inputs = keras.Input((None, 12), batch_size=3, dtype="int32")
-    model = keras.Model(inputs, elmo(inputs))
-    ids = batch_to_ids(SENTENCES, 12)
-    first = model.predict(ids, verbose=0)
-    assert not np.allclose(model(ids), first)
-
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert loaded.layers[1].stateful
-    np.testing.assert_array_equal(loaded.predict(ids, verbose=0), first)
-
-    model.export(tmp_path / "exported", verbose=False)
-    path = str(tmp_path / "exported")
-    for (served,) in ask_saved_model(path, [[ids], [ids]]):
-        np.testing.assert_allclose(served, first, rtol=1e-5, atol=1e-6)

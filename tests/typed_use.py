@@ -24,10 +24,10 @@ def make_layers() -> list[keras.layers.Layer]:
     encoder = BiLMEncoder(8, projection_dim=4, cell_clip=None, name="encoder")
     mixes = [ScalarMix(fixed_weights=[0, 0, 1]), ScalarMix(l2=1e-3)]
     elmo = ElmoLayer(token_encoder, encoder, mixes, 2, dropout=0.5)
-    elmo.reset_state()
     ids = token_encoder.make_vectorization().batch_to_ids([["a", b"b"]])
     assert_type(ids, np.ndarray)
     elmo.all_layers(ids)
+    elmo(ids, initial_state=elmo.get_initial_state(1), return_state=True)
     words = TokenEmbedding(3, 4, vocabulary=["a", "b", "c"], dtype="float32")
     crf = CRF(3, tag_names=("O", "B-A", "I-A"), scheme="BIO")
     crf.decode(crf(ids))

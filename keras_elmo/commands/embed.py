@@ -182,7 +182,7 @@ def run(arguments):
         **{name: file_digest(path) for name, path in words.items()},
     }
     dtype = arguments.compute_dtype
-    load = functools.partial(model.load, **words, dtype=dtype, stateful=False)
+    load = functools.partial(model.load, **words, dtype=dtype)
     with Progress(arguments.quiet) as progress:
 
         def embed(listing=None):

@@ -14,8 +14,8 @@ may be anywhere.
 
 from keras import ops
 
-from keras_elmo.ops.sequences import pack_order
-from keras_elmo.ops.sequences import pack_slots
+from keras_elmo.ops.layout import pack_order
+from keras_elmo.ops.layout import pack_slots
 
 # The score of what is forbidden. A sum of a few of these is still finite, and
 # no real score comes close.

@@ -8,8 +8,8 @@ from keras import ops
 from keras_elmo.crf.linear_chain import IMPOSSIBLE
 from keras_elmo.crf.linear_chain import log_likelihood
 from keras_elmo.crf.linear_chain import unpack_scores
-from keras_elmo.ops.checks import concrete_value
-from keras_elmo.ops.checks import require
+from keras_elmo.ops.backends import concrete_value
+from keras_elmo.ops.backends import require
 
 # For each scheme, the letters that continue the previous tag's span, and those
 # after which a span must continue. Continuing letters follow "B" or "I".

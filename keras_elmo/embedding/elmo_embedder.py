@@ -1,5 +1,4 @@
 import functools
-import math
 import os
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -17,16 +16,12 @@ from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.pairing import mean_over_tokens
 from keras_elmo.embedding.pairing import pair
-from keras_elmo.embedding.shape_buckets import compiles_each_shape
-from keras_elmo.embedding.shape_buckets import rows_and_slots_to_fill
-from keras_elmo.embedding.shape_buckets import words_to_fill
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.onnx.quantized_stacks import QuantizedStacks
 from keras_elmo.ops.arguments import check_choice
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.compiled_in_jax import CompiledInJax
-from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
-from keras_elmo.ops.inference import inference
+from keras_elmo.ops.backends import backend
+from keras_elmo.ops.compiled import Compiled
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
 from keras_elmo.text.word_lists import sentence_words
@@ -55,8 +50,7 @@ class ElmoEmbedder:
     memory.
 
     Args:
-        elmo: An `ElmoLayer` that reads words and is not stateful. It is not
-            copied.
+        elmo: An `ElmoLayer` that reads words. It is not copied.
         layers: What to return for each token: `"all"` for all layers, from 0
             (the token encoder) to the top; `"top"`; `"average"` or `"sum"` of
             all layers; `"mix"` for the first learned mix of the layer; an
@@ -105,10 +99,14 @@ class ElmoEmbedder:
         self.batch_tokens = batch_tokens
         self.quantize = quantize
         self._spelling = vectorization_of(elmo.token_encoder).spelling
-        self._token_function = self._compiled(self._encode_ids)
+        self._token_function = Compiled(
+            self._encode_ids, elmo, least_sizes=((32,),)
+        )
         self._run_stacks: Callable[..., Any]
         if quantize is None:
-            encode = self._compiled(self._run_encoder)
+            encode = Compiled(
+                self._run_encoder, elmo, least_sizes=[(32, 1)] * 3
+            )
             self._run_stacks = functools.partial(_run, encode)
         else:
             self._run_stacks = QuantizedStacks(elmo.encoder)
@@ -310,35 +308,22 @@ class ElmoEmbedder:
         boundaries, vectors = vectors[:2], vectors[2:]
         lengths = np.array([len(sentence) for sentence in sentences])
         packing = pack_rows([len(s) + 1 for s in sentences], MAX_ROWS)
-        num_rows, num_slots = rows_and_slots_to_fill(
-            packing.num_rows, packing.num_slots
-        )
-        first = packing.starts * num_rows + packing.rows
-        starts = np.repeat(first, lengths)
+        first = (packing.starts, packing.rows)
+        starts, rows = (np.repeat(x, lengths) for x in first)
         place = _ranges(lengths)  # of each word in its sentence
-        steps = [place + 1, np.repeat(lengths, lengths) - place]
-        slots = [starts + num_rows * step for step in steps]
+        steps = (place + 1, np.repeat(lengths, lengths) - place)
+        places = [(starts + step, rows) for step in steps]
 
-        shape = (num_slots, num_rows)
-        inputs = np.zeros((2, math.prod(shape), vectors.shape[1]), "float32")
-        for x, slot, boundary in zip(inputs, slots, boundaries):
+        shape = (packing.num_slots, packing.num_rows)
+        inputs = np.zeros((2, *shape, vectors.shape[1]), "float32")
+        for x, place, boundary in zip(inputs, places, boundaries):
             x[first] = boundary
-            x[slot] = vectors
-        carries_on = np.ones(math.prod(shape), dtype="bool")
+            x[place] = vectors
+        carries_on = np.ones((*shape, 1), dtype="bool")
         carries_on[first] = False
-        layers = self._run_stacks(
-            *inputs.reshape(2, *shape, -1),
-            carries_on.reshape(*shape, 1),
-        )
         layers = [
-            np.concatenate(
-                [
-                    x.reshape(-1, x.shape[-1])[slot]
-                    for x, slot in zip(both, slots)
-                ],
-                axis=-1,
-            )
-            for both in layers
+            np.concatenate([x[p] for x, p in zip(both, places)], axis=-1)
+            for both in self._run_stacks(*inputs, carries_on)
         ]  # each (words, width)
         layers = self._select([np.concatenate([vectors] * 2, axis=-1), *layers])
         ends = np.cumsum(lengths)
@@ -355,18 +340,11 @@ class ElmoEmbedder:
         for start in range(0, len(distinct), MAX_WORDS):
             part = distinct[start : start + MAX_WORDS]
             ids = self._spelling.ids_of_words(part)
-            missing = words_to_fill(len(ids)) - len(ids)
-            ids = np.pad(ids, [(0, missing)] + [(0, 0)] * (ids.ndim - 1))
             vectors = _run(self._token_function, ids)
             encoded.append(vectors[: len(part)])
         vectors = np.concatenate(encoded)
         place = {word: i for i, word in enumerate(distinct)}
         return vectors[[place[word] for word in words]]
-
-    def _compiled(self, function):
-        if compiles_each_shape():
-            return CompiledInJax(function, self.elmo)
-        return CompiledWhenEager(function)
 
     def _encode_ids(self, ids):
         """Maps ids (words, *token_shape) to vectors (words, projection)."""
@@ -390,10 +368,6 @@ def _checked_elmo(elmo):
         raise ValueError(
             "`elmo` must add the sentence boundaries. Received: a layer with "
             "`add_sentence_boundaries=False`"
-        )
-    if elmo.stateful:
-        raise ValueError(
-            "`elmo` must not be stateful: sentences are embedded separately."
         )
     if not elmo.built:
         spelling = vectorization_of(elmo.token_encoder).spelling
@@ -454,6 +428,6 @@ def _ranges(lengths):
 
 def _run(function, *arrays):
     """Calls a function of tensors with arrays, and returns arrays."""
-    with inference():
-        outputs = function(*map(ops.convert_to_tensor, arrays))
+    with backend().inference():
+        outputs = function(*arrays)
         return keras.tree.map_structure(ops.convert_to_numpy, outputs)

@@ -5,14 +5,17 @@ from keras import ops
 
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
-from keras_elmo.ops import sequences
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.at_least_one import at_least_one
-from keras_elmo.ops.carried_state import CarriedState
-from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
+from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.fast_paths import at_least_one
 from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.fast_paths import scan_time
+from keras_elmo.ops.fast_paths import take_rows
 from keras_elmo.ops.freezable_layer import FreezableLayer
+from keras_elmo.ops.layout import lay_out
+from keras_elmo.ops.layout import outputs_at
+from keras_elmo.ops.layout import reverse_slots
+from keras_elmo.ops.layout import rows_at
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.private_keras import get_mask
 
@@ -47,10 +50,6 @@ class BiLMEncoder(FreezableLayer):
             output, from the second layer on.
         return_state: Boolean, whether to return the last states in addition to
             the outputs.
-        stateful: Boolean. If `True`, each call starts from the last states of
-            the previous call, until `reset_state()`. The batch size must then
-            be static, as in `keras.layers.LSTM`. The states are not saved with
-            the layer, and an exported model starts every call from zero.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -62,10 +61,6 @@ class BiLMEncoder(FreezableLayer):
         training: Boolean, whether gradients will be computed. It does not
             change the outputs.
         return_state: Boolean, overrides the constructor's for this call.
-        omit_ends: Boolean. If `True`, each stack skips its last step where
-            possible: the forward output at a sentence's last token, and the
-            backward output at its first, are then undefined. Use it where these
-            tokens are sentence boundaries whose outputs are discarded.
 
     Returns:
         A list of `num_layers` tensors of shape
@@ -83,9 +78,8 @@ class BiLMEncoder(FreezableLayer):
         of them carries the mask.
 
     Raises:
-        ValueError: If the input is not of rank 3, `initial_state` has the wrong
-            number of tensors, or the batch size of a stateful layer is unknown
-            or changes.
+        ValueError: If the input is not of rank 3, or `initial_state` has the
+            wrong number of tensors.
 
     Example:
 
@@ -108,7 +102,6 @@ class BiLMEncoder(FreezableLayer):
         proj_clip: float | None = 3.0,
         use_skip_connections: bool = True,
         return_state: bool = False,
-        stateful: bool = False,
         **kwargs: Any,
     ) -> None:
         # No autocast: the cell states are float32 even in half precision.
@@ -121,7 +114,6 @@ class BiLMEncoder(FreezableLayer):
         self.proj_clip = proj_clip
         self.use_skip_connections = use_skip_connections
         self.return_state = return_state
-        self.stateful = stateful
         self.supports_masking = True
         # XLA cannot differentiate a TensorFlow loop of unknown length.
         self.supports_jit = keras.backend.backend() != "tensorflow"
@@ -139,8 +131,7 @@ class BiLMEncoder(FreezableLayer):
             ]
             for direction in DIRECTIONS
         )
-        self._carried_state = CarriedState()
-        self._encode = CompiledWhenEager(self._run_layers, self)
+        self._run = Compiled(self._run_steps, self)
         self._pass_on_trainable()
 
     @property
@@ -168,78 +159,102 @@ class BiLMEncoder(FreezableLayer):
         mask=None,
         training=None,
         return_state=None,
-        omit_ends=False,
     ):
         if mask is None:
             mask = get_mask(inputs)
-        inputs = ops.cast(inputs, self.compute_dtype)
+        batch, time = ops.shape(inputs)[:2]
         if mask is None:
-            mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
+            mask = ops.ones((batch, time), dtype="bool")
         mask = as_mask(mask, inputs.shape[:2], self.name)  # (batch, time)
-        carried = self._carried_state.of(self, inputs.shape[0])
-        if initial_state is None:
-            initial_state = carried
-        if initial_state is not None:
-            initial_state = self._checked_state(initial_state)
+        inputs = at_least_one(inputs, axis=1)
+        rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
         returns_state = self._returns_state(return_state)
-        holds_state = returns_state or carried is not None
-        outputs, state = self._encode(
-            inputs,
-            mask,
+        outputs, state = self.encode_rows(
+            at_least_one(rows),
+            lay_out(at_least_one(mask, axis=1)),
             initial_state,
-            holds_state=holds_state,
-            omits_ends=omit_ends and not holds_state,
-            training=bool(training and self.trainable_variables),
+            returns_state=returns_state,
+            training=training,
         )
-        if carried is not None:
-            self._carried_state.assign(state)
+        outputs = [x[:, :time] for x in outputs]
         return (outputs, state) if returns_state else outputs
 
-    def _run_layers(self, x, mask, state, holds_state, omits_ends, training):
-        batch, time = ops.shape(x)[:2]
+    def encode_rows(
+        self,
+        rows,
+        layout,
+        state=None,
+        returns_state=False,
+        omits_ends=False,
+        training=None,
+    ):
+        """Encodes the sentences of a batch, given all tokens as one matrix.
+
+        Args:
+            rows: Tensor `(rows, features)`, at least one row.
+            layout: The `Layout` of the batch.
+            state: List of tensors, as for a call, or `None` for zeros.
+            returns_state: Boolean, whether the last states are used.
+            omits_ends: Boolean. If `True`, each stack skips its last step where
+                possible: the forward output at a sentence's last token, and the
+                backward output at its first, are then undefined. Use it where
+                these tokens are sentence boundaries whose outputs are
+                discarded.
+            training: Boolean, whether gradients will be computed.
+
+        Returns:
+            The list of the layers' outputs `(batch, output time, 2 *
+            projection_dim)`, zero at padding, and the list of the last states.
+        """
+        if state is not None:
+            self.check_state(state)
+            _, dtypes = zip(*self._state_sizes_and_dtypes())
+            state = [ops.cast(s, dtype) for s, dtype in zip(state, dtypes)]
+        return self._run(
+            ops.cast(rows, self.compute_dtype),
+            layout,
+            state,
+            returns_state=returns_state,
+            omits_ends=omits_ends and not returns_state,
+            training=bool(training and self.trainable_variables),
+        )
+
+    def _run_steps(
+        self, rows, layout, state, returns_state, omits_ends, training
+    ):
+        batch, num_steps = ops.shape(layout.rows)
         if state is None:
             state = self.get_initial_state(batch)
-        x, mask = at_least_one(x, axis=1), at_least_one(mask, axis=1)
-        length = sequences.lengths(mask)  # (batch, 1)
-        order = sequences.pack_order(mask)  # (batch, time)
-        slots = sequences.pack_slots(mask)  # (batch, time)
-        num_steps = ops.shape(mask)[1]
         if omits_ends:
             num_steps = _one_less(num_steps)
         step = ops.arange(num_steps, dtype="int32")  # (steps,)
-
-        # Each direction reads `places` in order; its output for a token is then
+        # Each direction reads its rows in order; its output for a token is then
         # at the token's slot.
-        backward_slots = sequences.reverse_slots(step[None], length)
-        backward_order = sequences.gather_slots(
-            order[..., None], backward_slots
-        )[..., 0]
-        places = (order[:, :num_steps], backward_order)  # each (batch, steps)
-        slots = (slots, sequences.reverse_slots(slots, length))
+        length, slots = layout.length, layout.output_slots
+        read = (
+            layout.rows[:, :num_steps],
+            rows_at(layout.rows, reverse_slots(step[None], length)),
+        )  # each (batch, steps)
+        slots = (slots, reverse_slots(slots, length))
         if omits_ends:
             slots = [ops.minimum(slot, num_steps - 1) for slot in slots]
-        rows = [sequences.time_major_rows(slot, batch) for slot in slots]
         is_real = None
-        if holds_state:
+        if returns_state:
             is_real = step[:, None, None] < length[None]  # (steps, batch, 1)
 
         layers, state = self.run_directions(
-            [sequences.gather_time_major(x, place) for place in places],
+            [take_rows(rows, ops.transpose(r)) for r in read],
             state,
             is_real=is_real,
             training=training,
         )
         outputs = []
         for both in layers:
-            output = ops.concatenate(
-                [
-                    sequences.gather_rows(h, place)
-                    for h, place in zip(both, rows)
-                ],
-                axis=-1,
-            )  # (batch, time, 2 * projection)
-            output = ops.where(mask[..., None], output, 0)
-            outputs.append(output[:, :time])
+            halves = [
+                outputs_at(h, slot, layout.output_mask)
+                for h, slot in zip(both, slots)
+            ]
+            outputs.append(ops.concatenate(halves, axis=-1))
         return outputs, state
 
     def run_directions(
@@ -303,16 +318,8 @@ class BiLMEncoder(FreezableLayer):
             for state in cell.get_initial_state(batch_size)
         ]
 
-    def reset_state(self) -> None:
-        """Resets the states of a stateful layer to zero."""
-        self._carried_state.reset()
-
-    def _checked_state(self, state):
-        self._check_state_shapes(state)
-        _, dtypes = zip(*self._state_sizes_and_dtypes())
-        return [ops.cast(s, dtype) for s, dtype in zip(state, dtypes)]
-
-    def _check_state_shapes(self, state):
+    def check_state(self, state):
+        """Raises `ValueError` unless a state has the right shapes."""
         if len(state) != 4 * self.num_layers:
             raise ValueError(
                 f"`initial_state` must have {4 * self.num_layers} tensors, h "
@@ -361,11 +368,9 @@ class BiLMEncoder(FreezableLayer):
         mask=None,
         training=None,
         return_state=None,
-        omit_ends=False,
     ):
-        self._carried_state.of(self, inputs.shape[0])
         if initial_state is not None:
-            self._check_state_shapes(initial_state)
+            self.check_state(initial_state)
         shape = self._output_shapes(inputs.shape, return_state=False)[0]
         outputs = [
             keras.KerasTensor(shape, dtype=self.compute_dtype)
@@ -373,8 +378,12 @@ class BiLMEncoder(FreezableLayer):
         ]
         if not self._returns_state(return_state):
             return outputs
-        return outputs, [
-            keras.KerasTensor((inputs.shape[0], size), dtype=dtype)
+        return outputs, self.state_spec(inputs.shape[0])
+
+    def state_spec(self, batch):
+        """Returns the list of symbolic states."""
+        return [
+            keras.KerasTensor((batch, size), dtype=dtype)
             for size, dtype in self._state_sizes_and_dtypes()
         ]
 
@@ -388,7 +397,6 @@ class BiLMEncoder(FreezableLayer):
             "proj_clip": self.proj_clip,
             "use_skip_connections": self.use_skip_connections,
             "return_state": self.return_state,
-            "stateful": self.stateful,
         }
 
 

@@ -115,7 +115,6 @@ class CharacterCNN(TokenEncoder):
         )
 
     def call(self, inputs, training=None):
-        inputs = self.check_ids(inputs)
         rows = ops.reshape(inputs, (-1, *self.token_shape))
 
         def encode(rows):

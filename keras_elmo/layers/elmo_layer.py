@@ -12,19 +12,19 @@ from keras_elmo.layers.elmo_files import ElmoFiles
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.at_least_one import at_least_one
-from keras_elmo.ops.compiled_in_jax import CompiledForFewShapes
-from keras_elmo.ops.compiled_in_jax import compiles_in_jax
-from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
-from keras_elmo.ops.compiled_when_eager import compiles_now
+from keras_elmo.ops.backends import backend
+from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.fast_paths import at_least_one
 from keras_elmo.ops.fast_paths import take_rows
 from keras_elmo.ops.id_layer import IdLayer
+from keras_elmo.ops.ids import as_ids
 from keras_elmo.ops.ids import check_token_shape
+from keras_elmo.ops.layout import lay_out
+from keras_elmo.ops.layout import output_mask
+from keras_elmo.ops.layout import rows_at
 from keras_elmo.ops.masks import as_mask
+from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import sublayers
-from keras_elmo.ops.sentence_boundaries import lay_out
-from keras_elmo.ops.sentence_boundaries import output_mask
-from keras_elmo.ops.sequences import gather_slots_masked
 from keras_elmo.ops.weights import trainable_flags
 
 
@@ -42,8 +42,9 @@ class ElmoLayer(ElmoFiles, IdLayer):
     Without arguments, it is the untrained model of the paper. To load a trained
     model, use `from_bilm` or `from_preset`.
 
-    Calls are stateless by default: the same sentence always gets the same
-    vectors, whatever else is in the batch and whatever came before.
+    Calls are stateless: the same sentence always gets the same vectors,
+    whatever else is in the batch and whatever came before. For a text that is
+    cut into batches, the state can be passed from call to call.
 
     On TensorFlow, eager calls run as a graph that the first call traces. The
     Python code of a custom token encoder still runs in every call.
@@ -73,8 +74,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
             of their mixes; the layer then has no `ScalarMix`.
         dropout: Float between 0 and 1, fraction of each output's entries to
             drop in training.
-        stateful: Boolean, whether the encoder carries its state from call to
-            call; see `BiLMEncoder`.
         seed: Integer, random seed of the dropout.
         **kwargs: Base layer keyword arguments, such as `name`, `dtype` and
             `trainable`.
@@ -88,6 +87,12 @@ class ElmoLayer(ElmoFiles, IdLayer):
             time)`, `False` at padding. Overrides the default mask, in which an
             all-zero row of ids is padding.
         training: Boolean, whether to apply dropout.
+        initial_state: List of tensors, as `return_state` or
+            `get_initial_state` returns it, with one row for each sentence.
+            Defaults to zeros.
+        return_state: Boolean, whether to return a pair: what is described
+            below, and the list of the LSTMs' states after each sentence; see
+            `BiLMEncoder`.
 
     Returns:
         - a tensor `(batch, time, 2 * projection)`, or for documents `(batch,
@@ -145,11 +150,11 @@ class ElmoLayer(ElmoFiles, IdLayer):
         add_sentence_boundaries: bool = True,
         return_all_layers: bool = False,
         dropout: float = 0.0,
-        stateful: bool = False,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        # No autocast: the cell states are float32 even in half precision.
+        super().__init__(autocast=False, **kwargs)
         dtype = self.dtype_policy
         self.token_encoder = token_encoder or CharCNNEmbedding(
             dtype=dtype, name="token_encoder"
@@ -167,8 +172,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
                     f"`{argument}` must be a Keras layer.{hint} "
                     f"Received: {layer!r}"
                 )
-        if stateful:
-            self.encoder.stateful = True
         self.num_representations = num_representations
         self.return_all_layers = return_all_layers
         check_integer("num_representations", num_representations, 1)
@@ -191,8 +194,9 @@ class ElmoLayer(ElmoFiles, IdLayer):
         self._dropout = keras.layers.Dropout(
             dropout, seed=seed, dtype=dtype, name="dropout"
         )
-        self._encode = CompiledWhenEager(self._encode_ids, self)
-        self._encode_in_jax = CompiledForFewShapes(self._encode_ids, self)
+        self._encode = Compiled(
+            self._encode_ids, self, least_sizes=((1, 1), (1, 1), (1,))
+        )
         self._pass_on_trainable()
         if add_sentence_boundaries and not hasattr(
             self.token_encoder, "boundary_ids"
@@ -204,10 +208,12 @@ class ElmoLayer(ElmoFiles, IdLayer):
                 f"Received: token_encoder={self.token_encoder}"
             )
 
-    @property
-    def num_ids(self):
-        """Integer; ids range from 0 to `num_ids - 1`. `None` if unknown."""
-        return getattr(self.token_encoder, "num_ids", None)
+    def read_ids(self, ids):
+        """Returns ids as the token encoder takes them, or raises an error."""
+        if hasattr(self.token_encoder, "read_ids"):
+            return self.token_encoder.read_ids(ids)
+        num_ids = getattr(self.token_encoder, "num_ids", None)
+        return ids if num_ids is None else as_ids(ids, num_ids, self.name)
 
     @property
     def dropout(self):
@@ -221,19 +227,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
             "compiled models would keep the old one. Pass it when the layer is "
             f"made, such as `ElmoLayer.from_preset(..., dropout={value!r})`."
         )
-
-    @property
-    def stateful(self):
-        """Whether the encoder carries its state from call to call."""
-        return self.encoder.stateful
-
-    @stateful.setter
-    def stateful(self, value):
-        self.encoder.stateful = value
-
-    def reset_state(self) -> None:
-        """Resets the states of a stateful layer to zero."""
-        self.encoder.reset_state()
 
     @property
     def normalized_weights(self) -> Any:
@@ -267,14 +260,32 @@ class ElmoLayer(ElmoFiles, IdLayer):
             layers = [(None, None, width)] * (self.encoder.num_layers + 1)
             _build_once(mix, layers)
 
-    def call(self, inputs, mask=None, training=None):
-        run = self._run_bilm(inputs, mask, training)
-        if self.return_all_layers:
-            layers = ops.stack(self._unpack_layers(*run), axis=-3)
-            return self._dropout(layers, training=training)
-        return self._one_or_list(
-            [self._dropout(x, training=training) for x in self._mix(*run)]
+    def call(
+        self,
+        inputs,
+        mask=None,
+        training=None,
+        initial_state=None,
+        return_state=False,
+    ):
+        layers, mask, state = self._run_bilm(
+            inputs, mask, training, initial_state, return_state
         )
+        if self.return_all_layers:
+            outputs = [ops.stack(layers, axis=-3)]
+        else:
+            outputs = self._mix(layers, mask)
+        outputs = [self._dropout(x, training=training) for x in outputs]
+        outputs = self._one_or_list(outputs)
+        return (outputs, state) if return_state else outputs
+
+    def get_initial_state(self, batch_size: int) -> list[Any]:
+        """Returns the state before a sentence: zeros, as a list of tensors.
+
+        Args:
+            batch_size: Integer, the number of sentences.
+        """
+        return self.encoder.get_initial_state(batch_size)
 
     def all_layers(self, inputs: Any, mask: Any = None) -> Any:
         """Returns every layer of the biLM, unmixed.
@@ -299,12 +310,12 @@ class ElmoLayer(ElmoFiles, IdLayer):
                 "return_all_layers=True)(inputs)`. "
                 f"Received: inputs={inputs}"
             )
-        inputs = ops.convert_to_tensor(self.as_ids(inputs))
+        inputs = ops.convert_to_tensor(self.read_ids(inputs))
         if mask is not None:
             mask = ops.convert_to_tensor(mask)
         if not self.built:
             self.build(tuple(inputs.shape))
-        layers = self._unpack_layers(*self._run_bilm(inputs, mask))
+        layers, *_ = self._run_bilm(inputs, mask)
         return ops.stack(layers, axis=-3)
 
     def layers_and_mixes(self, inputs):
@@ -319,118 +330,103 @@ class ElmoLayer(ElmoFiles, IdLayer):
             for documents `(batch, sentences, time, 2 * projection)`. Zero at
             padding.
         """
-        run = self._run_bilm(inputs, mask=None)
-        return self._unpack_layers(*run), self._mix(*run)
+        layers, mask, _ = self._run_bilm(inputs, mask=None)
+        return layers, self._mix(layers, mask)
 
-    def _run_bilm(self, ids, mask, training=None):
-        """Returns `h_0`..`h_L` (each (sentences, bounded time, width)), their
-        `Layout`, the shape of the input before its time axis, and the output's
-        time if sentences and steps were padded for JAX, otherwise `None`."""
-        static_shape = self._sentence_shape(ids.shape)
+    def _run_bilm(
+        self, ids, mask, training=None, state=None, returns_state=False
+    ):
+        """Returns `h_0`..`h_L` (each (batch, ..., output time, width)), the
+        mask of each, and the last states."""
+        shape = self._sentence_shape(ids.shape)
+        if mask is None:
+            mask = get_mask(ids)
         if mask is not None:
-            mask = as_mask(mask, static_shape, self.name)
-        options = {
-            "add_boundaries": self.add_sentence_boundaries,
-            "keep_boundaries": self.keep_sentence_boundaries,
-        }
-        *leading, time = ops.shape(ids)[: len(static_shape)]
-        if self._is_filled_up(ids, mask, training):
-            ids = self.token_encoder.check_ids(ids)
-            rows = math.prod(leading)
-            ids = ops.reshape(
-                ids, (rows, time, *ids.shape[len(static_shape) :])
-            )
-            if mask is not None:
-                mask = ops.reshape(mask, (rows, time))
-            run = self._encode_in_jax(ids, mask, **options)
-            return *run, leading, self._output_time(time)
-        if self._makes_one_graph():
-            # Inside a graph, the error would be another.
-            ids = self.token_encoder.check_ids(ids)
-            run = self._encode(ids, mask, training=bool(training), **options)
-        else:
-            run = self._encode_ids(ids, mask, **options)
-        return *run, leading, None
-
-    def _is_filled_up(self, ids, mask, training):
-        """Whether an eager call on JAX is padded, to be compiled less often."""
-        return (
-            compiles_in_jax(ids, mask)
-            and not training
-            and not self.stateful
-            and _is_of_this_package(self.token_encoder)
-            and _is_of_this_package(self.encoder)
+            mask = as_mask(mask, shape, self.name)
+        *leading, time = ops.shape(ids)[: len(shape)]
+        number = math.prod(leading)
+        if len(leading) > 1:  # Documents become batches of sentences.
+            ids = ops.reshape(ids, (number, time, *ids.shape[len(shape) :]))
+            mask = None if mask is None else ops.reshape(mask, (number, time))
+        encode = self._encode if self._is_one_unit() else self._encode_ids
+        layers, mask, state = encode(
+            ids,
+            mask,
+            state,
+            add_boundaries=self.add_sentence_boundaries,
+            keep_boundaries=self.keep_sentence_boundaries,
+            returns_state=returns_state,
+            training=bool(training),
         )
+        if backend().compiles_each_shape:  # The axes are filled up.
+            time = self._output_time(time)
+            layers = [x[:number, :time] for x in layers]
+            mask, state = mask[:number, :time], [s[:number] for s in state]
+        if len(leading) > 1:
+            shape = (*leading, ops.shape(mask)[1])
+            mask = ops.reshape(mask, shape)
+            layers = [ops.reshape(x, (*shape, x.shape[-1])) for x in layers]
+        return layers, mask, state
 
-    def _makes_one_graph(self):
-        """Whether eager calls run as one graph, or each part on its own.
+    def _is_one_unit(self):
+        """Whether the whole biLM is compiled in eager code, or only the LSTMs.
 
-        Not as one graph if a part is a custom layer, so that the Python code of
-        a custom token encoder runs in every call; if only some weights are
-        trained, as the tape computes all gradients of a graph; or if stateful,
-        as the first call creates the variables of the state.
+        Not if a part is a custom layer, so that its Python code runs in every
+        call. Nor if only some weights are trained: a tape computes all
+        gradients of a graph.
         """
         parts = (self.token_encoder, self.encoder)
         flags = {flag for part in parts for flag in trainable_flags(part)}
-        return (
-            compiles_now()
-            and len(flags) == 1
-            and not self.stateful
-            and all(map(_is_of_this_package, parts))
+        return (len(flags) == 1 or not backend().records_eagerly) and all(
+            type(part).__module__.startswith("keras_elmo.")
+            for layer in parts
+            for part in (layer, *sublayers(layer))
         )
 
     def _encode_ids(
-        self, ids, mask, add_boundaries, keep_boundaries, training=None
+        self,
+        ids,
+        mask,
+        state,
+        add_boundaries,
+        keep_boundaries,
+        returns_state,
+        training,
     ):
-        # Keras itself passes `training` on to the parts.
-        token_shape = self._token_shape(ids.shape)
         if mask is None:
             mask = self.token_encoder.compute_mask(ids, None)
-        *leading, time = ops.shape(ids)[: len(self._sentence_shape(ids.shape))]
         if mask is None:
-            mask = ops.ones((*leading, time), dtype="bool")
-        # Documents become batches of sentences.
-        mask = ops.reshape(mask, (math.prod(leading), time))
-        tokens = ops.reshape(ids, (-1, *token_shape))  # (tokens, chars)
+            mask = ops.ones(ops.shape(ids)[:2], dtype="bool")
+        # (tokens, *token shape)
+        tokens = ops.reshape(ids, (-1, *self._token_shape(ids.shape)))
         if add_boundaries:
             boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)
             tokens = ops.concatenate([tokens, boundaries])
-        tokens = at_least_one(tokens)
-        layout = _lay_out(
-            mask,
-            add_boundaries=add_boundaries,
-            keep_boundaries=keep_boundaries,
+        layout = lay_out(mask, add_boundaries, keep_boundaries)
+        # Its ids were read before.
+        embed = getattr(self.token_encoder, "embed", self.token_encoder)
+        rows = embed(at_least_one(tokens))  # (tokens + 2, projection)
+        layers, state = self.encoder.encode_rows(
+            rows,
+            layout,
+            state,
+            returns_state=returns_state,
+            omits_ends=add_boundaries and not keep_boundaries,
+            training=training,
         )
-        vectors = self.token_encoder(tokens)  # (tokens + 2, projection)
-        x = take_rows(vectors, layout.rows)
-        layers = self.encoder(
-            x,
-            mask=layout.mask,
-            return_state=False,
-            omit_ends=add_boundaries and not keep_boundaries,
-        )
-        return [ops.concatenate([x, x], axis=-1), *layers], layout
+        mask = layout.output_mask
+        x = take_rows(rows, rows_at(layout.rows, layout.output_slots))
+        x = ops.where(mask[..., None], x, 0)  # (batch, output time, projection)
+        layers = [ops.concatenate([x, x], axis=-1), *layers]
+        return [ops.cast(x, self.compute_dtype) for x in layers], mask, state
 
-    def _mix(self, layers, layout, *shape):
+    def _mix(self, layers, mask):
+        mixes = [mix(layers, mask=mask) for mix in self.scalar_mixes]
+        # Layer normalization moves the zeros at padding.
         return [
-            self._unpack(mix(layers, mask=layout.mixed_mask), layout, *shape)
-            for mix in self.scalar_mixes
+            ops.cast(ops.where(mask[..., None], x, 0), self.compute_dtype)
+            for x in mixes
         ]
-
-    def _unpack_layers(self, layers, layout, *shape):
-        return [self._unpack(layer, layout, *shape) for layer in layers]
-
-    def _unpack(self, x, layout, leading, time):
-        """Moves `x` (sentences, bounded time, width) to the output positions.
-
-        Returns (*leading, output time, width), zero at padding.
-        """
-        x = _pick_masked(x, layout.output_slots, layout.output_mask)
-        x = ops.cast(x, self.compute_dtype)
-        if time is not None:
-            x = x[: math.prod(leading), :time]
-        _, time, width = ops.shape(x)
-        return ops.reshape(x, (*leading, time, width))
 
     def _one_or_list(self, outputs):
         return outputs[0] if self.num_representations == 1 else outputs
@@ -498,18 +494,25 @@ class ElmoLayer(ElmoFiles, IdLayer):
         time += 2 * self.add_sentence_boundaries
         return max(0, time - 2 * (not self.keep_sentence_boundaries))
 
-    def compute_output_spec(self, inputs, mask=None, training=None):
-        self.token_encoder.compute_output_spec(inputs)  # Checks the ids.
-        if self.stateful:  # Raises early if the batch size is not static.
-            *leading, _ = self._sentence_shape(inputs.shape)
-            batch = None if None in leading else math.prod(leading)
-            self.encoder.compute_output_spec(
-                keras.KerasTensor((batch, None, self.encoder.output_dim))
-            )
-        return keras.tree.map_shape_structure(
+    def compute_output_spec(
+        self,
+        inputs,
+        mask=None,
+        training=None,
+        initial_state=None,
+        return_state=False,
+    ):
+        if initial_state is not None:
+            self.encoder.check_state(initial_state)
+        outputs = keras.tree.map_shape_structure(
             lambda shape: keras.KerasTensor(shape, dtype=self.compute_dtype),
             self.compute_output_shape(inputs.shape),
         )
+        if not return_state:
+            return outputs
+        *leading, _ = self._sentence_shape(inputs.shape)
+        batch = None if None in leading else math.prod(leading)
+        return outputs, self.encoder.state_spec(batch)
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
@@ -524,7 +527,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
             "return_all_layers": self.return_all_layers,
             "dropout": self.dropout,
             "seed": self.seed,
-            # `stateful` is in the encoder's config.
         }
 
     @classmethod
@@ -534,19 +536,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
             if config.get(key):
                 config[key] = keras.saving.deserialize_keras_object(config[key])
         return super().from_config(config)
-
-
-# These read no weights: all layers share one graph.
-_lay_out = CompiledWhenEager(lay_out)
-_pick_masked = CompiledWhenEager(gather_slots_masked)
-
-
-def _is_of_this_package(layer):
-    """Whether a layer and all its sublayers belong to this package."""
-    return all(
-        type(part).__module__.startswith("keras_elmo.")
-        for part in (layer, *sublayers(layer))
-    )
 
 
 def _build_once(layer, input_shape):

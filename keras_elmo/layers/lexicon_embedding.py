@@ -134,8 +134,8 @@ class LexiconEmbedding(CharacterCNN):
             )
         self.build_projection(features)
 
-    def check_ids(self, ids):
-        ids = super().check_ids(ids)
+    def read_ids(self, ids):
+        ids = super().read_ids(ids)
         if not self.has_words:
             return ids
         # The two lists differ in size.

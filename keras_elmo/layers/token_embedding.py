@@ -137,12 +137,14 @@ class TokenEmbedding(TokenEncoder):
         )
 
     def call(self, inputs):
-        ids = self.check_ids(inputs)
         # Keras counts negative indices from the end: move them out of range.
-        rows = ops.where(ids < 0, self.num_tokens, ops.maximum(ids - 1, 0))
+        rows = ops.maximum(inputs - 1, 0)
+        rows = ops.where(inputs < 0, self.num_tokens, rows)
         vectors = ops.take(read_weight(self.embeddings), rows, axis=0)
         vectors = ops.cast(vectors, self.compute_dtype)
-        return ops.where(ids[..., None] != 0, vectors, 0)  # (..., projection)
+        return ops.where(
+            inputs[..., None] != 0, vectors, 0
+        )  # (..., projection)
 
     def get_config(self):
         words = self.spelling.get_config() if self.spelling else {}

@@ -3,6 +3,7 @@ from typing import Any
 from keras import ops
 
 from keras_elmo.ops.id_layer import IdLayer
+from keras_elmo.ops.ids import as_ids
 from keras_elmo.ops.ids import check_ids
 from keras_elmo.text.word_vectorization import WordVectorization
 
@@ -43,8 +44,8 @@ class TokenEncoder(IdLayer):
         """
         return WordVectorization(self.spelling, split)
 
-    def check_ids(self, ids):
-        """Returns the ids, or raises `ValueError` if they are invalid."""
+    def read_ids(self, ids):
+        ids = as_ids(ids, self.num_ids, self.name)
         return check_ids(ids, self.token_shape, self.num_ids, self.name)
 
     def compute_mask(self, inputs, previous_mask=None):
@@ -52,10 +53,6 @@ class TokenEncoder(IdLayer):
             return previous_mask
         is_id = ops.not_equal(inputs, 0)
         return ops.any(is_id, axis=-1) if self.token_shape else is_id
-
-    def compute_output_spec(self, inputs, training=None):
-        self.check_ids(inputs)
-        return super().compute_output_spec(inputs)
 
     def compute_output_shape(self, input_shape):
         rank = len(input_shape) - len(self.token_shape)

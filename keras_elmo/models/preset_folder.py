@@ -145,7 +145,6 @@ def _with_arguments(layer, arguments):
         The layer or another one, and whether its mixes are new.
     """
     dtype = arguments.pop("dtype", None)
-    stateful = arguments.pop("stateful", None)
     config = layer.get_config()
     mixes = {key: arguments.pop(key, None) for key in _OF_MIXES}
     mixes = {k: v for k, v in mixes.items() if v not in (None, config[k])}
@@ -161,8 +160,6 @@ def _with_arguments(layer, arguments):
         layer = type(layer)(**config | arguments | mixes)
     elif arguments:
         layer = type(layer).from_config(config | arguments)
-    if stateful is not None:
-        layer.stateful = stateful
     if dtype is not None:
         layer.dtype_policy = keras.dtype_policies.get(dtype)
     return layer, bool(mixes)

@@ -24,8 +24,6 @@ class Places(NamedTuple):
     """Slots left out at the end."""
     mask: str
     """float32 `(batch, output time, 1)`, 0 at padding."""
-    token_mask: str
-    """The same, also 0 at boundaries."""
 
 
 def elmo_model(elmo, make_product):
@@ -214,7 +212,7 @@ def named_outputs(graph, elmo, x, encoded, places):
     """The outputs' values, by name."""
     all_layers = [graph.add("Concat", x, x, axis=2), *encoded]
     mixes = [
-        elmo_layers.mix(graph, all_layers, mix, places.token_mask)
+        elmo_layers.mix(graph, all_layers, mix, places.mask)
         for mix in elmo.scalar_mixes
     ]
     if not mixes:  # The layer was created with `return_all_layers`.
@@ -226,19 +224,15 @@ def named_outputs(graph, elmo, x, encoded, places):
 def output_places(graph, elmo, x, length):
     """The `Places` in the output of slots of `x` `(batch, slots, dim)`."""
     slots = graph.place_numbers(x)
-    last = graph.add("Sub", length, np.int64(1))
-    not_first = graph.add("Greater", slots, np.int64(0))
-    before_last = graph.add("Less", slots, last)
-    token_mask = graph.add("And", not_first, before_last)
     mask = graph.add("Less", slots, length)
     begin = end = 0
     if not elmo.keep_sentence_boundaries:
-        mask, begin, end = token_mask, 1, 1
+        last = graph.add("Sub", length, np.int64(1))
+        not_first = graph.add("Greater", slots, np.int64(0))
+        before_last = graph.add("Less", slots, last)
+        mask, begin, end = graph.add("And", not_first, before_last), 1, 1
     if not elmo.add_sentence_boundaries:
         end += 1  # The slot that `bounded` added.
 
-    def as_output(mask):
-        mask = graph.add("Unsqueeze", graph.cast(mask, "float32"), CHARS)
-        return graph.cut(mask, begin, end)
-
-    return Places(begin, end, as_output(mask), as_output(token_mask))
+    mask = graph.add("Unsqueeze", graph.cast(mask, "float32"), CHARS)
+    return Places(begin, end, graph.cut(mask, begin, end))

@@ -25,7 +25,7 @@ def export_onnx(
     `lstm_outputs1`, `lstm_outputs2` and so on, `elmo`, and `default`, the mean
     of `elmo` over the words. Further representations are `elmo_1`, `elmo_2` and
     so on. For a layer with `return_all_layers`, `elmo` is the average of the
-    layers. A stateful layer is exported as stateless.
+    layers.
 
     A tagger is a Functional or Sequential model that starts with an `ElmoLayer`
     and continues with `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and

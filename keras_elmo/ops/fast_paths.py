@@ -12,8 +12,6 @@ import os
 import keras
 from keras import ops
 
-from keras_elmo.ops.at_least_one import at_least_one
-
 # How many tokens `scan_time` prepares at a time: enough for a matrix multiply
 # at full speed. For the original model, 2048 tokens take 256 MB.
 PREPARED_ROWS = 2048
@@ -42,6 +40,22 @@ def set_fast_paths(enabled: bool) -> None:
 def fast_paths_enabled() -> bool:
     """Whether the TensorFlow fast paths are in use."""
     return _enabled and keras.backend.backend() == "tensorflow"
+
+
+def at_least_one(x, axis=0):
+    """Returns `x`, or one slice of zeros if it has no slices along `axis`.
+
+    Not every operation accepts empty tensors.
+    """
+    size = ops.shape(x)[axis]
+    if isinstance(size, int):
+        missing = int(size == 0)
+        if not missing:
+            return x
+    else:
+        missing = ops.cast(ops.equal(size, 0), "int32")
+    widths = [(0, missing if i == axis else 0) for i in range(len(x.shape))]
+    return ops.pad(x, widths)
 
 
 def take_rows(x, rows):

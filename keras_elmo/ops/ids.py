@@ -4,8 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.ops.checks import concrete_value
-from keras_elmo.ops.checks import require
+from keras_elmo.ops.backends import concrete_value
+from keras_elmo.ops.backends import require
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import set_mask
 

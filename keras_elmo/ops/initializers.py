@@ -3,6 +3,8 @@ import contextvars
 
 import keras
 
+from keras_elmo.ops.backends import backend
+
 _leaves_out_random = contextvars.ContextVar("leaves_out_random", default=False)
 
 
@@ -51,14 +53,4 @@ def leave_out_random_values():
 
 def for_large_matrix(initializer):
     """Returns `initializer`, or one of arbitrary values to save time."""
-    return _any_values if _leaves_out_random.get() else initializer
-
-
-def _any_values(shape, dtype):
-    if keras.backend.backend() != "tensorflow":
-        return keras.ops.zeros(shape, dtype)
-    import tensorflow as tf
-
-    # Memory is only used once it is written to, so this saves memory while the
-    # file's values are loaded.
-    return tf.raw_ops.Empty(shape=shape, dtype=dtype, init=False)
+    return backend().any_values if _leaves_out_random.get() else initializer

@@ -5,22 +5,17 @@ to detect versions of Keras that change one.
 """
 
 import functools
-import sys
 
 import keras
 
 __all__ = [
     "get_mask",
     "in_stateless_scope",
-    "is_exporting",
     "layer_of",
     "more_is_better",
     "set_mask",
     "sublayers",
 ]
-
-# The module in which Keras traces what it exports.
-EXPORT_MODULE = "keras.src.export."
 
 
 def _names_the_version(function):
@@ -95,25 +90,9 @@ def layer_of(x):
     return x._keras_history.operation
 
 
-def is_exporting():
-    """Whether Keras is tracing a layer for export. Keras has no flag for it."""
-    return any(
-        frame.f_globals.get("__name__", "").startswith(EXPORT_MODULE)
-        for frame in _calling_frames()
-    )
-
-
 def more_is_better(metric):
     """Tells `EarlyStopping` and `ModelCheckpoint` that a metric should rise.
 
     With `mode="auto"`, they guess it only from the names of Keras' metrics.
     """
     metric._direction = "up"
-
-
-def _calling_frames():
-    """Yields the frames of the callers, starting with the nearest."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back

@@ -3,8 +3,9 @@
 import contextlib
 import contextvars
 
-import keras
 from keras import ops
+
+from keras_elmo.ops.backends import backend
 
 _hides_frozen = contextvars.ContextVar("hides_frozen", default=False)
 
@@ -27,7 +28,7 @@ def read_weight(variable, dtype=None):
     """
     value = variable.value
     if not variable.trainable:
-        value = _unrecorded(value)
+        value = backend().unrecorded(value, hidden=_hides_frozen.get())
     value = ops.convert_to_tensor(value)
     return value if dtype is None else ops.cast(value, dtype)
 
@@ -49,20 +50,3 @@ def hide_frozen_weights():
         yield
     finally:
         _hides_frozen.reset(token)
-
-
-def _unrecorded(value):
-    if keras.backend.backend() != "tensorflow":
-        return ops.stop_gradient(value)
-    import tensorflow as tf
-
-    # Outside of a replica, it is not known which of the copies is meant.
-    if not isinstance(value, tf.Variable) or (
-        tf.distribute.in_cross_replica_context()
-    ):
-        return tf.stop_gradient(value)
-    if not (_hides_frozen.get() or tf.executing_eagerly()):
-        graph = tf.compat.v1.get_default_graph()
-        if hasattr(graph, "watch_variable"):
-            graph.watch_variable(value)
-    return tf.raw_ops.ReadVariableOp(resource=value.handle, dtype=value.dtype)

@@ -9,7 +9,7 @@ from keras import ops
 from keras_elmo.choices import PROCEDURES
 from keras_elmo.ops.arguments import check_choice
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.compiled_when_eager import CompiledWhenEager
+from keras_elmo.ops.compiled import Compiled
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
 from keras_elmo.text.word_vectorization import vectorization_of
@@ -87,7 +87,7 @@ class Evaluator:
         encoder = model.token_encoder
         has_parts = bool(encoder.token_shape)
         self._vectorization = vectorization_of(encoder) if has_parts else None
-        self._measure = CompiledWhenEager(self._measure_window)
+        self._measure = Compiled(self._measure_window, model)
 
     def evaluate(
         self, sentences: Iterable[list[bytes]], on_progress=None

@@ -2,8 +2,8 @@
 
 from keras import ops
 
+from keras_elmo.ops.layout import output_mask
 from keras_elmo.ops.output_names import named_elmo_outputs
-from keras_elmo.ops.sentence_boundaries import output_mask
 from keras_elmo.text.word_vectorization import vectorization_of
 
 

@@ -339,8 +339,6 @@ def test_unknown_layers_are_refused(elmo, layers):
 def test_layers_that_cannot_be_embedded_with_are_refused():
     with pytest.raises(ValueError, match="must be an `ElmoLayer`"):
         ElmoEmbedder(keras.layers.Dense(3))
-    with pytest.raises(ValueError, match="stateful"):
-        ElmoEmbedder(make_elmo(stateful=True))
     with pytest.raises(ValueError, match="return_all_layers"):
         ElmoEmbedder(make_elmo(return_all_layers=True), layers="mix")
     with pytest.raises(ValueError, match="layer_norm"):

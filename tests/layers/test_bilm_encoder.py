@@ -3,7 +3,6 @@ import numpy as np
 import numpy_reference
 import pytest
 from backend_gradients import check_directions_are_blind
-from backend_gradients import weight_gradients
 from keras import ops
 from small_models import make_elmo
 from small_models import make_shallow_elmo
@@ -12,6 +11,7 @@ from tiers import quick_first
 
 from keras_elmo import BiLMEncoder
 from keras_elmo.ops import fast_paths
+from keras_elmo.ops.layout import lay_out
 
 pytestmark = pytest.mark.in_graphs(False)
 
@@ -99,13 +99,23 @@ def test_directions_over_sentences_laid_end_to_end(elmo, path_taken):
             )
 
 
+def omit_ends(encoder, x, mask, **kwargs):
+    """Calls an encoder as `ElmoLayer` does for tokens between boundaries."""
+    return encoder.encode_rows(
+        ops.convert_to_tensor(x.reshape(-1, x.shape[-1])),
+        lay_out(ops.convert_to_tensor(mask)),
+        omits_ends=True,
+        **kwargs,
+    )
+
+
 @pytest.mark.parametrize("mask", [RIGHT, RIGHT[:, ::-1]], ids=["right", "left"])
 def test_omitting_ends_changes_nothing_else(elmo, mask, path_taken):
     encoder = elmo.encoder
     x = random_batch()
     half = encoder.output_dim
     for found, expected in zip(
-        encoder(x, mask=mask, omit_ends=True), encoder(x, mask=mask)
+        omit_ends(encoder, x, mask)[0], encoder(x, mask=mask)
     ):
         found, expected = map(ops.convert_to_numpy, (found, expected))
         for i in range(len(x)):
@@ -127,7 +137,7 @@ def test_omitting_ends_changes_nothing_else(elmo, mask, path_taken):
 def test_omitting_ends_of_short_rows(elmo, time, path_taken):
     encoder = elmo.encoder
     x = random_batch((3, time, 6))
-    for layer in encoder(x, omit_ends=True):
+    for layer in omit_ends(encoder, x, np.ones((3, time), bool))[0]:
         assert layer.shape == (3, time, 12)
         assert np.isfinite(ops.convert_to_numpy(layer)).all()
 
@@ -189,9 +199,9 @@ def test_gradients_in_half_precision_add_up_over_many_steps(path_taken):
 def test_omitting_ends_leaves_the_last_state_right(elmo):
     encoder = elmo.encoder
     x = random_batch()
-    options = {"mask": RIGHT, "return_state": True}
+    _, state = encoder(x, mask=RIGHT, return_state=True)
     for found, expected in zip(
-        encoder(x, omit_ends=True, **options)[1], encoder(x, **options)[1]
+        omit_ends(encoder, x, RIGHT, returns_state=True)[1], state
     ):
         found, expected = map(ops.convert_to_numpy, (found, expected))
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
@@ -311,6 +321,19 @@ def test_the_state_is_a_value_that_goes_in_again(elmo):
     assert not np.allclose(rest, ops.convert_to_numpy(again[1]))
 
 
+def test_a_state_that_is_passed_is_not_rounded():
+    encoder = make_elmo(dtype="mixed_bfloat16").encoder
+    x = random_batch((2, 6, 6))
+    _, state = encoder(x[:, :3], return_state=True)
+    _, found = encoder(x[:, 3:], initial_state=state, return_state=True)
+    # The cell states, which the forward stack carries on, are in float32.
+    assert keras.backend.standardize_dtype(state[1].dtype) == "float32"
+    _, expected = encoder(x, return_state=True)
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(found[1]), ops.convert_to_numpy(expected[1])
+    )
+
+
 def test_return_state_as_constructor_argument_and_in_a_model():
     encoder = BiLMEncoder(7, 6, return_state=True)
     inputs = keras.Input((None, 6))
@@ -320,89 +343,6 @@ def test_return_state_as_constructor_argument_and_in_a_model():
     outputs = model.predict(random_batch(), verbose=0)
     assert [o.shape for o in outputs[:2]] == [(4, 5, 12)] * 2
     assert len(encoder(inputs, return_state=False)) == 2
-
-
-def test_stateful_carries_the_state_until_reset(elmo):
-    encoder = elmo.encoder
-    config = {**encoder.get_config(), "stateful": True}
-    stateful = BiLMEncoder.from_config(config)
-    stateful.build((None, None, 6))
-    stateful.set_weights(encoder.get_weights())
-    x = random_batch((2, 3, 6))
-    first, state = encoder(x, return_state=True)
-    second = encoder(x, initial_state=state)
-    for expected in (first, second):
-        np.testing.assert_allclose(
-            ops.convert_to_numpy(stateful(x)[1]),
-            ops.convert_to_numpy(expected[1]),
-            rtol=1e-6,
-            atol=1e-6,
-        )
-    stateful.reset_state()
-    np.testing.assert_array_equal(
-        ops.convert_to_numpy(stateful(x)[1]), ops.convert_to_numpy(first[1])
-    )
-    assert len(stateful.weights) == len(encoder.weights)
-    with pytest.raises(
-        ValueError, match=r"a batch of 2.*Received: a batch of 1"
-    ):
-        stateful(x[:1])
-
-
-def test_a_state_that_is_passed_is_not_rounded():
-    encoder = make_elmo(dtype="mixed_bfloat16").encoder
-    config = {**encoder.get_config(), "stateful": True}
-    stateful = BiLMEncoder.from_config(config)
-    stateful.build((None, None, 6))
-    stateful.set_weights(encoder.get_weights())
-    x = random_batch((2, 3, 6))
-    _, state = encoder(x, return_state=True)
-    stateful(x)
-    for a, b in zip(encoder(x, initial_state=state), stateful(x)):
-        np.testing.assert_array_equal(
-            ops.convert_to_numpy(ops.cast(a, "float32")),
-            ops.convert_to_numpy(ops.cast(b, "float32")),
-        )
-
-
-@pytest.mark.skipif(
-    keras.backend.backend() != "jax",
-    reason="The other backends carry the state.",
-)
-def test_a_state_that_jax_would_lose(elmo):
-    config = {**elmo.encoder.get_config(), "stateful": True}
-    inputs = keras.Input((3, 6), batch_size=2)
-    model = keras.Model(inputs, BiLMEncoder.from_config(config)(inputs))
-    with pytest.raises(ValueError, match="only eager calls carry the state"):
-        model.predict(random_batch((2, 3, 6)), verbose=0)
-
-
-@pytest.mark.skipif(
-    keras.backend.backend() == "jax",
-    reason="JAX computes gradients in a function without side effects.",
-)
-def test_stateful_layers_can_be_trained(elmo):
-    config = {**elmo.encoder.get_config(), "stateful": True}
-    stateful = BiLMEncoder.from_config(config)
-    stateful.build((None, None, 6))
-    stateful.set_weights(elmo.encoder.get_weights())
-    x = random_batch((2, 3, 6))
-    _, state = elmo.encoder(x, return_state=True)
-    state = [ops.convert_to_numpy(s) for s in state]
-    stateful(x)
-
-    def loss(layers):
-        return ops.sum(layers[1] ** 2)
-
-    _, expected = weight_gradients(elmo.encoder, loss, x, initial_state=state)
-    _, found = weight_gradients(stateful, loss, x)
-    for a, b in zip(found.values(), expected.values(), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
-
-
-def test_stateful_needs_a_static_batch():
-    with pytest.raises(ValueError, match="batch_size"):
-        BiLMEncoder(7, 6, stateful=True)(keras.Input((None, 6)))
 
 
 @pytest.mark.parametrize(

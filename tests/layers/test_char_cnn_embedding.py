@@ -143,9 +143,9 @@ def test_ids_that_others_would_wrap_are_refused(dtype):
 def test_ids_as_an_array_are_checked():
     layer = make_elmo().token_encoder
     ids = np.ones((1, 2, 12), "int32")
-    np.testing.assert_array_equal(layer.check_ids(ids), ids)
+    np.testing.assert_array_equal(layer.read_ids(ids), ids)
     with pytest.raises(ValueError, match="takes ids from 0 to 261"):
-        layer.check_ids(ids * 263)
+        layer.read_ids(ids * 263)
 
 
 @pytest.mark.parametrize(

@@ -251,8 +251,8 @@ def test_symbolic_shapes_are_the_real_ones(add, keep, stack):
 def test_several_representations_share_one_run_and_each_has_the_mask():
     elmo = make_shallow_elmo(num_representations=2)
     runs = []
-    encode = elmo.encoder.call
-    elmo.encoder.call = lambda *a, **k: runs.append(1) or encode(*a, **k)
+    run = elmo.encoder.run_directions
+    elmo.encoder.run_directions = lambda *a, **k: runs.append(1) or run(*a, **k)
     outputs = elmo(IDS)
     assert len(runs) == 1
     for output in outputs:
@@ -428,8 +428,8 @@ def test_dropout_only_in_training(all_layers):
 
 def runs_of_the_encoder(elmo):
     """Returns a list that collects the runs of its Python code from now on."""
-    runs, call = [], elmo.encoder.call
-    elmo.encoder.call = lambda *a, **k: runs.append(1) or call(*a, **k)
+    runs, run = [], elmo.encoder.run_directions
+    elmo.encoder.run_directions = lambda *a, **k: runs.append(1) or run(*a, **k)
     return runs
 
 
@@ -622,27 +622,51 @@ def test_a_token_encoder_of_ones_own_runs_in_each_call():
     assert len(texts) == 4
 
 
-def test_stateful_carries_state_and_resets():
-    plain, elmo = make_shallow_elmo(), make_shallow_elmo(stateful=True)
-    assert elmo.stateful and elmo.encoder.stateful
-    first, second = numpy(elmo(IDS)), numpy(elmo(IDS))
-    # A stateless layer skips a step that no vector depends on.
-    stateless = numpy(plain(IDS))
-    np.testing.assert_allclose(first, stateless, rtol=1e-5, atol=1e-6)
-    assert not np.allclose(first, second)
-    elmo.reset_state()
-    np.testing.assert_array_equal(numpy(elmo(IDS)), first)
-    np.testing.assert_array_equal(numpy(plain(IDS)), stateless)
-    elmo.stateful = False
-    np.testing.assert_array_equal(numpy(elmo(IDS)), numpy(elmo(IDS)))
+@pytest.mark.parametrize("in_model", [False, True], ids=["eager", "model"])
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_the_state_is_passed_from_call_to_call(in_model, dtype):
+    elmo = make_shallow_elmo(dtype=dtype, num_representations=2)
+
+    def run(ids, state):
+        outputs, state = elmo(ids, initial_state=state, return_state=True)
+        return [ops.cast(x, "float32") for x in outputs], state
+
+    if in_model:
+        inputs = keras.Input((None, 12), dtype="int32")
+        state = [keras.Input((size,)) for size in (6, 7, 6, 7)]
+        outputs, last = run(inputs, state)
+        model = keras.Model([inputs, state], [outputs, last])
+
+        def run(ids, state):
+            return model([ops.convert_to_tensor(ids), state])
+
+    first, state = run(IDS, elmo.get_initial_state(len(IDS)))
+    dtypes = [keras.backend.standardize_dtype(s.dtype) for s in state]
+    assert dtypes[1::2] == ["float32"] * 2
+    second, _ = run(IDS, state)
+    # A row of zeros starts a sentence anew.
+    rows = np.arange(len(IDS))[:, None] != 1
+    mixed, _ = run(IDS, [ops.where(rows, s, ops.zeros_like(s)) for s in state])
+    limit = 1e-5 if dtype == "float32" else 0.02
+    for k, stateless in enumerate(elmo(IDS)):
+        stateless = numpy(ops.cast(stateless, "float32"))
+        one, two, three = (numpy(x[k]) for x in (first, second, mixed))
+        np.testing.assert_allclose(one, stateless, rtol=limit, atol=limit)
+        assert not np.allclose(one, two, rtol=limit, atol=limit)
+        two[1] = one[1]
+        np.testing.assert_allclose(three, two, rtol=limit, atol=limit)
+    (output, _), _ = elmo(IDS, initial_state=state, return_state=True)
+    np.testing.assert_array_equal(numpy(output._keras_mask), MASK)
 
 
-def test_stateful_in_a_model_needs_a_static_batch():
-    elmo = make_shallow_elmo(stateful=True)
-    with pytest.raises(ValueError, match="batch_size"):
-        elmo(keras.Input((None, 12), dtype="int32"))
-    inputs = keras.Input((None, 12), batch_size=5, dtype="int32")
-    assert elmo(inputs).shape == (5, None, 12)
+def test_a_state_of_documents_has_a_row_for_each_sentence():
+    elmo = make_shallow_elmo()
+    expected, wanted = elmo(IDS, return_state=True)
+    found, state = elmo(IDS[None], return_state=True)
+    for x, y in zip([found[0], *state], [expected, *wanted], strict=True):
+        np.testing.assert_allclose(numpy(x), numpy(y), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="must have 4 tensors"):
+        elmo(IDS, initial_state=state[:2])
 
 
 def test_composed_by_hand_it_is_the_same_network():

@@ -89,7 +89,6 @@ def word_elmo():
         ),
         lambda: make_elmo(dtype="mixed_bfloat16"),
         lambda: make_elmo(dtype="bfloat16"),
-        lambda: make_elmo(stateful=True),
     ],
 )
 def test_what_is_saved_is_loaded(folder, make):
@@ -154,10 +153,8 @@ def test_arguments_come_before_what_was_saved(folder):
         seed=7,
         keep_sentence_boundaries=True,
         num_representations=1,
-        stateful=True,
     )
     assert (loaded.name, loaded.dropout, loaded.seed) == ("mine", 0.5, 7)
-    assert loaded.stateful and loaded.encoder.stateful
     elmo.keep_sentence_boundaries = True
     for a, b in zip(flat(loaded(IDS)), flat(elmo(IDS)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
@@ -186,11 +183,6 @@ def test_no_dtype_means_the_saved_one(folder):
     ):
         for part in elmo._flatten_layers():
             assert part.dtype_policy.name == "mixed_bfloat16"
-
-
-def test_a_stateful_layer_may_be_loaded_stateless(folder):
-    make_elmo(stateful=True).save_to_preset(folder)
-    assert not ElmoLayer.from_preset(folder, stateful=False).stateful
 
 
 @pytest.mark.parametrize(

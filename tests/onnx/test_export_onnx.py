@@ -80,9 +80,8 @@ def check(found, expected, tolerance=1e-5):
             },
             {"num_representations": 2},
             {"return_all_layers": True},
-            {"stateful": True},
         ],
-        8,
+        7,
     ),
     ids=lambda options: ", ".join(options) or "plain",
 )
@@ -93,7 +92,6 @@ def test_the_vectors_are_the_layers(options, tmp_path):
         mix.scalars.assign(np.arange(mix.num_layers))
     path = str(tmp_path / "elmo.onnx")
     export_onnx(elmo, path)
-    elmo.stateful = False
     session = open_session(path)
     sentences = SENTENCES
     if not elmo.add_sentence_boundaries:

@@ -86,21 +86,3 @@ def test_stateless_scope():
     assert not private_keras.in_stateless_scope()
     with keras.StatelessScope():
         assert private_keras.in_stateless_scope()
-
-
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Exports to TensorFlow."
-)
-def test_exporting(tmp_path):
-    seen = []
-
-    @keras.saving.register_keras_serializable("test")
-    class Watch(keras.layers.Layer):
-        def call(self, inputs):
-            seen.append(private_keras.is_exporting())
-            return inputs
-
-    model = keras.Sequential([keras.Input((1,)), Watch()])
-    assert not any(seen)
-    model.export(tmp_path / "exported", verbose=False)
-    assert seen[-1]

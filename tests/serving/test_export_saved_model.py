@@ -143,20 +143,6 @@ def test_layers_of_all_kinds(ask, tmp_path, options):
     assert answer["word_emb"].shape[1] == expected.shape[1]
 
 
-@pytest.mark.exhaustive  # As in test_model_outputs.py.
-def test_nothing_is_kept_from_call_to_call(ask, tmp_path):
-    elmo = make_shallow_elmo(stateful=True)
-    ids = batch_to_ids(SENTENCES, 12)
-    first = ops.convert_to_numpy(elmo(ids))
-    folder = export_saved_model(elmo, tmp_path)
-    assert elmo.stateful
-    asked = ("default", {"strings": joined(SENTENCES)})
-    answers = ask(folder, asked, asked)
-    for answer in answers:
-        np.testing.assert_allclose(answer["elmo"], first, atol=1e-5)
-    assert np.abs(ops.convert_to_numpy(elmo(ids)) - first).max() > 1e-3
-
-
 @pytest.mark.parametrize("name", quick_first(["tokens", "character_ids"]))
 def test_the_default_is_chosen(ask, tmp_path, name):
     ids = keras.Input((None, 12), dtype="int32")

@@ -210,7 +210,7 @@ def test_a_custom_token_encoder_reads_characters(ask, tmp_path):
 @pytest.mark.exhaustive
 def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
     ids = keras.Input(batch_shape=(3, None, 12), dtype="int32")
-    x = make_shallow_elmo(stateful=True)(ids)
+    x = make_shallow_elmo()(ids)
     lstm = keras.layers.LSTM(4, stateful=True, return_sequences=True)
     model = keras.Model(ids, lstm(x))
     first = as_float32(model(IDS))

@@ -1,0 +1,165 @@
+"""Whole functions compiled in eager code, instead of single operations."""
+
+import os
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_elmo.ops.backends import backend
+from keras_elmo.ops.backends import concrete_value
+from keras_elmo.ops.fast_paths import fast_paths_enabled
+from keras_elmo.ops.private_keras import in_stateless_scope
+from keras_elmo.ops.private_keras import sublayers
+from keras_elmo.ops.weights import hide_frozen_weights
+from keras_elmo.ops.weights import trainable_flags
+
+
+class Compiled:
+    """Calls a function of tensors, compiled if the code around it is eager.
+
+    Eager code often spends longer on launching the operations of a recurrent
+    loop than on computing them.
+
+    On TensorFlow, one graph serves any size of all axes, except the last axis
+    of floating-point tensors. Gradients flow through it. A gradient tape
+    records all or nothing of a graph, so each part with its own weights should
+    have its own graph: frozen parts then cost no gradient computation.
+
+    JAX compiles each shape, so axes are filled up with zeros to a few sizes:
+    powers of two, and halfway between. The results have the filled-up sizes,
+    and no gradients. PyTorch runs the function as it is.
+
+    Args:
+        function: Takes tensors, nests of them, or `None`; its keyword arguments
+            are not tensors. Returns nests of tensors. It must not have side
+            effects or check values: its Python code runs only once for many
+            calls.
+        layer: The layer whose weights it reads.
+        least_sizes: For each argument the smallest sizes of the axes to fill
+            up, the first axes, in JAX. `None` not to compile there.
+    """
+
+    def __init__(self, function, layer, least_sizes=None):
+        self._function = function
+        self._layer = layer
+        self._least_sizes = least_sizes
+        self._compiled = {}
+        self._process = os.getpid()
+
+    def __call__(self, *args, **options):
+        if os.getpid() != self._process and backend().has_own_threads:
+            raise RuntimeError(
+                f"Layer '{self._layer.name}' was made in another process, of "
+                f"which this one is a fork: {keras.backend.backend()} would "
+                "wait forever. Start processes with "
+                '`multiprocessing.get_context("spawn")`.'
+            )
+        if in_stateless_scope():
+            # It replaces the variables' values; a graph would keep these.
+            return self._function(*args, **options)
+        if _uses_graphs():
+            return self._call_graph(args, options)
+        if self._is_jitted(args):
+            return self._call_jitted(args, options)
+        return self._function(*args, **options)
+
+    def _call_graph(self, args, options):
+        args = keras.tree.map_structure(
+            lambda x: None if x is None else ops.convert_to_tensor(x), args
+        )
+        specs = keras.tree.map_structure(_spec_of_any_size, args)
+        key = (*self._key(options), *keras.tree.flatten(specs))
+        if key not in self._compiled:
+            self._compiled[key] = self._trace(specs, options)
+        return self._compiled[key](*_tensors(args))
+
+    def _trace(self, specs, options):
+        import tensorflow as tf
+
+        def function(*tensors):
+            tensors = iter(tensors)
+            args = keras.tree.map_structure(
+                lambda x: None if x is None else next(tensors), specs
+            )
+            return self._function(*args, **options)
+
+        function = tf.function(function, autograph=False)
+        with hide_frozen_weights():
+            return function.get_concrete_function(*_tensors(specs))
+
+    def _call_jitted(self, args, options):
+        import jax
+
+        variables = self._layer.variables
+
+        def run(values, args):
+            # Otherwise the weights would be compiled as constants.
+            with keras.StatelessScope(list(zip(variables, values))):
+                return self._function(*args, **options)
+
+        key = self._key(options)
+        if key not in self._compiled:
+            self._compiled[key] = jax.jit(run)
+        args = [
+            keras.tree.map_structure(lambda x, n=least: _filled_up(x, n), arg)
+            for arg, least in zip(args, self._least_sizes, strict=True)
+        ]
+        return self._compiled[key]([v.value for v in variables], args)
+
+    def _is_jitted(self, args):
+        return (
+            backend().compiles_each_shape
+            and self._least_sizes is not None
+            and all(concrete_value(x) is not None for x in _tensors(args))
+        )
+
+    def _key(self, options):
+        parts = [self._layer, *sublayers(self._layer)]
+        dtypes = [part.compute_dtype for part in parts]
+        return (*trainable_flags(self._layer), *dtypes, *options.items())
+
+
+def _uses_graphs():
+    """Whether a call is to run as a graph of TensorFlow."""
+    if not fast_paths_enabled():
+        return False
+    import tensorflow as tf
+
+    # No graph either when debugging with `run_functions_eagerly`.
+    return tf.executing_eagerly() and not tf.config.functions_run_eagerly()
+
+
+def _tensors(nest):
+    return [x for x in keras.tree.flatten(nest) if x is not None]
+
+
+def _spec_of_any_size(x):
+    if x is None:
+        return None
+    import tensorflow as tf
+
+    shape = [None] * len(x.shape)
+    if x.dtype.is_floating:
+        shape[-1:] = x.shape[-1:]
+    return tf.TensorSpec(shape, x.dtype)
+
+
+def _filled_up(x, least_sizes):
+    if x is None:
+        return None
+    x = concrete_value(x)
+    missing = [
+        (0, _size_to_fill(size, least) - size)
+        for size, least in zip(x.shape, least_sizes)
+    ]
+    missing += [(0, 0)] * (x.ndim - len(missing))
+    return ops.convert_to_tensor(np.pad(x, missing))
+
+
+def _size_to_fill(number, least):
+    size = least
+    while size < number:
+        size *= 2
+    between = size // 4 * 3
+    return between if least <= between and number <= between else size
