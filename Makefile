@@ -6,12 +6,13 @@ VENV := .venv
 BACKENDS_VENV := .venv-backends
 OLDEST_VENV := .venv-oldest
 NEWEST_VENV := .venv-newest
+NEXT_VENV := .venv-next
 WHEEL_VENV := .venv-wheel
 BIN := $(VENV)/bin
 # worksteal: an idle worker takes half of the other worker's tests.
 WORKERS := -n 2 --dist worksteal
 
-.PHONY: demo docs test test-all lint test-wheel test-backends test-spark test-oldest test-newest clean
+.PHONY: demo docs test test-all lint test-wheel test-backends test-spark test-oldest test-newest test-next clean
 
 demo: $(VENV)/installed ## Load, train, save, reload and export a small model
 	$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
@@ -66,6 +67,14 @@ test-newest: ## Test with the newest available versions
 	$(PYTHON) -m venv $(NEWEST_VENV)
 	$(NEWEST_VENV)/bin/pip install --quiet --upgrade -e .[dev]
 	$(NEWEST_VENV)/bin/python -m pytest -q $(WORKERS)
+
+# keras-nightly has the files of keras, so it takes their place.
+test-next: ## Run the quick tests on the pre-release of Keras
+	$(PYTHON) -m venv $(NEXT_VENV)
+	$(NEXT_VENV)/bin/pip install --quiet -e .[dev]
+	$(NEXT_VENV)/bin/pip uninstall --quiet --yes keras keras-nightly
+	$(NEXT_VENV)/bin/pip install --quiet --pre keras-nightly
+	$(NEXT_VENV)/bin/python -m pytest -q $(WORKERS) -m "not exhaustive"
 
 $(VENV)/installed: setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -71,9 +71,11 @@ def main(argv=None):
 
     elmo = keras_elmo.ElmoLayer.from_preset(options.elmo)
     model = build(elmo, words, vectors, len(tags))
-    model.compile("adam", "sparse_categorical_crossentropy")
+    # Padding has the tag -1.
+    loss = keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)
+    model.compile("adam", loss)
     x = padded([[word for word, _ in s] for s in pairs])
-    y = np.zeros(x.shape, "int32")
+    y = np.full(x.shape, -1)
     for i, sentence in enumerate(pairs):
         y[i, : len(sentence)] = [tags.index(tag) for _, tag in sentence]
     model.fit(x, y, epochs=options.epochs, verbose=0)

@@ -1,8 +1,11 @@
 """Writes small models of every kind, as saved by this version.
 
-    python tests/saved_models/write.py tests/saved_models/VERSION
+    make test-oldest
+    PYTHON=.venv-oldest/bin/python
+    $PYTHON tests/saved_models/write.py tests/saved_models/VERSION
 
-Run this once per release. In later versions, test_saved_models.py loads these
+Run this once per release, with the oldest supported Keras: an older one cannot
+load what a newer one saved. In later versions, test_saved_models.py loads these
 models.
 """
 
@@ -29,6 +32,7 @@ from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 SENTENCES = [["Save", "the", "cat", "."], ["the", "猫"]]
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
 DIM = 4
+OLDEST = pathlib.Path(__file__).parents[1] / "oldest.txt"
 
 
 def main():
@@ -38,6 +42,8 @@ def main():
     )
     parser.add_argument("folder", type=pathlib.Path, help="must not exist")
     folder = parser.parse_args().folder
+    if f"keras=={keras.__version__}" not in OLDEST.read_text().split():
+        parser.error(f"Run this with the oldest Keras, that of {OLDEST}.")
     folder.mkdir(parents=True)
     keras.utils.set_random_seed(1)
     arrays = {}
