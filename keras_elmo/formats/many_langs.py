@@ -6,7 +6,6 @@ They are `config.json`, which names a second file with the sizes; the lists
 """
 
 import contextlib
-import io
 import posixpath
 from typing import Any
 
@@ -243,7 +242,7 @@ def _read_lexicon(files, name):
 
 def _read_arrays(files, name, shapes):
     label = files.label(name)
-    arrays = read_state_dict(io.BytesIO(files.read(name)), label)
+    arrays = read_state_dict(files.read(name), label)
     subject = f"state dict '{label}'"
     check_keys(set(arrays), set(shapes), subject)
     return {

@@ -126,7 +126,7 @@ def test_what_is_no_such_model(tmp_path):
 def test_files_of_before_pytorch_1_6(folder):
     expected = ElmoLayer.from_many_langs(folder)
     for name in FILES:
-        arrays = read_state_dict(folder / name)
+        arrays = read_state_dict((folder / name).read_bytes(), name)
         pairs = {k: whole(x, str(i)) for i, (k, x) in enumerate(arrays.items())}
         (folder / name).write_bytes(
             legacy_file(
@@ -264,7 +264,7 @@ def test_files_that_are_missing(folder, name):
 
 
 def test_numbers_that_are_none(folder):
-    arrays = dict(read_state_dict(folder / "encoder.pkl"))
+    arrays = dict(read_state_dict((folder / "encoder.pkl").read_bytes(), ""))
     for value, message in (
         (np.float32("nan"), "must hold finite numbers"),
         (np.float32(0), r"must have the shape \(192,\)"),

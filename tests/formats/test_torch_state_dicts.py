@@ -1,4 +1,3 @@
-import io
 import pickle
 import struct
 
@@ -21,7 +20,7 @@ FILES = pytest.mark.parametrize("make", [legacy_file, zip_file])
 
 
 def read(data):
-    return read_state_dict(io.BytesIO(data), "weights.pkl")
+    return read_state_dict(data, "weights.pkl")
 
 
 def refused(data, reason):
@@ -81,12 +80,9 @@ def test_tensors_that_are_parts_of_one_storage(make):
 
 
 def test_a_storage_that_is_part_of_another():
-    whole_storage = Storage(MATRIX, "0")
     part = Storage(MATRIX, "0", view=("1", 2, 3))
-    found = read(
-        legacy_file({"a": tensor(part, 1, (2,), (1,))}, [whole_storage])
-    )
-    np.testing.assert_array_equal(found["a"], [3, 4])
+    data = legacy_file({"a": tensor(part, 1, (2,), (1,))}, [part])
+    refused(data, "does not refer to its numbers as PyTorch does")
 
 
 @FILES
@@ -95,16 +91,6 @@ def test_parameters(make):
     name = Named("torch._utils", "_rebuild_parameter")
     found = read(make({"a": Call(name, stored, True, {})}, [storage]))
     np.testing.assert_array_equal(found["a"], MATRIX)
-
-
-def test_a_path(tmp_path):
-    path = tmp_path / "weights.pkl"
-    path.write_bytes(one_file())
-    np.testing.assert_array_equal(read_state_dict(path)["a"], MATRIX)
-    with pytest.raises(
-        FileNotFoundError, match=r"There is no state .*lost.pkl"
-    ):
-        read_state_dict(tmp_path / "lost.pkl")
 
 
 @FILES
@@ -139,13 +125,15 @@ def test_opcodes_that_a_state_dict_does_not_need():
         (b"\x80\x05\x96" + b"\xff" * 7 + b"\0.", "pickle opcode"),  # BYTEARRAY8
         (b"\x80\x02X\xff\xff\xff\x7fa.", "truncated or corrupt"),
         (b"\x80\x02\x8a\xff1.", "truncated or corrupt"),
-        (b"\x80\x02r\xff\xff\xff\xff.", "truncated or corrupt"),
+        (b"\x80\x02)r\xff\xff\xff\xff.", "not written by `torch.save`"),
         (b"\x80\x02h\x05.", "truncated or corrupt"),
         (b"\x80\x02)R.", "truncated or corrupt"),
-        (b"\x80\x02K\x01)R.", "calls something that is not a known function"),
-        (b"\x80\x02K\x01K\x02b.", "sets attributes"),
+        (b"\x80\x02K\x01)R.", "truncated or corrupt"),
+        (b"\x80\x02K\x01K\x02b.", "not written by `torch.save`"),
+        (b"\x80\x02)2.", "pickle opcode"),  # DUP
+        (b"\x80\x02)" + b"\x85" * (1 << 20) + b".", "truncated or corrupt"),
         (b"\x80\x02})K\x01s.", "dictionary key that is not a name"),
-        (b"\x80\x02K\x01Q.", "misplaced persistent id"),
+        (b"\x80\x02K\x01Q.", "truncated or corrupt"),
         (b"\x80\x02\x86.", "truncated or corrupt"),
         (b"\x80\x02.", "truncated or corrupt"),
         (b"", "truncated or corrupt"),
@@ -185,7 +173,15 @@ def test_tensors_outside_of_their_storage(make, start, shape, strides):
 
 @FILES
 @pytest.mark.parametrize(
-    ("start", "shape"), [(-1, (1,)), (0, (-1,)), (0, 2), (0, ("2",)), (0.0, ())]
+    ("start", "shape"),
+    [
+        (-1, (1,)),
+        (0, (-1,)),
+        (0, 2),
+        (0, ("2",)),
+        (0.0, ()),
+        (0, (2**2000,) * 100_000),
+    ],
 )
 def test_tensors_that_cannot_be(make, start, shape):
     storage = Storage(MATRIX, "0")
@@ -239,7 +235,7 @@ def test_a_legacy_file_that_claims_more_than_it_has():
     data = one_file()
     size = data.index(struct.pack("<q", 6))
     huge = data[:size] + struct.pack("<q", 2**40) + data[size + 8 :]
-    refused(huge, "truncated in the numbers of '7'")
+    refused(huge, "buffer is smaller than requested size")
 
 
 def test_other_machines_and_versions():
@@ -286,7 +282,7 @@ def test_what_pytorch_writes(tmp_path, zipped):
     saved["parameter"] = torch.nn.Parameter(torch.ones(2))
     path = tmp_path / "model.pkl"
     torch.save(saved, path, _use_new_zipfile_serialization=zipped)
-    found = read_state_dict(path)
+    found = read(path.read_bytes())
     assert list(found) == list(saved)
     for name, value in saved.items():
         expected = value.detach().numpy()
