@@ -36,9 +36,9 @@ def main():
         report("model created")
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        version = keras_elmo.export_saved_model(elmo, folder)
+        keras_elmo.export_saved_model(elmo, folder)
         seconds = time.perf_counter() - start
-        files = [p for p in pathlib.Path(version).rglob("*") if p.is_file()]
+        files = [p for p in pathlib.Path(folder).rglob("*") if p.is_file()]
         exported = sum(path.stat().st_size for path in files)
     found = {
         "size": arguments.size,

@@ -121,10 +121,10 @@ def describe_export(found):
 
 
 def _export(model, folder):
-    """Exports in a separate process; returns the version's folder."""
+    """Exports in a separate process; returns the folder."""
     command = [sys.executable, "-m", "keras_elmo", "export", model, folder]
     subprocess.run(command, check=True, stdout=sys.stderr)
-    return str(folder / "1")
+    return str(folder)
 
 
 @contextlib.contextmanager

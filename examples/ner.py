@@ -75,7 +75,8 @@ def main(argv=None):
     output = pathlib.Path(options.output)
     output.mkdir(parents=True, exist_ok=True)
     tagger.save(output / "ner.keras")
-    served = keras_elmo.export_saved_model(tagger, output / "served")
+    served = output / "served/1"
+    keras_elmo.export_saved_model(tagger, served)
     print(f"written: {output / 'ner.keras'} and {served}")
 
 

@@ -34,7 +34,6 @@ def test_the_start(tmp_path, monkeypatch, portable_path, built_optimizers):
     ]
     losses = [model.evaluate(*z, verbose=0) for z in ((x, y), padded)]
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
-    assert names["folder"] == "served/tagger/1"
     assert (tmp_path / "served/tagger/1/saved_model.pb").is_file()
 
 

@@ -238,13 +238,13 @@ def test_ner_saves_a_tagger_that_exports(ner, tmp_path):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")
     _, tagger = ner["build"]("english_tiny", ["O", "B-LOC", "B-PER"])
-    saved, served = tmp_path / "ner.keras", tmp_path / "served"
+    saved, served = tmp_path / "ner.keras", tmp_path / "served/1"
     tagger.save(saved)
     assert command(["export", str(saved), str(served)]) == 0
     words = ["Maria", "flew", "to", "Oslo", "."]
     (tags,) = ner["tag"](tagger, [words])
     tagged = " ".join(map("/".join, zip(words, tags)))
-    assert served_tags(served / "1") == tagged
+    assert served_tags(served) == tagged
 
 
 def served_tags(folder):

@@ -3,7 +3,6 @@ import argparse
 from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import SIGNATURES
-from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.export_summary import print_onnx_summary
 from keras_elmo.commands.export_summary import print_summary
 from keras_elmo.models.presets import PRESETS
@@ -19,10 +18,10 @@ ELMoForManyLangs model; an options file, with --weights; or a .keras file of
 any Keras model whose input is character ids, such as a tagger with an
 ElmoLayer.
 
-OUTPUT is the model's folder on the server, and its name is the model's name.
-The first SavedModel is OUTPUT/1, the next OUTPUT/2; a server that watches
-OUTPUT switches to it. If OUTPUT ends in .onnx, it is the ONNX file. Both are
-written atomically.
+OUTPUT is the folder to write. TensorFlow Serving takes folders whose names are
+version numbers, and serves the last one under the name of the folder around
+them: served/elmo/1, and later served/elmo/2, are versions of the model elmo.
+If OUTPUT ends in .onnx, it is the ONNX file. Both are written atomically.
 """
 
 _EPILOG = """\
@@ -40,8 +39,8 @@ outputs:
   a .keras file, the model's own.
 
 examples:
-  keras-elmo export english_mini served/elmo
-  keras-elmo export tagger.keras served/tagger --labels tags=tags.txt
+  keras-elmo export english_mini served/elmo/1
+  keras-elmo export tagger.keras served/tagger/1 --labels tags=tags.txt
   keras-elmo export small elmo.onnx --quantize int8
 """
 
@@ -64,13 +63,24 @@ def add_parser(verbs):
     add(
         "output",
         metavar="OUTPUT",
-        help="the folder of the model's versions; or a .onnx file, which is "
-        "replaced if it exists",
+        help="the folder to write; or a .onnx file, which is replaced if it "
+        "exists",
     )
     add(
         "--weights",
         metavar="FILE",
         help="the weights (.hdf5), if MODEL is an options file",
+    )
+    add(
+        "--labels",
+        type=_name_and_file,
+        action="append",
+        default=[],
+        metavar="OUTPUT=FILE",
+        help="for a .keras file: the names of an output's labels, one per "
+        "line, starting with label 0. A SavedModel returns the predicted names "
+        "as OUTPUT_labels; an ONNX file has the list in its metadata. May be "
+        "repeated",
     )
 
     add = parser.add_argument_group("for a SavedModel").add_argument
@@ -81,16 +91,6 @@ def add_parser(verbs):
         help="the signature for requests that name none. Default: %(default)s",
     )
     add(
-        "--labels",
-        type=_name_and_file,
-        action="append",
-        default=[],
-        metavar="OUTPUT=FILE",
-        help="for a .keras file: the names of an output's labels, one per "
-        "line, starting with label 0. The predicted names are returned as "
-        "OUTPUT_labels. May be repeated",
-    )
-    add(
         "--dtype",
         choices=COMPUTE_DTYPES,
         help="dtype to compute in; not for a .keras file, which has its own. "
@@ -98,15 +98,9 @@ def add_parser(verbs):
         "the folder",
     )
     add(
-        "--version",
-        type=positive_integer,
-        metavar="N",
-        help="write OUTPUT/N. Default: one more than the latest version",
-    )
-    add(
         "--overwrite",
         action="store_true",
-        help="replace version N if it exists",
+        help="replace OUTPUT if it exists",
     )
 
     add = parser.add_argument_group("for an ONNX file").add_argument
@@ -120,72 +114,52 @@ def add_parser(verbs):
 
 def run(arguments):
     """Runs `keras-elmo export`."""
-    if arguments.output.endswith(".onnx"):
-        _export_onnx(arguments)
-    else:
-        _export_saved_model(arguments)
-
-
-def _export_onnx(arguments):
-    from keras_elmo.models.find_model import find_model
-    from keras_elmo.onnx.export_onnx import export_onnx
-
-    for name, is_given in {
-        "serving-default": arguments.serving_default != "default",
-        "labels": arguments.labels,
-        "dtype": arguments.dtype,
-        "version": arguments.version,
-        "overwrite": arguments.overwrite,
-    }.items():
-        if is_given:
-            raise ValueError(
-                f"--{name} is for a SavedModel, not for an ONNX file."
-            )
-    model = find_model(arguments.model, arguments.weights)
-    elmo = model.load_for_export(None)
-    export_onnx(elmo, arguments.output, arguments.quantize)
-    print_onnx_summary(arguments.output)
-
-
-def _export_saved_model(arguments):
-    from keras_elmo.models.find_model import find_model
-    from keras_elmo.serving import export_saved_model
-
-    _check(arguments)
-    labels = _read_labels(arguments.labels)
-    model = find_model(arguments.model, arguments.weights)
-    folder = export_saved_model(
-        model.load_for_export(arguments.dtype),
-        arguments.output,
-        serving_default=arguments.serving_default,
-        labels=labels,
-        version=arguments.version,
-        overwrite=arguments.overwrite,
-    )
-    print_summary(folder)
-
-
-def _check(arguments):
-    """Raises the errors that can be found before a model is loaded."""
     import keras
 
-    from keras_elmo.serving.version_folders import version_folder
+    from keras_elmo.models.find_model import find_model
+    from keras_elmo.onnx.export_onnx import export_onnx
+    from keras_elmo.serving import export_saved_model
 
-    if arguments.quantize:
-        raise ValueError(
-            "--quantize is for an ONNX file: OUTPUT must end in .onnx. "
-            f"Received: {arguments.output}"
-        )
-    if keras.backend.backend() != "tensorflow":
+    is_onnx = arguments.output.endswith(".onnx")
+    _check_format(arguments, is_onnx)
+    if not is_onnx and keras.backend.backend() != "tensorflow":
         raise ValueError(
             "Exporting a SavedModel needs the Keras backend tensorflow: set "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
-    if arguments.overwrite and arguments.version is None:
+    labels = _read_labels(arguments.labels)
+    found = find_model(arguments.model, arguments.weights)
+    model = found.load_for_export(arguments.dtype)
+    if is_onnx:
+        export_onnx(model, arguments.output, arguments.quantize, labels=labels)
+        print_onnx_summary(arguments.output)
+        return
+    export_saved_model(
+        model,
+        arguments.output,
+        serving_default=arguments.serving_default,
+        labels=labels,
+        overwrite=arguments.overwrite,
+    )
+    print_summary(arguments.output)
+
+
+def _check_format(arguments, is_onnx):
+    """Raises `ValueError` if an argument is for the other format."""
+    if arguments.quantize and not is_onnx:
         raise ValueError(
-            "--overwrite replaces one version: name it with --version N."
+            "--quantize is for an ONNX file: OUTPUT must end in .onnx. "
+            f"Received: {arguments.output}"
         )
-    version_folder(arguments.output, arguments.version, arguments.overwrite)
+    for name, is_given in {
+        "serving-default": arguments.serving_default != "default",
+        "dtype": arguments.dtype,
+        "overwrite": arguments.overwrite,
+    }.items():
+        if is_onnx and is_given:
+            raise ValueError(
+                f"--{name} is for a SavedModel, not for an ONNX file."
+            )
 
 
 def _read_labels(pairs):

@@ -4,94 +4,75 @@ import os
 import shlex
 import urllib.parse
 
-from keras_elmo.formats.saved_models import read_signatures
-
-_DEFAULT = "serving_default"
-
 
 def print_summary(folder):
     """Prints the signatures of a SavedModel, and how to serve it.
 
     Args:
-        folder: Path of the version's folder.
+        folder: Path of the SavedModel.
     """
+    import tensorflow as tf
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
+        saved = saved_model_pb2.SavedModel.FromString(file.read())
+    # TensorFlow adds one that has no inputs.
     signatures = {
         name: signature
-        for name, signature in read_signatures(folder).items()
+        for name, signature in saved.meta_graphs[0].signature_def.items()
         if signature.inputs
     }
-    default = signatures.pop(_DEFAULT)
-    print(f"'{folder}' is a SavedModel, {_size(folder) / 1e6:,.2f} MB.")
-    print("\nInputs by signature:")
-    for name in sorted(signatures):
-        inputs = signatures[name].inputs
-        is_default = inputs.keys() == default.inputs.keys()
-        text = ", ".join(_describe(key, inputs[key]) for key in sorted(inputs))
-        note = "  <- if a request names none" if is_default else ""
-        print(f"  {name:13}  {text}{note}")
-    print("Outputs:")
-    outputs = {}
-    for name in sorted(signatures):
-        for key, output in signatures[name].outputs.items():
-            outputs.setdefault(key, (output, []))[1].append(name)
-    for key in sorted(outputs):
-        output, names = outputs[key]
-        in_all = len(names) == len(signatures)
-        note = "" if in_all else f"  <- only from signature {names[0]}"
-        print(f"  {_describe(key, output)}{note}")
-    _print_commands(os.path.dirname(folder), "strings" in default.inputs)
-
-
-def print_onnx_summary(path):
-    """Prints the inputs and outputs of an ONNX file, and how to run it."""
-    import onnx
-
-    graph = onnx.load(path).graph
-    print(f"'{path}' is an ONNX model, {os.path.getsize(path) / 1e6:,.2f} MB.")
-    print("\nInputs:")
-    print(*map(_describe_onnx, graph.input), sep="\n")
-    print("Outputs:")
-    print(*map(_describe_onnx, graph.output), sep="\n")
-    print("\nTo run it:")
-    print(f"  session = onnxruntime.InferenceSession({path!r})")
-    names = [value.name for value in graph.output]
-    name = "elmo" if "elmo" in names else names[0]
-    print(f'  ({name},) = session.run(["{name}"], {{"ids": ids}})')
-
-
-def _describe_onnx(value):
-    import onnx
-
-    tensor = value.type.tensor_type
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-    shape = ", ".join(
-        axis.dim_param or str(axis.dim_value) for axis in tensor.shape.dim
-    )
-    return f"  {value.name}: {dtype} ({shape})"
-
-
-def _describe(name, info):
-    """Returns a line such as `elmo: float32 (batch, time, 256)`."""
-    import tensorflow as tf
-
-    axes = ("batch", "time")
-    shape = ", ".join(
-        str(axis.size) if axis.size >= 0 else axes[i] if i < 2 else "?"
-        for i, axis in enumerate(info.tensor_shape.dim)
-    )
-    return f"{name}: {tf.as_dtype(info.dtype).name} ({shape})"
-
-
-def _size(folder):
-    return sum(
+    size = sum(
         os.path.getsize(os.path.join(place, name))
         for place, _, names in os.walk(folder)
         for name in names
     )
+    print(f"'{folder}' is a SavedModel, {size / 1e6:,.2f} MB.")
+    print("\nInputs by signature:")
+    for name, signature in sorted(signatures.items()):
+        print(f"  {name}: {', '.join(sorted(signature.inputs))}")
+    print("Outputs:")
+    # This signature has the outputs of the others.
+    for name, output in sorted(signatures["default"].outputs.items()):
+        sizes = [axis.size for axis in output.tensor_shape.dim]
+        sizes = [n if n >= 0 else a for n, a in zip(sizes, _axes(sizes))]
+        _print_tensor(name, tf.as_dtype(output.dtype).name, sizes)
+    parent, version = os.path.split(os.path.abspath(folder))
+    if version.isdecimal():
+        takes_strings = "strings" in signatures["serving_default"].inputs
+        _print_commands(parent, takes_strings)
+    else:
+        print("TensorFlow Serving needs a version number as its name.")
+
+
+def print_onnx_summary(path):
+    """Prints the inputs and outputs of an ONNX file."""
+    import onnx
+
+    graph = onnx.load(path).graph
+    print(f"'{path}' is an ONNX model, {os.path.getsize(path) / 1e6:,.2f} MB.")
+    for title, values in (
+        ("\nInputs:", graph.input),
+        ("Outputs:", graph.output),
+    ):
+        print(title)
+        for value in values:
+            tensor = value.type.tensor_type
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+            axes = tensor.shape.dim
+            sizes = [axis.dim_param or axis.dim_value for axis in axes]
+            _print_tensor(value.name, dtype, sizes)
+
+
+def _axes(sizes):
+    return ["batch", "time", *["?"] * len(sizes)]
+
+
+def _print_tensor(name, dtype, sizes):
+    print(f"  {name}: {dtype} ({', '.join(map(str, sizes))})")
 
 
 def _print_commands(folder, takes_strings):
-    folder = os.path.abspath(folder)
     name = os.path.basename(folder)
     mount = shlex.quote(f"{folder}:/models/{name}")
     path = urllib.parse.quote(f"/v1/models/{name}:predict", safe="/:")

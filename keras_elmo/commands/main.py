@@ -2,6 +2,7 @@ import argparse
 import functools
 import importlib
 import os
+import re
 import sys
 import warnings
 
@@ -12,8 +13,9 @@ from keras_elmo.commands import export
 from keras_elmo.commands import inspect
 from keras_elmo.commands import perplexity
 from keras_elmo.commands import pretrain
-from keras_elmo.commands.short_text import shorten
 
+# Characters of a message: some libraries print a whole vocabulary.
+_LONGEST = 1000
 _OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
 # Each has `add_parser` and `run`; only `run` imports Keras.
 _VERBS = (embed, pretrain, perplexity, convert, export, inspect)
@@ -39,7 +41,9 @@ def main(argv=None):
             _say(f"interrupted{_how_to_resume(arguments)}.")
             return 130
         except (ValueError, OSError, ImportError) as error:
-            _say(f"error: {_without_tensorflow(error) or error}")
+            _say(
+                f"error: {_without_tensorflow(error) or _without_number(error)}"
+            )
             return 1
         except Exception as error:
             # TensorFlow has an error of its own for this.
@@ -102,10 +106,17 @@ def _how_to_resume(arguments):
     return f"; run the same command again{how} to resume"
 
 
+def _without_number(error):
+    """An error's message, without the number that Python puts before it."""
+    return re.sub(r"^\[Errno \d+\] ", "", str(error))
+
+
 def _show_warning(message, *_):
     _say(f"warning: {message}")
 
 
 def _say(text):
-    text = shorten(str(text).replace("\n", " "))
+    text = str(text).replace("\n", " ")
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     print(f"keras-elmo: {text}", file=sys.stderr)

@@ -13,10 +13,6 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class FolderIsTaken(ValueError):
-    """Something already exists at the path of a folder to write."""
-
-
 def write_atomically(path, write):
     """Calls `write(temporary path)`, then moves the file to `path`.
 
@@ -113,7 +109,7 @@ def write_folder_atomically(path, write, files, overwrite=False):
         overwrite: Boolean, whether the folder may already have files.
 
     Raises:
-        FolderIsTaken: If `path` exists and is not an empty folder or, with
+        ValueError: If `path` exists and is not an empty folder or, with
             `overwrite`, not a folder.
         OSError: If the folder cannot be written, for example on a full disk.
     """
@@ -163,7 +159,7 @@ def _check_folder(path, overwrite):
     if os.path.exists(path) and not (
         os.path.isdir(path) and (overwrite or not os.listdir(path))
     ):
-        raise FolderIsTaken(
+        raise ValueError(
             "The directory to write must not exist yet, or must be empty. "
             f"Received: '{path}'"
         )

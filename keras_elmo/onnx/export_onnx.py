@@ -1,4 +1,6 @@
 import os
+from collections.abc import Iterable
+from collections.abc import Mapping
 
 import keras
 
@@ -12,6 +14,8 @@ def export_onnx(
     model: keras.layers.Layer,
     path: str | os.PathLike,
     quantize: str | None = None,
+    *,
+    labels: Mapping[str, Iterable[str | bytes]] | None = None,
 ) -> None:
     """Exports an `ElmoLayer` or a tagger to an ONNX file, for onnxruntime.
 
@@ -31,8 +35,8 @@ def export_onnx(
     and continues with `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and
     dropout layers, `CRF` and `CRFDecoder`. The outputs are those of the tagger,
     named after their layers: numbers of tags from a `CRFDecoder`, floats from
-    the others. The names of the tags are not in the file. All outputs are zero
-    at padding.
+    the others. All outputs are zero at padding. The names of the tags are in
+    the file's metadata, as a JSON list named `<output>_labels`.
 
     With `quantize="int8"`, ELMo's large kernels (of the highways, projections
     and LSTMs) have 8 bits, with one scale per block of 128, and so have the
@@ -46,6 +50,8 @@ def export_onnx(
         path: Path of the file to write, such as `"elmo.onnx"`. It is written
             atomically; an existing file is replaced.
         quantize: `None` for float32, or `"int8"`.
+        labels: Mapping from the name of an output to the names of its labels,
+            in order. Not needed for a `CRFDecoder` with `tag_names`.
 
     Raises:
         ValueError: If the model is not as described, ELMo has an activation
@@ -83,8 +89,14 @@ def export_onnx(
     from keras_elmo.onnx.elmo_model import elmo_model
     from keras_elmo.onnx.tagger_model import tagger_model
 
-    make_model = elmo_model if isinstance(model, ElmoLayer) else tagger_model
-    exported = make_model(
-        model, products.block_product if quantize else products.float_product
-    )
+    product = products.block_product if quantize else products.float_product
+    if not isinstance(model, ElmoLayer):
+        exported = tagger_model(model, product, labels)
+    elif labels:
+        raise ValueError(
+            "`labels` can only be used with a model that returns labels, not "
+            f"with an `ElmoLayer`. Received: labels={labels!r}"
+        )
+    else:
+        exported = elmo_model(model, product)
     write_atomically(path, lambda temporary: onnx.save(exported, temporary))

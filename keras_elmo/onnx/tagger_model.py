@@ -1,5 +1,7 @@
 """A Keras model that starts with an `ElmoLayer`, as an ONNX model."""
 
+import json
+
 import keras
 import numpy as np
 
@@ -11,6 +13,8 @@ from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.graph_builder import value_info
 from keras_elmo.onnx.tagger_layers import TaggerLayers
+from keras_elmo.ops.output_names import check_labels
+from keras_elmo.ops.output_names import label_names
 from keras_elmo.ops.output_names import output_names
 
 # Operations with which Keras computes the masks between layers. They are
@@ -21,12 +25,13 @@ _OF_MASKS = {
 }
 
 
-def tagger_model(model, make_product):
+def tagger_model(model, make_product, labels=None):
     """Makes the ONNX model of a Functional or Sequential Keras model.
 
     Args:
         model: Keras model that starts with an `ElmoLayer` on character ids.
         make_product: Function of `products`, for the large kernels of ELMo.
+        labels: As for `export_onnx`.
 
     Returns:
         `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, and
@@ -53,7 +58,8 @@ def tagger_model(model, make_product):
         values[id(output)] = layers.add(layer, [values[id(x)] for x in inputs])
     is_real = graph.cast(mask, "bool")
     results = {}
-    for name, x in zip(_names(model, outputs), outputs):
+    symbolic = _named_outputs(model)
+    for name, x in zip(symbolic, outputs):
         if id(x) not in values:
             raise ValueError(
                 "For ONNX, each output of a model must be that of one of its "
@@ -79,17 +85,25 @@ def tagger_model(model, make_product):
         else:
             shape, dtype = [*shape, x.shape[-1]], "float32"
         results[name] = (value, value_info(name, dtype, shape))
-    return graph.model("tagger", [ids_info(elmo)], results)
+    found = label_names(symbolic, labels)
+    check_labels(found, symbolic)
+    metadata = {
+        f"{name}_labels": json.dumps([_text(x) for x in texts])
+        for name, texts in found.items()
+    }
+    return graph.model("tagger", [ids_info(elmo)], results, metadata)
 
 
-def _names(model, outputs):
-    """The names of a model's outputs, as in its SavedModel."""
+def _named_outputs(model):
+    """A model's outputs, by their names in its SavedModel."""
     structure = getattr(model, "output", None)  # Sequential models have none.
-    return (
-        sorted(structure)
-        if isinstance(structure, dict)
-        else (output_names(outputs))
-    )
+    is_dict = isinstance(structure, dict)
+    names = sorted(structure) if is_dict else output_names(model.outputs)
+    return dict(zip(names, model.outputs))
+
+
+def _text(name):
+    return name.decode() if isinstance(name, bytes) else name
 
 
 def read_graph(model):

@@ -2,6 +2,8 @@
 
 import collections
 
+import keras
+
 from keras_elmo.ops.private_keras import layer_of
 
 
@@ -29,3 +31,59 @@ def named_elmo_outputs(tokens, layers, mixes):
     for k, mix in enumerate(mixes):
         outputs[f"elmo_{k}" if k else "elmo"] = mix
     return outputs
+
+
+def label_names(outputs, labels):
+    """The names of the labels that a model returns, by the output's name.
+
+    Args:
+        outputs: Dictionary from names to symbolic outputs.
+        labels: Mapping from the name of an output to the names of its labels,
+            strings or bytes; or `None`. A `CRFDecoder` has its `tag_names`.
+
+    Raises:
+        ValueError: If `labels` is not as described.
+    """
+    names = {
+        name: getattr(layer_of(x), "tag_names", None)
+        for name, x in outputs.items()
+        if len(x.shape) == 2 and x.dtype.startswith("int")
+    }
+    names = {name: found for name, found in names.items() if found}
+    for name, given in (labels or {}).items():
+        found = [] if isinstance(given, (str, bytes)) else list(given)
+        if not found or not all(isinstance(x, (str, bytes)) for x in found):
+            raise ValueError(
+                "`labels` must be lists of names, each a string. "
+                f"Received for output '{name}': {given!r}"
+            )
+        names[name] = found
+    return names
+
+
+def check_labels(labels, outputs):
+    """Raises `ValueError` if an output cannot have these labels.
+
+    Args:
+        labels: As `label_names` returns them.
+        outputs: Dictionary from names to tensors, symbolic or not.
+    """
+    unknown = set(labels) - set(outputs)
+    if unknown:
+        raise ValueError(
+            "The keys of `labels` must be outputs of the model, which are "
+            f"{sorted(outputs)}. Received: {sorted(unknown)}"
+        )
+    for name, names in labels.items():
+        x = outputs[name]
+        dtype = keras.backend.standardize_dtype(x.dtype)
+        is_scores = "float" in dtype
+        rank = len(x.shape) - is_scores
+        fits = rank in (1, 2) and (is_scores or "int" in dtype)
+        if not fits or (is_scores and x.shape[-1] != len(names)):
+            raise ValueError(
+                f"To have labels, output '{name}' must be integers of shape "
+                "(batch, time) or (batch,), or floats with one more axis, of "
+                f"size {len(names)}, the number of labels. Received: an output "
+                f"of shape={tuple(x.shape)}, dtype={dtype}"
+            )

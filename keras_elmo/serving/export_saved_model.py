@@ -1,3 +1,4 @@
+import contextlib
 import os
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -5,14 +6,12 @@ from collections.abc import Mapping
 import keras
 
 from keras_elmo.choices import SIGNATURES
-from keras_elmo.files.atomic import FolderIsTaken
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.arguments import check_choice
+from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
 from keras_elmo.serving.model_outputs import ModelOutputs
-from keras_elmo.serving.stateless import stateless
-from keras_elmo.serving.version_folders import version_folder
 
 
 def export_saved_model(
@@ -21,9 +20,8 @@ def export_saved_model(
     *,
     serving_default: str = "default",
     labels: Mapping[str, Iterable[str | bytes]] | None = None,
-    version: int | None = None,
     overwrite: bool = False,
-) -> str:
+) -> None:
     """Exports a SavedModel that takes strings, for TensorFlow Serving.
 
     It has three signatures with different inputs:
@@ -60,9 +58,8 @@ def export_saved_model(
         model: An `ElmoLayer`; or a Keras model with one input, character ids of
             shape `(batch, time, chars)`, or the ids of another token encoder in
             it, such as a `TokenEmbedding` with a `vocabulary`.
-        path: Path of the model's folder. The SavedModel is written atomically
-            to a folder inside it named by the version number, where TensorFlow
-            Serving finds it.
+        path: Path of the folder to write, atomically. TensorFlow Serving takes
+            folders whose names are version numbers, such as `served/elmo/1`.
         serving_default: The signature for requests that name none: `"default"`,
             `"tokens"` or `"character_ids"`.
         labels: Mapping from the name of an output to the names of its labels,
@@ -71,26 +68,22 @@ def export_saved_model(
             returned. The names are returned as `<output>_labels`, with `""` at
             padding. Not needed for a model that ends in a `CRFDecoder` with
             `tag_names`.
-        version: Integer, the version number; by default the one after the last
-            existing version.
-        overwrite: Boolean, whether to overwrite an existing `version`. The old
-            one is kept until the new one is written.
-
-    Returns:
-        The path of the version's folder.
+        overwrite: Boolean, whether to replace a SavedModel at `path`, once the
+            new one is written. Without it, the folder must not exist or must be
+            empty.
 
     Raises:
         ValueError: If the model takes anything other than ids as described, the
-            version already exists, or an argument is not as described.
+            folder already exists, or an argument is not as described.
         OSError: If it cannot be written, for example on a full disk.
         RuntimeError: On Keras' JAX or PyTorch backend.
 
     Example:
 
     >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
-    >>> folder = export_saved_model(elmo, "served_elmo")
+    >>> export_saved_model(elmo, "served/elmo/1")
     >>> import tensorflow as tf
-    >>> served = tf.saved_model.load(folder).signatures["default"]
+    >>> served = tf.saved_model.load("served/elmo/1").signatures["default"]
     >>> vectors = served(strings=tf.constant(["First sentence .", "Another ."]))
     >>> tuple(vectors["elmo"].shape)
     (2, 3, 12)
@@ -101,9 +94,10 @@ def export_saved_model(
             f"Received: backend='{keras.backend.backend()}'"
         )
     check_choice("serving_default", serving_default, SIGNATURES)
-    folder = version_folder(path, version, overwrite)
+    # They need TensorFlow.
+    import tensorflow as tf
+
     from keras_elmo.serving.endpoints import Endpoints
-    from keras_elmo.serving.system_errors import system_errors
 
     outputs = _outputs(model, labels)
     endpoints = Endpoints(
@@ -112,25 +106,36 @@ def export_saved_model(
 
     def write(temporary):
         archive = keras.export.ExportArchive()
-        with stateless(model):
+        with _stateless(model):
             # The first signature becomes the default.
             for name in sorted(SIGNATURES, key=serving_default.__ne__):
                 archive.add_endpoint(name, *endpoints[name])
             # `archive.track` would store the variables a second time.
-            with system_errors():
+            try:
                 archive.write_out(temporary, verbose=False)
+            except tf.errors.OpError as error:
+                raise OSError(
+                    f"'{path}' cannot be written: {error.message}"
+                ) from error
 
-    while True:
-        try:
-            write_folder_atomically(
-                folder, write, ("saved_model.pb",), overwrite
-            )
-            return folder
-        except FolderIsTaken:
-            if version is not None:
-                raise
-            # Another process has taken this version: use the next one.
-            folder = version_folder(path)
+    write_folder_atomically(path, write, ("saved_model.pb",), overwrite)
+
+
+@contextlib.contextmanager
+def _stateless(layer):
+    """Context in which `layer` and its stateful sublayers are stateless."""
+    stateful = [
+        part
+        for part in (layer, *sublayers(layer))
+        if getattr(part, "stateful", False) is True
+    ]
+    for part in stateful:
+        part.stateful = False
+    try:
+        yield
+    finally:
+        for part in stateful:
+            part.stateful = True
 
 
 def _outputs(model, labels):

@@ -3,10 +3,12 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.ops.layout import output_mask
+from keras_elmo.ops.output_names import check_labels
+from keras_elmo.ops.output_names import label_names
 from keras_elmo.ops.output_names import output_names
-from keras_elmo.ops.private_keras import layer_of
 from keras_elmo.ops.private_keras import sublayers
-from keras_elmo.serving.label_names import LabelNames
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.word_vectorization import WordVectorization
 
@@ -49,8 +51,22 @@ class ModelOutputs:
                 f"Received: an input of shape={tuple(shape)}"
             )
         self._dtype = dtype
+        found = {
+            (x.add_sentence_boundaries, x.keep_sentence_boundaries)
+            for x in sublayers(model)
+            if isinstance(x, ElmoLayer)
+        }
+        if len(found) > 1:
+            self._fail(
+                "layers that add or keep sentence boundaries and others that "
+                "do not"
+            )
+        self._boundaries = found.pop() if found else ()
         self.vectorization = self._vectorization_of_ids(shape[2:])
-        self._labels = LabelNames({**self._tag_names(), **(labels or {})})
+        # Sequential models only have the list, subclassed ones have neither.
+        flat = getattr(model, "outputs", ())
+        symbolic = self._named(getattr(model, "output", flat))
+        self._labels = label_names(symbolic, labels)
 
     def __call__(self, ids):
         """Returns a dictionary of the model's outputs and of their labels.
@@ -58,10 +74,10 @@ class ModelOutputs:
         Args:
             ids: int32 tensor `(batch, time, *token_shape)`.
         """
-        # Some layers, such as Keras' LSTM, cannot run on zero columns, so add a
-        # column of padding.
-        is_empty = ops.equal(ops.shape(ids)[1], 0)
-        num_added = ops.cast(is_empty, "int32")
+        # Some layers, such as Keras' LSTM, cannot run on zero columns, so add
+        # columns of padding. ELMo may remove two of them as boundaries.
+        least = 3 if self._boundaries == (False, False) else 1
+        num_added = ops.maximum(least - ops.shape(ids)[1], 0)
         others = [(0, 0)] * (len(ids.shape) - 2)
         inputs = ops.pad(ids, [(0, 0), (0, num_added), *others])
         inputs = ops.cast(inputs, self._dtype)
@@ -72,7 +88,12 @@ class ModelOutputs:
             name: _without_columns(_in_full_precision(x), num_added)
             for name, x in self._named(self._model(inputs)).items()
         }
-        labels = self._labels(outputs, ids)
+        check_labels(self._labels, outputs)
+        mask = self._output_mask(ids)
+        labels = {
+            f"{name}_labels": _look_up(names, outputs[name], mask)
+            for name, names in self._labels.items()
+        }
         taken = outputs.keys() & {"tokens", *labels}
         if taken:
             raise ValueError(
@@ -81,17 +102,12 @@ class ModelOutputs:
             )
         return outputs | labels
 
-    def _tag_names(self):
-        """The `tag_names` of the layers that return tags."""
-        # Sequential models only have the list, subclassed ones have neither.
-        flat = getattr(self._model, "outputs", ())
-        outputs = self._named(getattr(self._model, "output", flat))
-        names = {
-            name: getattr(layer_of(x), "tag_names", None)
-            for name, x in outputs.items()
-            if len(x.shape) == 2 and x.dtype.startswith("int")
-        }
-        return {name: found for name, found in names.items() if found}
+    def _output_mask(self, ids):
+        """`False` at padding: (batch, output time)."""
+        mask = ops.any(ids != 0, axis=list(range(2, len(ids.shape))))
+        if not self._boundaries:
+            return mask
+        return output_mask(mask, *self._boundaries)
 
     def _named(self, outputs):
         if isinstance(outputs, dict):
@@ -165,7 +181,7 @@ def _without_columns(x, number):
     """Removes the last columns from an output `(batch, time, ...)`."""
     if len(x.shape) < 2 or x.shape[1] is not None:
         return x
-    return x[:, : ops.shape(x)[1] - number]
+    return x[:, : ops.maximum(ops.shape(x)[1] - number, 0)]
 
 
 def _in_full_precision(x):
@@ -175,3 +191,15 @@ def _in_full_precision(x):
         "float16",
     )
     return ops.cast(x, "float32") if is_half else x
+
+
+def _look_up(names, output, mask):
+    """The names of the labels in an output: strings, "" where `mask` is not."""
+    import tensorflow as tf
+
+    index = tf.argmax(output, axis=-1) if output.dtype.is_floating else output
+    if len(index.shape) == 1:
+        return tf.gather(names, index)  # (batch,)
+    # The values at padding need not be valid labels.
+    found = tf.gather(names, tf.where(mask, index, 0))
+    return tf.where(mask, found, "")  # (batch, time)

@@ -1,5 +1,6 @@
 """Keras models with an `ElmoLayer` first, as ONNX files."""
 
+import json
 import os
 
 import keras
@@ -183,6 +184,22 @@ def test_what_cannot_be_exported_is_refused(make, message, tmp_path):
             keras.Model(ids, make(make_elmo()(ids))), tmp_path / "tagger.onnx"
         )
     assert os.listdir(tmp_path) == []
+
+
+def test_the_names_of_the_tags_are_in_the_metadata(tmp_path):
+    model = crf_tagger(decoder={"tag_names": TAGS})
+    path = tmp_path / "tagger.onnx"
+    for labels, expected in (
+        (None, TAGS),
+        ({"tags": [b"A", *"bcde"]}, "Abcde"),
+    ):
+        export_onnx(model, path, labels=labels)
+        meta = onnxruntime.InferenceSession(path).get_modelmeta()
+        found = json.loads(meta.custom_metadata_map["tags_labels"])
+        assert found == list(expected)
+    for labels in ({"tag": TAGS}, {"tags": "ab"}):
+        with pytest.raises(ValueError, match="`labels` must be"):
+            export_onnx(model, path, labels=labels)
 
 
 @pytest.mark.parametrize("mode", ["int8", "int4"])

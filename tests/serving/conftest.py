@@ -32,4 +32,5 @@ def elmo():
 def exported(elmo, tmp_path_factory):
     """The SavedModel of the small `elmo`."""
     path = tmp_path_factory.mktemp("exported") / "elmo"
-    return keras_elmo.export_saved_model(elmo, path)
+    keras_elmo.export_saved_model(elmo, path)
+    return str(path)

@@ -105,7 +105,8 @@ def test_a_decoder_keeps_to_the_scheme(ask, tmp_path):
         for scheme in (None, "BIO")
     )
     assert not keeps_to_bio(names_of(free))  # Random scores do not.
-    check(ask, export_saved_model(tagger, tmp_path), tagger)
+    export_saved_model(tagger, tmp_path)
+    check(ask, tmp_path, tagger)
 
 
 @pytest.mark.exhaustive
@@ -121,5 +122,5 @@ def test_a_tagger_that_embeds_words_and_characters(ask, tmp_path):
     tagger = with_tags(scores, NAMES)
     tagger.save(tmp_path / "tagger.keras")
     loaded = keras.saving.load_model(tmp_path / "tagger.keras")
-    folder = export_saved_model(loaded, tmp_path / "served")
-    check(ask, folder, tagger)
+    export_saved_model(loaded, tmp_path / "served")
+    check(ask, tmp_path / "served", tagger)

@@ -56,7 +56,9 @@ def preset():
 
 @pytest.fixture(scope="module")
 def exported_preset(preset, tmp_path_factory):
-    return export_saved_model(preset, tmp_path_factory.mktemp("preset"))
+    folder = tmp_path_factory.mktemp("preset")
+    export_saved_model(preset, folder)
+    return folder
 
 
 @pytest.mark.exhaustive
@@ -84,8 +86,8 @@ def test_an_empty_word_is_none_of_the_padding(ask, elmo, exported):
 @pytest.mark.exhaustive
 def test_as_many_layers_as_there_are(ask, tmp_path):
     elmo = make_elmo(lstm={"num_layers": 3})
-    folder = export_saved_model(elmo, tmp_path)
-    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    export_saved_model(elmo, tmp_path)
+    (answer,) = ask(tmp_path, ("tokens", padded(SENTENCES)))
     check(answer, hub_answer(elmo, SENTENCES))
     assert "lstm_outputs3" in answer
 
@@ -94,8 +96,8 @@ def test_as_many_layers_as_there_are(ask, tmp_path):
 def test_further_representations_have_names_of_their_own(ask, tmp_path):
     elmo = make_shallow_elmo(num_representations=2)
     elmo.scalar_mixes[1].gamma.assign(3.0)
-    folder = export_saved_model(elmo, tmp_path)
-    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    export_saved_model(elmo, tmp_path)
+    (answer,) = ask(tmp_path, ("tokens", padded(SENTENCES)))
     mixes = elmo(batch_to_ids(SENTENCES, 12))
     for name, mix in zip(("elmo", "elmo_1"), mixes):
         np.testing.assert_allclose(answer[name], mix, atol=1e-5)
@@ -105,8 +107,8 @@ def test_further_representations_have_names_of_their_own(ask, tmp_path):
 @pytest.mark.exhaustive
 def test_without_a_mix_elmo_is_the_average(ask, tmp_path):
     elmo = make_shallow_elmo(return_all_layers=True)
-    folder = export_saved_model(elmo, tmp_path)
-    (answer,) = ask(folder, ("default", {"strings": joined(SENTENCES)}))
+    export_saved_model(elmo, tmp_path)
+    (answer,) = ask(tmp_path, ("default", {"strings": joined(SENTENCES)}))
     layers = ops.convert_to_numpy(elmo(batch_to_ids(SENTENCES, 12)))
     np.testing.assert_allclose(answer["elmo"], layers.mean(axis=1), atol=1e-5)
 
@@ -125,9 +127,9 @@ def test_without_a_mix_elmo_is_the_average(ask, tmp_path):
 @pytest.mark.exhaustive
 def test_layers_of_all_kinds(ask, tmp_path, options):
     elmo = make_shallow_elmo(**options)
-    folder = export_saved_model(elmo, tmp_path)
+    export_saved_model(elmo, tmp_path)
     sentences = [["<S>", *s, "</S>"] for s in SENTENCES]
-    (answer,) = ask(folder, ("default", {"strings": joined(sentences)}))
+    (answer,) = ask(tmp_path, ("default", {"strings": joined(sentences)}))
     expected = ops.convert_to_numpy(
         ops.cast(elmo(batch_to_ids(sentences, 12)), "float32")
     )
@@ -147,9 +149,9 @@ def test_layers_of_all_kinds(ask, tmp_path, options):
 def test_the_default_is_chosen(ask, tmp_path, name):
     ids = keras.Input((None, 12), dtype="int32")
     model = keras.Model(ids, keras.layers.Rescaling(0.5, name="half")(ids))
-    folder = export_saved_model(model, tmp_path, serving_default=name)
+    export_saved_model(model, tmp_path, serving_default=name)
     inputs = dict(requests(SENTENCES, 12))[name]
-    (answer,) = ask(folder, ("serving_default", inputs))
+    (answer,) = ask(tmp_path, ("serving_default", inputs))
     check(answer, {"half": batch_to_ids(SENTENCES, 12) * np.float32(0.5)})
 
 
@@ -232,8 +234,8 @@ def test_size(preset, exported_preset):
 def test_an_unbuilt_layer_is_built(ask, tmp_path):
     made = make_shallow_elmo()
     elmo = ElmoLayer.from_config(made.get_config())
-    folder = export_saved_model(elmo, tmp_path)
-    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    export_saved_model(elmo, tmp_path)
+    (answer,) = ask(tmp_path, ("tokens", padded(SENTENCES)))
     check(answer, hub_answer(elmo, SENTENCES))
 
 
@@ -257,14 +259,14 @@ def test_what_is_no_model_of_characters(elmo, tmp_path):
 def test_a_failure_leaves_nothing(elmo, tmp_path, monkeypatch):
     def write_out(self, path, **kwargs):
         os.makedirs(os.path.join(path, "variables"))
-        raise OSError("the disk is full")
+        raise tf.errors.ResourceExhaustedError(None, None, "disk is full")
 
     monkeypatch.setattr(
         type(keras.export.ExportArchive()), "write_out", write_out
     )
-    with pytest.raises(OSError, match="disk is full"):
+    with pytest.raises(OSError, match="elmo' cannot be written: disk is full"):
         export_saved_model(elmo, tmp_path / "elmo")
-    assert os.listdir(tmp_path / "elmo") == []
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.fixture
@@ -283,17 +285,18 @@ def quick_export(monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize("options", [{}, {"version": 1, "overwrite": True}])
-def test_two_exports_at_a_time(elmo, tmp_path, quick_export, options):
+def test_two_exports_at_a_time(elmo, tmp_path, quick_export):
+    path = tmp_path / "1"
     other = threading.Thread(
-        target=export_saved_model, args=(elmo, tmp_path), kwargs=options
+        target=export_saved_model,
+        args=(elmo, path),
+        kwargs={"overwrite": True},
     )
     quick_export.append(other.start)
-    assert export_saved_model(elmo, tmp_path, **options) == str(tmp_path / "1")
+    export_saved_model(elmo, path)
     other.join()
-    expected = ["1"] if options else ["1", "2"]
-    assert sorted(os.listdir(tmp_path)) == expected
-    assert os.listdir(tmp_path / "1") == ["saved_model.pb"]
+    assert os.listdir(tmp_path) == ["1"]
+    assert os.listdir(path) == ["saved_model.pb"]
 
 
 def test_export_needs_tensorflow(elmo, tmp_path, monkeypatch):
@@ -302,27 +305,20 @@ def test_export_needs_tensorflow(elmo, tmp_path, monkeypatch):
         keras_elmo.export_saved_model(elmo, tmp_path)
 
 
-@pytest.mark.exhaustive  # As above, with models that answer.
-def test_each_export_is_a_version_of_its_own(tmp_path):
-    elmo = make_shallow_elmo()
-    strings = tf.constant(joined(SENTENCES))
-    for version in "12":
-        folder = export_saved_model(elmo, tmp_path)
-        assert folder == str(tmp_path / version)
-    with pytest.raises(ValueError, match="Version 2 already exists"):
-        export_saved_model(elmo, tmp_path, version=2)
-    elmo.scalar_mixes[0].gamma.assign(3.0)
-    export_saved_model(elmo, tmp_path, version=2, overwrite=True)
-    answers = [
-        tf.saved_model.load(str(tmp_path / version)).signatures["default"](
-            strings
-        )
-        for version in "12"
-    ]
-    expected = hub_answer(elmo, SENTENCES)
-    check(answers[1], expected)
-    assert np.abs(answers[0]["elmo"] - expected["elmo"]).max() > 0.1
-    assert sorted(os.listdir(tmp_path)) == ["1", "2"]
+@pytest.mark.exhaustive
+def test_a_model_is_only_overwritten_on_demand(elmo, tmp_path):
+    other = make_shallow_elmo()
+    other.scalar_mixes[0].gamma.assign(3.0)
+    path = tmp_path / "elmo/1"
+    export_saved_model(other, path)
+    with pytest.raises(ValueError, match="must not exist yet"):
+        export_saved_model(elmo, path)
+    (path / "notes.txt").write_text("mine")
+    export_saved_model(elmo, path, overwrite=True)
+    signatures = tf.saved_model.load(path).signatures
+    answer = signatures["default"](tf.constant(joined(SENTENCES)))
+    check(answer, hub_answer(elmo, SENTENCES))
+    assert (path / "notes.txt").read_text() == "mine"
 
 
 class Unmasked(keras.layers.Layer):
@@ -349,11 +345,13 @@ class Unmasked(keras.layers.Layer):
 
 def test_a_token_encoder_without_a_mask(tmp_path):
     elmo = ElmoLayer(Unmasked(), BiLMEncoder(7, 6))
-    folder = export_saved_model(elmo, tmp_path / "elmo")
+    export_saved_model(elmo, tmp_path / "elmo")
     words = [["A", "bird"], ["Two", "birds"]]
     expected = elmo(batch_to_ids(words, 12)).numpy()
     strings = tf.constant([" ".join(sentence) for sentence in words])
-    answer = tf.saved_model.load(folder).signatures["default"](strings)
+    answer = tf.saved_model.load(tmp_path / "elmo").signatures["default"](
+        strings
+    )
     np.testing.assert_allclose(answer["elmo"], expected, 1e-5, 1e-6)
     np.testing.assert_allclose(
         answer["default"], expected.mean(axis=1), 1e-5, 1e-6

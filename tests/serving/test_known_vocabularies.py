@@ -40,10 +40,10 @@ def load(tmp_path_factory):
 
 @pytest.mark.exhaustive
 def test_with_unk_for_other_words(ask, load, tmp_path):
-    folder = export_saved_model(load("unk"), tmp_path)
+    export_saved_model(load("unk"), tmp_path)
     ids = np.array([[1, 4, 6, 3], [0, 0, 0, 0], [1, 4, 0, 0]], "int32")
     answers = ask(
-        folder, ("tokens", padded(SENTENCES)), ("character_ids", {"ids": ids})
+        tmp_path, ("tokens", padded(SENTENCES)), ("character_ids", {"ids": ids})
     )
     known = [
         [word if word in WORDS else "<UNK>" for word in sentence]
@@ -56,10 +56,10 @@ def test_with_unk_for_other_words(ask, load, tmp_path):
 
 @pytest.mark.exhaustive
 def test_with_an_error_for_other_words(ask, load, tmp_path):
-    folder = export_saved_model(load("error"), tmp_path)
+    export_saved_model(load("error"), tmp_path)
     known = [["the", "é", "cat"], ["the"]]
     good, bad = ask(
-        folder, ("tokens", padded(known)), ("tokens", padded(SENTENCES))
+        tmp_path, ("tokens", padded(known)), ("tokens", padded(SENTENCES))
     )
     check(good, hub_answer(load(), known))
     assert isinstance(bad, str) and "dog" in bad
@@ -74,10 +74,10 @@ def test_a_model_with_such_a_layer_inside(ask, load, tmp_path):
     path = tmp_path / "model.keras"
     model.save(path)
     loaded = keras.saving.load_model(path)
-    folder = export_saved_model(
+    export_saved_model(
         loaded, tmp_path / "served", labels={"scores": ["a", "b", "c"]}
     )
-    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    (answer,) = ask(tmp_path / "served", ("tokens", padded(SENTENCES)))
     ids = elmo.token_encoder.make_vectorization().batch_to_ids(SENTENCES)
     expected = as_float32(model(ids))
     difference = np.abs(np.asarray(answer["scores"]) - expected).max()

@@ -42,7 +42,9 @@ def elmo(folder):
 
 @pytest.fixture(scope="module")
 def exported(elmo, tmp_path_factory):
-    return export_saved_model(elmo, tmp_path_factory.mktemp("exported"))
+    path = tmp_path_factory.mktemp("exported")
+    export_saved_model(elmo, path)
+    return path
 
 
 def sentences_of(folder):
@@ -115,11 +117,9 @@ def test_a_tagger(ask, folder, tmp_path):
     loaded = keras.saving.load_model(tmp_path / "tagger.keras")
     np.testing.assert_array_equal(loaded(x), model(x))
     names = ["A", "B", "C"]
-    exported = export_saved_model(
-        loaded, tmp_path / "served", labels={"tags": names}
-    )
+    export_saved_model(loaded, tmp_path / "served", labels={"tags": names})
     strings = [" ".join(sentence) for sentence in sentences]
-    (answer,) = ask(exported, ("default", {"strings": strings}))
+    (answer,) = ask(tmp_path / "served", ("default", {"strings": strings}))
     expected = as_float32(model(x))
     np.testing.assert_allclose(answer["tags"], expected, atol=1e-5)
     for i, sentence in enumerate(sentences):

@@ -69,12 +69,12 @@ def names_of(scores, labels):
 
 def test_a_tagger_takes_sentences_and_gives_words_and_tags(ask, tmp_path):
     model = tagger()
-    folder = export_saved_model(model, tmp_path, labels={"tags": TAGS})
+    export_saved_model(model, tmp_path, labels={"tags": TAGS})
     scores = as_float32(model(IDS))
     expected = {"tags": scores, "tags_labels": names_of(scores, TAGS)}
     assert len(set(expected["tags_labels"].flat)) > 2
     default, tokens, ids = ask(
-        folder,
+        tmp_path,
         ("default", STRINGS),
         ("tokens", padded(SENTENCES)),
         ("character_ids", {"ids": IDS}),
@@ -82,6 +82,45 @@ def test_a_tagger_takes_sentences_and_gives_words_and_tags(ask, tmp_path):
     check(tokens, expected)
     check(ids, expected)
     check(default, {**expected, "tokens": words(SENTENCES)})
+
+
+@pytest.mark.parametrize(
+    "options",
+    quick_first(
+        [
+            {"add_sentence_boundaries": False},
+            {"keep_sentence_boundaries": True},
+            {
+                "add_sentence_boundaries": False,
+                "keep_sentence_boundaries": True,
+            },
+        ],
+        2,
+    ),
+    ids=str,
+)
+def test_labels_of_more_or_fewer_words(ask, tmp_path, options):
+    ids = keras.Input((None, 12), dtype="int32")
+    x = make_shallow_elmo(**options)(ids)
+    x = keras.layers.LSTM(4, return_sequences=True)(x)
+    x = keras.layers.Dense(3, activation="softmax", name="scores")(x)
+    model = keras.Model(ids, Best(name="tags")(x))
+    export_saved_model(model, tmp_path)
+    answer, empty, _ = ask(
+        tmp_path,
+        ("default", {"strings": ["<S> a b </S>", "<S> a </S>"]}),
+        ("default", {"strings": ["<S>"]}),
+        ("default", {"strings": []}),
+    )
+    least = options.get("keep_sentence_boundaries", False) * 2
+    least += 2 * options.get("add_sentence_boundaries", True)
+    labels = answer["tags_labels"]
+    assert labels.shape == answer["tags"].shape == (2, least + 2)
+    assert labels.astype(bool).tolist() == [
+        [True] * (least + 2),
+        [True] * (least + 1) + [False],
+    ]
+    assert empty["tags_labels"].shape == (1, max(least - 1, 0))
 
 
 class Best(keras.layers.Layer):
@@ -107,14 +146,12 @@ def test_a_layer_that_knows_its_tags_brings_them(ask, tmp_path):
     scores = Known()(scores)  # Scores are not tags.
     model = keras.Model(ids, {"best": Best()(scores), "scores": scores})
     expected = names_of(model(IDS)["scores"], TAGS)
-    folder = export_saved_model(model, tmp_path)
-    renamed = export_saved_model(
-        model, tmp_path, labels={"best": ["a", "b", "c"]}
-    )
-    (answer,) = ask(folder, ("default", STRINGS))
+    export_saved_model(model, tmp_path / "1")
+    export_saved_model(model, tmp_path / "2", labels={"best": ["a", "b", "c"]})
+    (answer,) = ask(tmp_path / "1", ("default", STRINGS))
     assert set(answer) == {"tokens", "best", "scores", "best_labels"}
     np.testing.assert_array_equal(answer["best_labels"], expected)
-    (answer,) = ask(renamed, ("default", STRINGS))
+    (answer,) = ask(tmp_path / "2", ("default", STRINGS))
     assert set(answer["best_labels"].flat) <= {b"a", b"b", b"c", b""}
 
 
@@ -122,10 +159,8 @@ def test_a_sentence_classifier(ask, tmp_path):
     ids = keras.Input((None, 12), dtype="int32")
     pooled = keras.layers.GlobalAveragePooling1D()(encode(ids))
     model = keras.Model(ids, classify(ids, pooled, "genre", 2))
-    folder = export_saved_model(
-        model, tmp_path, labels={"genre": ["news", "novel"]}
-    )
-    (answer,) = ask(folder, ("default", STRINGS))
+    export_saved_model(model, tmp_path, labels={"genre": ["news", "novel"]})
+    (answer,) = ask(tmp_path, ("default", STRINGS))
     scores = as_float32(model(IDS))
     np.testing.assert_allclose(answer["genre"], scores, atol=1e-5)
     best = np.array([b"news", b"novel"], object)[scores.argmax(-1)]
@@ -145,8 +180,8 @@ def test_outputs_keep_their_names(ask, tmp_path, kind):
         "one layer twice": ([twice(a), twice(b)], ["same", "same_1"]),
     }[kind]
     model = keras.Model({"the_ids": ids}, outputs)
-    folder = export_saved_model(model, tmp_path)
-    (answer,) = ask(folder, ("tokens", padded(SENTENCES)))
+    export_saved_model(model, tmp_path)
+    (answer,) = ask(tmp_path, ("tokens", padded(SENTENCES)))
     expected = keras.tree.flatten(model({"the_ids": IDS}))
     check(answer, dict(zip(names, map(as_float32, expected))))
 
@@ -174,8 +209,8 @@ def test_models_of_all_kinds(ask, tmp_path):
         ]
     )
     for i, model in enumerate((subclassed, sequential)):
-        folder = export_saved_model(model, tmp_path / str(i))
-        (answer,) = ask(folder, ("character_ids", {"ids": IDS}))
+        export_saved_model(model, tmp_path / str(i))
+        (answer,) = ask(tmp_path / str(i), ("character_ids", {"ids": IDS}))
         expected = model(IDS.astype("int64" if i else "int32"))
         expected = expected if i else expected["scores"]
         check(answer, {"scores": as_float32(expected)})
@@ -188,9 +223,9 @@ def test_a_model_without_boundaries_is_asked_for_nothing(ask, tmp_path):
         6, [(1, 4), (3, 8)], 1, 4, max_characters_per_token=12
     )
     model = keras.Model(ids, encoder(ids))
-    folder = export_saved_model(model, tmp_path)
+    export_saved_model(model, tmp_path)
     blank, empty = ask(
-        folder,
+        tmp_path,
         ("default", {"strings": [" "]}),
         ("default", {"strings": []}),
     )
@@ -202,8 +237,8 @@ def test_a_model_without_boundaries_is_asked_for_nothing(ask, tmp_path):
 def test_a_custom_token_encoder_reads_characters(ask, tmp_path):
     x = keras.Input((None, 12), dtype="int32")
     model = keras.Model(x, keras.layers.Rescaling(0.5, name="half")(x))
-    folder = export_saved_model(model, tmp_path)
-    (answer,) = ask(folder, ("default", STRINGS))
+    export_saved_model(model, tmp_path)
+    (answer,) = ask(tmp_path, ("default", STRINGS))
     np.testing.assert_array_equal(answer["half"], IDS * 0.5)
 
 
@@ -214,10 +249,10 @@ def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
     lstm = keras.layers.LSTM(4, stateful=True, return_sequences=True)
     model = keras.Model(ids, lstm(x))
     first = as_float32(model(IDS))
-    folder = export_saved_model(model, tmp_path)
+    export_saved_model(model, tmp_path)
     assert lstm.stateful
     one = {"strings": STRINGS["strings"][:1]}
-    *both, alone = ask(folder, *[("default", STRINGS)] * 2, ("default", one))
+    *both, alone = ask(tmp_path, *[("default", STRINGS)] * 2, ("default", one))
     for answer in both:
         np.testing.assert_allclose(answer[lstm.name], first, atol=1e-5)
     np.testing.assert_allclose(alone[lstm.name], first[:1], atol=1e-5)
@@ -227,8 +262,8 @@ def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
 def test_half_precision_comes_out_in_full(ask, tmp_path):
     model = tagger(dtype="mixed_bfloat16")
     bfloat16 = keras.Model(model.input, model.layers[1].output)
-    folder = export_saved_model(bfloat16, tmp_path)
-    (answer,) = ask(folder, ("default", STRINGS))
+    export_saved_model(bfloat16, tmp_path)
+    (answer,) = ask(tmp_path, ("default", STRINGS))
     (name,) = set(answer) - {"tokens"}
     assert answer[name].dtype == "float32"
     np.testing.assert_allclose(
@@ -289,4 +324,4 @@ def test_an_output_may_not_take_a_name_that_is_needed(tmp_path, name):
     model = keras.Model(ids, {"tags": tags, name: tags})
     with pytest.raises(ValueError, match=f"rename it. Received: .*'{name}'"):
         export_saved_model(model, tmp_path / "model", labels={"tags": TAGS})
-    assert os.listdir(tmp_path / "model") == []
+    assert os.listdir(tmp_path) == []

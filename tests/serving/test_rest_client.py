@@ -43,10 +43,11 @@ def tagger():
 @pytest.fixture(scope="module")
 def server(exported, tagger, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    scores = export_saved_model(tagger, folder / "scores")
+    export_saved_model(tagger, folder / "scores/1")
     labels = {"tags": TAGS}
-    folder = export_saved_model(tagger, folder / "tagger", labels=labels)
-    with rest_server.serve(elmo=exported, tagger=folder, scores=scores) as url:
+    export_saved_model(tagger, folder / "tagger/1", labels=labels)
+    taggers = {name: folder / name / "1" for name in ("tagger", "scores")}
+    with rest_server.serve(elmo=exported, **taggers) as url:
         yield url
 
 
