@@ -6,26 +6,12 @@ from keras_elmo.lazy_names import lazy_names as _lazy_names
 
 if typing.TYPE_CHECKING:
     from keras_elmo.embedding.arrow_embedder import ArrowEmbedder
-    from keras_elmo.embedding.arrow_shards import embed_shard
-    from keras_elmo.embedding.arrow_shards import read_vectors
-    from keras_elmo.embedding.arrow_shards import shard_schema
     from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
 
-__all__ = [
-    "ArrowEmbedder",
-    "ElmoEmbedder",
-    "embed_shard",
-    "read_vectors",
-    "shard_schema",
-]
+__all__ = ["ArrowEmbedder", "ElmoEmbedder"]
 
 _MODULES = {
     "keras_elmo.embedding.arrow_embedder": ("ArrowEmbedder",),
-    "keras_elmo.embedding.arrow_shards": (
-        "embed_shard",
-        "read_vectors",
-        "shard_schema",
-    ),
     "keras_elmo.embedding.elmo_embedder": ("ElmoEmbedder",),
 }
 

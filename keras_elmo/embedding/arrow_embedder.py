@@ -20,7 +20,7 @@ from keras_elmo.ops.arguments import check_choice
 if typing.TYPE_CHECKING:
     import pyarrow as pa
 
-METADATA = b"keras_elmo"
+_METADATA = b"keras_elmo"
 _NEW_COLUMNS = ("num_tokens", "width", "vectors", "error")
 _NUMBERS = 2**26  # the most numbers in a batch of vectors: 256 MB
 _loading = threading.Lock()
@@ -44,16 +44,17 @@ class ArrowEmbedder:
     - `vectors`, a list of floats: the array `(layers, tokens, width)`, without
       the first axis if `layers` selects a single layer, flattened in C order.
       With `sentence_vectors`, `(layers, width)`, the mean over the tokens;
-    - `error`, string: null, or why there are no vectors. In this case, the
-      other three are null.
+    - `error`, string: null, or why there are no vectors: the tokens, or one of
+      them, are null or not UTF-8. In this case, the other three are null.
 
     All other columns and the order of the rows are unchanged. The key
     `keras_elmo` of the schema's metadata is JSON with the model's fingerprint,
-    and how the vectors were made.
+    and how the vectors were made. Vectors with the same JSON may be mixed.
 
     It is pickled without weights: each process loads the model once, at its
     first batch, and uses the number of threads that the engine grants it
-    (`OMP_NUM_THREADS`, which Ray and Spark set).
+    (`OMP_NUM_THREADS`, which Ray and Spark set). TensorFlow's start-up messages
+    are left out, unless `TF_CPP_MIN_LOG_LEVEL` is 0.
 
     Args:
         model: Name of a preset, or path or URL of a model, as for
@@ -68,8 +69,8 @@ class ArrowEmbedder:
 
     Raises:
         ValueError: If an argument is not as described. If that depends on the
-            model, `check` and the first call in a process raise it.
-        ImportError: From `check` and calls, if the package `pyarrow` is not
+            model, `schema` and the first call in a process raise it.
+        ImportError: From `schema` and calls, if the package `pyarrow` is not
             installed.
 
     Example:
@@ -114,11 +115,12 @@ class ArrowEmbedder:
         columns = [column.combine_chunks() for column in embedded.columns]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    def check(self, schema: "pa.Schema") -> None:
-        """Raises the error that every table with this schema would raise.
+    def schema(self, schema: "pa.Schema") -> "pa.Schema":
+        """Returns the schema of the output for tables with this schema.
 
-        Call it at the start of a job, in one of the processes that embed, as it
-        loads the model.
+        It loads the model. Call it at the start of a job, in a process like
+        those that embed, to raise the errors that every table would raise; and
+        to compare its metadata with those of vectors that are there already.
 
         Args:
             schema: The `pyarrow.Schema` of the tables.
@@ -128,17 +130,6 @@ class ArrowEmbedder:
                 have the layers, or there is no column `tokens` of lists of
                 strings.
         """
-        self.schema(schema)
-
-    def schema(self, schema: "pa.Schema") -> "pa.Schema":
-        """Returns the schema of the output for tables with this schema.
-
-        Args:
-            schema: The `pyarrow.Schema` of the tables.
-
-        Raises:
-            ValueError: As for `check`.
-        """
         import pyarrow as pa
 
         _check_columns(schema)
@@ -146,7 +137,7 @@ class ArrowEmbedder:
         types = pa.int32(), pa.int32(), pa.list_(number), pa.string()
         for name, type in zip(_NEW_COLUMNS, types):
             schema = schema.append(pa.field(name, type))
-        facts = {**(schema.metadata or {}), METADATA: self._facts()}
+        facts = {**(schema.metadata or {}), _METADATA: self._facts()}
         return schema.with_metadata(facts)
 
     def embed(
@@ -209,6 +200,7 @@ class ArrowEmbedder:
         facts = {
             **facts,
             "layers": self.layers,
+            "dtype": self.dtype,
             "sentence_vectors": self.sentence_vectors,
             "compute_dtype": self.compute_dtype,
             "quantize": embedder.quantize,
@@ -224,6 +216,8 @@ class ArrowEmbedder:
 @functools.cache
 def _load(model, layers, dtype, arguments):
     """Returns the process's only embedder, and metadata of its model."""
+    import keras_elmo.quiet_start  # noqa: F401
+
     _use_granted_threads()
     from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
     from keras_elmo.models.find_model import find_model
@@ -285,10 +279,18 @@ def _check_columns(schema):
 def _rows_of(batches):
     """Yields a `_Row` for each row of record batches."""
     for batch in batches:
-        for place, tokens in enumerate(batch.column("tokens").to_pylist()):
-            error = None
-            if tokens is None:
-                error = "tokens is null"
-            elif None in tokens:
-                error = f"token {tokens.index(None)} is null"
-            yield _Row([] if error else tokens, error, batch, place)
+        for place, value in enumerate(batch.column("tokens")):
+            tokens, error = _tokens_or_error(value)
+            yield _Row(tokens, error, batch, place)
+
+
+def _tokens_or_error(value):
+    try:
+        tokens = value.as_py()
+    except UnicodeDecodeError as error:
+        return [], f"token {error.object[:50]!r} is not UTF-8"
+    if tokens is None:
+        return [], "tokens is null"
+    if None in tokens:
+        return [], f"token {tokens.index(None)} is null"
+    return tokens, None

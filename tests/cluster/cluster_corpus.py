@@ -1,92 +1,117 @@
-"""A corpus in shards, checks of its vectors, and a thread to kill workers."""
+"""A corpus with odd rows, checks of its vectors, and a thread that kills."""
 
 import os
 import pathlib
 import re
 import signal
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from conftest import ROOT
 
 from keras_elmo import ElmoEmbedder
-from keras_elmo.embedding import read_vectors
 from keras_elmo.text.corpora import read_corpus
 
-ODD = [[], None, ["a" * 70, "é"], ["x", None], ["word"] * 5000]
-"""Rows as found in corpora: no words, null, overlong words, a null word, and a
-long sentence."""
+ODD = [[], None, ["a" * 70, "é"], ["x", None], ["word"] * 5000, ["b" * 10**6]]
+"""Rows as found in corpora: no words, null, overlong words, a null word, a long
+sentence, and a huge word."""
+NOT_UTF8 = b"not\xff"
 
 
-def write_shards(folder, shared, rows, number):
+def write_corpus(folder, shared, rows, number):
     """Writes sentences, some of them odd, to Parquet files.
 
     Returns:
-        The list of the tokens of all rows, by `id`.
+        The list of the tokens of all rows, by `id`; `None` if they are invalid.
     """
     text = shared / "data/english_lm/heldout.txt"
     sentences = [sentence.tokens for sentence in read_corpus(str(text))]
-    tokens = [*ODD, *(sentences[i % len(sentences)] for i in range(rows))][
-        :rows
-    ]
+    tokens = [*ODD, *(sentences[i % len(sentences)] for i in range(rows))]
+    tokens = [*tokens[: rows - 1], ["ok", NOT_UTF8]]
     folder.mkdir()
     for part in range(number):
         ids = range(part, rows, number)
-        table = {
+        columns = {
             "id": pa.array(ids),
             "source": [f"line {i}" for i in ids],
-            "tokens": pa.array([tokens[i] for i in ids], pa.list_(pa.string())),
+            "tokens": strings([tokens[i] for i in ids]),
         }
-        pq.write_table(pa.table(table), folder / f"part{part:02}.parquet")
+        pq.write_table(pa.table(columns), folder / f"part{part:02}.parquet")
     return tokens
 
 
-def check_shards(folder, tokens, elmo):
+def strings(rows):
+    """Returns an Arrow array of lists of strings, one of them not UTF-8."""
+    lists = pa.array(rows, pa.list_(pa.binary()))
+    return pa.ListArray.from_arrays(
+        lists.offsets,
+        lists.values.view(pa.string()),
+        mask=lists.is_null(),
+    )
+
+
+def check_rows(rows, tokens, elmo):
     """Asserts that every row occurs once, with the embedder's vectors."""
-    paths = sorted(folder.glob("*.parquet"))
-    assert sorted(folder.iterdir()) == paths  # Nothing half-written is left.
     found = {}
-    for path in paths:
-        table = pq.read_table(path, columns=["id", "source", "tokens"])
-        for row in table.to_pylist():
-            assert row["source"] == f"line {row['id']}"
-            assert row["tokens"] == tokens[row["id"]]
-        for key, vectors in read_vectors(path):
-            assert key not in found
-            found[key] = vectors
+    for row in rows:
+        assert row["id"] not in found
+        assert row.get("source", f"line {row['id']}") == f"line {row['id']}"
+        found[row["id"]] = row
     assert sorted(found) == list(range(len(tokens)))
-    check_vectors(found, tokens, elmo)
-
-
-def check_vectors(found, tokens, elmo):
-    """Asserts that the vectors, by `id`, are those of an `ElmoEmbedder`."""
-    is_good = [words is not None and None not in words for words in tokens]
-    good = [i for i, is_one in enumerate(is_good) if is_one]
+    bad = {None: "is null", NOT_UTF8: "is not UTF-8"}
+    good = []
+    for i, words in enumerate(tokens):
+        error = [bad[word] for word in words or [None] if word in bad]
+        if words == [] or not error:
+            good.append(i)
+            assert found[i]["error"] is None
+        else:
+            assert error[0] in found[i]["error"]
+            assert found[i]["vectors"] is None
     expected = ElmoEmbedder(elmo, "top").embed_sentences(
         tokens[i] for i in good
     )
     for i, vectors in zip(good, expected):
-        np.testing.assert_allclose(found[i], vectors, 1e-5, 1e-5)
-    assert all(found[i] is None for i in set(range(len(tokens))) - {*good})
+        row = np.array(found[i]["vectors"], "float32")
+        shape = found[i]["num_tokens"], found[i]["width"]
+        np.testing.assert_allclose(row.reshape(shape), vectors, 1e-5, 1e-5)
+
+
+def kill_when(program, arguments, is_time):
+    """Starts a program, and kills it as soon as `is_time` returns `True`."""
+    path = ROOT / "examples" / "cluster" / program
+    process = subprocess.Popen(
+        [sys.executable, path, *arguments],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not is_time():
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 class Killer(threading.Thread):
-    """Repeatedly kills a process of some kind, as soon as it is working.
-
-    In a `with` statement, it does so until the end of the block.
+    """In a `with` statement, kills working processes of some kind.
 
     Args:
-        pattern: Pattern that its command line matches.
+        pattern: Pattern that their command line matches.
         number: Integer, the number of kills.
-        folder: The folder in which a working process has a file open.
+        is_time: Function that returns whether to kill one.
     """
 
-    def __init__(self, pattern, number, folder):
+    def __init__(self, pattern, number, is_time=lambda: True):
         super().__init__(daemon=True)
         self._pattern = re.compile(pattern)
         self._number = number
-        self._folder = str(folder)
+        self._is_time = is_time
         self._end = threading.Event()
         self.killed = []
 
@@ -99,19 +124,18 @@ class Killer(threading.Thread):
         self.join()
 
     def run(self):
-        while len(self.killed) < self._number and not self._end.wait(0.05):
+        while len(self.killed) < self._number and not self._end.wait(1):
+            if not self._is_time():
+                continue
             for process in pathlib.Path("/proc").iterdir():
-                if process.name.isdecimal() and self._is_at_work(process):
+                if process.name.isdecimal() and self._matches(process):
                     os.kill(int(process.name), signal.SIGKILL)
                     self.killed.append(process.name)
                     break
 
-    def _is_at_work(self, process):
+    def _matches(self, process):
         try:
             command = (process / "cmdline").read_bytes().decode()
-            return self._pattern.search(command) and any(
-                os.readlink(file).startswith(f"{self._folder}/.")
-                for file in (process / "fd").iterdir()
-            )
+            return self._pattern.search(command)
         except OSError:
             return False  # The process has ended.

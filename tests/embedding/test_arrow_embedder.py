@@ -1,6 +1,5 @@
-"""Arrow tables with added vectors, and one shard of a corpus."""
+"""Arrow tables with added vectors."""
 
-import gzip
 import json
 import pickle
 
@@ -13,9 +12,6 @@ from small_models import make_shallow_elmo
 from keras_elmo import ArrowEmbedder
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
-from keras_elmo.embedding import embed_shard
-from keras_elmo.embedding import read_vectors
-from keras_elmo.embedding import shard_schema
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -128,6 +124,7 @@ def test_metadata_tell_the_model(model, table):
     assert facts == {
         "layers": "all",
         "num_layers": 2,
+        "dtype": "float32",
         "sentence_vectors": False,
         "compute_dtype": None,
         "quantize": None,
@@ -145,7 +142,7 @@ def test_metadata_tell_the_model(model, table):
 )
 def test_tables_of_another_kind(model, columns, message):
     embedder = ArrowEmbedder(model)
-    for fail in (embedder, lambda table: embedder.check(table.schema)):
+    for fail in (embedder, lambda table: embedder.schema(table.schema)):
         with pytest.raises(ValueError, match=message):
             fail(pa.table(columns))
 
@@ -154,112 +151,38 @@ def test_arguments(model, table):
     with pytest.raises(ValueError, match=r"`dtype` must be .*'float64'"):
         ArrowEmbedder(model, dtype="float64")
     with pytest.raises(ValueError, match=r"no preset .* Received: 'nowhere'"):
-        ArrowEmbedder("nowhere").check(table.schema)
+        ArrowEmbedder("nowhere").schema(table.schema)
     with pytest.raises(ValueError, match=r"from 0 to 1, .*layers=2"):
-        ArrowEmbedder(model, 2).check(table.schema)
+        ArrowEmbedder(model, 2).schema(table.schema)
     with pytest.raises(TypeError, match="batch_size"):
-        ArrowEmbedder(model, batch_size=2).check(table.schema)
+        ArrowEmbedder(model, batch_size=2).schema(table.schema)
 
 
-@pytest.mark.parametrize("layers", ["top", "all"])
-@pytest.mark.parametrize("sentence_vectors", [False, True])
-def test_a_shard_of_parquet(
-    model, elmo, table, tmp_path, layers, sentence_vectors
-):
-    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
-    pq.write_table(table, source)
-    embedder = ArrowEmbedder(model, layers, sentence_vectors=sentence_vectors)
-    counts = {"rows": 6, "tokens": 6, "errors": 2}
-    assert embed_shard(embedder, source, target) == {**counts, "kept": 0}
-    before = target.stat()
-    assert embed_shard(embedder, source, target) == {**counts, "kept": 1}
-    assert target.stat() == before
-    assert pq.read_table(target).equals(embedder(table))
-    found = dict(read_vectors(target, "key"))
-    with pytest.raises(ValueError, match=r"no column for `id`.*id='id'"):
-        next(read_vectors(target))
-    assert [*found] == [*"abcdef"]
-    assert found["c"] is None and found["e"] is None
-    whole = ElmoEmbedder(elmo, layers)
-    good = [SENTENCES[i] for i in GOOD]
-    expected = (
-        whole.embed_sentence_vectors(good)
-        if sentence_vectors
-        else whole.embed_sentences(good)
+def test_a_token_that_is_not_utf8_costs_its_row_alone(model, elmo):
+    tokens = pa.array(
+        [[b"fine"], [b"ok", b"not\xff"], [b"\xc3\xa9"]], pa.list_(pa.binary())
     )
-    for key, vectors in zip("abdf", expected):
-        assert found[key].shape == vectors.shape
-        np.testing.assert_allclose(found[key], vectors, 1e-5)
+    for lists in (pa.ListArray, pa.LargeListArray):
+        offsets = tokens.offsets
+        if lists is pa.LargeListArray:
+            offsets = offsets.cast(pa.int64())
+        strings = tokens.values.view(pa.string())
+        table = pa.table({"tokens": lists.from_arrays(offsets, strings)})
+        found = ArrowEmbedder(model)(table)
+        error = r"token b'not\xff' is not UTF-8"
+        assert found["error"].to_pylist() == [None, error, None]
+        assert found["num_tokens"].to_pylist() == [1, None, 1]
+        expected = ElmoEmbedder(elmo, "top").embed_sentence(["\u00e9"])
+        row = np.array(found["vectors"][2].as_py(), "float32")
+        np.testing.assert_allclose(row, expected[0], 1e-5)
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_shard_of_text(model, tmp_path, packed):
-    content = "\ufeffAnn é  我们\r\n\n".encode() + b"\xff b\nx"
-    source = tmp_path / "text.gz" if packed else tmp_path / "text.txt"
-    source.write_bytes(gzip.compress(content) if packed else content)
-    target = tmp_path / "out.parquet"
-    counts = embed_shard(ArrowEmbedder(model), source, target)
-    assert counts == {"rows": 4, "tokens": 4, "errors": 1, "kept": 0}
-    table = pq.read_table(target)
-    assert table["id"].to_pylist() == [0, 1, 2, 3]
-    assert table["tokens"].to_pylist() == [
-        *(["Ann", "é", "我们"], [], None, ["x"])
-    ]
-
-
-def test_targets_of_another_job_are_not_taken_for_done(model, table, tmp_path):
-    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
-    pq.write_table(table, source)
-    embed_shard(ArrowEmbedder(model), source, target)
-    content = target.read_bytes()
-    for other in (
-        ArrowEmbedder(model, 0),
-        ArrowEmbedder(model, dtype="float16"),
-    ):
-        with pytest.raises(ValueError, match=r"out\.parquet' exists, but"):
-            embed_shard(other, source, target)
-    pq.write_table(table.slice(1), source)
-    with pytest.raises(ValueError, match=r"Expected 5\. Received: 6"):
-        embed_shard(ArrowEmbedder(model), source, target)
-    assert target.read_bytes() == content
-
-
-def test_a_shard_that_fails_leaves_nothing(model, table, tmp_path, monkeypatch):
-    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
-    pq.write_table(pa.concat_tables([table] * 500), source)
-    embed = ArrowEmbedder.embed
-
-    def fail_soon(self, batches):
-        yield next(embed(self, batches))
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ArrowEmbedder, "embed", fail_soon)
-        with pytest.raises(KeyboardInterrupt):
-            embed_shard(ArrowEmbedder(model), source, target)
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            ArrowEmbedder, "embed", lambda *a: iter([next(embed(*a))])
-        )
-        with pytest.raises(ValueError, match=r"Expected 3000\. Received: 1000"):
-            embed_shard(ArrowEmbedder(model), source, target)
-    assert [*tmp_path.iterdir()] == [source]
-
-
-def test_what_is_no_shard(model, tmp_path):
-    with pytest.raises(FileNotFoundError, match="no corpus file"):
-        shard_schema(tmp_path / "missing.txt")
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(ValueError, match="no metadata `keras_elmo`"):
-        next(read_vectors(tmp_path / "other.parquet"))
-
-
-def test_the_blocks_of_the_docs_run(tmp_path, monkeypatch):
+def test_the_text_of_the_docs_becomes_a_table(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "vectors").mkdir()
-    (tmp_path / "corpus/part00.txt").write_text("One sentence .\n\n")
-    read, embed, *_ = read_blocks("docs/cluster.md")
-    names = run_blocks([embed, read])
-    assert names["counts"] == {"rows": 2, "tokens": 3, "errors": 0, "kept": 0}
-    assert (names["line"], names["vectors"].shape) == (1, (0, 512))
+    (tmp_path / "part00.txt").write_text("One sentence .\n\n")
+    run_blocks(
+        [b for b in read_blocks("docs/cluster.md") if "read_corpus" in b]
+    )
+    found = ArrowEmbedder(model)(pq.read_table("part00.parquet"))
+    assert found["id"].to_pylist() == ["part00:0", "part00:1"]
+    assert found["num_tokens"].to_pylist() == [3, 0]
