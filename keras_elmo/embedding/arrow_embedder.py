@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_elmo.choices import VECTOR_DTYPES
-from keras_elmo.embedding.pairing import mean_over_tokens
-from keras_elmo.embedding.pairing import pair
+from keras_elmo.embedding.sentence_vectors import mean_over_tokens
+from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.models.presets import PRESETS
 from keras_elmo.ops.arguments import check_choice
 
@@ -158,7 +158,7 @@ class ArrowEmbedder:
         waiting: list[tuple[_Row, np.ndarray]] = []
         size = 0
         rows = _rows_of(batches)
-        for row, vectors in pair(rows, embedder.embed_sentences, dtype):
+        for row, vectors in with_vectors(rows, embedder.embed_sentences, dtype):
             if waiting and (row.place == 0 or size > _NUMBERS):
                 yield self._batch(waiting)
                 waiting, size = [], 0

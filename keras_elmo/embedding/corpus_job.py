@@ -1,6 +1,8 @@
 """Embeds a corpus into a file, and resumes after interruptions."""
 
+import hashlib
 import itertools
+import json
 import os
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -9,13 +11,10 @@ from typing import NamedTuple
 
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import VECTOR_DTYPES
-from keras_elmo.embedding.embedded_shards import InputRecord
-from keras_elmo.embedding.embedded_shards import read_record
-from keras_elmo.embedding.embedded_shards import read_shard
-from keras_elmo.embedding.embedded_shards import write_shard
 from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.job_folder import JobFolder
-from keras_elmo.embedding.pairing import pair
+from keras_elmo.embedding.job_folder import write_record
+from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.ops.arguments import check_choice
 from keras_elmo.text.corpora import Sentence
 
@@ -38,7 +37,7 @@ def embed_corpus(
     layout: str = "allennlp",
     settings: dict[str, Any],
     dtype: str = "float32",
-    shard_tokens: int = 16384,
+    save_tokens: int = 16384,
     on_progress: Callable | None = None,
     on_merge: Callable | None = None,
     restart: bool = False,
@@ -46,11 +45,11 @@ def embed_corpus(
 ) -> CorpusCounts:
     """Embeds a corpus into a file.
 
-    The vectors are written to shards in the folder `OUTPUT.parts`. When all
-    shards are finished, they are merged into OUTPUT, which is written
-    atomically. After an error, a kill or a crash, the same call resumes:
-    finished shards are kept. The sentences are read from the start, to check
-    that they are still the same. The folder and the file together take twice
+    The vectors are appended to a file in the folder `OUTPUT.parts`, which
+    survives a kill as HDF5 and zip do not. At the end, OUTPUT is written from
+    it, atomically. After an error, a kill or a crash, the same call resumes:
+    the sentences are read from the start, to check that they are still the
+    same, but not embedded again. The folder and the file together take twice
     the space of OUTPUT.
 
     Args:
@@ -62,11 +61,11 @@ def embed_corpus(
         layout: As for `write_embeddings`.
         settings: Dictionary, which JSON can represent, of everything that
             affects the arrays: the model, its layers, and so on. An unfinished
-            job resumes only with the same settings.
+            job resumes only with the same settings, layout and dtype.
         dtype: `"float32"` or `"float16"`, the dtype in the file.
-        shard_tokens: Integer, the number of tokens after which a shard is full.
-            At most one shard is lost in an interruption, and what `embed` has
-            read ahead.
+        save_tokens: Integer, the number of tokens after which what is finished
+            is saved. An interruption loses no more, and what `embed` has read
+            ahead.
         on_progress: Function called regularly with the numbers of sentences and
             tokens done, and whether an earlier run did the last ones.
         on_merge: Function called while OUTPUT is written, with the number of
@@ -84,108 +83,67 @@ def embed_corpus(
         BlockingIOError: If another process is writing `output`.
         ValueError: If an unfinished job had other settings or other sentences,
             or an argument is not as described.
-        OSError: If the disk is full; finished shards are kept.
+        OSError: If the disk is full; what is finished is kept.
     """
     check_choice("layout", layout, LAYOUTS)
     check_choice("dtype", dtype, VECTOR_DTYPES)
-    folder = JobFolder(output, layout)
-    progress = _Progress(on_progress)
+    folder = JobFolder(output)
     with folder.locked():
-        finished = folder.begin(
-            {**settings, "dtype": dtype}, restart, overwrite
+        folder.begin(
+            {**settings, "layout": layout, "dtype": dtype}, restart, overwrite
         )
-        record = InputRecord()
-        source = record.watch(sentences)
-        if finished:
-            progress.keep(_read_again(source, finished, folder))
-        else:
-            num_shards = _keep_shards(folder, source, progress)
-            folder.remove_shards(num_shards)
-            embedded = pair(source, embed, dtype)
-            for shard in _split(embedded, shard_tokens, progress):
-                write_shard(folder.shard(num_shards), shard)
-                num_shards += 1
-            merged = _read_shards(folder, num_shards, on_merge)
-            write_embeddings(folder.merged, merged, layout)
-            folder.finish(record.as_dict())
-        folder.remove()
-    return progress.counts()
+        kept = folder.finished
+        digest = hashlib.sha256()
+        source = iter(sentences)
+        for sentence in itertools.islice(source, kept["sentences"]):
+            digest.update(_digestible(sentence))
+        is_longer = folder.is_complete and next(source, None) is not None
+        if is_longer or digest.hexdigest() != kept["sha256"]:
+            raise folder.refusal(
+                "The sentences must be those that the unfinished job started "
+                f"with. The first {kept['sentences']} are not, or more follow."
+            )
+        if kept["sentences"] and on_progress:
+            on_progress(kept["sentences"], kept["tokens"], True)
+        if not folder.is_complete:
+            embedded = with_vectors(source, embed, dtype)
+            _append(folder, embedded, digest, save_tokens, on_progress)
+            write_embeddings(
+                folder.output, _counted(folder.read_vectors(), on_merge), layout
+            )
+        folder.finish()
+    done = folder.finished
+    return CorpusCounts(
+        *(done["sentences"], done["tokens"]),
+        *(kept["sentences"], kept["tokens"]),
+    )
 
 
-class _Progress:
-    def __init__(self, report):
-        self.sentences = self.tokens = 0
-        self.kept_sentences = self.kept_tokens = 0
-        self._report = report or (lambda *counts: None)
-
-    def keep(self, record):
-        self.kept_sentences += record["sentences"]
-        self.kept_tokens += record["tokens"]
-        self._add(record["sentences"], record["tokens"], True)
-
-    def add(self, sentence):
-        self._add(1, len(sentence.tokens), False)
-
-    def _add(self, sentences, tokens, resumed):
-        self.sentences += sentences
-        self.tokens += tokens
-        self._report(self.sentences, self.tokens, resumed)
-
-    def counts(self):
-        return CorpusCounts(
-            self.sentences, self.tokens, self.kept_sentences, self.kept_tokens
-        )
-
-
-def _keep_shards(folder, source, progress):
-    """Skips the sentences of finished shards; returns how many there are."""
-    for index in itertools.count():
-        record = read_record(folder.shard(index))
-        if record is None:
-            return index
-        part = itertools.islice(source, record["sentences"])
-        progress.keep(_read_again(part, record, folder, progress.sentences))
-
-
-def _read_again(sentences, expected, folder, first=0):
-    """Checks that the sentences are those of a record, and returns it."""
-    record = InputRecord(sentences)
-    if record.as_dict() != expected:
-        raise ValueError(
-            "The sentences must be those that the unfinished job in "
-            f"'{folder.path}' started with. Sentences {first} to "
-            f"{first + expected['sentences'] - 1}, counted from 0, are not; "
-            f"they had {expected['tokens']} tokens. {folder.how_to_restart} "
-            f"Received: {record.sentences} sentences with {record.tokens} "
-            "tokens"
-        )
-    return expected
-
-
-def _split(embedded, shard_tokens, progress):
-    """Yields iterators, each over the pairs of one shard."""
-    for first in embedded:
-        yield _until_full(
-            itertools.chain([first], embedded), shard_tokens, progress
-        )
-
-
-def _until_full(embedded, shard_tokens, progress):
-    size = 0
-    for sentence, vectors in embedded:
-        yield sentence, vectors
-        progress.add(sentence)
-        # Add one, so that empty lines also fill a shard.
-        size += len(sentence.tokens) + 1
-        if size >= shard_tokens:
-            return
-
-
-def _read_shards(folder, num_shards, on_merge):
-    done = 0
-    for index in range(num_shards):
-        for embedding in read_shard(folder.shard(index)):
-            yield embedding
+def _append(folder, embedded, digest, save_tokens, on_progress):
+    """Adds sentences to what is finished, and saves it regularly."""
+    done, tokens = folder.finished["sentences"], folder.finished["tokens"]
+    unsaved = 0
+    with folder.open_vectors() as file:
+        for sentence, vectors in embedded:
+            write_record(file, sentence.text, vectors)
+            digest.update(_digestible(sentence))
             done += 1
-            if on_merge:
-                on_merge(done)
+            tokens += len(sentence.tokens)
+            if on_progress:
+                on_progress(done, tokens, False)
+            unsaved += len(sentence.tokens) + 1  # Empty lines count as well.
+            if unsaved >= save_tokens:
+                folder.save(file, done, tokens, digest.hexdigest())
+                unsaved = 0
+        folder.save(file, done, tokens, digest.hexdigest())
+
+
+def _digestible(sentence):
+    return f"{json.dumps(sentence)}\n".encode()
+
+
+def _counted(embeddings, on_merge):
+    for number, embedding in enumerate(embeddings, start=1):
+        yield embedding
+        if on_merge:
+            on_merge(number)

@@ -14,8 +14,8 @@ from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.embedding.embedding_files import guess_layout
 from keras_elmo.embedding.embedding_files import write_embeddings
 from keras_elmo.embedding.packing import pack_rows
-from keras_elmo.embedding.pairing import mean_over_tokens
-from keras_elmo.embedding.pairing import pair
+from keras_elmo.embedding.sentence_vectors import mean_over_tokens
+from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.onnx.quantized_stacks import QuantizedStacks
 from keras_elmo.ops.arguments import check_choice
@@ -294,7 +294,7 @@ class ElmoEmbedder:
         embedder = self
         if output_format is not None:
             embedder = ElmoEmbedder(*self._arguments(output_format))
-        pairs = pair(sentences, embedder.embed_sentences, dtype)
+        pairs = with_vectors(sentences, embedder.embed_sentences, dtype)
         write_embeddings(
             output_file_path, ((s.text, v) for s, v in pairs), layout
         )

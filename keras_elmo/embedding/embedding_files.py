@@ -1,6 +1,5 @@
 """Files of embeddings: an array per sentence, and the text of the sentences."""
 
-import io
 import json
 import os
 import re
@@ -60,13 +59,12 @@ def guess_layout(path):
     if suffix not in layouts:
         raise ValueError(
             "The output's name must end in .hdf5, .h5 or .npz, or `layout` "
-            f"(--layout) must be passed. Received: '{path}'"
+            f"must be given. Received: '{path}'"
         )
     return layouts[suffix]
 
 
-def write_npz(path, embeddings):
-    """Writes the layout `"npz"` directly to `path`."""
+def _write_npz(path, embeddings):
     texts = []
     with zipfile.ZipFile(path, "w") as archive:
         for i, (text, vectors) in enumerate(embeddings):
@@ -76,25 +74,11 @@ def write_npz(path, embeddings):
         _write_member(archive, "sentences", encoded)
 
 
-def read_npz(path):
-    """Yields the text and the array of each sentence of a `"npz"` file."""
-    with zipfile.ZipFile(path) as archive:
-        texts = json.loads(_read_member(archive, "sentences").tobytes())
-        for i, text in enumerate(texts):
-            yield text, _read_member(archive, str(i))
-
-
 def _write_member(archive, key, array):
     # Without a date, so that equal embeddings give identical files.
     member = zipfile.ZipInfo(f"{key}.npy")
     with archive.open(member, "w", force_zip64=True) as file:
         np.lib.format.write_array(file, array, allow_pickle=False)
-
-
-def _read_member(archive, key):
-    # Read whole, so that the checksum is verified before the header is used.
-    file = io.BytesIO(archive.read(f"{key}.npy"))
-    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _write_allennlp(path, embeddings):
@@ -133,5 +117,5 @@ _STRING = h5py.string_dtype()
 _WRITERS = {
     "allennlp": _write_allennlp,
     "bilm-tf": _write_bilm_tf,
-    "npz": write_npz,
+    "npz": _write_npz,
 }

@@ -1,9 +1,13 @@
 """The folder that keeps the finished part of a job if it is killed."""
 
 import contextlib
+import hashlib
 import json
+import math
 import os
-import re
+import zlib
+
+import numpy as np
 
 from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import replace_file
@@ -11,183 +15,207 @@ from keras_elmo.files.atomic import replaceable_file
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.file_lock import file_lock
 
-_VERSION = 1
-# Nothing else in the folder is ever changed.
-_SHARD = re.compile(r"shard-\d{9}")
-_TEMPORARY = re.compile(
-    r"merged|\.(shard-\d{9}|job\.json|merged)\.keras_elmo(\.lock)?"
-)
+_VERSION = 2
+_NOTHING = {
+    "sentences": 0,
+    "tokens": 0,
+    "bytes": 0,
+    "sha256": hashlib.sha256().hexdigest(),
+}
 
 
 class JobFolder:
     """The folder `OUTPUT.parts`; if OUTPUT is a link, beside its target.
 
-    It contains finished shards, `job.json` with the job's settings, and a lock
-    file. Removing `job.json` ends the job. Before that, `job.json` records
-    which file at OUTPUT is the finished one.
+    It is locked while in use, and contains:
+
+    - `job.json`: the settings, and how much is finished. It is the first file
+      to be written and the last to be removed.
+    - `vectors`: the text and the array of each sentence. It only grows; what
+      follows the bytes that `job.json` counts as finished is cut off. It is
+      removed as soon as the next file is complete.
+    - `output`: the file that is moved to OUTPUT.
+
+    Args:
+        output: Path of OUTPUT.
     """
 
-    def __init__(self, output, layout):
-        self.output = os.fspath(output)
-        self._layout = layout
-        self._target = replaceable_file(self.output)
-        self._check_parent()
+    def __init__(self, output):
+        self.name = os.fspath(output)
+        self._target = replaceable_file(self.name)
+        parent = os.path.dirname(os.path.abspath(self._target))
+        if not os.path.isdir(parent):
+            raise FileNotFoundError(
+                f"There is no folder '{parent}' to write '{self.name}' in."
+            )
         self.path = f"{self._target}.parts"
-        self._job_file = os.path.join(self.path, "job.json")
-        self._lock_file = os.path.join(self.path, "lock")
+        names = "vectors", "output", "job.json"
+        self._files = [os.path.join(self.path, name) for name in names]
+        self._vectors, self.output, self._job = self._files
+        self.finished = None
+        """How much of the corpus is in `vectors`, or in `output`."""
+        self.is_complete = False
+        """Whether that is all, and `vectors` is not needed any more."""
 
     @contextlib.contextmanager
     def locked(self):
         """Creates the folder, and locks it against other processes."""
         try:
-            os.mkdir(self.path)
-        except FileExistsError:
-            pass
+            os.makedirs(self.path, exist_ok=True)
         except OSError as error:
             # Name the path that the caller passed.
-            raise OSError(error.errno, error.strerror, self.output) from error
-        with file_lock(self._lock_file):
+            raise OSError(error.errno, error.strerror, self.name) from error
+        lock = os.path.join(self.path, "lock")
+        with file_lock(lock):
             try:
                 with explain_full_disk(
-                    f"to write '{self.output}'", self._what_is_kept
+                    f"to write '{self.name}'", self._what_is_kept
                 ):
                     yield
             finally:
-                self._tidy_up()
+                if self.finished == _NOTHING:
+                    self._remove_files()
+                if not os.path.exists(self._job):
+                    with contextlib.suppress(OSError):  # It has other files.
+                        os.remove(lock)
+                        os.rmdir(self.path)
 
     def begin(self, settings, restart, overwrite):
-        """Starts or resumes a job; returns what `finish` recorded.
+        """Starts or resumes a job.
 
         Raises:
             FileExistsError: If there is a file at OUTPUT that this job did not
                 write, and `overwrite` is not set.
             ValueError: If the folder is from a job with other settings.
         """
-        job = None if restart else self._read_job()
-        finished = job and job["finished"]
-        is_finished = finished and finished["file"] == self._identity(
-            self.output
-        )
-        if os.path.exists(self.output) and not (is_finished or overwrite):
+        job = _NOTHING if restart else self._read_job()
+        is_complete = job["sentences"] and not os.path.exists(self._vectors)
+        is_moved = is_complete and not os.path.exists(self.output)
+        if is_moved and not os.path.exists(self.name):  # It was moved on.
+            job = _NOTHING
+        elif os.path.exists(self.name) and not (is_moved or overwrite):
             raise FileExistsError(
-                f"'{self.output}' exists; pass --overwrite to replace it."
+                f"'{self.name}' exists; pass `overwrite` to replace it."
             )
-        settings = {"version": _VERSION, **settings}
-        if is_finished or (job and os.path.exists(self.shard(0))):
-            self._check_settings(job["settings"], settings)
-        if is_finished:
-            return finished["record"]
-        if restart:
-            self.remove_shards()
-        elif job is None and os.path.exists(self.shard(0)):
-            raise ValueError(
-                f"'{self.path}' has shards but no 'job.json', so their job is "
-                f"unknown. {self.how_to_restart}"
-            )
-        self._remove_temporaries()
-        self._write_job({"settings": settings, "finished": None})
-        return None
+        self._settings = {"version": _VERSION, **settings}
+        if job["sentences"]:
+            self._check_settings(job.pop("settings"))
+            self.finished, self.is_complete = job, is_complete
+        else:
+            self._remove_files()
+            self._save(_NOTHING)
 
-    def shard(self, index):
-        """Returns the path of a shard."""
-        return os.path.join(self.path, f"shard-{index:09}")
+    @contextlib.contextmanager
+    def open_vectors(self):
+        """Opens the file `vectors`, to add further sentences to it."""
+        with open(self._vectors, "ab") as file:
+            if file.tell() < self.finished["bytes"]:
+                raise self.refusal(f"'{self._vectors}' is corrupt.")
+            file.truncate(self.finished["bytes"])
+            yield file
 
-    def remove_shards(self, first=0):
-        """Removes all shards from `first` on."""
-        for path in self._find(_SHARD):
-            if path >= self.shard(first):
-                os.remove(path)
+    def save(self, file, sentences, tokens, sha256):
+        """Counts what is in the open file `vectors` as finished."""
+        file.flush()
+        os.fsync(file.fileno())
+        self._save(
+            {
+                "sentences": sentences,
+                "tokens": tokens,
+                "bytes": file.tell(),
+                "sha256": sha256,
+            }
+        )
 
-    @property
-    def merged(self):
-        """The path at which to write the merged file, which `finish` moves."""
-        return os.path.join(self.path, "merged")
+    def read_vectors(self):
+        """Yields the text and the array of each finished sentence."""
+        try:
+            with open(self._vectors, "rb") as file:
+                for _ in range(self.finished["sentences"]):
+                    yield read_record(file)
+        except ValueError as error:
+            raise self.refusal(f"'{self._vectors}' is corrupt.") from error
 
-    def finish(self, record):
-        """Records that the job is finished, then moves the file to OUTPUT."""
-        job = self._read_job()
-        job["finished"] = {
-            "file": self._identity(self.merged),
-            "record": record,
-        }
-        self._write_job(job)
-        replace_file(self.merged, self._target)
+    def finish(self):
+        """Moves the file `output` to OUTPUT, unless that is done already."""
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self._vectors)
+        if os.path.exists(self.output):
+            replace_file(self.output, self._target)
+        self._remove_files()
 
-    def remove(self):
-        """Removes the files of the job, `job.json` last."""
-        self.remove_shards()
-        self._remove_temporaries()
-        os.remove(self._job_file)
-
-    def _check_parent(self):
-        parent = os.path.dirname(os.path.abspath(self._target))
-        if not os.path.isdir(parent):
-            raise FileNotFoundError(
-                f"There is no folder '{parent}' to write '{self.output}' in."
-            )
+    def refusal(self, reason):
+        """Returns a `ValueError` that also says how to start over."""
+        return ValueError(
+            f"{reason} To start over, pass `restart`, or delete the folder "
+            f"'{self.path}'."
+        )
 
     def _read_job(self):
         try:
-            with open(self._job_file, encoding="utf-8") as file:
+            with open(self._job, encoding="utf-8") as file:
                 return json.load(file)
         except FileNotFoundError:
-            return None
+            if any(map(os.path.exists, self._files)):
+                raise self.refusal(
+                    f"'{self.path}' has no 'job.json', so its job is unknown."
+                ) from None
+            return _NOTHING
         except ValueError as error:
-            raise ValueError(
-                f"'{self._job_file}' is corrupt. {self.how_to_restart}"
-            ) from error
+            raise self.refusal(f"'{self._job}' is corrupt.") from error
 
-    def _write_job(self, job):
-        write_json(self._job_file, job)
+    def _save(self, finished):
+        write_json(self._job, {"settings": self._settings, **finished})
+        self.finished = finished
 
-    def _check_settings(self, old, new):
-        new = json.loads(json.dumps(new))
+    def _check_settings(self, old):
+        new = json.loads(json.dumps(self._settings))
         differing = [
             f"{key}: {old.get(key)!r} before, {new.get(key)!r} now"
             for key in sorted(old.keys() | new.keys())
             if old.get(key) != new.get(key)
         ]
         if differing:
-            raise ValueError(
-                f"'{self.path}' is from a job with other settings "
-                f"({'; '.join(differing)}). {self.how_to_restart}"
+            raise self.refusal(
+                "The unfinished job has other settings "
+                f"({'; '.join(differing)})."
             )
 
-    @property
-    def how_to_restart(self):
-        """A sentence for error messages."""
-        return "To start over, pass --restart or delete the folder."
+    def _remove_files(self):
+        """Removes the files of the job, `job.json` last."""
+        for path in self._files:
+            folder, name = os.path.split(path)
+            temporary = os.path.join(folder, f".{name}.keras_elmo")
+            for file in (f"{temporary}.lock", temporary, path):
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(file)
 
     def _what_is_kept(self):
         kept = "Nothing was finished yet, so nothing is kept."
-        if os.path.exists(self.shard(0)):
+        if self.finished and self.finished["sentences"]:
             kept = f"The finished part is kept in '{self.path}'."
         return f"{kept} Make room and run the same command again."
 
-    def _identity(self, path):
-        """Returns properties of a file that do not change when it is moved."""
-        try:
-            status = os.stat(path)
-        except FileNotFoundError:
-            return None
-        return [self._layout, status.st_size, status.st_mtime_ns]
 
-    def _find(self, pattern):
-        """Returns the paths of the job's files that match a pattern."""
-        names = filter(pattern.fullmatch, sorted(os.listdir(self.path)))
-        return [os.path.join(self.path, name) for name in names]
+def write_record(file, text, vectors):
+    """Writes a text and an array, with checksums."""
+    content = vectors.tobytes()
+    facts = text, vectors.dtype.name, vectors.shape, zlib.crc32(content)
+    line = f"{json.dumps(facts)}\n".encode()
+    file.write(_checksum(line) + line + content)
 
-    def _remove_temporaries(self):
-        for path in self._find(_TEMPORARY):
-            os.remove(path)
 
-    def _tidy_up(self):
-        """Removes the folder, unless there is something to resume from."""
-        job = self._read_job()
-        if job and (job["finished"] or os.path.exists(self.shard(0))):
-            return
-        if job:
-            self.remove()
-        with contextlib.suppress(OSError):  # Other files in it are kept.
-            os.remove(self._lock_file)
-            os.rmdir(self.path)
+def read_record(file):
+    """Returns the next text and array; a `ValueError` if it is corrupt."""
+    checksum, line = file.read(8), file.readline()
+    if checksum != _checksum(line):
+        raise ValueError("The checksum of a text is wrong.")
+    text, dtype, shape, checksum = json.loads(line)
+    content = file.read(math.prod(shape) * np.dtype(dtype).itemsize)
+    if checksum != zlib.crc32(content):
+        raise ValueError("The checksum of an array is wrong.")
+    return text, np.frombuffer(content, dtype).reshape(shape)
+
+
+def _checksum(line):
+    return b"%08x" % zlib.crc32(line)

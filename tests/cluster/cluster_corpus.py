@@ -96,6 +96,7 @@ def kill_when(program, arguments, is_time):
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    time.sleep(3)  # Workers notice it a moment later.
 
 
 class Killer(threading.Thread):

@@ -44,12 +44,12 @@ class Embedder:
 
 
 def run(output, sentences=None, embed=None, **kwargs):
-    """Embeds the corpus, in shards of a few sentences."""
+    """Embeds the corpus, and saves what is done every few sentences."""
     return embed_corpus(
         make_sentences() if sentences is None else sentences,
         embed or Embedder(),
         output,
-        **{"settings": SETTINGS, "shard_tokens": 14, **kwargs},
+        **{"settings": SETTINGS, "save_tokens": 14, **kwargs},
     )
 
 
@@ -79,11 +79,7 @@ def check(path, sentences=None, layout="allennlp"):
     assert texts == expected
 
 
-def shards(output):
-    """Returns the paths of the finished shards."""
-    return sorted(pathlib.Path(f"{output}.parts").glob("shard-*"))
-
-
-def num_sentences(shard):
-    with np.load(shard) as file:
-        return len(file.files) - 1
+def num_finished(output):
+    """Returns the number of sentences that an unfinished job keeps."""
+    path = pathlib.Path(f"{output}.parts/job.json")
+    return json.loads(path.read_text())["sentences"] if path.exists() else 0

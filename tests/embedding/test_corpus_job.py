@@ -1,5 +1,6 @@
-import collections
 import errno
+import io
+import itertools
 import json
 import os
 import shutil
@@ -11,22 +12,17 @@ from embedding.small_corpus import SETTINGS
 from embedding.small_corpus import Embedder
 from embedding.small_corpus import check
 from embedding.small_corpus import make_sentences
-from embedding.small_corpus import num_sentences
+from embedding.small_corpus import num_finished
 from embedding.small_corpus import read
 from embedding.small_corpus import run
-from embedding.small_corpus import shards
 from embedding.small_corpus import vectors_of
 
-from keras_elmo.embedding.embedded_shards import InputRecord
-from keras_elmo.embedding.embedded_shards import read_record
-from keras_elmo.embedding.embedded_shards import read_shard
-from keras_elmo.embedding.embedded_shards import write_shard
+from keras_elmo.embedding import job_folder
 from keras_elmo.embedding.embedding_files import LAYOUTS
-from keras_elmo.embedding.job_folder import JobFolder
+from keras_elmo.embedding.job_folder import read_record
+from keras_elmo.embedding.job_folder import write_record
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.text import Sentence
-
-EMPTY_ZIP = b"PK\5\6" + bytes(18)
 
 
 @pytest.fixture
@@ -47,11 +43,11 @@ def broken_after(number):
 
 
 def break_off(output, after=25, **kwargs):
-    """Runs a job that fails in the middle; returns the sentences in shards."""
+    """Runs a job that fails in the middle; returns how much it keeps."""
     with pytest.raises(KeyboardInterrupt):
         run(output, embed=broken_after(after), **kwargs)
     assert not output.exists()
-    return sum(map(num_sentences, shards(output)))
+    return num_finished(output)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -88,15 +84,18 @@ def test_odd_text(output, layout):
         check(output, sentences, layout)
 
 
-def test_shards_hold_whole_sentences_of_about_the_tokens_asked(output):
-    break_off(output, after=39)
-    lengths = [len(s.tokens) for s in make_sentences()]
-    for shard in shards(output):
-        number = num_sentences(shard)
-        full = [n + 1 for n in lengths[:number]]
-        assert sum(full) >= 14 > sum(full[:-1])
-        lengths = lengths[number:]
-    assert len(shards(output)) > 5
+def test_what_is_done_is_saved_after_the_tokens_asked(output):
+    lengths = [len(s.tokens) + 1 for s in make_sentences()]
+    saved = set()
+
+    def watch(done, *_):
+        saved.add(num_finished(output))
+
+    run(output, on_progress=watch)
+    saved = sorted(saved)
+    assert len(saved) > 5
+    for start, end in itertools.pairwise(saved):
+        assert sum(lengths[start:end]) >= 14 > sum(lengths[start : end - 1])
 
 
 def test_progress_is_reported(output):
@@ -160,27 +159,14 @@ def test_a_broken_job_goes_on_where_it_was(output):
     assert os.listdir(output.parent) == ["vectors"]
 
 
-def test_the_layout_and_the_shards_size_may_change_on_the_way(output):
-    kept = break_off(output, layout="allennlp")
+def test_what_a_kill_left_after_the_finished_part_is_cut_off(output):
+    kept = break_off(output)
+    with open(f"{output}.parts/vectors", "ab") as file:
+        file.write(b'["half a sen')
     embed = Embedder()
-    run(output, embed=embed, layout="npz", shard_tokens=3)
-    check(output, layout="npz")
-    assert embed.num_read == 40 - kept
-
-
-def test_shards_of_another_size_after_a_hole_are_not_mixed_up(output):
-    break_off(output, after=39)
-    paths = shards(output)
-    paths[2].unlink()
-
-    def broken(sentences):
-        yield from (vectors_of(next(sentences)) for _ in range(4))
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(output, embed=broken, shard_tokens=3)
-    run(output, shard_tokens=3)
+    run(output, embed=embed, save_tokens=3)
     check(output)
+    assert embed.num_read == 40 - kept
 
 
 def test_more_sentences_may_come_at_the_end(output):
@@ -192,79 +178,39 @@ def test_more_sentences_may_come_at_the_end(output):
     assert embed.num_read == 60 - kept
 
 
+@pytest.mark.exhaustive
+def test_any_bit_flipped_in_a_record_is_found():
+    sentence = make_sentences(3)[2]
+    file = io.BytesIO()
+    write_record(file, sentence.text, vectors_of(sentence.tokens))
+    content = file.getvalue()
+    text, vectors = read_record(io.BytesIO(content))
+    assert text == sentence.text
+    np.testing.assert_array_equal(vectors, vectors_of(sentence.tokens))
+    for bit in range(8 * len(content)):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(ValueError, match="checksum"):
+            read_record(io.BytesIO(damaged))
+
+
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda path: path.unlink(),
-        lambda path: path.write_bytes(b""),
-        lambda path: path.write_bytes(path.read_bytes()[:-1]),
         lambda path: path.write_bytes(path.read_bytes()[:-500]),
         lambda path: path.write_bytes(bytes(path.stat().st_size)),
-        lambda path: path.write_bytes(EMPTY_ZIP),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"w", b"v")),
     ],
 )
-def test_a_damaged_shard_and_those_after_it_are_redone(output, damage):
+def test_a_damaged_file_is_told_before_it_spreads(output, damage):
     break_off(output)
-    paths = shards(output)
-    kept = num_sentences(paths[0]) + num_sentences(paths[1])
-    damage(paths[2])
-    embed = Embedder()
-    run(output, embed=embed)
-    check(output)
-    assert embed.num_read == 40 - kept
-
-
-@pytest.mark.exhaustive
-def test_a_shard_with_any_bit_flipped_is_redone(tmp_path):
-    path = tmp_path / "shard"
-    sentences = make_sentences(3)
-    write_shard(path, [(s, vectors_of(s.tokens)) for s in sentences])
-    content, record = path.read_bytes(), read_record(path)
-    expected = list(read_shard(path))
-    assert record == InputRecord(sentences).as_dict()
-    outcomes = collections.Counter()
-    for bit in range(8 * len(content)):
-        if bit % 3 and bit < 8 * content.index(b"PK\1\2"):
-            continue  # For the array data, every third bit suffices.
-        damaged = bytearray(content)
-        damaged[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(damaged)
-        found = read_record(path)
-        if found is None:
-            outcomes["no record"] += 1
-            continue
-        assert found == record
-        try:
-            arrays = list(read_shard(path))
-        except ValueError as error:
-            assert "was corrupt and has been removed" in str(error)
-            assert not path.exists()
-            outcomes["removed"] += 1
-        else:  # The bit belongs to a date or similar metadata.
-            for (text, vectors), (text0, vectors0) in zip(arrays, expected):
-                assert text == text0
-                np.testing.assert_array_equal(vectors, vectors0)
-            assert len(arrays) == len(expected)
-            outcomes["no matter"] += 1
-    assert min(outcomes.values()) > 100
-    assert len(outcomes) == 3
-
-
-def test_damage_inside_a_shard_is_found_before_it_spreads(output):
-    break_off(output)
-    path = shards(output)[2]
-    content = bytearray(path.read_bytes())
-    with np.load(path) as file:
-        vectors = file["1"].tobytes()
-    content[content.index(vectors)] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(
-        ValueError, match="was corrupt and has been removed"
-    ) as info:
+    path = output.with_name("vectors.parts") / "vectors"
+    damage(path)
+    with pytest.raises(ValueError, match=r"is corrupt.*`restart`") as info:
         run(output)
     assert str(path) in str(info.value)
     assert not output.exists()
-    run(output)
+    run(output, restart=True)
     check(output)
 
 
@@ -297,11 +243,7 @@ def test_another_text_is_refused(output, change):
     change(sentences)
     with pytest.raises(ValueError, match="sentences must be those") as info:
         run(output, sentences)
-    first = num_sentences(shards(output)[0])
-    assert f"Sentences 0 to {first - 1}, counted from 0, are not" in str(
-        info.value
-    )
-    assert "--restart" in str(info.value)
+    assert "`restart`" in str(info.value)
     assert f"{output}.parts" in str(info.value)
     run(output)
     check(output)
@@ -310,14 +252,14 @@ def test_another_text_is_refused(output, change):
 def test_other_settings_are_refused_by_name(output):
     break_off(output)
     settings = {**SETTINGS, "model": "large", "format": "text"}
-    with pytest.raises(ValueError, match="with other settings") as info:
+    with pytest.raises(ValueError, match="has other settings") as info:
         run(output, settings=settings, dtype="float16")
     message = str(info.value)
     assert "dtype: 'float32' before, 'float16' now" in message
     assert "format: None before, 'text' now" in message
     assert "model: 'small' before, 'large' now" in message
     assert "layers" not in message
-    assert "--restart" in message
+    assert "`restart`" in message
     with pytest.raises(ValueError, match="layers"):
         run(output, settings={**SETTINGS, "layers": (0, 1)})
     run(output, settings={"layers": (0, 2), "model": "small"})
@@ -328,7 +270,7 @@ def test_settings_of_a_job_that_got_nowhere_do_not_matter(output):
     assert break_off(output, after=1) == 0
     assert os.listdir(output.parent) == []
     os.mkdir(f"{output}.parts")
-    job = {"settings": {"version": 0}, "finished": None}
+    job = {"settings": {"version": 0}, "sentences": 0}
     with open(f"{output}.parts/job.json", "w") as file:
         json.dump(job, file)
     run(output)
@@ -350,7 +292,7 @@ def test_a_file_at_the_output_is_not_touched_unless_asked(output):
     output.write_text("old")
     embed = Embedder()
     for restart in (False, True):
-        with pytest.raises(FileExistsError, match="--overwrite") as info:
+        with pytest.raises(FileExistsError, match="`overwrite`") as info:
             run(output, embed=embed, restart=restart)
         assert f"'{output}' exists" in str(info.value)
     assert embed.num_read == 0
@@ -363,7 +305,7 @@ def test_a_file_at_the_output_is_not_touched_unless_asked(output):
 def test_an_output_that_came_in_between_is_not_touched(output):
     break_off(output)
     output.write_text("another's")
-    with pytest.raises(FileExistsError, match="--overwrite"):
+    with pytest.raises(FileExistsError, match="`overwrite`"):
         run(output)
     assert output.read_text() == "another's"
     embed = Embedder()
@@ -372,26 +314,35 @@ def test_an_output_that_came_in_between_is_not_touched(output):
     assert embed.num_read < 40
 
 
-@pytest.fixture
-def not_tidied(output, monkeypatch):
-    """A job whose file is complete but whose folder was not removed."""
+@pytest.fixture(params=["to be moved", "moved"])
+def complete(request, output, monkeypatch):
+    """A job that was killed at the end, before or after it moved its file."""
+
+    def kill(*_):
+        raise KeyboardInterrupt
+
+    name, attribute = {
+        "to be moved": ("replace_file", None),
+        "moved": ("JobFolder", "_remove_files"),
+    }[request.param]
+    break_off(output)
     with monkeypatch.context() as patch:
-        patch.setattr(JobFolder, "remove", lambda self: None)
-        run(output)
-    assert shards(output)
+        if attribute is None:
+            patch.setattr(job_folder, name, kill)
+        else:
+            patch.setattr(getattr(job_folder, name), attribute, kill)
+        with pytest.raises(KeyboardInterrupt):
+            run(output)
+    assert output.exists() == (request.param == "moved")
+    assert num_finished(output) == 40
+    return output
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("num_removed", [0, 3, 1000])
-def test_a_finished_job_is_tidied_up(
-    output, not_tidied, overwrite, num_removed
-):
-    for path in shards(output)[:num_removed]:
-        path.unlink()
-    before = output.stat()
+def test_a_finished_job_is_tidied_up(complete, overwrite):
     embed, calls = Embedder(), []
     counts = run(
-        output,
+        complete,
         embed=embed,
         overwrite=overwrite,
         on_progress=lambda *call: calls.append(call),
@@ -399,49 +350,46 @@ def test_a_finished_job_is_tidied_up(
     assert embed.num_read == 0
     assert counts.kept_sentences == 40
     assert calls == [(40, counts.tokens, True)]
-    assert output.stat() == before
-    assert os.listdir(output.parent) == ["vectors"]
+    check(complete)
+    assert os.listdir(complete.parent) == ["vectors"]
 
 
-def test_a_finished_job_of_another_text_or_settings(output, not_tidied):
+def test_a_finished_job_of_another_text_or_settings(complete):
     with pytest.raises(ValueError, match="sentences must be those"):
-        run(output, make_sentences(41))
-    with pytest.raises(ValueError, match="with other settings"):
-        run(output, settings={})
-    for path in shards(output):
-        path.unlink()
-    with pytest.raises(ValueError, match="with other settings"):
-        run(output, settings={})
-    with pytest.raises(FileExistsError):
-        run(output, settings={}, restart=True)
-    check(output)
-    run(output, make_sentences(41), restart=True, overwrite=True)
-    check(output, make_sentences(41))
+        run(complete, make_sentences(41))
+    with pytest.raises(ValueError, match="has other settings"):
+        run(complete, settings={})
+    with pytest.raises(ValueError, match="layout: 'allennlp' before"):
+        run(complete, layout="npz")
+    if complete.exists():
+        with pytest.raises(FileExistsError):
+            run(complete, settings={}, restart=True)
+        check(complete)
+    run(complete, make_sentences(41), restart=True, overwrite=True)
+    check(complete, make_sentences(41))
 
 
-def test_a_finished_job_in_another_layout(output, not_tidied):
-    with pytest.raises(FileExistsError):
-        run(output, layout="npz")
-    embed = Embedder()
-    run(output, layout="npz", overwrite=True, embed=embed)
-    check(output, layout="npz")
-    assert embed.num_read == 0
+def test_a_finished_file_that_was_moved_is_made_again(complete):
+    complete.unlink(missing_ok=True)
+    run(complete)
+    check(complete)
 
 
 def test_files_of_others_in_the_folder_stay(output):
     folder = f"{output}.parts"
     os.mkdir(folder)
-    for name in ("notes", ".hidden", "shard-1"):
+    for name in ("notes", ".hidden", ".vectors.12345678"):
         with open(f"{folder}/{name}", "w") as file:
             file.write(name)
     run(output)
     check(output)
-    assert sorted(os.listdir(folder)) == [".hidden", "notes", "shard-1"]
-    with open(f"{folder}/shard-000000000", "w") as file:
-        file.write("no shard")
-    with pytest.raises(ValueError, match="has shards but no"):
+    expected = [".hidden", ".vectors.12345678", "notes"]
+    assert sorted(os.listdir(folder)) == expected
+    with open(f"{folder}/vectors", "w") as file:
+        file.write("mine")
+    with pytest.raises(ValueError, match=r"has no 'job\.json'"):
         run(output, overwrite=True)
-    assert "shard-000000000" in os.listdir(folder)
+    assert "vectors" in os.listdir(folder)
 
 
 def test_a_damaged_job_file_is_told(output):
@@ -490,7 +438,7 @@ def test_a_full_disk_keeps_what_is_finished(output, number):
     assert info.value.errno == number
     assert "what the system says" in str(info.value)
     assert f"kept in '{output}.parts'" in str(info.value)
-    kept = sum(map(num_sentences, shards(output)))
+    kept = num_finished(output)
     assert kept > 15
     embed = Embedder()
     run(output, embed=embed)
@@ -568,7 +516,7 @@ def test_links_are_followed(output, tmp_path):
     output.symlink_to(target)
     with pytest.raises(KeyboardInterrupt):
         run(output, embed=broken_after(25))
-    assert shards(target)
+    assert num_finished(target)
     run(output)
     assert output.is_symlink()
     check(target)

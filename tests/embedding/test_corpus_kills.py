@@ -10,9 +10,8 @@ import traceback
 import pytest
 from embedding.small_corpus import Embedder
 from embedding.small_corpus import check
-from embedding.small_corpus import num_sentences
+from embedding.small_corpus import num_finished
 from embedding.small_corpus import run
-from embedding.small_corpus import shards
 from tiers import quick_first
 
 from keras_elmo.embedding.embedding_files import LAYOUTS
@@ -110,10 +109,10 @@ def test_a_kill_at_any_point_does_no_harm(tmp_path, num_events, layout, kill):
         check(output, layout=layout)
         finished = 40
     else:
-        finished = sum(map(num_sentences, shards(output)))
+        finished = num_finished(output)
 
     embed = Embedder()
-    if not shards(output) and output.exists():
+    if not num_finished(output) and output.exists():
         # Everything except the folder was already removed.
         with pytest.raises(FileExistsError):
             run(output, embed=embed, layout=layout)
@@ -140,7 +139,7 @@ def test_a_job_that_is_killed_again_and_again_gets_done(tmp_path):
         kill_at = 45 + 2 * len(finished)
         run_in_child(output, kill_at, overwrite=True)
         if not output.exists():
-            finished.append(len(shards(output)))
+            finished.append(num_finished(output))
     check(output)
     assert len(finished) > 5
     assert finished == sorted(finished)
@@ -168,17 +167,10 @@ def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path, num_events, kill):
 
 def test_what_a_kill_left_half_written_is_removed(tmp_path, num_events):
     output = tmp_path / "vectors"
-    parts = tmp_path / "vectors.parts"
     left = set()
-
-    def embed(sentences):
-        # Removed at the start: they may be as large as the whole file.
-        assert not list(parts.glob(".*"))
-        yield from Embedder()(sentences)
-
     for kill_at in range(20, num_events("allennlp"), 13):
         run_in_child(output, kill_at, restart=True, overwrite=True)
-        left.update(p.name[1:6] for p in parts.glob(".*"))
-        run(output, embed=embed, overwrite=True)
+        left.update(path.name for path in tmp_path.glob("*/.*"))
+        run(output, overwrite=True)
         assert os.listdir(tmp_path) == ["vectors"]
-    assert {"merge", "shard"} <= left
+    assert {".output.keras_elmo", ".job.json.keras_elmo"} <= left

@@ -223,7 +223,7 @@ def test_layout_of_a_name(name, layout):
 
 @pytest.mark.parametrize("name", ["a", "a.txt", "npz", "a.hdf5/b"])
 def test_a_name_may_tell_nothing(name):
-    with pytest.raises(ValueError, match="--layout") as info:
+    with pytest.raises(ValueError, match="`layout` must be given") as info:
         guess_layout(name)
     assert f"Received: '{name}'" in str(info.value)
 

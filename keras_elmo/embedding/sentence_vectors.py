@@ -1,4 +1,4 @@
-"""Pairs sentences with their vectors."""
+"""Sentences with their vectors."""
 
 import collections
 import warnings
@@ -9,7 +9,7 @@ from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.ops.arguments import check_choice
 
 
-def pair(sentences, embed, dtype):
+def with_vectors(sentences, embed, dtype):
     """Yields pairs of a `Sentence` and its array.
 
     Args:
