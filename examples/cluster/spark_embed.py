@@ -15,6 +15,7 @@ Outside spark-submit it starts two workers on this machine.
 
 import argparse
 import os
+import shutil
 import sys
 
 from pyspark.errors import AnalysisException
@@ -57,6 +58,8 @@ def embed(spark, embedder, options):
     """Embeds what is missing in the output; returns an error, or `None`."""
     corpus = spark.read.parquet(os.path.abspath(options.corpus))
     output = os.path.abspath(options.output)
+    # What a killed job left here would be committed with the next portion.
+    shutil.rmtree(os.path.join(output, "_temporary"), ignore_errors=True)
     # Here, as Spark would retry what fails in every worker.
     try:
         whole = embedder.schema(corpus.limit(0).toArrow().schema)

@@ -1,5 +1,4 @@
 import argparse
-import contextlib
 import functools
 import itertools
 import os
@@ -12,8 +11,6 @@ from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.progress import Progress
 from keras_elmo.models.presets import PRESETS
-
-_SHOWN_CROPPED_WORDS = 20
 
 _DESCRIPTION = """\
 Embeds a corpus: writes an array of ELMo vectors for each sentence to one file.
@@ -118,20 +115,12 @@ def add_parser(verbs):
     add(
         "--overwrite",
         action="store_true",
-        help="replace OUTPUT and the file of --cropped if they exist",
+        help="replace OUTPUT if it exists",
     )
     add(
         "--restart",
         action="store_true",
         help="discard the results of an unfinished run and start over",
-    )
-    add(
-        "--cropped",
-        metavar="FILE",
-        help="file in which to list the words that were too long for the "
-        "model, one per line: number of the sentence (from 1, like line "
-        "numbers), number of the token in it (from 0) and the word, separated "
-        "by tabs",
     )
 
     add = parser.add_argument_group("speed").add_argument
@@ -163,16 +152,12 @@ def run(arguments):
     """Runs `keras-elmo embed`."""
     from keras_elmo.embedding.corpus_job import embed_corpus
     from keras_elmo.embedding.embedding_files import guess_layout
-    from keras_elmo.files.atomic import write_atomically
     from keras_elmo.models.fingerprint import file_digest
     from keras_elmo.text.corpora import guess_format
-    from keras_elmo.text.cropped_words import CroppedWords
 
     layout = arguments.layout or guess_layout(arguments.output)
-    _check_cropped(arguments)
     words = _words(arguments)
     model = _find_model(arguments)
-    cropped = CroppedWords(model.make_vectorization(**words))
     settings = {
         "model": model.fingerprint(),
         "layers": arguments.layers,
@@ -183,50 +168,24 @@ def run(arguments):
     }
     dtype = arguments.compute_dtype
     load = functools.partial(model.load, **words, dtype=dtype)
+    cropped = _CroppedWords(model.make_vectorization(**words))
     with Progress(arguments.quiet) as progress:
-
-        def embed(listing=None):
-            nonlocal counts
-            counts = embed_corpus(
-                _sentences(arguments, progress, cropped, listing),
-                lambda sentences: _embed(arguments, load, sentences, progress),
-                arguments.output,
-                layout=layout,
-                settings=settings,
-                dtype=arguments.dtype,
-                on_progress=progress.update,
-                on_merge=lambda done: progress.show(
-                    f"{done:,} sentences written"
-                ),
-                restart=arguments.restart,
-                overwrite=arguments.overwrite,
-            )
-
-        counts = None
-        if arguments.cropped:
-            write_atomically(arguments.cropped, embed)
-        else:
-            embed()
+        counts = embed_corpus(
+            cropped.watch(_sentences(arguments, progress)),
+            lambda sentences: _embed(arguments, load, sentences, progress),
+            arguments.output,
+            layout=layout,
+            settings=settings,
+            dtype=arguments.dtype,
+            on_progress=progress.update,
+            on_merge=lambda done: progress.show(f"{done:,} sentences written"),
+            restart=arguments.restart,
+            overwrite=arguments.overwrite,
+        )
     if not arguments.quiet:
         _print_summary(arguments.output, counts, progress.seconds)
-        _print_cropped(cropped)
-
-
-def _check_cropped(arguments):
-    path = arguments.cropped
-    if not path or not os.path.exists(path):
-        return
-    others = filter(os.path.exists, (arguments.input, arguments.output))
-    if any(os.path.samefile(path, other) for other in others):
-        raise ValueError(
-            "--cropped must be another file than INPUT and OUTPUT. "
-            f"Received: '{path}'"
-        )
-    if os.path.isfile(path) and not arguments.overwrite:
-        raise ValueError(
-            f"The file '{path}' exists. Choose another for --cropped, or pass "
-            "--overwrite to replace it."
-        )
+        if cropped.number:
+            print(f"{cropped.number:,} tokens are too long and were cropped.")
 
 
 def _find_model(arguments):
@@ -255,8 +214,8 @@ def _words(arguments):
     return words
 
 
-def _sentences(arguments, progress, cropped, listing):
-    """Yields the corpus, and lists its cropped words in the file `listing`."""
+def _sentences(arguments, progress):
+    """Yields the corpus."""
     from keras_elmo.text.corpora import read_corpus
 
     def corpus():
@@ -267,16 +226,28 @@ def _sentences(arguments, progress, cropped, listing):
     # A first pass finds the length, and any errors, before the work starts.
     is_file = os.path.isfile(arguments.input)
     progress.start("sentences", sum(1 for _ in corpus()) if is_file else None)
-    with contextlib.ExitStack() as stack:
-        if listing:
-            file = stack.enter_context(
-                open(listing, "w", encoding="utf-8", newline="\n")
-            )
-            file.write("sentence\ttoken\tword\n")
-        for index, sentence in enumerate(corpus()):
-            for token, word in cropped.add(index, sentence.tokens):
-                if listing:
-                    file.write(f"{index + 1}\t{token}\t{word}\n")
+    yield from corpus()
+
+
+class _CroppedWords:
+    """Counts the words that are too long for the model.
+
+    Args:
+        vectorization: The model's `WordVectorization`, or `None` if it crops
+            no words.
+    """
+
+    def __init__(self, vectorization):
+        self.number = 0
+        self._vectorization = vectorization
+
+    def watch(self, sentences):
+        """Yields the sentences, and counts their words."""
+        for sentence in sentences:
+            if self._vectorization is not None:
+                tokens = [sentence.tokens]
+                cropped = self._vectorization.find_cropped_words(tokens)
+                self.number += len(cropped)
             yield sentence
 
 
@@ -308,15 +279,6 @@ def _print_summary(output, counts, seconds):
     print(text)
     if counts.kept_sentences:
         print(f"{counts.kept_sentences:,} sentences were already embedded.")
-
-
-def _print_cropped(cropped):
-    if not cropped.total:
-        return
-    print(f"Too long for the model, and cropped: {cropped.total:,} tokens.")
-    print("times  first in sentence  word")
-    for word, count, first in cropped.most_frequent(_SHOWN_CROPPED_WORDS):
-        print(f"{count:5,}  {first + 1:17,}  {word!r}")
 
 
 def _layers(text):

@@ -41,9 +41,8 @@ def main(argv=None):
             _say(f"interrupted{_how_to_resume(arguments)}.")
             return 130
         except (ValueError, OSError, ImportError) as error:
-            _say(
-                f"error: {_without_tensorflow(error) or _without_number(error)}"
-            )
+            text = _without_tensorflow(error) or _without_number(error)
+            _say(f"error: {_with_flags(text, arguments.verb)}")
             return 1
         except Exception as error:
             # TensorFlow has an error of its own for this.
@@ -97,6 +96,17 @@ def _without_tensorflow(error):
         "use another backend: set the environment variable KERAS_BACKEND to "
         "jax or torch. pretrain and SavedModels need TensorFlow."
     )
+
+
+def _with_flags(text, verb):
+    """Puts flags in place of arguments: "--layers" for "`layers`"."""
+    usage = _make_parser()[1].choices[verb].format_usage()
+
+    def flag(found):
+        flag = f"--{found[1].replace('_', '-')}"
+        return flag if re.search(rf"{flag}\b", usage) else found[0]
+
+    return re.sub(r"`(\w+)`", flag, text)
 
 
 def _how_to_resume(arguments):

@@ -174,62 +174,12 @@ def test_standard_input(model, folder, expected, monkeypatch):
     check(read(), expected)
 
 
-def test_cropped_words_are_reported(model, folder, capsys):
-    words = [f"{i:02}" * 6 for i in range(30)]
-    lines = ["short", f"a {words[1]}", "", " ".join(words), words[1]]
-    (folder / "corpus.txt").write_text("\n".join(lines))
-    embed(model, "--cropped", "cropped.tsv")
-    out = capsys.readouterr().out
-    assert "Too long for the model, and cropped: 32 tokens" in out
-    rows = out.splitlines()[-20:]
-    assert rows[0].split() == ["3", "2", repr(words[1])]
-    assert rows[1].split() == ["1", "4", repr(words[0])]
-    rows = (folder / "cropped.tsv").read_text().splitlines()
-    assert rows[0] == "sentence\ttoken\tword"
-    assert rows[1] == f"2\t1\t{words[1]}"
-    assert rows[2] == f"4\t0\t{words[0]}"
-    assert rows[-1] == f"5\t0\t{words[1]}"
-    assert len(rows) == 1 + 32
-
-
-def test_cropped_words_of_an_interrupted_run(model, folder, monkeypatch):
-    """A list of half of the corpus replaces no list of the whole."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    (folder / "corpus.txt").write_text("a " + "long" * 9)
-    (folder / "cropped.tsv").write_text("old")
-    monkeypatch.setattr(ElmoEmbedder, "embed_sentences", interrupt)
-    names = ["corpus.txt", "out.hdf5", "--model", str(model)]
-    assert (
-        main(["embed", *names, "--cropped", "cropped.tsv", "--overwrite"])
-        == 130
-    )
-    assert (folder / "cropped.tsv").read_text() == "old"
-
-
-def test_the_list_of_cropped_words_replaces_nothing(model, folder, capsys):
-    names = ["embed", "corpus.txt", "out.hdf5", "--model", str(model)]
-    pathlib.Path("notes.txt").write_text("mine")
-    for path, told in {
-        "notes.txt": "'notes.txt' exists. Choose another for --cropped",
-        "./corpus.txt": "--cropped must be another file than INPUT and OUTPUT",
-    }.items():
-        assert main([*names, "--cropped", path]) == 1
-        assert told in capsys.readouterr().err
-    assert main([*names, "--cropped", "corpus.txt", "--overwrite"]) == 1
-    assert pathlib.Path("corpus.txt").read_bytes() == TEXT.encode()
-    assert pathlib.Path("notes.txt").read_text() == "mine"
-
-
-def test_nothing_cropped_is_not_worth_a_word(model, folder, capsys):
-    embed(model, "--cropped", "cropped.tsv")
-    assert "cropped" in capsys.readouterr().out
+def test_cropped_words_are_counted(model, folder, capsys):
+    embed(model)
+    assert "1 tokens are too long and were cropped." in capsys.readouterr().out
     (folder / "corpus.txt").write_text("short\n")
-    embed(model, "--cropped", "cropped.tsv", "--overwrite")
+    embed(model, "--overwrite")
     assert "cropped" not in capsys.readouterr().out
-    assert (folder / "cropped.tsv").read_text() == "sentence\ttoken\tword\n"
 
 
 def test_quiet(model, folder, capfd):
@@ -258,7 +208,7 @@ def test_encoding_errors(model, folder, fails):
         (["corpus.txt", "o.txt"], "--layout"),
         (["corpus.txt", "no/o.npz"], "There is no folder"),
         (["corpus.txt", "corpus.txt", "--layout", "npz"], "--overwrite"),
-        (["corpus.txt", "o.npz", "--layers", "7"], "`layers`"),
+        (["corpus.txt", "o.npz", "--layers", "7"], "--layers must be"),
         (["corpus.txt", "o.npz", "--options", "a"], "--weights together"),
     ],
 )
@@ -506,18 +456,18 @@ def test_progress_knows_the_length_of_a_file(
     ]
 
 
-# The command, which is killed when it has written the first shard.
+# The command, which is killed when it has saved the first sentences.
 KILLED = """
 import os, signal, sys
 from keras_elmo.commands.main import main
-from keras_elmo.embedding import corpus_job
+from keras_elmo.embedding.job_folder import JobFolder
 
-def write_and_die(*arguments):
-    write_shard(*arguments)
+def save_and_die(*arguments):
+    save(*arguments)
     os.kill(os.getpid(), signal.SIGKILL)
 
-write_shard = corpus_job.write_shard
-corpus_job.write_shard = write_and_die
+save = JobFolder.save
+JobFolder.save = save_and_die
 main(sys.argv[1:])
 """
 
@@ -577,9 +527,7 @@ def test_a_model_of_elmo_for_many_langs(shared, folder, kind, capsys):
     (folder / "corpus.txt").write_text("".join(lines), "utf-8")
     embed(model)
     # Only the word of 72 characters exceeds 48: bytes do not count.
-    assert "Too long for the model, and cropped: 1 tokens" in (
-        capsys.readouterr().out
-    )
+    assert "1 tokens are too long" in capsys.readouterr().out
     found = h5py.File("out.hdf5")
     with h5py.File(stored / "expected.hdf5") as expected:
         for i in range(len(sentences)):
