@@ -20,6 +20,9 @@ STANDARD_INPUT = "-"
 
 _GZIP = b"\x1f\x8b"
 
+# Bytes of a line.
+_LONGEST = 1 << 26
+
 # ASCII's white space parts tokens, as in `bytes.split` and `tf.strings.split`.
 _TOKEN = re.compile(r"[^ \t\n\r\v\f]+")
 
@@ -157,10 +160,20 @@ def numbered_lines(path):
     Yields:
         Tuples `(number, start, line)`: the line's number, from 1; its position
         in the unpacked text, in bytes from 0; and the line with its end.
+
+    Raises:
+        ValueError: If a line is longer than that of any text. A small gzip file
+            may unpack to one that no memory can hold.
     """
     start = 0
     with open_unpacked(path) as file:
-        for number, line in enumerate(file, start=1):
+        lines = iter(lambda: file.readline(_LONGEST + 1), b"")
+        for number, line in enumerate(lines, start=1):
+            if len(line) > _LONGEST:
+                raise ValueError(
+                    f"'{path}' must be text, with a sentence in each line. "
+                    f"Received: more than {_LONGEST:,} bytes in line {number}"
+                )
             body = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             end = start + len(line)
             if body:

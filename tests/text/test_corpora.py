@@ -9,6 +9,7 @@ import tracemalloc
 import pytest
 
 from keras_elmo.text import Sentence
+from keras_elmo.text import corpora
 from keras_elmo.text import read_corpus
 from keras_elmo.text.corpora import count_words
 from keras_elmo.text.corpora import text_sentences
@@ -232,6 +233,20 @@ def test_a_gzip_that_is_damaged(tmp_path, place):
     with pytest.raises(ValueError, match="cannot be unpacked") as info:
         list(read_corpus(path))
     assert f"'{path}'" in str(info.value)
+
+
+def test_a_gzip_of_one_line_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpora, "_LONGEST", 1 << 16)
+    content = gzip.compress(b"first\n" + bytes(50 << 20))
+    path = write(tmp_path / "bomb.gz", content)
+    tracemalloc.start()
+    for read in (lambda: list(read_corpus(path)), lambda: count_words([path])):
+        with pytest.raises(ValueError, match="65,536 bytes in line 2") as info:
+            read()
+        assert str(path) in str(info.value)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5 << 20
 
 
 def test_no_file_and_no_folder(tmp_path):
