@@ -35,18 +35,7 @@ class WeightFile:
     def read(self, shapes, unread=()):
         """Reads the arrays, as `read_arrays` does."""
         file = self._folder.file(self._name)
-        label = self._folder.label(self._name)
-        try:
-            return read_arrays(file, shapes, label, unread)
-        except WrongArrays as error:
-            if "(262, " not in str(error):
-                raise
-            raise WrongArrays(
-                f"{error}. A weight file has 261 rows of characters, whatever "
-                "n_characters is: the 262nd row, for padding, is zero and is "
-                "added on loading. To repair the file, remove row 0 if it is "
-                "all zeros."
-            ) from error
+        return read_arrays(file, shapes, self._folder.label(self._name), unread)
 
     def read_softmax(self, shapes):
         """Reads the softmax's arrays; `None` if there is none."""
