@@ -37,8 +37,6 @@ _FLAGS = (
     "keep_sentence_boundaries",
     "layer_norm",
     "return_all_layers",
-    "return_state",
-    "stateful",
     "trainable",
     "use_skip_connections",
 )

@@ -6,6 +6,7 @@ from keras import ops
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops.arguments import check_integer
+from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.fast_paths import at_least_one
 from keras_elmo.ops.fast_paths import fast_paths_enabled
@@ -48,8 +49,6 @@ class BiLMEncoder(FreezableLayer):
             value; `None` for no clipping.
         use_skip_connections: Boolean, whether to add each layer's input to its
             output, from the second layer on.
-        return_state: Boolean, whether to return the last states in addition to
-            the outputs.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -60,7 +59,8 @@ class BiLMEncoder(FreezableLayer):
         mask: Boolean tensor of shape `(batch, time)`, `False` at padding.
         training: Boolean, whether gradients will be computed. It does not
             change the outputs.
-        return_state: Boolean, overrides the constructor's for this call.
+        return_state: Boolean, whether to return the last states in addition to
+            the outputs.
 
     Returns:
         A list of `num_layers` tensors of shape
@@ -101,7 +101,6 @@ class BiLMEncoder(FreezableLayer):
         cell_clip: float | None = 3.0,
         proj_clip: float | None = 3.0,
         use_skip_connections: bool = True,
-        return_state: bool = False,
         **kwargs: Any,
     ) -> None:
         # No autocast: the cell states are float32 even in half precision.
@@ -113,10 +112,8 @@ class BiLMEncoder(FreezableLayer):
         self.cell_clip = cell_clip
         self.proj_clip = proj_clip
         self.use_skip_connections = use_skip_connections
-        self.return_state = return_state
         self.supports_masking = True
-        # XLA cannot differentiate a TensorFlow loop of unknown length.
-        self.supports_jit = keras.backend.backend() != "tensorflow"
+        self.supports_jit = backend().supports_jit
         self.forward_cells, self.backward_cells = (
             [
                 ProjectedLSTMCell(
@@ -158,7 +155,7 @@ class BiLMEncoder(FreezableLayer):
         initial_state=None,
         mask=None,
         training=None,
-        return_state=None,
+        return_state=False,
     ):
         if mask is None:
             mask = get_mask(inputs)
@@ -168,16 +165,15 @@ class BiLMEncoder(FreezableLayer):
         mask = as_mask(mask, inputs.shape[:2], self.name)  # (batch, time)
         inputs = at_least_one(inputs, axis=1)
         rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
-        returns_state = self._returns_state(return_state)
         outputs, state = self.encode_rows(
             at_least_one(rows),
             lay_out(at_least_one(mask, axis=1)),
             initial_state,
-            returns_state=returns_state,
+            returns_state=return_state,
             training=training,
         )
         outputs = [x[:, :time] for x in outputs]
-        return (outputs, state) if returns_state else outputs
+        return (outputs, state) if return_state else outputs
 
     def encode_rows(
         self,
@@ -334,27 +330,13 @@ class BiLMEncoder(FreezableLayer):
                     f"(batch, {size}). Received: shape={tuple(tensor.shape)}"
                 )
 
-    def _returns_state(self, return_state):
-        return self.return_state if return_state is None else return_state
-
     def compute_mask(self, inputs, mask=None):
         if mask is not None:
             mask = as_mask(mask, inputs.shape[:2], self.name)
-        masks = [mask] * self.num_layers
-        if self.return_state:
-            return masks, [None] * (4 * self.num_layers)
-        return masks
+        return [mask] * self.num_layers
 
     def compute_output_shape(self, input_shape):
-        return self._output_shapes(input_shape, self.return_state)
-
-    def _output_shapes(self, input_shape, return_state):
-        batch = input_shape[0]
-        shapes = [(*input_shape[:-1], 2 * self.output_dim)] * self.num_layers
-        if return_state:
-            states = self._state_sizes_and_dtypes()
-            return shapes, [(batch, size) for size, _ in states]
-        return shapes
+        return [(*input_shape[:-1], 2 * self.output_dim)] * self.num_layers
 
     def _state_sizes_and_dtypes(self):
         cell = self.forward_cells[0]
@@ -367,16 +349,15 @@ class BiLMEncoder(FreezableLayer):
         initial_state=None,
         mask=None,
         training=None,
-        return_state=None,
+        return_state=False,
     ):
         if initial_state is not None:
             self.check_state(initial_state)
-        shape = self._output_shapes(inputs.shape, return_state=False)[0]
         outputs = [
             keras.KerasTensor(shape, dtype=self.compute_dtype)
-            for _ in range(self.num_layers)
+            for shape in self.compute_output_shape(inputs.shape)
         ]
-        if not self._returns_state(return_state):
+        if not return_state:
             return outputs
         return outputs, self.state_spec(inputs.shape[0])
 
@@ -396,7 +377,6 @@ class BiLMEncoder(FreezableLayer):
             "cell_clip": self.cell_clip,
             "proj_clip": self.proj_clip,
             "use_skip_connections": self.use_skip_connections,
-            "return_state": self.return_state,
         }
 
 

@@ -5,11 +5,11 @@ from keras_elmo.checks import is_integer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.token_encoder import TokenEncoder
 from keras_elmo.ops.arguments import check_integer
+from keras_elmo.ops.backends import backend
 from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length
 from keras_elmo.ops.initializers import fan_in_normal
-from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8
@@ -51,9 +51,7 @@ class CharacterCNN(TokenEncoder):
             for i in range(num_highways)
         ]
         self._pass_on_trainable()
-        # XLA needs static sizes: the number of distinct words has none, nor
-        # does their longest length.
-        self.supports_jit = keras.backend.backend() != "tensorflow"
+        self.supports_jit = backend().supports_jit
 
     @property
     def num_filters(self):
@@ -67,27 +65,20 @@ class CharacterCNN(TokenEncoder):
     def build_characters(self, num_characters):
         """Creates the weights, for ids from 1 to `num_characters`."""
         # Row i is for id i + 1; id 0, padding, has no row.
-        self.embeddings = self.add_weight(
-            shape=(num_characters, self.embedding_dim),
-            initializer=keras.initializers.RandomUniform(-1.0, 1.0),
-            autocast=False,
-            name="embeddings",
+        self.embeddings = self.new_weight(
+            "embeddings",
+            (num_characters, self.embedding_dim),
+            keras.initializers.RandomUniform(-1.0, 1.0),
         )
         self.conv_kernels = []
         self.conv_biases = []
         for i, (width, number) in enumerate(self.filters):
-            kernel = self.add_weight(
-                shape=(width, self.embedding_dim, number),
-                initializer=self._conv_initializer(width),
-                autocast=False,
-                name=f"conv_{i}_kernel",
+            kernel = self.new_weight(
+                f"conv_{i}_kernel",
+                (width, self.embedding_dim, number),
+                self._conv_initializer(width),
             )
-            bias = self.add_weight(
-                shape=(number,),
-                initializer="zeros",
-                autocast=False,
-                name=f"conv_{i}_bias",
-            )
+            bias = self.new_weight(f"conv_{i}_bias", (number,))
             self.conv_kernels.append(kernel)
             self.conv_biases.append(bias)
         for highway in self.highways:
@@ -101,17 +92,13 @@ class CharacterCNN(TokenEncoder):
 
     def build_projection(self, features):
         """Creates the weights of `project`, for vectors of size `features`."""
-        self.projection_kernel = self.add_weight(
-            shape=(features, self.projection_dim),
-            initializer=for_large_matrix(fan_in_normal()),
-            autocast=False,
-            name="projection_kernel",
+        self.projection_kernel = self.new_weight(
+            "projection_kernel",
+            (features, self.projection_dim),
+            fan_in_normal(),
         )
-        self.projection_bias = self.add_weight(
-            shape=(self.projection_dim,),
-            initializer="zeros",
-            autocast=False,
-            name="projection_bias",
+        self.projection_bias = self.new_weight(
+            "projection_bias", (self.projection_dim,)
         )
 
     def call(self, inputs, training=None):

@@ -6,8 +6,6 @@ from keras import ops
 
 from keras_elmo.ops.freezable_layer import FreezableLayer
 from keras_elmo.ops.initializers import fan_in_normal
-from keras_elmo.ops.initializers import for_large_matrix
-from keras_elmo.ops.initializers import with_own_values
 from keras_elmo.ops.weights import read_weight
 
 
@@ -22,14 +20,11 @@ class Highway(FreezableLayer):
     ```
 
     The gate is called `carry`, as in biLM weight files, although it lets the
-    *transformed* input through.
+    *transformed* input through. Its bias starts at -2, so that an untrained
+    layer passes on most of its input.
 
     Args:
         activation: Activation of the transformed input. Defaults to `"relu"`.
-        kernel_initializer: Initializer of both kernels. Defaults to a normal
-            distribution with standard deviation `1 / sqrt(dim)`.
-        carry_bias_initializer: Initializer of the gate's bias. Defaults to -2,
-            so that an untrained layer passes on most of its input.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -55,45 +50,27 @@ class Highway(FreezableLayer):
     def __init__(
         self,
         activation: str | Callable[..., Any] = "relu",
-        kernel_initializer: str | keras.initializers.Initializer | None = None,
-        carry_bias_initializer: str
-        | keras.initializers.Initializer
-        | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.activation = keras.activations.get(activation)
-        self.kernel_initializer = keras.initializers.get(
-            kernel_initializer or fan_in_normal()
-        )
-        self.carry_bias_initializer = keras.initializers.get(
-            carry_bias_initializer or keras.initializers.Constant(-2.0)
-        )
         self.supports_masking = True
 
     def build(self, input_shape):
         dim = input_shape[-1]
-        for part, bias_initializer in (
-            ("carry", self.carry_bias_initializer),
-            ("transform", "zeros"),
-        ):
-            kernel = self.add_weight(
-                shape=(dim, dim),
-                initializer=for_large_matrix(
-                    with_own_values(self.kernel_initializer)
-                ),
-                autocast=False,
-                name=f"{part}_kernel",
-            )
-            bias = self.add_weight(
-                shape=(dim,),
-                initializer=bias_initializer,
-                autocast=False,
-                name=f"{part}_bias",
-            )
-            setattr(self, f"{part}_kernel", kernel)
-            setattr(self, f"{part}_bias", bias)
+        self.carry_kernel, self.carry_bias = self._add_pair("carry", dim, -2)
+        self.transform_kernel, self.transform_bias = self._add_pair(
+            "transform", dim, 0
+        )
         self.input_spec = keras.InputSpec(min_ndim=2, axes={-1: dim})
+
+    def _add_pair(self, part, dim, bias):
+        return (
+            self.new_weight(f"{part}_kernel", (dim, dim), fan_in_normal()),
+            self.new_weight(
+                f"{part}_bias", (dim,), keras.initializers.Constant(bias)
+            ),
+        )
 
     def call(self, inputs):
         carry, transform = (
@@ -112,12 +89,6 @@ class Highway(FreezableLayer):
         return {
             **super().get_config(),
             "activation": keras.activations.serialize(self.activation),
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "carry_bias_initializer": keras.initializers.serialize(
-                self.carry_bias_initializer
-            ),
         }
 
 

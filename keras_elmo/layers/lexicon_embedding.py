@@ -10,7 +10,6 @@ from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.ids import check_ids
-from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.character_spelling import CharacterSpelling
 
@@ -124,13 +123,10 @@ class LexiconEmbedding(CharacterCNN):
         features = self.num_filters
         if self.has_words:
             features += self.word_embedding_dim
-            self.word_embeddings = self.add_weight(
-                shape=(self.spelling.num_words, self.word_embedding_dim),
-                initializer=for_large_matrix(
-                    keras.initializers.RandomUniform(-0.25, 0.25)
-                ),
-                autocast=False,
-                name="word_embeddings",
+            self.word_embeddings = self.new_weight(
+                "word_embeddings",
+                (self.spelling.num_words, self.word_embedding_dim),
+                keras.initializers.RandomUniform(-0.25, 0.25),
             )
         self.build_projection(features)
 

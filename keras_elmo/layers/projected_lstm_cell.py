@@ -139,30 +139,18 @@ class ProjectedLSTMCell(FreezableLayer):
                 joint_glorot_uniform(features, self.output_size, gates)
             )
 
-        self.kernel = self.add_weight(
-            shape=(features, gates),
-            initializer=initializer(),
-            autocast=False,
-            name="kernel",
+        self.kernel = self.new_weight(
+            "kernel", (features, gates), initializer()
         )
-        self.recurrent_kernel = self.add_weight(
-            shape=(self.output_size, gates),
-            initializer=initializer(),
-            autocast=False,
-            name="recurrent_kernel",
+        self.recurrent_kernel = self.new_weight(
+            "recurrent_kernel", (self.output_size, gates), initializer()
         )
-        self.bias = self.add_weight(
-            shape=(gates,),
-            initializer="zeros",
-            autocast=False,
-            name="bias",
-        )
+        self.bias = self.new_weight("bias", (gates,))
         if self.has_projection:
-            self.projection_kernel = self.add_weight(
-                shape=(self.units, self.projection_dim),
-                initializer=for_large_matrix("glorot_uniform"),
-                autocast=False,
-                name="projection_kernel",
+            self.projection_kernel = self.new_weight(
+                "projection_kernel",
+                (self.units, self.projection_dim),
+                "glorot_uniform",
             )
 
     def call(self, inputs, states):

@@ -110,21 +110,17 @@ class ScalarMix(FreezableLayer):
             self._fail("a list of tensors of the same shape", input_shape)
         num_layers = self.num_layers = len(input_shape)
         if self.fixed_weights is None:
-            self.scalars = self.add_weight(
-                shape=(num_layers,),
-                initializer="zeros",
+            self.scalars = self.new_weight(
+                "scalars",
+                (num_layers,),
                 regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
-                autocast=False,
-                name="scalars",
             )
         elif len(self.fixed_weights) != num_layers:
             raise ValueError(
                 "`fixed_weights` must have one number per layer, here "
                 f"{num_layers}. Received: fixed_weights={self.fixed_weights}"
             )
-        self.gamma = self.add_weight(
-            shape=(), initializer="ones", autocast=False, name="gamma"
-        )
+        self.gamma = self.new_weight("gamma", (), "ones")
 
     def _weights(self):
         if self.fixed_weights is None:

@@ -7,7 +7,6 @@ from keras import ops
 
 from keras_elmo.layers.token_encoder import TokenEncoder
 from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.vocabulary_spelling import VocabularySpelling
 from keras_elmo.text.word_vectorization import WordVectorization
@@ -127,13 +126,10 @@ class TokenEmbedding(TokenEncoder):
     def build(self, input_shape):
         # Row i is for id i + 1; id 0, padding, has no row.
         deviation = self.projection_dim**-0.5
-        self.embeddings = self.add_weight(
-            shape=(self.num_tokens, self.projection_dim),
-            initializer=for_large_matrix(
-                keras.initializers.RandomNormal(stddev=deviation)
-            ),
-            autocast=False,
-            name="embeddings",
+        self.embeddings = self.new_weight(
+            "embeddings",
+            (self.num_tokens, self.projection_dim),
+            keras.initializers.RandomNormal(stddev=deviation),
         )
 
     def call(self, inputs):

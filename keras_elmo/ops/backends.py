@@ -13,6 +13,13 @@ from keras import ops
 class Backend:
     """What holds unless a backend says otherwise."""
 
+    name = "numpy"
+    has_fast_paths = False
+    """Whether `fast_paths` has code of its own for it."""
+    supports_jit = True
+    """Whether XLA compiles the layers."""
+    unrolls_loops = False
+    """Whether loops run in Python."""
     has_strings = False
     """Whether tensors may hold strings, as SavedModels need them."""
     records_eagerly = False
@@ -49,6 +56,11 @@ class Backend:
 
 
 class TensorFlow(Backend):
+    name = "tensorflow"
+    has_fast_paths = True
+    # XLA cannot differentiate a loop of unknown length, and needs static sizes:
+    # the number of distinct words and their longest length are not.
+    supports_jit = False
     has_strings = True
     records_eagerly = True
 
@@ -95,6 +107,7 @@ class TensorFlow(Backend):
 
 
 class Jax(Backend):
+    name = "jax"
     compiles_each_shape = True
 
     def concrete_value(self, x):
@@ -106,6 +119,8 @@ class Jax(Backend):
 
 
 class Torch(Backend):
+    name = "torch"
+    unrolls_loops = True
     records_eagerly = True
     has_own_threads = False
 
@@ -118,15 +133,12 @@ class Torch(Backend):
         return torch.inference_mode()
 
 
-_BACKENDS = {"tensorflow": TensorFlow(), "jax": Jax(), "torch": Torch()}
+_BACKENDS = {b.name: b for b in (TensorFlow(), Jax(), Torch(), Backend())}
 
 
 def backend():
     """Returns the `Backend` that Keras uses."""
-    return _BACKENDS.get(keras.backend.backend(), _OTHER)
-
-
-_OTHER = Backend()
+    return _BACKENDS[keras.backend.backend()]
 
 
 def concrete_value(x):

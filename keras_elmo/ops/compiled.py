@@ -51,7 +51,7 @@ class Compiled:
         if os.getpid() != self._process and backend().has_own_threads:
             raise RuntimeError(
                 f"Layer '{self._layer.name}' was made in another process, of "
-                f"which this one is a fork: {keras.backend.backend()} would "
+                f"which this one is a fork: {backend().name} would "
                 "wait forever. Start processes with "
                 '`multiprocessing.get_context("spawn")`.'
             )

@@ -9,8 +9,9 @@ variable `KERAS_ELMO_FAST_PATHS=0`. PyTorch has its own loop in `scan_time`.
 import itertools
 import os
 
-import keras
 from keras import ops
+
+from keras_elmo.ops.backends import backend
 
 # How many tokens `scan_time` prepares at a time: enough for a matrix multiply
 # at full speed. For the original model, 2048 tokens take 256 MB.
@@ -39,7 +40,7 @@ def set_fast_paths(enabled: bool) -> None:
 
 def fast_paths_enabled() -> bool:
     """Whether the TensorFlow fast paths are in use."""
-    return _enabled and keras.backend.backend() == "tensorflow"
+    return _enabled and backend().has_fast_paths
 
 
 def at_least_one(x, axis=0):
@@ -175,7 +176,7 @@ def scan_time(step, state, inputs, emitted, prepare):
     """
     if fast_paths_enabled():
         return _scan_time_in_tensorflow(step, state, inputs, emitted, prepare)
-    if keras.backend.backend() == "torch":
+    if backend().unrolls_loops:
         return _scan_time_in_python(step, state, prepare(inputs), emitted)
     # With several inputs, `ops.scan` needs a static time axis.
     inputs = prepare(inputs)

@@ -1,5 +1,6 @@
 import keras
 
+from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.private_keras import sublayers
 
 
@@ -26,6 +27,14 @@ class FreezableLayer(keras.layers.Layer):
                 part.dtype_policy = value
         else:
             super().__setattr__(name, value)
+
+    def new_weight(self, name, shape, initializer="zeros", **kwargs):
+        """Creates a weight for `read_weight`, which Keras does not cast."""
+        if len(shape) == 2:
+            initializer = for_large_matrix(initializer)
+        return self.add_weight(
+            shape, initializer, autocast=False, name=name, **kwargs
+        )
 
     def _pass_on_trainable(self):
         if not self.trainable:

@@ -9,6 +9,7 @@ from keras_elmo.choices import SIGNATURES
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.arguments import check_choice
+from keras_elmo.ops.backends import backend
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
 from keras_elmo.serving.model_outputs import ModelOutputs
@@ -88,10 +89,10 @@ def export_saved_model(
     >>> tuple(vectors["elmo"].shape)
     (2, 3, 12)
     """
-    if keras.backend.backend() != "tensorflow":
+    if not backend().has_strings:
         raise RuntimeError(
             "A SavedModel can only be exported on Keras' TensorFlow backend. "
-            f"Received: backend='{keras.backend.backend()}'"
+            f"Received: backend='{backend().name}'"
         )
     check_choice("serving_default", serving_default, SIGNATURES)
     # They need TensorFlow.
