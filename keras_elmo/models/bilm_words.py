@@ -4,9 +4,9 @@ import os
 
 from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.weight_files import read_arrays
-from keras_elmo.text.special_words import UNKNOWN
+from keras_elmo.text.spelling import UNKNOWN
 from keras_elmo.text.vocabulary import vocabulary_words
-from keras_elmo.text.word_table import WordTable
+from keras_elmo.text.vocabulary_spelling import WordTable
 
 
 def read_words(vocabulary, files, token_embeddings):

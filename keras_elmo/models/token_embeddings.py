@@ -6,7 +6,7 @@ import numpy as np
 from keras_elmo.formats.weight_files import write_arrays
 from keras_elmo.models.built_layers import check_built
 from keras_elmo.text.vocabulary import vocabulary_words
-from keras_elmo.text.word_table import WordTable
+from keras_elmo.text.vocabulary_spelling import WordTable
 from keras_elmo.text.word_vectorization import vectorization_of
 
 # How many words are encoded at a time.

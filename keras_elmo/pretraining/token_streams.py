@@ -10,8 +10,8 @@ from keras_elmo.ops.arguments import check_integer
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.sentence_streams import Place
 from keras_elmo.pretraining.sentence_streams import SentenceStream
-from keras_elmo.text.special_words import BEGIN_SENTENCE
-from keras_elmo.text.special_words import END_SENTENCE
+from keras_elmo.text.spelling import BEGIN_SENTENCE
+from keras_elmo.text.spelling import END_SENTENCE
 
 DIRECTIONS = ("forward", "backward")
 

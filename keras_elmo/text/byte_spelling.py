@@ -10,9 +10,10 @@ from collections.abc import Iterable
 import keras
 import numpy as np
 
-from keras_elmo.text.special_words import BEGIN_SENTENCE
-from keras_elmo.text.special_words import END_SENTENCE
+from keras_elmo.text.spelling import BEGIN_SENTENCE
+from keras_elmo.text.spelling import END_SENTENCE
 from keras_elmo.text.spelling import Spelling
+from keras_elmo.text.spelling import framed
 from keras_elmo.text.word_lists import checked_sentences
 from keras_elmo.text.word_lists import padded_batch
 
@@ -21,6 +22,7 @@ BEGIN_WORD = 259
 END_WORD = 260
 PADDING = 261
 NUM_IDS = 262
+_MARKS = BEGIN_WORD, END_WORD, PADDING
 
 # As in both reference packages, these two words are the sentence boundaries.
 _BOUNDARIES = {BEGIN_SENTENCE: 257, END_SENTENCE: 258}
@@ -66,13 +68,11 @@ class ByteSpelling(Spelling):
     def ids_of_words(self, words):
         room = self._room
         lengths = np.array([min(len(word), room) for word in words], "int32")
-        body = b"".join(word[:room].ljust(room, b"\0") for word in words)
-        body = np.frombuffer(body, "uint8").reshape(len(words), room)
-        is_read = np.arange(room) < lengths[:, None]  # (n, room)
-        ids = np.full((len(words), room + 2), PADDING, "int32")
-        ids[:, 0] = BEGIN_WORD
-        ids[:, 1:-1] = np.where(is_read, body.astype("int32") + 1, PADDING)
-        ids[np.arange(len(words)), lengths + 1] = END_WORD
+        text = b"".join(
+            b"\0" + word[:room].ljust(room + 1, b"\0") for word in words
+        )
+        ids = np.frombuffer(text, "uint8").reshape(len(words), room + 2)
+        ids = framed(np, ids.astype("int32") + 1, lengths, *_MARKS)
         for i, word in enumerate(words):
             if word in _BOUNDARIES:
                 ids[i] = self._boundary_row(_BOUNDARIES[word])
@@ -85,15 +85,10 @@ class ByteSpelling(Spelling):
         # or a SavedModel.
         words = tf.convert_to_tensor(words, tf.string)
         lengths = tf.strings.length(words, unit="BYTE")
-        # One more than the position of a word's last byte.
-        ends = tf.minimum(lengths, self._room)[:, None] + 1  # (n, 1)
         # The padding looks like NUL bytes; the lengths distinguish them.
-        body = tf.io.decode_raw(words, tf.uint8, fixed_length=self._room)
-        body = tf.pad(tf.cast(body, tf.int32) + 1, [[0, 0], [1, 1]])
-        places = tf.range(self.max_characters_per_token)[None, :]  # (1, width)
-        ids = tf.where(places < ends, body, PADDING)  # (n, width)
-        ids = tf.where(places == ends, END_WORD, ids)
-        ids = tf.where(places == 0, BEGIN_WORD, ids)
+        ids = tf.io.decode_raw(words, tf.uint8, fixed_length=self._room)
+        ids = tf.pad(tf.cast(ids, tf.int32) + 1, [[0, 0], [1, 1]])
+        ids = framed(tf, ids, tf.minimum(lengths, self._room), *_MARKS)
         for word, boundary in _BOUNDARIES.items():
             row = self._boundary_row(boundary)
             ids = tf.where((words == word)[:, None], row, ids)

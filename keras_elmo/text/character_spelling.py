@@ -5,7 +5,8 @@ import numpy as np
 
 from keras_elmo.text.byte_spelling import checked_width
 from keras_elmo.text.spelling import Spelling
-from keras_elmo.text.word_table import WordTable
+from keras_elmo.text.spelling import framed
+from keras_elmo.text.vocabulary_spelling import WordTable
 
 BEGIN_SENTENCE, END_SENTENCE = "<bos>", "<eos>"
 UNKNOWN, PADDING = "<oov>", "<pad>"
@@ -93,27 +94,37 @@ class CharacterSpelling(Spelling):
         return self._ids[BEGIN_WORD]
 
     @property
+    def _marks(self):
+        return self.begin_id, self._ids[END_WORD], self._ids[PADDING]
+
+    @property
     def _room(self):
         """How many code points of a word are used."""
         return self.max_characters_per_token - 2
 
     def ids_of_words(self, words):
-        ids = np.zeros((len(words), *self.token_shape), dtype="int32")
-        ids[:, : self.max_characters_per_token] = self._ids[PADDING]
-        ids[:, 0] = self.begin_id
-        for row, word in zip(ids, words):
-            if word in self.boundary_words:
-                read = word.decode()
-                body = [self._ids[read]]
-            else:
-                read = word.decode("utf-8", "replace")[: self._room]
-                unknown = self._ids[UNKNOWN]
-                body = [self._ids.get(c, unknown) for c in read]
-            row[1 : len(body) + 1] = body
-            row[len(body) + 1] = self._ids[END_WORD]
-            if self._words is not None:
-                row[-1] = self._words.get(read.encode(), self._unknown_word)
-        return ids
+        read = [
+            # A boundary is one character, whole at any width.
+            [word.decode()]
+            if word in self.boundary_words
+            else word.decode("utf-8", "replace")[: self._room]
+            for word in words
+        ]
+        lengths = np.array([len(characters) for characters in read], "int32")
+        unknown = self._ids[UNKNOWN]
+        ids = np.zeros((len(words), self._room + 2), "int32")
+        for row, characters in zip(ids, read):
+            found = [self._ids.get(c, unknown) for c in characters]
+            row[1 : len(found) + 1] = found
+        ids = framed(np, ids, lengths, *self._marks)
+        if self._words is None:
+            return ids
+        word_ids = [
+            self._words.get("".join(characters).encode(), self._unknown_word)
+            for characters in read
+        ]
+        word_ids = np.array(word_ids, "int32").reshape(len(words), 1)
+        return np.concatenate([ids, word_ids], axis=1)
 
     def ids_in_graph(self, words):
         import tensorflow as tf
@@ -134,11 +145,7 @@ class CharacterSpelling(Spelling):
             lengths = tf.where(is_mark, 1, lengths)
             read = tf.where(is_mark, word, read)
         ids = tf.pad(ids, [[0, 0], [1, 1]])  # (n, max_characters_per_token)
-        places = tf.range(self.max_characters_per_token)
-        ends = lengths[:, None] + 1  # (n, 1)
-        ids = tf.where(places > ends, self._ids[PADDING], ids)
-        ids = tf.where(places == ends, self._ids[END_WORD], ids)
-        ids = tf.where(places == 0, self.begin_id, ids)
+        ids = framed(tf, ids, lengths, *self._marks)
         if self._words is not None:
             word_ids = self._words.ids_in_graph(read)
             word_ids = tf.where(word_ids > 0, word_ids, self._unknown_word)

@@ -41,9 +41,7 @@ def check_words(tokens: tf.Tensor) -> tf.Tensor:
             column,
         ],
     )
-    # In eager mode, `Assert` returns no operation.
-    with tf.control_dependencies([check] if check is not None else []):
-        return tf.identity(tokens)
+    return _after(check, tokens)
 
 
 def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
@@ -57,25 +55,22 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
         int32 tensor `(batch,)`.
     """
     batch, time = tf.unstack(tf.shape(tokens))
-    time = tf.cast(time, lengths.dtype)
-    checks = [
-        tf.debugging.assert_equal(
-            tf.shape(lengths)[0],
-            batch,
-            "`sequence_len` must have one number per sentence.",
-        ),
-        tf.debugging.assert_non_negative(
-            lengths, "`sequence_len` must not be negative."
-        ),
-        tf.debugging.assert_less_equal(
+    is_right = (lengths >= 0) & (lengths <= tf.cast(time, lengths.dtype))
+    check = tf.debugging.Assert(
+        (tf.shape(lengths)[0] == batch) & tf.reduce_all(is_right),
+        [
+            "`sequence_len` must have one number per sentence, none negative "
+            "or greater than the number of words in a row. Received:",
             lengths,
-            time,
-            "`sequence_len` must not be greater than the number of tokens in a "
-            "row of `tokens`.",
-        ),
-    ]
-    with tf.control_dependencies([check for check in checks if check]):
-        return tf.identity(tf.cast(lengths, tf.int32))
+        ],
+    )
+    return _after(check, tf.cast(lengths, tf.int32))
+
+
+def _after(check, tensor):
+    # In eager mode, `Assert` returns no operation.
+    with tf.control_dependencies([check] if check is not None else []):
+        return tf.identity(tensor)
 
 
 def token_ids(

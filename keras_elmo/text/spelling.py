@@ -1,5 +1,10 @@
-from keras_elmo.text.special_words import BEGIN_SENTENCE
-from keras_elmo.text.special_words import END_SENTENCE
+"""How words become ids, and the words with a special meaning in biLMs."""
+
+import numpy as np
+
+BEGIN_SENTENCE = b"<S>"
+END_SENTENCE = b"</S>"
+UNKNOWN = b"<UNK>"
 
 
 class Spelling:
@@ -55,3 +60,25 @@ class Spelling:
     @classmethod
     def from_config(cls, config):
         return cls(**config)
+
+
+def framed(xp, ids, lengths, begin, end, padding):
+    """Puts a word's marks around its characters, and padding after them.
+
+    Args:
+        xp: The module `numpy` or `tensorflow`.
+        ids: int32 `(n, width)`, each word's characters from column 1 on; all
+            else is ignored.
+        lengths: int32 `(n,)`, how many characters a word has.
+        begin: Integer, the id of the mark before a word.
+        end: Integer, the id of the mark after it.
+        padding: Integer, the id after that.
+
+    Returns:
+        int32 `(n, width)`.
+    """
+    places = np.arange(ids.shape[1], dtype="int32")
+    ends = lengths[:, None] + 1  # (n, 1)
+    ids = xp.where(ends > places, ids, padding)
+    ids = xp.where(ends == places, end, ids)
+    return xp.where(places == 0, begin, ids)

@@ -13,9 +13,9 @@ from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import open_unpacked
-from keras_elmo.text.special_words import BEGIN_SENTENCE
-from keras_elmo.text.special_words import END_SENTENCE
-from keras_elmo.text.special_words import UNKNOWN
+from keras_elmo.text.spelling import BEGIN_SENTENCE
+from keras_elmo.text.spelling import END_SENTENCE
+from keras_elmo.text.spelling import UNKNOWN
 
 _SPECIAL = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 
@@ -46,9 +46,7 @@ class Vocabulary:
     """
 
     def __init__(self, words: Iterable[bytes]):
-        self._ids = _numbered(
-            (f"word {i}", word) for i, word in enumerate(words)
-        )
+        self._ids = _numbered(words)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike) -> "Vocabulary":
@@ -60,21 +58,14 @@ class Vocabulary:
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: As for the constructor, with the line number.
+            ValueError: As for the constructor.
         """
-        path = os.fspath(path)
-        check_file(path, "vocabulary")
-        lines = enumerate(listed_lines(path), start=1)
-        vocabulary = cls.__new__(cls)
         try:
-            vocabulary._ids = _numbered(
-                (f"line {i}", line) for i, line in lines if line != _SKIPPED
-            )
+            return cls(vocabulary_words(os.fspath(path)))
         except ValueError as error:
             raise ValueError(
                 f"'{path}' is not a vocabulary. {error}"
             ) from error
-        return vocabulary
 
     @classmethod
     def from_counts(
@@ -199,28 +190,23 @@ def vocabulary_words(vocabulary):
 
 
 def _numbered(words):
-    """Returns a dictionary from words to ids, from pairs `(place, word)`."""
+    """Returns a dictionary from words to ids."""
     ids: dict[bytes, int] = {}
-    for place, word in words:
+    for number, word in enumerate(words, start=1):
         if not isinstance(word, bytes):
-            raise ValueError(
-                f"Each word must be bytes. Received as {place}: {word!r}"
-            )
-        if not word.strip(b" "):
-            raise ValueError(
-                f"No word may be empty. Received as {place}: {word!r}"
-            )
-        if not _has_line(word):
-            raise ValueError(
-                "A word must be valid as a line of a vocabulary file. "
-                f"Received as {place}: {word!r}"
-            )
-        if word in ids:
-            raise ValueError(
-                "The words must be distinct. "
-                f"Received a second time, as {place}: {word!r}"
-            )
-        ids[word] = len(ids)
+            reason = "each word must be bytes"
+        elif not word.strip(b" "):
+            reason = "no word may be empty"
+        elif not _has_line(word):
+            reason = "a word must be valid as a line of a vocabulary file"
+        elif word in ids:
+            reason = "the words must be distinct"
+        else:
+            ids[word] = len(ids)
+            continue
+        raise ValueError(
+            f"In a vocabulary, {reason}. Received as word {number}: {word!r}"
+        )
     missing = [word.decode() for word in _SPECIAL if word not in ids]
     if missing:
         raise ValueError(

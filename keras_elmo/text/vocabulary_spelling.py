@@ -1,12 +1,69 @@
+"""Words as positions in a vocabulary, looked up in Python and in a graph."""
+
 from collections.abc import Sequence
 
 import keras
 import numpy as np
 
 from keras_elmo.text.spelling import Spelling
-from keras_elmo.text.word_table import WordTable
-from keras_elmo.text.word_table import as_bytes
-from keras_elmo.text.word_table import as_string
+
+
+class WordTable:
+    """The ids of a vocabulary's words: their positions plus one.
+
+    Args:
+        words: Iterable of words, strings or bytes. For duplicates, the last
+            position is used.
+    """
+
+    def __init__(self, words):
+        self.words = _checked_words(words)
+        self._ids = {word: i for i, word in enumerate(self.words, start=1)}
+        self._sorted = None
+        self._tensors = None
+
+    def __len__(self):
+        return len(self.words)
+
+    def get(self, word, default=None):
+        """Returns the id of a word (bytes), or `default` if there is none."""
+        return self._ids.get(word, default)
+
+    def as_strings(self):
+        """Returns the words as strings that fit JSON."""
+        return [_as_string(word) for word in self.words]
+
+    def ids_in_graph(self, words):
+        """Ids of a string tensor `(n,)`; 0 for unknown words. TensorFlow."""
+        import tensorflow as tf
+
+        hash_values, known, ids = self._in_order()
+        place = tf.searchsorted(hash_values, _hash_values(words))
+        place = tf.minimum(place, len(self._ids) - 1)
+        is_known = tf.gather(known, place) == words
+        return tf.where(is_known, tf.gather(ids, place), 0)  # (n,)
+
+    def _in_order(self):
+        """Returns sorted hash values, and the words and ids in that order."""
+        import tensorflow as tf
+
+        if self._sorted is None:
+            with tf.init_scope():  # Computed now, not in the graph.
+                words = np.array(list(self._ids), dtype=object)
+                hash_values = _hash_values(tf.constant(words)).numpy()
+            if len(np.unique(hash_values)) < len(words):
+                raise ValueError(
+                    "Two words of the vocabulary have the same 64-bit hash "
+                    "value; such a vocabulary cannot be used in a graph."
+                )
+            ids = np.array(list(self._ids.values()), "int32")
+            order = np.argsort(hash_values)
+            self._sorted = [x[order] for x in (hash_values, words, ids)]
+        if not tf.executing_eagerly():  # Each graph has its own constants.
+            return [tf.constant(x) for x in self._sorted]
+        if self._tensors is None:
+            self._tensors = [tf.constant(x) for x in self._sorted]
+        return self._tensors
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -37,11 +94,12 @@ class VocabularySpelling(Spelling):
         vocabulary: Sequence[str | bytes],
         unknown_word: str | bytes | None = None,
     ):
-        self.table = WordTable.of(vocabulary)
+        is_table = isinstance(vocabulary, WordTable)
+        self.table = vocabulary if is_table else WordTable(vocabulary)
         self.unknown_word = unknown_word
         self._unknown_id = None
         if unknown_word is not None:
-            self._unknown_id = self.table.get(as_bytes(unknown_word))
+            self._unknown_id = self.table.get(_as_bytes(unknown_word))
             if self._unknown_id is None:
                 raise ValueError(
                     "`unknown_word` must be a word of `vocabulary` or None. "
@@ -93,8 +151,45 @@ class VocabularySpelling(Spelling):
     def get_config(self):
         unknown = self.unknown_word
         if unknown is not None:
-            unknown = as_string(as_bytes(unknown))
+            unknown = _as_string(_as_bytes(unknown))
         return {
             "vocabulary": self.table.as_strings(),
             "unknown_word": unknown,
         }
+
+
+def _as_bytes(word):
+    """Returns a word's bytes: its UTF-8, or the inverse of `_as_string`."""
+    if isinstance(word, str):
+        return word.encode("utf-8", "surrogateescape")
+    return word
+
+
+def _as_string(word):
+    """Returns any bytes as a string that fits JSON."""
+    return word.decode("utf-8", "surrogateescape")
+
+
+def _checked_words(words):
+    if isinstance(words, (str, bytes)):
+        raise ValueError(
+            f"`vocabulary` must be a list of words. Received: {words!r}"
+        )
+    found = []
+    for i, word in enumerate(words):
+        word = _as_bytes(word)
+        if not isinstance(word, bytes):
+            raise ValueError(
+                "`vocabulary` must be a list of words, strings or bytes. "
+                f"Received as word {i}: {word!r}"
+            )
+        found.append(bytes(word))
+    if not found:
+        raise ValueError("`vocabulary` must hold words. Received: none")
+    return found
+
+
+def _hash_values(words):
+    import tensorflow as tf
+
+    return tf.bitcast(tf.fingerprint(words[:, None]), tf.int64)  # (n,)

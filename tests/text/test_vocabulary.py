@@ -61,14 +61,14 @@ def test_other_ways_to_write_the_same_file(tmp_path):
     [
         (
             b"<S>\n</S>\n<UNK>\na\n!!!MAXTERMID\na\n",
-            "second time, as line 6: b",
+            "must be distinct. Received as word 5: b",
         ),
-        (b"<S>\n</S>\n<UNK>\n\na\n", "may be empty. Received as line 4"),
-        (b"<S>\n</S>\n<UNK>\n  \n", "may be empty. Received as line 4"),
-        (b"<S>\n</S>\n<UNK>\n<S>\n", "second time, as line 4: b'<S>'"),
+        (b"<S>\n</S>\n<UNK>\n\na\n", "may be empty. Received as word 4"),
+        (b"<S>\n</S>\n<UNK>\n  \n", "may be empty. Received as word 4"),
+        (b"<S>\n</S>\n<UNK>\n<S>\n", "distinct. Received as word 4: b'<S>'"),
         (b"<S>\na\n", "Missing from the 2 words: </S>, <UNK>"),
         (b"", "Missing from the 0 words: <S>, </S>, <UNK>"),
-        (b"<S>\n</S>\n<UNK>\na\r\r\n", "vocabulary file. Received as line 4"),
+        (b"<S>\n</S>\n<UNK>\na\r\r\n", "vocabulary file. Received as word 4"),
         (b"\x1f\x8bcut off", "cannot be unpacked"),
     ],
 )
@@ -87,10 +87,10 @@ def test_there_must_be_a_file(tmp_path):
 @pytest.mark.parametrize(
     "word, message",
     [
-        ("a", "must be bytes. Received as word 3: 'a'"),
-        (b"<S>", "second time, as word 3"),
-        (b"", "empty. Received as word 3"),
-        (b"!!!MAXTERMID", "vocabulary file. Received as word 3"),
+        ("a", "must be bytes. Received as word 4: 'a'"),
+        (b"<S>", "distinct. Received as word 4"),
+        (b"", "empty. Received as word 4"),
+        (b"!!!MAXTERMID", "vocabulary file. Received as word 4"),
         (b"a\nb", "valid as a line"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from keras_elmo import WordVectorization
 from keras_elmo.text import VocabularySpelling
-from keras_elmo.text import word_table
+from keras_elmo.text import vocabulary_spelling
 
 # Bytes that are not UTF-8, and a repeated word, of which the last one counts.
 WORDS = ["<S>", "the", "</S>", b"\xff", "日本", "the", "", "<UNK>"]
@@ -57,7 +57,7 @@ def test_in_a_graph_likewise(eager):
     for layer in copies(make()):
         found = in_graph(layer, SENTENCES, eager)
         np.testing.assert_array_equal(found, IDS)
-    assert layer(["the  日本", ""]).numpy().tolist() == [[6, 5], [0, 0]]
+    assert layer([["the", "日本"], []]).numpy().tolist() == [[6, 5], [0, 0]]
 
 
 @on_tensorflow
@@ -69,22 +69,21 @@ def test_many_words_in_a_graph():
 
 
 @on_tensorflow
-@pytest.mark.parametrize("eager", [True, False])
-def test_words_of_one_hash_value_in_a_graph(eager, monkeypatch):
-    """They are found, and no other word is mistaken for one of them."""
+def test_words_of_one_hash_value_in_a_graph(monkeypatch):
+    """No other word is mistaken for one of the vocabulary."""
     import tensorflow as tf
 
     monkeypatch.setattr(
-        word_table,
+        vocabulary_spelling,
         "_hash_values",
         lambda words: tf.cast(tf.strings.length(words), tf.int64),
     )
-    words = ["b", "aa", "a", "cc", "", "bb", "aa"]
-    layer = WordVectorization(VocabularySpelling(words, "bb"))
-    sentence = [*words, "ab", "d", "ddd", "dd"]
-    found = in_graph(layer, [sentence], eager)
-    assert found.tolist() == layer.batch_to_ids([sentence]).tolist()
-    assert found.tolist() == [[1, 7, 3, 4, 5, 6, 7, 6, 6, 6, 6]]
+    words = ["b", "aa", "", "aa"]
+    layer = WordVectorization(VocabularySpelling(words, ""))
+    found = layer([[*words, "a", "ab", "ddd"]])
+    assert found.numpy().tolist() == [[1, 4, 3, 4, 3, 3, 3]]
+    with pytest.raises(ValueError, match="same 64-bit hash value"):
+        WordVectorization(VocabularySpelling(["b", "a"]))([["b"]])
 
 
 def test_unknown_words_have_the_id_that_is_theirs():

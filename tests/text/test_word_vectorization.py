@@ -282,15 +282,9 @@ def test_lengths_go_with_padded_words_alone(inputs, split):
         WordVectorization(split=split)(inputs, sequence_len=[1])
 
 
-@pytest.mark.parametrize(
-    ("lengths", "message"),
-    [
-        ([3, 1], "must not be greater than the number of tokens"),
-        ([-1, 1], "must not be negative"),
-        ([1], "must have one number per sentence"),
-    ],
-)
-def test_lengths_that_cannot_be(lengths, message):
+@pytest.mark.parametrize("lengths", [[3, 1], [-1, 1], [1], [1, 1, 1]])
+def test_lengths_that_cannot_be(lengths):
+    message = "sequence_len. must have one number per sentence, none negative"
     layer = WordVectorization()
     words = tf.constant([["a", "b"], ["c", ""]])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
