@@ -270,7 +270,7 @@ def test_a_layer_of_another_package_is_not_saved(folder):
     assert os.listdir(folder.parent) == []
 
 
-LAMBDA = keras.saving.serialize_keras_object(keras.layers.Lambda(abs))
+LAMBDA = keras.saving.serialize_keras_object(keras.layers.Lambda(keras.ops.abs))
 POLICY = keras.saving.serialize_keras_object(keras.DTypePolicy("float32"))
 
 

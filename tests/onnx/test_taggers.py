@@ -33,8 +33,9 @@ def bilstm(units=4, **kwargs):
 
 def crf_tagger(crf=(), decoder=(), **kwargs):
     ids = keras_input()
-    x = L.Dropout(0.5)(bilstm()(make_elmo(**kwargs)(ids)))
-    scores = CRF(5, **dict(crf))(L.Dense(5)(x))
+    elmo = make_elmo(**kwargs)
+    x = L.Dropout(0.5)(bilstm()(elmo(ids)))
+    scores = CRF(5, **dict(crf))(L.Dense(5)(x), mask=elmo.compute_mask(ids))
     return keras.Model(ids, CRFDecoder(name="tags", **dict(decoder))(scores))
 
 
@@ -86,12 +87,13 @@ def test_no_words_and_no_sentences(shape, tmp_path):
 
 def test_layers_side_by_side(tmp_path):
     ids = keras_input()
-    first, second = make_elmo(num_representations=2)(ids)
+    elmo = make_elmo(num_representations=2)
+    first, second = elmo(ids)
     x = L.LSTM(3, return_sequences=True, use_bias=False)(first)
     x = L.Concatenate()([x, L.Dense(4, activation="tanh")(second), first])
     outputs = {
         "b": L.Dense(3, activation="softmax", use_bias=False)(x),
-        "a": bilstm()(x),
+        "a": bilstm()(x, mask=elmo.compute_mask(ids)[0]),
     }
     model = keras.Model(ids, outputs)
     found = answer(model, tmp_path)
