@@ -17,6 +17,7 @@ import keras
 import numpy as np
 import pytest
 from formats.checkpoints import write_checkpoint
+from formats.state_dicts import zip_file
 from fuzzing import damaged
 from fuzzing import damaged_json
 from fuzzing import reads_or_says_why
@@ -77,26 +78,12 @@ def test_weights(data, shapes, model, scratch):
         assert all(np.isfinite(a).all() for a in arrays.values())
 
 
-def _huge(store, key):
-    store.create_dataset(
-        key, (1 << 40, 1 << 10), "f4", chunks=(1 << 10, 1 << 10)
-    )
-
-
 def _of_objects(store, key):
     store.create_dataset(key, data="a text", dtype=h5py.string_dtype())
 
 
 def _of_records(store, key):
     store[key] = np.zeros(3, [("a", "f4"), ("b", "i4")])
-
-
-def _elsewhere(store, key):
-    store[key] = h5py.ExternalLink("/etc/passwd", "/")
-
-
-def _itself(store, key):
-    store[key] = h5py.SoftLink(f"/{key}")
 
 
 def _a_group(store, key):
@@ -108,16 +95,7 @@ def _a_reference(store, key):
 
 
 @pytest.mark.parametrize(
-    "harm",
-    [
-        _huge,
-        _of_objects,
-        _of_records,
-        _elsewhere,
-        _itself,
-        _a_group,
-        _a_reference,
-    ],
+    "harm", [_of_objects, _of_records, _a_group, _a_reference]
 )
 def test_weights_made_to_do_harm(harm, shapes, model, scratch):
     path = scratch / "harmful.hdf5"
@@ -130,43 +108,22 @@ def test_weights_made_to_do_harm(harm, shapes, model, scratch):
             read_arrays(path, shapes)
 
 
-def _stored_elsewhere(store, key, shape):
-    external = [("/etc/passwd", 0, h5py.h5f.UNLIMITED)]
-    store.create_dataset(key, shape, "f4", external=external)
+def _change(path):
+    """Puts a link in the place of an array."""
+    with h5py.File(path, "r+") as store:
+        (key,) = {"char_embed", "token_encoder.embeddings"} & set(store)
+        store.move(key, "other")
+        store[key] = h5py.SoftLink("/other")
 
 
-def _virtual(store, key, shape):
-    layout = h5py.VirtualLayout(shape, "f4")
-    layout[:] = h5py.VirtualSource("/nowhere.hdf5", "x", shape)
-    store.create_virtual_dataset(key, layout)
-
-
-def _link_elsewhere(store, key, shape):
-    store[key] = h5py.ExternalLink("/nowhere.hdf5", "x")
-
-
-def _link_inside(store, key, shape):
-    store["other"] = np.zeros(shape, "f4")
-    store[key] = h5py.SoftLink("/other")
-
-
-_TOLD = {
-    _stored_elsewhere: "is stored in another file, '/etc/passwd'",
-    _virtual: "is virtual",
-    _link_elsewhere: "is a link to another place",
-    _link_inside: "is a link to another place",
-}
-
-
-@pytest.mark.parametrize("harm", _TOLD)
-def test_weights_that_lie_elsewhere(harm, model, presets, tmp_path):
+def test_weights_that_lie_elsewhere(model, presets, tmp_path):
     folder = shutil.copytree(model, tmp_path / "model")
-    rows = shutil.copy(folder / "weights.hdf5", tmp_path / "rows.hdf5")
+    rows = tmp_path / "rows.hdf5"
     preset = shutil.copytree(presets[0], tmp_path / "preset")
-    _change(folder / "weights.hdf5", "char_embed", harm)
-    _change(preset / "model.weights.h5", _PRESET_KEY, harm)
+    _change(folder / "weights.hdf5")
+    _change(preset / "model.weights.h5")
     with h5py.File(rows, "w") as store:
-        harm(store, "embedding", (3, 6))
+        store["embedding"] = h5py.ExternalLink("/nowhere.hdf5", "x")
     archive = shutil.make_archive(tmp_path / "zipped", "zip", folder)
     for path, read in [
         (folder / "weights.hdf5", lambda: ElmoLayer.from_bilm(folder)),
@@ -179,19 +136,9 @@ def test_weights_that_lie_elsewhere(harm, model, presets, tmp_path):
             ),
         ),
     ]:
-        with pytest.raises(ValueError, match=_TOLD[harm]) as info:
+        with pytest.raises(ValueError, match="is a link to another") as info:
             read()
         assert str(path) in str(info.value)
-
-
-_PRESET_KEY = "token_encoder.embeddings"
-
-
-def _change(path, key, harm):
-    with h5py.File(path, "r+") as store:
-        shape = store[key].shape
-        del store[key]
-        harm(store, key, shape)
 
 
 def test_a_keras_file_whose_weights_lie_elsewhere(elmo, tmp_path, capsys):
@@ -201,7 +148,7 @@ def test_a_keras_file_whose_weights_lie_elsewhere(elmo, tmp_path, capsys):
     with zipfile.ZipFile(path) as archive:
         archive.extractall(tmp_path / "parts")
     with h5py.File(tmp_path / "parts/model.weights.h5", "r+") as store:
-        _link_inside(store, "link", (1,))
+        store["link"] = h5py.SoftLink("/other")
     shutil.make_archive(path, "zip", tmp_path / "parts")
     os.replace(f"{path}.zip", path)
     told = "'link' is a link to another place"
@@ -246,19 +193,6 @@ def test_zip(data, model, scratch):
     path = scratch / "damaged.zip"
     path.write_bytes(data.draw(damaged(content.getvalue())))
     reads_or_says_why(lambda: ElmoLayer.from_bilm(path), str(path))
-
-
-@pytest.mark.parametrize(
-    "name", ["../options.json", "/options.json", "a/../../options.json"]
-)
-def test_zip_that_leads_out_of_it(name, model, scratch):
-    path = scratch / "harmful.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        options = (model / "options.json").read_bytes()
-        archive.writestr(zipfile.ZipInfo(name), options)
-        archive.write(model / "weights.hdf5", "weights.hdf5")
-    with pytest.raises(ValueError, match="harmful"):
-        ElmoLayer.from_bilm(path)
 
 
 def test_zip_of_far_more_than_its_size(model, scratch, monkeypatch):
@@ -423,6 +357,29 @@ def test_state_dicts(data, name, many_langs):
     if arrays is not None:
         assert sum(a.nbytes for a in arrays.values()) <= path.stat().st_size
     shutil.copy(whole / name, folder)
+
+
+_OPCODES = [
+    value
+    for name, value in vars(pickle).items()
+    if name.isupper() and isinstance(value, bytes) and len(value) == 1
+]
+_PROGRAMS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(_OPCODES), st.sampled_from([1, 1, 1, 9999])),
+        st.tuples(st.binary(min_size=1, max_size=6), st.just(1)),
+        st.tuples(st.just(b"ccollections\nOrderedDict\n)R"), st.just(1)),
+    ),
+    max_size=40,
+)
+
+
+@given(program=_PROGRAMS)
+def test_pickles_of_any_opcodes(program):
+    code = b"".join(part * times for part, times in program)
+    content = zip_file({}, [], data=b"\x80\x02" + code + b".")
+    arrays = reads_or_says_why(lambda: read_state_dict(content, "a"), "'a'")
+    assert not arrays
 
 
 def test_damaged_numbers_of_many_langs(many_langs):

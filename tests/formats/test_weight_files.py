@@ -1,6 +1,5 @@
 import io
 import os
-import stat
 
 import numpy as np
 import pytest
@@ -116,17 +115,6 @@ def test_truncated_file(tmp_path, shared):
             check_unreadable(path, shapes)
 
 
-def test_damaged_file(tmp_path, shared):
-    source = shared / "reference/bilm_tf/lm_weights.hdf5"
-    whole, shapes = source.read_bytes(), shapes_of(all_arrays(source))
-    path = tmp_path / "weights.hdf5"
-    for place in (0, 24, 40, 96, 136):
-        damaged = bytearray(whole)
-        damaged[place : place + 8] = b"\xfe" * 8
-        path.write_bytes(damaged)
-        check_unreadable(path, shapes)
-
-
 def test_missing_and_extra_arrays(path):
     shapes = shapes_of(ARRAYS)
     shapes["CNN_proj/W_proj"] = shapes["CNN_proj/b_proj"] = (2,)
@@ -139,15 +127,6 @@ def test_missing_and_extra_arrays(path):
         "that are missing: ['CNN_proj/W_proj', 'CNN_proj/b_proj']." in message
     )
     assert "that are not in the model: ['char_embed']." in message
-
-
-def test_missing_or_extra_arrays(path):
-    shapes = shapes_of(ARRAYS)
-    with pytest.raises(ValueError, match="that are not in the model: none"):
-        read_arrays(path, {**shapes, "more": (1,)})
-    del shapes["char_embed"]
-    with pytest.raises(ValueError, match="that are missing: none"):
-        read_arrays(path, shapes)
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (6,), (3, 2, 1), (3, 3), ()])
@@ -208,12 +187,6 @@ def test_failing_write_changes_nothing(path, bad):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_failing_write_leaves_nothing(tmp_path):
-    with pytest.raises(TypeError):
-        write_arrays(tmp_path / "weights.hdf5", {"bad": object()})
-    assert os.listdir(tmp_path) == []
-
-
 def test_writing_replaces_the_file(path):
     arrays = {"char_embed": np.ones(3, "float32")}
     write_arrays(path, arrays)
@@ -221,18 +194,7 @@ def test_writing_replaces_the_file(path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_written_files_have_the_usual_permissions(path):
-    (path.parent / "usual").write_bytes(b"")
-    usual = (path.parent / "usual").stat().st_mode
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(usual)
-
-
 def test_writing_to_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_arrays("weights.hdf5", ARRAYS)
     assert os.listdir() == ["weights.hdf5"]
-
-
-def test_writing_to_no_folder(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        write_arrays(tmp_path / "nowhere/weights.hdf5", ARRAYS)
