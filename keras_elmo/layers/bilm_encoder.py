@@ -19,6 +19,7 @@ from keras_elmo.ops.layout import reverse_slots
 from keras_elmo.ops.layout import rows_at
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.private_keras import get_mask
+from keras_elmo.ops.private_keras import refuse_onnx_export
 
 DIRECTIONS = ("forward", "backward")
 
@@ -157,6 +158,7 @@ class BiLMEncoder(FreezableLayer):
         training=None,
         return_state=False,
     ):
+        refuse_onnx_export(self)
         if mask is None:
             mask = get_mask(inputs)
         batch, time = ops.shape(inputs)[:2]

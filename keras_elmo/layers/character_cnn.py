@@ -10,6 +10,7 @@ from keras_elmo.ops.fast_paths import map_distinct_rows
 from keras_elmo.ops.fast_paths import map_groups_by_length
 from keras_elmo.ops.fast_paths import varying_length
 from keras_elmo.ops.initializers import fan_in_normal
+from keras_elmo.ops.private_keras import refuse_onnx_export
 from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8
@@ -102,6 +103,7 @@ class CharacterCNN(TokenEncoder):
         )
 
     def call(self, inputs, training=None):
+        refuse_onnx_export(self)
         rows = ops.reshape(inputs, (-1, *self.token_shape))
 
         def encode(rows):

@@ -5,6 +5,7 @@ to detect versions of Keras that change one.
 """
 
 import functools
+import sys
 
 import keras
 
@@ -13,9 +14,14 @@ __all__ = [
     "in_stateless_scope",
     "layer_of",
     "more_is_better",
+    "refuse_onnx_export",
     "set_mask",
     "sublayers",
 ]
+
+
+# The module with Keras' own export to ONNX.
+ONNX_MODULE = "keras.src.export.onnx"
 
 
 def _names_the_version(function):
@@ -88,6 +94,23 @@ def layer_of(x):
     `Model.output_names` gives the names of these layers, not the layers.
     """
     return x._keras_history.operation
+
+
+def refuse_onnx_export(layer):
+    """Raises `ValueError` if Keras is exporting a layer to ONNX.
+
+    No runtime loads the file that it would write. Keras has no flag for the
+    export, so this looks for its module among the callers.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") == ONNX_MODULE:
+            raise ValueError(
+                '`model.export(format="onnx")` cannot export a model with '
+                "layers of keras_elmo: use `keras_elmo.export_onnx`. "
+                f"Received: layer '{layer.name}'"
+            )
+        frame = frame.f_back
 
 
 def more_is_better(metric):
