@@ -4,6 +4,7 @@ import codecs
 import collections
 import contextlib
 import gzip
+import itertools
 import os
 import re
 import sys
@@ -39,7 +40,9 @@ class Sentence(NamedTuple):
 
 
 def read_corpus(
-    path: str | os.PathLike, format: str | None = None, errors: str = "strict"
+    path: str | os.PathLike,
+    format: str | None = None,
+    encoding_errors: str = "strict",
 ) -> Iterator[Sentence]:
     r"""Reads a corpus of any size, sentence by sentence.
 
@@ -56,8 +59,8 @@ def read_corpus(
         path: Path of the file, or `"-"` for standard input.
         format: `"text"` or `"conllu"`. By default it depends on the file name:
             `.conllu` and `.conllu.gz` are CoNLL-U, all others text.
-        errors: How to handle bytes that are not UTF-8: `"strict"` raises an
-            error, `"replace"` replaces them with U+FFFD.
+        encoding_errors: How to handle bytes that are not UTF-8: `"strict"`
+            raises an error, `"replace"` replaces them with U+FFFD.
 
     Returns:
         An iterator of `Sentence`.
@@ -81,11 +84,11 @@ def read_corpus(
     path = os.fspath(path)
     format = guess_format(path) if format is None else format
     check_choice("format", format, CORPUS_FORMATS)
-    check_choice("errors", errors, ("strict", "replace"))
+    check_choice("encoding_errors", encoding_errors, ("strict", "replace"))
     if path != STANDARD_INPUT:
         check_file(path)
     lines = (
-        decode_line(line, path, number, start, errors)
+        decode_line(line, path, number, start, encoding_errors)
         for number, start, line in numbered_lines(path)
     )
     return text_sentences(lines) if format == "text" else _conllu(lines, path)
@@ -108,7 +111,7 @@ def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
 def _conllu(lines, path):
     """Yields the `Sentence` of each block of lines of CoNLL-U."""
     tokens: list[str] | None = None  # None between two blocks.
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(itertools.chain(lines, [""]), start=1):
         line = line.rstrip("\r\n")
         if not line.strip():
             if tokens is not None:
@@ -116,26 +119,20 @@ def _conllu(lines, path):
             tokens = None
             continue
         tokens = [] if tokens is None else tokens
-        columns = line.split("\t")
+        word_id, *form = line.split("\t")[:2]
         if line.startswith("#"):
             _, is_there, names = line.partition("global.columns =")
             is_right = not is_there or names.split()[:2] == ["ID", "FORM"]
         else:
-            is_right = (
-                len(columns) > 1
-                and _ID.fullmatch(columns[0]) is not None
-                and bool(columns[1])
-            )
+            is_right = _ID.fullmatch(word_id) and form not in ([], [""])
         if not is_right:
             raise ValueError(
                 f"'{path}' is not CoNLL-U in line {number}: its columns must "
                 "be separated by tabs, and the first two be ID and FORM. "
                 f"Received: {line!r}"
             )
-        if columns[0].isdigit():
-            tokens.append(columns[1])
-    if tokens is not None:
-        yield Sentence(" ".join(tokens), tokens)
+        if word_id.isdigit():
+            tokens += form
 
 
 def guess_format(path):
@@ -181,18 +178,7 @@ def numbered_lines(path):
             start = end
 
 
-def byte_lines(path):
-    """Yields the lines of a file as bytes, without their line ends."""
-    for _, _, line in numbered_lines(path):
-        yield line.removesuffix(b"\n").removesuffix(b"\r")
-
-
-def byte_words(line):
-    """Returns the words of a line of bytes."""
-    return line.split()
-
-
-def decode_line(line, path, number, start, errors=None):
+def decode_line(line, path, number, start, encoding_errors=None):
     """Returns the text of a line of a corpus.
 
     Args:
@@ -200,18 +186,18 @@ def decode_line(line, path, number, start, errors=None):
         path: The file's name in messages.
         number: The line's number, from 1.
         start: The line's position in the unpacked text, in bytes from 0.
-        errors: As for `read_corpus`; `None` for `"strict"` where the user
-            cannot choose.
+        encoding_errors: As for `read_corpus`; `None` for `"strict"` where the
+            user cannot choose.
 
     Raises:
         ValueError: If the line is not UTF-8.
     """
     try:
-        return line.decode("utf-8", errors or "strict")
+        return line.decode("utf-8", encoding_errors or "strict")
     except UnicodeDecodeError as error:
-        choice = errors and (
-            ' To read U+FFFD in place of each invalid letter, pass `errors="'
-            'replace"` (--encoding-errors replace).'
+        choice = encoding_errors and (
+            " Or pass `encoding_errors` replace, which puts U+FFFD in place of "
+            "each invalid letter."
         )
         raise ValueError(
             f"'{path}' must be UTF-8. Convert it first; if it is Latin-1, with "
@@ -264,28 +250,20 @@ def open_unpacked(path):
     Raises:
         ValueError: If it is a corrupt gzip file; also while it is read.
     """
-    try:
-        with _open(path) as file:
-            yield file
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(
-            f"'{path}' cannot be unpacked; it may be truncated or corrupt: "
-            f"{error}"
-        ) from error
-
-
-@contextlib.contextmanager
-def _open(path):
     with contextlib.ExitStack() as stack:
         if path == STANDARD_INPUT:
             file = sys.stdin.buffer
         else:
             file = stack.enter_context(open(path, "rb"))
-        # No UTF-8 text starts with these two bytes.
-        if file.peek(2)[:2] == _GZIP:
-            file = stack.enter_context(gzip.GzipFile(fileobj=file))
-        elif path.endswith(".gz"):
+        try:
+            # No UTF-8 text starts with these two bytes.
+            if file.peek(2)[:2] == _GZIP:
+                file = stack.enter_context(gzip.GzipFile(fileobj=file))
+            elif path.endswith(".gz"):
+                raise gzip.BadGzipFile("it is not gzip, despite its name")
+            yield file
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(
-                f"'{path}' is not gzip, despite its name; it may be truncated."
-            )
-        yield file
+                f"'{path}' cannot be unpacked; it may be truncated or corrupt: "
+                f"{error}"
+            ) from error

@@ -115,9 +115,6 @@ class Vocabulary:
             return NotImplemented
         return self.words == other.words
 
-    def __hash__(self):
-        return hash(tuple(self._ids))
-
     @property
     def words(self) -> list[bytes]:
         """A new list of the words, in the order of their ids."""

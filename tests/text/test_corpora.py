@@ -105,7 +105,7 @@ def test_bytes_that_are_not_utf8_are_told_by_line_and_byte(tmp_path):
     assert f"'{path}'" in str(info.value)
     assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
     assert content[13:14] == b"\xff"
-    assert re.search("iconv .*--encoding-errors replace", str(info.value))
+    assert re.search("iconv .*`encoding_errors` replace", str(info.value))
     with pytest.raises(ValueError, match="must be UTF-8") as info:
         count_words([path])
     assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
@@ -120,7 +120,7 @@ def test_the_place_of_a_bad_byte_is_right_in_the_first_line(tmp_path):
 
 def test_bytes_that_are_not_utf8_can_be_replaced(tmp_path):
     path = write(tmp_path / "corpus.txt", b"a\xffb \xff\n\xed\xa0\x80\n")
-    texts = [s.text for s in read_corpus(path, errors="replace")]
+    texts = [s.text for s in read_corpus(path, encoding_errors="replace")]
     assert texts == ["a\ufffdb \ufffd", "\ufffd" * 3]
 
 
@@ -262,7 +262,7 @@ def test_no_file_and_no_folder(tmp_path):
     [
         ({"format": "conll"}, "`format`"),
         ({"format": ""}, "`format`"),
-        ({"errors": "ignore"}, "`errors`"),
+        ({"encoding_errors": "ignore"}, "`encoding_errors`"),
     ],
 )
 def test_arguments_are_checked(tmp_path, arguments, named):
