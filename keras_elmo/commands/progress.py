@@ -3,7 +3,6 @@
 import contextlib
 import shutil
 import sys
-import threading
 import time
 
 _BAR_WIDTH = 12
@@ -28,17 +27,14 @@ class Progress:
         self._interval = 0.1 if self._on_terminal else interval
         self._last_shown = time.monotonic()
         self._is_open = False
-        self._stop_waiting = None
         self.start("")
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._end_wait()
         if self._is_open:
             self._write("\n")
-            self._is_open = False
 
     def start(self, unit, total=None, title=""):
         """Starts counting.
@@ -64,15 +60,13 @@ class Progress:
                 as it was done before or took an unusual time.
             note: String to show as well.
         """
-        self._end_wait()
         since, self._counted_at = self._counted_at, time.monotonic()
         if resumed:
             self._first, self.seconds = (done, tokens), 0.0
         else:
             self.seconds += self._counted_at - since
         if self._is_due():
-            text = self._describe(done, tokens, note)
-            self._show(text, self._total and done / self._total)
+            self._show(self._describe(done, tokens, note))
 
     def skip_time(self):
         """Excludes the time since the last update from the speed."""
@@ -80,58 +74,23 @@ class Progress:
 
     def show(self, text):
         """Replaces the text shown, if the interval has passed."""
-        self._end_wait()
         if self._is_due():
             self._show(text)
 
     def say(self, text):
         """Writes a permanent line."""
-        self._end_wait()
-        if not self._quiet:
-            self._write(f"{_CLEAR if self._on_terminal else ''}{text}\n")
-            self._is_open = False
+        self._write(f"{_CLEAR if self._on_terminal else ''}{text}\n")
 
     @contextlib.contextmanager
     def waiting(self, what):
-        """Context manager that shows `what` and how long it has taken.
+        """Context manager that shows `what` on a terminal.
 
-        Anything else that is shown replaces it. The time is excluded from the
-        speed.
+        The time is excluded from the speed.
         """
-        self._end_wait()
-        stop = threading.Event()
-        thread = threading.Thread(
-            target=self._tick, args=(what, time.monotonic(), stop), daemon=True
-        )
-
-        def end():
-            stop.set()
-            if not self._quiet:
-                thread.join()
-            self.skip_time()
-
-        if not self._quiet:
-            thread.start()
-        self._stop_waiting = end
-        try:
-            yield
-        finally:
-            self._end_wait()
-            if self._is_open:
-                self._write(_CLEAR)
-                self._is_open = False
-
-    def _tick(self, what, start, stop):
-        while True:
-            if self._is_due():
-                self._show(f"{what}, {_clock(time.monotonic() - start)}")
-            if stop.wait(min(1.0, self._interval)):
-                return
-
-    def _end_wait(self):
-        end, self._stop_waiting = self._stop_waiting, None
-        if end is not None:
-            end()
+        if self._on_terminal:
+            self._show(f"{what} ...")
+        yield
+        self.skip_time()
 
     def _describe(self, done, tokens, note):
         total = "" if self._total is None else f"/{self._total:,}"
@@ -149,31 +108,30 @@ class Progress:
                 parts.insert(0, f"{left} left")
         if note:
             parts.append(note)
-        return self._title + ", ".join(parts)
+        text = self._title + ", ".join(parts)
+        if self._on_terminal and self._total:
+            bar = "=" * round(done / self._total * _BAR_WIDTH)
+            text = f"[{bar:{_BAR_WIDTH}}] {text}"
+        return text
 
     def _is_due(self):
         due = self._last_shown + self._interval
         return not self._quiet and time.monotonic() >= due
 
-    def _show(self, text, fraction=None):
+    def _show(self, text):
         self._last_shown = time.monotonic()
         if not self._on_terminal:
             self._write(f"{text}\n")
             return
-        if fraction is not None:
-            text = f"{_bar(fraction)} {text}"
         # A line that wraps could not be overwritten.
         text = text[: shutil.get_terminal_size().columns - 1]
         # After "\r", an error message starts on its own line.
         self._write(f"{_CLEAR}{text}\r")
-        self._is_open = True
 
     def _write(self, text):
-        print(text, end="", file=sys.stderr, flush=True)
-
-
-def _bar(fraction):
-    return f"[{'=' * round(fraction * _BAR_WIDTH):{_BAR_WIDTH}}]"
+        if not self._quiet:
+            print(text, end="", file=sys.stderr, flush=True)
+            self._is_open = not text.endswith("\n")
 
 
 def _clock(seconds):

@@ -43,7 +43,7 @@ def rows_of(folder):
 def test_a_job_that_is_killed_and_whose_workers_are_killed(
     program, elmo, shared, tmp_path
 ):
-    tokens = write_corpus(tmp_path / "in", shared, 3000, 4)
+    tokens = write_corpus(tmp_path / "in", shared, 1500, 4)
     out = tmp_path / "out"
     arguments = [str(tmp_path / "in"), str(out), "--portions", "4"]
     kill_when("spark_embed.py", arguments, lambda: any(out.glob("*.parquet")))
