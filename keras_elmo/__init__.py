@@ -21,7 +21,7 @@ if typing.TYPE_CHECKING:
     from keras_elmo.layers import TokenEmbedding
     from keras_elmo.models.presets import PRESETS
     from keras_elmo.onnx.export_onnx import export_onnx
-    from keras_elmo.ops.fast_paths import set_fast_paths
+    from keras_elmo.ops.backends import set_fast_paths
     from keras_elmo.pretraining.bidirectional_language_model import (
         BidirectionalLanguageModel,
     )
@@ -68,7 +68,7 @@ _MODULES = {
     ),
     "keras_elmo.crf": ("CRF", "CRFAccuracy", "CRFDecoder", "CRFLoss"),
     "keras_elmo.onnx.export_onnx": ("export_onnx",),
-    "keras_elmo.ops.fast_paths": ("set_fast_paths",),
+    "keras_elmo.ops.backends": ("set_fast_paths",),
     "keras_elmo.pretraining.bidirectional_language_model": (
         "BidirectionalLanguageModel",
     ),

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo import batch_to_ids
-from keras_elmo.ops.fast_paths import map_distinct_rows
+from keras_elmo.ops.backends import backend
 
 NUM_CHARACTER_IDS = 262
 PADDING_CHARACTER = 261
@@ -123,7 +123,7 @@ class CharacterBiLSTM(keras.layers.Layer):
         rows = ops.reshape(inputs, (batch * time, width))
         rows = rows[:, : self.max_characters]
         # Most words occur more than once in a batch.
-        x = map_distinct_rows(self._read, rows)
+        x = backend().map_distinct_rows(self._read, rows)
         return ops.reshape(x, (batch, time, 2 * self.units))
 
     def _read(self, rows):

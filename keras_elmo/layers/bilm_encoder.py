@@ -6,12 +6,9 @@ from keras import ops
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops.arguments import check_integer
+from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.fast_paths import at_least_one
-from keras_elmo.ops.fast_paths import fast_paths_enabled
-from keras_elmo.ops.fast_paths import scan_time
-from keras_elmo.ops.fast_paths import take_rows
 from keras_elmo.ops.freezable_layer import FreezableLayer
 from keras_elmo.ops.layout import lay_out
 from keras_elmo.ops.layout import outputs_at
@@ -241,7 +238,7 @@ class BiLMEncoder(FreezableLayer):
             is_real = step[:, None, None] < length[None]  # (steps, batch, 1)
 
         layers, state = self.run_directions(
-            [take_rows(rows, ops.transpose(r)) for r in read],
+            [backend().take_rows(rows, ops.transpose(r)) for r in read],
             state,
             is_real=is_real,
             training=training,
@@ -408,7 +405,7 @@ def scan_both_directions(
     """
     flags = [flag for flag in (carries_on, is_real) if flag is not None]
     weights = [cell.read_weights() for cell in cells]
-    if training and not flags and fast_paths_enabled():
+    if training and not flags and backend().makes_graphs:
         return _scan_in_training(cells, inputs, state, weights)
 
     def prepare(inputs):
@@ -434,7 +431,7 @@ def scan_both_directions(
             new = [ops.where(real, n, s) for n, s in zip(new, state)]
         return new
 
-    return scan_time(step, state, [*inputs, *flags], (0, 2), prepare)
+    return backend().scan_time(step, state, [*inputs, *flags], (0, 2), prepare)
 
 
 def _scan_in_training(cells, inputs, state, weights):

@@ -6,9 +6,6 @@ from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.token_encoder import TokenEncoder
 from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.fast_paths import map_distinct_rows
-from keras_elmo.ops.fast_paths import map_groups_by_length
-from keras_elmo.ops.fast_paths import varying_length
 from keras_elmo.ops.initializers import fan_in_normal
 from keras_elmo.ops.private_keras import refuse_onnx_export
 from keras_elmo.ops.weights import read_weight
@@ -109,7 +106,7 @@ class CharacterCNN(TokenEncoder):
         def encode(rows):
             return self.encode(rows, training)
 
-        vectors = map_distinct_rows(encode, rows)
+        vectors = backend().map_distinct_rows(encode, rows)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
         return ops.reshape(vectors, shape)  # (..., projection)
 
@@ -119,7 +116,7 @@ class CharacterCNN(TokenEncoder):
         # length in training.
         has_gradient = training and self.trainable_variables
         groups = _TRAINING_GROUPS if has_gradient else 1
-        x = map_groups_by_length(self._convolve, words, groups)
+        x = backend().map_groups_by_length(self._convolve, words, groups)
         for highway in self.highways:
             x = highway(x)
         return x
@@ -131,7 +128,7 @@ class CharacterCNN(TokenEncoder):
 
     def _convolve(self, words):
         widest = max(width for width, _ in self.filters)
-        length = varying_length(words)
+        length = backend().varying_length(words)
         words = words[:, : length + widest]
         x = embed_characters(words, self._read(self.embeddings))
         kernels, biases = (

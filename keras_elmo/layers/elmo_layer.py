@@ -12,10 +12,9 @@ from keras_elmo.layers.elmo_files import ElmoFiles
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.ops.arguments import check_integer
+from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.fast_paths import at_least_one
-from keras_elmo.ops.fast_paths import take_rows
 from keras_elmo.ops.id_layer import IdLayer
 from keras_elmo.ops.ids import as_ids
 from keras_elmo.ops.ids import check_token_shape
@@ -417,7 +416,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
             training=training,
         )
         mask = layout.output_mask
-        x = take_rows(rows, rows_at(layout.rows, layout.output_slots))
+        x = backend().take_rows(rows, rows_at(layout.rows, layout.output_slots))
         x = ops.where(mask[..., None], x, 0)  # (batch, output time, projection)
         layers = [ops.concatenate([x, x], axis=-1), *layers]
         return [ops.cast(x, self.compute_dtype) for x in layers], mask, state

@@ -8,7 +8,6 @@ from keras import ops
 
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.backends import concrete_value
-from keras_elmo.ops.fast_paths import fast_paths_enabled
 from keras_elmo.ops.private_keras import in_stateless_scope
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.ops.weights import hide_frozen_weights
@@ -122,7 +121,7 @@ class Compiled:
 
 def _uses_graphs():
     """Whether a call is to run as a graph of TensorFlow."""
-    if not fast_paths_enabled():
+    if not backend().makes_graphs:
         return False
     import tensorflow as tf
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from keras import ops
 
-from keras_elmo.ops.fast_paths import at_least_one
-from keras_elmo.ops.fast_paths import take_rows
+from keras_elmo.ops.backends import at_least_one
+from keras_elmo.ops.backends import backend
 
 
 class Layout(NamedTuple):
@@ -112,7 +112,7 @@ def rows_at(rows, slots):
     """Picks `slots` (batch, n) of `rows` (batch, slots): (batch, n)."""
     batch, time = ops.shape(rows)
     places = _first_rows(batch, time) + slots
-    return take_rows(ops.reshape(rows, (-1, 1)), places)[..., 0]
+    return backend().take_rows(ops.reshape(rows, (-1, 1)), places)[..., 0]
 
 
 def outputs_at(x, slots, mask):
@@ -128,7 +128,7 @@ def outputs_at(x, slots, mask):
     """
     batch = ops.shape(slots)[0]
     rows = slots * batch + ops.arange(batch, dtype="int32")[:, None]
-    x = take_rows(ops.reshape(x, (-1, x.shape[-1])), rows)
+    x = backend().take_rows(ops.reshape(x, (-1, x.shape[-1])), rows)
     return ops.where(mask[..., None], x, 0)
 
 

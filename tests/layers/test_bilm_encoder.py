@@ -10,7 +10,7 @@ from small_models import oracle_arguments
 from tiers import quick_first
 
 from keras_elmo import BiLMEncoder
-from keras_elmo.ops import fast_paths
+from keras_elmo.ops import backends
 from keras_elmo.ops.layout import lay_out
 
 pytestmark = pytest.mark.in_graphs(False)
@@ -164,7 +164,7 @@ def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
         return [*outputs, *state, *gradients]
 
     expected = run.get_concrete_function(tf.TensorSpec((None, None, 6)))(x)
-    monkeypatch.setattr(fast_paths, "PREPARED_ROWS", rows)
+    monkeypatch.setattr(backends, "PREPARED_ROWS", rows)
     found = run.python_function
     found = tf.function(found).get_concrete_function(
         tf.TensorSpec((None, None, 6))
