@@ -16,8 +16,8 @@ _SHAPES = {
     "auto": '(batch, time), which are words, such as [["A", "sentence"]]; for '
     "sentences, pass `split='whitespace'`; for the words of one sentence, or "
     "sentences of one word, `split=None`",
-    "whitespace": '(batch,) or (batch, 1), which are sentences, such as ["A '
-    'sentence"]; for words, pass `split=None`',
+    "whitespace": "(batch,), (batch, 1) or (), which are sentences, such as "
+    '["A sentence"]; for words, pass `split=None`',
     None: '(batch, time), which are words, such as [["A", "sentence"]], or '
     "(time,), the words of one sentence",
 }
@@ -45,11 +45,11 @@ class WordVectorization(keras.layers.Layer):
             function `batch_to_ids`.
         split: What the strings of a call are.
 
-            - `"whitespace"`: sentences, `(batch,)` or `(batch, 1)` as for
-              `keras.layers.TextVectorization`. They are split on runs of
-              ASCII's white space, as by `tf.strings.split`.
-            - `None`: words, which are never split: `(batch, time)`; or
-              `(time,)`, the words of one sentence, as in the elements of a
+            - `"whitespace"`: sentences, `(batch,)`, or `(batch, 1)` as for
+              `keras.layers.TextVectorization`, or `()`, a single one. They are
+              split on runs of ASCII's white space, as by `tf.strings.split`.
+            - `None`: words, which are never split: `(batch, time)`, or
+              `(time,)`, those of a single sentence, as in the elements of a
               dataset before batching:
               `dataset.map(WordVectorization(split=None)).padded_batch(32)`.
             - `"auto"`, the default: words `(batch, time)`. What could also be
@@ -69,8 +69,8 @@ class WordVectorization(keras.layers.Layer):
         `(batch, time)`, or as `split` says.
 
     Output shape:
-        `(batch, time, *token_shape)`, int32; `(time, *token_shape)` for the
-        words of one sentence. For sentences and ragged words, `time` is the
+        `(batch, time, *token_shape)`, int32; `(time, *token_shape)` for a
+        single sentence. For sentences and ragged words, `time` is the
         length of the longest sentence.
 
     Masking:
@@ -192,10 +192,11 @@ class WordVectorization(keras.layers.Layer):
         from keras_elmo.text import graph_tokens
 
         self._check(inputs, sequence_len)
-        if self.split == "whitespace":
+        is_split = self.split == "whitespace"
+        is_sentence = len(inputs.shape) == (0 if is_split else 1)
+        if is_split:
             inputs = tf.strings.split(tf.reshape(inputs, [-1]))
-        is_sentence = len(inputs.shape) == 1
-        if is_sentence:
+        elif is_sentence:
             inputs = inputs[None]
             sequence_len = None if sequence_len is None else [sequence_len]
         if sequence_len is not None:
@@ -232,15 +233,12 @@ class WordVectorization(keras.layers.Layer):
         shape = tuple(inputs.shape)
         dtype = keras.backend.standardize_dtype(inputs.dtype)
         is_ragged = type(inputs).__name__ == "RaggedTensor"
-        is_column = shape is not None and shape[1:] == (1,) and not is_ragged
-        is_right = (
-            shape is not None
-            and {
-                "auto": len(shape) == 2,
-                "whitespace": len(shape) == 1 or is_column,
-                None: len(shape) in (1, 2),
-            }[self.split]
-        )
+        is_column = shape[1:] == (1,) and not is_ragged
+        is_right = {
+            "auto": len(shape) == 2,
+            "whitespace": len(shape) < 2 or is_column,
+            None: len(shape) in (1, 2),
+        }[self.split]
         if dtype != "string" or not is_right:
             raise ValueError(f"{self._expected()} shape={shape}, dtype={dtype}")
         if sequence_len is not None and (
@@ -269,7 +267,7 @@ class WordVectorization(keras.layers.Layer):
     def compute_output_shape(self, input_shape, sequence_len_shape=None):
         shape = tuple(input_shape)
         if self.split == "whitespace":
-            shape = (shape[0], None)
+            shape = (*shape[:1], None)
         return (*shape, *self.spelling.token_shape)
 
     def get_config(self):

@@ -145,12 +145,15 @@ def test_in_a_pipeline():
     expected = [
         batch_to_ids([s.split() for s in lines[i : i + 2]]) for i in (0, 2)
     ]
-    dataset = tf.data.Dataset.from_tensor_slices(lines).batch(2).map(layer)
+    one_by_one = tf.data.Dataset.from_tensor_slices(lines)
+    dataset = one_by_one.batch(2).map(layer)
+    one_by_one = one_by_one.map(layer).padded_batch(2)
+    assert one_by_one.element_spec.shape.as_list() == [None, None, 50]
     assert dataset.element_spec.shape.as_list() == [None, None, 50]
     rows = tf.ragged.constant([s.split() for s in lines])
     words = tf.data.Dataset.from_tensor_slices(rows).ragged_batch(2)
     words = words.map(WordVectorization())
-    for found in (dataset, words):
+    for found in (dataset, one_by_one, words):
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -258,7 +261,7 @@ def test_other_inputs_are_refused(inputs):
 @pytest.mark.parametrize(
     "inputs",
     [
-        *("a sentence", [["a", "b"]], [["a b"], []]),
+        *([["a", "b"]], [["a b"], []]),
         tf.ragged.constant([["a b"]]),
         keras.Input((None,), dtype="string"),
     ],
