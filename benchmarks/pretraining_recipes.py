@@ -168,9 +168,10 @@ def train(flags, steps, heldout, output):
         "heldout": heldout,
         "steps": steps,
         "evaluate-every": steps,
-        "threads": 1,
     }
-    command = [sys.executable, "-m", "keras_elmo", "pretrain", *typed(flags)]
+    # On one processor.
+    command = ["taskset", "--cpu-list", "0", sys.executable]
+    command += ["-m", "keras_elmo", "pretrain", *typed(flags)]
     with open(f"{output}.log", "a") as log:
         subprocess.run(command, check=True, stdout=log, stderr=log)
     lines = (output / "log.jsonl").read_text().splitlines()

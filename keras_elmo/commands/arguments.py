@@ -1,6 +1,7 @@
 """Arguments that several subcommands share."""
 
 import argparse
+import contextlib
 import os
 
 
@@ -17,58 +18,26 @@ def positive_integer(text):
     return number
 
 
-def add_threads(add):
-    """Adds the `--threads` argument, for `set_threads`."""
-    add(
-        "--threads",
-        type=positive_integer,
-        metavar="N",
-        help="number of processors to use. Default: all if there is no GPU",
-    )
+def set_threads():
+    """Lets TensorFlow run the two directions of a biLM in parallel.
 
-
-def set_threads(number=None):
-    """Sets the number of threads. Call it before TensorFlow computes anything.
-
-    Two operations can run in parallel, such as the two directions of a biLM.
-    Each uses half of the threads.
-
-    Args:
-        number: Integer, the number of threads. If `None`, the number of
-            processors that this process may use if there is no GPU, and
-            TensorFlow's own choice if there is one.
-
-    Raises:
-        ValueError: If `number` is not `None` and TensorFlow has already
-            computed something, or the Keras backend is not TensorFlow.
+    Each uses half of the processors that this process may use. It has no effect
+    with a GPU, with another backend, and once TensorFlow has computed anything.
     """
     import keras
 
     if keras.backend.backend() != "tensorflow":
-        if number is not None:
-            raise ValueError(
-                "--threads needs the Keras backend tensorflow. "
-                f"Received: {keras.backend.backend()}"
-            )
         return
     import tensorflow as tf
 
-    is_asked_for = number is not None
-    if not is_asked_for:
-        if tf.config.list_physical_devices("GPU"):
-            return
-        number = _usable_processors()
-    try:
+    if tf.config.list_physical_devices("GPU"):
+        return
+    number = _usable_processors()
+    with contextlib.suppress(RuntimeError):  # TensorFlow is already in use.
         tf.config.threading.set_inter_op_parallelism_threads(min(2, number))
         tf.config.threading.set_intra_op_parallelism_threads(
             max(1, number // 2)
         )
-    except RuntimeError as error:  # In Python: TensorFlow is already in use.
-        if is_asked_for:
-            raise ValueError(
-                "--threads must be set before TensorFlow computes anything. "
-                f"Received: {number}, in a process that has used TensorFlow"
-            ) from error
 
 
 def _usable_processors():

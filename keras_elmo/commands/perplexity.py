@@ -3,7 +3,6 @@ import json
 
 from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import PROCEDURES
-from keras_elmo.commands.arguments import add_threads
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.arguments import set_threads
 from keras_elmo.commands.progress import Progress
@@ -99,7 +98,6 @@ def add_parser(verbs):
         default="float32",
         help="dtype to compute in. Default: %(default)s",
     )
-    add_threads(add)
     add("--quiet", action="store_true", help="show no progress")
 
 
@@ -112,7 +110,7 @@ def run(arguments):
             "--rows needs --procedure stream. "
             f"Received: --procedure {arguments.procedure}"
         )
-    set_threads(arguments.threads)
+    set_threads()
     found = measure(
         arguments.model,
         read_sentences(arguments.text),

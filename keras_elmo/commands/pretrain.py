@@ -4,7 +4,6 @@ import os
 import re
 import sys
 
-from keras_elmo.commands.arguments import add_threads
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.pretrain_settings import DEFAULT_RECIPE
 from keras_elmo.commands.pretrain_settings import add_settings
@@ -118,7 +117,7 @@ def _run(arguments):
         arguments.tensorboard, arguments.output
     )
     # In this order: a strategy must be made before TensorFlow computes.
-    set_threads(arguments.threads)
+    set_threads()
     strategy = _make_strategy(arguments.strategy)
     initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
     if initial:
@@ -350,7 +349,6 @@ def _add_machine(add):
         "multi-worker: several machines, set by the environment variable "
         "TF_CONFIG. Default: %(default)s",
     )
-    add_threads(add)
     add(
         "--tensorboard",
         metavar="FOLDER",

@@ -363,7 +363,10 @@ class ElmoEmbedder:
 
 def _checked_elmo(elmo):
     if not isinstance(elmo, ElmoLayer):
-        raise ValueError(f"`elmo` must be an `ElmoLayer`. Received: {elmo!r}")
+        raise ValueError(
+            "`elmo` must be an `ElmoLayer`; for the name or path of a model, "
+            f"use `ElmoEmbedder.from_preset`. Received: {elmo!r}"
+        )
     if not elmo.add_sentence_boundaries:
         raise ValueError(
             "`elmo` must add the sentence boundaries. Received: a layer with "

@@ -417,7 +417,6 @@ def test_what_is_there_is_not_overwritten(folder, fails):
         ),
         (["--clip-norm", -1], "--clip-norm must be a positive number"),
         (["--strategy", "multi-worker"], "the environment variable TF_CONFIG"),
-        (["--threads", 99], "--threads must be set before TensorFlow computes"),
         (
             ["--tensorboard", "auto"],
             "--tensorboard needs the package tensorboard: pip install",
@@ -625,16 +624,9 @@ def test_where_curves_go(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "asked, gpus, processors, set_to",
-    [
-        (None, 0, 6, (2, 3)),
-        (None, 0, 1, (1, 1)),
-        (None, 1, 6, None),
-        (3, 1, 6, (2, 1)),
-        (8, 0, 2, (2, 4)),
-    ],
+    "gpus, processors, set_to", [(0, 6, (2, 3)), (0, 1, (1, 1)), (1, 6, ())]
 )
-def test_threads(monkeypatch, asked, gpus, processors, set_to):
+def test_threads(monkeypatch, gpus, processors, set_to):
     numbers = {}
     monkeypatch.setattr(
         shared_arguments, "_usable_processors", lambda: processors
@@ -647,21 +639,23 @@ def test_threads(monkeypatch, asked, gpus, processors, set_to):
             f"set_{kind}_op_parallelism_threads",
             lambda number, kind=kind: numbers.update({kind: number}),
         )
-    shared_arguments.set_threads(asked)
-    assert tuple(numbers.values()) == (set_to or ())
+    shared_arguments.set_threads()
+    assert tuple(numbers.values()) == set_to
 
 
 @pytest.mark.exhaustive
 def test_threads_are_set_before_tensorflow_begins():
     code = (
-        "import sys; from keras_elmo.commands.main import main; "
+        "import sys; from keras_elmo.commands import arguments; "
+        "arguments._usable_processors = lambda: 6; "
+        "from keras_elmo.commands.main import main; "
         "sys.argv[1:] and main(sys.argv[1:]); import tensorflow as tf; "
         "get = tf.config.threading; "
         "print(get.get_inter_op_parallelism_threads(), "
         "get.get_intra_op_parallelism_threads(), len(tf.range(3)))"
     )
     root = pathlib.Path(keras_elmo.__file__).parent.parent
-    arguments = ["perplexity", "nothing", "nothing", "--threads", "6"]
+    arguments = ["perplexity", "nothing", "nothing"]
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env={**os.environ, "PYTHONPATH": str(root)},
