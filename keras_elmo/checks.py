@@ -2,6 +2,12 @@
 
 import numbers
 
+# Far more than any model has, so that a corrupt file is rejected at once.
+MOST_LAYERS = 1000
+MOST_CHARACTERS = 1000
+
+_REQUIRED = object()
+
 
 def is_integer(value, low, high=None):
     """Whether a value is an integer from `low` to `high`, not a boolean."""
@@ -13,3 +19,105 @@ def is_integer(value, low, high=None):
 def is_number(value):
     """Whether a value is an integer or a float, not a boolean."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+class CheckedOptions:
+    """A dictionary of options, such as a JSON object, or a section of one."""
+
+    def __init__(self, values, path=""):
+        self.values = values
+        self.path = path  # Empty at the top level; otherwise ends in a dot.
+
+    def section(self, key):
+        if key not in self.values:
+            raise ValueError(f"The options lack the key '{self.path}{key}'.")
+        values = self.values[key]
+        if not isinstance(values, dict):
+            self.fail(key, "a JSON object", values)
+        return CheckedOptions(values, f"{self.path}{key}.")
+
+    def integer(self, key, low, default=_REQUIRED, high=None):
+        value = self._get(key, default)
+        if value is None:
+            return None
+        if not is_integer(value, low, high):
+            expected = f"at least {low}" if high is None else f"{low} to {high}"
+            self.fail(key, f"an integer of {expected}", value)
+        return value
+
+    def items(self, key):
+        """Returns a list, empty if the key is missing."""
+        value = self._get(key, [])
+        if not isinstance(value, list):
+            self.fail(key, "a list", value)
+        return value
+
+    def sections(self, key):
+        """Returns a list of JSON objects as `CheckedOptions`."""
+        values = dict(enumerate(self.items(key)))
+        return [
+            CheckedOptions(values, f"{self.path}{key}.").section(i)
+            for i in values
+        ]
+
+    def limit(self, key):
+        value = self._get(key, None)
+        if value is None:
+            return None
+        # float32 has no smaller and no larger ones.
+        if not is_number(value) or not 1e-37 < value < 3e38:
+            self.fail(key, "a positive number or null", value)
+        return float(value)
+
+    def fraction(self, key, default):
+        value = self._get(key, default)
+        if not is_number(value) or not 0 <= value < 1:
+            self.fail(key, "a number of at least 0 and below 1", value)
+        return float(value)
+
+    def flag(self, key, default=False):
+        value = self._get(key, default)
+        if not isinstance(value, bool):
+            self.fail(key, "true or false", value)
+        return value
+
+    def one_of(self, key, choices):
+        value = self._get(key, _REQUIRED)
+        if value not in choices or isinstance(value, bool):
+            self.fail(key, " or ".join(repr(c) for c in choices), value)
+        return value
+
+    def filters(self, key, max_width):
+        value = self._get(key, _REQUIRED)
+        good = isinstance(value, list) and value
+        good = good and all(
+            isinstance(pair, list)
+            and len(pair) == 2
+            and is_integer(pair[0], 1, max_width)
+            and is_integer(pair[1], 1)
+            for pair in value
+        )
+        if not good:
+            self.fail(
+                key,
+                "a list of pairs [width, number] of positive integers, with "
+                f"widths up to max_characters_per_token ({max_width})",
+                value,
+            )
+        return value
+
+    def fail(self, key, expected, received):
+        raise ValueError(
+            f"The option '{self.path}{key}' must be {expected}. "
+            f"Received: {received!r}"
+        )
+
+    def _get(self, key, default):
+        value = self.values.get(key)
+        if value is None:
+            if default is _REQUIRED:
+                raise ValueError(
+                    f"The options lack the key '{self.path}{key}'."
+                )
+            return default
+        return value

@@ -66,8 +66,8 @@ def add_parser(verbs):
         "--token-embeddings",
         metavar="FILE",
         help="stored vectors of the words in --vocabulary, written by "
-        "keras-elmo convert, to look up instead of running the character CNN. "
-        "The character CNN still computes other words",
+        "keras-elmo convert, to look up instead of running the character CNN; "
+        "a word that is not among them is an error",
     )
     add(
         "--vocabulary",

@@ -7,6 +7,7 @@ import os
 import posixpath
 import shutil
 import tempfile
+import weakref
 import zipfile
 
 from keras_elmo.files.untrusted_files import UntrustedFile
@@ -14,13 +15,12 @@ from keras_elmo.files.untrusted_files import check_regular
 from keras_elmo.files.untrusted_files import most_unpacked
 
 
-@contextlib.contextmanager
 def open_archive(path):
     """Opens a zip file whose files are within it and not too large.
 
     No more of a file is read than the size that the archive declares.
 
-    Yields:
+    Returns:
         The `zipfile.ZipFile`.
 
     Raises:
@@ -33,23 +33,22 @@ def open_archive(path):
         raise ValueError(
             f"The archive '{path}' cannot be read: {error}"
         ) from error
-    with archive:
-        for name in archive.namelist():
-            start, *parts = name.replace("\\", "/").split("/")
-            if start in ("", "..") or ":" in start or ".." in parts:
-                raise ValueError(
-                    f"The archive '{path}' contains a path outside itself, so "
-                    f"it is not trusted. Received: {name!r}"
-                )
-        size = os.path.getsize(path)
-        declared = sum(info.file_size for info in archive.infolist())
-        if declared > most_unpacked(size):
+    for name in archive.namelist():
+        start, *parts = name.replace("\\", "/").split("/")
+        if start in ("", "..") or ":" in start or ".." in parts:
             raise ValueError(
-                f"The archive '{path}' ({size:,} bytes) declares too much "
-                f"data. Expected at most {most_unpacked(size):,} bytes. "
-                f"Received: {declared:,}"
+                f"The archive '{path}' contains a path outside itself, so "
+                f"it is not trusted. Received: {name!r}"
             )
-        yield archive
+    size = os.path.getsize(path)
+    declared = sum(info.file_size for info in archive.infolist())
+    if declared > most_unpacked(size):
+        raise ValueError(
+            f"The archive '{path}' ({size:,} bytes) declares too much "
+            f"data. Expected at most {most_unpacked(size):,} bytes. "
+            f"Received: {declared:,}"
+        )
+    return archive
 
 
 def member_names(archive):
@@ -75,33 +74,24 @@ def open_member(archive, name):
         ) from error
 
 
-@contextlib.contextmanager
-def open_folder(path, find):
-    """Opens a folder, or the folder in a zip file that contains a model.
-
-    Args:
-        path: Path of the folder or of the `.zip`.
-        find: Function that takes the names of a zip's files and its path, and
-            returns the name of a file in the model's folder.
-
-    Yields:
-        A `ModelFolder`, for use within the context.
+def open_folder(path):
+    """Returns the `ModelFolder` of a folder or of a `.zip`.
 
     Raises:
         FileNotFoundError: If there is nothing at `path`.
-        ValueError: As for `open_archive`, or as for `find`.
+        ValueError: As for `open_archive`.
     """
     if os.path.isdir(path):
-        yield ModelFolder(path)
-    elif not os.path.isfile(path):
+        return ModelFolder(path)
+    if not os.path.isfile(path):
         raise FileNotFoundError(f"There is no file or directory '{path}'.")
-    else:
-        with (
-            open_archive(path) as archive,
-            tempfile.TemporaryDirectory() as unpacked,
-        ):
-            root = posixpath.dirname(find(member_names(archive), path))
-            yield _ZippedFolder(archive, root, unpacked)
+    try:
+        return _ZippedFolder(open_archive(path))
+    except ValueError as error:
+        raise ValueError(
+            "A model must be a directory, a .zip or a .keras file; or an "
+            f"options file with its weight file. {error}"
+        ) from error
 
 
 def inner_folder_hint(path):
@@ -136,6 +126,15 @@ class ModelFolder:
         """The files' names."""
         return os.listdir(self.path)
 
+    def holding(self, find):
+        """Returns the folder with a model: itself or, in a zip, one inside.
+
+        Args:
+            find: Function that takes the names of a zip's files and its path,
+                and returns the name of a file in the model's folder.
+        """
+        return self
+
     def label(self, name):
         """Returns a file's name in messages."""
         return os.path.join(self.path, name)
@@ -163,37 +162,61 @@ class ModelFolder:
 
 
 class _ZippedFolder(ModelFolder):
-    """A folder in a zip file. Its files are unpacked when needed."""
+    """A zip file, or a folder in it. Its files are unpacked when needed.
 
-    def __init__(self, archive, root, unpacked):
-        super().__init__(posixpath.join(archive.filename, root).rstrip("/"))
+    They are removed with the last folder of the archive.
+
+    Args:
+        archive: The `zipfile.ZipFile`.
+        root: The folder's path in the archive. By default, the names are those
+            of all files, with their paths.
+        unpacked: The folder of unpacked files. By default, a new one.
+    """
+
+    def __init__(self, archive, root=None, unpacked=None):
+        super().__init__(
+            posixpath.join(archive.filename, root or "").rstrip("/")
+        )
         self._archive = archive
-        self._start = f"{root}/" if root else ""
+        self._root = root
+        if unpacked is None:
+            unpacked = tempfile.mkdtemp()
+            weakref.finalize(archive, shutil.rmtree, unpacked, True)
         self._unpacked = unpacked
 
     def __contains__(self, name):
-        return f"{self._start}{name}" in member_names(self._archive)
+        return self._member(name) in member_names(self._archive)
 
     @property
     def names(self):
+        names = member_names(self._archive)
+        if self._root is None:
+            return names
         return [
-            name.removeprefix(self._start)
-            for name in member_names(self._archive)
-            if posixpath.dirname(name) == self._start.rstrip("/")
+            posixpath.basename(name)
+            for name in names
+            if posixpath.dirname(name) == self._root
         ]
+
+    def holding(self, find):
+        root = posixpath.dirname(find(self.names, self.path))
+        return _ZippedFolder(self._archive, root, self._unpacked)
 
     def label(self, name):
         return posixpath.join(self.path, name)
 
     def file(self, name):
         super().file(name)
-        target = os.path.join(self._unpacked, self._start, name)
+        member = self._member(name)
+        target = os.path.join(self._unpacked, member)
         if not os.path.exists(target):
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            member = f"{self._start}{name}"
             with (
                 open_member(self._archive, member) as source,
                 open(target, "wb") as file,
             ):
                 shutil.copyfileobj(source, file)
         return target
+
+    def _member(self, name):
+        return posixpath.join(self._root or "", name)

@@ -24,6 +24,10 @@ class Transform(NamedTuple):
 
 SAME = Transform()
 TRANSPOSED = Transform(lambda shape: tuple(shape[::-1]), np.transpose)
+# As two-dimensional, with height one.
+CONVOLUTION = Transform(
+    lambda shape: (1, *shape), lambda array: array[0], lambda value: value[None]
+)
 
 
 class Place(NamedTuple):

@@ -5,11 +5,9 @@ import gzip
 import io
 import json
 import os
-import zipfile
 import zlib
 
 from keras_elmo.files.atomic import write_json
-from keras_elmo.files.fetch import fetch
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.files.untrusted_files import UntrustedFile
@@ -160,11 +158,11 @@ def open_bilm(options, weights=None, is_language_model=False):
     """Finds a biLM's files, and reads its options.
 
     Args:
-        options: Path or http(s) URL of the options file; or, without
-            `weights`, path of a directory, path or URL of a `.zip`, or
-            `hf://user/repository`. It must contain one options file, and one
-            weight file or a checkpoint of bilm-tf's training.
-        weights: Path or URL of the weight file, or `None`.
+        options: Path of the options file; or, without `weights`, the
+            `ModelFolder` or the path of a directory or a `.zip`. It must
+            contain one options file, and one weight file or a checkpoint of
+            bilm-tf's training.
+        weights: Path of the weight file, or `None`.
         is_language_model: Boolean, whether the softmax is needed. If so, a
             checkpoint is preferred to a weight file, as it has a softmax; and
             with `weights`, its folder is searched for a softmax and a
@@ -179,11 +177,8 @@ def open_bilm(options, weights=None, is_language_model=False):
             and one weight file (by the rules of `find_options` and
             `find_weights`), if a zip is corrupt, or if the options are not
             those of a biLM.
-        OSError: If a download fails.
     """
-    options = fetch(options, "options")
     if weights is not None:
-        weights = fetch(weights, "weights_file")
         for kind, path in (("options", options), ("weight", weights)):
             if not os.path.isfile(path):
                 raise FileNotFoundError(f"There is no {kind} file '{path}'.")
@@ -194,18 +189,13 @@ def open_bilm(options, weights=None, is_language_model=False):
             folder if is_language_model else None,
         )
         return
-    if os.path.isfile(options) and not zipfile.is_zipfile(options):
-        raise ValueError(
-            "Without `weights_file`, a model must be a directory or a .zip. "
-            "Received a file that is not a zip, or is corrupt: "
-            f"'{options}'"
-        )
-    with open_folder(options, find_options) as folder:
-        names = folder.names
-        name = find_options(names, folder.path)
-        yield BilmFiles(
-            (folder, name), _find_weights(folder, is_language_model), folder
-        )
+    if not isinstance(options, ModelFolder):
+        options = open_folder(options)
+    folder = options.holding(find_options)
+    name = find_options(folder.names, folder.path)
+    yield BilmFiles(
+        (folder, name), _find_weights(folder, is_language_model), folder
+    )
 
 
 def _in_folder(path):

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from keras_elmo.formats.checked_options import MOST_CHARACTERS
-from keras_elmo.formats.checked_options import MOST_LAYERS
-from keras_elmo.formats.checked_options import CheckedOptions
+from keras_elmo.checks import MOST_CHARACTERS
+from keras_elmo.checks import MOST_LAYERS
+from keras_elmo.checks import CheckedOptions
 
 
 class LanguageModelOptions(NamedTuple):

@@ -1,12 +1,7 @@
 """Maps variables to the arrays of a biLM's files, in bilm-tf's format."""
 
+from keras_elmo.formats.array_tables import CONVOLUTION
 from keras_elmo.formats.array_tables import Place
-from keras_elmo.formats.array_tables import Transform
-
-# The file's convolutions are two-dimensional, with height one.
-_CONVOLUTION = Transform(
-    lambda shape: (1, *shape), lambda array: array[0], lambda value: value[None]
-)
 
 
 def _cells(direction, number):
@@ -25,7 +20,7 @@ _ENCODER = {**_cells("forward", 0), **_cells("backward", 1)}
 
 _CHARACTERS = {
     "token_encoder.embeddings": Place("char_embed"),
-    "token_encoder.conv_kernels.#": Place("CNN/W_cnn_#", _CONVOLUTION),
+    "token_encoder.conv_kernels.#": Place("CNN/W_cnn_#", CONVOLUTION),
     "token_encoder.conv_biases.#": Place("CNN/b_cnn_#"),
     "token_encoder.highways.#.carry_kernel": Place("CNN_high_#/W_carry"),
     "token_encoder.highways.#.carry_bias": Place("CNN_high_#/b_carry"),

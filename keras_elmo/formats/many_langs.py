@@ -9,17 +9,17 @@ import contextlib
 import posixpath
 from typing import Any
 
+from keras_elmo.checks import MOST_CHARACTERS
+from keras_elmo.checks import MOST_LAYERS
+from keras_elmo.checks import CheckedOptions
 from keras_elmo.choices import PAPER_FILTERS
-from keras_elmo.files.fetch import fetch
+from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.array_checks import check_keys
 from keras_elmo.formats.array_checks import checked_array
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_files import parse_json
-from keras_elmo.formats.checked_options import MOST_CHARACTERS
-from keras_elmo.formats.checked_options import MOST_LAYERS
-from keras_elmo.formats.checked_options import CheckedOptions
 from keras_elmo.formats.many_langs_table import ENCODER
 from keras_elmo.formats.many_langs_table import TOKEN_EMBEDDER
 from keras_elmo.formats.torch_state_dicts import read_state_dict
@@ -80,6 +80,11 @@ class ManyLangsFiles:
             raise ValueError(f"The model '{folder.path}': {error}") from error
         self.token_encoder |= {"characters": characters, "words": words}
 
+    @property
+    def weight_files(self):
+        """The paths of the files with the weights."""
+        return [self._folder.file(name) for name in STATE_DICTS]
+
     def read_arrays(self):
         """Reads the values of the biLM's variables.
 
@@ -109,7 +114,7 @@ def open_many_langs(path):
     """Reads a model's lists and sizes; its arrays are read when requested.
 
     Args:
-        path: Path of a folder; or path or http(s) URL of a `.zip` of one.
+        path: The `ModelFolder`; or path of a folder or of a `.zip` of one.
 
     Yields:
         A `ManyLangsFiles`, for use within the context.
@@ -117,10 +122,9 @@ def open_many_langs(path):
     Raises:
         FileNotFoundError: If a file is missing.
         ValueError: If a file is not valid.
-        OSError: If a download fails.
     """
-    with open_folder(fetch(path, "directory"), _find_encoder) as folder:
-        yield ManyLangsFiles(folder)
+    folder = path if isinstance(path, ModelFolder) else open_folder(path)
+    yield ManyLangsFiles(folder.holding(_find_encoder))
 
 
 def _find_encoder(names, path):

@@ -74,12 +74,10 @@ class ElmoFiles:
 
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         """
-        from keras_elmo.models.bilm import load_bilm
+        from keras_elmo.models.bilm import Bilm
 
-        return load_bilm(
+        return Bilm.at(options, weights_file).load(
             cls,
-            options,
-            weights_file,
             token_embeddings=token_embeddings,
             vocabulary=vocabulary,
             unknown_words=unknown_words,
@@ -116,9 +114,10 @@ class ElmoFiles:
                 key, what was expected and what was found.
             FileNotFoundError: If a file is missing.
         """
-        from keras_elmo.models.many_langs import load_many_langs
+        from keras_elmo.models.many_langs import ManyLangs
 
-        return load_many_langs(cls, directory, trainable=trainable, **kwargs)
+        model = ManyLangs.at(directory)
+        return model.load(cls, trainable=trainable, **kwargs)
 
     @classmethod
     def from_preset(cls, preset: str | os.PathLike, **kwargs) -> Self:

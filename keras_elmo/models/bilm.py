@@ -1,18 +1,21 @@
+import hashlib
+
+from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.token_embedding import TokenEmbedding
-from keras_elmo.models.bilm_words import read_rows
-from keras_elmo.models.bilm_words import read_words
-from keras_elmo.models.bilm_words import unknown_word
-from keras_elmo.models.built_layers import build_layer
-from keras_elmo.models.fingerprint import bilm_fingerprint
+from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
-from keras_elmo.models.model_facts import parameter_fact
-from keras_elmo.models.model_facts import size_facts
+from keras_elmo.models.found_model import size_facts
+from keras_elmo.models.token_embeddings import read_rows
+from keras_elmo.models.token_embeddings import read_words
+from keras_elmo.models.token_embeddings import unknown_word
 from keras_elmo.models.variables import assign_arrays
+from keras_elmo.models.variables import build_layer
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.vocabulary import vocabulary_words
 from keras_elmo.text.word_vectorization import WordVectorization
@@ -22,22 +25,70 @@ class Bilm(FoundModel):
     """A biLM's files: in a folder, in a `.zip`, or options and weights.
 
     Args:
-        path: Path of the folder, of the `.zip` or of the options file.
-        weights: Path of the weight file, if `path` is the options file.
-        name: A name that `find_model` accepts. Defaults to `path`.
+        source: The `ModelFolder`, or its path; or the path of the options file.
+        weights: Path of the weight file, if `source` is the options file.
+        name: As for `FoundModel`.
     """
 
     what = "a biLM in the format of bilm-tf, AllenNLP and NLPL"
 
-    def __init__(self, path, weights=None, name=None):
-        super().__init__(path, name)
-        self._files = (path, weights)
+    def __init__(self, source, weights=None, name=None):
+        super().__init__(source, name)
+        self._weights = weights
 
-    def load(self, cls=ElmoLayer, **kwargs):
-        return cls.from_bilm(*self._files, **kwargs)
+    @classmethod
+    def at(cls, options, weights=None):
+        """The model at the paths or URLs that `ElmoLayer.from_bilm` takes."""
+        if weights is not None:
+            weights = fetch(weights, "weights_file")
+        return cls(fetch(options, "options"), weights)
+
+    def open(self, is_language_model=False):
+        """Context manager that yields the `BilmFiles`, as `open_bilm` does."""
+        return open_bilm(self.source, self._weights, is_language_model)
+
+    def load(
+        self,
+        cls=ElmoLayer,
+        *,
+        token_embeddings=None,
+        vocabulary=None,
+        unknown_words=None,
+        trainable=False,
+        **kwargs,
+    ):
+        with self.open() as files:
+            options = files.options
+            words = read_words(vocabulary, files, token_embeddings)
+            unknown = unknown_word(unknown_words, options, words)
+            rows = None
+            if token_embeddings is not None:
+                rows = read_rows(token_embeddings, options, len(words))
+            arrays = files.read_arrays(has_token_encoder=rows is None)
+        common = {"dtype": kwargs.get("dtype"), "name": "token_encoder"}
+        if rows is None and not options.is_word_input:
+            token_encoder = CharCNNEmbedding(**options.token_encoder, **common)
+        else:
+            token_encoder = TokenEmbedding(
+                len(words or ()) or options.token_encoder["num_tokens"],
+                options.encoder["projection_dim"],
+                words,
+                unknown,
+                **common,
+            )
+        if rows is not None:
+            arrays["token_encoder.embeddings"] = rows
+        encoder = BiLMEncoder(
+            dtype=kwargs.get("dtype"), name="encoder", **options.encoder
+        )
+        layer = build_layer(cls(token_encoder, encoder, **kwargs))
+        assign_arrays(layer, arrays)
+        token_encoder.trainable = trainable
+        encoder.trainable = trainable
+        return layer
 
     def make_vectorization(self, **kwargs):
-        with open_bilm(*self._files) as files:
+        with self.open() as files:
             options = files.options
         if options.is_word_input:
             return None
@@ -45,13 +96,19 @@ class Bilm(FoundModel):
         return WordVectorization(ByteSpelling(width))
 
     def fingerprint(self):
-        return bilm_fingerprint(*self._files)
+        with self.open() as files:
+            content = [files.content]
+            vocabulary = files.read_vocabulary()
+            # The words of other models do not affect the vectors.
+            if files.options.is_word_input and vocabulary is not None:
+                content.append(hashlib.sha256(vocabulary).hexdigest())
+            return fingerprint(content, files.weight_files)
 
     def open_language_model(self):
-        return open_bilm(*self._files, is_language_model=True)
+        return self.open(is_language_model=True)
 
     def facts(self):
-        with open_bilm(*self._files) as files:
+        with self.open() as files:
             options = files.options
             yield from size_facts(options.token_encoder, options.encoder)
             yield parameter_fact(files.read_arrays())
@@ -71,51 +128,7 @@ class Bilm(FoundModel):
                 yield "softmax", f"{len(softmax['softmax.bias']):,} words"
 
     def how_to_load(self):
-        options, weights = self._files
-        if weights is None:
+        if self._weights is None:
             return super().how_to_load()
-        paths = f"{quoted(options)}, {quoted(weights)}"
+        paths = f"{quoted(self.path)}, {quoted(self._weights)}"
         return f"keras_elmo.ElmoLayer.from_bilm({paths})"
-
-
-def load_bilm(
-    cls,
-    options,
-    weights_file=None,
-    *,
-    token_embeddings=None,
-    vocabulary=None,
-    unknown_words=None,
-    trainable=False,
-    **kwargs,
-):
-    """Creates an `ElmoLayer` of class `cls`; see `ElmoLayer.from_bilm`."""
-    with open_bilm(options, weights_file) as files:
-        options = files.options
-        words = read_words(vocabulary, files, token_embeddings)
-        unknown = unknown_word(unknown_words, options, words)
-        rows = None
-        if token_embeddings is not None:
-            rows = read_rows(token_embeddings, options, len(words))
-        arrays = files.read_arrays(has_token_encoder=rows is None)
-    arguments = {"dtype": kwargs.get("dtype"), "name": "token_encoder"}
-    if rows is None and not options.is_word_input:
-        token_encoder = CharCNNEmbedding(**options.token_encoder, **arguments)
-    else:
-        token_encoder = TokenEmbedding(
-            len(words or ()) or options.token_encoder["num_tokens"],
-            options.encoder["projection_dim"],
-            words,
-            unknown,
-            **arguments,
-        )
-    if rows is not None:
-        arrays["token_encoder.embeddings"] = rows
-    encoder = BiLMEncoder(
-        dtype=kwargs.get("dtype"), name="encoder", **options.encoder
-    )
-    layer = build_layer(cls(token_encoder, encoder, **kwargs))
-    assign_arrays(layer, arrays)
-    token_encoder.trainable = trainable
-    encoder.trainable = trainable
-    return layer

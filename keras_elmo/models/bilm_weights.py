@@ -9,9 +9,9 @@ from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.token_embedding import TokenEmbedding
-from keras_elmo.models.built_layers import check_built
 from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
+from keras_elmo.models.variables import check_built
 
 
 def save_bilm(model, options_path, weights_path, dtype="float32"):

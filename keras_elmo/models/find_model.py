@@ -6,8 +6,7 @@ import zipfile
 
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.model_folder import inner_folder_hint
-from keras_elmo.files.model_folder import member_names
-from keras_elmo.files.model_folder import open_archive
+from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.many_langs import CHARACTERS
 from keras_elmo.formats.many_langs import STATE_DICTS
@@ -53,7 +52,7 @@ def find_model(model, weights=None) -> FoundModel:
     if is_name:
         return Bilm(download_preset(model), name=model)
     if os.path.isdir(path):
-        return _kind_of(os.listdir(path), path)(path)
+        return _kind_of(os.listdir(path), path)(open_folder(path))
     if os.path.isfile(path):
         return _archived(path)
     raise ValueError(
@@ -71,18 +70,11 @@ def _archived(path):
     """The model in a file that must be an archive."""
     if path.endswith(".keras"):
         return KerasFile(path)
-    if not _is_archive(path):
-        raise ValueError(
-            "A model must be a directory, a .zip or a .keras file; or, with "
-            "`weights`, an options file. Received a file that is not an "
-            f"archive, or a corrupt archive: '{path}'"
-        )
-    with open_archive(path) as archive:
-        names = member_names(archive)
-    if set(names).issuperset(PRESET_FILES):  # Keras uses the same names.
-        return KerasFile(path)
-    kind = _kind_of(list(map(posixpath.basename, names)), path)
-    return Bilm(path) if kind is PresetFolder else kind(path)
+    folder = open_folder(path)
+    if set(folder.names).issuperset(PRESET_FILES):
+        return KerasFile(path)  # Keras uses the same names.
+    kind = _kind_of(list(map(posixpath.basename, folder.names)), path)
+    return Bilm(folder) if kind is PresetFolder else kind(folder)
 
 
 def _kind_of(names, path):

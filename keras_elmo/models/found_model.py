@@ -16,16 +16,17 @@ class FoundModel(abc.ABC):
     to use instead.
 
     Args:
-        path: Local path of the model.
-        name: A name that `find_model` accepts. Defaults to `path`.
+        source: The `ModelFolder` of the model, or its local path.
+        name: A name that `find_model` accepts. Defaults to the path.
     """
 
     what: str
     """A description of the kind of model."""
 
-    def __init__(self, path, name=None):
-        self.path = path
-        self.name = name or os.fspath(path)
+    def __init__(self, source, name=None):
+        self.source = source
+        self.path = os.fspath(getattr(source, "path", source))
+        self.name = name or self.path
 
     @abc.abstractmethod
     def load(self, cls=ElmoLayer, **kwargs):
@@ -80,3 +81,35 @@ def check_no_words(path, arguments):
             f"{' and '.join(given)} can only be used with the files of a "
             f"bilm-tf model. Received: '{path}', which has its own words"
         )
+
+
+def size_facts(token_encoder, encoder):
+    """Yields facts about a model's sizes.
+
+    Args:
+        token_encoder: Arguments of the token encoder.
+        encoder: Arguments of the `BiLMEncoder`.
+    """
+    width = token_encoder.get("max_characters_per_token")
+    if width:
+        yield "input", f"characters of words, {width} ids per word"
+    number = token_encoder.get("num_tokens")
+    number = number or len(token_encoder.get("words") or ())
+    if number:
+        yield "words with vectors", f"{number:,}"
+    layers, dim = encoder["num_layers"], encoder["projection_dim"]
+    lstms = f"{layers} layers in each direction, {encoder['units']:,} units"
+    if dim:
+        lstms += f", projection {dim:,}"
+    yield "LSTMs", lstms
+    yield (
+        "vectors",
+        f"{layers + 1} layers, {2 * (dim or encoder['units']):,} wide",
+    )
+
+
+def parameter_fact(arrays):
+    """Returns a fact about a model's arrays, a dictionary: name and text."""
+    number = sum(array.size for array in arrays.values())
+    dtypes = ", ".join(sorted({str(a.dtype) for a in arrays.values()}))
+    return "parameters", f"{number:,} ({dtypes})"

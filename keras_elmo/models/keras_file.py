@@ -1,13 +1,11 @@
-import zipfile
-
 import keras
 import numpy as np
 
 from keras_elmo.formats.keras_files import check_keras_file
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
+from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
-from keras_elmo.models.model_facts import parameter_fact
 
 
 class KerasFile(FoundModel):
@@ -24,8 +22,7 @@ class KerasFile(FoundModel):
                 "`dtype` must be left out: a .keras file has its own. "
                 f"Received: '{dtype}' with '{self.path}'"
             )
-        if zipfile.is_zipfile(self.path):  # Otherwise Keras says what is wrong.
-            check_keras_file(self.path)
+        check_keras_file(self.path)
         try:
             return keras.saving.load_model(self.path, compile=False)
         except TypeError as error:  # A class that is not registered.

@@ -10,15 +10,15 @@ from keras_elmo.formats.preset_files import read_preset_arrays
 from keras_elmo.formats.preset_files import write_preset
 from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.models.built_layers import build_layer
-from keras_elmo.models.built_layers import check_built
-from keras_elmo.models.fingerprint import files_fingerprint
+from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
-from keras_elmo.models.model_facts import parameter_fact
-from keras_elmo.models.model_facts import size_facts
+from keras_elmo.models.found_model import parameter_fact
+from keras_elmo.models.found_model import size_facts
 from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
+from keras_elmo.models.variables import build_layer
+from keras_elmo.models.variables import check_built
 from keras_elmo.models.variables import find_variable
 from keras_elmo.text.word_vectorization import vectorization_of
 
@@ -43,7 +43,7 @@ class PresetFolder(FoundModel):
     def fingerprint(self):
         # Without the metadata, which contain a date.
         names = [n for n in PRESET_FILES if n != "metadata.json"]
-        return files_fingerprint(self.path, names)
+        return fingerprint(None, [f"{self.path}/{name}" for name in names])
 
     def open_language_model(self):
         raise ValueError(

@@ -150,12 +150,13 @@ def test_the_vectors_of_a_vocabulary(checkpoint, capsys):
         assert file["embedding"].shape == (6, 32)
         assert file["embedding"].dtype == "float32"
     elmo = eval(told.removeprefix("To use it: "))
-    sentences = [["The", "cat", "\udcff", "."], [b"\xff", "dog"]]
+    sentences = [["The", "dog", "dog"], [b"\xff", "dog"]]
     expected = keras_elmo.ElmoEmbedder.from_bilm("model")
     found = keras_elmo.ElmoEmbedder(elmo).embed_batch(sentences)
     for a, b in zip(found, expected.embed_batch(sentences)):
         np.testing.assert_allclose(a, b, atol=1e-6)
-    text = checkpoint / "heldout.txt"
+    text = pathlib.Path("text.txt")
+    text.write_text("The dog\ndog The\n")
     arguments = ["--model", "model", "--layers", "top", "--quiet"]
     assert main(["embed", str(text), "a.hdf5", *arguments]) == 0
     arguments += ["--token-embeddings", "model/token_embeddings.hdf5"]

@@ -22,8 +22,8 @@ import keras_elmo
 from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import Progress
 from keras_elmo.embedding import ElmoEmbedder
+from keras_elmo.models.bilm import Bilm
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.fingerprint import bilm_fingerprint
 
 pytestmark = pytest.mark.usefixtures("portable_module")
 TEXT = "The cat sat .\n\n\u00c9t\u00e9  \u4e2d\u6587\u4e2d\u6587\nThe end\n"
@@ -45,12 +45,20 @@ def expected(model):
     return list(ElmoEmbedder.from_bilm(model).embed_sentences(TOKENS))
 
 
-_load = functools.cache(keras_elmo.ElmoLayer.from_bilm)
+_LAYERS = {}
+_load = Bilm.load
+
+
+def _load_once(model, *args, **kwargs):
+    key = (model.path, model._weights, args, *kwargs.items())
+    if key not in _LAYERS:
+        _LAYERS[key] = _load(model, *args, **kwargs)
+    return _LAYERS[key]
 
 
 @pytest.fixture(autouse=True)
 def models_are_loaded_once(monkeypatch):
-    monkeypatch.setattr(keras_elmo.ElmoLayer, "from_bilm", _load)
+    monkeypatch.setattr(Bilm, "load", _load_once)
 
 
 @pytest.fixture
@@ -236,6 +244,10 @@ def test_the_model_must_be_told(folder, fails, arguments, message):
     assert os.listdir() == ["corpus.txt"]
 
 
+def bilm_fingerprint(*paths):
+    return find_model(*paths).fingerprint()
+
+
 def test_a_fingerprint_is_that_of_options_and_weights(model, tmp_path):
     paths = tmp_path / "options.json", tmp_path / "weights.hdf5"
     options = (model / "options.json").read_text()
@@ -318,7 +330,8 @@ def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
 
 def test_token_embeddings_may_be_a_url(model, folder, monkeypatch):
     elmo = keras_elmo.ElmoLayer.from_bilm(model)
-    (folder / "words.txt").write_text("<S>\n</S>\n<UNK>\ncat\nsat\n")
+    words = ["<S>", "</S>", *{word for line in TOKENS for word in line}]
+    (folder / "words.txt").write_text("\n".join(words))
     elmo.dump_token_embeddings("words.txt", "words.hdf5")
     monkeypatch.setattr(
         keras_elmo.files.fetch,

@@ -12,7 +12,6 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo.commands.main import main
-from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.models.find_model import find_model
 
 pytestmark = pytest.mark.usefixtures("portable_path")
@@ -78,9 +77,8 @@ def test_a_bilm_of_the_hub(hub, elmo, tmp_path, capsys):
     check_same(ElmoLayer.from_preset("hf://user/repo"), elmo)
     check_same(ElmoLayer.from_bilm("hf://user/repo"), elmo)
     check_same(ElmoEmbedder.from_preset("hf://user/repo").elmo, elmo)
-    with open_bilm("hf://user/repo") as files:
-        assert files.weight_files[0].startswith(str(hub.folder))
     with find_model("hf://user/repo").open_language_model() as files:
+        assert files.weight_files[0].startswith(str(hub.folder))
         assert files.content["lstm"]["dim"] == 7
     text = tmp_path / "text.txt"
     text.write_text("A sentence\n")

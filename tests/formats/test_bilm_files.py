@@ -15,6 +15,7 @@ from small_models import make_elmo
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo.commands.main import main
+from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.bilm_files import open_bilm
 
 OPTIONS = {"lstm": {"dim": 16, "projection_dim": 4}, "n_tokens_vocab": 5}
@@ -55,7 +56,7 @@ def write_zip(path, files=FILES, compression=zipfile.ZIP_STORED):
 
 def read_both(*args):
     """Returns the options, and the bytes and path of the weight file."""
-    with open_bilm(*args) as files:
+    with open_bilm(*(fetch(path, "path") for path in args)) as files:
         (path,) = map(pathlib.Path, files.weight_files)
         return files.content, path.read_bytes(), path
 
@@ -277,7 +278,7 @@ def test_truncated_zip(tmp_path, rest):
     whole = write_zip(tmp_path / "whole.zip").read_bytes()
     path = tmp_path / "model.zip"
     path.write_bytes(whole[: int(rest * len(whole))])
-    with pytest.raises(ValueError, match="must be a directory or a") as info:
+    with pytest.raises(ValueError, match="must be a directory, a") as info:
         read_both(path)
     assert f"'{path}'" in str(info.value)
 
@@ -343,7 +344,7 @@ def test_damaged_zip(tmp_path, where):
 def test_neither_directory_nor_zip(tmp_path):
     write_files(tmp_path)
     path = tmp_path / "options.json"
-    with pytest.raises(ValueError, match="Without `weights_file`") as info:
+    with pytest.raises(ValueError, match="with its weight file") as info:
         read_both(path)
     assert f"'{path}'" in str(info.value)
 
@@ -362,11 +363,11 @@ def test_options_must_be_json(tmp_path, text):
 @pytest.mark.parametrize("wrong", [None, 3, b"options.json", ["options.json"]])
 def test_arguments_must_be_paths(tmp_path, wrong):
     with pytest.raises(ValueError, match="`options` must be a path") as info:
-        read_both(wrong)
+        ElmoLayer.from_bilm(wrong)
     assert f"Received: {wrong!r}" in str(info.value)
     if wrong is not None:
         with pytest.raises(ValueError, match="`weights_file` must be") as info:
-            read_both("options.json", wrong)
+            ElmoLayer.from_bilm("options.json", wrong)
         assert f"Received: {wrong!r}" in str(info.value)
 
 

@@ -222,6 +222,7 @@ def test_no_more_is_unpacked_than_is_read(model, tmp_path):
         files.read_arrays()
         folder = pathlib.Path(files.weight_files[0]).parent
         unpacked = {p.name: p.read_bytes() for p in folder.iterdir()}
+    del files
     assert not folder.exists()
     names = ("options.json", "weights.hdf5")
     assert unpacked == {name: (model / name).read_bytes() for name in names}

@@ -1,3 +1,4 @@
+import gc
 import json
 import pathlib
 import shutil
@@ -97,6 +98,9 @@ def test_zip(tmp_path, root):
             files.read_softmax(6)
         folder = pathlib.Path(files.weight_files[0]).parent
     assert f"'{path}/{root}softmax.hdf5'" in str(info.value)
+    assert folder.exists()
+    del files, info  # What is unpacked goes with the last use of the model.
+    gc.collect()
     assert not folder.exists()
 
 
