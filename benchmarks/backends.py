@@ -46,20 +46,13 @@ def time_calls(elmo, sentences):
     ids = tf.constant(keras_elmo.batch_to_ids([words]))
     spec = tf.TensorSpec((None, None, ids.shape[-1]), ids.dtype)
     graph = tf.function(elmo, input_signature=[spec], autograph=False)
-    first = [seconds(lambda: elmo(ids).numpy()) for _ in range(3)]
     graph(ids)
-    eager, compiled = zip(
-        *(
-            (
-                seconds(lambda: elmo(ids).numpy()),
-                seconds(lambda: graph(ids).numpy()),
-            )
-            for _ in range(CALLS)
-        )
-    )
-    print("first three eager calls, ms:", *(round(1000 * s) for s in first))
-    print(f"eager {1000 * statistics.median(eager):.1f} ms")
-    print(f"graph {1000 * statistics.median(compiled):.1f} ms")
+    times = {"eager": [], "graph": []}
+    for _ in range(CALLS):
+        times["eager"].append(seconds(lambda: elmo(ids).numpy()))
+        times["graph"].append(seconds(lambda: graph(ids).numpy()))
+    for name, found in times.items():
+        print(f"{name} {1000 * statistics.median(found):.1f} ms")
 
 
 def time_embedder(elmo, sentences):

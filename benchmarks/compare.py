@@ -1,44 +1,77 @@
 """Compares this package with other ELMo implementations; see README.md."""
 
 import argparse
+import contextlib
 import datetime
 import json
 import pathlib
+import statistics
+import sys
 import tempfile
+import time
+from typing import Any
+from typing import NamedTuple
 
 import machine
-import report
-import sections
-from bench import Bench
-from implementations import find_implementations
+import numpy as np
+from worker import Worker
+from worker import tell
+from workloads import Work
+from workloads import count_tokens
+from workloads import read_sentences
+from workloads import sentence_of
+from workloads import split_batches
 
-# The sections that share processes, in this order.
-RUNNING = ("throughput", "latency", "growth")
-SECTIONS = ("machine", *RUNNING, "memory", "load", "training")
+SECTIONS = ("throughput", "latency", "load", "training")
+EMBEDDING = ("throughput", "load")
+WORDS = 20
+TRAINING_SENTENCES = 32
+CALLS = 5
+"""Calls with one sentence in a turn"""
 
-QUICK = {
-    "sentences": 32,
-    "turns": 1,
-    "latency_repeats": 5,
-    "growth_tokens": 320,
-    "growth_corpus": 1024,
-    "training_steps": 1,
-}
+COMPARED_SENTENCES = 32
+LARGEST_ERRORS = {"float32": 1e-5, "bfloat16": 1e-2, "int8": 2e-2}
+"""In float32, the largest difference relative to the largest value; otherwise
+the norm of a layer's difference relative to the layer's norm."""
+LARGEST_LOSS_DIFFERENCE = 1e-4
+
+
+class Implementation(NamedTuple):
+    """One row of the tables."""
+
+    name: str
+    python: str
+    program: str
+    sections: tuple[str, ...]
+    options: dict[str, Any]
+    """Options of the program's `load`."""
+    precision: str = "float32"
+    batch_size: int | None = 32
+    """`None` if it takes the whole text at once."""
 
 
 def main():
     arguments = parse_arguments()
     output = pathlib.Path(arguments.output)
     output.mkdir(parents=True, exist_ok=True)
+    work = Work(arguments.model)
+    results = {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine.describe(),
+        "model": [work.units, work.projection_dim],
+        "text": pathlib.Path(arguments.text).name,
+        "speeds": [],
+        "versions": {},
+    }
     with tempfile.TemporaryDirectory() as folder:
-        implementations = find_implementations(arguments, folder)
-        with Bench(arguments, folder, implementations) as bench:
-            bench.results.update(describe(bench))
-            for measure in steps(arguments.only):
-                measure(bench)
-                text = json.dumps(bench.results, indent=1)
-                (output / "results.json").write_text(text + "\n")
-    report.write(output)
+        bench = Bench(arguments, pathlib.Path(folder), results)
+        for section in arguments.only:
+            getattr(bench, section)(work)
+            text = json.dumps(results, indent=1)
+            (output / "results.json").write_text(text + "\n")
+    tables = "\n".join(make_tables(results))
+    (output / "table.md").write_text(tables)
+    print(tables)
 
 
 def parse_arguments():
@@ -47,55 +80,253 @@ def parse_arguments():
     add("--model", required=True, help="folder of the biLM")
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
     add("--output", required=True, help="folder to write the results to")
-    add("--allennlp-python", help="a Python that has AllenNLP")
-    add("--bilm-tf-python", help="a Python that has bilm-tf")
-    add("--simple-elmo-python", help="a Python that has simple_elmo")
+    for name in ("allennlp", "bilm-tf", "simple-elmo"):
+        add(f"--{name}-python", help=f"a Python that has {name}")
     add("--only", nargs="+", choices=SECTIONS, default=SECTIONS)
     add("--turns", type=int, default=3)
     add("--sentences", type=int, default=192, help="for the throughput")
-    add("--latency-repeats", type=int, default=20, help="calls of each")
-    add("--growth-tokens", type=int, default=5120, help="tokens per point")
-    add("--growth-corpus", type=int, default=32768, help="tokens for the "
-        "batch_tokens curve")  # fmt: skip
-    add("--training-steps", type=int, default=5)
     add("--quick", action="store_true", help="only check that all of it works")
     arguments = parser.parse_args()
     if arguments.quick:
-        vars(arguments).update(QUICK)
+        arguments.turns, arguments.sentences = 1, 32
     return arguments
 
 
-def describe(bench):
-    """Describes what the numbers depend on."""
-    arguments = bench.arguments
-    return {
-        "date": datetime.date.today().isoformat(),
-        "machine": machine.describe(),
-        "model": bench.model.describe(),
-        "text": pathlib.Path(arguments.text).name,
-        "only": list(arguments.only),
-        "turns": arguments.turns,
-    }
+def find_implementations(arguments, folder):
+    """Returns the peers that were given, then this package's own variants."""
+    found = []
+    for name in ("AllenNLP", "bilm-tf", "simple_elmo"):
+        python = vars(arguments)[f"{name.lower().replace('-', '_')}_python"]
+        if python:
+            peer = (name, python, "peer_worker.py")
+            sections, options = (*EMBEDDING, "latency"), {"kind": name}
+            found.append(Implementation(*peer, sections, options))
+            if name == "AllenNLP":
+                options = {**options, "trainable": True}
+                found.append(Implementation(*peer, ("training",), options))
+
+    def own(name, sections, kind, *more, exported=None, **options):
+        if exported:
+            options["exported"] = str(folder / exported)
+        found.append(
+            Implementation(
+                *(f"keras-elmo, {name}", sys.executable, "own_worker.py"),
+                *(sections, {"kind": kind, **options}, *more),
+            )
+        )
+
+    both, one = (*EMBEDDING, "latency"), ("latency", "load")
+    own("layer", both, "layer")
+    own("embedder", both, "embedder", "float32", None)
+    own("embedder in bfloat16", EMBEDDING, "embedder", "bfloat16", None,
+        dtype="mixed_bfloat16")  # fmt: skip
+    own("embedder in int8", EMBEDDING, "embedder", "int8", None,
+        quantize="int8")  # fmt: skip
+    own("SavedModel", one, "saved_model", exported="saved_model")
+    own("ONNX", one, "onnx", exported="float32.onnx")
+    own("ONNX in int8", one, "onnx", "int8", exported="int8.onnx",
+        quantize="int8")  # fmt: skip
+    own("layer in a model", ("training",), "training", trainable=True)
+    return found
 
 
-def steps(only):
-    """Yields the functions to call with a `Bench`, in order."""
-    if "machine" in only:
-        yield Bench.measure_machine
-    wanted = [name for name in RUNNING if name in only]
-    if "memory" in only and "throughput" not in only:
-        wanted.insert(0, "throughput")  # Memory is measured in its passes.
-    together = [*wanted, *(["load"] if "load" in only else [])]
-    if together:
-        yield lambda bench: sections.start(bench, bench.of(*together))
-        yield from (getattr(sections, name) for name in wanted)
-        yield Bench.close_workers
-    if "load" in only:
-        yield sections.load
-    if "training" in only:
-        yield sections.training
-    if "machine" in only:
-        yield Bench.measure_machine
+class Bench:
+    """Measures the sections: a method for each of `SECTIONS`."""
+
+    def __init__(self, arguments, folder, results):
+        self._arguments = arguments
+        self._folder = folder
+        self._results = results
+        self._all = find_implementations(arguments, folder)
+        sentences = read_sentences(arguments.text)
+        self._text = sentences[: arguments.sentences]
+        self._sentence = sentence_of(WORDS, sentences)
+
+    def throughput(self, work):
+        """Times passes over the text."""
+        text = self._text
+
+        def time_text(i, worker):
+            batches = split_batches(text, i.batch_size)
+            seconds = worker.call("time", batches=batches)
+            tell(f"{i.name}: {count_tokens(text) / seconds[0]:,.0f} tokens/s")
+            return seconds
+
+        self._measure("throughput", time_text, work.flops(text))
+        self._results["tokens"] = count_tokens(text)
+
+    def latency(self, work):
+        """Times calls with one sentence."""
+
+        def time_sentence(i, worker):
+            seconds = worker.call(
+                "time",
+                batches=[[self._sentence]],
+                calls=CALLS,
+                untimed_calls=1,
+            )
+            tell(f"{i.name}: {1000 * seconds[-1]:.1f} ms")
+            return seconds
+
+        self._measure("latency", time_sentence)
+        self._results["bytes"] = {
+            i.name: work.bytes_read(self._sentence, i.precision)
+            for i in self._of("latency")
+        }
+
+    def load(self, work):
+        """Loads each in fresh processes, after one that fills the cache."""
+        found = {i.name: [] for i in self._of("load")}
+        for turn in range(self._arguments.turns + 1):
+            for i in self._of("load"):
+                start = time.perf_counter()
+                with self._started(i) as worker:
+                    seconds = time.perf_counter() - start
+                    megabytes = worker.call("peak_megabytes")
+                if turn:
+                    found[i.name].append((seconds, megabytes))
+                tell(f"{i.name}: {seconds:.1f} s, {megabytes:,.0f} MB")
+        self._results["load"] = found
+
+    def training(self, work):
+        """Times training steps, after two whose losses must agree."""
+        words = [word for sentence in self._text for word in sentence]
+        words = words * (1 + TRAINING_SENTENCES * WORDS // len(words))
+        batch = split_batches(words, WORDS)[:TRAINING_SENTENCES]
+        first = {}
+
+        def train(i, worker):
+            if i.name not in first:
+                steps = [worker.call("train", sentences=batch) for _ in "12"]
+                first[i.name] = np.array([step["loss"] for step in steps])
+                losses = first[i.name], next(iter(first.values()))
+                error = np.abs(losses[0] / losses[1] - 1).max()
+                _check(i.name, error, LARGEST_LOSS_DIFFERENCE)
+            return [worker.call("train", sentences=batch)["seconds"]]
+
+        self._measure("training", train)
+
+    def _measure(self, section, measure, flops=None):
+        """Records the seconds that `measure` returns, in turns."""
+        seconds = {i.name: [] for i in self._of(section)}
+        with contextlib.ExitStack() as stack:
+            start = stack.enter_context
+            log = self._folder / "machine.log"
+            gauge = start(Worker(sys.executable, "machine.py", log))
+            workers = [(i, start(self._started(i))) for i in self._of(section)]
+            if section != "training":
+                self._compare(workers)
+            for _ in range(self._arguments.turns):
+                self._results["speeds"].append(gauge.call("measure"))
+                for i, worker in workers:
+                    seconds[i.name] += measure(i, worker)
+        self._results[section] = seconds
+        if flops:
+            self._results["flops"] = flops
+
+    def _of(self, section):
+        return [i for i in self._all if section in i.sections]
+
+    @contextlib.contextmanager
+    def _started(self, i):
+        log = self._folder / f"{i.name}.log"
+        with Worker(i.python, i.program, log) as worker:
+            model = self._arguments.model
+            worker.call("load", folder=model, options=i.options)
+            self._results["versions"][i.name] = worker.call("versions")
+            yield worker
+
+    def _compare(self, workers):
+        """Exits unless all compute the same as the first with all layers."""
+        vectors = []
+        for i, worker in workers:
+            path = str(self._folder / "vectors.npy")
+            text = self._text[:COMPARED_SENTENCES]
+            worker.call("save_vectors", sentences=text, path=path)
+            vectors.append((i, np.load(path)))
+        layers = next(found for _, found in vectors if len(found) > 1)
+        for i, found in vectors:
+            # If there is one, it is an untrained mix.
+            mix = layers.mean(axis=0, keepdims=True)
+            expected = mix if len(found) == 1 else layers
+            difference = found - expected
+            if i.precision == "float32":
+                error = np.abs(difference).max() / np.abs(expected).max()
+            else:
+                norm = np.linalg.norm(expected, axis=(1, 2))
+                error = np.linalg.norm(difference, axis=(1, 2)) / norm
+            _check(i.name, np.max(error), LARGEST_ERRORS[i.precision])
+
+
+def _check(name, error, limit):
+    tell(f"{name}: differs by {error:.1e}")
+    if not error < limit:
+        sys.exit(f"{name} differs by {error:.1e}, more than {limit:.0e}.")
+
+
+def make_tables(results):
+    """Yields the lines of the tables, as Markdown."""
+    about = [
+        "/".join(map(str, results["model"])) + " (units/projection)",
+        *(results["text"], results["date"], results["machine"]["cpu"]),
+        f"{results['machine']['cores']} cores",
+    ]
+    speed = machine.medians(results["speeds"]) if results["speeds"] else None
+    if speed:
+        about += [
+            f"matrix multiply {speed['float32']:,.0f} GFLOP/s in float32, "
+            f"{speed['bfloat16']:,.0f} in bfloat16",
+            f"memory bandwidth {speed['read']:.0f} GB/s",
+        ]
+    yield ", ".join(about) + "\n"
+    for name, versions in results["versions"].items():
+        yield f"- {name}: {json.dumps(versions)}"
+    if "throughput" in results:
+        yield from _table(
+            ["tokens a second", "share of the peak in float32"],
+            results["throughput"],
+            lambda name, seconds: [
+                f"{results['tokens'] / seconds:,.0f}",
+                f"{results['flops'] / seconds / speed['float32'] / 1e9:.0%}",
+            ],
+        )
+    if "latency" in results:
+        yield from _table(
+            [f"ms, one sentence of {WORDS} words", "share of the bandwidth"],
+            results["latency"],
+            lambda name, seconds: [
+                f"{1000 * seconds:.1f}",
+                f"{results['bytes'][name] / seconds / speed['read'] / 1e9:.0%}",
+            ],
+        )
+    if "training" in results:
+        yield from _table(
+            [f"ms a step, {TRAINING_SENTENCES} sentences of {WORDS} words"],
+            results["training"],
+            lambda name, seconds: [f"{1000 * seconds:,.0f}"],
+        )
+    if "load" in results:
+        yield "\n| | s to the first vector | MB |\n| --- | ---: | ---: |"
+        for name, turns in results["load"].items():
+            seconds, megabytes = map(statistics.median, zip(*turns))
+            yield f"| {name} | {seconds:.1f} | {megabytes:,.0f} |"
+
+
+def _table(titles, found, describe):
+    """Yields a table with the medians, and the speedup over each peer."""
+    peers = [name for name in found if not name.startswith("keras-elmo")]
+    titles = [*titles, *(f"times {peer}" for peer in peers)]
+    yield f"\n| | {' | '.join(titles)} |"
+    yield "| --- |" + " ---: |" * len(titles)
+    for name, own in found.items():
+        # A ratio is taken within each turn.
+        ratios = [
+            statistics.median(x / y for x, y in zip(found[peer], own))
+            for peer in peers
+        ]
+        cells = describe(name, statistics.median(own))
+        cells += [f"{ratio:.2f}" for ratio in ratios]
+        yield f"| {name} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import machine
 import random_weights
-from bench import tell
-from implementations import HERE
-from implementations import Worker
-from worker_transformer import SHAPES
+from peer_worker import SHAPES
+from worker import HERE
+from worker import Worker
+from worker import tell
 from workloads import count_tokens
 from workloads import read_sentences
 from workloads import sentence_of
@@ -32,7 +32,6 @@ from workloads import split_batches
 
 import keras_elmo
 
-SENTENCE_WORDS = 20
 BATCH_SIZES = (1, 4, 8, 32)
 QUICK = {
     "elmos": ["english_tiny"],
@@ -55,14 +54,12 @@ class Encoder(NamedTuple):
     """Folder of the biLM; empty for a transformer."""
     options: dict[str, Any]
     """Options of the program's `load`."""
-    takes_batches: bool = True
-    """If not, it takes the whole text at once."""
 
 
 def main():
     arguments = parse_arguments()
     sentences = read_sentences(arguments.text)
-    sentence = sentence_of(SENTENCE_WORDS, sentences)
+    sentence = sentence_of(20, sentences)
     # Sorted by length, which avoids padding in the batches.
     text = sorted(sentences[: arguments.sentences], key=len)
     results = {
@@ -72,17 +69,20 @@ def main():
         "sentences": len(text),
         "words": count_tokens(text),
         "turns": arguments.turns,
+        "rows": [],
     }
-    with tempfile.TemporaryDirectory() as folder:
-        encoders = list(find_encoders(arguments, pathlib.Path(folder)))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        encoders = list(find_encoders(arguments, folder))
         for encoder in encoders:
-            start_once(encoder, folder)
-        rows = [describe(encoder) for encoder in encoders]
+            # It exports its file, and fills the page cache.
+            with started(encoder, folder):
+                results["rows"].append(describe(encoder))
         for turn in range(arguments.turns):
-            for encoder, row in zip(encoders, rows):
+            for encoder, row in zip(encoders, results["rows"]):
                 measure(encoder, row, text, sentence, arguments.calls, folder)
-                tell(f"turn {turn + 1}: {summarize(row, results['words'])}")
-    results["rows"] = rows
+                cells = ", ".join(cells_of(row, results["words"]))
+                tell(f"turn {turn + 1}: {cells}")
     if arguments.output:
         content = json.dumps(results, indent=1)
         pathlib.Path(arguments.output).write_text(content + "\n")
@@ -97,19 +97,13 @@ def parse_arguments():
     add = parser.add_argument
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
     add("--output", help="JSON file to write")
-    add(
-        "--elmos",
-        nargs="*",
-        default=["original", "small", "english_mini"],
-        help="sizes of random_weights.py, or presets",
-    )
+    add("--elmos", nargs="*", default=["original", "small", "english_mini"],
+        help="sizes of random_weights.py, or presets")  # fmt: skip
     add("--shapes", nargs="*", choices=SHAPES, default=[*SHAPES])
     add("--tokenizer", help="tokenizer.json with BERT's wordpieces")
-    add(
-        "--transformers-python",
-        help="a Python with onnx, onnxruntime, tokenizers, torch and "
-        "transformers; without it, only ELMo is measured",
-    )
+    add("--transformers-python", help="a Python with onnx, onnxruntime, "
+        "tokenizers, torch and transformers; without it, only ELMo is "
+        "measured")  # fmt: skip
     add("--sentences", type=int, default=512, help="for the words per second")
     add("--turns", type=int, default=3)
     add("--calls", type=int, default=20, help="single-sentence calls per turn")
@@ -124,130 +118,87 @@ def parse_arguments():
 
 def find_encoders(arguments, folder):
     """Yields the rows: first those of ELMo, then those of transformers."""
+    precisions = (("float32", ""), ("int8", "int8"))
     for name in arguments.elmos:
         bilm = _make_bilm(name, folder / name)
-        for precision, quantize in (("float32", ""), ("int8", "int8")):
-            yield Encoder(
-                *(name, "`ElmoEmbedder`", precision, sys.executable),
-                *("worker_keras_elmo.py", str(bilm)),
-                {"kind": "embedder", "quantize": quantize or None},
-                takes_batches=False,
-            )
-            exported = folder / f"{name}_{precision}.onnx"
-            yield Encoder(
-                *(name, "ONNX Runtime", precision, sys.executable),
-                *("worker_onnx.py", str(bilm)),
-                {"exported": str(exported), "quantize": quantize},
-            )
-    for shape in arguments.shapes if arguments.transformers_python else ():
-        for precision, quantize in (("float32", ""), ("int8", "int8")):
-            exported = folder / f"{shape}_{precision}.onnx"
+        own = (sys.executable, "own_worker.py", str(bilm))
+        for precision, quantize in precisions:
+            options = {"kind": "embedder", "quantize": quantize}
+            yield Encoder(name, "`ElmoEmbedder`", precision, *own, options)
             options = {
-                "shape": shape,
-                "tokenizer": arguments.tokenizer,
-                "exported": str(exported),
+                "kind": "onnx",
+                "exported": str(folder / f"{name}_{precision}.onnx"),
                 "quantize": quantize,
             }
-            yield Encoder(
-                *(shape, "ONNX Runtime", precision),
-                *(arguments.transformers_python, "worker_transformer.py", ""),
-                options,
-            )
+            yield Encoder(name, "ONNX Runtime", precision, *own, options)
+    peer = (arguments.transformers_python, "peer_worker.py", "")
+    for shape in arguments.shapes if arguments.transformers_python else ():
+        for precision, quantize in precisions:
+            options = {
+                "kind": "transformer",
+                "shape": shape,
+                "tokenizer": arguments.tokenizer,
+                "exported": str(folder / f"{shape}_{precision}.onnx"),
+                "quantize": quantize,
+            }
+            yield Encoder(shape, "ONNX Runtime", precision, *peer, options)
 
 
 def _make_bilm(name, folder):
     """Returns a folder with `options.json` and `weights.hdf5`."""
-    if name in random_weights.SIZES:
-        program = HERE / "random_weights.py"
-        command = [sys.executable, program, folder, "--size", name]
-        subprocess.run(command, check=True, stdout=sys.stderr)
-        return folder
-    return keras_elmo.PRESETS[name].path
-
-
-def start_once(encoder, folder):
-    """Starts an encoder, which exports its file and warms the file cache."""
-    with _worker(encoder, folder) as worker:
-        _load(worker, encoder)
-    tell(f"ready: {encoder.name}, {encoder.runs_in}, {encoder.precision}")
+    if name not in random_weights.SIZES:
+        return keras_elmo.PRESETS[name].path
+    command = [HERE / "random_weights.py", folder, "--size", name]
+    subprocess.run([sys.executable, *command], check=True, stdout=sys.stderr)
+    return folder
 
 
 def describe(encoder):
     exported = encoder.options.get("exported")
-    files = [exported] if exported else _bilm_files(encoder.folder)
+    bilm = [f"{encoder.folder}/{n}" for n in ("options.json", "weights.hdf5")]
+    files = [exported] if exported else bilm
     size = sum(pathlib.Path(file).stat().st_size for file in files)
     return {
         "name": encoder.name,
         "runs_in": encoder.runs_in,
         "precision": encoder.precision,
         "file_megabytes": size / 1e6,
-        "start": [],
-        "megabytes": [],
-        "sentence": [],
-        "text": [],
+        **{name: [] for name in ("start", "megabytes", "sentence", "text")},
     }
-
-
-def _bilm_files(folder):
-    return [f"{folder}/{name}" for name in ("options.json", "weights.hdf5")]
 
 
 def measure(encoder, row, text, sentence, calls, folder):
     """Adds the seconds and megabytes of a turn to the row."""
+
+    def time_text(size):
+        """Times a pass over the text, after one that is not timed."""
+        batches = split_batches(text, size)
+        return worker.call("time", batches=batches, untimed_calls=1)
+
     start = time.perf_counter()
-    with _worker(encoder, folder) as worker:
-        _load(worker, encoder)
+    with started(encoder, folder) as worker:
         row["start"].append(time.perf_counter() - start)
         row["megabytes"].append(worker.call("peak_megabytes"))
         row["sentence"] += worker.call(
-            "time",
-            batches=[[sentence]],
-            settings={},
-            calls=calls,
-            untimed_calls=2,
+            "time", batches=[[sentence]], calls=calls, untimed_calls=2
         )
         if "batch_size" not in row:
-            row["batch_size"] = find_batch_size(worker, encoder, text)
-        row["text"] += time_text(worker, text, row["batch_size"])
+            # The embedder makes its own batches.
+            has_batches = encoder.options["kind"] != "embedder"
+            sizes = BATCH_SIZES if has_batches else (None,)
+            row["batch_size"] = min(sizes, key=time_text)
+        row["text"] += time_text(row["batch_size"])
         row["versions"] = worker.call("versions")
         if not encoder.folder:
             row["wordpieces"] = worker.call("count_wordpieces", sentences=text)
 
 
-def find_batch_size(worker, encoder, text):
-    """Returns the fastest of `BATCH_SIZES`, `None` if it takes no batches."""
-    if not encoder.takes_batches:
-        return None
-    return min(BATCH_SIZES, key=lambda size: time_text(worker, text, size))
-
-
-def time_text(worker, text, batch_size):
-    """Seconds of a pass over the text, in a list, after one not timed."""
-    batches = split_batches(text, batch_size)
-    return worker.call("time", batches=batches, settings={}, untimed_calls=1)
-
-
-def _load(worker, encoder):
-    worker.call("load", folder=encoder.folder, options=encoder.options)
-
-
 @contextlib.contextmanager
-def _worker(encoder, folder):
-    log = pathlib.Path(folder, "worker.log")
-    worker = Worker(encoder.name, encoder.python, encoder.program, log)
-    try:
+def started(encoder, folder):
+    log = folder / f"{encoder.name}.log"
+    with Worker(encoder.python, encoder.program, log) as worker:
+        worker.call("load", folder=encoder.folder, options=encoder.options)
         yield worker
-    finally:
-        worker.close()
-
-
-def summarize(row, words):
-    """Describes the medians of a row in a line."""
-    rate, milliseconds, megabytes, seconds, file = _cells(row, words)
-    return (
-        f"{row['name']}, {row['runs_in']}, {row['precision']}: {rate} words/s, "
-        f"{milliseconds} ms, {megabytes} MB, {seconds} s, file {file} MB"
-    )
 
 
 def table(results):
@@ -258,20 +209,24 @@ def table(results):
     )
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for row in results["rows"]:
-        cells = (row["name"], row["runs_in"], row["precision"])
-        cells += _cells(row, results["words"])
-        yield f"| {' | '.join(cells)} |"
+        yield f"| {' | '.join(cells_of(row, results['words']))} |"
     counts = {x["wordpieces"] for x in results["rows"] if "wordpieces" in x}
     for count in counts:
         yield f"\nWordpieces per word: {count / results['words']:.2f}"
 
 
-def _cells(row, words):
+def cells_of(row, words):
+    """Returns the cells of a row, with the medians of its turns."""
+    names = ("text", "sentence", "megabytes", "start")
+    text, sentence, megabytes, start = (
+        statistics.median(row[name]) for name in names
+    )
     return (
-        f"{words / statistics.median(row['text']):,.0f}",
-        f"{1000 * statistics.median(row['sentence']):.1f}",
-        f"{statistics.median(row['megabytes']):,.0f}",
-        f"{statistics.median(row['start']):.1f}",
+        *(row["name"], row["runs_in"], row["precision"]),
+        f"{words / text:,.0f}",
+        f"{1000 * sentence:.1f}",
+        f"{megabytes:,.0f}",
+        f"{start:.1f}",
         f"{row['file_megabytes']:,.0f}",
     )
 

@@ -1,7 +1,7 @@
 """Measures how 8-bit weights change the vectors of a trained model.
 
     python benchmarks/int8_quality.py --text heldout.txt \\
-        --treebank ud_english_ewt --output int8.json
+        --treebank ud_english_ewt
 
 Compares the 8-bit embedder, and a file written by `export_onnx`, with float32:
 
@@ -22,14 +22,15 @@ import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+import h5py
 import keras
 import numpy as np
 from workloads import read_sentences
 
 import keras_elmo
-from keras_elmo.embedding import ElmoEmbedder
-from keras_elmo.pretraining.model_files import load_language_model
+from keras_elmo import ElmoEmbedder
 
+SEEDS = 3
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE / "tagging"), str(HERE.parent / "examples" / "onnx")]
 
@@ -45,26 +46,23 @@ def main():
     add("--treebank", type=pathlib.Path, help="folder with train.conllu and "
         "test.conllu")  # fmt: skip
     add("--sentences", type=int, default=1000, help="for the perplexity")
-    add("--seeds", type=int, default=3, help="number of seeds per classifier")
-    add("--output", type=pathlib.Path, help="JSON file to write")
     arguments = parser.parse_args()
     sentences = read_sentences(arguments.text)
     elmo = keras_elmo.ElmoLayer.from_preset(arguments.model)
-    found = {"model": arguments.model}
     with tempfile.TemporaryDirectory() as folder:
         ways = make_ways(elmo, folder)
-        found["layers"] = layer_errors(ways, sentences[:64])
-        found["drift"] = drift(ways, sentences)
-        found["perplexity"] = perplexities(
-            ways, arguments.model, sentences[: arguments.sentences]
-        )
+        found = {
+            "layers": layer_errors(ways, sentences[:64]),
+            "drift": drift(ways, sentences),
+            "perplexity": perplexities(
+                ways,
+                pathlib.Path(keras_elmo.PRESETS[arguments.model].path),
+                sentences[: arguments.sentences],
+            ),
+        }
         if arguments.treebank:
-            found["accuracy"] = accuracies(
-                ways, arguments.treebank, arguments.seeds
-            )
+            found["accuracy"] = accuracies(ways, arguments.treebank)
     print(json.dumps(found, indent=2))
-    if arguments.output:
-        arguments.output.write_text(json.dumps(found, indent=2) + "\n")
 
 
 def make_ways(elmo, folder):
@@ -120,65 +118,65 @@ def against_float32(vectors, axis):
     }
 
 
-def perplexities(ways, model, sentences):
-    """Returns {way: perplexity}."""
-    loaded = load_language_model(model)
+def perplexities(ways, folder, sentences):
+    """Returns {way: perplexity}, with the softmax in a model's folder."""
+    with h5py.File(folder / "softmax.hdf5") as file:
+        arrays = (file[f"softmax/{name}"][()] for name in "Wb")
+        kernel, bias = (array.astype("float32") for array in arrays)
+    words = (folder / "vocab.txt").read_text("utf-8").split("\n")
+    ids = {word: number for number, word in enumerate(words)}
+
+    def losses(vectors, targets):
+        logits = vectors @ kernel.T + bias
+        log_sums = np.logaddexp.reduce(logits, axis=-1)
+        return log_sums - logits[np.arange(len(targets)), targets]
+
     found = {}
     for name, embed in ways.items():
-        losses = []
+        every = []
         for sentence, vectors in zip(sentences, embed(sentences)):
-            ids = loaded.vocabulary.ids([word.encode() for word in sentence])
-            top = vectors[-1]  # (tokens, 2 * projection)
-            forward, backward = np.split(top, 2, axis=-1)
-            # (time, batch, projection), and the words that follow them.
-            hidden = [forward[:-1, None], backward[1:, None]]
-            targets = [ids[None, 1:], ids[None, :-1]]
-            if len(sentence) > 1:
-                for loss in loaded.model.losses_of(hidden, targets):
-                    losses.append(keras.ops.convert_to_numpy(loss).ravel())
-        found[name] = float(np.exp(np.concatenate(losses).mean()))
+            numbers = [ids.get(word, ids["<UNK>"]) for word in sentence]
+            targets = np.array(numbers, "int64")
+            forward, backward = np.split(vectors[-1], 2, axis=-1)
+            every += [losses(forward[:-1], targets[1:])]
+            every += [losses(backward[1:], targets[:-1])]
+        found[name] = float(np.exp(np.concatenate(every).mean()))
     return found
 
 
-def accuracies(ways, treebank, seeds):
+def accuracies(ways, treebank):
     """Returns {way: accuracy of each layer's classifier, mean over seeds}."""
-    from reading import read_tagged
+    from data import read_tagged
 
     train, test = (
         read_tagged(treebank / f"{name}.conllu") for name in ("train", "test")
     )
     names = sorted({tag for sentence in train for tag in sentence.tags})
-    embed = ways["float32"]
-    known = np.concatenate(embed([s.words for s in train]), axis=1)
-    asked = {
-        name: np.concatenate(embed([s.words for s in test]), axis=1)
-        for name, embed in ways.items()
-    }
+
+    def concatenated(embed, part):
+        return np.concatenate(embed([s.words for s in part]), axis=1)
+
+    known = concatenated(ways["float32"], train)
+    asked = {name: concatenated(embed, test) for name, embed in ways.items()}
     targets, gold = (
         np.array([names.index(tag) for s in part for tag in s.tags])
         for part in (train, test)
     )
-    scores = {name: [] for name in ways}
-    for layer in range(len(known)):
-        right = {name: [] for name in ways}
-        for seed in range(seeds):
-            keras.utils.set_random_seed(seed)
-            classifier = keras.Sequential([keras.layers.Dense(len(names))])
-            classifier.compile(
-                keras.optimizers.Adam(0.003),
-                keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-            )
-            classifier.fit(
-                known[layer], targets, batch_size=512, epochs=5, verbose=0
-            )
-            for name, vectors in asked.items():
-                logits = classifier.predict(
-                    vectors[layer], batch_size=4096, verbose=0
-                )
-                right[name].append(np.mean(logits.argmax(-1) == gold))
-        for name in ways:
-            scores[name].append(100 * float(np.mean(right[name])))
-    return scores
+    right = {name: np.zeros((len(known), SEEDS)) for name in ways}
+    for layer, seed in np.ndindex(len(known), SEEDS):
+        keras.utils.set_random_seed(seed)
+        classifier = keras.Sequential([keras.layers.Dense(len(names))])
+        classifier.compile(
+            keras.optimizers.Adam(0.003),
+            keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        )
+        classifier.fit(
+            known[layer], targets, batch_size=512, epochs=5, verbose=0
+        )
+        for name, vectors in asked.items():
+            logits = classifier.predict(vectors[layer], 4096, verbose=0)
+            right[name][layer, seed] = 100 * np.mean(logits.argmax(-1) == gold)
+    return {name: found.mean(axis=1).tolist() for name, found in right.items()}
 
 
 if __name__ == "__main__":

@@ -1,26 +1,16 @@
 """Describes the machine, and measures matrix multiplies and memory bandwidth.
 
-Run as a program, it is a worker (see worker.py) that measures.
+Run as a program, it measures on request; see worker.py.
 """
 
-import importlib.util
 import os
 import pathlib
 import platform
 import statistics
 import time
 
-import numpy as np
-
-FLAGS = (
-    "avx2",
-    "avx512f",
-    "avx512_vnni",
-    "avx512_bf16",
-    "amx_tile",
-    "amx_bf16",
-    "amx_int8",
-)
+FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile",
+         "amx_bf16", "amx_int8")  # fmt: skip
 MATRIX_SIZE = 2048
 BYTES_TO_READ = 2**29
 
@@ -28,22 +18,18 @@ BYTES_TO_READ = 2**29
 def describe():
     info = _cpu_info()
     flags = info.get("flags", "").split()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cpu": info.get("model name", platform.machine()),
         "cores": len(os.sched_getaffinity(0)),
         "flags": [flag for flag in FLAGS if flag in flags],
-        "memory_gb": round(
-            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-        ),
+        "memory_gb": round(memory / 1e9),
         "system": platform.system(),
     }
 
 
 def _cpu_info():
-    try:
-        text = pathlib.Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return {}
+    text = pathlib.Path("/proc/cpuinfo").read_text()
     lines = text.split("\n\n")[0].splitlines()
     pairs = (line.split(":", 1) for line in lines if ":" in line)
     return {key.strip(): value.strip() for key, value in pairs}
@@ -66,8 +52,6 @@ class Machine:
             "bfloat16": lambda: tf.matmul(half, half)[0].numpy(),
             "read": lambda: tf.reduce_sum(large).numpy(),
         }
-        if importlib.util.find_spec("onnxruntime"):
-            self._tasks["int8"] = _int8_product()
 
     def measure(self):
         """Returns GFLOP/s of matrix multiplies and GB/s of memory reads."""
@@ -80,29 +64,14 @@ class Machine:
         }
 
 
-def _int8_product():
-    """Returns a function that runs an 8-bit matrix multiply in onnxruntime."""
-    import onnxruntime
-
-    from keras_elmo.onnx.graph_builder import GraphBuilder
-    from keras_elmo.onnx.graph_builder import value_info
-
-    generator = np.random.default_rng(0)
-    shape = (MATRIX_SIZE, MATRIX_SIZE)
-    rows = generator.integers(0, 256, shape, "uint8")
-    graph = GraphBuilder()
-    y = graph.add(
-        "MatMulInteger",
-        *("rows", generator.integers(-127, 128, shape, "int8"), np.uint8(128)),
-    )
-    y = graph.add("Slice", y, np.array([0]), np.array([1]))
-    model = graph.model(
-        "product",
-        [value_info("rows", "uint8", shape)],
-        {"y": (y, value_info("y", "int32", (1, MATRIX_SIZE)))},
-    )
-    session = onnxruntime.InferenceSession(model.SerializeToString())
-    return lambda: session.run(None, {"rows": rows})
+def medians(speeds):
+    """Returns the median speeds of several measurements."""
+    names = ("float32_numpy", "float32_tensorflow")
+    return {
+        "float32": statistics.median(max(s[n] for n in names) for s in speeds),
+        "bfloat16": statistics.median(s["bfloat16"] for s in speeds),
+        "read": statistics.median(s["read"] for s in speeds),
+    }
 
 
 def _median_seconds(task, repeats=5):

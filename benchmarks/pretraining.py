@@ -18,21 +18,20 @@ import sys
 import tempfile
 
 import machine
-from bench import tell
-from implementations import Worker
+from pretraining_runs import PausedTraining
+from worker import Worker
+from worker import tell
 
-OURS = "keras-elmo"
-THEIRS = "bilm-tf"
+OURS, THEIRS = "keras-elmo", "bilm-tf"
 
 
 def main():
     arguments = parse_arguments()
     options = json.loads(pathlib.Path(arguments.options).read_text())
-    tokens = options["batch_size"] * options["unroll_steps"] * arguments.updates
-    settings = {
-        name: getattr(arguments, name)
-        for name in ("train", "vocabulary", "options", "dtype")
-    }
+    updates = arguments.updates
+    tokens = options["batch_size"] * options["unroll_steps"] * updates
+    names = ("train", "vocabulary", "options")
+    flags = {name: vars(arguments)[name] for name in names}
     results = {
         "date": str(datetime.date.today()),
         "machine": machine.describe(),
@@ -42,41 +41,37 @@ def main():
         "seconds": {},
         "speeds": [],
     }
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        gauge = Worker(
-            "machine", sys.executable, "machine.py", folder / "machine.log"
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        gauge = Worker(sys.executable, "machine.py", folder / "machine.log")
+        runs = {}
+        if arguments.bilm_tf_python:
+            peer = Worker(
+                *(arguments.bilm_tf_python, "peer_worker.py"),
+                folder / "bilm-tf.log",
+            )
+            runs[THEIRS] = lambda: peer.call(
+                "train_bilm_tf", **flags, updates=updates
+            )
+            runs[THEIRS]()  # Not timed: builds graphs.
+        training = PausedTraining(
+            folder / "ours", updates, {**flags, "dtype": arguments.dtype}
         )
-        workers = {}
-        for name, python, program in (
-            (THEIRS, arguments.bilm_tf_python, "worker_pretrain_bilm_tf.py"),
-            (OURS, sys.executable, "worker_pretrain_keras_elmo.py"),
-        ):
-            if python:
-                worker = Worker(name, python, program, folder / f"{name}.log")
-                seconds = worker.call("start", **settings)
-                worker.call("train", updates=2)  # Not timed: builds graphs.
-                tell(f"{name} started in {seconds:.0f} s")
-                workers[name] = worker
+        runs[OURS] = training.run
         for turn in range(arguments.turns):
             results["speeds"].append(gauge.call("measure"))
-            for name, worker in workers.items():
-                seconds = worker.call("train", updates=arguments.updates)
-                results["seconds"].setdefault(name, []).append(seconds)
-                speed = tokens / seconds
+            for name, run in runs.items():
+                results["seconds"].setdefault(name, []).append(run())
+                speed = tokens / results["seconds"][name][-1]
                 tell(f"turn {turn + 1}: {name} {speed:,.0f} tokens/s")
-        for worker in (*workers.values(), gauge):
-            worker.close()
+        training.close()
     content = json.dumps(results, indent=1)
     pathlib.Path(arguments.output).write_text(content + "\n")
     summarise(results)
 
 
 def summarise(results):
-    peak = statistics.median(
-        max(speed["float32_numpy"], speed["float32_tensorflow"])
-        for speed in results["speeds"]
-    )
+    peak = machine.medians(results["speeds"])["float32"]
     print(f"float32 matrix multiply of this machine: {peak:.0f} GFLOP/s")
     tokens = results["tokens_per_turn"]
     for name, seconds in results["seconds"].items():
@@ -97,9 +92,7 @@ def parse_arguments():
     parser.add_argument("--options", required=True)
     parser.add_argument("--output", required=True, help="JSON file to write")
     parser.add_argument("--bilm-tf-python", help="a Python that has bilm-tf")
-    parser.add_argument(
-        "--dtype", default="float32", help="for this package. Default: float32"
-    )
+    parser.add_argument("--dtype", default="float32", help="of this package")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--updates", type=int, default=20, help="per turn")
     return parser.parse_args()

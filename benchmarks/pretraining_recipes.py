@@ -6,28 +6,45 @@
 First the recipes train some steps in turns, to measure the speed of each on the
 whole machine. Then each runs its full schedule, with as many steps as it would
 complete in `--seconds` at that speed. These trainings run `--jobs` at a time
-with one thread each; the number of steps is fixed, so their duration does not
-matter. Recipes that are finished with the same `--seconds` are skipped, so the
-same command resumes after an interruption. FOLDER/results.json has the latest
-result of each recipe, with the perplexity on the held-out text.
+with one core each; the number of steps is fixed, so their duration does not
+matter. After an interruption, the same command resumes. FOLDER/results.json has
+each recipe's results, with the perplexity on the held-out text.
 """
 
 import argparse
 import concurrent.futures
+import itertools
 import json
+import os
 import pathlib
 import statistics
 import subprocess
-import sys
-from typing import NamedTuple
+import tempfile
 
 import machine
-from bench import tell
-from implementations import Worker
-from worker_pretrain_keras_elmo import typed
+from pretraining_runs import PausedTraining
+from pretraining_runs import pretrain_command
+from worker import tell
 
+# By name: the LSTMs' units, their projection, and flags that differ from BASE.
+RECIPES = {
+    "512/128": (512, 128, {}),
+    "1024/128": (1024, 128, {}),
+    "512/256": (512, 256, {}),
+    "768/192": (768, 192, {}),
+    "batch 64": (768, 192, {"batch-size": 64}),
+    "batch 256": (768, 192, {"batch-size": 256}),
+    "rate 0.002": (768, 192, {"learning-rate": 0.002}),
+    "rate 0.005": (768, 192, {"learning-rate": 0.005}),
+    "512 negatives": (768, 192, {"negatives": 512}),
+    "8192 negatives": (768, 192, {"negatives": 8192}),
+    "no dropout": (768, 192, {"dropout": 0}),
+    "float32": (768, 192, {"dtype": "float32"}),
+}
 BASE = {
+    "recipe": "laptop",
     "batch-size": 128,
+    "unroll-steps": 20,
     "negatives": 2048,
     "learning-rate": 0.003,
     "warmup-steps": 50,
@@ -35,35 +52,21 @@ BASE = {
     "dropout": 0.1,
     "dtype": "mixed_bfloat16",
 }
-
-
-class Recipe(NamedTuple):
-    """One row of the table."""
-
-    units: int = 768
-    projection_dim: int = 192
-    flags: dict = {}
-    """Flags that differ from `BASE`."""
-
-
-_BEST = {"batch-size": 64, "learning-rate": 0.004, "dropout": 0}
-RECIPES = {
-    "512/128": Recipe(512, 128),
-    "1024/128": Recipe(1024, 128),
-    "512/256": Recipe(512, 256),
-    "768/192": Recipe(),
-    "batch 64": Recipe(flags={"batch-size": 64}),
-    "batch 256": Recipe(flags={"batch-size": 256}),
-    "rate 0.002": Recipe(flags={"learning-rate": 0.002}),
-    "rate 0.005": Recipe(flags={"learning-rate": 0.005}),
-    "512 negatives": Recipe(flags={"negatives": 512}),
-    "8192 negatives": Recipe(flags={"negatives": 8192}),
-    "no dropout": Recipe(flags={"dropout": 0}),
-    "float32": Recipe(flags={"dtype": "float32"}),
-    # The best of the above combined, for other values of `--seconds`.
-    "512/128, the best": Recipe(512, 128, _BEST),
-    "512/256, the best": Recipe(512, 256, _BEST),
-    "768/192, the best": Recipe(768, 192, _BEST),
+OPTIONS = {
+    "char_cnn": {
+        "activation": "relu",
+        "embedding": {"dim": 16},
+        "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256]],
+        "max_characters_per_token": 50,
+        "n_characters": 261,
+        "n_highway": 1,
+    },
+    "lstm": {
+        "cell_clip": 3,
+        "n_layers": 2,
+        "proj_clip": 3,
+        "use_skip_connections": True,
+    },
 }
 
 
@@ -75,63 +78,61 @@ def main():
     results = {"machine": machine.describe(), "recipes": {}}
     if results_file.exists():
         results = json.loads(results_file.read_text())
-    names = arguments.only or list(RECIPES)
     found = results["recipes"]
-    flags = {name: make_flags(name, arguments, folder) for name in names}
-    unknown = [name for name in names if name not in found]
-    for name, speed in measure_speeds(unknown, flags, arguments, folder):
-        found[name] = {**RECIPES[name]._asdict(), "tokens_per_second": speed}
-    results_file.write_text(json.dumps(results, indent=1))
+
+    def save(name, **result):
+        found[name] = {**found.get(name, {}), **result}
+        results_file.write_text(json.dumps(results, indent=1))
+
+    flags = {name: make_flags(name, arguments, folder) for name in RECIPES}
+    unknown = {name: flags[name] for name in RECIPES if name not in found}
+    for name, speed in measure_speeds(unknown, arguments).items():
+        units, projection_dim, changed = RECIPES[name]
+        sizes = {"units": units, "projection_dim": projection_dim}
+        save(name, **sizes, flags=changed, tokens_per_second=speed)
     seconds = arguments.seconds
-    todo = [name for name in names if found[name].get("seconds") != seconds]
 
     def train_one(name):
         window = tokens_of_step(flags[name])
-        speed = found[name]["tokens_per_second"]
-        steps = round(seconds * speed / window)
+        steps = round(seconds * found[name]["tokens_per_second"] / window)
         # With another `--seconds`, a training in the same folder would go on
         # where the other ended.
         output = folder / f"{file_name(name)}-{seconds:g}"
-        perplexity = train(flags[name], steps, arguments.heldout, output)
-        return name, steps, steps * window, perplexity
+        return {
+            "seconds": seconds,
+            "steps": steps,
+            "tokens": steps * window,
+            "perplexity": train(flags[name], steps, arguments.heldout, output),
+        }
 
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for future in concurrent.futures.as_completed(
-            [pool.submit(train_one, name) for name in todo]
-        ):
-            name, steps, tokens, perplexity = future.result()
-            found[name] |= {
-                "seconds": seconds,
-                "steps": steps,
-                "tokens": tokens,
-                "perplexity": perplexity,
-            }
-            results_file.write_text(json.dumps(results, indent=1))
-            tell(f"{name}: {tokens:,} tokens, perplexity {perplexity:.1f}")
-    print_table({name: found[name] for name in names})
+    cores = itertools.cycle(sorted(os.sched_getaffinity(0)))
+    with concurrent.futures.ThreadPoolExecutor(
+        arguments.jobs, initializer=take_core, initargs=(cores,)
+    ) as pool:
+        for name, result in zip(RECIPES, pool.map(train_one, RECIPES)):
+            save(name, **result)
+            tell(f"{name}: {result}")
+    print("| recipe | tokens/s | tokens | perplexity |")
+    print("| --- | ---: | ---: | ---: |")
+    for name, result in found.items():
+        print(
+            f"| {name} | {result['tokens_per_second']:,.0f} | "
+            f"{result['tokens'] / 1e6:.2f} M | {result['perplexity']:.0f} |"
+        )
 
 
 def make_flags(name, arguments, folder):
     """Returns the flags for `keras-elmo pretrain`, by name."""
-    from keras_elmo.pretraining.settings import RECIPES as PACKAGE_RECIPES
-
-    recipe = RECIPES[name]
-    laptop = PACKAGE_RECIPES["laptop"]
-    lstm = {
-        **laptop.options["lstm"],
-        "dim": recipe.units,
-        "projection_dim": recipe.projection_dim,
-    }
+    units, projection_dim, changed = RECIPES[name]
+    lstm = {**OPTIONS["lstm"], "dim": units, "projection_dim": projection_dim}
     options = folder / f"{file_name(name)}.json"
-    options.write_text(json.dumps({**laptop.options, "lstm": lstm}))
+    options.write_text(json.dumps({**OPTIONS, "lstm": lstm}))
     return {
         "train": arguments.train,
         "vocabulary": arguments.vocabulary,
         "options": str(options),
-        "recipe": "laptop",
-        "unroll-steps": laptop.unroll_steps,
         **BASE,
-        **recipe.flags,
+        **changed,
     }
 
 
@@ -139,58 +140,50 @@ def tokens_of_step(flags):
     return flags["batch-size"] * flags["unroll-steps"]
 
 
-def measure_speeds(names, flags, arguments, folder):
-    """Returns pairs of a recipe's name and its tokens per second."""
-    workers = {}
-    for name in names:
-        program = "worker_pretrain_keras_elmo.py"
-        log = folder / f"{file_name(name)}.log"
-        workers[name] = Worker(name, sys.executable, program, log)
-        workers[name].call("start", **flags[name])
-        workers[name].call("train", updates=2)  # Not timed: builds graphs.
-        tell(f"{name} is ready")
-    speeds = {name: [] for name in names}
-    for _ in range(arguments.turns):
-        for name, worker in workers.items():
-            seconds = worker.call("train", updates=arguments.updates)
-            tokens = arguments.updates * tokens_of_step(flags[name])
-            speeds[name].append(tokens / seconds)
-    for worker in workers.values():
-        worker.close()
-    return [(name, statistics.median(speeds[name])) for name in names]
+def measure_speeds(flags, arguments):
+    """Returns each recipe's tokens per second, the median of its turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        trainings = {}
+        for name in flags:
+            output = pathlib.Path(folder, file_name(name))
+            trainings[name] = PausedTraining(
+                output, arguments.updates, flags[name]
+            )
+            tell(f"{name} is ready")
+        speeds = {name: [] for name in flags}
+        for _ in range(arguments.turns):
+            for name, training in trainings.items():
+                tokens = arguments.updates * tokens_of_step(flags[name])
+                speeds[name].append(tokens / training.run())
+        for training in trainings.values():
+            training.close()
+    return {name: statistics.median(found) for name, found in speeds.items()}
 
 
 def train(flags, steps, heldout, output):
     """Trains or resumes, and returns the final held-out perplexity."""
-    flags = {
-        **flags,
-        "output": output,
-        "heldout": heldout,
-        "steps": steps,
-        "evaluate-every": steps,
-    }
-    # On one processor.
-    command = ["taskset", "--cpu-list", "0", sys.executable]
-    command += ["-m", "keras_elmo", "pretrain", *typed(flags)]
+    command = pretrain_command(
+        {
+            **flags,
+            "output": output,
+            "heldout": heldout,
+            "steps": steps,
+            "evaluate-every": steps,
+        }
+    )
     with open(f"{output}.log", "a") as log:
         subprocess.run(command, check=True, stdout=log, stderr=log)
     lines = (output / "log.jsonl").read_text().splitlines()
     return json.loads(lines[-1])["heldout_perplexity"]
 
 
-def print_table(found):
-    print("| recipe | seconds | tokens/s | tokens | perplexity |")
-    print("| --- | ---: | ---: | ---: | ---: |")
-    for name, result in found.items():
-        print(
-            f"| {name} | {result['seconds']:.0f} | "
-            f"{result['tokens_per_second']:,.0f} | "
-            f"{result['tokens'] / 1e6:.2f} M | {result['perplexity']:.1f} |"
-        )
+def take_core(cores):
+    """Binds this thread, and the processes that it starts, to one core."""
+    os.sched_setaffinity(0, {next(cores)})
 
 
 def file_name(name):
-    return name.replace("/", "-").replace(", ", "-").replace(" ", "-")
+    return name.replace("/", "-").replace(" ", "-")
 
 
 def parse_arguments():
@@ -206,7 +199,6 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--updates", type=int, default=8, help="per turn")
-    parser.add_argument("--only", nargs="+", choices=RECIPES, metavar="NAME")
     return parser.parse_args()
 
 

@@ -6,10 +6,8 @@ Each section runs in its own processes; see README.md.
 """
 
 import argparse
-import contextlib
 import datetime
 import json
-import os
 import pathlib
 import statistics
 import subprocess
@@ -17,8 +15,7 @@ import sys
 import tempfile
 
 import machine
-from implementations import HERE
-from implementations import Worker
+from worker import Worker
 from workloads import read_sentences
 from workloads import sentence_of
 
@@ -27,26 +24,23 @@ QUICK = {"requests": 40, "round": 20, "size": "small"}
 
 def main():
     arguments = parse_arguments()
-    sentences = read_sentences(arguments.text)
     results = {
         "date": str(datetime.date.today()),
         "machine": machine.describe(),
-        "load_average": os.getloadavg(),
         "arguments": vars(arguments),
     }
-    lines = ["| | |", "| --- | ---: |"]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         for section in arguments.only:
             measure, describe = SECTIONS[section]
-            found = measure(arguments, sentences, pathlib.Path(folder))
-            results[section] = found
-            lines += [
-                f"| {what} | {value} |" for what, value in describe(found)
-            ]
+            log = folder / f"{section}.log"
+            with Worker(sys.executable, "own_worker.py", log) as worker:
+                results[section] = measure(arguments, worker, folder)
+            for what, value in describe(results[section]):
+                print(f"| {what} | {value} |")
     if arguments.output:
         text = json.dumps(results, indent=1)
         pathlib.Path(arguments.output).write_text(text + "\n")
-    print("\n".join(lines))
 
 
 def parse_arguments():
@@ -71,29 +65,29 @@ def parse_arguments():
     return arguments
 
 
-def measure_concurrency(arguments, sentences, folder):
-    exported = _export(arguments.model, folder / "concurrency")
-    sentence = sentence_of(20, sentences)
-    with _worker(folder) as worker:
-        steps = worker.call("first_answer", folder=exported, sentence=sentence)
-        found = worker.call(
-            "serve",
-            sentences=sentences,
-            requests=arguments.requests,
-            threads=arguments.threads,
-            largest=arguments.largest,
-            round_size=arguments.round,
-        )
-    return {
-        **found,
-        "cold_start": steps,
-        "threads": arguments.threads,
-        "round": arguments.round,
-    }
+def measure_concurrency(arguments, worker, folder):
+    command = ["-m", "keras_elmo", "export", arguments.model, folder / "served"]
+    subprocess.run([sys.executable, *command], check=True, stdout=sys.stderr)
+    (exported,) = folder.rglob("saved_model.pb")
+    sentences = read_sentences(arguments.text)
+    steps = worker.call(
+        "first_answer",
+        folder=str(exported.parent),
+        sentence=sentence_of(20, sentences),
+    )
+    found = worker.call(
+        "serve",
+        sentences=sentences,
+        requests=arguments.requests,
+        threads=arguments.threads,
+        largest=arguments.largest,
+        round_size=arguments.round,
+    )
+    return {**found, "cold_start": steps}
 
 
 def describe_concurrency(found):
-    yield f"answers, {found['threads']} threads", len(found["together"])
+    yield "answers", len(found["together"])
     yield "of them wrong", found["wrong"]
     yield "largest difference", f"{found['difference']:.1e}"
     for name in ("together", "alone"):
@@ -101,40 +95,20 @@ def describe_concurrency(found):
         yield f"{name}: p50, ms", f"{1000 * cuts[49]:.0f}"
         yield f"{name}: p99, ms", f"{1000 * cuts[98]:.0f}"
     memory = [f"{x:,.0f}" for x in found["megabytes"]]
-    yield f"MB after each {found['round']} requests", " ".join(memory)
+    yield "MB after each round", " ".join(memory)
     for name, seconds in found["cold_start"].items():
         yield f"cold start: {name}, s", f"{seconds:.2f}"
 
 
-def measure_export(arguments, sentences, folder):
-    command = [sys.executable, HERE / "export_size.py", "--json"]
-    command += ["--size", arguments.size]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-    return json.loads(done.stdout.splitlines()[-1])
+def measure_export(arguments, worker, folder):
+    return worker.call("export_size", size=arguments.size)
 
 
 def describe_export(found):
-    yield f"export, {found['size']} size, s", f"{found['seconds']:.1f}"
+    yield "export, s", f"{found['seconds']:.1f}"
     yield "peak memory, GiB", f"{found['peak_gib']:.2f}"
     yield "SavedModel, MiB", f"{found['mib']:,.1f}"
     yield "relative to its weights", f"{found['times_the_weights']:.4f}"
-
-
-def _export(model, folder):
-    """Exports in a separate process; returns the folder."""
-    command = [sys.executable, "-m", "keras_elmo", "export", model, folder]
-    subprocess.run(command, check=True, stdout=sys.stderr)
-    return str(folder)
-
-
-@contextlib.contextmanager
-def _worker(folder):
-    log = folder / "worker_served.log"
-    worker = Worker("worker_served", sys.executable, "worker_served.py", log)
-    try:
-        yield worker
-    finally:
-        worker.close()
 
 
 SECTIONS = {

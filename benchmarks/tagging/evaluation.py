@@ -93,49 +93,7 @@ def accuracy_scores(gold, predicted):
     return {**share(*total), "types": types}
 
 
-def confusion(gold, predicted):
-    """Counts words by their true and their predicted type.
-
-    Only types are compared, not spans: `B-PER` counts as `PER`.
-
-    Returns:
-        The list of types, most frequent first, and an integer array with a row
-        for each true type and a column for each predicted type.
-    """
-    pairs = collections.Counter(
-        (tag.partition("-")[2] or tag, other.partition("-")[2] or other)
-        for truth, guess in zip(gold, predicted, strict=True)
-        for tag, other in zip(truth, guess, strict=True)
-    )
-    totals = collections.Counter()
-    for (truth, guess), count in pairs.items():
-        totals[truth] += count
-        totals[guess] += 0
-    names = [name for name, _ in totals.most_common()]
-    number = {name: i for i, name in enumerate(names)}
-    counts = np.zeros((len(names), len(names)), "int64")
-    for (truth, guess), count in pairs.items():
-        counts[number[truth], number[guess]] = count
-    return names, counts
-
-
 def mean_and_deviation(scores):
     """Formats scores in percent as `mean ± sample standard deviation`."""
     deviation = np.std(scores, ddof=1) if len(scores) > 1 else 0.0
     return f"{100 * np.mean(scores):.2f} ± {100 * deviation:.2f}"
-
-
-def table(scores):
-    """Formats the scores of each type as a text table, in percent."""
-    measures = [m for m in ("precision", "recall", "f1", "accuracy")
-                if m in scores]  # fmt: skip
-    number = "entities" if "entities" in scores else "words"
-    rows = [("", *measures, number)]
-    for name, values in [*scores["types"].items(), ("all", scores)]:
-        percents = (f"{100 * values[m]:.2f}" for m in measures)
-        rows.append((name, *percents, f"{values[number]:,}"))
-    width = max(len(row[0]) for row in rows)
-    return "\n".join(
-        f"{row[0]:{width}}" + "".join(f"{cell:>11}" for cell in row[1:])
-        for row in rows
-    )

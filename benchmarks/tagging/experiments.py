@@ -6,7 +6,7 @@
 `wnut17` learns names from DATA/train.conll, dev.conll and test.conll;
 `wnut17-tuning` tries settings of two of its trainings; `ewt` learns parts of
 speech from DATA/train.conllu etc. Each training is a separate process, with its
-output in FOLDER/NAME/seed-N/log.txt. Finished trainings are skipped: after an
+output in FOLDER/NAME/seed-N.txt. Finished trainings are skipped: after an
 interruption the same command resumes. At the end, or with --report, tables and
 pictures of the finished trainings are written to FOLDER: report.md, the scores
 of each seed in scores.json, sizes.png (figure 1 of the paper), layers.png
@@ -15,35 +15,17 @@ of each seed in scores.json, sizes.png (figure 1 of the paper), layers.png
 
 import argparse
 import concurrent.futures
-import os
 import pathlib
-import shlex
 import subprocess
 import sys
-import threading
-import time
 from typing import NamedTuple
+
+from report import write_report
 
 HERE = pathlib.Path(__file__).resolve().parent
 
 
 def main(argv=None):
-    options = parse_arguments(argv)
-    runs = list_runs(options)
-    if options.list:
-        for folder, command in runs:
-            done = "done" if is_done(folder) else "to do"
-            print(f"[{done}] {shlex.join(map(str, command))}")
-        return
-    failed = [] if options.report else run_all(runs, options.jobs)
-    from report import write_report
-
-    write_report(options.output, LISTS[options.experiment])
-    if failed:
-        sys.exit(f"{len(failed)} of {len(runs)} trainings failed.")
-
-
-def parse_arguments(argv):
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -53,108 +35,53 @@ def parse_arguments(argv):
     add("data", type=pathlib.Path, help="folder of the three data files")
     add("--output", type=pathlib.Path, required=True, help="folder to write to")
     add("--elmo", default="english_mini", help="name or folder of a preset; "
-        "default: english_mini")  # fmt: skip
+        "default: %(default)s")  # fmt: skip
     add("--seeds", type=int, nargs="+", help="default: those of the list")
     add("--only", nargs="+", metavar="NAME", help="run only these trainings")
     add("--jobs", type=int, default=2, help="trainings to run in parallel, "
         "with one thread each; default: 2")  # fmt: skip
     add("--quick", action="store_true", help="check that everything works")
-    add("--list", action="store_true", help="only show the commands")
     add("--report", action="store_true", help="only report on what is done")
     options = parser.parse_args(argv)
-    names = [training.name for training in LISTS[options.experiment].trainings]
-    for name in options.only or []:
-        if name not in names:
-            parser.error(f"--only must name some of {names}. "
-                         f"Received: {name!r}")  # fmt: skip
-    return options
+    good = []
+    if not options.report:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            good += pool.map(run, list_runs(options))
+    write_report(options.output, LISTS[options.experiment])
+    if not all(good):
+        sys.exit(f"{good.count(False)} of {len(good)} trainings failed.")
 
 
 def list_runs(options):
-    """Returns pairs of a seed's folder and the command that writes it."""
+    """Yields the folder, the seed and the arguments of each training."""
     chosen = LISTS[options.experiment]
-    files = [options.data / f"{n}.{chosen.ending}" for n in ("train", "dev")]
-    test = options.data / f"test.{chosen.ending}"
-    common = ["--test", test, "--threads", "1", *chosen.arguments]
+    names = ("train", "dev", "test")
+    train, dev, test = (options.data / f"{n}.{chosen.ending}" for n in names)
+    common = [train, dev, "--test", test, "--threads", 1, *chosen.arguments]
+    common += ["--elmo", options.elmo, "--layers", options.output / "layers"]
     common += ["--quick"] if options.quick else []
-    runs = []
     # All trainings with one seed, then with the next, so that an interrupted
     # run leaves something to compare.
     for seed in options.seeds or chosen.seeds:
         for training in chosen.trainings:
-            if options.only and training.name not in options.only:
-                continue
-            folder = options.output / training.name
-            command = [sys.executable, HERE / "train.py", *files, *common]
-            if training.uses_elmo:
-                command += ["--elmo", options.elmo]
-                command += ["--precompute", options.output / "layers"]
-            command += [*training.arguments, "--seeds", seed]
-            runs.append(
-                (folder / f"seed-{seed}", [*command, "--output", folder])
-            )
-    return runs
+            if not options.only or training.name in options.only:
+                folder = options.output / training.name
+                own = [*training.arguments, "--seeds", seed]
+                yield folder, seed, [*common, *own, "--output", folder]
 
 
-def run_all(runs, jobs):
-    """Runs commands in parallel; returns the folders of those that failed."""
-    todo = [run for run in runs if not is_done(run[0])]
-    print(f"{len(runs)} trainings, {len(runs) - len(todo)} of them done")
-    processes = Processes()
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(processes.run, *run) for run in todo]
-        try:
-            good = [future.result() for future in futures]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            processes.stop()
-            print("Interrupted. Run the same command to resume.")
-            raise
-    return [folder for (folder, _), ok in zip(todo, good) if not ok]
-
-
-def is_done(folder):
-    """Whether a training has finished: it writes its result last."""
-    return (folder / "result.json").exists()
-
-
-class Processes:
-    """Processes that run in parallel and can be stopped together."""
-
-    def __init__(self):
-        self._running = set()
-        self._stopped = False
-        self._lock = threading.Lock()
-
-    def run(self, folder, command):
-        """Runs a command with a log; returns whether it succeeded."""
+def run(training):
+    """Runs a training unless it is done; returns whether it succeeded."""
+    folder, seed, arguments = training
+    result = folder / f"seed-{seed}" / "result.json"
+    if not result.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        start = time.monotonic()
-        with open(folder / "log.txt", "w", encoding="utf-8") as log:
-            with self._lock:
-                if self._stopped:
-                    return False
-                process = subprocess.Popen(
-                    [str(part) for part in command],
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                )
-                self._running.add(process)
-            code = process.wait()
-        with self._lock:
-            self._running.discard(process)
-        good = code == 0 and is_done(folder)
-        state = "done" if good else f"failed ({code}), see {folder}/log.txt"
-        name = f"{folder.parent.name} {folder.name}"
-        print(f"{name}: {state}, {time.monotonic() - start:.0f} s", flush=True)
-        return good
-
-    def stop(self):
-        with self._lock:
-            self._stopped = True
-            for process in self._running:
-                process.terminate()
+        command = [sys.executable, HERE / "train.py", *map(str, arguments)]
+        with open(folder / f"seed-{seed}.txt", "w", encoding="utf-8") as log:
+            subprocess.run(command, stdout=log, stderr=log)
+        state = "done" if result.exists() else f"failed, see {log.name}"
+        print(f"{folder.name} seed {seed}: {state}", flush=True)
+    return result.exists()
 
 
 class Training(NamedTuple):
@@ -162,10 +89,6 @@ class Training(NamedTuple):
 
     name: str
     arguments: list[str]
-
-    @property
-    def uses_elmo(self):
-        return "none" not in self.arguments
 
 
 class TrainingList(NamedTuple):
@@ -217,7 +140,7 @@ _TRIALS = {
 _MIXES = {
     "layer-0": ["--mix", "0"],
     "layer-1": ["--mix", "1"],
-    "layer-2": ["--mix", "top"],
+    "layer-2": ["--mix", "2"],
     "average": ["--mix", "average"],
     "l2-0.001": ["--mix-l2", "0.001"],
     "l2-1": ["--mix-l2", "1"],

@@ -4,181 +4,107 @@
     h = BiLSTM(x)
     y = CRF(Dense([h; ELMo]))           ELMo at the output
 
-It has two parts, so that the second can be trained on vectors that the first
-has computed once:
-
-    biLM:    character ids -> its layers
-    head:    character ids, the layers -> their mixes, and all of the above
+The layers of the biLM are its inputs, as they are computed once.
 """
 
-import dataclasses
-
 import keras
+from data import CHARACTERS
+from data import PADDING_CHARACTER
 from keras import ops
-from word_layers import CharacterBiLSTM
-from word_layers import WordNumbers
 
 import keras_elmo
 
 ELMO_AT = ("none", "input", "output", "both")
+WORD_DIM, CHARACTER_UNITS = 100, 25
 
 
-@dataclasses.dataclass(frozen=True)
-class Design:
-    """The options of a tagger; `train.py --help` explains each."""
-
-    elmo_at: str = "both"
-    mix: str = "learned"
-    mix_l2: float = 0.0
-    words: bool = True
-    characters: bool = True
-    word_dim: int = 100
-    character_units: int = 25
-    units: int = 100
-    dropout: float = 0.5
-    elmo_dropout: float = 0.5
-
-    @property
-    def elmo_places(self):
-        """Where ELMo enters."""
-        places = ("input", "output")
-        return [p for p in places if self.elmo_at in (p, "both")]
-
-
-def load_bilm(preset, fine_tune=False):
-    """Loads a biLM that returns all layers: `(batch, layers, time, width)`."""
-    return keras_elmo.ElmoLayer.from_preset(
-        preset, return_all_layers=True, trainable=fine_tune, name="bilm"
-    )
-
-
-def vectorization_of(bilm=None):
-    """Returns the layer that maps words to the ids of a biLM or tagger."""
-    if bilm is None:
-        return keras_elmo.WordVectorization()
-    return bilm.token_encoder.make_vectorization()
-
-
-def build_head(design, tag_names, scheme, words, bilm=None, vectors=None):
-    """Builds the trained part of a tagger.
+def build_tagger(options, tag_names, num_words, layers=None):
+    """Builds a tagger.
 
     Args:
-        design: A `Design`.
+        options: The options of `train.py`.
         tag_names: Strings, the tags.
-        scheme: `"BIO"`, `"BIOES"` or `None`: the scheme that the `CRF` follows.
-        words: Strings, the vocabulary of the word embedding.
-        bilm: The result of `load_bilm`; not needed without ELMo.
-        vectors: Array `(words, word_dim)`, pretrained vectors of `words`.
+        num_words: Integer, the number of word embeddings.
+        layers: Pair of the biLM's number of layers and their width, or `None`.
 
     Returns:
-        A model from `[character ids, layer 0, layer 1, ...]`, or without ELMo
-        from character ids, to the scores of a `CRF`.
+        A model from the inputs of `Batches` to the scores of a `CRF`.
     """
-    spelling = vectorization_of(bilm).spelling
-    reads_bytes = isinstance(spelling, keras_elmo.text.ByteSpelling)
-    if not reads_bytes and (design.words or design.characters):
-        raise ValueError(
-            "A biLM with its own vocabulary of characters or words must be "
-            "used without word and character embeddings: pass --no-words "
-            "--no-characters."
-        )
-    width = spelling.token_shape[0]
-    ids = keras.Input((None, width), dtype="int32", name="ids")
-    mask = ops.any(ops.not_equal(ids, 0), axis=-1)  # (batch, time)
-    inputs, elmo = [ids], {}
-    if design.elmo_places:
-        _, num_layers, _, size = bilm.compute_output_shape((None, None, width))
-        layers = [
-            keras.Input((None, size), name=f"layer_{k}")
-            for k in range(num_layers)
-        ]
-        inputs.extend(layers)
-        for place in design.elmo_places:
-            mix = _make_mix(design, num_layers, f"mix_{place}")
-            dropout = keras.layers.Dropout(design.elmo_dropout)
-            elmo[place] = dropout(mix(layers))  # (batch, time, size)
-
+    words = keras.Input((None,), dtype="int32", name="words")
+    inputs = {"words": words}
+    mask = ops.not_equal(words, 0)  # (batch, time)
     x = []
-    if design.words:
-        numbers = WordNumbers(words)
-        embedding = keras.layers.Embedding(
-            numbers.num_words, design.word_dim, name="words"
-        )
-        x.append(embedding(numbers(ids)))
-        if vectors is not None:
-            table = ops.convert_to_numpy(embedding.embeddings).copy()
-            table[2:] = vectors
-            embedding.embeddings.assign(table)
-    if design.characters:
-        x.append(CharacterBiLSTM(design.character_units)(ids))
+    if not options.no_words:
+        x.append(keras.layers.Embedding(num_words, WORD_DIM)(words))
+    if not options.no_characters:
+        rows = keras.Input((CHARACTERS,), dtype="int32", name="characters")
+        places = keras.Input((None,), dtype="int32", name="places")
+        inputs |= {"characters": rows, "places": places}
+        x.append(ops.take(_spelling(rows), places, axis=0))
     if x:
-        x = [keras.layers.Dropout(design.dropout)(_joined(x))]
-    x = _joined(x + [elmo[place] for place in elmo if place == "input"])
-    if design.units:
-        lstm = keras.layers.LSTM(design.units, return_sequences=True)
-        x = keras.layers.Bidirectional(lstm, name="bilstm")(x, mask=mask)
-        x = keras.layers.Dropout(design.dropout)(x)
-    x = _joined([x] + [elmo[place] for place in elmo if place == "output"])
-    potentials = keras.layers.Dense(len(tag_names), name="potentials")(x)
-    crf = keras_elmo.CRF(
-        len(tag_names), tag_names=tag_names, scheme=scheme, name="crf"
-    )
-    inputs = inputs if elmo else ids
-    return keras.Model(inputs, crf(potentials, mask=mask), name="head")
+        x = [keras.layers.Dropout(options.dropout)(_joined(x))]
+    elmo = {}
+    if layers is not None:
+        number, width = layers
+        for k in range(number):
+            name = f"layer_{k}"
+            inputs[name] = keras.Input((None, width), name=name)
+        for place in ("input", "output"):
+            if options.elmo_at in (place, "both"):
+                mix = _make_mix(options, number, f"mix_{place}")
+                mixed = mix([inputs[f"layer_{k}"] for k in range(number)])
+                dropout = keras.layers.Dropout(options.elmo_dropout)
+                elmo[place] = [dropout(mixed)]  # (batch, time, width)
+    x = _joined(x + elmo.get("input", []))
+    if options.units:
+        lstm = keras.layers.LSTM(options.units, return_sequences=True)
+        x = keras.layers.Bidirectional(lstm)(x, mask=mask)
+        x = keras.layers.Dropout(options.dropout)(x)
+    x = _joined([x, *elmo.get("output", [])])
+    potentials = keras.layers.Dense(len(tag_names))(x)
+    scheme = "BIO" if options.measure == "f1" else None
+    crf = keras_elmo.CRF(len(tag_names), tag_names=tag_names, scheme=scheme)
+    return keras.Model(inputs, crf(potentials, mask=mask))
 
 
-def join(head, bilm=None):
-    """Builds the whole model from ids to scores, with the same weights."""
-    if len(head.inputs) == 1:
-        return head
-    ids = keras.Input(head.inputs[0].shape[1:], dtype="int32", name="ids")
-    stacked = bilm(ids)  # (batch, layers, time, size)
-    layers = [stacked[:, k] for k in range(stacked.shape[1])]
-    return keras.Model(ids, head([ids, *layers]), name="tagger_scores")
-
-
-def with_tags(model, tag_names):
-    """Builds a model that returns tags, not scores, with the same weights."""
-    decoder = keras_elmo.CRFDecoder(tag_names=tag_names, name="tags")
-    return keras.Model(model.input, decoder(model.output), name="tagger")
-
-
-def mix_weights(head):
+def mix_weights(model):
     """Returns what each mix has learned: the layer weights, and gamma."""
     learned = {}
-    for place in ("input", "output"):
-        name = f"mix_{place}"
-        if name in {layer.name for layer in head.layers}:
-            weights, gamma = head.get_layer(name).normalized_weights
-            learned[place] = {
+    for layer in model.layers:
+        if isinstance(layer, keras_elmo.ScalarMix):
+            weights, gamma = layer.normalized_weights
+            learned[layer.name.removeprefix("mix_")] = {
                 "weights": [float(w) for w in weights],
                 "gamma": float(gamma),
             }
     return learned
 
 
-def _make_mix(design, num_layers, name):
+def _spelling(rows):
+    """Vectors of words: the last states of a BiLSTM over their characters.
+
+    As in [Lample et al., 2016](https://arxiv.org/abs/1603.01360).
+    """
+    embedding = keras.layers.Embedding(PADDING_CHARACTER, CHARACTER_UNITS)
+    lstm = keras.layers.Bidirectional(keras.layers.LSTM(CHARACTER_UNITS))
+    return lstm(embedding(rows), mask=ops.not_equal(rows, 0))
+
+
+def _make_mix(options, num_layers, name):
     """Returns a learned mix, or one that learns only the factor `gamma`."""
-    if design.mix == "learned":
-        return keras_elmo.ScalarMix(l2=design.mix_l2, name=name)
-    if design.mix == "average":
+    if options.mix == "learned":
+        return keras_elmo.ScalarMix(l2=options.mix_l2, name=name)
+    if options.mix == "average":
         weights = [1 / num_layers] * num_layers
     else:
-        layer = num_layers - 1 if design.mix == "top" else int(design.mix)
-        if not 0 <= layer < num_layers:
+        weights = [float(str(k) == options.mix) for k in range(num_layers)]
+        if not any(weights):
             raise ValueError(
-                f"`mix` must be one of {num_layers} layers, numbered from 0. "
-                f"Received: mix={design.mix!r}"
+                f"--mix must be one of {num_layers} layers, numbered from 0. "
+                f"Received: {options.mix!r}"
             )
-        weights = [float(k == layer) for k in range(num_layers)]
     return keras_elmo.ScalarMix(fixed_weights=weights, name=name)
 
 
 def _joined(parts):
-    if not parts:
-        raise ValueError(
-            "The tagger must have words, characters or ELMo as input."
-        )
-    if len(parts) == 1:
-        return parts[0]
-    return keras.layers.Concatenate()(parts)
+    return parts[0] if len(parts) == 1 else keras.layers.Concatenate()(parts)

@@ -16,46 +16,6 @@ STYLES = [
 ]
 
 
-def draw_training(path, result):
-    """Draws the loss and the dev score of one training."""
-    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-    updates = [entry["update"] for entry in result["history"]]
-    losses = [entry["loss"] for entry in result["history"]]
-    scores = [100 * entry["dev_score"] for entry in result["history"]]
-    axes.plot(updates, losses, color="0.5", label="training loss")
-    axes.set(xlabel="updates", ylabel="training loss (nats per sentence)")
-    axes.spines[["top"]].set_visible(False)
-    right = axes.twinx()
-    right.plot(updates, scores, marker="o", markersize=3)
-    right.set_ylabel(f"dev {_label(result['measure'])}, %  (dots)")
-    right.spines[["top"]].set_visible(False)
-    _save(figure, path)
-
-
-def draw_confusion(path, result, most=18):
-    """Draws the confusion matrix of the types, on test, or else on dev."""
-    name = "test" if "test" in result else "dev"
-    names = result[name]["confusion"]["names"][:most]
-    counts = np.array(result[name]["confusion"]["counts"])[:most]
-    shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
-    shares, counts = shares[:, :most], counts[:, :most]
-    size = 1.8 + 0.45 * len(names)
-    figure, axes = plt.subplots(figsize=(size, size), layout="constrained")
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for i, j in np.argwhere(counts):
-        color = "white" if shares[i, j] > 0.6 else "black"
-        axes.text(
-            j, i, f"{counts[i, j]}", ha="center", va="center",
-            color=color, fontsize=6,
-        )  # fmt: skip
-    places = range(len(names))
-    axes.set_xticks(places, names, rotation=90)
-    axes.set_yticks(places, names)
-    axes.set(xlabel="tagged as", ylabel="is", title=f"words of {name}")
-    axes.spines[:].set_visible(False)
-    _save(figure, path)
-
-
 def draw_curves(path, curves, measure):
     """Draws the best dev score so far against updates, for many trainings.
 
@@ -135,19 +95,20 @@ def draw_text_sizes(path, tokens, panels):
     Args:
         path: Path of the PNG.
         tokens: List of numbers, in millions, one per biLM.
-        panels: Mapping from a task's name to a pair: a mapping from a name to
-            a list of seeds' scores for each biLM, and a mapping from each
-            of these names to the scores without ELMo. The latter are dotted.
+        panels: Mapping from a task's name to a mapping from a curve's name to a
+            pair: a list of seeds' scores for each biLM, and the scores without
+            ELMo, whose mean is dotted.
     """
     figure, axes = plt.subplots(
         1, len(panels), figsize=(4.6 * len(panels), 3.8), squeeze=False,
         layout="constrained",
     )  # fmt: skip
-    for panel, (title, (curves, baselines)) in zip(axes[0], panels.items()):
+    for panel, (title, curves) in zip(axes[0], panels.items()):
         colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
-        for style, color, (name, scores) in zip(STYLES, colors, curves.items()):
+        for style, color, (name, found) in zip(STYLES, colors, curves.items()):
+            scores, without = found
             _draw_seeds(panel, tokens, scores, color=color, label=name, **style)
-            level = 100 * np.mean(baselines[name])
+            level = 100 * np.mean(without)
             panel.axhline(level, color=color, linestyle=":")
         panel.set_xscale("log")
         panel.set_xticks(tokens, [f"{number:g}" for number in tokens])

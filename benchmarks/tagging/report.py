@@ -1,10 +1,18 @@
 """Tables and pictures of many trainings, from their results.
 
-`experiments.py` calls this. As a program, this draws the learned weights of
-ELMo's layers for several tasks (figure 2 of the paper):
+`experiments.py` calls this. As a program, it draws pictures of several of its
+folders: the learned weights of ELMo's layers by task (figure 2 of the paper),
+and what a tagger gains when its biLM is trained on more text:
 
     python benchmarks/tagging/report.py layers.png \\
-        "names=FOLDER/elmo-both" "parts of speech=OTHER/elmo-100"
+        --weights "names=FOLDER/elmo-both" "parts of speech=OTHER/elmo-100"
+    python benchmarks/tagging/report.py text-sizes.png --tokens 5 20 80 \\
+        --names A/scores.json B/scores.json C/scores.json \\
+        --parts-of-speech D/scores.json E/scores.json F/scores.json
+
+`--tokens` says on how many million tokens each biLM was trained. The scores are
+those of `experiments.py wnut17` and `ewt`, one file for each biLM. The scores
+without ELMo are those of the last file.
 """
 
 import argparse
@@ -13,7 +21,25 @@ import pathlib
 import statistics
 
 import numpy as np
+import pictures
 from evaluation import mean_and_deviation
+
+# Panels of the second picture. By label: the training with ELMo, and the one
+# without.
+PANELS = {
+    "parts_of_speech": (
+        "parts of speech, UD English EWT",
+        {
+            "all sentences": ("elmo-100", "baseline-100"),
+            "10%": ("elmo-10", "baseline-10"),
+            "1%": ("elmo-1", "baseline-1"),
+        },
+    ),
+    "names": (
+        "named entities (F1), WNUT 2017",
+        {"entities": ("elmo-both", "baseline")},
+    ),
+}
 
 
 def main(argv=None):
@@ -23,68 +49,84 @@ def main(argv=None):
     )
     add = parser.add_argument
     add("picture", help="PNG file to write")
-    add("tasks", nargs="+", metavar="NAME=FOLDER", help="name of a task, and "
-        "the folder with its trainings: seed-1, seed-2, ...")  # fmt: skip
+    add("--weights", nargs="+", default=[], metavar="NAME=FOLDER", help="name "
+        "of a task, and the folder with its seed-1, seed-2, ...")  # fmt: skip
+    add("--tokens", type=float, nargs="+", metavar="MILLIONS")
+    add("--names", nargs="+", metavar="FILE", help="scores.json of wnut17")
+    add("--parts-of-speech", nargs="+", metavar="FILE", help="those of ewt")
     options = parser.parse_args(argv)
-    weights = {}
-    for task in options.tasks:
-        name, _, folder = task.partition("=")
-        runs = read_seeds(pathlib.Path(folder))
-        if not runs or not runs[0]["mix_weights"]:
-            parser.error(
-                "A task must be NAME=FOLDER, where FOLDER/seed-1 has a "
-                f"training with ELMo. Received: {task!r}"
-            )
-        weights[name] = layer_weights(runs)
-    import pictures
+    if options.tokens:
+        panels = {
+            title: panel(vars(options)[name], trainings)
+            for name, (title, trainings) in PANELS.items()
+        }
+        pictures.draw_text_sizes(options.picture, options.tokens, panels)
+    else:
+        tasks = (task.partition("=") for task in options.weights)
+        weights = {
+            name: layer_weights(read_seeds(pathlib.Path(folder)))
+            for name, _, folder in tasks
+        }
+        pictures.draw_layer_weights(options.picture, weights)
 
-    pictures.draw_layer_weights(options.picture, weights)
-    print(f"Wrote {options.picture}")
+
+def panel(files, trainings):
+    """Returns a panel of `pictures.draw_text_sizes`.
+
+    Args:
+        files: List of paths, one for each biLM.
+        trainings: A dictionary as in `PANELS`. Those that all files have are
+            drawn.
+    """
+    tests = []
+    for path in files:
+        scores = json.loads(pathlib.Path(path).read_text("utf-8"))["trainings"]
+        tests.append(
+            {
+                name: [run["test"]["score"] for run in runs]
+                for name, runs in scores.items()
+            }
+        )
+    return {
+        label: ([test[with_elmo] for test in tests], tests[-1][without])
+        for label, (with_elmo, without) in trainings.items()
+        if all(with_elmo in test for test in tests)
+    }
 
 
 def write_report(folder, chosen):
-    """Writes `report.md`, `scores.json`, and pictures if it can draw.
+    """Writes `report.md`, `scores.json`, and pictures.
 
     Args:
         folder: Path of the output folder of `experiments.py`.
         chosen: The `TrainingList`.
     """
-    folder = pathlib.Path(folder)
-    results = read_results(folder, chosen)
-    if not results:
-        print(f"No training in {folder} has finished yet.")
-        return
-    text = "\n".join(
-        [
-            *score_table(results, chosen),
-            "",
-            *type_table(results),
-            "",
-            *weight_table(results),
-            "",
-        ]
-    )
-    (folder / "report.md").write_text(text, encoding="utf-8")
-    scores = json.dumps(all_scores(results), indent=1)
-    (folder / "scores.json").write_text(scores + "\n", encoding="utf-8")
-    print(text)
-    try:
-        import pictures
-    except ImportError:
-        print("No pictures: matplotlib is not installed.")
-        return
-    draw(pictures, folder, results)
-    print(f"Wrote {folder / 'report.md'} and pictures next to it")
-
-
-def read_results(folder, chosen):
-    """Returns a mapping from each training's name to its results, by seed."""
     results = {}
     for training in chosen.trainings:
         found = read_seeds(folder / training.name)
         if found:
             results[training.name] = found
-    return results
+    if not results:
+        return
+    measure = next(iter(results.values()))[0]["measure"]
+    lines = [
+        *score_table(results, chosen, measure),
+        *type_table(results, measure),
+        *weight_table(results),
+    ]
+    text = "\n".join(lines) + "\n"
+    (folder / "report.md").write_text(text, encoding="utf-8")
+    scores = {
+        "measure": measure,
+        "trainings": {
+            name: [scores_of(run) for run in runs]
+            for name, runs in results.items()
+        },
+    }
+    scores = json.dumps(scores, indent=1) + "\n"
+    (folder / "scores.json").write_text(scores, encoding="utf-8")
+    print(text)
+    draw(folder, results, measure)
 
 
 def read_seeds(folder):
@@ -94,23 +136,12 @@ def read_seeds(folder):
     return sorted(found, key=lambda result: result["seed"])
 
 
-def all_scores(results):
-    """Returns what the tables show, as a JSON object with an entry per seed."""
-    return {
-        "measure": next(iter(results.values()))[0]["measure"],
-        "trainings": {
-            name: [scores_of(run) for run in runs]
-            for name, runs in results.items()
-        },
-    }
-
-
 def scores_of(run):
-    best = _best(run)
+    """Returns what the tables show of a training with one seed."""
     return {
         "seed": run["seed"],
         "training_sentences": run["training_sentences"],
-        "updates_to_best": best["update"],
+        "updates_to_best": _best(run)["update"],
         **{
             part: {
                 "score": run[part]["score"],
@@ -120,92 +151,72 @@ def scores_of(run):
                 },
             }
             for part in ("dev", "test")
-            if part in run
         },
         "mix_weights": run["mix_weights"],
     }
 
 
-def score_table(results, chosen):
-    """Returns the lines of a table of scores, gains, updates and time."""
-    measure = next(iter(results.values()))[0]["measure"]
-    columns = [
-        "",
-        "seeds",
+def score_table(results, chosen, measure):
+    """Yields the lines of a table of scores, gains, updates and time."""
+    yield from _header(
         f"dev {measure}",
         f"test {measure}",
         "over the baseline",
         "over layer 0",
         "updates to the best",
         "updates to the baseline's best",
-        "CPU s per evaluation",
         "minutes",
-    ]
-    lines = [
-        f"| {' | '.join(columns)} |",
-        "| --- " + "| ---: " * (len(columns) - 1) + "|",
-    ]
+    )
     for name, runs in results.items():
         last = name.split("-")[-1]
         baseline = results.get(chosen.baseline.format(last=last), [])
         control = results.get(chosen.control.format(last=last), [])
         entries = [entry for run in runs for entry in run["history"]]
-        seconds = statistics.median(e["processor_seconds"] for e in entries)
-        minutes = sum(e["processor_seconds"] for e in entries) / 60 / len(runs)
-        best = np.mean([_best(run)["update"] for run in runs])
-        tests = _scores(runs, "test")
-        cells = [
+        seconds = sum(entry["processor_seconds"] for entry in entries)
+        yield _row(
             name,
-            str(len(runs)),
             mean_and_deviation(_scores(runs, "dev")),
-            mean_and_deviation(tests) if tests else "",
+            mean_and_deviation(_scores(runs, "test")),
             _gain(runs, baseline),
             _gain(runs, control),
-            f"{best:,.0f}",
+            f"{statistics.mean(_best(run)['update'] for run in runs):,.0f}",
             _reached(runs, baseline),
-            f"{seconds:.1f}",
-            f"{minutes:.1f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+            f"{seconds / 60 / len(runs):.1f}",
+        )
+    yield ""
 
 
-def type_table(results):
-    """Returns the lines of a table of test scores by type."""
+def type_table(results, measure):
+    """Yields the lines of a table of test scores by type."""
     runs = [run for found in results.values() for run in found]
-    types = sorted(
-        {kind for r in runs for kind in r.get("test", r["dev"])["types"]}
-    )
-    measure = runs[0]["measure"]
-    lines = [
-        f"| {measure} of | {' | '.join(types)} |",
-        "| --- " + "| ---: " * len(types) + "|",
-    ]
+    types = sorted({kind for run in runs for kind in run["test"]["types"]})
+    yield from _header(*types)
     for name, found in results.items():
         cells = []
         for kind in types:
-            scores = [
-                r.get("test", r["dev"])["types"][kind][measure]
-                for r in found
-                if kind in r.get("test", r["dev"])["types"]
-            ]
+            scores = (run["test"]["types"].get(kind) for run in found)
+            scores = [score[measure] for score in scores if score]
             cells.append(f"{100 * np.mean(scores):.1f}" if scores else "")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return lines
+        yield _row(name, *cells)
+    yield ""
 
 
 def weight_table(results):
-    """Returns the lines of a table of the learned mixes."""
-    lines = [
-        "| mix | place | gamma | weights of layers 0, 1, ... |",
-        "| --- | --- | ---: | --- |",
-    ]
+    """Yields the lines of a table of the learned mixes."""
+    yield from _header("place", "gamma", "weights of layers 0, 1, ...")
     for name, runs in results.items():
         for place, weights in layer_weights(runs).items():
             gamma = np.mean([r["mix_weights"][place]["gamma"] for r in runs])
             text = ", ".join(f"{weight:.3f}" for weight in weights)
-            lines.append(f"| {name} | {place} | {gamma:.2f} | {text} |")
-    return lines
+            yield _row(name, place, f"{gamma:.2f}", text)
+
+
+def _header(*titles):
+    return _row("", *titles), "| --- " + "| ---: " * len(titles) + "|"
+
+
+def _row(*cells):
+    return f"| {' | '.join(cells)} |"
 
 
 def layer_weights(runs):
@@ -218,47 +229,33 @@ def layer_weights(runs):
     }
 
 
-def draw(pictures, folder, results):
+def draw(folder, results, measure):
     """Draws curves, sizes and layer weights, where available."""
-    measure = next(iter(results.values()))[0]["measure"]
-    groups, sizes = {}, {}
+    groups, sizes, learned = {}, {}, {}
     for name, runs in results.items():
         percent = 100 * runs[0]["options"]["fraction"]
         histories = [run["history"] for run in runs]
         groups.setdefault(f"{percent:g}", {})[name] = histories
         kind = name.removesuffix(f"-{percent:g}")
-        by_size = sizes.setdefault(kind, {})
-        by_size[percent] = _scores(runs, "test") or _scores(runs, "dev")
+        if kind in ("baseline", "elmo"):
+            sizes.setdefault(kind, {})[percent] = _scores(runs, "test")
+        if runs[0]["mix_weights"] and runs[0]["options"]["mix"] == "learned":
+            learned[name] = layer_weights(runs)
     for percent, curves in groups.items():
         most = dict(list(curves.items())[:6])
         pictures.draw_curves(folder / f"curves-{percent}.png", most, measure)
-    shown = {
-        kind: sizes[kind]
-        for kind in ("baseline", "elmo", "layer-0", "layer-1", "layer-2")
-        if len(sizes.get(kind, {})) > 1
-    }
-    if shown:
-        pictures.draw_sizes(folder / "sizes.png", shown, measure)
-    learned = {
-        name: layer_weights(runs)
-        for name, runs in results.items()
-        if runs[0]["mix_weights"] and runs[0]["options"]["mix"] == "learned"
-    }
+    if any(len(by_size) > 1 for by_size in sizes.values()):
+        pictures.draw_sizes(folder / "sizes.png", sizes, measure)
     if learned:
         pictures.draw_layer_weights(folder / "layers.png", learned)
 
 
 def _scores(runs, part):
-    return [run[part]["score"] for run in runs if part in run]
+    return [run[part]["score"] for run in runs]
 
 
 def _best(run):
     return max(run["history"], key=lambda entry: entry["dev_score"])
-
-
-def updates_to_reach(history, score):
-    """Returns the updates a training needed to reach a score, or `None`."""
-    return next((e["update"] for e in history if e["dev_score"] >= score), None)
 
 
 def _gain(runs, others):
@@ -267,9 +264,9 @@ def _gain(runs, others):
     This is the deviation of the difference of two independent groups of seeds:
     the square root of the sum of the variances.
     """
-    ours, theirs = _scores(runs, "test"), _scores(others, "test")
-    if runs is others or not ours or not theirs:
+    if runs is others or not others:
         return ""
+    ours, theirs = _scores(runs, "test"), _scores(others, "test")
     gain = np.mean(ours) - np.mean(theirs)
     spread = [np.var(s, ddof=1) if len(s) > 1 else 0 for s in (ours, theirs)]
     return f"{100 * gain:+.2f} ± {100 * np.sqrt(sum(spread)):.2f}"
@@ -280,12 +277,14 @@ def _reached(runs, baseline):
     if not baseline:
         return ""
     score = np.mean([_best(run)["dev_score"] for run in baseline])
-    updates = [updates_to_reach(run["history"], score) for run in runs]
-    reached = [number for number in updates if number is not None]
+    reached = []
+    for run in runs:
+        good = (e for e in run["history"] if e["dev_score"] >= score)
+        reached += [entry["update"] for entry in good][:1]
+    missed = len(runs) - len(reached)
     if not reached:
         return "never"
     text = f"{np.mean(reached):,.0f}"
-    missed = len(updates) - len(reached)
     return f"{text} ({missed} never)" if missed else text
 
 

@@ -1,246 +1,227 @@
-"""Trains a tagger with a BiLSTM, a CRF, and optionally ELMo.
+"""Trains a tagger with a BiLSTM, a CRF, and optionally frozen ELMo.
 
-    python benchmarks/tagging/train.py TRAIN DEV --output FOLDER
+    python benchmarks/tagging/train.py wnut17/train.conll wnut17/dev.conll \\
+        --test wnut17/test.conll --output FOLDER
 
-See `--help` for all options. Each seed gets a folder with `tagger.keras`, which
-`predict.py` uses, `result.json`, and pictures if matplotlib is installed.
+The baseline embeds each word and, with a BiLSTM, its characters. A BiLSTM reads
+the sentence, and a CRF finds its tags. ELMo enters at the input, next to the
+word embedding, at the output, next to the BiLSTM's output, or both.
+
+Files have one word per line, its tag after a tab, and a blank line after each
+sentence. Files named .conllu are CoNLL-U; the tagger learns their UPOS tags.
+Each seed gets a folder with `result.json`: scores, options, training curve.
 """
 
+import argparse
 import json
+import os
 import pathlib
-import sys
 import time
+
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 # isort: split
 
 import keras
 import numpy as np
-from arguments import parse_arguments
-from batches import Batches
-from batches import compute_layers
+import tensorflow as tf
+from data import Batches
+from data import compute_layers
+from data import frequent_words
+from data import read_tagged
 from evaluation import accuracy_scores
-from evaluation import confusion
 from evaluation import entity_scores
-from evaluation import mean_and_deviation
-from evaluation import table
-from model import Design
-from model import build_head
-from model import join
-from model import load_bilm
+from model import ELMO_AT
+from model import build_tagger
 from model import mix_weights
-from model import vectorization_of
-from model import with_tags
-from reading import as_scheme
-from reading import frequent_words
-from reading import read_tagged
-from reading import read_vectors
-from reading import with_vectors
-from training import compile_tagger
-from training import make_evaluation
-from training import train
 
-from keras_elmo.commands.progress import Progress
-from keras_elmo.files.atomic import write_atomically
+import keras_elmo
 
+MEASURES = {"f1": entity_scores, "accuracy": accuracy_scores}
+PATIENCE, DECAY_PATIENCE, DECAY, CLIP = 8, 3, 0.5, 5.0
 # Enough for a tagger to find some entities.
 QUICK_SENTENCES, QUICK_EPOCHS, QUICK_RATE = 300, 15, 0.005
 
 
 def main(argv=None):
     options = parse_arguments(argv)
-    set_threads(options.threads)
+    if options.threads:
+        threading = tf.config.threading
+        threading.set_intra_op_parallelism_threads(options.threads)
+        threading.set_inter_op_parallelism_threads(options.threads)
+    data, layers = {}, {}
+    for name in ("train", "dev", "test"):
+        if getattr(options, name) is None:
+            continue
+        data[name] = read_tagged(getattr(options, name))
+        if options.quick:
+            data[name] = data[name][:QUICK_SENTENCES]
+        layers[name] = None
+        if options.elmo_at != "none":
+            layers[name] = compute_layers(
+                *(options.elmo, data[name]),
+                options.layers or f"{options.output}/layers",
+            )
+    return [train_one(options, seed, data, layers) for seed in options.seeds]
+
+
+def parse_arguments(argv):
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("train", help="tagged sentences for training")
+    add("dev", help="tagged sentences for early stopping")
+    add("--test", help="tagged sentences to score at the end")
+    add("--output", required=True, help="folder to write to")
+    add("--elmo", default="english_mini", help="name or folder of a preset; "
+        "default: %(default)s")  # fmt: skip
+    add("--layers", help="folder to keep the biLM's layers in; default: in "
+        "--output")  # fmt: skip
+    add("--elmo-at", choices=ELMO_AT, default="both", help="default: both")
+    add("--mix", default="learned", help="how the layers are combined: learned "
+        "weights (default), average, or a layer's number")  # fmt: skip
+    add("--mix-l2", type=float, default=0.0, help="regularizes learned weights "
+        "towards each other; default: 0")  # fmt: skip
+    add("--no-words", action="store_true", help="leave out word embeddings")
+    add("--no-characters", action="store_true", help="leave out characters")
+    add("--units", type=int, default=100, help="BiLSTM units per direction; 0 "
+        "leaves it out. Default: 100")  # fmt: skip
+    add("--dropout", type=float, default=0.5, help="default: 0.5")
+    add("--elmo-dropout", type=float, default=0.5, help="default: 0.5")
+    add("--seeds", type=int, nargs="+", default=[1], help="default: 1")
+    add("--fraction", type=float, default=1.0, help="fraction of the training "
+        "sentences to use, sampled per seed; default: 1")  # fmt: skip
+    add("--epochs", type=int, default=50, help="most epochs; default: 50")
+    add("--evaluate-every", type=int, metavar="UPDATES",
+        help="default: once an epoch")  # fmt: skip
+    add("--batch-size", type=int, default=32, help="sentences; default: 32")
+    add("--learning-rate", type=float, default=1e-3, help="default: 0.001")
+    add("--threads", type=int, help="default: TensorFlow's choice")
+    add("--quick", action="store_true", help="check that everything works, on "
+        "300 sentences of each file")  # fmt: skip
+    options = parser.parse_args(argv)
+    is_conllu = options.train.endswith(".conllu")
+    options.measure = "accuracy" if is_conllu else "f1"
     if options.quick:
         options.epochs = min(options.epochs, QUICK_EPOCHS)
         options.learning_rate = max(options.learning_rate, QUICK_RATE)
-    data = read_data(options)
-    bilm = None
-    if options.elmo_at != "none":
-        with Progress().waiting(f"reading {options.elmo}"):
-            bilm = load_bilm(options.elmo, options.fine_tune)
-    layers, seconds = precompute(bilm, data, options.precompute)
-    results = [
-        train_one(options, seed, data, bilm, layers, seconds)
-        for seed in options.seeds
-    ]
-    if len(results) > 1:
-        print(f"\n{len(results)} seeds, mean and standard deviation:")
-        for name in ("dev", "test"):
-            scores = [r[name]["score"] for r in results if name in r]
-            if scores:
-                print(f"  {name:4} {mean_and_deviation(scores)}")
-    return results
+    return options
 
 
-def read_data(options):
-    """Returns a dictionary from `"train"` etc. to the sentences of the file."""
-    data = {}
-    for name in ("train", "dev", "test"):
-        path = getattr(options, name)
-        if path is None:
-            continue
-        with Progress().waiting(f"reading {path}"):
-            sentences = read_tagged(
-                path, options.word_column, options.tag_column
-            )
-        if options.quick:
-            sentences = sentences[:QUICK_SENTENCES]
-        # Only the training sentences must follow their scheme.
-        if name == "train" or options.scheme == "IOB1":
-            sentences = as_scheme(path, sentences, options.scheme)
-        data[name] = sentences
-        words = sum(len(s.words) for s in sentences)
-        print(f"{name}: {len(sentences):,} sentences, {words:,} words")
-    return data
-
-
-def precompute(bilm, data, folder):
-    """Returns the biLM's layers for each file, and the seconds taken."""
-    if bilm is None or not folder:
-        return dict.fromkeys(data), 0.0
-    start = time.perf_counter()
-    layers = {}
-    for name, sentences in data.items():
-        with Progress().waiting(f"computing the biLM's layers for {name}"):
-            layers[name] = compute_layers(
-                bilm,
-                [s.words for s in sentences],
-                None if folder is True else folder,
-            )
-    seconds = time.perf_counter() - start
-    print(f"computed the biLM's layers in {seconds:.1f} s")
-    return layers, seconds
-
-
-def train_one(options, seed, data, bilm, layers, precompute_seconds):
-    """Trains, scores and saves a tagger with one seed; returns its result."""
-    print(f"\nseed {seed}")
+def train_one(options, seed, data, layers):
+    """Trains and scores a tagger with one seed; returns its result."""
+    print(f"seed {seed}")
     keras.utils.set_random_seed(seed)
     chosen = choose(len(data["train"]), options.fraction, seed)
-    sentences = [data["train"][i] for i in chosen]
-    tag_names = sorted(
-        {tag for s in sentences for tag in s.tags}, key=lambda t: (t != "O", t)
-    )
-    number = {tag: i for i, tag in enumerate(tag_names)}
-    if bilm is not None and options.fine_tune:
-        bilm = load_bilm(options.elmo, fine_tune=True)  # Fresh for each seed.
-    head = make_head(options, sentences, tag_names, bilm)
-    # The biLM is not needed without ELMo or with precomputed layers.
-    runs_bilm = bilm is not None and layers["train"] is None
-    whole = join(head, bilm)
-    # The compiled model is separate from the tagger, which is saved without
-    # the optimizer.
-    model = whole if runs_bilm else keras.Model(head.input, head.output)
-    vectorization = vectorization_of(bilm)
-
-    def make_batches(name, chosen, **kwargs):
-        of_file = layers[name]
-        return Batches(
-            [data[name][i].words for i in chosen],
-            vectorization,
-            options.batch_size,
-            None if of_file is None else [of_file[i] for i in chosen],
-            seed=seed,
-            **kwargs,
+    data = {**data, "train": [data["train"][i] for i in chosen]}
+    if layers["train"] is not None:
+        layers = {**layers, "train": [layers["train"][i] for i in chosen]}
+    tags = {tag for sentence in data["train"] for tag in sentence.tags}
+    tag_names = sorted(tags, key=lambda tag: (tag != "O", tag))
+    numbers = frequent_words(data["train"])
+    batches = {
+        name: Batches(
+            *(data[name], layers[name], numbers, tag_names),
+            *(options.batch_size, seed),
         )
+        for name in data
+    }
+    shape = layers["train"] and layers["train"][0].shape[::2]
+    model = build_tagger(options, tag_names, len(numbers) + 2, shape)
+    best_tags = keras_elmo.CRFDecoder(tag_names=tag_names)(model.output)
+    tagger = keras.Model(model.input, best_tags)
+    measure = MEASURES[options.measure]
 
-    tags = [[number[tag] for tag in s.tags] for s in sentences]
-    training_batches = make_batches("train", chosen, tags=tags)
-    tagger = with_tags(model, tag_names)
-    is_spans = options.scheme != "none"
-    measure = entity_scores if is_spans else accuracy_scores
-    main_score = "f1" if is_spans else "accuracy"
+    def evaluate(name):
+        gold = [sentence.tags for sentence in data[name]]
+        return measure(gold, tag_sentences(tagger, batches[name], tag_names))
 
-    def evaluation(name, measure):
-        batches = make_batches(name, range(len(data[name])))
-        gold = [s.tags for s in data[name]]
-        return make_evaluation(tagger, batches, gold, tag_names, measure)
-
-    compile_tagger(
-        model, options.learning_rate, options.clip, options.fine_tune_factor
+    model.compile(
+        keras.optimizers.Adam(options.learning_rate, global_clipnorm=CLIP),
+        loss=keras_elmo.CRFLoss(),
     )
-    print(f"{count(model.trainable_variables):,} trainable weights")
-    history = train(
-        model,
-        training_batches,
-        evaluation("dev", lambda *tags: measure(*tags)[main_score]),
-        options.epochs,
-        options.patience,
-        options.decay,
-        options.decay_patience,
-        options.evaluate_every,
-        "F1" if is_spans else "accuracy",
+    every = options.evaluate_every or len(batches["train"])
+    score = DevScore(lambda: evaluate("dev")[options.measure], every)
+    model.fit(
+        batches["train"].dataset(),
+        steps_per_epoch=every,
+        epochs=max(1, options.epochs * len(batches["train"]) // every),
+        shuffle=False,  # The dataset already is.
+        verbose=0,
+        callbacks=[
+            score,
+            keras.callbacks.ReduceLROnPlateau(
+                *("dev_score", DECAY, DECAY_PATIENCE), mode="max"
+            ),
+            keras.callbacks.EarlyStopping(
+                *("dev_score", 0, PATIENCE),
+                mode="max",
+                restore_best_weights=True,
+            ),
+        ],
     )
-
     result = {
         "options": vars(options),
         "seed": seed,
-        "measure": main_score,
-        "training_sentences": len(sentences),
-        "trained_weights": count(model.trainable_variables),
-        "precompute_seconds": precompute_seconds,
-        "history": history,
-        "mix_weights": mix_weights(head),
+        "measure": options.measure,
+        "training_sentences": len(data["train"]),
+        "history": score.history,
+        "mix_weights": mix_weights(model),
     }
     for name in ("dev", "test"):
         if name in data:
-            # Predicts the tags once for all measures.
-            gold, predicted = evaluation(name, lambda *tags: tags)()
-            scores = measure(gold, predicted)
-            names, counts = confusion(gold, predicted)
-            result[name] = {
-                "score": scores[main_score],
-                **scores,
-                "confusion": {"names": names, "counts": counts.tolist()},
-            }
-            print(f"\n{name}\n{table(scores)}")
-    save(
-        pathlib.Path(options.output) / f"seed-{seed}", result, whole, tag_names
-    )
+            scores = evaluate(name)
+            result[name] = {"score": scores[options.measure], **scores}
+            print(f"{name}: {100 * result[name]['score']:.2f}")
+    folder = pathlib.Path(options.output, f"seed-{seed}")
+    folder.mkdir(parents=True, exist_ok=True)
+    # Under its name only when it is complete.
+    (folder / "result.part").write_text(json.dumps(result, indent=1))
+    os.replace(folder / "result.part", folder / "result.json")
     return result
 
 
-def make_head(options, sentences, tag_names, bilm):
-    """Builds the trained part from the command-line options."""
-    words = frequent_words([s.words for s in sentences])
-    vectors, word_dim = None, options.word_dim
-    if options.word_vectors:
-        with Progress().waiting(f"reading {options.word_vectors}"):
-            known = read_vectors(options.word_vectors, options.max_vectors)
-        words, vectors = with_vectors(words, *known)
-        word_dim = vectors.shape[1]
-    design = Design(
-        elmo_at=options.elmo_at,
-        mix=options.mix,
-        mix_l2=options.mix_l2,
-        words=not options.no_words,
-        characters=not options.no_characters,
-        word_dim=word_dim,
-        character_units=options.character_units,
-        units=options.units,
-        dropout=options.dropout,
-        elmo_dropout=options.elmo_dropout,
-    )
-    scheme = {"IOB1": "BIO", "none": None}.get(options.scheme, options.scheme)
-    return build_head(design, tag_names, scheme, words, bilm, vectors)
+class DevScore(keras.callbacks.Callback):
+    """Scores the dev sentences; logs `dev_score` for the callbacks after it.
+
+    Args:
+        evaluate: Function that returns the score.
+        steps: Integer, updates between evaluations.
+    """
+
+    def __init__(self, evaluate, steps):
+        super().__init__()
+        self.history = []
+        self._evaluate = evaluate
+        self._steps = steps
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._cpu = time.process_time()
+
+    def on_epoch_end(self, epoch, logs):
+        cpu = time.process_time() - self._cpu
+        logs["dev_score"] = self._evaluate()
+        entry = {
+            "update": (epoch + 1) * self._steps,
+            "loss": float(logs["loss"]),
+            "dev_score": logs["dev_score"],
+            "learning_rate": float(self.model.optimizer.learning_rate),
+            "processor_seconds": cpu,
+        }
+        self.history.append(entry)
+        print(json.dumps(entry), flush=True)
 
 
-def save(folder, result, model, tag_names):
-    """Writes the tagger, its pictures, and finally `result.json`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with_tags(model, tag_names).save(folder / "tagger.keras")
-    try:
-        import pictures
-    except ImportError:
-        print("No pictures: matplotlib is not installed.")
-    else:
-        pictures.draw_training(folder / "training.png", result)
-        pictures.draw_confusion(folder / "confusion.png", result)
-    text = json.dumps(result, indent=1)
-    write_atomically(
-        folder / "result.json",
-        lambda path: pathlib.Path(path).write_text(text, encoding="utf-8"),
-    )
-    print(f"\nWrote {folder}")
+def tag_sentences(tagger, batches, tag_names):
+    """Returns the names of each sentence's tags, in order."""
+    found = [None] * len(batches.sentences)
+    for chosen, inputs in batches.in_order():
+        for i, row in zip(chosen, np.asarray(tagger.predict_on_batch(inputs))):
+            row = row[: len(batches.sentences[i].words)]
+            found[i] = [tag_names[tag] for tag in row]
+    return found
 
 
 def choose(number, fraction, seed):
@@ -249,20 +230,5 @@ def choose(number, fraction, seed):
     return order[: max(1, round(fraction * number))]
 
 
-def count(variables):
-    return sum(int(np.prod(v.shape)) for v in variables)
-
-
-def set_threads(number):
-    if number is not None:
-        import tensorflow as tf
-
-        tf.config.threading.set_intra_op_parallelism_threads(number)
-        tf.config.threading.set_inter_op_parallelism_threads(number)
-
-
 if __name__ == "__main__":
-    try:
-        main()
-    except (OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
+    main()

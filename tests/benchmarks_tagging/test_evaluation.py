@@ -1,12 +1,9 @@
 import random
 
-import numpy as np
 import pytest
 from evaluation import accuracy_scores
-from evaluation import confusion
 from evaluation import entities
 from evaluation import entity_scores
-from evaluation import table
 
 BIO = ["O", "B-a", "I-a", "B-b-c", "I-b-c"]
 BIOES = [*BIO, "E-a", "S-a", "E-b-c", "S-b-c"]
@@ -66,19 +63,3 @@ def test_accuracy():
     assert scores["accuracy"] == pytest.approx(1 / 3)
     assert scores["types"]["X"] == {"accuracy": 0.5, "words": 2}
     assert scores["types"]["Y"] == {"accuracy": 0.0, "words": 1}
-
-
-def test_confusion():
-    names, counts = confusion([["O", "B-a", "I-a"]], [["O", "O", "B-b"]])
-    assert names == ["a", "O", "b"]
-    np.testing.assert_array_equal(counts, [[0, 1, 1], [0, 1, 0], [0, 0, 0]])
-
-
-def test_table():
-    shown = table(entity_scores([["B-a", "O", "B-b"]], [["B-a", "O", "O"]]))
-    lines = [line.split() for line in shown.splitlines()]
-    assert lines[1:] == [
-        ["a", "100.00", "100.00", "100.00", "1"],
-        ["b", "0.00", "0.00", "0.00", "1"],
-        ["all", "100.00", "50.00", "66.67", "2"],
-    ]

@@ -1,0 +1,80 @@
+"""Runs `keras-elmo pretrain` in processes that can be paused."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from worker import exit_with_log
+from worker import status_megabytes
+
+# Seconds between two looks at the log.
+INTERVAL = 0.001
+
+
+class PausedTraining:
+    """A training that runs some updates on request, and never ends.
+
+    It is stopped as soon as its log says that the updates are done, so that it
+    leaves the processors to others. The first updates, after which the object
+    is made, include the start.
+
+    Args:
+        folder: Path of a folder to train in, which must not exist.
+        updates: Integer, the number of updates for each request.
+        flags: Dictionary of flags of `keras-elmo pretrain`, without dashes.
+    """
+
+    def __init__(self, folder, updates, flags):
+        self._output = pathlib.Path(folder)
+        self._log = self._output.with_suffix(".log")
+        self._entries = 0
+        flags = {
+            **flags,
+            "output": self._output,
+            "steps": 10**9,
+            "checkpoint-every": 10**9,
+            "log-every": updates,
+        }
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                pretrain_command(flags), stdout=log, stderr=log
+            )
+        self._wait()
+
+    def run(self):
+        """Returns the seconds that the next updates take."""
+        start = time.perf_counter()
+        self._process.send_signal(signal.SIGCONT)
+        self._wait()
+        return time.perf_counter() - start
+
+    def _wait(self):
+        self._entries += 1
+        path = self._output / "log.jsonl"
+        while not path.exists() or (
+            path.read_bytes().count(b"\n") < self._entries
+        ):
+            if self._process.poll() is not None:
+                exit_with_log(self._log)
+            time.sleep(INTERVAL)
+        self._process.send_signal(signal.SIGSTOP)
+
+    @property
+    def peak_gib(self):
+        """The peak memory of the process."""
+        return status_megabytes("VmHWM", self._process.pid) / 1024
+
+    def close(self):
+        self._process.kill()
+        self._process.wait()
+
+
+def pretrain_command(flags):
+    """Returns the command for a dictionary of flags."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
+    command = [sys.executable, "-m", "keras_elmo", "pretrain", *typed]
+    return [*command, "--tensorboard", "none", "--quiet"]
