@@ -1,7 +1,5 @@
-import dataclasses
 import importlib.util
 import os
-import re
 import sys
 
 from keras_elmo.commands.arguments import positive_integer
@@ -10,7 +8,6 @@ from keras_elmo.commands.pretrain_settings import add_settings
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.settings import RECIPES
-from keras_elmo.pretraining.settings import Settings
 
 _STRATEGIES = ("one", "mirrored", "multi-worker")
 
@@ -101,7 +98,8 @@ def run(arguments):
     try:
         return _run(arguments)
     except ValueError as error:
-        raise ValueError(_with_flags(str(error), arguments)) from error
+        # Its flag has another name, as `main` puts flags for arguments.
+        raise ValueError(str(error).replace("`initial`", "`from`")) from error
 
 
 def _run(arguments):
@@ -184,21 +182,6 @@ def _check(arguments):
             raise ValueError(
                 f"{_flag(one)} needs {_flag(needed)}. Received: none"
             )
-
-
-def _with_flags(text, arguments):
-    """Puts flags in place of the arguments that an error of `pretrain` names.
-
-    For example, "`batch_size`" becomes "--batch-size".
-    """
-    settings = {field.name for field in dataclasses.fields(Settings)}
-
-    def flag(found):
-        name = "from" if found[1] == "initial" else found[1]
-        is_flag = name in settings or name in vars(arguments)
-        return _flag(name) if is_flag else found[0]
-
-    return re.sub(r"`(\w+)(?:=True)?`", flag, text)
 
 
 def _check_apart(initial, output):

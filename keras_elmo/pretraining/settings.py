@@ -151,7 +151,7 @@ class Settings:
                 raise ValueError(
                     f"A resumed training must have the `{field.name}` that it "
                     f"started with, {old!r}. Received: {new!r}. To start over, "
-                    "choose another `output` or pass `restart=True`."
+                    "choose another `output` or pass `restart`."
                 )
 
 

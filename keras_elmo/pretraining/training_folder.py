@@ -22,7 +22,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
 CURVES_FOLDER = "tensorboard"
-TO_START_OVER = "To start over, choose another `output` or pass `restart=True`."
+TO_START_OVER = "To start over, choose another `output` or pass `restart`."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
 _ADVICE = "The last checkpoint is unchanged; make room and resume."
@@ -73,7 +73,7 @@ class TrainingFolder:
             raise ValueError(
                 f"'{self.path}' holds a model but no training: the model would "
                 "be overwritten. Choose another `output` or pass "
-                "`restart=True`. "
+                "`restart`. "
                 "Received: a folder with options.json but without "
                 f"{_RECORD_FILE}"
             )

@@ -78,7 +78,7 @@ def test_other_shards_are_refused(begun, shards):
     with pytest.raises(ValueError, match="must have the shards") as info:
         begun.resume(make_settings(), [*shards[1:], path])
     assert "Missing: ['a.txt']. New: ['z.txt']" in str(info.value)
-    assert "`restart=True`" in str(info.value)
+    assert "`restart`" in str(info.value)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -89,7 +89,7 @@ def test_a_shard_that_was_changed_is_refused(begun, shards, number):
     with pytest.raises(ValueError, match="must have the text") as info:
         begun.resume(make_settings(), shards)
     assert f"Changed since: {[shards[number]]}" in str(info.value)
-    assert "`restart=True`" in str(info.value)
+    assert "`restart`" in str(info.value)
     shards[number].write_bytes(content)
     begun.resume(make_settings(), shards)
 
