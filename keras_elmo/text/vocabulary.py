@@ -1,6 +1,7 @@
 """Vocabularies: the words that a language model predicts."""
 
 import codecs
+import io
 import itertools
 import os
 from collections.abc import Iterable
@@ -150,13 +151,16 @@ def listed_lines(path):
     """
     with open_unpacked(path) as file:
         try:
-            lines = bounded_lines(file, os.path.getsize(path))
-            for number, line in enumerate(lines):
-                line = line if number else line.removeprefix(codecs.BOM_UTF8)
-                if line:  # There may be only a byte order mark.
-                    yield line.removesuffix(b"\n").removesuffix(b"\r")
+            yield from _without_ends(bounded_lines(file, os.path.getsize(path)))
         except UntrustedFile as error:
             raise ValueError(f"'{path}' is not read: {error}.") from error
+
+
+def _without_ends(lines):
+    for number, line in enumerate(lines):
+        line = line if number else line.removeprefix(codecs.BOM_UTF8)
+        if line:  # There may be only a byte order mark.
+            yield line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def vocabulary_words(vocabulary):
@@ -174,9 +178,7 @@ def vocabulary_words(vocabulary):
         FileNotFoundError: If there is no such file.
     """
     if isinstance(vocabulary, bytes):
-        lines = vocabulary.removeprefix(codecs.BOM_UTF8).split(b"\n")
-        lines = [line.removesuffix(b"\r") for line in lines]
-        lines = lines if lines[-1] else lines[:-1]
+        lines = _without_ends(io.BytesIO(vocabulary))
     elif isinstance(vocabulary, (str, os.PathLike)):
         path = os.fspath(vocabulary)
         check_file(path, "vocabulary")

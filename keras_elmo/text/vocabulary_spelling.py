@@ -94,8 +94,11 @@ class VocabularySpelling(Spelling):
         vocabulary: Sequence[str | bytes],
         unknown_word: str | bytes | None = None,
     ):
-        is_table = isinstance(vocabulary, WordTable)
-        self.table = vocabulary if is_table else WordTable(vocabulary)
+        self.table = (
+            vocabulary
+            if isinstance(vocabulary, WordTable)
+            else WordTable(vocabulary)
+        )
         self.unknown_word = unknown_word
         self._unknown_id = None
         if unknown_word is not None:

@@ -31,14 +31,6 @@ def test_real_words(shared):
     np.testing.assert_array_equal(ids, expected)
 
 
-def test_it_runs_in_a_pipeline():
-    expected = ByteSpelling(50).ids_of_words(WORDS)
-    dataset = tf.data.Dataset.from_tensor_slices(WORDS).batch(5)
-    dataset = dataset.map(ByteSpelling().ids_in_graph)
-    assert dataset.element_spec.shape.as_list() == [None, 50]
-    np.testing.assert_array_equal(np.concatenate(list(dataset)), expected)
-
-
 def test_no_words_have_no_ids():
     function = tf.function(
         ByteSpelling().ids_in_graph,

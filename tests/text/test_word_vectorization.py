@@ -128,17 +128,6 @@ def test_nothing_has_no_ids(shape):
     assert ids.shape == (shape[0], shape[1] if len(shape) == 2 else 0, 50)
 
 
-def test_real_sentences(shared):
-    text = (shared / "data/english_lm/heldout.txt").read_bytes()
-    lines = text.split(b"\n")[:400]
-    words = [[word for word in line.split(b" ") if word] for line in lines]
-    assert sum(map(len, words)) > 5000
-    layer = WordVectorization(split="whitespace")
-    np.testing.assert_array_equal(
-        layer(tf.constant(lines)), batch_to_ids(words)
-    )
-
-
 def test_in_a_pipeline():
     layer = WordVectorization(split="whitespace")
     lines = ["one two", "three", "", "four five six"]
