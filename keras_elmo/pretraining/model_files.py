@@ -178,8 +178,9 @@ def save_language_model(
         return os.path.join(folder, name)
 
     vocabulary.write(at(VOCABULARY))
-    write_bilm(at(OPTIONS), at(WEIGHTS), content, bilm_arrays(model), dtype)
     write_softmax(at(SOFTMAX), softmax, dtype)
+    # The options come last: without them, the folder is not taken for a model.
+    write_bilm(at(OPTIONS), at(WEIGHTS), content, bilm_arrays(model), dtype)
 
 
 def _read(path, vocabulary, new_softmax, options):

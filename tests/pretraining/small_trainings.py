@@ -199,7 +199,7 @@ def compiled_once(kept=None):
 
     def make_evaluator(model, vocabulary, rows):
         return keep(
-            (id(model), vocabulary, rows),
+            (id(model), tuple(vocabulary.words), rows),
             lambda: real["Evaluator"](model, vocabulary, rows=rows),
         )[0]
 

@@ -177,6 +177,10 @@ def test_kills_fall_on_all_times(kills, unbroken):
     counts = {steps(files) for files in kills}
     assert len(counts) > 20
     assert min(counts) == 0 and max(counts) >= 58
+    # At each of them, a model has all its files.
+    names = {"options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"}
+    for files in itertools.chain(*unbroken[0].snapshots.values()):
+        assert "options.json" not in files or names <= set(files)
     # Some kills happen while a file is written.
     halves = [any(n.endswith(".keras_elmo") for n in files) for files in kills]
     assert 5 < sum(halves) < 40
