@@ -15,8 +15,8 @@ from keras_elmo.checks import CheckedOptions
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
-from keras_elmo.formats.array_checks import check_keys
-from keras_elmo.formats.array_checks import checked_array
+from keras_elmo.formats.array_tables import check_keys
+from keras_elmo.formats.array_tables import checked_array
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_files import parse_json

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 
-from keras_elmo.formats.array_checks import WrongArrays
-from keras_elmo.formats.array_checks import check_keys
-from keras_elmo.formats.array_checks import checked_array
+from keras_elmo.formats.array_tables import WrongArrays
+from keras_elmo.formats.array_tables import check_keys
+from keras_elmo.formats.array_tables import checked_array
 
 _STATE = "checkpoint"
 _NAMED = re.compile(rb'^model_checkpoint_path: "(?:.*[/\\])?(.+)"', re.M)

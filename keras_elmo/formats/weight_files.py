@@ -9,9 +9,9 @@ from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.hdf5_files import create_hdf5
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.files.untrusted_files import UntrustedFile
-from keras_elmo.formats.array_checks import WrongArrays
-from keras_elmo.formats.array_checks import check_keys
-from keras_elmo.formats.array_checks import checked_array
+from keras_elmo.formats.array_tables import WrongArrays
+from keras_elmo.formats.array_tables import check_keys
+from keras_elmo.formats.array_tables import checked_array
 from keras_elmo.formats.bilm_names import SOFTMAX
 
 
