@@ -131,12 +131,19 @@ def read_file(path):
     """Returns pairs of a label and a list of words.
 
     Raises:
-        ValueError: If a line is not a label, a tab and a sentence.
+        ValueError: If a line is not a label, a tab and a sentence in UTF-8.
     """
     pairs = []
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
-            label, tab, sentence = line.rstrip("\n").partition("\t")
+            try:
+                line = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"'{path}', line {number}: the text must be UTF-8. If it "
+                    "is Latin-1, convert it with: iconv -f latin1 -t utf-8"
+                ) from error
+            label, tab, sentence = line.rstrip("\r\n").partition("\t")
             if not label or not tab or not sentence.split():
                 raise ValueError(
                     f"'{path}', line {number}: a line must be a label, a tab "

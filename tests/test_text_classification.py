@@ -78,10 +78,15 @@ def test_built_in_sentences():
         ("a\tb c\nno tab\n", "line 2: a line must be a label, a tab"),
         ("a\t \n", "line 1: a line must be"),
         ("", "contains no sentences"),
-        ("bird\tthe bird sang\n", r"\['Dog', 'kitten'\]. Received: \['bird'\]"),
+        ("Dog\ta b\nDog\t\xe9t\xe9\n", "line 2: the text must be UTF-8"),
+        # A byte order mark is no part of the label.
+        (
+            "\xef\xbb\xbfDog\tran\nbird\tthe bird sang\n",
+            r"\['Dog', 'kitten'\]. Received: \['bird'\]",
+        ),
     ],
 )
 def test_bad_files_are_told(arguments, tmp_path, text, message):
-    (tmp_path / "dev.txt").write_text(text)
+    (tmp_path / "dev.txt").write_bytes(text.encode("latin-1"))
     with pytest.raises(ValueError, match=message):
         example.main([*arguments, "--epochs", "1"])
