@@ -16,8 +16,8 @@ _DESCRIPTION = """\
 Embeds a corpus: writes an array of ELMo vectors for each sentence to one file.
 
 INPUT is tokenised text in its original case, one sentence per line, with
-spaces between the tokens; or CoNLL-U. It may be plain or .gz; "-" is standard
-input. An empty line is a sentence without tokens and keeps its number.
+spaces or tabs between the tokens; or CoNLL-U. It may be plain or .gz; "-" is
+standard input. An empty line is a sentence without tokens and keeps its number.
 
 OUTPUT holds the arrays under the keys "0", "1", ..., the numbers of the
 sentences, and also the text. It is written at the end; until then, the folder
@@ -170,7 +170,7 @@ def run(arguments):
     load = functools.partial(model.load, **words, dtype=dtype)
     cropped = _CroppedWords(model.make_vectorization(**words))
     with Progress(arguments.quiet) as progress:
-        counts = embed_corpus(
+        done, kept = embed_corpus(
             cropped.watch(_sentences(arguments, progress)),
             lambda sentences: _embed(arguments, load, sentences, progress),
             arguments.output,
@@ -183,7 +183,7 @@ def run(arguments):
             overwrite=arguments.overwrite,
         )
     if not arguments.quiet:
-        _print_summary(arguments.output, counts, progress.seconds)
+        _print_summary(arguments.output, done, kept, progress.seconds)
         if cropped.number:
             print(f"{cropped.number:,} tokens are too long and were cropped.")
 
@@ -267,18 +267,18 @@ def _embed(arguments, load, sentences, progress):
     yield from embedder.embed_sentences(itertools.chain([first], sentences))
 
 
-def _print_summary(output, counts, seconds):
+def _print_summary(output, done, kept, seconds):
     size = os.path.getsize(output) / 1e6
-    new = counts.tokens - counts.kept_tokens
+    new = done.tokens - kept.tokens
     text = (
-        f"{counts.sentences:,} sentences, {counts.tokens:,} tokens in "
+        f"{done.sentences:,} sentences, {done.tokens:,} tokens in "
         f"'{output}' ({size:,.1f} MB)"
     )
     if new:
         text += f", {new / max(seconds, 1e-3):,.0f} tokens/s"
     print(text)
-    if counts.kept_sentences:
-        print(f"{counts.kept_sentences:,} sentences were already embedded.")
+    if kept.sentences:
+        print(f"{kept.sentences:,} sentences were already embedded.")
 
 
 def _layers(text):

@@ -7,26 +7,16 @@ import os
 from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
-from typing import NamedTuple
 
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.embedding.embedding_files import write_embeddings
+from keras_elmo.embedding.job_folder import Finished
 from keras_elmo.embedding.job_folder import JobFolder
 from keras_elmo.embedding.job_folder import write_record
 from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.ops.arguments import check_choice
 from keras_elmo.text.corpora import Sentence
-
-
-class CorpusCounts(NamedTuple):
-    """The size of a corpus, and how much of it was already embedded."""
-
-    sentences: int
-    tokens: int
-    kept_sentences: int
-    """The sentences that an earlier run embedded."""
-    kept_tokens: int
 
 
 def embed_corpus(
@@ -42,7 +32,7 @@ def embed_corpus(
     on_merge: Callable | None = None,
     restart: bool = False,
     overwrite: bool = False,
-) -> CorpusCounts:
+) -> tuple[Finished, Finished]:
     """Embeds a corpus into a file.
 
     The vectors are appended to a file in the folder `OUTPUT.parts`, which
@@ -74,7 +64,7 @@ def embed_corpus(
         overwrite: Boolean, whether to replace a file at `output`.
 
     Returns:
-        A `CorpusCounts`.
+        What is finished: all, and what an earlier run had finished.
 
     Raises:
         FileExistsError: If there is a file at `output` and `overwrite` is not
@@ -95,16 +85,17 @@ def embed_corpus(
         kept = folder.finished
         digest = hashlib.sha256()
         source = iter(sentences)
-        for sentence in itertools.islice(source, kept["sentences"]):
+        for sentence in itertools.islice(source, kept.sentences):
             digest.update(_digestible(sentence))
         is_longer = folder.is_complete and next(source, None) is not None
-        if is_longer or digest.hexdigest() != kept["sha256"]:
+        if is_longer or digest.hexdigest() != kept.sha256:
             raise folder.refusal(
                 "The sentences must be those that the unfinished job started "
-                f"with. The first {kept['sentences']} are not, or more follow."
+                f"with. Received: others among the first {kept.sentences}, or "
+                "further ones."
             )
-        if kept["sentences"] and on_progress:
-            on_progress(kept["sentences"], kept["tokens"], True)
+        if kept.sentences and on_progress:
+            on_progress(kept.sentences, kept.tokens, True)
         if not folder.is_complete:
             embedded = with_vectors(source, embed, dtype)
             _append(folder, embedded, digest, save_tokens, on_progress)
@@ -112,16 +103,12 @@ def embed_corpus(
                 folder.output, _counted(folder.read_vectors(), on_merge), layout
             )
         folder.finish()
-    done = folder.finished
-    return CorpusCounts(
-        *(done["sentences"], done["tokens"]),
-        *(kept["sentences"], kept["tokens"]),
-    )
+    return folder.finished, kept
 
 
 def _append(folder, embedded, digest, save_tokens, on_progress):
     """Adds sentences to what is finished, and saves it regularly."""
-    done, tokens = folder.finished["sentences"], folder.finished["tokens"]
+    done, tokens, *_ = folder.finished
     unsaved = 0
     with folder.open_vectors() as file:
         for sentence, vectors in embedded:

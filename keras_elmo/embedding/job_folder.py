@@ -6,6 +6,7 @@ import json
 import math
 import os
 import zlib
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,12 +17,17 @@ from keras_elmo.files.atomic import write_json
 from keras_elmo.files.file_lock import file_lock
 
 _VERSION = 2
-_NOTHING = {
-    "sentences": 0,
-    "tokens": 0,
-    "bytes": 0,
-    "sha256": hashlib.sha256().hexdigest(),
-}
+
+
+class Finished(NamedTuple):
+    """How much of a corpus is finished."""
+
+    sentences: int = 0
+    tokens: int = 0
+    bytes: int = 0
+    """The size of their vectors in the file `vectors`."""
+    sha256: str = hashlib.sha256().hexdigest()
+    """A digest of the sentences."""
 
 
 class JobFolder:
@@ -53,7 +59,7 @@ class JobFolder:
         self._files = [os.path.join(self.path, name) for name in names]
         self._vectors, self.output, self._job = self._files
         self.finished = None
-        """How much of the corpus is in `vectors`, or in `output`."""
+        """What is in `vectors` or `output`; `None` before `begin`."""
         self.is_complete = False
         """Whether that is all, and `vectors` is not needed any more."""
 
@@ -73,7 +79,7 @@ class JobFolder:
                 ):
                     yield
             finally:
-                if self.finished == _NOTHING:
+                if self.finished == Finished():
                     self._remove_files()
                 if not os.path.exists(self._job):
                     with contextlib.suppress(OSError):  # It has other files.
@@ -88,50 +94,43 @@ class JobFolder:
                 write, and `overwrite` is not set.
             ValueError: If the folder is from a job with other settings.
         """
-        job = _NOTHING if restart else self._read_job()
-        is_complete = job["sentences"] and not os.path.exists(self._vectors)
+        old, done = (None, Finished()) if restart else self._read_job()
+        is_complete = done.sentences and not os.path.exists(self._vectors)
         is_moved = is_complete and not os.path.exists(self.output)
         if is_moved and not os.path.exists(self.name):  # It was moved on.
-            job = _NOTHING
+            done = Finished()
         elif os.path.exists(self.name) and not (is_moved or overwrite):
             raise FileExistsError(
                 f"'{self.name}' exists; pass `overwrite` to replace it."
             )
         self._settings = {"version": _VERSION, **settings}
-        if job["sentences"]:
-            self._check_settings(job.pop("settings"))
-            self.finished, self.is_complete = job, is_complete
+        if done.sentences:
+            self._check_settings(old)
+            self.finished, self.is_complete = done, is_complete
         else:
             self._remove_files()
-            self._save(_NOTHING)
+            self._save(Finished())
 
     @contextlib.contextmanager
     def open_vectors(self):
         """Opens the file `vectors`, to add further sentences to it."""
         with open(self._vectors, "ab") as file:
-            if file.tell() < self.finished["bytes"]:
+            if file.tell() < self.finished.bytes:
                 raise self.refusal(f"'{self._vectors}' is corrupt.")
-            file.truncate(self.finished["bytes"])
+            file.truncate(self.finished.bytes)
             yield file
 
     def save(self, file, sentences, tokens, sha256):
         """Counts what is in the open file `vectors` as finished."""
         file.flush()
         os.fsync(file.fileno())
-        self._save(
-            {
-                "sentences": sentences,
-                "tokens": tokens,
-                "bytes": file.tell(),
-                "sha256": sha256,
-            }
-        )
+        self._save(Finished(sentences, tokens, file.tell(), sha256))
 
     def read_vectors(self):
         """Yields the text and the array of each finished sentence."""
         try:
             with open(self._vectors, "rb") as file:
-                for _ in range(self.finished["sentences"]):
+                for _ in range(self.finished.sentences):
                     yield read_record(file)
         except ValueError as error:
             raise self.refusal(f"'{self._vectors}' is corrupt.") from error
@@ -154,18 +153,20 @@ class JobFolder:
     def _read_job(self):
         try:
             with open(self._job, encoding="utf-8") as file:
-                return json.load(file)
+                job = json.load(file)
+                return job["settings"], Finished(*job["finished"])
         except FileNotFoundError:
             if any(map(os.path.exists, self._files)):
                 raise self.refusal(
                     f"'{self.path}' has no 'job.json', so its job is unknown."
                 ) from None
-            return _NOTHING
+            return None, Finished()
         except ValueError as error:
             raise self.refusal(f"'{self._job}' is corrupt.") from error
 
     def _save(self, finished):
-        write_json(self._job, {"settings": self._settings, **finished})
+        job = {"settings": self._settings, "finished": finished}
+        write_json(self._job, job)
         self.finished = finished
 
     def _check_settings(self, old):
@@ -192,7 +193,7 @@ class JobFolder:
 
     def _what_is_kept(self):
         kept = "Nothing was finished yet, so nothing is kept."
-        if self.finished and self.finished["sentences"]:
+        if self.finished and self.finished.sentences:
             kept = f"The finished part is kept in '{self.path}'."
         return f"{kept} Make room and run the same command again."
 

@@ -15,4 +15,4 @@ def examples(monkeypatch):
     folder = str(ROOT / "examples" / "cluster")
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setenv("PYTHONPATH", f"{folder}:{ROOT}")
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)

@@ -82,4 +82,4 @@ def check(path, sentences=None, layout="allennlp"):
 def num_finished(output):
     """Returns the number of sentences that an unfinished job keeps."""
     path = pathlib.Path(f"{output}.parts/job.json")
-    return json.loads(path.read_text())["sentences"] if path.exists() else 0
+    return json.loads(path.read_text())["finished"][0] if path.exists() else 0
