@@ -4,13 +4,13 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.checks import check_integer
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.linear_chain import constrain
 from keras_elmo.crf.linear_chain import pack_scores
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_tag_names
 from keras_elmo.crf.tags import checked_log_likelihood
-from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.initializers import with_own_values
 from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.private_keras import get_mask

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_elmo.checks import check_choice
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.models.presets import PRESETS
-from keras_elmo.ops.arguments import check_choice
 
 if typing.TYPE_CHECKING:
     import pyarrow as pa

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
+from keras_elmo.checks import check_choice
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.embedding.embedding_files import write_embeddings
@@ -15,7 +16,6 @@ from keras_elmo.embedding.job_folder import Finished
 from keras_elmo.embedding.job_folder import JobFolder
 from keras_elmo.embedding.job_folder import write_record
 from keras_elmo.embedding.sentence_vectors import with_vectors
-from keras_elmo.ops.arguments import check_choice
 from keras_elmo.text.corpora import Sentence
 
 

@@ -10,6 +10,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import check_choice
+from keras_elmo.checks import check_integer
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.embedding.embedding_files import guess_layout
 from keras_elmo.embedding.embedding_files import write_embeddings
@@ -18,8 +20,6 @@ from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.layers import ElmoLayer
 from keras_elmo.onnx.quantized_stacks import QuantizedStacks
-from keras_elmo.ops.arguments import check_choice
-from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.text.corpora import read_corpus

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 import h5py
 import numpy as np
 
+from keras_elmo.checks import check_choice
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.hdf5_files import create_hdf5
-from keras_elmo.ops.arguments import check_choice
 
 
 def write_embeddings(

@@ -5,8 +5,8 @@ import warnings
 
 import numpy as np
 
+from keras_elmo.checks import check_choice
 from keras_elmo.choices import VECTOR_DTYPES
-from keras_elmo.ops.arguments import check_choice
 
 
 def with_vectors(sentences, embed, dtype):

@@ -3,9 +3,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.checks import check_integer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
-from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled

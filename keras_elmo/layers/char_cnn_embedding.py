@@ -5,9 +5,9 @@ from typing import Any
 
 import keras
 
+from keras_elmo.checks import check_integer
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
-from keras_elmo.ops.arguments import check_integer
 from keras_elmo.text.byte_spelling import ByteSpelling
 
 

@@ -1,10 +1,10 @@
 import keras
 from keras import ops
 
+from keras_elmo.checks import check_integer
 from keras_elmo.checks import is_integer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.token_encoder import TokenEncoder
-from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.initializers import fan_in_normal
 from keras_elmo.ops.private_keras import refuse_onnx_export

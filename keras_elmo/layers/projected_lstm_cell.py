@@ -6,8 +6,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.ops.arguments import check_integer
-from keras_elmo.ops.arguments import check_limit
+from keras_elmo.checks import check_integer
+from keras_elmo.checks import check_limit
 from keras_elmo.ops.freezable_layer import FreezableLayer
 from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.initializers import joint_glorot_uniform

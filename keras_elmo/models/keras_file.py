@@ -2,7 +2,6 @@ import keras
 import numpy as np
 
 from keras_elmo.formats.keras_files import check_keras_file
-from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
@@ -13,8 +12,16 @@ class KerasFile(FoundModel):
 
     what = "a .keras file, a whole Keras model"
 
-    def load(self, cls=ElmoLayer, **kwargs):
-        raise self._is_a_whole_model()
+    def load(self, *args, **kwargs):
+        raise ValueError(
+            "from_preset and keras-elmo embed, convert, perplexity and "
+            "pretrain --from take only ELMo models. "
+            f"Received: '{self.path}', a .keras file, which is a whole Keras "
+            "model: load it with keras.saving.load_model, or serve it with "
+            "keras-elmo export"
+        )
+
+    make_vectorization = fingerprint = open_language_model = load
 
     def load_for_export(self, dtype=None):
         if dtype:
@@ -38,15 +45,6 @@ class KerasFile(FoundModel):
                 f"{error}"
             ) from error
 
-    def make_vectorization(self, **kwargs):
-        raise self._is_a_whole_model()
-
-    def fingerprint(self):
-        raise self._is_a_whole_model()
-
-    def open_language_model(self):
-        raise self._is_a_whole_model()
-
     def facts(self):
         model = self.load_for_export()
         yield "layers", ", ".join(type(x).__name__ for x in model.layers)
@@ -65,12 +63,3 @@ class KerasFile(FoundModel):
 
     def how_to_load(self):
         return f"keras.saving.load_model({quoted(self.path)})"
-
-    def _is_a_whole_model(self):
-        return ValueError(
-            "from_preset and keras-elmo embed, convert, perplexity and "
-            "pretrain --from take only ELMo models. "
-            f"Received: '{self.path}', a .keras file, which is a whole Keras "
-            "model: load it with keras.saving.load_model, or serve it with "
-            "keras-elmo export"
-        )

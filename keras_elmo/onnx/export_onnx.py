@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import keras
 
+from keras_elmo.checks import check_choice
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.ops.arguments import check_choice
 
 
 def export_onnx(

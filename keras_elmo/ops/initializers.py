@@ -5,7 +5,8 @@ import keras
 
 from keras_elmo.ops.backends import backend
 
-_leaves_out_random = contextvars.ContextVar("leaves_out_random", default=False)
+# The initializer of large matrices, whatever a layer asks for.
+_of_large_matrices = contextvars.ContextVar("of_large_matrices", default=None)
 
 
 def fan_in_normal():
@@ -44,13 +45,13 @@ def leave_out_random_values():
     Drawing the random values of a large model takes longer than reading its
     weights.
     """
-    token = _leaves_out_random.set(True)
+    token = _of_large_matrices.set(backend().any_values)
     try:
         yield
     finally:
-        _leaves_out_random.reset(token)
+        _of_large_matrices.reset(token)
 
 
 def for_large_matrix(initializer):
     """Returns `initializer`, or one of arbitrary values to save time."""
-    return backend().any_values if _leaves_out_random.get() else initializer
+    return _of_large_matrices.get() or initializer

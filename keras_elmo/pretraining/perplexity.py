@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import check_choice
+from keras_elmo.checks import check_integer
 from keras_elmo.choices import PROCEDURES
-from keras_elmo.ops.arguments import check_choice
-from keras_elmo.ops.arguments import check_integer
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows

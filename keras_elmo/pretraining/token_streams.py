@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_elmo.ops.arguments import check_choice
-from keras_elmo.ops.arguments import check_integer
+from keras_elmo.checks import check_choice
+from keras_elmo.checks import check_integer
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.sentence_streams import Place
 from keras_elmo.pretraining.sentence_streams import SentenceStream

@@ -1,7 +1,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.ops.arguments import check_integer
+from keras_elmo.checks import check_integer
 from keras_elmo.ops.initializers import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.ops.wide_dtype import wide_dtype

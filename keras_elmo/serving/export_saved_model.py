@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import keras
 
+from keras_elmo.checks import check_choice
 from keras_elmo.choices import SIGNATURES
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.ops.arguments import check_choice
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.elmo_outputs import ElmoOutputs

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from keras_elmo.checks import check_choice
 from keras_elmo.choices import CORPUS_FORMATS
-from keras_elmo.ops.arguments import check_choice
 
 STANDARD_INPUT = "-"
 

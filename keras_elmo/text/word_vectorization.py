@@ -4,7 +4,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_elmo.ops.arguments import check_choice
+from keras_elmo.checks import check_choice
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.word_lists import checked_sentences
