@@ -4,8 +4,8 @@
     python client.py --model tagger --file tokenised.txt --save answers.jsonl
 
 Prints the labels of each sentence, or a summary of its vectors if the model
-returns no labels. Words are separated by spaces, or by tabs with --tokens, so
-that a word may contain spaces or be empty.
+returns no labels. Words are separated by white space; with --tokens by tabs
+alone, so that a word may contain spaces or be empty.
 """
 
 import argparse
@@ -176,7 +176,7 @@ def read_sentences(arguments):
             lines += file.read().splitlines()
     if arguments.tokens:
         return [line.split(b"\t") if line else [] for line in lines]
-    return [[word for word in line.split(b" ") if word] for line in lines]
+    return [line.split() for line in lines]  # As the server splits.
 
 
 def make_parser():
