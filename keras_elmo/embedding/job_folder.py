@@ -94,18 +94,26 @@ class JobFolder:
                 write, and `overwrite` is not set.
             ValueError: If the folder is from a job with other settings.
         """
-        old, done = (None, Finished()) if restart else self._read_job()
-        is_complete = done.sentences and not os.path.exists(self._vectors)
+        if not os.path.exists(self._job) and any(
+            map(os.path.exists, self._files)
+        ):
+            raise ValueError(
+                f"'{self.path}' has no 'job.json', so its files are unknown. "
+                "Move the folder away."
+            )
+        job = None if restart else self._read_job()
+        done = Finished(*job["finished"]) if job else Finished()
+        is_complete = job is not None and job["is_complete"]
         is_moved = is_complete and not os.path.exists(self.output)
         if is_moved and not os.path.exists(self.name):  # It was moved on.
-            done = Finished()
+            done, is_complete = Finished(), False
         elif os.path.exists(self.name) and not (is_moved or overwrite):
             raise FileExistsError(
                 f"'{self.name}' exists; pass `overwrite` to replace it."
             )
         self._settings = {"version": _VERSION, **settings}
-        if done.sentences:
-            self._check_settings(old)
+        if done.sentences or is_complete:
+            self._check_settings(job["settings"])
             self.finished, self.is_complete = done, is_complete
         else:
             self._remove_files()
@@ -137,6 +145,8 @@ class JobFolder:
 
     def finish(self):
         """Moves the file `output` to OUTPUT, unless that is done already."""
+        self.is_complete = True
+        self._save(self.finished)
         with contextlib.suppress(FileNotFoundError):
             os.remove(self._vectors)
         if os.path.exists(self.output):
@@ -153,19 +163,18 @@ class JobFolder:
     def _read_job(self):
         try:
             with open(self._job, encoding="utf-8") as file:
-                job = json.load(file)
-                return job["settings"], Finished(*job["finished"])
+                return json.load(file)
         except FileNotFoundError:
-            if any(map(os.path.exists, self._files)):
-                raise self.refusal(
-                    f"'{self.path}' has no 'job.json', so its job is unknown."
-                ) from None
-            return None, Finished()
+            return None
         except ValueError as error:
             raise self.refusal(f"'{self._job}' is corrupt.") from error
 
     def _save(self, finished):
-        job = {"settings": self._settings, "finished": finished}
+        job = {
+            "settings": self._settings,
+            "finished": finished,
+            "is_complete": self.is_complete,
+        }
         write_json(self._job, job)
         self.finished = finished
 

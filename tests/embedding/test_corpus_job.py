@@ -202,6 +202,7 @@ def test_any_bit_flipped_in_a_record_is_found():
     "damage",
     [
         lambda path: path.write_bytes(path.read_bytes()[:-500]),
+        lambda path: path.unlink(),
         lambda path: path.write_bytes(bytes(path.stat().st_size)),
         lambda path: path.write_bytes(path.read_bytes().replace(b"w", b"v")),
     ],
@@ -275,6 +276,7 @@ def test_settings_of_a_job_that_got_nowhere_do_not_matter(output):
     assert os.listdir(output.parent) == []
     os.mkdir(f"{output}.parts")
     job = {"settings": {"version": 0}, "finished": [0, 0, 0, ""]}
+    job["is_complete"] = False
     with open(f"{output}.parts/job.json", "w") as file:
         json.dump(job, file)
     run(output)
@@ -391,8 +393,9 @@ def test_files_of_others_in_the_folder_stay(output):
     assert sorted(os.listdir(folder)) == expected
     with open(f"{folder}/vectors", "w") as file:
         file.write("mine")
-    with pytest.raises(ValueError, match=r"has no 'job\.json'"):
-        run(output, overwrite=True)
+    for restart in (False, True):
+        with pytest.raises(ValueError, match=r"has no 'job\.json'"):
+            run(output, overwrite=True, restart=restart)
     assert "vectors" in os.listdir(folder)
 
 
