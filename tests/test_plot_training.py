@@ -6,7 +6,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from keras_elmo.pretraining.training_log import TrainingLog
+from keras_elmo.pretraining.training_folder import TrainingLog
 
 plt = pytest.importorskip(
     "matplotlib.pyplot",

@@ -6,8 +6,8 @@ from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.pretrain_settings import DEFAULT_RECIPE
 from keras_elmo.commands.pretrain_settings import add_settings
 from keras_elmo.commands.pretrain_settings import make_settings
-from keras_elmo.pretraining.schedule import Plan
 from keras_elmo.pretraining.settings import RECIPES
+from keras_elmo.pretraining.settings import Plan
 
 _STRATEGIES = ("one", "mirrored", "multi-worker")
 

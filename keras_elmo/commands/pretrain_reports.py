@@ -13,7 +13,7 @@ from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.reports import Reports
 from keras_elmo.pretraining.training_folder import CURVES_FOLDER
 from keras_elmo.pretraining.training_folder import LOG_FILE
-from keras_elmo.pretraining.training_log import TrainingLog
+from keras_elmo.pretraining.training_folder import TrainingLog
 
 _PERPLEXITY = "heldout_perplexity"  # In the log.
 _FILES = {

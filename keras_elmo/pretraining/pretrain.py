@@ -15,8 +15,8 @@ from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import read_model_vocabulary
 from keras_elmo.pretraining.reports import Report
-from keras_elmo.pretraining.schedule import Plan
-from keras_elmo.pretraining.schedule import Schedule
+from keras_elmo.pretraining.settings import Plan
+from keras_elmo.pretraining.settings import Schedule
 from keras_elmo.pretraining.trainer import Trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.workers import is_chief

@@ -27,19 +27,19 @@ from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.reports import Report
-from keras_elmo.pretraining.stop_request import StopRequest
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_folder import STATE_FILE
 from keras_elmo.pretraining.training_folder import TO_START_OVER
+from keras_elmo.pretraining.training_folder import TrainingLog
 from keras_elmo.pretraining.training_folder import text_digest
-from keras_elmo.pretraining.training_log import TrainingLog
 from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import write_training_state
 from keras_elmo.pretraining.training_step import TrainingStep
 from keras_elmo.pretraining.training_windows import training_windows
+from keras_elmo.pretraining.workers import StopRequest
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 

@@ -23,8 +23,8 @@ from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import Progress
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.reports import Report
-from keras_elmo.pretraining.schedule import Schedule
 from keras_elmo.pretraining.settings import RECIPES
+from keras_elmo.pretraining.settings import Schedule
 
 pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
 OPTIONS = {

@@ -13,10 +13,10 @@ from keras_elmo.pretraining import pretrain as pretrain_module
 from keras_elmo.pretraining import trainer as trainer_module
 from keras_elmo.pretraining.pretrain import pretrain
 from keras_elmo.pretraining.reports import Report
-from keras_elmo.pretraining.schedule import Plan
+from keras_elmo.pretraining.settings import Plan
 from keras_elmo.pretraining.settings import Settings
 from keras_elmo.pretraining.training_folder import LOG_FILE
-from keras_elmo.pretraining.training_log import TrainingLog
+from keras_elmo.pretraining.training_folder import TrainingLog
 
 OPTIONS = {
     "char_cnn": {

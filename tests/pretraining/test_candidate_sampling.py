@@ -4,7 +4,7 @@ import pytest
 from keras import ops
 from tiers import quick_first
 
-from keras_elmo.pretraining.candidate_sampling import LogUniformCandidates
+from keras_elmo.pretraining.vocabulary_softmax import LogUniformCandidates
 
 SIZES = [(1, 1), (2, 1), (50, 1), (50, 8), (50, 37), (50, 49), (1000, 990)]
 

@@ -19,7 +19,7 @@ from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import read_model_options
 from keras_elmo.pretraining.model_files import read_model_vocabulary
 from keras_elmo.pretraining.pretrain import pretrain
-from keras_elmo.pretraining.schedule import Plan
+from keras_elmo.pretraining.settings import Plan
 
 # Steps that change nothing: the learning rate is almost zero.
 STILL = {"steps": 1, "learning_rate": 1e-30}

@@ -1,5 +1,5 @@
-from keras_elmo.pretraining.schedule import Plan
-from keras_elmo.pretraining.schedule import Schedule
+from keras_elmo.pretraining.settings import Plan
+from keras_elmo.pretraining.settings import Schedule
 
 
 def steps(is_due, total=250):

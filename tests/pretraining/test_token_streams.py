@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from keras_elmo.pretraining import sentence_streams
+from keras_elmo.pretraining import token_streams
 from keras_elmo.pretraining.corpus_shards import ShardLines
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.token_streams import stream_pairs
@@ -213,7 +213,7 @@ def test_only_what_is_needed_is_opened(corpus, monkeypatch):
             opened.append(os.path.basename(path))
             super().__init__(path)
 
-    monkeypatch.setattr(sentence_streams, "ShardLines", Counted)
+    monkeypatch.setattr(token_streams, "ShardLines", Counted)
     stream = TokenStream(f"{corpus}/*", "forward", 2, 50, shuffle=False)
     assert not opened
     # One row continues with c.txt; the other and the stream are in d.txt.

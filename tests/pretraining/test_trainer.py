@@ -28,7 +28,7 @@ from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.reports import Reports
-from keras_elmo.pretraining.schedule import Plan
+from keras_elmo.pretraining.settings import Plan
 from keras_elmo.pretraining.training_folder import STATE_FILE
 from keras_elmo.pretraining.training_step import TrainingStep
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from keras_elmo.pretraining.training_log import TrainingLog
+from keras_elmo.pretraining.training_folder import TrainingLog
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from keras.random import SeedGenerator
 from pretraining.small_language_models import oracle_losses
 
 from keras_elmo.ops.initializers import leave_out_random_values
-from keras_elmo.pretraining.candidate_sampling import LogUniformCandidates
+from keras_elmo.pretraining.vocabulary_softmax import LogUniformCandidates
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 
 WORDS, DIM, ROWS = 50, 6, 7

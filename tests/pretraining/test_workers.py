@@ -19,7 +19,7 @@ from pretraining.small_trainings import read_log
 from pretraining.small_trainings import train
 from tiers import is_quick
 
-from keras_elmo.pretraining.schedule import Plan
+from keras_elmo.pretraining.settings import Plan
 from keras_elmo.pretraining.workers import is_chief
 from keras_elmo.pretraining.workers import make_any
 

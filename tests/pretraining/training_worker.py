@@ -13,7 +13,7 @@ from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import train
 
 from keras_elmo import BidirectionalLanguageModel
-from keras_elmo.pretraining.schedule import Plan
+from keras_elmo.pretraining.settings import Plan
 
 
 def make_strategy(name):
