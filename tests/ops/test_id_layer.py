@@ -24,7 +24,7 @@ def numpy(x):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["int16", "uint16", "uint32", "uint64", "float32", "float64"]
+    "dtype", ["int16", "uint16", "uint32", "float32", "float64"]
 )
 def test_whole_numbers_of_types_that_hold_all_ids_are_cast(elmo, dtype):
     expected = elmo(IDS)
@@ -52,6 +52,10 @@ def test_a_small_vocabulary_fits_into_a_small_type():
 @pytest.mark.parametrize("dtype", ["uint64", "uint32", "float64"])
 def test_large_numbers_do_not_become_small_ids(dtype):
     layer = TokenEmbedding(9, 4)
+    good = np.array([[9]])
+    np.testing.assert_array_equal(
+        numpy(layer(good.astype(dtype))), numpy(layer(good))
+    )
     bad = np.array([[2**32 + 5 if dtype != "uint32" else 2**31 + 5]], dtype)
     with pytest.raises(ValueError, match="ids from 0 to 9"):
         layer(bad)
