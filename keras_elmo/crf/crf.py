@@ -11,11 +11,11 @@ from keras_elmo.crf.linear_chain import pack_scores
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_tag_names
 from keras_elmo.crf.tags import checked_log_likelihood
-from keras_elmo.ops.initializers import with_own_values
-from keras_elmo.ops.masks import as_mask
+from keras_elmo.ops.inputs import as_mask
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import sublayers
-from keras_elmo.ops.wide_dtype import wide_dtype
+from keras_elmo.ops.weights import wide_dtype
+from keras_elmo.ops.weights import with_own_values
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

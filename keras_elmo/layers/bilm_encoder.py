@@ -4,17 +4,17 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
+from keras_elmo.layers.base_layers import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.freezable_layer import FreezableLayer
+from keras_elmo.ops.inputs import as_mask
 from keras_elmo.ops.layout import lay_out
 from keras_elmo.ops.layout import outputs_at
 from keras_elmo.ops.layout import reverse_slots
 from keras_elmo.ops.layout import rows_at
-from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import refuse_onnx_export
 

@@ -3,11 +3,11 @@ from keras import ops
 
 from keras_elmo.checks import check_integer
 from keras_elmo.checks import is_integer
+from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.layers.highway import Highway
-from keras_elmo.layers.token_encoder import TokenEncoder
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.initializers import fan_in_normal
 from keras_elmo.ops.private_keras import refuse_onnx_export
+from keras_elmo.ops.weights import fan_in_normal
 from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
+from keras_elmo.layers.base_layers import IdLayer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_files import ElmoFiles
@@ -15,13 +16,12 @@ from keras_elmo.layers.scalar_mix import make_mixes
 from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.id_layer import IdLayer
-from keras_elmo.ops.ids import as_ids
-from keras_elmo.ops.ids import check_token_shape
+from keras_elmo.ops.inputs import as_ids
+from keras_elmo.ops.inputs import as_mask
+from keras_elmo.ops.inputs import check_token_shape
 from keras_elmo.ops.layout import lay_out
 from keras_elmo.ops.layout import output_mask
 from keras_elmo.ops.layout import rows_at
-from keras_elmo.ops.masks import as_mask
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import refuse_onnx_export
 from keras_elmo.ops.private_keras import sublayers

@@ -4,8 +4,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.ops.freezable_layer import FreezableLayer
-from keras_elmo.ops.initializers import fan_in_normal
+from keras_elmo.layers.base_layers import FreezableLayer
+from keras_elmo.ops.weights import fan_in_normal
 from keras_elmo.ops.weights import read_weight
 
 

@@ -9,7 +9,7 @@ from keras import ops
 from keras_elmo.checks import check_integer
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
-from keras_elmo.ops.ids import check_ids
+from keras_elmo.ops.inputs import check_ids
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.character_spelling import CharacterSpelling
 

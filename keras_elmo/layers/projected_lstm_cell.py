@@ -8,11 +8,11 @@ from keras import ops
 
 from keras_elmo.checks import check_integer
 from keras_elmo.checks import check_limit
-from keras_elmo.ops.freezable_layer import FreezableLayer
-from keras_elmo.ops.initializers import for_large_matrix
-from keras_elmo.ops.initializers import joint_glorot_uniform
+from keras_elmo.layers.base_layers import FreezableLayer
+from keras_elmo.ops.weights import for_large_matrix
+from keras_elmo.ops.weights import joint_glorot_uniform
 from keras_elmo.ops.weights import read_weight
-from keras_elmo.ops.wide_dtype import wide_dtype
+from keras_elmo.ops.weights import wide_dtype
 
 
 class LSTMWeights(NamedTuple):

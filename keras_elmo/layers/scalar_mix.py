@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.ops.freezable_layer import FreezableLayer
+from keras_elmo.layers.base_layers import FreezableLayer
 from keras_elmo.ops.weights import read_weight
 
 

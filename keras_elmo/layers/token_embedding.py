@@ -6,7 +6,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.checks import check_integer
-from keras_elmo.layers.token_encoder import TokenEncoder
+from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.vocabulary_spelling import VocabularySpelling
 from keras_elmo.text.word_vectorization import WordVectorization

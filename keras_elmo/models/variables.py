@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from keras import ops
 
-from keras_elmo.ops.initializers import leave_out_random_values
+from keras_elmo.ops.weights import leave_out_random_values
 
 
 def build_layer(layer):

@@ -4,9 +4,9 @@ from keras import ops
 from keras import random
 
 from keras_elmo.checks import check_integer
-from keras_elmo.ops.initializers import for_large_matrix
+from keras_elmo.ops.weights import for_large_matrix
 from keras_elmo.ops.weights import read_weight
-from keras_elmo.ops.wide_dtype import wide_dtype
+from keras_elmo.ops.weights import wide_dtype
 
 _MINUS_INFINITY = -1e9
 

@@ -7,7 +7,7 @@ from small_models import randomize
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
-from keras_elmo.ops.initializers import leave_out_random_values
+from keras_elmo.ops.weights import leave_out_random_values
 
 pytestmark = pytest.mark.in_graphs(False)
 

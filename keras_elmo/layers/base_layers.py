@@ -1,7 +1,15 @@
-import keras
+"""Base classes of the layers."""
 
-from keras_elmo.ops.initializers import for_large_matrix
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_elmo.ops.inputs import as_ids
+from keras_elmo.ops.inputs import check_ids
 from keras_elmo.ops.private_keras import sublayers
+from keras_elmo.ops.weights import for_large_matrix
+from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class FreezableLayer(keras.layers.Layer):
@@ -76,3 +84,74 @@ def _parts(layer):
     for part in sublayers(layer, recursive=False):
         yield part
         yield from _parts(part)
+
+
+class IdLayer(FreezableLayer):
+    """Base class of layers of ids, of any dtype that represents them exactly.
+
+    Subclasses define `read_ids`, which checks and converts them.
+    """
+
+    def read_ids(self, ids):
+        """Returns ids as int32 or int64, or raises `ValueError`."""
+        raise NotImplementedError
+
+    def __call__(self, inputs, *args, **kwargs):
+        # Before Keras casts floats to the compute dtype: bfloat16 rounds 257 to
+        # 256.
+        return super().__call__(self.read_ids(inputs), *args, **kwargs)
+
+    def embed(self, ids):
+        """Calls the layer with ids that `read_ids` has returned."""
+        return super().__call__(ids)
+
+
+class TokenEncoder(IdLayer):
+    """Base class of layers that encode a token's ids as a vector.
+
+    The shape and range of the ids follow from the `spelling`, which defines how
+    words become ids. Subclasses set it and `projection_dim`, the size of a
+    vector.
+    """
+
+    spelling: Any = None
+    """The `Spelling` of words, or `None` if the layer takes only ids."""
+
+    @property
+    def token_shape(self):
+        """Shape of one token's ids."""
+        return self.spelling.token_shape
+
+    @property
+    def num_ids(self):
+        """Integer; ids range from 0 to `num_ids - 1`."""
+        return self.spelling.num_ids
+
+    @property
+    def boundary_ids(self):
+        """The ids of the sentence boundaries, an array `(2, *token_shape)`."""
+        return self.spelling.boundary_ids
+
+    def make_vectorization(
+        self, split: str | None = "auto"
+    ) -> WordVectorization:
+        """Returns the layer that turns words into ids for this layer.
+
+        Args:
+            split: As for `WordVectorization`; `"whitespace"` for sentences.
+        """
+        return WordVectorization(self.spelling, split)
+
+    def read_ids(self, ids):
+        ids = as_ids(ids, self.num_ids, self.name)
+        return check_ids(ids, self.token_shape, self.num_ids, self.name)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is not None:
+            return previous_mask
+        is_id = ops.not_equal(inputs, 0)
+        return ops.any(is_id, axis=-1) if self.token_shape else is_id
+
+    def compute_output_shape(self, input_shape):
+        rank = len(input_shape) - len(self.token_shape)
+        return (*input_shape[:rank], self.projection_dim)
