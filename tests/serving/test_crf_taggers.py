@@ -4,14 +4,11 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from model import Design
-from model import build_head
-from model import join
-from model import with_tags
 from serving.answers import padded
 from small_models import make_shallow_elmo
 from small_models import randomize
 
+from keras_elmo import CRF
 from keras_elmo import CRFDecoder
 from keras_elmo import CRFLoss
 from keras_elmo import batch_to_ids
@@ -26,26 +23,27 @@ TEXTS = [
 ]
 SENTENCES = [text.split() for text in TEXTS]
 IDS = batch_to_ids(SENTENCES, 12)
-VOCABULARY = ["the", "bo", "Zürich", "'s", "hello"]
-SMALL = {"word_dim": 5, "character_units": 3, "units": 6}
 
 
-def make_scores(scheme, **design):
+def make_scores(scheme):
     """Builds a model from character ids to CRF scores, with random weights."""
-    bilm = make_shallow_elmo(return_all_layers=True, name="bilm")
-    design = Design(**SMALL | design)
-    head = build_head(design, NAMES, scheme, VOCABULARY, bilm)
-    randomize(head)
+    ids = keras.Input((None, 12), dtype="int32")
+    lstm = keras.layers.LSTM(6, return_sequences=True)
+    mask = ops.any(ops.not_equal(ids, 0), axis=-1)
+    x = keras.layers.Bidirectional(lstm)(make_shallow_elmo()(ids), mask=mask)
     # All tags get potentials of both signs, so that many tags are decoded.
-    potentials = head.get_layer("potentials")
-    randomize(potentials, 3.0)
-    before = keras.Model(head.input, potentials.output)
-    ids = ops.convert_to_tensor(IDS)
-    stacked = bilm(ids)  # (batch, layers, time, size)
-    layers = [stacked[:, k] for k in range(stacked.shape[1])]
-    mean = np.asarray(before([ids, *layers]))[IDS.any(axis=-1)].mean(axis=0)
-    potentials.bias.assign_sub(mean)
-    return join(head, bilm)
+    dense = keras.layers.Dense(len(NAMES))
+    potentials = dense(x)
+    randomize(dense, 3.0)
+    vectors = np.asarray(keras.Model(ids, potentials)(IDS))
+    dense.bias.assign_sub(vectors[IDS.any(axis=-1)].mean(axis=0))
+    crf = CRF(len(NAMES), tag_names=NAMES, scheme=scheme)
+    return keras.Model(ids, crf(potentials, mask=mask))
+
+
+def with_tags(scores, scheme=None):
+    decoder = CRFDecoder(tag_names=NAMES, scheme=scheme, name="tags")
+    return keras.Model(scores.input, decoder(scores.output))
 
 
 def names_of(tagger):
@@ -94,24 +92,15 @@ def check(ask, folder, tagger):
 
 @pytest.mark.exhaustive
 def test_a_decoder_keeps_to_the_scheme(ask, tmp_path):
-    scores = make_scores(None, words=False, characters=False)
-    free, tagger = (
-        keras.Model(
-            scores.input,
-            CRFDecoder(tag_names=NAMES, scheme=scheme, name="tags")(
-                scores.output
-            ),
-        )
-        for scheme in (None, "BIO")
-    )
+    scores = make_scores(None)
+    free, tagger = with_tags(scores), with_tags(scores, "BIO")
     assert not keeps_to_bio(names_of(free))  # Random scores do not.
     export_saved_model(tagger, tmp_path)
     check(ask, tmp_path, tagger)
 
 
 @pytest.mark.exhaustive
-def test_a_tagger_that_embeds_words_and_characters(ask, tmp_path):
-    """It is first trained briefly, saved and reloaded, as by a user."""
+def test_a_tagger_that_was_trained_and_saved(ask, tmp_path):
     scores = make_scores("BIO")
     scores.compile(keras.optimizers.Adam(1e-3), loss=CRFLoss())
     scores.run_eagerly = True
@@ -119,7 +108,7 @@ def test_a_tagger_that_embeds_words_and_characters(ask, tmp_path):
     tags = np.zeros(IDS.shape[:2], "int32")
     scores.fit(IDS, tags, epochs=2, verbose=0)
     assert any((a != b).any() for a, b in zip(before, scores.get_weights()))
-    tagger = with_tags(scores, NAMES)
+    tagger = with_tags(scores)
     tagger.save(tmp_path / "tagger.keras")
     loaded = keras.saving.load_model(tmp_path / "tagger.keras")
     export_saved_model(loaded, tmp_path / "served")
