@@ -48,8 +48,9 @@ WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_referenc
 test-backends: $(BACKENDS_VENV)/installed ## Test the layers on JAX and PyTorch
 	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS)
 	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS)
-LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling text_windows perplexity
-BACKEND_TESTS := tests/layers tests/ops tests/crf \
+LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling text_windows \
+	perplexity language_model_windows jax
+BACKEND_TESTS := tests/test_docs_pretraining.py tests/layers tests/ops tests/crf \
 	tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
 	tests/formats/test_torch_state_dicts.py tests/formats/test_many_langs.py tests/text/test_byte_spelling.py tests/text/test_vocabulary_spelling.py \
 	$(addprefix tests/pretraining/test_,$(LANGUAGE_MODEL_TESTS:=.py))

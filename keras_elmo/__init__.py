@@ -25,6 +25,12 @@ if typing.TYPE_CHECKING:
     from keras_elmo.pretraining.bidirectional_language_model import (
         BidirectionalLanguageModel,
     )
+    from keras_elmo.pretraining.language_model_trainer import (
+        LanguageModelTrainer,
+    )
+    from keras_elmo.pretraining.language_model_windows import (
+        LanguageModelWindows,
+    )
     from keras_elmo.serving.export_saved_model import export_saved_model
     from keras_elmo.text import WordVectorization
     from keras_elmo.text import batch_to_ids
@@ -44,6 +50,8 @@ __all__ = [
     "ElmoEmbedder",
     "ElmoLayer",
     "Highway",
+    "LanguageModelTrainer",
+    "LanguageModelWindows",
     "ProjectedLSTMCell",
     "ScalarMix",
     "TokenEmbedding",
@@ -72,6 +80,8 @@ _MODULES = {
     "keras_elmo.pretraining.bidirectional_language_model": (
         "BidirectionalLanguageModel",
     ),
+    "keras_elmo.pretraining.language_model_trainer": ("LanguageModelTrainer",),
+    "keras_elmo.pretraining.language_model_windows": ("LanguageModelWindows",),
     "keras_elmo.serving.export_saved_model": ("export_saved_model",),
     "keras_elmo.text": (
         "WordVectorization",

@@ -19,6 +19,7 @@ _MODULES = {
     "CharacterSpelling": "text.character_spelling",
     "ElmoLayer": "layers.elmo_layer",
     "Highway": "layers.highway",
+    "LanguageModelTrainer": "pretraining.language_model_trainer",
     "LexiconEmbedding": "layers.lexicon_embedding",
     "ProjectedLSTMCell": "layers.projected_lstm_cell",
     "ScalarMix": "layers.scalar_mix",

@@ -26,7 +26,10 @@ KNOWS["commands"] = set(KNOWS)
 
 # Methods of a layer that read or write files. They belong to the class of the
 # layer, and import what they need when they are called.
-METHODS = {"layers/elmo_files.py": {"models"}}
+METHODS = {
+    "layers/elmo_files.py": {"models"},
+    "pretraining/bidirectional_language_model.py": set(),
+}
 
 
 def imports(path):

@@ -94,7 +94,7 @@ def _without_tensorflow(error):
     return (
         "TensorFlow is not installed. Install it (pip install tensorflow), or "
         "use another backend: set the environment variable KERAS_BACKEND to "
-        "jax or torch. pretrain and SavedModels need TensorFlow."
+        "jax or torch. SavedModels need TensorFlow."
     )
 
 

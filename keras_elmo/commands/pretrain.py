@@ -1,4 +1,3 @@
-import importlib.util
 import os
 import sys
 
@@ -8,8 +7,6 @@ from keras_elmo.commands.pretrain_settings import add_settings
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import Plan
-
-_STRATEGIES = ("one", "mirrored", "multi-worker")
 
 _DESCRIPTION = """\
 Trains a biLM, the language model behind ELMo's vectors, on raw text.
@@ -55,6 +52,7 @@ To use it:
   keras-elmo embed corpus.txt corpus.hdf5 --model my_elmo
 """
 
+_BACKENDS = ("tensorflow", "jax")
 # Pairs of arguments that exclude each other, and pairs where the first needs
 # the second.
 _EITHER = (
@@ -108,28 +106,18 @@ def _run(arguments):
     from keras_elmo.commands.progress import Progress
     from keras_elmo.models.find_model import find_model
     from keras_elmo.pretraining.pretrain import pretrain
-    from keras_elmo.pretraining.reports import Reports
-    from keras_elmo.pretraining.workers import is_chief
 
-    tensorboard = pretrain_reports.find_tensorboard_folder(
-        arguments.tensorboard, arguments.output
-    )
-    # In this order: a strategy must be made before TensorFlow computes.
     set_threads()
-    strategy = _make_strategy(arguments.strategy)
+    _use_all_devices()
     initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
     if initial:
         _check_apart(initial.path, arguments.output)
     settings = make_settings(arguments, initial)
-    shows = is_chief(strategy) and not arguments.quiet
-    tally = pretrain_reports.Tally()
-    with Progress(quiet=not shows) as progress:
+    with Progress(arguments.quiet) as progress:
         if not (initial or arguments.recipe or arguments.options):
             progress.say(_ABOUT_THE_DEFAULT)
-        report = pretrain_reports.make_report(
-            settings, progress, tensorboard if is_chief(strategy) else None
-        )
-        is_over = pretrain(
+        report = pretrain_reports.TrainingProgress(progress)
+        training = pretrain(
             arguments.train,
             arguments.output,
             settings,
@@ -146,29 +134,31 @@ def _run(arguments):
                 arguments.patience,
                 arguments.heldout_rows,
             ),
-            strategy=strategy,
             restart=arguments.restart,
-            report=Reports([tally, report]),
+            report=report,
         )
-    if not is_over:
-        if is_chief(strategy):
-            text = pretrain_reports.describe_interrupted(arguments, tally)
-            print(text, file=sys.stderr)
+    if not training.is_finished:
+        text = pretrain_reports.describe_interrupted(
+            arguments, training.progress
+        )
+        print(text, file=sys.stderr)
         return 130
-    if shows:
-        pretrain_reports.print_summary(arguments, settings, tally)
+    if not arguments.quiet:
+        pretrain_reports.print_summary(
+            arguments, settings, training, report.first_step
+        )
     return 0
 
 
 def _check(arguments):
     import keras
 
-    if keras.backend.backend() != "tensorflow":
-        has_tensorflow = importlib.util.find_spec("tensorflow") is not None
-        install = "" if has_tensorflow else "pip install tensorflow, and "
+    backend = keras.backend.backend()
+    if backend not in _BACKENDS:
         raise ValueError(
-            f"keras-elmo pretrain needs the Keras backend tensorflow: {install}"
-            f"set KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
+            "keras-elmo pretrain runs on TensorFlow and JAX: set the "
+            "environment variable KERAS_BACKEND to tensorflow or jax. "
+            f"Received: {backend}"
         )
     given = {k for k, v in vars(arguments).items() if v not in (None, False)}
     for one, other in _EITHER:
@@ -196,23 +186,16 @@ def _flag(name):
     return f"--{name.replace('_', '-')}"
 
 
-def _make_strategy(name):
-    """Makes the `tf.distribute.Strategy` of one of `_STRATEGIES`."""
-    import tensorflow as tf
+def _use_all_devices():
+    """Divides each window among the devices, if JAX has several."""
+    import keras
 
-    if name == "one":
-        return tf.distribute.get_strategy()
-    if name == "mirrored":
-        return tf.distribute.MirroredStrategy()
-    if not os.environ.get("TF_CONFIG"):
-        raise ValueError(
-            "--strategy multi-worker needs the environment variable TF_CONFIG "
-            "on each machine, JSON with the machine's own index such as "
-            '{"cluster": {"worker": ["host0:12345", "host1:12345"]}, "task": '
-            '{"type": "worker", "index": 0}}; and OUTPUT must be in a folder '
-            "that all machines share. Received: none"
-        )
-    return tf.distribute.MultiWorkerMirroredStrategy()
+    if keras.backend.backend() == "jax":
+        devices = keras.distribution.list_devices()
+        if len(devices) > 1:
+            keras.distribution.set_distribution(
+                keras.distribution.DataParallel(devices=devices)
+            )
 
 
 def _add_files(add):
@@ -324,19 +307,4 @@ def _add_plan(add):
 
 
 def _add_machine(add):
-    add(
-        "--strategy",
-        choices=_STRATEGIES,
-        default="one",
-        help="one: one device; mirrored: all GPUs of this machine; "
-        "multi-worker: several machines, set by the environment variable "
-        "TF_CONFIG. Default: %(default)s",
-    )
-    add(
-        "--tensorboard",
-        metavar="FOLDER",
-        help="where to write curves for TensorBoard: a folder, auto for "
-        "OUTPUT/tensorboard, or none. Default: auto if tensorboard is "
-        "installed (pip install tensorboard), else none",
-    )
     add("--quiet", action="store_true", help="show no progress or summary")

@@ -1,65 +1,19 @@
-"""What `keras-elmo pretrain` shows, on standard error and in TensorBoard."""
+"""What `keras-elmo pretrain` shows."""
 
 import collections
-import importlib.util
 import os
-
-import tensorflow as tf
 
 from keras_elmo.commands.perplexity import describe_perplexity
 from keras_elmo.commands.perplexity import measure
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.reports import Report
-from keras_elmo.pretraining.reports import Reports
-from keras_elmo.pretraining.training_folder import CURVES_FOLDER
-from keras_elmo.pretraining.training_folder import LOG_FILE
-from keras_elmo.pretraining.training_folder import TrainingLog
 
-_PERPLEXITY = "heldout_perplexity"  # In the log.
 _FILES = {
     "options.json, weights.hdf5": "the biLM, for ElmoLayer, AllenNLP, bilm-tf",
     "softmax.hdf5, vocab.txt": "needed to predict words, and for --from",
     "training.json, training_state.hdf5": "to resume training",
     "log.jsonl": "losses and perplexities",
 }
-
-
-def make_report(settings, progress, tensorboard=None):
-    """Makes the `Report` of a training.
-
-    Args:
-        settings: The `Settings`.
-        progress: The `Progress` to show it with.
-        tensorboard: Folder for TensorBoard's files, or `None`.
-    """
-    loss_name = "loss" if settings.full_softmax else "sampled_loss"
-    reports = [TrainingProgress(progress)]
-    if tensorboard is not None:
-        reports.append(TensorBoardReport(tensorboard, loss_name))
-    return Reports(reports)
-
-
-class Tally(Report):
-    """Counts the steps and tokens of a training."""
-
-    def __init__(self):
-        self.first_step = self.step = 0
-        """The steps after which it began, and where it is now."""
-        self.total = 0
-        self.tokens_per_step = 0
-
-    def begun(self, step, schedule, tokens_per_step):
-        self.first_step = self.step = step
-        self.total = schedule.total
-        self.tokens_per_step = tokens_per_step
-
-    def stepped(self, step, loss):
-        self.step = step
-
-    @property
-    def tokens(self):
-        """How many tokens the model was trained on in each direction."""
-        return self.step * self.tokens_per_step
 
 
 class TrainingProgress(Report):
@@ -73,6 +27,8 @@ class TrainingProgress(Report):
     """
 
     def __init__(self, progress):
+        self.first_step = 0
+        """The number of steps that were done before."""
         self._progress = progress
 
     def working(self, what):
@@ -83,14 +39,15 @@ class TrainingProgress(Report):
             f"counting the corpus: {sentences:,} sentences, {tokens:,} tokens"
         )
 
-    def begun(self, step, schedule, tokens_per_step):
+    def begun(self, step, schedule):
+        self.first_step = step
         begins = f"after step {step:,}" if step else "from the start"
         self._progress.say(
             f"training {begins}: {schedule.total:,} steps of "
-            f"{tokens_per_step:,} tokens"
+            f"{schedule.tokens_per_step:,} tokens"
         )
         self._progress.start("steps", schedule.total)
-        self._tokens_per_step = tokens_per_step
+        self._tokens_per_step = schedule.tokens_per_step
         self._losses = collections.deque(maxlen=schedule.log_every)
 
     def stepped(self, step, loss):
@@ -121,90 +78,22 @@ class TrainingProgress(Report):
         )
 
 
-class TensorBoardReport(Report):
-    """Writes the losses and perplexities of a training for TensorBoard.
-
-    Args:
-        folder: Path of the folder to write in.
-        loss_name: String, what to call the training loss.
-    """
-
-    def __init__(self, folder, loss_name):
-        self._folder = folder
-        self._loss_name = loss_name
-
-    def begun(self, step, schedule, tokens_per_step):
-        # Not before: the folder may be of a training that is discarded.
-        self._writer = tf.summary.create_file_writer(self._folder)
-
-    def logged(self, step, values):
-        if "training_loss" in values:
-            self._write(step, {self._loss_name: values["training_loss"]})
-
-    def evaluated(self, step, perplexity, is_best):
-        self._write(
-            step,
-            {
-                "heldout_perplexity": perplexity.perplexity,
-                "heldout_perplexity/forward": perplexity.forward,
-                "heldout_perplexity/backward": perplexity.backward,
-            },
-        )
-
-    def saved(self, step):
-        self._writer.flush()
-
-    def ended(self, step, is_over):
-        self._writer.close()
-
-    def _write(self, step, values):
-        with self._writer.as_default(step=step):
-            for name, value in values.items():
-                tf.summary.scalar(name, value)
-
-
-def find_tensorboard_folder(asked, output):
-    """Returns the folder to write curves in, or `None`.
-
-    Args:
-        asked: The folder, `"auto"`, `"none"`, or `None`, which means `"auto"`
-            if TensorBoard is installed and `"none"` otherwise.
-        output: The training's folder.
-
-    Raises:
-        ImportError: If curves are asked for and TensorBoard is not installed.
-    """
-    if asked == "none":
-        return None
-    # TensorFlow's summary functions call those of TensorBoard.
-    if importlib.util.find_spec("tensorboard") is None:
-        if asked is None:
-            return None
-        raise ImportError(
-            "--tensorboard needs the package tensorboard: "
-            "pip install tensorboard"
-        )
-    if asked in (None, "auto"):
-        return os.path.join(output, CURVES_FOLDER)
-    return asked
-
-
-def print_summary(arguments, settings, tally):
+def print_summary(arguments, settings, training, first_step):
     """Prints what a training's folder contains, and the model's perplexity.
 
     Args:
         arguments: The command's.
         settings: The `Settings`.
-        tally: The `Tally` of the training.
+        training: The `Training` that `pretrain` returned.
+        first_step: Integer, the number of steps that were done before.
     """
-    folder = arguments.output
-    if tally.step == tally.first_step:
-        _print_nothing_done(tally)
-    best = _best_entry(folder) if arguments.heldout else None
-    step = best["step"] if best else tally.step
+    folder, progress = arguments.output, training.progress
+    if progress.step == first_step:
+        _print_nothing_done(training)
+    step = progress.best_step or progress.step
     print(
-        f"'{folder}' contains the model after step {step:,} of {tally.step:,} "
-        f"({tally.tokens:,} tokens in each direction):"
+        f"'{folder}' contains the model after step {step:,} of "
+        f"{progress.step:,} ({training.tokens:,} tokens in each direction):"
     )
     for names, what in _FILES.items():
         print(f"  {names:34}  {what}")
@@ -220,37 +109,31 @@ def print_summary(arguments, settings, tally):
         print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')
 
 
-def describe_interrupted(arguments, tally):
+def describe_interrupted(arguments, progress):
     """Returns what an interrupted training leaves, and how to resume it.
 
     Args:
         arguments: The command's.
-        tally: The `Tally` of the training.
+        progress: The `Progress` of the training.
     """
     how = "the same command"
     if arguments.restart:
         how += " without --restart"
-    text = f"keras-elmo: interrupted after step {tally.step:,}; {how} resumes."
+    text = (
+        f"keras-elmo: interrupted after step {progress.step:,}; {how} resumes."
+    )
     if not arguments.heldout:
         return text
-    best = _best_entry(arguments.output)
-    if best is None:
+    if progress.best_step is None:
         return f"{text} No model is written before the first evaluation."
     return (
-        f"{text} '{arguments.output}' contains the best model so far, after "
-        f"step {best['step']:,}: held-out perplexity {best[_PERPLEXITY]:,.2f}."
+        f"{text} '{arguments.output}' contains the best model so far, of step "
+        f"{progress.best_step:,}: held-out perplexity {progress.best:,.2f}."
     )
 
 
-def _best_entry(folder):
-    """Returns the log's entry of the best model, `None` if there is none."""
-    entries = TrainingLog(os.path.join(folder, LOG_FILE)).read()
-    entries = [entry for entry in entries if _PERPLEXITY in entry]
-    return min(entries, key=lambda e: e[_PERPLEXITY], default=None)
-
-
-def _print_nothing_done(tally):
-    if tally.step >= tally.total:
+def _print_nothing_done(training):
+    if training.progress.step >= training.schedule.total:
         print(
             "The training was already finished: with more --epochs or --steps, "
             "it continues."

@@ -1,3 +1,4 @@
+import os
 from typing import Any
 
 import keras
@@ -276,6 +277,32 @@ class BidirectionalLanguageModel(keras.Model):
             "dropout": self.dropout,
             "share_embedding_softmax": self.share_embedding_softmax,
         }
+
+    @classmethod
+    def from_preset(
+        cls, preset: str | os.PathLike, dtype: Any = None
+    ) -> "BidirectionalLanguageModel":
+        """Loads a trained language model, with its softmax.
+
+        Args:
+            preset: `"english_mini"` or `"english_tiny"`; or path of a folder or
+                `.zip` that `keras-elmo pretrain` or bilm-tf's training wrote.
+            dtype: Keras dtype or policy.
+
+        Returns:
+            A `BidirectionalLanguageModel` with an attribute `words`: the tuple
+            of strings to which the last axis of the logits belongs.
+
+        Raises:
+            ValueError: If the model has no softmax or no vocabulary, or a file
+                is corrupt.
+        """
+        from keras_elmo.pretraining.model_files import load_language_model
+
+        model, vocabulary, _ = load_language_model(preset, dtype=dtype)
+        words = vocabulary.words
+        model.words = tuple(w.decode(errors="replace") for w in words)
+        return model
 
     @classmethod
     def from_config(cls, config):

@@ -87,7 +87,10 @@ class Evaluator:
         encoder = model.token_encoder
         has_parts = bool(encoder.token_shape)
         self._vectorization = vectorization_of(encoder) if has_parts else None
-        self._measure = Compiled(self._measure_window, model)
+        windows = (1, 8)  # rows, steps
+        self._measure = Compiled(
+            self._measure_window, model, (windows, windows, windows, (1,))
+        )
 
     def evaluate(
         self, sentences: Iterable[list[bytes]], on_progress=None

@@ -1,10 +1,10 @@
-"""Trains a language model on a corpus. TensorFlow only."""
+"""Trains a language model on a corpus."""
 
-import contextlib
 import math
 import os
+from typing import NamedTuple
 
-import tensorflow as tf
+import keras
 
 from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining.corpus_shards import find_shards
@@ -17,10 +17,10 @@ from keras_elmo.pretraining.model_files import read_model_vocabulary
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.settings import Plan
 from keras_elmo.pretraining.settings import Schedule
-from keras_elmo.pretraining.trainer import Trainer
+from keras_elmo.pretraining.training import make_trainer
+from keras_elmo.pretraining.training import run_training
 from keras_elmo.pretraining.training_folder import TrainingFolder
-from keras_elmo.pretraining.workers import is_chief
-from keras_elmo.pretraining.workers import make_any
+from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.text.corpora import count_words
 from keras_elmo.text.corpora import decode_line
 from keras_elmo.text.corpora import numbered_lines
@@ -41,11 +41,12 @@ def pretrain(
     initial=None,
     new_softmax=False,
     plan=None,
-    strategy=None,
     restart=False,
     report=None,
 ):
     """Trains a language model on a corpus, or resumes its training.
+
+    With a `keras.distribution.DataParallel`, each device has `batch_size` rows.
 
     Args:
         train: The corpus: a glob, a path, or a list of them. The files have one
@@ -65,23 +66,19 @@ def pretrain(
             model.
         new_softmax: Boolean, whether to give `initial` an untrained softmax.
         plan: The `Plan`.
-        strategy: A `tf.distribute.Strategy`. Defaults to the current one.
         restart: Boolean, whether to discard a training in `output` and start
             over.
         report: A `Report`.
 
     Returns:
-        Boolean, whether training is finished; if not, it can be resumed.
+        A `Training`.
 
     Raises:
-        ValueError: If an argument is not as above, if the training in `output`
-            has other settings, another text or another origin, or if gradients
-            of several windows are to be averaged on several devices; or as for
-            `Trainer.run`.
-        OSError: As for `Trainer.run`.
+        ValueError: If an argument is not as above, or if the training in
+            `output` has other settings, another text or another origin; or as
+            for `run_training`.
+        OSError: As for `run_training`.
     """
-    strategy = strategy or tf.distribute.get_strategy()
-    _check_devices(settings, strategy.num_replicas_in_sync)
     plan = plan or Plan()
     report = report or Report()
     shards = find_shards(train)
@@ -101,7 +98,7 @@ def pretrain(
     with report.working("reading the held-out text"):
         sentences = None if heldout is None else read_sentences(heldout)
     folder = TrainingFolder(output)
-    with folder.lock() if is_chief(strategy) else contextlib.nullcontext():
+    with folder.lock():
         if folder.has_training and not restart:
             given = _given_vocabulary(vocabulary, None)
             counts, words = folder.resume(settings, shards, given, origin)
@@ -118,9 +115,7 @@ def pretrain(
                 check_language_model(
                     initial, words, new_softmax, settings.options
                 )
-            if is_chief(strategy):
-                folder.begin(settings, shards, counts, words, origin)
-        make_any(strategy)(restart)  # Workers wait until this is done.
+            folder.begin(settings, shards, counts, words, origin)
 
         def make_model():
             if initial is None or folder.has_state:
@@ -131,31 +126,44 @@ def pretrain(
                 initial, words, settings.dtype, new_softmax, settings.options
             ).model
 
-        replicas = strategy.num_replicas_in_sync
-        schedule = _schedule(settings, plan, counts, replicas)
+        rows = settings.batch_size * _num_devices()
+        schedule = _schedule(settings, plan, counts, rows)
         with report.working("building the model"):
-            trainer = Trainer(
-                make_model,
-                words,
-                shards,
-                folder,
-                settings=settings,
-                schedule=schedule,
-                heldout=sentences,
-                heldout_rows=plan.heldout_rows,
-                strategy=strategy,
-                report=report,
-            )
-        return trainer.run()
-
-
-def _check_devices(settings, number):
-    # Keras would reduce over devices in a conditional, which is not possible.
-    if settings.accumulation_steps > 1 and number > 1:
-        raise ValueError(
-            "`accumulation_steps` must be 1 for training on several devices. "
-            f"Received: {settings.accumulation_steps}, with {number} devices"
+            trainer = make_trainer(make_model, settings, rows, schedule.total)
+        progress = run_training(
+            trainer,
+            words,
+            shards,
+            folder,
+            settings=settings,
+            schedule=schedule,
+            heldout=sentences,
+            heldout_rows=plan.heldout_rows,
+            report=report,
         )
+    return Training(progress, schedule)
+
+
+class Training(NamedTuple):
+    """What `pretrain` returns."""
+
+    progress: Progress
+    schedule: Schedule
+
+    @property
+    def is_finished(self):
+        """Whether it is finished; if not, it can be resumed."""
+        return self.schedule.is_over(self.progress)
+
+    @property
+    def tokens(self):
+        """How many tokens the model was trained on in each direction."""
+        return self.progress.step * self.schedule.tokens_per_step
+
+
+def _num_devices():
+    distribution = keras.distribution.distribution()
+    return 1 if distribution is None else distribution.device_mesh.devices.size
 
 
 def _given_vocabulary(path, initial):
@@ -193,10 +201,10 @@ def _survey(shards, words, min_count, max_vocabulary, report):
     return {"sentences": sentences, "tokens": tokens}, words
 
 
-def _schedule(settings, plan, counts, replicas):
+def _schedule(settings, plan, counts, rows):
     # Besides its words, each sentence has one mark to predict.
     targets = counts["tokens"] + counts["sentences"]
-    window = settings.batch_size * settings.unroll_steps * replicas
+    window = rows * settings.unroll_steps
     total = settings.steps
     if total is None:
         total = settings.epochs * targets / window
@@ -206,4 +214,4 @@ def _schedule(settings, plan, counts, replicas):
                 f"Received: {settings.epochs}"
             )
         total = math.ceil(total)
-    return Schedule.of(plan, total, math.ceil(targets / window))
+    return Schedule.of(plan, total, window, math.ceil(targets / window))

@@ -1,4 +1,4 @@
-"""Callbacks that report on a training while it runs."""
+"""What a training reports while it runs."""
 
 import contextlib
 
@@ -13,14 +13,11 @@ class Report:
     def counted(self, sentences, tokens):
         """Called with how much of the corpus has been counted."""
 
-    def begun(self, step, schedule, tokens_per_step):
+    def begun(self, step, schedule):
         """Called when training starts after `step` steps, with a `Schedule`."""
 
     def stepped(self, step, loss):
         """Called after a step with its training loss."""
-
-    def logged(self, step, values):
-        """Called when a dictionary of numbers has been logged."""
 
     def evaluated(self, step, perplexity, is_best):
         """Called with the held-out `Perplexity` after a step."""
@@ -30,29 +27,3 @@ class Report:
 
     def stopping(self):
         """Called, in a thread, when training is told to stop."""
-
-    def ended(self, step, is_over):
-        """Called when training is finished, or stops and can be resumed."""
-
-
-class Reports:
-    """A `Report` that forwards every call to several reports."""
-
-    def __init__(self, reports):
-        self._reports = list(reports)
-
-    @contextlib.contextmanager
-    def working(self, what):
-        with contextlib.ExitStack() as stack:
-            for report in self._reports:
-                stack.enter_context(report.working(what))
-            yield
-
-    def __getattr__(self, name):
-        methods = [getattr(report, name) for report in self._reports]
-
-        def pass_on(*args):
-            for method in methods:
-                method(*args)
-
-        return pass_on

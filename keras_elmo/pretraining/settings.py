@@ -241,6 +241,7 @@ class Schedule:
     """A `Plan` for a training of known length, in numbers of steps."""
 
     total: int
+    tokens_per_step: int
     evaluate_every: int
     checkpoint_every: int
     log_every: int
@@ -252,16 +253,20 @@ class Schedule:
     """Those before the first regular checkpoint"""
 
     @classmethod
-    def of(cls, plan: Plan, total: int, epoch: int) -> "Schedule":
+    def of(
+        cls, plan: Plan, total: int, tokens_per_step: int, epoch: int
+    ) -> "Schedule":
         """Makes the schedule of a plan.
 
         Args:
             plan: The `Plan`.
             total: Integer, the number of steps of the training.
+            tokens_per_step: Integer, the number of tokens in a window.
             epoch: Integer, the number of steps of a pass over the corpus.
         """
         return cls(
             total,
+            tokens_per_step,
             plan.evaluate_every or epoch,
             plan.checkpoint_every or _CHECKPOINT_EVERY,
             plan.log_every,
@@ -269,6 +274,12 @@ class Schedule:
             () if plan.evaluate_every else _before(epoch),
             () if plan.checkpoint_every else _before(_CHECKPOINT_EVERY),
         )
+
+    def is_over(self, progress) -> bool:
+        """Whether training ends with a `Progress`."""
+        since_best = progress.evaluations_since_best
+        is_patient = self.patience is None or since_best < self.patience
+        return progress.step >= self.total or not is_patient
 
     def is_log_entry(self, step: int) -> bool:
         """Whether the loss is logged after a step."""

@@ -9,7 +9,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import shutil
 
 from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import write_json
@@ -21,7 +20,6 @@ from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
-CURVES_FOLDER = "tensorboard"
 TO_START_OVER = "To start over, choose another `output` or pass `restart`."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
@@ -58,6 +56,16 @@ class TrainingFolder:
             yield
 
     @property
+    def log(self):
+        """The `TrainingLog`."""
+        return TrainingLog(self.file(LOG_FILE))
+
+    @property
+    def state_path(self):
+        """Path of the last checkpoint."""
+        return self.file(STATE_FILE)
+
+    @property
     def has_training(self):
         """Whether a training was started here."""
         return os.path.exists(self.file(_RECORD_FILE))
@@ -65,7 +73,7 @@ class TrainingFolder:
     @property
     def has_state(self):
         """Whether there is a checkpoint to resume from."""
-        return os.path.exists(self.file(STATE_FILE))
+        return os.path.exists(self.state_path)
 
     def check_free(self):
         """Raises `ValueError` if there is a model without a training."""
@@ -83,7 +91,6 @@ class TrainingFolder:
         for name in (STATE_FILE, LOG_FILE, _RECORD_FILE):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.file(name))
-        shutil.rmtree(self.file(CURVES_FOLDER), ignore_errors=True)
 
     def begin(self, settings, shards, counts, vocabulary, origin=None):
         """Records what a training starts with.

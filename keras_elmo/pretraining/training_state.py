@@ -29,22 +29,22 @@ class Progress:
     """Losses of the steps since the log was last written"""
     best: float | None = None
     """The lowest perplexity on the held-out text"""
+    best_step: int | None = None
+    """After which step it was measured"""
     heldout: str | None = None
     """A digest of that text"""
     evaluations_since_best: int = 0
 
 
-def write_training_state(path, model, optimizer, lstm_state, progress):
+def write_training_state(path, model, progress):
     """Writes a checkpoint atomically.
 
     After an error, an existing file is unchanged.
 
     Args:
         path: Path of the file (HDF5).
-        model: The model, whose trainable variables are written.
-        optimizer: The optimizer, whose variables are written but for the
-            learning rate.
-        lstm_state: List of arrays, the initial state of the next window.
+        model: The compiled `LanguageModelTrainer`. Its variables are written,
+            and those of its optimizer but for the learning rate.
         progress: The `Progress`.
 
     Raises:
@@ -52,11 +52,14 @@ def write_training_state(path, model, optimizer, lstm_state, progress):
         OSError: If the file cannot be written, for example on a full disk.
     """
     arrays = {
-        key: ops.convert_to_numpy(variable)
-        for key, variable in _variables(model, optimizer).items()
+        # HDF5 has no bfloat16.
+        key: ops.convert_to_numpy(
+            ops.cast(variable, "float32")
+            if variable.dtype == "bfloat16"
+            else variable
+        )
+        for key, variable in _variables(model).items()
     }
-    for i, array in enumerate(lstm_state):
-        arrays[f"lstm_state/{i}"] = array
     for key, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
@@ -75,54 +78,59 @@ def write_training_state(path, model, optimizer, lstm_state, progress):
     write_atomically(path, write)
 
 
-def read_training_state(path, model, optimizer):
+def read_training_state(path, model):
     """Reads a checkpoint back into a model and its optimizer.
 
     Args:
         path: Path of the file.
-        model: Built model of the same shapes.
-        optimizer: Built optimizer of the same kind.
+        model: The compiled `LanguageModelTrainer`, with the same shapes and a
+            built optimizer of the same kind.
 
     Returns:
-        The LSTM state, a list of arrays, and the `Progress`.
+        The `Progress`.
 
     Raises:
         ValueError: If the file is corrupt or for another model.
     """
     path = os.fspath(path)
+    variables = _variables(model)
     try:
         with open_hdf5(path) as (store, _):
-            variables = _variables(model, optimizer)
-            values = {key: store[key][()] for key in variables}
-            state = store["lstm_state"]
-            lstm_state = [state[str(i)][()] for i in range(len(state))]
+            values = {}
+            for group in ("model", "state", "optimizer"):
+                for key, array in store[group].items():
+                    values[f"{group}/{key}"] = array[()]
             progress = Progress(**json.loads(store["progress"][()]))
     except Exception as error:
         # What h5py raises depends on where the file is corrupt.
         raise ValueError(
             f"'{path}' cannot be read as a checkpoint of this training: {error}"
         ) from error
-    for key, variable in variables.items():
-        if tuple(variable.shape) != values[key].shape:
+    for key in variables.keys() | values.keys():
+        expected = getattr(variables.get(key), "shape", None)
+        found = getattr(values.get(key), "shape", None)
+        if found is None or expected is None or found != tuple(expected):
             raise ValueError(
                 f"'{key}' of the checkpoint '{path}' must have the shape "
-                f"{tuple(variable.shape)}. Received: {values[key].shape}"
+                f"{expected}. Received: {found}. A resumed training must have "
+                "the same model, optimizer, rows and number of devices"
             )
     for key, variable in variables.items():
         variable.assign(values[key])
-    return lstm_state, progress
+    return progress
 
 
-def _variables(model, optimizer):
+def _variables(model):
     """Maps keys to variables, in a fixed order."""
-    kept = [v for v in optimizer.variables if v.name != _NOT_RESTORED]
-    # The model's name has a number that depends on the process.
-    prefix = f"{model.name}_"
+    optimizer = model.optimizer.variables
+    groups = {
+        "model": model.trainable_variables,
+        "state": model.non_trainable_variables,
+        "optimizer": [v for v in optimizer if v.name != _NOT_RESTORED],
+    }
+    # By number, as names have a part that depends on the process.
     return {
-        f"{kind}/{i}_{variable.name.removeprefix(prefix)}": variable
-        for kind, variables in (
-            ("model", model.trainable_variables),
-            ("optimizer", kept),
-        )
+        f"{group}/{i}": variable
+        for group, variables in groups.items()
         for i, variable in enumerate(variables)
     }

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from keras_elmo.commands.main import main
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import Progress
+from keras_elmo.pretraining import training_state
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.settings import RECIPES
@@ -139,7 +141,9 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
 
 
 class Interrupting(Report):
-    def __init__(self):
+    first_step = 0
+
+    def __init__(self, progress):
         self.answered = threading.Event()
 
     def stepped(self, step, loss):
@@ -159,8 +163,7 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     arguments = ["--steps", 6, "--seed", 3, "--quiet"]
     run(*arguments, output="whole")
     with monkeypatch.context() as patch:
-        report = Interrupting()
-        patch.setattr(pretrain_reports, "make_report", lambda *_: report)
+        patch.setattr(pretrain_reports, "TrainingProgress", Interrupting)
         run(*arguments, status=130)
     out, err = capsys.readouterr()
     assert err.splitlines() == [
@@ -177,17 +180,15 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
     # The best model is that of an earlier step.
     arguments += [*HELDOUT, "--evaluate-every", 2, "--restart"]
     with monkeypatch.context() as patch:
-        report = Interrupting()
-        patch.setattr(pretrain_reports, "make_report", lambda *_: report)
+        patch.setattr(pretrain_reports, "TrainingProgress", Interrupting)
         run(*arguments, status=130)
     said = capsys.readouterr().err
     assert "the same command without --restart resumes. 'out' contain" in said
     (found,) = (e for e in log_entries() if "heldout_perplexity" in e)
     found = found["heldout_perplexity"]
-    assert f"after step 2: held-out perplexity {found:,.2f}.\n" in said
-    os.remove("out/log.jsonl")
+    assert f"of step 2: held-out perplexity {found:,.2f}.\n" in said
     said = pretrain_reports.describe_interrupted(
-        parse("--output", "out", *HELDOUT), pretrain_reports.Tally()
+        parse("--output", "out", *HELDOUT), training_state.Progress()
     )
     assert said.endswith("No model is written before the first evaluation.")
 
@@ -321,17 +322,18 @@ def test_a_recipe_for_small_texts_is_named(
 ):
     (folder / "o").write_text(json.dumps(OPTIONS))
     name = "keras_elmo.pretraining.pretrain.pretrain"
-    monkeypatch.setattr(name, lambda *_, **__: False)
+    training = mock.Mock(is_finished=False)
+    monkeypatch.setattr(name, lambda *_, **__: training)
     names = ["pretrain", "--train", "train0.txt", "--output", "out"]
+    training.progress.step = 0
     assert main([*names, *flags]) == 130
     assert ("--recipe laptop" in capsys.readouterr().err) == is_told
 
 
 def test_without_tensorflow(folder, monkeypatch, fails):
-    monkeypatch.setattr("keras.backend.backend", lambda: "jax")
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("keras.backend.backend", lambda: "torch")
     said = fails(*command())
-    assert "pip install tensorflow, and set KERAS_BACKEND=tensorflow" in said
+    assert "KERAS_BACKEND to tensorflow or jax. Received: torch" in said
 
     def fail(name):
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
@@ -416,21 +418,9 @@ def test_what_is_there_is_not_overwritten(folder, fails):
             "'dropout' must be a number of at least 0 and below 1",
         ),
         (["--clip-norm", -1], "--clip-norm must be a positive number"),
-        (["--strategy", "multi-worker"], "the environment variable TF_CONFIG"),
-        (
-            ["--tensorboard", "auto"],
-            "--tensorboard needs the package tensorboard: pip install",
-        ),
     ],
 )
-def test_errors(folder, monkeypatch, fails, arguments, told):
-    find = pretrain_reports.importlib.util.find_spec
-    monkeypatch.setattr(
-        pretrain_reports.importlib.util,
-        "find_spec",
-        lambda name: None if name == "tensorboard" else find(name),
-    )
-    monkeypatch.delenv("TF_CONFIG", raising=False)
+def test_errors(folder, fails, arguments, told):
     pathlib.Path("list.json").write_text("[1]")
     assert told in fails(*command(*arguments))
     assert not os.path.exists("out/training.json")
@@ -506,7 +496,7 @@ def show_training(clock, first=0, last=6, total=6):
         clock.now += 11
         report.counted(20_000, 300_000)
         clock.now += 1
-        report.begun(first, Schedule(total, 3, 3, 2), 5000)
+        report.begun(first, Schedule(total, 5000, 3, 3, 2))
         for step in range(first + 1, last + 1):
             clock.now += 60 if step == first + 1 else 5  # The first is slow.
             report.stepped(step, float(step))
@@ -551,76 +541,6 @@ def test_a_terminal_keeps_held_out_lines(clock, open_terminal):
     lines = terminal.getvalue().replace("\r", "\n").splitlines()
     line = next(line for line in lines if "held-out" in line)
     assert line.startswith("\x1b[Kstep 3: held-out perplexity 169.98 (")
-
-
-class Curves:
-    """Replaces `tf.summary`; records what is written."""
-
-    def __init__(self):
-        self.written = []
-
-    def create_file_writer(self, folder):
-        self.folder = folder
-        return self
-
-    def as_default(self, step):
-        self.step = step
-        return self
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def scalar(self, name, value):
-        self.written.append((self.step, name, value))
-
-    def flush(self):
-        self.flushed = len(self.written)
-
-    def close(self):
-        self.closed = True
-
-
-@pytest.mark.exhaustive
-def test_curves_for_tensorboard(folder, monkeypatch):
-    curves = Curves()
-    find = pretrain_reports.importlib.util.find_spec
-    monkeypatch.setattr(
-        pretrain_reports.importlib.util,
-        "find_spec",
-        lambda name: find("os" if name == "tensorboard" else name),
-    )
-    monkeypatch.setattr(pretrain_reports.tf, "summary", curves)
-    run("--steps", 1, "--quiet", *HELDOUT)
-    assert curves.folder == os.path.join("out", "tensorboard")
-    assert [(step, name) for step, name, _ in curves.written] == [
-        (1, "sampled_loss"),
-        (1, "heldout_perplexity"),
-        (1, "heldout_perplexity/forward"),
-        (1, "heldout_perplexity/backward"),
-    ]
-    entries = log_entries()
-    assert curves.written[0][2] == entries[0]["training_loss"]
-    assert curves.written[1][2] == entries[1]["heldout_perplexity"]
-    assert curves.flushed == 4
-    assert curves.closed
-
-
-def test_where_curves_go(monkeypatch):
-    find = pretrain_reports.find_tensorboard_folder
-    look = "keras_elmo.commands.pretrain_reports.importlib.util.find_spec"
-    monkeypatch.setattr(look, lambda name: name)
-    assert find(None, "out") == os.path.join("out", "tensorboard")
-    assert find("auto", "out") == os.path.join("out", "tensorboard")
-    assert find("folder", "out") == "folder"
-    assert find("none", "out") is None
-    monkeypatch.setattr(look, lambda _: None)
-    assert find(None, "out") is None
-    assert find("none", "out") is None
-    with pytest.raises(ImportError, match="pip install tensorboard"):
-        find("folder", "out")
 
 
 @pytest.mark.parametrize(

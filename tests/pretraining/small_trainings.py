@@ -10,7 +10,7 @@ import pytest
 from hdf5_arrays import all_arrays
 
 from keras_elmo.pretraining import pretrain as pretrain_module
-from keras_elmo.pretraining import trainer as trainer_module
+from keras_elmo.pretraining import training as module
 from keras_elmo.pretraining.pretrain import pretrain
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.settings import Plan
@@ -104,7 +104,7 @@ def train(corpus, output, settings=None, heldout=True, plan=PLAN, **kwargs):
         heldout=corpus / "heldout" if heldout else None,
         plan=plan,
         **{"min_count": None if "initial" in kwargs else 1, **kwargs},
-    )
+    ).is_finished
 
 
 def read_log(output):
@@ -140,7 +140,7 @@ def check_same(found, expected):
 
 @contextlib.contextmanager
 def compiled_once(kept=None):
-    """Lets trainings with equal settings share TensorFlow's compiled graphs.
+    """Lets trainings with equal settings share their compiled functions.
 
     Everything else is created anew, and all values are as in a new process.
 
@@ -148,70 +148,34 @@ def compiled_once(kept=None):
         kept: Dictionary of shared objects; a new one by default.
     """
     kept = {} if kept is None else kept
-    models = []  # The last one belongs to the next optimizer.
 
-    def keep(key, make):
-        """Returns the kept object, or else the new one; and the new one."""
-        new = make()
-        return kept.setdefault((type(new), *key), new), new
-
-    def set_values(variables, others):
-        for variable, other in zip(variables, others, strict=True):
-            variable.assign(other)
-
-    def keep_model(options, size, dtype, make):
-        old, new = keep((json.dumps(options), size, dtype), make)
-        set_values(old.trainable_variables, new.trainable_variables)
-        models.append(old)
-        return old
-
-    def make_language_model(*arguments):
-        make = real["make_language_model"]
-        return keep_model(*arguments, lambda: make(*arguments))
-
-    def load_language_model(path, words, dtype, new_softmax, options):
-        loaded = real["load_language_model"](
-            path, words, dtype, new_softmax, options
-        )
-        model = keep_model(options, len(words), dtype, lambda: loaded.model)
-        return loaded._replace(model=model)
-
-    def make_optimizer(settings, total_steps):
+    def make_trainer(make_model, settings, rows, total_steps):
+        new = real_trainer(make_model, settings, rows, total_steps)
         values = dataclasses.asdict(settings)
         # These are stored in a variable, or not at all.
         for name in ("learning_rate", "steps", "epochs"):
             if settings.schedule == "constant":
                 del values[name]
-        old, new = keep(
-            (id(models[-1]), json.dumps(values)),
-            lambda: real["make_optimizer"](settings, total_steps),
-        )
+        words = new.language_model.vocabulary_size
+        key = (json.dumps(values), rows, words)
+        old = kept.setdefault(key, new)
         if old is not new:
-            new.build(old._trainable_variables)
-            set_values(old.variables, new.variables)
+            for variable, other in zip(
+                [*old.variables, *old.optimizer.variables],
+                [*new.variables, *new.optimizer.variables],
+                strict=True,
+            ):
+                variable.assign(other)
         return old
 
-    def make_step(model, optimizer, *arguments):
-        return keep(
-            (id(model), id(optimizer)),
-            lambda: real["TrainingStep"](model, optimizer, *arguments),
-        )[0]
-
     def make_evaluator(model, vocabulary, rows):
-        return keep(
-            (id(model), tuple(vocabulary.words), rows),
-            lambda: real["Evaluator"](model, vocabulary, rows=rows),
-        )[0]
+        key = (id(model), tuple(vocabulary.words), rows)
+        return kept.setdefault(
+            key, real_evaluator(model, vocabulary, rows=rows)
+        )
 
-    real = {}
+    real_trainer, real_evaluator = module.make_trainer, module.Evaluator
     with pytest.MonkeyPatch.context() as patch:
-        for module, name, replacement in (
-            (pretrain_module, "make_language_model", make_language_model),
-            (pretrain_module, "load_language_model", load_language_model),
-            (trainer_module, "make_optimizer", make_optimizer),
-            (trainer_module, "TrainingStep", make_step),
-            (trainer_module, "Evaluator", make_evaluator),
-        ):
-            real[name] = getattr(module, name)
-            patch.setattr(module, name, replacement)
+        patch.setattr(pretrain_module, "make_trainer", make_trainer)
+        patch.setattr(module, "Evaluator", make_evaluator)
         yield

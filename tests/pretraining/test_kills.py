@@ -25,12 +25,12 @@ from pretraining.small_trainings import train
 from tiers import quick_first
 
 from keras_elmo.files import hdf5_files
-from keras_elmo.pretraining import trainer
+from keras_elmo.pretraining import training
 from keras_elmo.pretraining.reports import Report
 from keras_elmo.pretraining.training_folder import TrainingFolder
 
-NUM_KILLS = 60
-NUM_KINDS = 15
+NUM_KILLS = 56
+NUM_KINDS = 14
 SETTINGS = make_settings(steps=60)
 TESTS = pathlib.Path(__file__).parent.parent
 
@@ -64,7 +64,7 @@ class Recorder(Losses):
                 (os, "replace"),
                 (os, "unlink"),
                 (hdf5_files._CheckedFile, "write"),
-                (trainer.StopRequest, "__enter__"),
+                (training.StopRequest, "__enter__"),
             ):
                 patch.setattr(owner, name, self._wrapped(owner, name))
             patch.setattr(builtins, "open", self._open)
@@ -98,9 +98,6 @@ class Recorder(Losses):
     def stepped(self, step, loss):
         super().stepped(step, loss)
         self.event("stepped")
-
-    def logged(self, step, values):
-        self.event("logged")
 
     def saved(self, step):
         self.event("saved")

@@ -53,12 +53,14 @@ def make(tied=False):
 
 
 @functools.cache
-def evaluator_of(model, *args, **kwargs):
-    return Evaluator(model, VOCABULARY, *args, **kwargs)
+def evaluator_of(model, *args, counted=None):
+    counted = None if counted is None else Vocabulary(counted)
+    return Evaluator(model, VOCABULARY, *args, counted=counted)
 
 
-def evaluate(model, text=TEXT, *args, **kwargs):
-    return evaluator_of(model, *args, **kwargs).evaluate(text)
+def evaluate(model, text=TEXT, *args, counted=None):
+    words = None if counted is None else tuple(counted.words)
+    return evaluator_of(model, *args, counted=words).evaluate(text)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -167,7 +167,7 @@ def test_epochs_and_plans(corpus, tmp_path):
     epoch = sum(len(words) + 1 for words in sentences) / 20
 
     class Note(Losses):
-        def begun(self, step, schedule, tokens):
+        def begun(self, step, schedule):
             self.schedule = schedule
 
     report = Note()

@@ -7,7 +7,7 @@ def steps(is_due, total=250):
 
 
 def test_by_default_a_long_training_soon_shows_what_it_has_learned():
-    schedule = Schedule.of(Plan(), total=250, epoch=120)
+    schedule = Schedule.of(Plan(), 250, 20, epoch=120)
     assert steps(schedule.is_evaluation) == [10, 100, 120, 240, 250]
     assert steps(schedule.is_regular_evaluation) == [120, 240, 250]
     assert steps(schedule.is_checkpoint) == [10, 100, 250]
@@ -16,7 +16,7 @@ def test_by_default_a_long_training_soon_shows_what_it_has_learned():
 
 def test_what_is_asked_for_is_all():
     plan = Plan(60, 70, 125, patience=3)
-    schedule = Schedule.of(plan, total=250, epoch=120)
+    schedule = Schedule.of(plan, 250, 20, epoch=120)
     assert steps(schedule.is_evaluation) == [60, 120, 180, 240, 250]
     assert steps(schedule.is_regular_evaluation) == [60, 120, 180, 240, 250]
     assert steps(schedule.is_checkpoint) == [70, 140, 210, 250]
@@ -25,5 +25,5 @@ def test_what_is_asked_for_is_all():
 
 
 def test_an_epoch_of_few_steps_has_no_early_ones():
-    schedule = Schedule.of(Plan(), total=20, epoch=7)
+    schedule = Schedule.of(Plan(), 20, 20, epoch=7)
     assert steps(schedule.is_evaluation, 20) == [7, 14, 20]

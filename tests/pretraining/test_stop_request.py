@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from keras_elmo.pretraining.workers import StopRequest
+from keras_elmo.pretraining.training import StopRequest
 
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
 

@@ -10,7 +10,7 @@ from pretraining.small_trainings import make_settings
 
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
-from keras_elmo.pretraining.training_step import TrainingStep
+from keras_elmo.pretraining.training import make_trainer
 
 WORDS = 20
 # Options of the model, and settings of the loss.
@@ -27,30 +27,24 @@ KINDS = {
 
 
 class Run:
-    """A model, its optimizer, and steps on random windows."""
+    """A trainer, and steps on random windows."""
 
     def __init__(self, kind="characters", **settings):
         options, more = KINDS[kind]
         settings = {"options": options, **more, **settings}
         self.settings = make_settings(**settings)
-        self.model = make_language_model(
-            self.settings.options, WORDS, self.settings.dtype
+        self.trainer = make_trainer(
+            lambda: make_language_model(
+                self.settings.options, WORDS, self.settings.dtype
+            ),
+            self.settings,
+            self.settings.batch_size,
+            total_steps=100,
         )
+        self.model = self.trainer.language_model
         generator = np.random.default_rng(1)
         for variable in self.model.trainable_variables:
             variable.assign(generator.normal(0, 0.5, variable.shape))
-        self.optimizer = make_optimizer(self.settings, total_steps=100)
-        self.optimizer.build(self.model.trainable_variables)
-        self.make_step = TrainingStep(
-            self.model,
-            self.optimizer,
-            self.settings,
-            tf.distribute.get_strategy(),
-        )
-        rows = self.settings.batch_size
-        self.state = self.make_step.share_out_state(
-            self.model.get_initial_state(rows)
-        )
         self.generator = np.random.default_rng(0)
 
     def window(self):
@@ -60,24 +54,28 @@ class Run:
         token_shape = self.model.token_encoder.token_shape
         inputs = self.generator.integers(low, high, (*shape, *token_shape))
         targets = self.generator.integers(low, high, shape)
-        return tf.constant(inputs, tf.int32), tf.constant(targets, tf.int32)
+        return [tuple(x.astype("int32")) for x in (inputs, targets)]
 
-    def step(self, number, window=None):
+    def step(self, window=None):
         """Makes a step; returns its loss."""
-        loss, self.state = self.make_step(
-            *(window or self.window()), self.state, number
+        found = self.trainer.train_on_batch(
+            *(window or self.window()), return_dict=True
         )
-        return loss
+        return float(found["window_loss"])
 
     def weights(self):
         return [ops.convert_to_numpy(v) for v in self.model.trainable_variables]
 
-    def loss(self, number, window):
+    def state(self):
+        return [ops.convert_to_numpy(v) for v in self.trainer.states]
+
+    def loss(self, window):
         """Returns the loss of a step and the next state, by model methods."""
-        inputs, targets = map(tf.unstack, window)
-        seed = SeedGenerator(self.settings.seed)
-        seed.state.assign([self.settings.seed, 64 * number])
-        hidden, state = self.model.predict_hidden(inputs, self.state, seed)
+        inputs, targets = window
+        seed = SeedGenerator(0)
+        seed.state.assign(self.trainer._draws.state)
+        state = [variable.value for variable in self.trainer.states]
+        hidden, state = self.model.predict_hidden(inputs, state, seed)
         if self.settings.full_softmax:
             losses = self.model.losses_of(hidden, targets)
         else:
@@ -85,10 +83,10 @@ class Run:
         # The mean of the means of both directions.
         return tf.reduce_mean(tf.stack(losses)), state
 
-    def gradients(self, number, window):
+    def gradients(self, window):
         """Float64 gradients of the loss summed over a row; and sparse ones."""
         with tf.GradientTape() as tape:
-            loss, _ = self.loss(number, window)
+            loss, _ = self.loss(window)
         variables = [v.value for v in self.model.trainable_variables]
         found = tape.gradient(loss, variables)
         sparse = [g for g in found if isinstance(g, tf.IndexedSlices)]
@@ -143,19 +141,18 @@ def test_steps_are_bilm_tfs(kind, clip_norm):
     run = Run(kind, clip_norm=clip_norm)
     oracle = NumPyAdagrad(run.weights(), clip_norm=clip_norm or np.inf)
     factors = []
-    for number in range(3):
+    for _ in range(3):
         window = run.window()
-        gradients, sparse = run.gradients(number, window)
+        gradients, sparse = run.gradients(window)
         is_sparse = "full" not in kind
         assert any(map(has_a_row_twice, sparse)) == is_sparse
-        loss, state = run.loss(number, window)
+        loss, state = run.loss(window)
         assert any(np.abs(x).max() > 0.01 for x in state)
         factors.append(oracle.update(gradients))
-        found = run.step(number, window)
-        assert found == pytest.approx(float(loss), rel=1e-6)
+        assert run.step(window) == pytest.approx(float(loss), rel=1e-6)
         check_close(run.weights(), oracle.weights)
         # The next window continues from this state.
-        check_close(run.make_step.gather_state(run.state), state)
+        check_close(run.state(), state)
     if clip_norm is None:
         assert factors == [1, 1, 1]
     else:
@@ -166,34 +163,30 @@ def test_steps_are_bilm_tfs(kind, clip_norm):
 def test_gradients_of_several_windows_are_averaged():
     run = Run(accumulation_steps=2, clip_norm=1.0)
     oracle = NumPyAdagrad(run.weights(), clip_norm=1.0)
-    for update in range(2):
+    for _ in range(2):
         before = run.weights()
         total = [np.zeros(w.shape) for w in before]
-        for i in range(2):
-            number = 2 * update + i
+        for _ in range(2):
             window = run.window()
-            for part, gradient in zip(total, run.gradients(number, window)[0]):
+            for part, gradient in zip(total, run.gradients(window)[0]):
                 part += gradient / 2
             for one, other in zip(run.weights(), before):
                 np.testing.assert_array_equal(one, other)
-            run.step(number, window)
+            run.step(window)
         oracle.update(total)
         check_close(run.weights(), oracle.weights)
 
 
-@pytest.mark.exhaustive
-def test_draws_depend_on_the_seed_and_the_steps_number_alone():
-    def losses(run, numbers):
-        # From the same weights, because the learning rate is almost zero.
-        state = run.state
-        for number in numbers:
-            yield run.make_step(*window, state, number)[0]
-
-    runs = [Run(learning_rate=1e-12, seed=seed) for seed in range(2)]
-    window = runs[0].window()
-    first = list(losses(runs[0], [4, 5, 6]))
-    assert list(losses(runs[0], [6, 5, 4])) == first[::-1]
-    assert len({*first, *losses(runs[1], [4, 5, 6])}) == 6
+def test_evaluate_is_exact_and_changes_nothing():
+    run = Run()
+    run.step()
+    window = run.window()
+    state, hidden = run.state(), run.model.predict_hidden(window[0])[0]
+    expected = np.mean(run.model.losses_of(hidden, window[1]))
+    found = run.trainer.test_on_batch(*window, return_dict=True)
+    assert found["window_loss"] == pytest.approx(expected, rel=1e-6)
+    for one, other in zip(run.state(), state, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0])
@@ -204,37 +197,28 @@ def test_rows_start_from_zero_at_the_rate(rate):
     run = Run(learning_rate=1e-12, reset_rate=rate, **settings)
     as_it_was = Run(learning_rate=1e-12, **settings)
     window = run.window()
-    zero = run.state
-    full = [tf.ones_like(x) for x in zero]
 
-    def first_output(state):
-        hidden, _ = run.model.predict_hidden(tf.unstack(window[0]), state)
-        return hidden[0][0].numpy()  # (rows, projection)
+    def loss(run, value):
+        for variable in run.trainer.states:
+            variable.assign(np.full(variable.shape, value))
+        return run.step(window)
 
-    loss = run.make_step(*window, full, 3)[0]
-    from_zero, from_full = (
-        as_it_was.make_step(*window, state, 3)[0] for state in (zero, full)
-    )
-    assert np.any(first_output(zero) != first_output(full))
+    from_zero, from_full = loss(as_it_was, 0.0), loss(as_it_was, 1.0)
+    assert from_zero != pytest.approx(from_full, rel=1e-4)
     if rate == 0.5:
-        assert min(from_zero, from_full) < loss < max(from_zero, from_full)
+        low, high = sorted([from_zero, from_full])
+        assert low < loss(run, 1.0) < high
     else:
-        np.testing.assert_allclose(loss, from_zero, rtol=1e-6)
+        np.testing.assert_allclose(loss(run, 1.0), from_zero, rtol=1e-6)
 
 
 @pytest.mark.exhaustive
 def test_half_precision():
     run = Run(dtype="mixed_bfloat16", optimizer="adam")
     before = run.weights()
-    losses = [run.step(number) for number in range(3)]
+    losses = [run.step() for _ in range(3)]
     assert all(np.isfinite(losses))
-    state = run.make_step.gather_state(run.state)
-    assert tf.bfloat16 in {x.dtype for x in run.state}
-    assert {array.dtype.name for array in state} == {"float32"}
-    again = run.make_step.share_out_state(state)
-    for one, other in zip(again, run.state):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
+    assert {v.dtype for v in run.trainer.states} == {"bfloat16", "float32"}
     for weight, old in zip(run.weights(), before):
         assert weight.dtype == "float32"
         assert (weight != old).any()
@@ -267,7 +251,7 @@ def test_optimizers():
     adagrad = make_optimizer(make_settings(), 10)
     assert adagrad.initial_accumulator_value == 1.0
     assert adagrad.epsilon == 0.0
-    assert adagrad.global_clipnorm is None  # The step itself clips.
+    assert adagrad.global_clipnorm is None  # It clips sparse gradients.
     assert adagrad.gradient_accumulation_steps is None
     adam = make_optimizer(
         make_settings(optimizer="adam", clip_norm=2.0, accumulation_steps=4),

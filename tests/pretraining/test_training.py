@@ -27,10 +27,9 @@ from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity
-from keras_elmo.pretraining.reports import Reports
 from keras_elmo.pretraining.settings import Plan
+from keras_elmo.pretraining.training_callback import TrainingCallback
 from keras_elmo.pretraining.training_folder import STATE_FILE
-from keras_elmo.pretraining.training_step import TrainingStep
 
 PLAN = Plan(evaluate_every=4, checkpoint_every=5, log_every=5)
 
@@ -289,7 +288,6 @@ def test_a_long_training_soon_shows_what_it_has_learned(tmp_path, monkeypatch):
     assert done == [
         "reading the held-out text",
         "building the model",
-        "reading the corpus",
         "compiling the first step",
         (10, True), 10, (100, False), 100, (101, True), 101,
     ]  # fmt: skip
@@ -353,15 +351,15 @@ def test_what_diverges_leaves_the_last_good_state(
 
 
 def test_a_loss_that_is_no_number(corpus, begun, unbroken, monkeypatch):
-    step_once = TrainingStep.__call__
+    on_end = TrainingCallback.on_train_batch_end
 
-    def step_badly(self, inputs, targets, state, step):
-        loss, state = step_once(self, inputs, targets, state, step)
-        return (math.nan if step == 7 else loss), state
+    def end_badly(self, batch, logs=None):
+        is_bad = self.progress.step == 7
+        on_end(self, batch, {"window_loss": math.nan} if is_bad else logs)
 
     before = snapshot(begun)
     with monkeypatch.context() as patch:
-        patch.setattr(TrainingStep, "__call__", step_badly)
+        patch.setattr(TrainingCallback, "on_train_batch_end", end_badly)
         plan = Plan(checkpoint_every=100)
         with pytest.raises(ValueError, match="The loss is nan in step 8"):
             train(corpus, begun, plan=plan)
@@ -446,15 +444,10 @@ def check_refused(begun, match, *arguments, **kwargs):
 def test_another_number_of_devices_is_refused(corpus, begun, monkeypatch):
     from keras_elmo.pretraining import pretrain as module
 
-    class Trainer(module.Trainer):
-        def _check_rows(self, before):
-            self._rows = 8
-            super()._check_rows(before)
-
-    monkeypatch.setattr(module, "Trainer", Trainer)
+    monkeypatch.setattr(module, "_num_devices", lambda: 2)
     message = check_refused(begun, "number of devices", corpus, begun)
-    assert "as before, 4: the batch size" in message
-    assert "Received: 8" in message
+    assert "'state/" in message
+    assert "must have the shape (8, " in message
 
 
 def test_a_shard_that_was_changed_is_refused(corpus, begun, tmp_path):
@@ -519,29 +512,6 @@ def test_restart(corpus, begun, tmp_path):
     check_same(begun, fresh)
 
 
-def test_reports_pass_everything_on():
-    calls = []
-
-    class Note:
-        def __getattr__(self, name):
-            return lambda *args: calls.append((name, args))
-
-    reports = Reports([Note(), Note()])
-    expected = []
-    for name in (
-        "counted",
-        "begun",
-        "stepped",
-        "logged",
-        "evaluated",
-        "saved",
-        "ended",
-    ):
-        getattr(reports, name)(name, 1)
-        expected += 2 * [(name, (name, 1))]
-    assert calls == expected
-
-
 def test_reports_are_told_in_order(corpus, tmp_path):
     calls = []
 
@@ -556,17 +526,7 @@ def test_reports_are_told_in_order(corpus, tmp_path):
     train(corpus, tmp_path, settings, plan=PLAN, report=Note())
     names = [name for name, *_ in calls]
     steps = 2 * ["stepped"]
-    assert names == [
-        "counted",
-        "begun",
-        *steps,
-        "logged",
-        "logged",
-        "evaluated",
-        "saved",
-        "ended",
-    ]
-    assert calls[-2] == ("saved", 2)
-    assert calls[-1] == ("ended", 2, True)
-    _, step, schedule, tokens = calls[1]
-    assert (step, schedule.total, tokens) == (0, 2, 20)
+    assert names == ["counted", "begun", *steps, "evaluated", "saved"]
+    assert calls[-1] == ("saved", 2)
+    _, step, schedule = calls[1]
+    assert (step, schedule.total, schedule.tokens_per_step) == (0, 2, 20)

@@ -1,0 +1,170 @@
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_elmo.checks import check_integer
+from keras_elmo.pretraining.bidirectional_language_model import (
+    BidirectionalLanguageModel,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class LanguageModelTrainer(keras.Model):
+    """Trains a `BidirectionalLanguageModel` with `compile` and `fit`.
+
+    ```
+    state_0 = 0
+    h_t, state_t = model(window_t, state_{t-1})
+    loss_t = mean of the sampled softmax' losses of both directions
+    ```
+
+    Each row of a window continues the row of the window before, so the last
+    states are kept as weights, and saved with the others. Gradients are not
+    propagated from one window to another. As in bilm-tf, they are those of the
+    loss summed over the tokens of a row: learning rates and clipping norms are
+    meant for `unroll_steps` times the loss that is shown.
+
+    Args:
+        model: The `BidirectionalLanguageModel`.
+        batch_size: Integer, the number of rows in a window.
+        reset_rate: Float between 0 and 1, the probability that a row starts a
+            window from a zero state, as every sentence does in `ElmoLayer`.
+        full_softmax: Boolean, whether to compute the loss over all words, which
+            is slow unless the vocabulary is small. `evaluate` always does.
+        seed: Integer, random seed of the dropout, the samples and the resets.
+        **kwargs: Base layer keyword arguments, such as `name`.
+
+    Call arguments:
+        inputs: As for `BidirectionalLanguageModel`.
+        training: Boolean, whether to continue from the states that are kept,
+            and to keep the new ones. Otherwise the states start from zero, and
+            nothing changes.
+
+    Returns:
+        The last layer's vectors of the forward and the backward stack, two
+        tensors of shape `(time, batch, projection)`, from which the losses
+        follow.
+
+    Masking:
+        None: the windows of a continuous text are full.
+
+    Example:
+
+    >>> with open("shard.txt", "w") as file:
+    ...     _ = file.write("a b a b\\n" * 50)
+    >>> windows = LanguageModelWindows(
+    ...     "shard.txt", ["<S>", "</S>", "<UNK>", "a", "b"], 4, 5
+    ... )
+    >>> model = BidirectionalLanguageModel(
+    ...     5,
+    ...     CharCNNEmbedding(8, filters=[(1, 4), (2, 12)]),
+    ...     BiLMEncoder(units=16, projection_dim=8),
+    ... )
+    >>> trainer = LanguageModelTrainer(model, batch_size=4)
+    >>> trainer.compile(keras.optimizers.Adam(0.01, global_clipnorm=10.0))
+    >>> history = trainer.fit(
+    ...     iter(windows), steps_per_epoch=20, shuffle=False, verbose=0
+    ... )
+
+    Reference:
+
+    - [Peters et al., 2018](https://arxiv.org/abs/1802.05365)
+    """
+
+    def __init__(
+        self,
+        model: BidirectionalLanguageModel,
+        batch_size: int,
+        reset_rate: float = 0.0,
+        full_softmax: bool = False,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        # No autocast: the cell states are float32 even in half precision.
+        super().__init__(autocast=False, **kwargs)
+        check_integer("batch_size", batch_size, 1)
+        self.language_model = model
+        self.batch_size = batch_size
+        self.reset_rate = reset_rate
+        self.full_softmax = full_softmax
+        self.seed = seed
+        self._draws = keras.random.SeedGenerator(seed)
+        self._window_loss = LastValue(name="window_loss")
+
+    def build(self, input_shape=None):
+        if not self.language_model.built:
+            self.language_model.build()
+        self.states = [
+            self.add_weight(
+                shape=tuple(state.shape),
+                initializer="zeros",
+                dtype=keras.backend.standardize_dtype(state.dtype),
+                trainable=False,
+                autocast=False,
+                name=f"state_{i}",
+            )
+            for i, state in enumerate(
+                self.language_model.get_initial_state(self.batch_size)
+            )
+        ]
+        self.built = True
+
+    def call(self, inputs, training=None):
+        if not training:
+            return self.language_model.predict_hidden(inputs)[0]
+        state = [variable.value for variable in self.states]
+        if self.reset_rate:
+            shape = (self.batch_size, 1)
+            draws = keras.random.uniform(shape, seed=self._draws)
+            keeps = draws >= self.reset_rate
+            state = [x * ops.cast(keeps, x.dtype) for x in state]
+        hidden, state = self.language_model.predict_hidden(
+            inputs, state, self._draws
+        )
+        for variable, value in zip(self.states, state):
+            variable.assign(ops.stop_gradient(value))
+        return hidden
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        model = self.language_model
+        if training and not self.full_softmax:
+            losses = model.sampled_losses_of(y_pred, y, self._draws)
+        else:
+            losses = model.losses_of(y_pred, y)
+        loss = sum(map(ops.mean, losses)) / 2
+        self._window_loss.update_state(loss)
+        # The loss itself, with the gradient of the sum over a row.
+        more = (y[0].shape[1] - 1) * (loss - ops.stop_gradient(loss))
+        return loss + more
+
+    def get_config(self):
+        return {
+            "name": self.name,
+            "model": keras.saving.serialize_keras_object(self.language_model),
+            "batch_size": self.batch_size,
+            "reset_rate": self.reset_rate,
+            "full_softmax": self.full_softmax,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        model = keras.saving.deserialize_keras_object(config["model"])
+        return cls(**{**config, "model": model})
+
+
+class LastValue(keras.metrics.Metric):
+    """The last value, where other metrics are means over an epoch."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.value = self.add_variable((), "zeros", name="value")
+
+    def update_state(self, value, sample_weight=None):
+        self.value.assign(ops.cast(value, self.value.dtype))
+
+    def result(self):
+        return ops.convert_to_tensor(self.value)

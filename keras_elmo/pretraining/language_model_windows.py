@@ -1,0 +1,125 @@
+"""The windows of a corpus on which a language model is trained."""
+
+import itertools
+import os
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from keras_elmo.pretraining.token_streams import DIRECTIONS
+from keras_elmo.pretraining.token_streams import TokenStream
+from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.vocabulary import Vocabulary
+
+
+class LanguageModelWindows:
+    """An endless stream of windows for `LanguageModelTrainer.fit`.
+
+    Each row of a window continues the text of the same row in the window
+    before; when a sentence ends, the row takes the next one. The two directions
+    read the corpus in orders of their own, which are shuffled in every pass.
+
+    Args:
+        paths: Path or glob pattern, or a list of these: the corpus, one
+            sentence per line with spaces between the words, plain or gzip.
+        vocabulary: The words that can be predicted, by falling count: a list,
+            or the path of a file with one word per line. It begins with `<S>`,
+            `</S>` and `<UNK>`.
+        batch_size: Integer, the number of rows.
+        unroll_steps: Integer, the number of words in a row.
+        max_characters_per_token: Integer, the number of ids per word; `None`
+            for a model with word input.
+        seed: Integer, random seed of the order.
+
+    Yields:
+        `(inputs, targets)`. The inputs are a pair of int32 arrays, forward and
+        backward: character ids `(batch_size, unroll_steps,
+        max_characters_per_token)`; or for a model with word input `(batch_size,
+        unroll_steps)`, numbers of words plus one. The targets are a pair of
+        int32 arrays `(batch_size, unroll_steps)`, numbers of words.
+
+    Raises:
+        FileNotFoundError: If a file does not exist.
+        ValueError: If a file cannot be read, or the corpus is empty.
+
+    Example:
+
+    >>> with open("shard.txt", "w") as file:
+    ...     _ = file.write("a b\\nc\\n")
+    >>> words = ["<S>", "</S>", "<UNK>", "a", "b"]
+    >>> windows = LanguageModelWindows("shard.txt", words, 1, 5)
+    >>> (forward, backward), targets = next(iter(windows))
+    >>> forward.shape, targets[0].shape
+    ((1, 5, 50), (1, 5))
+    """
+
+    def __init__(
+        self,
+        paths: str | os.PathLike | Iterable[str | os.PathLike],
+        vocabulary: str | os.PathLike | Iterable[str] | Vocabulary,
+        batch_size: int = 128,
+        unroll_steps: int = 20,
+        max_characters_per_token: int | None = 50,
+        seed: int = 0,
+    ) -> None:
+        if isinstance(vocabulary, Vocabulary):
+            self.vocabulary = vocabulary
+        elif isinstance(vocabulary, (str, os.PathLike)):
+            self.vocabulary = Vocabulary.from_file(vocabulary)
+        else:
+            self.vocabulary = Vocabulary([w.encode() for w in vocabulary])
+        self._spelling = None
+        if max_characters_per_token is not None:
+            self._spelling = ByteSpelling(max_characters_per_token)
+        self._streams = [
+            TokenStream(paths, direction, batch_size, unroll_steps, seed)
+            for direction in DIRECTIONS
+        ]
+        self._positions: dict[int, list] = {}
+        self.error: Exception | None = None
+        """What ended the last iteration, as `fit` may raise another error."""
+
+    def restore(self, positions: list) -> None:
+        """Continues after a window, as `position_after` described it."""
+        for stream, position in zip(self._streams, positions):
+            stream.restore(position)
+
+    def position_after(self, number: int) -> list:
+        """Returns the position in the text after a window that was used.
+
+        Args:
+            number: Integer, which window of this iteration, from 0. Positions
+                of the windows before it are forgotten. Windows that were only
+                fetched in advance do not matter.
+        """
+        for earlier in [i for i in self._positions if i < number]:
+            del self._positions[earlier]
+        return self._positions[number]
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        self._positions.clear()
+        self.error = None
+        try:
+            for number in itertools.count():
+                pairs = [stream.next_window() for stream in self._streams]
+                self._positions[number] = [s.position for s in self._streams]
+                inputs, targets = zip(*pairs)
+                yield (
+                    tuple(map(self._inputs, inputs)),
+                    tuple(map(self._numbers, targets)),
+                )
+        except Exception as error:
+            self.error = error
+            raise
+
+    def _inputs(self, words):
+        if self._spelling is None:
+            return self._numbers(words) + 1
+        distinct, places = np.unique(words.ravel(), return_inverse=True)
+        ids = self._spelling.ids_of_words(distinct)[places]
+        return ids.reshape(*words.shape, -1)
+
+    def _numbers(self, words):
+        return self.vocabulary.ids(words.ravel()).reshape(words.shape)

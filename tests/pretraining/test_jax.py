@@ -1,0 +1,72 @@
+"""Trainings on JAX."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from pretraining.small_trainings import Losses
+from pretraining.small_trainings import check_same
+from pretraining.small_trainings import make_settings
+from pretraining.small_trainings import train
+
+from keras_elmo.pretraining.settings import Plan
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="TensorFlow has tests of its own."
+)
+PLAN = Plan(evaluate_every=3, checkpoint_every=2, log_every=2)
+TESTS = pathlib.Path(__file__).parent.parent
+
+
+class StopAfter(Losses):
+    def __init__(self, last):
+        super().__init__()
+        self._last = last
+
+    def stepped(self, step, loss):
+        super().stepped(step, loss)
+        if step == self._last:
+            signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_stopped_training_resumes_bit_for_bit(corpus, tmp_path):
+    settings = make_settings(steps=6, reset_rate=0.1)
+    whole, first, second = Losses(), StopAfter(4), Losses()
+    assert train(corpus, tmp_path / "a", settings, plan=PLAN, report=whole)
+    assert not train(corpus, tmp_path / "b", settings, plan=PLAN, report=first)
+    assert train(corpus, tmp_path / "b", settings, plan=PLAN, report=second)
+    assert {**first.of, **second.of} == whole.of
+    check_same(tmp_path / "b", tmp_path / "a")
+
+
+def test_two_devices_are_one_with_all_rows(corpus, tmp_path):
+    code = """
+import json, pathlib, sys
+import keras
+from pretraining.small_trainings import Losses, make_settings, train
+keras.distribution.set_distribution(keras.distribution.DataParallel())
+report = Losses()
+train(*map(pathlib.Path, sys.argv[1:]), make_settings(steps=4), report=report)
+print(json.dumps([len(keras.distribution.list_devices()), report.of]))
+"""
+    paths = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    flags = "--xla_force_host_platform_device_count=2"
+    process = subprocess.run(
+        [sys.executable, "-c", code, corpus, tmp_path / "two"],
+        env={**os.environ, "PYTHONPATH": paths, "XLA_FLAGS": flags},
+        capture_output=True,
+        text=True,
+    )
+    assert process.returncode == 0, process.stderr
+    devices, losses = json.loads(process.stdout.splitlines()[-1])
+    one = Losses()
+    settings = make_settings(steps=4, batch_size=8)
+    assert train(corpus, tmp_path / "one", settings, report=one)
+    assert devices == 2
+    np.testing.assert_allclose([*losses.values()], [*one.of.values()], 1e-4)

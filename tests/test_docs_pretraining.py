@@ -1,0 +1,37 @@
+"""The code of docs/pretraining.md."""
+
+import pathlib
+import shutil
+
+import keras
+import numpy as np
+import pytest
+from doc_snippets import read_blocks
+from doc_snippets import run_blocks
+
+import keras_elmo
+
+PRESETS = pathlib.Path(keras_elmo.__file__).parent / "presets"
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() == "torch", reason="Training is tested on two."
+)
+def test_the_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(PRESETS / "english_tiny", "my_elmo")
+    pathlib.Path("corpus").mkdir()
+    text = "the boat left the bank of the river\n" * 40
+    pathlib.Path("corpus/a.txt").write_text(text)
+    words = ["<S>", "</S>", "<UNK>", *dict.fromkeys(text.split())]
+    pathlib.Path("vocab.txt").write_text("\n".join(words) + "\n")
+    first, fit, ask = read_blocks("docs/pretraining.md")
+    names = run_blocks([first, fit])
+    losses = names["trainer"].history.history["loss"]
+    assert losses[-1] < losses[0]
+    # The states are those of the last window.
+    assert all(np.abs(state).max() > 0 for state in names["trainer"].states)
+    run_blocks([first, "import keras", ask])
+    after, before, both = capsys.readouterr().out.splitlines()[-3:]
+    assert "'bank'" not in after
+    assert both not in (after, before)
