@@ -207,7 +207,8 @@ def test_few_shapes_are_compiled(elmo, monkeypatch):
     ]
     for _ in range(2):
         found = embedder.embed_batch(corpus)
-        assert len(runs) <= 2 + 3
+        # Sizes are powers of two, and halfway between.
+        assert len(runs) <= 2 + 6
     for i in (0, 7, 39, 199):
         alone = embedder.embed_sentence(corpus[i])
         np.testing.assert_allclose(found[i], alone, rtol=1e-5, atol=2e-6)
