@@ -331,7 +331,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
             for documents `(batch, sentences, time, 2 * projection)`. Zero at
             padding.
         """
-        layers, mask, _ = self._run_bilm(inputs, mask=None)
+        layers, mask, _ = self._run_bilm(self.read_ids(inputs), mask=None)
         return layers, self._mix(layers, mask)
 
     def _run_bilm(
