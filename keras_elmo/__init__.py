@@ -35,7 +35,7 @@ if typing.TYPE_CHECKING:
     from keras_elmo.text import WordVectorization
     from keras_elmo.text import batch_to_ids
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0rc2"
 
 __all__ = [
     "CRF",

@@ -132,7 +132,9 @@ class LexiconEmbedding(CharacterCNN):
 
     def read_ids(self, ids):
         ids = super().read_ids(ids)
-        if not self.has_words:
+        # A symbolic input has no values to check, and Keras would store the
+        # operations as layers of the model.
+        if not self.has_words or isinstance(ids, keras.KerasTensor):
             return ids
         # The two lists differ in size.
         num_characters = self.spelling.num_characters

@@ -24,6 +24,7 @@ from keras_elmo import CRFDecoder
 from keras_elmo import CRFLoss
 from keras_elmo import ElmoLayer
 from keras_elmo import Highway
+from keras_elmo import LanguageModelTrainer
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
@@ -130,6 +131,13 @@ def language_model():
     return model, [batch_to_ids(s, 12) for s in (SENTENCES, backward)]
 
 
+def trainer():
+    model, inputs = language_model()
+    trainer = LanguageModelTrainer(model, batch_size=2)
+    trainer.build()
+    return trainer, inputs
+
+
 MODELS = {
     "characters": reader(char_cnn),
     "words": reader(words_alone),
@@ -137,6 +145,7 @@ MODELS = {
     "tagger": tagger,
     "parts": parts,
     "language_model": language_model,
+    "trainer": trainer,
 }
 
 
