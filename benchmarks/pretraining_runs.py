@@ -76,5 +76,4 @@ def pretrain_command(flags):
     """Returns the command for a dictionary of flags."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
-    command = [sys.executable, "-m", "keras_elmo", "pretrain", *typed]
-    return [*command, "--tensorboard", "none", "--quiet"]
+    return [sys.executable, "-m", "keras_elmo", "pretrain", *typed, "--quiet"]

@@ -1,4 +1,11 @@
-"""The code of docs/serving.md and tensorflow-serving.md, run as it is."""
+"""The code of docs/serving.md and tensorflow-serving.md, run as it is.
+
+The code for gRPC runs against a server made with the stubs of
+tensorflow-serving-api, and the requests of the warm-up code are read back and
+answered. TensorFlow Serving itself is not run, nor are the commands with
+`docker` and `curl`, the thread options, `batching.config` and the change of
+versions.
+"""
 
 import os
 import shutil

@@ -42,8 +42,9 @@ examples:
       --output my_elmo --recipe laptop --epochs 20    (continues)
 
 fine-tuning (training a model further on another kind of text):
-  keras-elmo pretrain --from my_elmo --train law.txt --output law_elmo \\
-      --heldout law_heldout.txt --epochs 2 --learning-rate 0.05
+  keras-elmo pretrain --from english_mini --train my_text.txt \\
+      --output my_elmo --heldout my_heldout.txt --recipe laptop --epochs 1 \\
+      --batch-size 16 --warmup-steps 20 --learning-rate 0.001
   AllenNLP's models come without their softmax: add --new-softmax, and
   --vocabulary unless the vocabulary is to be built from the text.
 

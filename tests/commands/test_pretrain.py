@@ -594,7 +594,7 @@ def test_help_teaches(capsys):
         "one sentence per line, with spaces between the tokens",
         "the same command resumes",
         "it is not a perplexity",
-        "keras-elmo pretrain --from my_elmo",
+        "keras-elmo pretrain --from english_mini",
         "rows of a window on each device. Default: 128 (laptop: 32)",
     ):
         assert text in shown

@@ -1,4 +1,11 @@
-"""Merged requests, and invalid requests."""
+"""Merged requests, and invalid requests.
+
+Requests are merged as TensorFlow Serving does it in `batching_util.cc` with
+`pad_variable_length_inputs` of `session_bundle_config.proto`: a request is
+padded with its first value. In `tokens` that is a word, which `sequence_len`
+does not count; in `character_ids` the mark that begins a word, and a row with
+nothing but this mark counts as padding.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,9 @@
-"""An exported `ElmoLayer`, run from C, from Python and from Keras."""
+"""An exported `ElmoLayer`, run from C, from Python and from Keras.
+
+The program in C, `serve.c`, loads the SavedModel as a graph and a session, as
+TensorFlow Serving does, without Python and without this package.
+TensorFlow's `saved_model_cli run` runs it too.
+"""
 
 import os
 import subprocess
