@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 def test_the_blocks_run(tmp_path, monkeypatch, capsys, built_optimizers):
     monkeypatch.chdir(tmp_path)
     blocks = read_blocks("docs/crf.md")
-    assert len(blocks) == 5
+    assert len(blocks) == 4
     names = run_blocks(blocks[:2])
     printed = capsys.readouterr().out
     tags = names["tags"]
