@@ -32,9 +32,34 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
+nb_merge_streams = True
 nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
 
-autodoc_default_options = {"members": True, "member-order": "bysource"}
+# What the layers say to each other is no promise to users.
+_INTERNAL = [
+    "check_state",
+    "encode_rows",
+    "forget_bias",
+    "has_projection",
+    "input_dtype",
+    "layers_and_mixes",
+    "losses_of",
+    "predict_hidden",
+    "read_ids",
+    "read_weights",
+    "run_directions",
+    "sampled_losses_of",
+    "scan_in_training",
+    "scores_dtype",
+    "state_dtypes",
+    "state_spec",
+    "step",
+]
+autodoc_default_options = {
+    "members": True,
+    "member-order": "bysource",
+    "exclude-members": ", ".join(_INTERNAL),
+}
 autodoc_typehints = "none"
 napoleon_custom_sections = [
     ("Call arguments", "params_style"),
@@ -47,15 +72,27 @@ html_theme = "furo"
 html_math_renderer = "mathml"  # As browsers show it, without a script.
 html_title = f"keras-elmo {version}"
 html_show_sphinx = False
-copybutton_prompt_text = ">>> |\\$ "
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 
 def setup(app):
+    app.connect("source-read", _download_markdown)
+
     # Before napoleon, which reads sections such as `Args:`.
     app.connect("autodoc-process-docstring", _from_markdown, priority=100)
 
     app.connect("autodoc-process-signature", _own_signature)
     app.add_html_math_renderer("mathml", (_add_math, None), (_add_math, None))
+
+
+def _download_markdown(app, docname, source):
+    """Links to Markdown files outside `docs` are downloads, not pages."""
+    source[0] = re.sub(
+        r"\]\(((?:\.\./)+(?:benchmarks|keras_elmo)/[^)#]*\.md)(?:#[^)]*)?\)",
+        r"](path:\1)",
+        source[0],
+    )
 
 
 def _add_math(self, node):

@@ -1,5 +1,7 @@
 """The code of README.md and of the pages that newcomers read next."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
@@ -13,9 +15,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_readme(portable_path):
-    (block,) = read_blocks("README.md")
-    names = run_blocks([block])
+def test_the_readme(portable_path, capsys):
+    word, tagger = read_blocks("README.md")
+    names = run_blocks([word])
+    stated = re.findall(r"# ([\d.]+)$", word, re.MULTILINE)
+    assert len(stated) == 2
+    printed = capsys.readouterr().out.split()
+    for cosine, statement in zip(printed, stated, strict=True):
+        assert float(cosine) == pytest.approx(float(statement), abs=0.01)
+    # The control reads the word alone.
+    run_blocks([word.replace('layers="top"', "layers=0")])
+    assert capsys.readouterr().out == "1.00\n1.00\n"
+    run_blocks([tagger], names)
     assert names["vectors"].shape == (2, 3, 512)
     assert np.all(names["vectors"][1, 2] == 0)
     assert names["model"].output_shape == (None, None, 3)
@@ -47,6 +58,19 @@ def test_the_layer(portable_path):
     np.testing.assert_allclose(alone, padded, atol=1e-5)
 
 
-def test_the_first_page(portable_path):
-    (block,) = read_blocks("docs/index.md")
-    assert run_blocks([block])["model"].output_shape == (None, 2)
+def test_the_first_page_has_the_readmes_first_block():
+    assert read_blocks("docs/index.md") == read_blocks("README.md")[:1]
+
+
+def test_the_shapes_on_the_page_of_everything():
+    (diagram,) = read_blocks("docs/overview.md", "text")
+    shapes = [
+        eval(shape, {"batch": None})
+        for shape in re.findall(r"\(batch[^)]*\)", diagram)
+    ]
+    elmo = keras_elmo.ElmoLayer()  # The paper's sizes.
+    vectors = elmo.token_encoder.compute_output_shape(shapes[1])
+    layers = elmo.encoder.compute_output_shape(vectors)
+    assert f"{len(layers)} x (batch" in diagram
+    output = elmo.compute_output_shape(shapes[0])
+    assert shapes[2:] == [vectors, layers[0], output]
