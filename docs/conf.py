@@ -35,11 +35,15 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
 
-# What the layers say to each other is no promise to users.
-_INTERNAL = [
+# What the layers use among themselves, and what every Keras object has.
+_NOT_SHOWN = [
     "check_state",
+    "compute_loss",
+    "encode",
     "encode_rows",
     "forget_bias",
+    "from_config",
+    "get_config",
     "has_projection",
     "input_dtype",
     "layers_and_mixes",
@@ -54,11 +58,12 @@ _INTERNAL = [
     "state_dtypes",
     "state_spec",
     "step",
+    "update_state",
 ]
 autodoc_default_options = {
     "members": True,
     "member-order": "bysource",
-    "exclude-members": ", ".join(_INTERNAL),
+    "exclude-members": ", ".join(_NOT_SHOWN),
 }
 autodoc_typehints = "none"
 napoleon_custom_sections = [
