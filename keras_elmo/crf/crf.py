@@ -290,7 +290,7 @@ def _masked_layer_above(x):
         Functional model.
     """
     inputs = keras.utils.get_source_inputs(x)
-    if not isinstance(inputs, list):
+    if not isinstance(inputs, list) or x is inputs[0]:
         return None
     # With a name of its own, it takes none from the user's models.
     above = keras.Model(inputs, x, name="above_crf")
