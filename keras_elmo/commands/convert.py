@@ -1,15 +1,4 @@
-import os
-
-from keras_elmo.formats.bilm_names import OPTIONS
-from keras_elmo.formats.bilm_names import SOFTMAX
-from keras_elmo.formats.bilm_names import VOCABULARY
-from keras_elmo.formats.bilm_names import WEIGHTS
-
-_VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
-_BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY, _VECTORS, _WORDS
-
-_DESCRIPTION = """\
-Converts a model, such as the checkpoint of a bilm-tf training, to the files
+"""Converts a model, such as the checkpoint of a bilm-tf training, to the files
 that this package, bilm-tf and AllenNLP read.
 
 MODEL is a folder with options.json and a TensorFlow checkpoint, as written by
@@ -26,6 +15,16 @@ preset folder of this package, as the formats of bilm-tf and AllenNLP cannot
 represent it.
 """
 
+import os
+
+from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.bilm_names import SOFTMAX
+from keras_elmo.formats.bilm_names import VOCABULARY
+from keras_elmo.formats.bilm_names import WEIGHTS
+
+_VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
+_BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY, _VECTORS, _WORDS
+
 _EPILOG = """\
 examples:
   keras-elmo convert bilm_tf_checkpoint my_elmo
@@ -40,7 +39,7 @@ def add_parser(verbs):
     parser = verbs.add_parser(
         "convert",
         help="write a model's files, for example from a bilm-tf checkpoint",
-        description=_DESCRIPTION,
+        description=__doc__,
         epilog=_EPILOG,
     )
     parser.set_defaults(run=run)

@@ -1,3 +1,15 @@
+"""Embeds a corpus: writes one file with an array of vectors for each sentence.
+
+INPUT is tokenised text in its original case, one sentence per line, with
+spaces or tabs between the tokens; or CoNLL-U. It may be plain or .gz; "-" is
+standard input. An empty line is a sentence without tokens and keeps its number.
+
+OUTPUT holds the arrays under the keys "0", "1", ..., the numbers of the
+sentences, and also the text. It is written at the end; until then, the folder
+OUTPUT.parts holds the finished part. After an interruption, run the same
+command again to resume. At the end, both together take twice the space.
+"""
+
 import argparse
 import functools
 import itertools
@@ -11,19 +23,6 @@ from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.progress import Progress
 from keras_elmo.models.presets import PRESETS
-
-_DESCRIPTION = """\
-Embeds a corpus: writes an array of ELMo vectors for each sentence to one file.
-
-INPUT is tokenised text in its original case, one sentence per line, with
-spaces or tabs between the tokens; or CoNLL-U. It may be plain or .gz; "-" is
-standard input. An empty line is a sentence without tokens and keeps its number.
-
-OUTPUT holds the arrays under the keys "0", "1", ..., the numbers of the
-sentences, and also the text. It is written at the end; until then, the folder
-OUTPUT.parts holds the finished part. After an interruption, run the same
-command again to resume. At the end, both together take twice the space.
-"""
 
 _EXAMPLES = """\
 examples:
@@ -44,7 +43,7 @@ def add_parser(verbs):
     parser = verbs.add_parser(
         "embed",
         help="embed a corpus into a file",
-        description=_DESCRIPTION,
+        description=__doc__,
         epilog=_EXAMPLES,
     )
     parser.set_defaults(run=run)

@@ -1,14 +1,4 @@
-import argparse
-
-from keras_elmo.choices import COMPUTE_DTYPES
-from keras_elmo.choices import QUANTIZATIONS
-from keras_elmo.choices import SIGNATURES
-from keras_elmo.commands.export_summary import print_onnx_summary
-from keras_elmo.commands.export_summary import print_summary
-from keras_elmo.models.presets import PRESETS
-
-_DESCRIPTION = """\
-Exports a model for use without this package: as a SavedModel that takes
+"""Exports a model for use without this package: as a SavedModel that takes
 strings, for TensorFlow Serving and any other program that loads SavedModels;
 or as an ONNX file that takes character ids, for onnxruntime.
 
@@ -23,6 +13,15 @@ version numbers, and serves the last one under the name of the folder around
 them: served/elmo/1, and later served/elmo/2, are versions of the model elmo.
 If OUTPUT ends in .onnx, it is the ONNX file. Both are written atomically.
 """
+
+import argparse
+
+from keras_elmo.choices import COMPUTE_DTYPES
+from keras_elmo.choices import QUANTIZATIONS
+from keras_elmo.choices import SIGNATURES
+from keras_elmo.commands.export_summary import print_onnx_summary
+from keras_elmo.commands.export_summary import print_summary
+from keras_elmo.models.presets import PRESETS
 
 _EPILOG = """\
 signatures, from which a request chooses one:
@@ -50,7 +49,7 @@ def add_parser(verbs):
     parser = verbs.add_parser(
         "export",
         help="write a SavedModel for TensorFlow Serving, or an ONNX file",
-        description=_DESCRIPTION,
+        description=__doc__,
         epilog=_EPILOG,
     )
     parser.set_defaults(run=run)

@@ -1,6 +1,7 @@
-_DESCRIPTION = """\
-Says what a model is, its sizes and vocabulary, and how to load it. It reads all
-of its files and arrays: if they are incomplete or corrupt, the error says so.
+"""Says what a model is, its sizes and vocabulary, and how to load it.
+
+It reads all files and arrays: if they are incomplete or corrupt, the error says
+so.
 """
 
 _EPILOG = """\
@@ -18,7 +19,7 @@ def add_parser(verbs):
     parser = verbs.add_parser(
         "inspect",
         help="say what a model is, and whether its files are complete",
-        description=_DESCRIPTION,
+        description=__doc__,
         epilog=_EPILOG,
     )
     parser.set_defaults(run=run)

@@ -1,14 +1,4 @@
-import itertools
-import json
-
-from keras_elmo.choices import COMPUTE_DTYPES
-from keras_elmo.choices import PROCEDURES
-from keras_elmo.commands.arguments import positive_integer
-from keras_elmo.commands.arguments import set_threads
-from keras_elmo.commands.progress import Progress
-
-_DESCRIPTION = """\
-Measures the perplexity of a language model on a text, that is, how well it
+"""Measures the perplexity of a language model on a text, that is, how well it
 predicts the text. A perplexity of 50 is as if each word had to be guessed among
 50 equally likely ones, so lower is better.
 
@@ -31,6 +21,15 @@ must have a softmax (softmax.hdf5, or the checkpoint of a bilm-tf training) and
 a vocabulary (vocab.txt).
 """
 
+import itertools
+import json
+
+from keras_elmo.choices import COMPUTE_DTYPES
+from keras_elmo.choices import PROCEDURES
+from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.arguments import set_threads
+from keras_elmo.commands.progress import Progress
+
 _EPILOG = """\
 procedures:
   stream     as in bilm-tf: the text is one stream, and the state is carried
@@ -52,7 +51,7 @@ def add_parser(verbs):
     parser = verbs.add_parser(
         "perplexity",
         help="measure how well a language model predicts a text",
-        description=_DESCRIPTION,
+        description=__doc__,
         epilog=_EPILOG,
     )
     parser.set_defaults(run=run)

@@ -1,15 +1,4 @@
-import os
-import sys
-
-from keras_elmo.commands.arguments import positive_integer
-from keras_elmo.commands.pretrain_settings import DEFAULT_RECIPE
-from keras_elmo.commands.pretrain_settings import add_settings
-from keras_elmo.commands.pretrain_settings import make_settings
-from keras_elmo.pretraining.settings import RECIPES
-from keras_elmo.pretraining.settings import Plan
-
-_DESCRIPTION = """\
-Trains a biLM, the language model behind ELMo's vectors, on raw text.
+"""Trains a biLM, the language model behind ELMo's vectors, on raw text.
 
 The text of --train and --heldout is tokenised: one sentence per line, with
 spaces between the tokens, in UTF-8, plain or .gz. Keep the case, and tokenise
@@ -25,6 +14,16 @@ vocab.txt. After an interruption, including Ctrl-C, the same command resumes
 from the last checkpoint, with the same results as without the interruption.
 With more --epochs or --steps, a finished training continues.
 """
+
+import os
+import sys
+
+from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.pretrain_settings import DEFAULT_RECIPE
+from keras_elmo.commands.pretrain_settings import add_settings
+from keras_elmo.commands.pretrain_settings import make_settings
+from keras_elmo.pretraining.settings import RECIPES
+from keras_elmo.pretraining.settings import Plan
 
 _EPILOG = """\
 what the numbers mean:
@@ -79,7 +78,7 @@ def add_parser(verbs):
     parser = verbs.add_parser(
         "pretrain",
         help="train a language model on text, or train one further",
-        description=_DESCRIPTION,
+        description=__doc__,
         epilog=_EPILOG,
     )
     parser.set_defaults(run=run)

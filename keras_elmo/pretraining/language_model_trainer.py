@@ -23,7 +23,8 @@ class LanguageModelTrainer(keras.Model):
     states are kept as weights, and saved with the others. Gradients are not
     propagated from one window to another. As in bilm-tf, they are those of the
     loss summed over the tokens of a row: learning rates and clipping norms are
-    meant for `unroll_steps` times the loss that is shown.
+    meant for `unroll_steps` times the loss that is shown. `fit` reports `loss`,
+    the mean over the epoch, and `window_loss`, that of the last window.
 
     Args:
         model: The `BidirectionalLanguageModel`.
