@@ -114,6 +114,10 @@ class LanguageModelTrainer(keras.Model):
     def call(self, inputs, training=None):
         if not training:
             return self.language_model.predict_hidden(inputs)[0]
+        # `tf.data` does not know how many rows there are.
+        inputs = [
+            ops.reshape(x, (self.batch_size, *x.shape[1:])) for x in inputs
+        ]
         state = [variable.value for variable in self.states]
         if self.reset_rate:
             shape = (self.batch_size, 1)
