@@ -206,7 +206,7 @@ def test_the_servers_errors_are_told(run, client, server, tmp_path):
     for inputs, told in [
         (
             {"tokens": [["a"]], "sequence_len": [2]},
-            "must not be greater than the",
+            "must have one number per sentence",
         ),
         ({"tokens": [["a"], []], "sequence_len": [1, 0]}, "unexpected size"),
         ({"tokens": [[1]], "sequence_len": [1]}, "not of expected type"),
