@@ -3,6 +3,7 @@
 import os
 import shutil
 import zipfile
+from unittest import mock
 
 import keras
 import pytest
@@ -131,7 +132,7 @@ def run(tmp_path, monkeypatch, capsys):
     def train(_train, _output, settings, *, initial, **_):
         options = settings.options
         loaded.append(load_language_model(initial, options=options).model)
-        return True
+        return mock.Mock(is_finished=True)
 
     class Evaluator:
         def __init__(self, model, *_):
