@@ -221,7 +221,7 @@ class BidirectionalLanguageModel(keras.Model):
         Returns:
             As for `losses_of`.
         """
-        kernel = self._tied_kernel()
+        weights = self.softmax.weights_to_sample(self._tied_kernel())
         losses = []
         for h, words in zip(hidden, targets):
             time, batch, dim = ops.shape(h)
@@ -230,7 +230,7 @@ class BidirectionalLanguageModel(keras.Model):
                 ops.reshape(h, (-1, dim)),
                 ops.reshape(ops.transpose(words), (-1,)),
                 seed,
-                kernel,
+                weights=weights,
             )
             losses.append(ops.transpose(ops.reshape(loss, (time, batch))))
         return losses

@@ -50,6 +50,11 @@ class LanguageModelTrainer(keras.Model):
     Masking:
         None: the windows of a continuous text are full.
 
+    Raises:
+        ValueError: If the model has word input on TensorFlow, where Keras'
+            optimizers do not add up the gradients of a word that is in a window
+            twice.
+
     Example:
 
     >>> with open("shard.txt", "w") as file:
@@ -135,6 +140,18 @@ class LanguageModelTrainer(keras.Model):
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
         model = self.language_model
+        if (
+            training
+            and not model.token_encoder.token_shape
+            and keras.backend.backend() == "tensorflow"
+            and not getattr(self.optimizer, "adds_up_rows", False)
+        ):
+            raise ValueError(
+                "On TensorFlow, Keras' optimizers do not add up the gradients "
+                "of a word that is in a window twice. For a model with word "
+                "input, use JAX or `keras-elmo pretrain`. "
+                f"Received: {self.optimizer}"
+            )
         if training and not self.full_softmax:
             losses = model.sampled_losses_of(y_pred, y, self._draws)
         else:

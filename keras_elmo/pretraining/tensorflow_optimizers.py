@@ -13,6 +13,8 @@ class _SparseClipping:
     Keras would fill up a sparse gradient of the softmax to all its words.
     """
 
+    adds_up_rows = True
+
     def __init__(self, *args, global_clipnorm=None, **kwargs):
         # Keras clips averages over several windows, which are not sparse.
         is_sparse = kwargs.get("gradient_accumulation_steps") is None
@@ -93,6 +95,12 @@ def _slots(optimizer, variables, number):
 
 
 OPTIMIZERS = {"adagrad": SparseAdagrad, "adam": FusedAdam}
+
+
+@tf.custom_gradient
+def distinct_rows(values):
+    """Returns a tensor as it is; its sparse gradient has each row once."""
+    return tf.identity(values), _with_distinct_rows
 
 
 def _with_distinct_rows(gradient):

@@ -102,7 +102,7 @@ class VocabularySoftmax(keras.layers.Layer):
             targets, logits, from_logits=True
         )
 
-    def sampled_losses(self, inputs, targets, seed, kernel=None):
+    def sampled_losses(self, inputs, targets, seed, kernel=None, weights=None):
         """Estimates the cross entropies, from words drawn at random.
 
         Args:
@@ -110,10 +110,12 @@ class VocabularySoftmax(keras.layers.Layer):
             targets: Integer tensor `(n,)`, the right words.
             seed: Integer or `keras.random.SeedGenerator`.
             kernel: As for a call.
+            weights: What `weights_to_sample` returned, to share it.
 
         Returns:
             float32 tensor `(n,)`.
         """
+        kernel, bias = weights or self.weights_to_sample(kernel)
         if self._candidates is None:
             self._candidates = LogUniformCandidates(
                 self.vocabulary_size, self.num_negatives
@@ -121,10 +123,9 @@ class VocabularySoftmax(keras.layers.Layer):
         words, log_expected = self._candidates.draw(seed)
         inputs = self._cast(inputs)
         targets = ops.cast(targets, "int32")
-        # One lookup, so that the kernel has a single sparse gradient.
         rows = ops.concatenate([targets, words])
-        kernel = self._cast(ops.take(self._kernel(kernel), rows, axis=0))
-        bias = self._widen(ops.take(read_weight(self.bias), rows, axis=0))
+        kernel = self._cast(ops.take(kernel, rows, axis=0))
+        bias = self._widen(ops.take(bias, rows, axis=0))
         count = ops.shape(inputs)[0]
         true = ops.sum(self._widen(inputs * kernel[:count]), axis=-1)
         true = true + bias[:count]  # (n,)
@@ -135,6 +136,15 @@ class VocabularySoftmax(keras.layers.Layer):
         is_target = targets[:, None] == words[None]
         others = ops.where(is_target, _MINUS_INFINITY, others)
         return _log_sum(true, others) - true
+
+    def weights_to_sample(self, kernel=None):
+        """Returns the kernel and the bias, for one or several samples.
+
+        Args:
+            kernel: As for a call.
+        """
+        weights = self._kernel(kernel), read_weight(self.bias)
+        return tuple(map(_with_distinct_rows, weights))
 
     def _kernel(self, kernel):
         return read_weight(self.kernel) if self.has_kernel else kernel
@@ -159,6 +169,19 @@ class VocabularySoftmax(keras.layers.Layer):
             "num_negatives": self.num_negatives,
             "has_kernel": self.has_kernel,
         }
+
+
+def _with_distinct_rows(values):
+    """Returns a tensor whose sparse gradient has each row once.
+
+    Keras' optimizers do not add up what a gradient of TensorFlow has for the
+    same row, drawn by several targets or in both directions.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return values
+    from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows
+
+    return distinct_rows(values)
 
 
 def merged_losses(logits, targets, is_unknown):
