@@ -779,7 +779,9 @@ def test_quantize_names_what_takes_its_place(elmo):
     model = keras.Model(inputs, make_shallow_elmo()(inputs))
     with pytest.warns(UserWarning) as warned:
         model.quantize("int8")
-    assert any("ElmoEmbedder" in str(w.message) for w in warned)
+    # Later versions of Keras print a report, without asking the layers.
+    if [int(n) for n in keras.__version__.split(".")[:2]] < [3, 16]:
+        assert any("ElmoEmbedder" in str(w.message) for w in warned)
 
 
 @on_tensorflow
