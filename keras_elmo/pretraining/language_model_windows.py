@@ -1,5 +1,6 @@
 """The windows of a corpus on which a language model is trained."""
 
+import collections
 import itertools
 import os
 from collections.abc import Iterable
@@ -77,7 +78,10 @@ class LanguageModelWindows:
             TokenStream(paths, direction, batch_size, unroll_steps, seed)
             for direction in DIRECTIONS
         ]
-        self._positions: dict[int, list] = {}
+        # Filled by the thread that fetches windows in advance.
+        self._positions: collections.deque[tuple[int, list]] = (
+            collections.deque()
+        )
         self.error: Exception | None = None
         """What ended the last iteration, as `fit` may raise another error."""
 
@@ -90,13 +94,14 @@ class LanguageModelWindows:
         """Returns the position in the text after a window that was used.
 
         Args:
-            number: Integer, which window of this iteration, from 0. Positions
-                of the windows before it are forgotten. Windows that were only
-                fetched in advance do not matter.
+            number: Integer, which window of this iteration, from 0; higher than
+                in the last call. Windows that were only fetched in advance do
+                not matter.
         """
-        for earlier in [i for i in self._positions if i < number]:
-            del self._positions[earlier]
-        return self._positions[number]
+        while True:
+            reached, position = self._positions.popleft()
+            if reached == number:
+                return position
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         self._positions.clear()
@@ -104,7 +109,8 @@ class LanguageModelWindows:
         try:
             for number in itertools.count():
                 pairs = [stream.next_window() for stream in self._streams]
-                self._positions[number] = [s.position for s in self._streams]
+                position = [stream.position for stream in self._streams]
+                self._positions.append((number, position))
                 inputs, targets = zip(*pairs)
                 yield (
                     tuple(map(self._inputs, inputs)),

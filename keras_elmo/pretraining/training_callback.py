@@ -64,15 +64,19 @@ class TrainingCallback(keras.callbacks.Callback):
             losses, progress.losses = progress.losses, []
             self._log(training_loss=math.fsum(losses) / len(losses))
         evaluates = self._evaluate and schedule.is_evaluation(progress.step)
-        if evaluates:
-            self._check_weights()
-            self._measure()
-        stops = self._stop.is_made or schedule.is_over(progress)
+        stops = self._stops
         if evaluates or stops or schedule.is_checkpoint(progress.step):
             self._check_weights()
+            if evaluates:
+                self._measure()
             self._save()
+            stops = self._stops  # Patience may have run out.
         if stops:
             self.model.stop_training = True
+
+    @property
+    def _stops(self):
+        return self._stop.is_made or self._schedule.is_over(self.progress)
 
     def _measure(self):
         progress = self.progress
