@@ -75,11 +75,11 @@ def test_hardly_anything(output, layout, sentences):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_odd_text(output, layout):
-    texts = ["a\0b", "\ud800", "\u2028\x85 c\r", '"\\', "\U0001f600", "a\tb"]
+    texts = ["\0a\0", "\udfff\ud800", "\u2028\x85 c\r", '"\\\U0001f600', "a\tb"]
     sentences = [Sentence(text, text.split(" ")) for text in texts]
     run(output, sentences, layout=layout)
     if layout == "bilm-tf":
-        stored = ["a\u2400b", "\ufffd", *texts[2:]]
+        stored = ["\u2400a\u2400", "\ufffd\ufffd", *texts[2:]]
         assert read(output, layout)[1] == stored
     else:
         check(output, sentences, layout)
@@ -123,9 +123,10 @@ def test_memory_does_not_grow_with_the_corpus(output):
     assert most <= 5
 
 
-def test_float16_on_disk(output):
-    run(output, dtype="float16")
-    arrays, _ = read(output)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_float16_on_disk(output, layout):
+    run(output, dtype="float16", layout=layout)
+    arrays, _ = read(output, layout)
     assert {array.dtype for array in arrays} == {np.dtype("float16")}
     for array, sentence in zip(arrays, make_sentences()):
         np.testing.assert_array_equal(array, vectors_of(sentence.tokens))

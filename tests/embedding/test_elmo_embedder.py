@@ -106,12 +106,6 @@ def test_what_is_yielded_does_not_hold_the_batch(elmo):
     assert first.base is None or first.base.size == first.size
 
 
-def test_one_sentence(elmo):
-    vectors = ElmoEmbedder(elmo).embed_sentence(SENTENCES[0])
-    expected = expected_layers(elmo, SENTENCES[0])
-    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=2e-6)
-
-
 def test_a_padded_batch(elmo):
     vectors, mask = ElmoEmbedder(elmo).batch_to_embeddings(SENTENCES)
     assert vectors.shape == (6, 3, 9, 12) and mask.shape == (6, 9)
