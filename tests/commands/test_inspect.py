@@ -149,16 +149,18 @@ def test_the_folder_around_a_model(folder, tmp_path):
     assert "may be in" not in str(info.value)
 
 
-def test_a_model_without_a_part(folder, shared, tmp_path):
+@pytest.fixture
+def checkpoint(shared, tmp_path):
+    """A copy of bilm-tf's checkpoint, to be damaged."""
+    source = shared / "reference/bilm_tf_checkpoint"
+    shutil.copytree(source, tmp_path / "a", copy_function=shutil.copyfile)
+    (tmp_path / "a").chmod(0o755)
+    return tmp_path / "a"
+
+
+def test_a_model_without_a_part(folder, checkpoint, tmp_path):
     (folder / "options.json").unlink()
     bad(folder, "must contain an options file ('options.json'")
-    checkpoint = tmp_path / "checkpoint"
-    shutil.copytree(
-        shared / "reference/bilm_tf_checkpoint",
-        checkpoint,
-        copy_function=shutil.copyfile,
-    )
-    checkpoint.chmod(0o755)
     (checkpoint / "weights.hdf5").unlink()
     next(checkpoint.glob("*.data-*")).unlink()
     bad(checkpoint, "cannot be read; it may be truncated")
@@ -167,16 +169,9 @@ def test_a_model_without_a_part(folder, shared, tmp_path):
     bad(tmp_path / "training", "has no model yet")
 
 
-def test_a_vocabulary_of_another_model(shared, tmp_path):
-    path = tmp_path / "checkpoint"
-    shutil.copytree(
-        shared / "reference/bilm_tf_checkpoint",
-        path,
-        copy_function=shutil.copyfile,
-    )
-    path.chmod(0o755)
-    (path / "vocab.txt").write_text("<S>\n")
-    bad(path, "n_tokens_vocab=1,503. Received: 1")
+def test_a_vocabulary_of_another_model(checkpoint):
+    (checkpoint / "vocab.txt").write_text("<S>\n")
+    bad(checkpoint, "n_tokens_vocab=1,503. Received: 1")
 
 
 def test_weights_that_do_not_fit_the_options(folder):
@@ -194,6 +189,7 @@ def test_conventions_of_the_number_of_characters(folder):
         rows = store["char_embed"][()]
         del store["char_embed"]
         store["char_embed"] = np.vstack([np.zeros((1, 4)), rows])
+    # AllenNLP has 262 rows of characters in memory, but 261 in files.
     bad(folder, "must have the shape (261, 4)")
     change_options(folder, n_characters=300)
     bad(folder, "'char_cnn.n_characters' must be 261 or 262")

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import keras_elmo
 from keras_elmo import PRESETS
 from keras_elmo import quiet_start
 from keras_elmo.commands import inspect
@@ -48,7 +49,36 @@ def test_help_and_wrong_usage_import_nothing_heavy():
     done = run("-c", PROGRAM)
     assert done.stdout.endswith("\nimported:\n"), done.stdout + done.stderr
     done = run("-m", "keras_elmo", "--version", check=True)
-    assert done.stdout.strip()
+    assert done.stdout.strip() == keras_elmo.__version__
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("", "embed a corpus into a file"),
+        ("embed", "examples: keras-elmo embed corpus.txt"),
+        ("convert", "keras-elmo convert bilm_tf_checkpoint my_elmo"),
+        ("convert", "written atomically"),
+        ("export", "keras-elmo export english_mini served/elmo/1"),
+        ("export", "written atomically"),
+        ("export", "split only on white space"),
+        ("perplexity", "one sentence per line, with spaces between the tokens"),
+        (
+            "perplexity",
+            "sentences each sentence separately, as ElmoLayer",
+        ),
+        ("pretrain", "one sentence per line, with spaces between the tokens"),
+        ("pretrain", "the same command resumes"),
+        ("pretrain", "it is not a perplexity"),
+        ("pretrain", "keras-elmo pretrain --from english_mini"),
+        ("pretrain", "rows of a window on each device. Default: 128 (laptop:"),
+    ],
+)
+def test_help_teaches(command, told, capsys):
+    with pytest.raises(SystemExit) as info:
+        main([*command.split(), "--help"])
+    assert info.value.code == 0
+    assert told in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("command", COMMANDS)

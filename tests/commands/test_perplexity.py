@@ -163,11 +163,3 @@ def test_progress(checkpoint, monkeypatch, capsys):
     )
     assert second.endswith(" tokens/s")
     assert not run(capsys, checkpoint, text, "--quiet").err
-
-
-def test_help_teaches(capsys):
-    with pytest.raises(SystemExit):
-        main(["perplexity", "--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "one sentence per line, with spaces between the tokens" in shown
-    assert "sentences each sentence separately, as ElmoLayer reads it" in shown

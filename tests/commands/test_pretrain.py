@@ -583,18 +583,3 @@ def test_threads_are_set_before_tensorflow_begins():
         text=True,
     )
     assert done.stdout.split() == ["2", "3", "3"], done.stderr
-
-
-def test_help_teaches(capsys):
-    with pytest.raises(SystemExit) as info:
-        main(["pretrain", "--help"])
-    assert info.value.code == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    for text in (
-        "one sentence per line, with spaces between the tokens",
-        "the same command resumes",
-        "it is not a perplexity",
-        "keras-elmo pretrain --from english_mini",
-        "rows of a window on each device. Default: 128 (laptop: 32)",
-    ):
-        assert text in shown
