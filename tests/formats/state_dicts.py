@@ -84,6 +84,15 @@ def legacy_file(tensors, storages, system=SYSTEM):
     return b"".join(parts)
 
 
+def file_of(arrays, make=legacy_file):
+    """Returns the bytes of a file with these arrays."""
+    tensors, storages = {}, []
+    for i, (name, array) in enumerate(arrays.items()):
+        tensors[name], storage = whole(array, str(i))
+        storages.append(storage)
+    return make(tensors, storages)
+
+
 def zip_file(tensors, storages, byteorder=b"little", packed=False, data=None):
     """Returns the bytes of a file in PyTorch's current format."""
     file = io.BytesIO()

@@ -48,24 +48,6 @@ REFERENCE = {
             "use_skip_connections": False,
         },
     ),
-    "bilm_tf_english": (
-        {
-            "projection_dim": 128,
-            "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256]],
-            "num_highways": 1,
-            "embedding_dim": 16,
-            "activation": "relu",
-            "max_characters_per_token": 50,
-        },
-        {
-            "units": 512,
-            "projection_dim": 128,
-            "num_layers": 2,
-            "cell_clip": 3.0,
-            "proj_clip": 3.0,
-            "use_skip_connections": True,
-        },
-    ),
     "bilm_tf_checkpoint": (
         {
             "projection_dim": 32,
@@ -85,11 +67,6 @@ REFERENCE = {
         },
     ),
 }
-# The same sizes except for the skip connections.
-REFERENCE["allennlp"] = (
-    REFERENCE["bilm_tf"][0],
-    {**REFERENCE["bilm_tf"][1], "use_skip_connections": True},
-)
 
 
 def changed(path, value):
@@ -115,12 +92,6 @@ def test_reference_options(shared, name):
 def parse_options(options):
     """Returns the arguments of the token encoder and the encoder."""
     return parse_language_model_options(options)[:2]
-
-
-def test_results_are_the_layers_arguments():
-    token_encoder, encoder = parse_options(OPTIONS)
-    CharCNNEmbedding(**token_encoder)
-    BiLMEncoder(**encoder)
 
 
 def test_parsing_leaves_the_options_alone():

@@ -5,8 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from formats.state_dicts import legacy_file
-from formats.state_dicts import whole
+from formats.state_dicts import file_of
 
 from keras_elmo import ElmoLayer
 from keras_elmo.formats.many_langs import open_many_langs
@@ -35,17 +34,10 @@ def edit(path, change):
     path.write_text(json.dumps(values))
 
 
-def change_cnn(folder, **values):
+def change_sizes(folder, section, **values):
     edit(
         folder / "cnn_config.json",
-        lambda config: config["token_embedder"].update(values),
-    )
-
-
-def change_encoder(folder, **values):
-    edit(
-        folder / "cnn_config.json",
-        lambda config: config["encoder"].update(values),
+        lambda config: config[section].update(values),
     )
 
 
@@ -75,18 +67,9 @@ def test_what_the_files_say(stored):
         "proj_clip": 3.0,
         "use_skip_connections": True,
     }
-    characters, words = (
-        token_encoder.pop("characters"),
-        token_encoder.pop("words"),
-    )
-    assert characters[:6] == [
-        "<bos>",
-        "<eos>",
-        "<oov>",
-        "<pad>",
-        "<bow>",
-        "<eow>",
-    ]
+    characters, words = map(token_encoder.pop, ("characters", "words"))
+    marks = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
+    assert characters[:6] == marks
     assert len(characters) == 50 and characters[-1] == "阿"
     assert len(words) == 21 and words[6] == "Deep"
     assert token_encoder == {
@@ -127,13 +110,7 @@ def test_files_of_before_pytorch_1_6(folder):
     expected = ElmoLayer.from_many_langs(folder)
     for name in FILES:
         arrays = read_state_dict((folder / name).read_bytes(), name)
-        pairs = {k: whole(x, str(i)) for i, (k, x) in enumerate(arrays.items())}
-        (folder / name).write_bytes(
-            legacy_file(
-                {k: t for k, (t, _) in pairs.items()},
-                [s for _, s in pairs.values()],
-            )
-        )
+        (folder / name).write_bytes(file_of(arrays))
     assert is_same(ElmoLayer.from_many_langs(folder), expected)
 
 
@@ -174,46 +151,31 @@ def test_without_sizes_they_are_the_standard_ones(folder):
 
 
 def test_no_clips(folder):
-    change_encoder(folder, cell_clip=0, proj_clip=None)
+    change_sizes(folder, "encoder", cell_clip=0, proj_clip=None)
     encoder = opened(folder).encoder
     assert encoder["cell_clip"] is None and encoder["proj_clip"] is None
 
 
 @pytest.mark.parametrize(
-    ("change", "values", "message"),
+    ("key", "value", "message"),
     [
-        (change_cnn, {"name": "lstm"}, "'token_embedder.name' must be 'cnn'"),
-        (change_encoder, {"name": "lstm"}, "'encoder.name' must be 'elmo'"),
-        (change_cnn, {"activation": "elu"}, "'token_embedder.activation' must"),
-        (change_cnn, {"char_dim": 0}, "'token_embedder.char_dim' must be"),
-        (change_cnn, {"filters": [[0, 1]]}, "'token_embedder.filters' must be"),
-        (change_encoder, {"dim": "48"}, "'encoder.dim' must be an integer"),
-        (change_encoder, {"dim": 16}, "different from 'dim' .* Received: 16"),
-        (
-            change_encoder,
-            {"n_layers": 3},
-            "that are missing: .*'backward_layer_2.input",
-        ),
-        (
-            change_encoder,
-            {"n_layers": 1},
-            "that are not in the model: .*_layer_1",
-        ),
-        (
-            change_cnn,
-            {"word_dim": 0},
-            "that are not in the model: .*'word_emb_layer",
-        ),
-        (
-            change_cnn,
-            {"word_dim": 5},
-            r"shape \(21, 5\) .*Received: \(21, 12\)",
-        ),
+        ("token_embedder.name", "lstm", "'{}' must be 'cnn'"),
+        ("encoder.name", "lstm", "'{}' must be 'elmo'"),
+        ("token_embedder.activation", "elu", "'{}' must"),
+        ("token_embedder.char_dim", 0, "'{}' must be"),
+        ("token_embedder.filters", [[0, 1]], "'{}' must be"),
+        ("encoder.dim", "48", "'{}' must be an integer"),
+        ("encoder.dim", 16, "different from 'dim' .* Received: 16"),
+        ("encoder.n_layers", 3, "missing: .*'backward_layer_2.input"),
+        ("encoder.n_layers", 1, "not in the model: .*_layer_1"),
+        ("token_embedder.word_dim", 0, "not in the model: .*'word_emb_layer"),
+        ("token_embedder.word_dim", 5, r"\(21, 5\) .*Received: \(21, 12\)"),
     ],
 )
-def test_sizes_that_do_not_fit(folder, change, values, message):
-    change(folder, **values)
-    refused(folder, message)
+def test_sizes_that_do_not_fit(folder, key, value, message):
+    section, name = key.split(".")
+    change_sizes(folder, section, **{name: value})
+    refused(folder, message.format(key))
 
 
 @pytest.mark.parametrize(
@@ -221,31 +183,15 @@ def test_sizes_that_do_not_fit(folder, change, values, message):
     [
         ("config.json", b"{", "'.*config.json' is not JSON"),
         ("config.json", b"[]", "config.json' must contain a JSON object"),
-        (
-            "config.json",
-            b"{}",
-            "must name a file as 'config_path'. Received: N",
-        ),
+        ("config.json", b"{}", "a file as 'config_path'. Received: N"),
         ("cnn_config.json", b"{}", "lack the key 'encoder'"),
-        (
-            "char.dic",
-            b"a\t0\nb\t0\n",
-            "Line 2 of .*char.dic' must have an entry",
-        ),
-        (
-            "char.dic",
-            b"a\t0\nb\t-1\n",
-            "Line 2 of .*char.dic' must have an entry",
-        ),
+        ("char.dic", b"a\t0\nb\t0\n", "Line 2 of .*char.dic' must have an"),
+        ("char.dic", b"a\t0\nb\t-1\n", "Line 2 of .*char.dic' must have an"),
         ("char.dic", b"a\t1\n", "must be all from 0 to 0. .* up to 1"),
         ("char.dic", b"a\t0\n", "`characters` must contain <bos>"),
         ("char.dic", b"\xff\t0\n", "char.dic' is not UTF-8"),
         ("char.dic", b"", "`characters` must contain <bos>"),
-        (
-            "word.dic",
-            b"a\t0\nb\t1\nb\t2\n",
-            "`words` must not contain duplicates",
-        ),
+        ("word.dic", b"a\t0\nb\t1\nb\t2\n", "`words` must not contain dup"),
         ("encoder.pkl", b"", "state dict '.*encoder.pkl' cannot be read"),
         ("token_embedder.pkl", b"x", "token_embedder.pkl' cannot be read"),
     ],
@@ -272,12 +218,7 @@ def test_numbers_that_are_none(folder):
         key = "forward_layer_0.state_linearity.bias"
         shape = (192,) if np.isnan(value) else (5,)
         arrays[key] = np.full(shape, value)
-        pairs = {k: whole(x, str(i)) for i, (k, x) in enumerate(arrays.items())}
-        data = legacy_file(
-            {k: t for k, (t, _) in pairs.items()},
-            [s for _, s in pairs.values()],
-        )
-        (folder / "encoder.pkl").write_bytes(data)
+        (folder / "encoder.pkl").write_bytes(file_of(arrays))
         refused(folder, f"{key}' of the state dict .* {message}")
 
 

@@ -7,6 +7,7 @@ from formats.state_dicts import SYSTEM
 from formats.state_dicts import Call
 from formats.state_dicts import Named
 from formats.state_dicts import Storage
+from formats.state_dicts import file_of
 from formats.state_dicts import legacy_file
 from formats.state_dicts import pickled
 from formats.state_dicts import tensor
@@ -45,13 +46,7 @@ def test_arrays_of_each_type_and_shape(make):
         "scalar": np.array(3, "float32"),
         "none": np.zeros((0, 4), "float32"),
     }
-    pairs = {k: whole(x, str(i)) for i, (k, x) in enumerate(arrays.items())}
-    found = read(
-        make(
-            {k: t for k, (t, _) in pairs.items()},
-            [s for _, s in pairs.values()],
-        )
-    )
+    found = read(file_of(arrays, make))
     assert list(found) == list(arrays)
     for name, array in arrays.items():
         assert found[name].dtype == array.dtype

@@ -99,22 +99,6 @@ def test_not_hdf5(tmp_path, content):
     check_unreadable(path)
 
 
-def test_truncated_file(tmp_path, shared):
-    source = shared / "reference/bilm_tf/lm_weights.hdf5"
-    whole, arrays = source.read_bytes(), all_arrays(source)
-    shapes = shapes_of(arrays)
-    path = tmp_path / "weights.hdf5"
-    lengths = {int(share * len(whole)) for share in np.linspace(0, 1, 40)}
-    lengths |= {1, 7, 8, 9, 100, 2048, len(whole) - 4096, len(whole) - 1}
-    assert len(whole) in lengths
-    for length in sorted(lengths):
-        path.write_bytes(whole[:length])
-        if length == len(whole):
-            check_equal(read_arrays(path, shapes), arrays)
-        else:
-            check_unreadable(path, shapes)
-
-
 def test_missing_and_extra_arrays(path):
     shapes = shapes_of(ARRAYS)
     shapes["CNN_proj/W_proj"] = shapes["CNN_proj/b_proj"] = (2,)

