@@ -1,10 +1,12 @@
 """Sphinx: `make docs` builds the site into docs/_build/html."""
 
 import inspect
+import os
 import re
 import sys
 from pathlib import Path
 
+os.environ["COLUMNS"] = "80"  # for argparse
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from docutils import nodes
@@ -12,6 +14,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 
 import keras_elmo
 import keras_elmo.quiet_start
+from keras_elmo.commands.main import make_parser
 
 project = "keras-elmo"
 author = copyright = "The keras-elmo authors"
@@ -20,14 +23,16 @@ version = release = keras_elmo.__version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build"]
+smartquotes = False  # They would make "–" of "--".
 default_role = "py:obj"  # `ElmoLayer` in a docstring links to its page.
 
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_timeout = 600
@@ -66,6 +71,29 @@ autodoc_default_options = {
     "exclude-members": ", ".join(_NOT_SHOWN),
 }
 autodoc_typehints = "none"
+templates_path = ["_templates"]
+
+
+def _inherited(cls):
+    """Returns the methods of this package's base classes, not Keras'."""
+    bases = [b for b in cls.__mro__ if b.__module__.startswith("keras_elmo")]
+    return [
+        name
+        for base in bases[1:]
+        for name, method in vars(base).items()
+        if name[0] != "_"
+        and name not in _NOT_SHOWN
+        and inspect.isroutine(method)
+        and method.__doc__
+    ]
+
+
+_names = [getattr(keras_elmo, name) for name in keras_elmo.__all__]
+autosummary_context = {
+    "inherited_methods": {
+        cls.__name__: _inherited(cls) for cls in _names if inspect.isclass(cls)
+    }
+}
 napoleon_custom_sections = [
     ("Call arguments", "params_style"),
     "Input shape",
@@ -83,6 +111,7 @@ copybutton_prompt_is_regexp = True
 
 def setup(app):
     app.connect("source-read", _download_markdown)
+    app.connect("source-read", _add_commands)
 
     # Before napoleon, which reads sections such as `Args:`.
     app.connect("autodoc-process-docstring", _from_markdown, priority=100)
@@ -98,6 +127,37 @@ def _download_markdown(app, docname, source):
         r"](path:\1)",
         source[0],
     )
+
+
+def _add_commands(app, docname, source):
+    """The page of the command line, from the parsers themselves."""
+    if docname != "reference/command-line":
+        return
+    for name, command in make_parser()[1].choices.items():
+        source[0] += f"\n## {name}\n"
+        source[0] += f"\n```text\n{command.format_usage()}```\n"
+        source[0] += f"\n{_escape(command.description)}\n"
+        for group in command._action_groups:
+            actions = [a for a in group._group_actions if a.dest != "help"]
+            if actions:
+                source[0] += f"\n**{group.title}**\n\n"
+                source[0] += "".join(map(_as_definition, actions))
+        source[0] += f"\n```text\n{command.epilog}```\n"
+
+
+def _as_definition(action):
+    names = action.option_strings or [action.metavar]
+    value = "" if action.nargs == 0 else action.metavar or action.dest.upper()
+    if action.choices:
+        value = "{" + ",".join(action.choices) + "}"
+    if action.option_strings:
+        names = [f"{name} {value}".strip() for name in names]
+    about = _escape(action.help % vars(action))
+    return f"`{', '.join(names)}`\n: {about}\n\n"
+
+
+def _escape(text):
+    return re.sub(r"([*_<>`\[\]])", r"\\\1", text)
 
 
 def _add_math(self, node):

@@ -56,7 +56,7 @@ def main(argv=None):
 
 
 def _parse(argv):
-    parser, verbs = _make_parser()
+    parser, verbs = make_parser()
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:  # Show the usage of the subcommand, not of `keras-elmo`.
         verbs.choices[arguments.verb].error(
@@ -65,7 +65,8 @@ def _parse(argv):
     return arguments
 
 
-def _make_parser():
+def make_parser():
+    """Returns the parser, and the object whose `choices` are its commands."""
     parser = argparse.ArgumentParser(
         prog="keras-elmo", description="ELMo on the command line."
     )
@@ -100,7 +101,7 @@ def _without_tensorflow(error):
 
 def _with_flags(text, verb):
     """Puts flags in place of arguments: "--layers" for "`layers`"."""
-    usage = _make_parser()[1].choices[verb].format_usage()
+    usage = make_parser()[1].choices[verb].format_usage()
 
     def flag(found):
         flag = f"--{found[1].replace('_', '-')}"

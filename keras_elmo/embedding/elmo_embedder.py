@@ -42,8 +42,8 @@ class ElmoEmbedder:
     The vectors of `<S>` and `</S>` are left out.
 
     It can be pickled and copied, for use with joblib or `multiprocessing`.
-    TensorFlow does not survive a fork: start processes with
-    `multiprocessing.get_context("spawn")`, or the child hangs.
+    TensorFlow and JAX do not survive a fork: start processes with
+    `multiprocessing.get_context("spawn")`. In a fork, it raises an error.
 
     It is optimized for TensorFlow. On JAX, batches are padded to a few shapes,
     each of which is compiled once. On JAX and PyTorch, a batch takes more

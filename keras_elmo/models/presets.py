@@ -64,7 +64,7 @@ PRESETS = {
     "original": _published(
         "2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway",
         "",
-        375,
+        374,
         "English, 1 Billion Word Benchmark; 93.6 M parameters, 1024 wide",
         _ALLENNLP,
     ),
@@ -72,7 +72,7 @@ PRESETS = {
         "2x4096_512_2048cnn_2xhighway_5.5B/"
         "elmo_2x4096_512_2048cnn_2xhighway_5.5B",
         "",
-        375,
+        374,
         "English, Wikipedia and news, 5.5 B tokens; 93.6 M parameters, "
         "1024 wide",
         _ALLENNLP,
@@ -87,21 +87,21 @@ PRESETS = {
     "small": _published(
         "2x1024_128_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway",
         "",
-        55,
+        54,
         "English, 1 Billion Word Benchmark; 13.6 M parameters, 256 wide",
         _ALLENNLP,
     ),
     "portuguese": _published(
         "contributed/pt/elmo_pt",
         "",
-        375,
+        374,
         "Portuguese; 93.6 M parameters, 1024 wide",
         _CONTRIBUTED,
     ),
     "pubmed": _published(
         "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway",
         "_PubMed_only",
-        375,
+        374,
         "English, PubMed abstracts; 93.6 M parameters, 1024 wide",
         _CONTRIBUTED,
     ),

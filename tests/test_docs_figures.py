@@ -1,0 +1,170 @@
+"""Figures on the pages are those of docs/results, and the same on each page."""
+
+import json
+import math
+import re
+import statistics
+from statistics import mean
+from statistics import median
+
+from conftest import ROOT
+
+TAGGING = "docs/tagging.md"
+TAGGING_README = "benchmarks/tagging/README.md"
+NAMES = {
+    "baseline": "baseline",
+    "ELMo at input and output": "elmo-both",
+    "layer 0, at both": "layer-0",
+}
+
+
+def read_results(name):
+    return json.loads((ROOT / f"docs/results/{name}.json").read_text("utf-8"))
+
+
+def read_page(page):
+    """Returns a page without line breaks."""
+    return " ".join((ROOT / page).read_text("utf-8").split())
+
+
+def read_table(page, heading):
+    """Returns the first table below a heading, lists of its rows' cells."""
+    text = (ROOT / page).read_text("utf-8").split(f"\n## {heading}", 1)[1]
+    rows = re.search(r"^\| ---.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
+    return [
+        [cell.strip() for cell in row[1:-1].split("|")]
+        for row in rows.splitlines()
+    ]
+
+
+def scores(results, training, part="test"):
+    runs = read_results(results)["trainings"][training]
+    return [100 * run[part]["score"] for run in runs]
+
+
+def with_deviation(values):
+    return f"{mean(values):.2f} ± {statistics.stdev(values):.2f}"
+
+
+def gain(values, others):
+    deviation = math.hypot(statistics.stdev(values), statistics.stdev(others))
+    return f"{mean(values) - mean(others):+.2f} ± {deviation:.2f}"
+
+
+def test_parts_of_speech():
+    table = read_table(TAGGING, "Part-of-speech tagging")
+    for row, percent in zip(table, (1, 10, 100), strict=True):
+        runs = read_results("tagging_pos")["trainings"][f"elmo-{percent}"]
+        (number,) = {run["training_sentences"] for run in runs}
+        without = scores("tagging_pos", f"baseline-{percent}")
+        with_elmo = scores("tagging_pos", f"elmo-{percent}")
+        fewer = 1 - (100 - mean(with_elmo)) / (100 - mean(without))
+        assert row == [
+            f"{number:,} ({percent}%)",
+            with_deviation(without),
+            with_deviation(with_elmo),
+            f"{fewer:.0%}",
+        ]
+
+
+def test_named_entities():
+    table = read_table(TAGGING, "Named entity recognition")
+    tests = {k: scores("tagging_names", v) for k, v in NAMES.items()}
+    baseline, _, layer_0 = tests.values()
+    for row, (name, test) in zip(table, tests.items(), strict=True):
+        runs = read_results("tagging_names")["trainings"][NAMES[name]]
+        is_best = name == "ELMo at input and output"
+        assert row == [
+            name,
+            with_deviation(scores("tagging_names", NAMES[name], "dev")),
+            with_deviation(test),
+            "" if test is baseline else gain(test, baseline),
+            gain(test, layer_0) if is_best else "",
+            f"{mean(run['updates_to_best'] for run in runs):,.0f}",
+        ]
+
+
+def test_named_entities_by_type():
+    kinds = "person location group creative-work corporation product".split()
+    for name, *cells in read_table(TAGGING_README, "F1 by entity type"):
+        runs = read_results("tagging_names")["trainings"][NAMES[name]]
+        assert cells == [
+            f"{mean(100 * run['test']['types'][kind] for run in runs):.1f}"
+            for kind in kinds
+        ]
+
+
+def test_single_layers():
+    table = read_table(TAGGING, "Which layer to use")
+    probes = ("layer-0", "layer-1", "layer-2", "average")
+    for (_, *cells), probe in zip(table, probes, strict=True):
+        assert cells == [
+            with_deviation(scores("tagging_pos", f"probe-{probe}-100", part))
+            for part in ("dev", "test")
+        ]
+
+
+def test_more_text():
+    table = read_table(TAGGING, "More text")
+    ends = ("_sixteenth", "_quarter", "")
+    for (_, _, *cells), end in zip(table, ends, strict=True):
+        assert cells == [
+            with_deviation(scores(f"tagging_names{end}", "elmo-both")),
+            with_deviation(scores(f"tagging_pos{end}", "elmo-1")),
+            with_deviation(scores(f"tagging_pos{end}", "elmo-10")),
+        ]
+
+
+def test_transformers():
+    results = read_results("encoders")
+    table = read_table("docs/transformers.md", "Cost on a CPU")
+    for (_, _, *cells), row in zip(table, results["rows"], strict=True):
+        assert cells == [
+            f"{results['words'] / median(row['text']):,.0f}",
+            f"{1000 * median(row['sentence']):.1f}",
+            f"{median(row['megabytes']):,.0f}",
+            f"{median(row['start']):.1f}",
+            f"{row['file_megabytes']:,.0f}",
+        ]
+    sizes = [f"{row['file_megabytes']:.0f} MB" for row in results["rows"]]
+    assert f"{sizes[1]} in float32 and {sizes[3]}" in read_page("docs/onnx.md")
+
+
+def test_pretraining():
+    results = read_results("pretraining_speed")
+    theirs, ours = (
+        [results["tokens_per_turn"] / s for s in results["seconds"][name]]
+        for name in ("bilm-tf", "keras-elmo")
+    )
+    ratio = median(our / their for our, their in zip(ours, theirs))
+    page = read_page("docs/pretraining.md")
+    assert f"bilm-tf {median(theirs):,.0f} tokens per second" in page
+    assert f"`keras-elmo pretrain` {median(ours):,.0f}" in page
+    for name in ("docs/pretraining.md", "docs/speed.md", "README.md"):
+        assert f"{ratio:.1f} times" in read_page(name)
+
+
+def test_the_readme_quotes():
+    page = read_page("README.md")
+    for training in ("elmo-both", "baseline"):
+        values = scores("tagging_names", training)
+        rounded = f"{mean(values):.1f} ± {statistics.stdev(values):.1f}%"
+        assert rounded in page
+    # The columns are two tasks, each at two sizes.
+    rows = {row[0]: row[1] for row in read_table("docs/speed.md", "Compared")}
+    for kind in ("`ElmoEmbedder`", '`ElmoEmbedder(quantize="int8")`'):
+        assert f" {rows[kind]} times" in page
+    measured = read_table("docs/pretraining.md", "Measurements")
+    for _, _, perplexity in measured[:2]:
+        assert f" {float(perplexity):.0f}" in page
+
+
+def test_estimates_for_a_cluster():
+    """Hours for a billion words, at the speeds of docs/transformers.md."""
+    page = read_page("docs/cluster.md")
+    results = read_results("encoders")
+    for row in results["rows"]:
+        names = row["name"] in ("original", "small")
+        if names and row["runs_in"] == "`ElmoEmbedder`":
+            hours = 1e9 / results["words"] * median(row["text"]) / 3600
+            assert f" {hours:.0f} " in page.replace(".", " ")
