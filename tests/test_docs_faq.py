@@ -14,14 +14,10 @@ PAGE = "docs/faq.md"
 
 def test_the_blocks_run(capsys, portable_path):
     blocks = read_blocks(PAGE)
-    assert len(blocks) == 5
+    assert len(blocks) == 4
     names = run_blocks(blocks)
     printed = capsys.readouterr().out
-    for line in (
-        "(2, 512)\n[0.33 0.33 0.33] 1.0\n",
-        "[[True, True, True], [True, True, False]]\n",
-    ):
-        assert line in printed
+    assert "[[True, True, True], [True, True, False]]\n" in printed
     pooled = names["model"](names["ids"])
     np.testing.assert_allclose(pooled, names["vectors"], atol=1e-5)
     assert names["cropped"] == [(0, 0, "a" * 60)]
