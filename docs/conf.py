@@ -15,6 +15,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 import keras_elmo
 import keras_elmo.quiet_start
 from keras_elmo.commands.main import make_parser
+from keras_elmo.layers.elmo_files import ElmoFiles
 
 project = "keras-elmo"
 author = copyright = "The keras-elmo authors"
@@ -72,26 +73,11 @@ autodoc_default_options = {
 }
 autodoc_typehints = "none"
 templates_path = ["_templates"]
-
-
-def _inherited(cls):
-    """Returns the methods of this package's base classes, not Keras'."""
-    bases = [b for b in cls.__mro__ if b.__module__.startswith("keras_elmo")]
-    return [
-        name
-        for base in bases[1:]
-        for name, method in vars(base).items()
-        if name[0] != "_"
-        and name not in _NOT_SHOWN
-        and inspect.isroutine(method)
-        and method.__doc__
-    ]
-
-
-_names = [getattr(keras_elmo, name) for name in keras_elmo.__all__]
+# Methods of base classes, which autodoc shows only if they are named.
 autosummary_context = {
     "inherited_methods": {
-        cls.__name__: _inherited(cls) for cls in _names if inspect.isclass(cls)
+        "ElmoLayer": [name for name in vars(ElmoFiles) if name[0] != "_"],
+        "CharCNNEmbedding": ["make_vectorization"],
     }
 }
 napoleon_custom_sections = [
