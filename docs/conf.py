@@ -30,7 +30,7 @@ extensions = [
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build"]
-smartquotes = False  # They would make "–" of "--".
+smartquotes = False  # They would join the two hyphens of flags.
 default_role = "py:obj"  # `ElmoLayer` in a docstring links to its page.
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
