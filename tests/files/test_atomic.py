@@ -271,6 +271,62 @@ def test_many_threads_write_one_path(tmp_path, monkeypatch, kind, has_locks):
     assert os.listdir(tmp_path) == ["path"]
 
 
+def test_who_waited_for_a_lock_that_is_removed_waits_for_the_new_one(
+    tmp_path, monkeypatch
+):
+    """The first removes the file that the second waits for; then the third
+    locks a new one, before the second looks again."""
+    fcntl = pytest.importorskip("fcntl")
+    flock = fcntl.flock
+    second_waits, third_writes, second_waits_again = (
+        threading.Event() for _ in range(3)
+    )
+    order = []
+
+    def watched_flock(handle, operation):
+        if threading.current_thread().name != "second":
+            flock(handle, operation)
+        elif not second_waits.is_set():
+            second_waits.set()
+            flock(handle, operation)
+            assert third_writes.wait(30)
+        else:
+            second_waits_again.set()
+            flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", watched_flock)
+
+    def start(name, waits_for=None, says=None):
+        def into(temporary):
+            order.append(f"{name} begins")
+            if says is not None:
+                says.set()
+            assert waits_for is None or waits_for.wait(30)
+            put(name)(temporary)
+            order.append(f"{name} ends")
+
+        thread = threading.Thread(
+            target=write_atomically, args=(tmp_path / "file", into), name=name
+        )
+        thread.start()
+        return thread
+
+    first_writes = threading.Event()
+    first = start("first", second_waits, first_writes)
+    assert first_writes.wait(30)
+    second = start("second")
+    first.join()
+    third = start("third", second_waits_again, third_writes)
+    second.join()
+    third.join()
+    names = ("first", "third", "second")
+    assert order == [
+        f"{name} {x}" for name in names for x in ("begins", "ends")
+    ]
+    assert (tmp_path / "file").read_text() == "second"
+    assert os.listdir(tmp_path) == ["file"]
+
+
 def test_a_folder_that_came_in_between_is_not_touched(tmp_path):
     path = tmp_path / "folder"
 
