@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_elmo.files.atomic import explain_full_disk
+from keras_elmo.files.atomic import remove_file
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
 from keras_elmo.files.atomic import write_json
@@ -147,8 +148,7 @@ class JobFolder:
         """Moves the file `output` to OUTPUT, unless that is done already."""
         self.is_complete = True
         self._save(self.finished)
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(self._vectors)
+        remove_file(self._vectors)
         if os.path.exists(self.output):
             replace_file(self.output, self._target)
         self._remove_files()
@@ -194,11 +194,7 @@ class JobFolder:
     def _remove_files(self):
         """Removes the files of the job, `job.json` last."""
         for path in self._files:
-            folder, name = os.path.split(path)
-            temporary = os.path.join(folder, f".{name}.keras_elmo")
-            for file in (f"{temporary}.lock", temporary, path):
-                with contextlib.suppress(FileNotFoundError):
-                    os.remove(file)
+            remove_file(path)
 
     def _what_is_kept(self):
         kept = "Nothing was finished yet, so nothing is kept."

@@ -30,10 +30,40 @@ def write_atomically(path, write):
             not exist.
     """
     path = replaceable_file(path)
-    with _temporary(path) as temporary:
+    with temporary_path(path) as temporary:
         write(temporary)
-        _sync(temporary)
         replace_file(temporary, path)
+
+
+@contextlib.contextmanager
+def temporary_path(path):
+    """Yields a path beside `path` that no other process uses.
+
+    There is nothing at it. What is there at the end is removed.
+    """
+    temporary = _temporary_name(path)
+    lock = f"{temporary}.lock"
+    with contextlib.ExitStack() as stack:
+        try:
+            is_locked = stack.enter_context(file_lock(lock, waits=True))
+        except OSError as error:
+            # Name the path that the caller passed.
+            raise OSError(error.errno, error.strerror, path) from error
+        if not is_locked:
+            temporary = f"{temporary}.{secrets.token_hex(4)}"
+        # Removed before it is unlocked: who waits for it then sees that.
+        stack.callback(_remove, lock)
+        stack.callback(_remove, temporary)
+        _remove(temporary)
+        yield temporary
+
+
+def remove_file(path):
+    """Removes a file, and what a killed `write_atomically` left beside it."""
+    temporary = _temporary_name(path)
+    for name in (f"{temporary}.lock", temporary, path):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(name)
 
 
 def write_json(path, content, before_moving=None):
@@ -85,6 +115,7 @@ def replace_file(source, path):
     """
     if os.path.exists(replaceable_file(path)):
         shutil.copymode(path, source)
+    _sync(source)
     os.replace(source, path)
     _sync_parent(path)
 
@@ -121,19 +152,14 @@ def write_folder_atomically(path, write, files, overwrite=False):
     with (
         explain_full_disk(f"to write '{path}'", lambda: "Nothing has changed."),
         # A folder with files may be on another disk than its parent.
-        _temporary(complete if has_files else path) as temporary,
+        temporary_path(complete if has_files else path) as temporary,
     ):
         os.mkdir(temporary)
         write(temporary)
-        for folder, _, names in os.walk(temporary, topdown=False):
-            for name in names:
-                _sync(os.path.join(folder, name))
-            _sync(folder)
-        if not has_files and _move_folder(temporary, path):
-            return
-        # Another process may have written it meanwhile.
-        _check_folder(path, overwrite)
-        _move_files(temporary, path, files)
+        if has_files or not _move_folder(temporary, path):
+            # Another process may have written it meanwhile.
+            _check_folder(path, overwrite)
+            _move_files(temporary, path, files)
 
 
 @contextlib.contextmanager
@@ -167,6 +193,10 @@ def _check_folder(path, overwrite):
 
 def _move_folder(source, path):
     """Moves a folder; returns `False` if there is one with files at `path`."""
+    for folder, _, names in os.walk(source, topdown=False):
+        for name in names:
+            _sync(os.path.join(folder, name))
+        _sync(folder)
     with contextlib.suppress(OSError):  # If it exists and is empty.
         os.rmdir(path)
     try:
@@ -196,24 +226,9 @@ def _move_files(source, path, files):
         replace_file(os.path.join(source, name), target)
 
 
-@contextlib.contextmanager
-def _temporary(path):
-    """Yields a path beside `path` that no other process uses."""
+def _temporary_name(path):
     folder, name = os.path.split(os.path.abspath(path))
-    temporary = os.path.join(folder, f".{name}.keras_elmo")
-    lock = f"{temporary}.lock"
-    with contextlib.ExitStack() as stack:
-        try:
-            is_locked = stack.enter_context(file_lock(lock, waits=True))
-        except OSError as error:
-            # Name the path that the caller passed.
-            raise OSError(error.errno, error.strerror, path) from error
-        if not is_locked:
-            temporary = f"{temporary}.{secrets.token_hex(4)}"
-        stack.callback(_remove, lock)
-        stack.callback(_remove, temporary)
-        _remove(temporary)
-        yield temporary
+    return os.path.join(folder, f".{name}.keras_elmo")
 
 
 def _remove(path):

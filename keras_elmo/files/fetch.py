@@ -13,8 +13,8 @@ import urllib.request
 
 import keras
 
-from keras_elmo.files.atomic import write_atomically
-from keras_elmo.files.file_lock import file_lock
+from keras_elmo.files.atomic import replace_file
+from keras_elmo.files.atomic import temporary_path
 from keras_elmo.files.untrusted_files import describe_mistaken
 
 _HUB = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@(\S+))?/?")
@@ -104,7 +104,11 @@ def download(url, folder, filename):
         return path
     try:
         os.makedirs(folder, exist_ok=True)
-        _download_once(url, path)
+        with temporary_path(path) as temporary:
+            # Another process may have downloaded it meanwhile.
+            if not os.path.isfile(path):
+                _get(url, temporary)
+                replace_file(temporary, path)
     except (OSError, ValueError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()
@@ -114,18 +118,6 @@ def download(url, folder, filename):
             f"KERAS_HOME chooses another folder. The error was: {error}"
         ) from error
     return path
-
-
-def _download_once(url, path):
-    lock = f"{path}.lock"
-    with file_lock(lock, waits=True):
-        try:
-            # Another process may have downloaded it meanwhile.
-            if not os.path.isfile(path):
-                write_atomically(path, lambda temporary: _get(url, temporary))
-        finally:
-            with contextlib.suppress(OSError):
-                os.remove(lock)
 
 
 def _get(url, path):
