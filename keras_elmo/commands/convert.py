@@ -90,15 +90,15 @@ def run(arguments):
             )
         _write_preset(folder, model, arguments.dtype, replaces)
         return
-    with model.open_language_model() as files:
+    files = model.open_language_model()
 
-        def write(path):
-            _write_files(path, files, arguments.dtype)
-            if arguments.token_embeddings:
-                _write_token_embeddings(path, arguments.token_embeddings)
+    def write(path):
+        _write_files(path, files, arguments.dtype)
+        if arguments.token_embeddings:
+            _write_token_embeddings(path, arguments.token_embeddings)
 
-        write_folder_atomically(folder, write, _BILM_FILES, replaces)
-        _print_summary(folder)
+    write_folder_atomically(folder, write, _BILM_FILES, replaces)
+    _print_summary(folder)
 
 
 def _write_preset(folder, model, dtype, replaces):

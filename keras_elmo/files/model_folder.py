@@ -77,10 +77,14 @@ def open_member(archive, name):
 def open_folder(path):
     """Returns the `ModelFolder` of a folder or of a `.zip`.
 
+    A `ModelFolder` is returned unchanged.
+
     Raises:
         FileNotFoundError: If there is nothing at `path`.
         ValueError: As for `open_archive`.
     """
+    if isinstance(path, ModelFolder):
+        return path
     if os.path.isdir(path):
         return ModelFolder(path)
     if not os.path.isfile(path):

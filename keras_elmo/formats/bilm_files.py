@@ -1,6 +1,5 @@
 """The files of a biLM: two files, a folder, a zip or URLs."""
 
-import contextlib
 import gzip
 import io
 import json
@@ -47,12 +46,10 @@ class BilmFiles:
         folder, name = options
         self.label = folder.label(name) if beside is None else beside.path
         """The model's name in messages."""
-        self.options_label = folder.label(name)
-        """The options file's name in messages."""
-        self.content = parse_json(folder.read(name), self.options_label)
+        self.content = parse_json(folder.read(name), folder.label(name))
         """The parsed JSON of the options file."""
         self.options = parse_language_model_options(
-            self.content, self.options_label
+            self.content, folder.label(name)
         )
         """The `LanguageModelOptions` in it."""
         self._weights = weights
@@ -84,12 +81,13 @@ class BilmFiles:
         options = options or self.options
         shapes = variable_shapes(options.token_encoder, options.encoder)
         table = bilm_table(options.token_encoder)
-        stored = stored_shapes(table, shapes)
+        unread = {}
         if not has_token_encoder:
-            shapes = {k: s for k, s in shapes.items() if _is_encoders(k)}
-        wanted = stored_shapes(table, shapes)
-        unread = {k: s for k, s in stored.items() if k not in wanted}
-        arrays = self._weights.read(wanted, unread)
+            names = [n for n in shapes if n.startswith("token_encoder.")]
+            unread = {name: shapes.pop(name) for name in names}
+        arrays = self._weights.read(
+            stored_shapes(table, shapes), stored_shapes(table, unread)
+        )
         return read_variables(table, shapes, arrays)
 
     def read_softmax(self, vocabulary_size=None, options=None):
@@ -149,11 +147,6 @@ class BilmFiles:
         return next((n for n in VOCABULARIES if n in folder), None)
 
 
-def _is_encoders(name):
-    return name.startswith("encoder.")
-
-
-@contextlib.contextmanager
 def open_bilm(options, weights=None, is_language_model=False):
     """Finds a biLM's files, and reads its options.
 
@@ -168,8 +161,8 @@ def open_bilm(options, weights=None, is_language_model=False):
             with `weights`, its folder is searched for a softmax and a
             vocabulary.
 
-    Yields:
-        A `BilmFiles`, for use within the context.
+    Returns:
+        The `BilmFiles`. What it unpacks of a zip is removed with it.
 
     Raises:
         FileNotFoundError: If a file is missing.
@@ -183,19 +176,15 @@ def open_bilm(options, weights=None, is_language_model=False):
             if not os.path.isfile(path):
                 raise FileNotFoundError(f"There is no {kind} file '{path}'.")
         folder, name = _in_folder(weights)
-        yield BilmFiles(
+        return BilmFiles(
             _in_folder(options),
             WeightFile(folder, name),
             folder if is_language_model else None,
         )
-        return
-    if not isinstance(options, ModelFolder):
-        options = open_folder(options)
-    folder = options.holding(find_options)
+    folder = open_folder(options).holding(find_options)
     name = find_options(folder.names, folder.path)
-    yield BilmFiles(
-        (folder, name), _find_weights(folder, is_language_model), folder
-    )
+    weights = _find_weights(folder, is_language_model)
+    return BilmFiles((folder, name), weights, folder)
 
 
 def _in_folder(path):

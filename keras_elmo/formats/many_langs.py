@@ -5,7 +5,6 @@ They are `config.json`, which names a second file with the sizes; the lists
 `token_embedder.pkl` and `encoder.pkl`.
 """
 
-import contextlib
 import posixpath
 from typing import Any
 
@@ -13,7 +12,6 @@ from keras_elmo.checks import MOST_CHARACTERS
 from keras_elmo.checks import MOST_LAYERS
 from keras_elmo.checks import CheckedOptions
 from keras_elmo.choices import PAPER_FILTERS
-from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.array_tables import check_keys
 from keras_elmo.formats.array_tables import checked_array
@@ -56,12 +54,18 @@ _STANDARD = {
 class ManyLangsFiles:
     """The options and the arrays in the files of a model.
 
+    Its lists and sizes are read at once, its arrays when requested.
+
     Args:
-        folder: The `ModelFolder`.
+        path: The `ModelFolder`; or path of a folder or of a `.zip` of one.
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If a file is not valid.
     """
 
-    def __init__(self, folder):
-        self._folder = folder
+    def __init__(self, path):
+        self._folder = folder = open_folder(path).holding(_find_encoder)
         sizes, label = _read_sizes(folder)
         self.token_encoder, self.encoder = _parse_sizes(sizes, label)
         """Arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
@@ -107,24 +111,6 @@ class ManyLangsFiles:
             arrays = _read_arrays(self._folder, name, stored)
             values |= read_variables(table, of_part, arrays)
         return values
-
-
-@contextlib.contextmanager
-def open_many_langs(path):
-    """Reads a model's lists and sizes; its arrays are read when requested.
-
-    Args:
-        path: The `ModelFolder`; or path of a folder or of a `.zip` of one.
-
-    Yields:
-        A `ManyLangsFiles`, for use within the context.
-
-    Raises:
-        FileNotFoundError: If a file is missing.
-        ValueError: If a file is not valid.
-    """
-    folder = path if isinstance(path, ModelFolder) else open_folder(path)
-    yield ManyLangsFiles(folder.holding(_find_encoder))
 
 
 def _find_encoder(names, path):

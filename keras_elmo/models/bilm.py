@@ -1,3 +1,4 @@
+import functools
 import hashlib
 
 from keras_elmo.files.fetch import fetch
@@ -43,9 +44,9 @@ class Bilm(FoundModel):
             weights = fetch(weights, "weights_file")
         return cls(fetch(options, "options"), weights)
 
-    def open(self, is_language_model=False):
-        """Context manager that yields the `BilmFiles`, as `open_bilm` does."""
-        return open_bilm(self.source, self._weights, is_language_model)
+    @functools.cached_property
+    def _files(self):
+        return open_bilm(self.source, self._weights)
 
     def load(
         self,
@@ -57,14 +58,14 @@ class Bilm(FoundModel):
         trainable=False,
         **kwargs,
     ):
-        with self.open() as files:
-            options = files.options
-            words = read_words(vocabulary, files, token_embeddings)
-            unknown = unknown_word(unknown_words, options, words)
-            rows = None
-            if token_embeddings is not None:
-                rows = read_rows(token_embeddings, options, len(words))
-            arrays = files.read_arrays(has_token_encoder=rows is None)
+        files = self._files
+        options = files.options
+        words = read_words(vocabulary, files, token_embeddings)
+        unknown = unknown_word(unknown_words, options, words)
+        rows = None
+        if token_embeddings is not None:
+            rows = read_rows(token_embeddings, options, len(words))
+        arrays = files.read_arrays(has_token_encoder=rows is None)
         common = {"dtype": kwargs.get("dtype"), "name": "token_encoder"}
         if rows is None and not options.is_word_input:
             token_encoder = CharCNNEmbedding(**options.token_encoder, **common)
@@ -88,44 +89,43 @@ class Bilm(FoundModel):
         return layer
 
     def make_vectorization(self, **kwargs):
-        with self.open() as files:
-            options = files.options
+        options = self._files.options
         if options.is_word_input:
             return None
         width = options.token_encoder["max_characters_per_token"]
         return WordVectorization(ByteSpelling(width))
 
     def fingerprint(self):
-        with self.open() as files:
-            content = [files.content]
-            vocabulary = files.read_vocabulary()
-            # The words of other models do not affect the vectors.
-            if files.options.is_word_input and vocabulary is not None:
-                content.append(hashlib.sha256(vocabulary).hexdigest())
-            return fingerprint(content, files.weight_files)
+        files = self._files
+        content = [files.content]
+        vocabulary = files.read_vocabulary()
+        # The words of other models do not affect the vectors.
+        if files.options.is_word_input and vocabulary is not None:
+            content.append(hashlib.sha256(vocabulary).hexdigest())
+        return fingerprint(content, files.weight_files)
 
     def open_language_model(self):
-        return self.open(is_language_model=True)
+        return open_bilm(self.source, self._weights, is_language_model=True)
 
     def facts(self):
-        with self.open() as files:
-            options = files.options
-            yield from size_facts(options.token_encoder, options.encoder)
-            yield parameter_fact(files.read_arrays())
-            expected = options.vocabulary_size
-            vocabulary = files.read_vocabulary()
-            if vocabulary is not None:
-                words = vocabulary_words(vocabulary)
-                if expected not in (None, len(words)):
-                    raise ValueError(
-                        f"'{files.vocabulary_label}' must have as many words "
-                        f"as the options say, n_tokens_vocab={expected:,}. "
-                        f"Received: {len(words):,} words"
-                    )
-                yield "vocabulary", f"{len(words):,} words"
-            softmax = files.read_softmax(expected)
-            if softmax is not None:
-                yield "softmax", f"{len(softmax['softmax.bias']):,} words"
+        files = self._files
+        options = files.options
+        yield from size_facts(options.token_encoder, options.encoder)
+        yield parameter_fact(files.read_arrays())
+        expected = options.vocabulary_size
+        vocabulary = files.read_vocabulary()
+        if vocabulary is not None:
+            words = vocabulary_words(vocabulary)
+            if expected not in (None, len(words)):
+                raise ValueError(
+                    f"'{files.vocabulary_label}' must have as many words "
+                    f"as the options say, n_tokens_vocab={expected:,}. "
+                    f"Received: {len(words):,} words"
+                )
+            yield "vocabulary", f"{len(words):,} words"
+        softmax = files.read_softmax(expected)
+        if softmax is not None:
+            yield "softmax", f"{len(softmax['softmax.bias']):,} words"
 
     def how_to_load(self):
         if self._weights is None:

@@ -57,7 +57,7 @@ class FoundModel(abc.ABC):
 
     @abc.abstractmethod
     def open_language_model(self):
-        """Context manager that yields its `BilmFiles`."""
+        """Returns its `BilmFiles`, which may have a softmax."""
 
     @abc.abstractmethod
     def facts(self):

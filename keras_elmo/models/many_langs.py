@@ -1,5 +1,7 @@
+import functools
+
 from keras_elmo.files.fetch import fetch
-from keras_elmo.formats.many_langs import open_many_langs
+from keras_elmo.formats.many_langs import ManyLangsFiles
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
@@ -23,11 +25,15 @@ class ManyLangs(FoundModel):
         """The model at a path or URL, as `ElmoLayer.from_many_langs` takes."""
         return cls(fetch(directory, "directory"))
 
+    @functools.cached_property
+    def _files(self):
+        return ManyLangsFiles(self.source)
+
     def load(self, cls=ElmoLayer, *, trainable=False, **kwargs):
         check_no_words(self.path, kwargs)
         dtype = kwargs.get("dtype")
-        with open_many_langs(self.source) as files:
-            arrays = files.read_arrays()
+        files = self._files
+        arrays = files.read_arrays()
         token_encoder = LexiconEmbedding(
             dtype=dtype, name="token_encoder", **files.token_encoder
         )
@@ -40,13 +46,13 @@ class ManyLangs(FoundModel):
 
     def make_vectorization(self, **kwargs):
         check_no_words(self.path, kwargs)
-        with open_many_langs(self.source) as files:
-            return vectorization_of(LexiconEmbedding(**files.token_encoder))
+        token_encoder = LexiconEmbedding(**self._files.token_encoder)
+        return vectorization_of(token_encoder)
 
     def fingerprint(self):
-        with open_many_langs(self.source) as files:
-            sizes = files.token_encoder, files.encoder
-            return fingerprint(sizes, files.weight_files)
+        files = self._files
+        sizes = files.token_encoder, files.encoder
+        return fingerprint(sizes, files.weight_files)
 
     def open_language_model(self):
         raise ValueError(
@@ -57,6 +63,6 @@ class ManyLangs(FoundModel):
         )
 
     def facts(self):
-        with open_many_langs(self.source) as files:
-            yield from size_facts(files.token_encoder, files.encoder)
-            yield parameter_fact(files.read_arrays())
+        files = self._files
+        yield from size_facts(files.token_encoder, files.encoder)
+        yield parameter_fact(files.read_arrays())

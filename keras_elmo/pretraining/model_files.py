@@ -74,14 +74,12 @@ def make_language_model(options, vocabulary_size, dtype=None):
 
 def read_model_options(path):
     """Returns the options of a model's files."""
-    with find_model(path).open_language_model() as files:
-        return files.content
+    return find_model(path).open_language_model().content
 
 
 def read_model_vocabulary(path):
     """Returns the `Vocabulary` beside a model's weights, or `None`."""
-    with find_model(path).open_language_model() as files:
-        return _own_vocabulary(files)
+    return _own_vocabulary(find_model(path).open_language_model())
 
 
 def load_language_model(
@@ -140,8 +138,8 @@ def check_softmax(path, vocabulary=None) -> None:
     Raises:
         ValueError: As for `load_language_model`.
     """
-    with find_model(path).open_language_model() as files:
-        _read_softmax(files, vocabulary or _needed_vocabulary(files))
+    files = find_model(path).open_language_model()
+    _read_softmax(files, vocabulary or _needed_vocabulary(files))
 
 
 def save_language_model(
@@ -185,15 +183,15 @@ def save_language_model(
 
 def _read(path, vocabulary, new_softmax, options):
     """Returns the vocabulary, the options and the values of the variables."""
-    with find_model(path).open_language_model() as files:
-        vocabulary = vocabulary or _needed_vocabulary(files)
-        options = dict(options or files.content)
-        options["n_tokens_vocab"] = len(vocabulary)
-        parsed = parse_language_model_options(options)
-        arrays = {}
-        if not new_softmax:
-            arrays = _read_softmax(files, vocabulary, parsed)
-        arrays |= files.read_arrays(parsed)
+    files = find_model(path).open_language_model()
+    vocabulary = vocabulary or _needed_vocabulary(files)
+    options = dict(options or files.content)
+    options["n_tokens_vocab"] = len(vocabulary)
+    parsed = parse_language_model_options(options)
+    arrays = {}
+    if not new_softmax:
+        arrays = _read_softmax(files, vocabulary, parsed)
+    arrays |= files.read_arrays(parsed)
     return vocabulary, options, arrays
 
 

@@ -77,9 +77,9 @@ def test_a_bilm_of_the_hub(hub, elmo, tmp_path, capsys):
     check_same(ElmoLayer.from_preset("hf://user/repo"), elmo)
     check_same(ElmoLayer.from_bilm("hf://user/repo"), elmo)
     check_same(ElmoEmbedder.from_preset("hf://user/repo").elmo, elmo)
-    with find_model("hf://user/repo").open_language_model() as files:
-        assert files.weight_files[0].startswith(str(hub.folder))
-        assert files.content["lstm"]["dim"] == 7
+    files = find_model("hf://user/repo").open_language_model()
+    assert files.weight_files[0].startswith(str(hub.folder))
+    assert files.content["lstm"]["dim"] == 7
     text = tmp_path / "text.txt"
     text.write_text("A sentence\n")
     output = tmp_path / "text.npz"

@@ -52,9 +52,9 @@ def write_zip(path, files=FILES, compression=zipfile.ZIP_STORED):
 
 def read_both(*args):
     """Returns the options, and the bytes and path of the weight file."""
-    with open_bilm(*(fetch(path, "path") for path in args)) as files:
-        (path,) = map(pathlib.Path, files.weight_files)
-        return files.content, path.read_bytes(), path
+    files = open_bilm(*(fetch(path, "path") for path in args))
+    (path,) = map(pathlib.Path, files.weight_files)
+    return files.content, path.read_bytes(), path
 
 
 @pytest.mark.parametrize("kind", [str, pathlib.Path])

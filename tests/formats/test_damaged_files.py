@@ -218,10 +218,10 @@ def test_no_more_is_unpacked_than_is_read(model, tmp_path):
             archive.write(model / name, f"a/{name}")
         for name in ("a/corpus.txt", "a/training_state.hdf5", "vocab.txt"):
             archive.writestr(name, bytes(1 << 20))
-    with open_bilm(path) as files:
-        files.read_arrays()
-        folder = pathlib.Path(files.weight_files[0]).parent
-        unpacked = {p.name: p.read_bytes() for p in folder.iterdir()}
+    files = open_bilm(path)
+    files.read_arrays()
+    folder = pathlib.Path(files.weight_files[0]).parent
+    unpacked = {p.name: p.read_bytes() for p in folder.iterdir()}
     del files
     assert not folder.exists()
     names = ("options.json", "weights.hdf5")
@@ -229,8 +229,7 @@ def test_no_more_is_unpacked_than_is_read(model, tmp_path):
 
 
 def _vocabulary_of_folder(path):
-    with open_bilm(path) as files:
-        return files.read_vocabulary()
+    return open_bilm(path).read_vocabulary()
 
 
 def test_vocabularies_of_far_more_than_their_size(scratch, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from formats.state_dicts import file_of
 
 from keras_elmo import ElmoLayer
-from keras_elmo.formats.many_langs import open_many_langs
+from keras_elmo.formats.many_langs import ManyLangsFiles
 from keras_elmo.formats.torch_state_dicts import read_state_dict
 
 FILES = ["token_embedder.pkl", "encoder.pkl"]
@@ -41,11 +41,6 @@ def change_sizes(folder, section, **values):
     )
 
 
-def opened(path):
-    with open_many_langs(path) as files:
-        return files
-
-
 def refused(path, message, error=ValueError):
     with pytest.raises(error, match=message):
         ElmoLayer.from_many_langs(path)
@@ -57,7 +52,7 @@ def is_same(elmo, other):
 
 
 def test_what_the_files_say(stored):
-    files = opened(stored)
+    files = ManyLangsFiles(stored)
     token_encoder, encoder = files.token_encoder, files.encoder
     assert encoder == {
         "units": 48,
@@ -127,19 +122,19 @@ def test_from_preset_and_trainable(stored):
 )
 def test_the_sizes_are_looked_for_in_the_folder(folder, path):
     edit(folder / "config.json", lambda config: config.update(config_path=path))
-    assert opened(folder).encoder["units"] == 48
+    assert ManyLangsFiles(folder).encoder["units"] == 48
 
 
 def test_nothing_outside_of_the_folder_is_read(folder):
     (folder.parent / "sizes.json").write_text("{}")
     for path in ("../sizes.json", str(folder.parent / "sizes.json")):
         (folder / "config.json").write_text(json.dumps({"config_path": path}))
-        assert opened(folder).encoder["units"] == 4096
+        assert ManyLangsFiles(folder).encoder["units"] == 4096
 
 
 def test_without_sizes_they_are_the_standard_ones(folder):
     os.remove(folder / "cnn_config.json")
-    files = opened(folder)
+    files = ManyLangsFiles(folder)
     token_encoder, encoder = files.token_encoder, files.encoder
     assert encoder["units"] == 4096 and encoder["projection_dim"] == 512
     assert token_encoder["filters"] == [
@@ -152,7 +147,7 @@ def test_without_sizes_they_are_the_standard_ones(folder):
 
 def test_no_clips(folder):
     change_sizes(folder, "encoder", cell_clip=0, proj_clip=None)
-    encoder = opened(folder).encoder
+    encoder = ManyLangsFiles(folder).encoder
     assert encoder["cell_clip"] is None and encoder["proj_clip"] is None
 
 
@@ -226,4 +221,4 @@ def test_an_entry_that_is_white_space_is_that_of_u_3000(folder):
     path = folder / "char.dic"
     text = path.read_text("utf-8").replace("!\t6", "\u00a0\t6")
     path.write_text(text, "utf-8")
-    assert opened(folder).token_encoder["characters"][6] == "\u3000"
+    assert ManyLangsFiles(folder).token_encoder["characters"][6] == "\u3000"

@@ -202,9 +202,9 @@ def test_one_model_has_one_fingerprint_wherever_it_lies(models):
     assert pair.fingerprint() == found["folder"]
     elmo, other = pair.load(), find_model(folder).load()
     assert elmo.count_params() == other.count_params()
-    with pair.open_language_model() as files:
-        assert files.content["n_tokens_vocab"] == WORDS
-        assert files.vocabulary_label.endswith("vocab.txt")
+    files = pair.open_language_model()
+    assert files.content["n_tokens_vocab"] == WORDS
+    assert files.vocabulary_label.endswith("vocab.txt")
     assert find_model(pair) is pair
 
 

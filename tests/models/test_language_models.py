@@ -47,17 +47,15 @@ def write_model(folder, softmax=True, vocabulary=True, dtype="float32"):
 
 
 def check_model(model, weights, dtype="float32", label=None):
-    with find_model(model).open_language_model() as files:
-        assert files.label == str(label or model)
-        assert (
-            files.content["lstm"]["dim"] == files.options.encoder["units"] == 7
-        )
-        expected = {k: a.astype(dtype) for k, a in weights.items()}
-        check_equal(read_weights(files), expected)
-        expected = {k: a.astype(dtype) for k, a in SOFTMAX.items()}
-        for size in (5, None):
-            check_equal(files.read_softmax(size), expected)
-        assert files.read_vocabulary() == VOCABULARY.encode()
+    files = find_model(model).open_language_model()
+    assert files.label == str(label or model)
+    assert files.content["lstm"]["dim"] == files.options.encoder["units"] == 7
+    expected = {k: a.astype(dtype) for k, a in weights.items()}
+    check_equal(read_weights(files), expected)
+    expected = {k: a.astype(dtype) for k, a in SOFTMAX.items()}
+    for size in (5, None):
+        check_equal(files.read_softmax(size), expected)
+    assert files.read_vocabulary() == VOCABULARY.encode()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -76,10 +74,10 @@ def test_zip(tmp_path, root):
             archive.write(file, root + file.name)
         archive.writestr(f"{root}notes/weights.hdf5", b"of another folder")
     check_model(path, weights, label=f"{path}/{root}".removesuffix("/"))
-    with find_model(path).open_language_model() as files:
-        with pytest.raises(ValueError, match="of the options") as info:
-            files.read_softmax(6)
-        folder = pathlib.Path(files.weight_files[0]).parent
+    files = find_model(path).open_language_model()
+    with pytest.raises(ValueError, match="of the options") as info:
+        files.read_softmax(6)
+    folder = pathlib.Path(files.weight_files[0]).parent
     assert f"'{path}/{root}softmax.hdf5'" in str(info.value)
     assert folder.exists()
     del files, info  # What is unpacked goes with the last use of the model.
@@ -89,27 +87,25 @@ def test_zip(tmp_path, root):
 
 def test_model_without_softmax_and_vocabulary(tmp_path):
     weights = write_model(tmp_path / "model", False, False)
-    with find_model(tmp_path / "model").open_language_model() as files:
-        expected = {k: a.astype("float32") for k, a in weights.items()}
-        check_equal(read_weights(files), expected)
-        assert files.read_softmax(5) is None
-        assert files.read_vocabulary() is None
+    files = find_model(tmp_path / "model").open_language_model()
+    expected = {k: a.astype("float32") for k, a in weights.items()}
+    check_equal(read_weights(files), expected)
+    assert files.read_softmax(5) is None
+    assert files.read_vocabulary() is None
 
 
 def test_training_checkpoint(shared):
     folder = shared / "reference/bilm_tf_checkpoint"
-    with find_model(folder).open_language_model() as files:
-        assert files.content["n_tokens_vocab"] == 1503
-        expected = all_arrays(folder / "weights.hdf5")
-        check_equal(read_weights(files), expected)
-        softmax = files.read_softmax(1503)
-        assert softmax["softmax.kernel"].shape == (1503, 32)
-        assert softmax["softmax.bias"].shape == (1503,)
-        assert files.vocabulary_label == str(folder / "vocab.txt")
-        with pytest.raises(
-            ValueError, match="'softmax/b' of the check"
-        ) as info:
-            files.read_softmax(1502)
+    files = find_model(folder).open_language_model()
+    assert files.content["n_tokens_vocab"] == 1503
+    expected = all_arrays(folder / "weights.hdf5")
+    check_equal(read_weights(files), expected)
+    softmax = files.read_softmax(1503)
+    assert softmax["softmax.kernel"].shape == (1503, 32)
+    assert softmax["softmax.bias"].shape == (1503,)
+    assert files.vocabulary_label == str(folder / "vocab.txt")
+    with pytest.raises(ValueError, match="'softmax/b' of the check") as info:
+        files.read_softmax(1502)
     assert f"'{folder}/model.ckpt-372'" in str(info.value)
 
 
@@ -120,12 +116,12 @@ def test_zip_of_a_training_checkpoint(shared, tmp_path):
         for file in folder.iterdir():
             if not file.name.endswith(".hdf5"):
                 archive.write(file, f"model/{file.name}")
-    with find_model(path).open_language_model() as files:
-        expected = all_arrays(folder / "weights.hdf5")
-        check_equal(read_weights(files), expected)
-        encoder = {**files.options.encoder, "num_layers": 1}
-        with pytest.raises(ValueError, match="does not match") as info:
-            files.read_arrays(files.options._replace(encoder=encoder))
+    files = find_model(path).open_language_model()
+    expected = all_arrays(folder / "weights.hdf5")
+    check_equal(read_weights(files), expected)
+    encoder = {**files.options.encoder, "num_layers": 1}
+    with pytest.raises(ValueError, match="does not match") as info:
+        files.read_arrays(files.options._replace(encoder=encoder))
     assert f"'{path}/model/model.ckpt-372'" in str(info.value)
 
 
@@ -138,7 +134,7 @@ def test_zip_whose_checkpoint_lies_elsewhere(shared, tmp_path):
         archive.writestr("checkpoint", state)
     told = r"no 'model\.ckpt-372\.index'"
     with pytest.raises(FileNotFoundError, match=told):
-        find_model(path).open_language_model().__enter__()
+        find_model(path).open_language_model()
 
 
 def test_words_that_share_the_softmax(tmp_path):
@@ -155,9 +151,9 @@ def test_words_that_share_the_softmax(tmp_path):
     changed["share_embedding_softmax"] = True
     options.write_text(json.dumps(changed))
     randomize(model, 0.0)
-    with find_model(tmp_path).open_language_model() as files:
-        assign_arrays(model, files.read_arrays())
-        check_equal(files.read_softmax(5), {"softmax.bias": B})
+    files = find_model(tmp_path).open_language_model()
+    assign_arrays(model, files.read_arrays())
+    check_equal(files.read_softmax(5), {"softmax.bias": B})
     check_equal(file_arrays(model), expected)
 
 
@@ -169,11 +165,11 @@ def test_softmax_of_a_checkpoint_may_be_shared_or_missing(tmp_path):
     }
     (tmp_path / "options.json").write_text(json.dumps(options))
     write_checkpoint(tmp_path, {"lm/softmax/b": B})
-    with find_model(tmp_path).open_language_model() as files:
-        check_equal(files.read_softmax(), {"softmax.bias": B})
+    files = find_model(tmp_path).open_language_model()
+    check_equal(files.read_softmax(), {"softmax.bias": B})
     write_checkpoint(tmp_path, {"lm/embedding": W})
-    with find_model(tmp_path).open_language_model() as files:
-        assert files.read_softmax(5) is None
+    files = find_model(tmp_path).open_language_model()
+    assert files.read_softmax(5) is None
 
 
 @pytest.mark.parametrize("part", ["weights", "softmax", "options"])
@@ -181,10 +177,8 @@ def test_damaged_files_are_named(tmp_path, part):
     write_model(tmp_path)
     (path,) = tmp_path.glob(f"{part}.*")
     path.write_bytes(path.read_bytes()[:50])
-    with (
-        pytest.raises(ValueError, match=r"cannot be read|is not JSON") as info,
-        find_model(tmp_path).open_language_model() as files,
-    ):
+    with pytest.raises(ValueError, match=r"cannot be read|is not JSON") as info:
+        files = find_model(tmp_path).open_language_model()
         files.read_arrays()
         files.read_softmax(5)
     assert f"'{path}'" in str(info.value)
@@ -197,10 +191,8 @@ def test_softmax_must_have_one_row_a_word(tmp_path):
         write_softmax(path, {"softmax.kernel": W, "softmax.bias": B[:4]})
     assert "The softmax" in str(info.value)
     write_arrays(path, {"softmax/W": W, "softmax/b": B[:4]})
-    with (
-        find_model(tmp_path).open_language_model() as files,
-        pytest.raises(ValueError, match="one row and one bias") as info,
-    ):
+    files = find_model(tmp_path).open_language_model()
+    with pytest.raises(ValueError, match="one row and one bias") as info:
         files.read_softmax()
     assert str(tmp_path) in str(info.value)
     assert "(5, 6)" in str(info.value)
