@@ -3,7 +3,6 @@
 import contextlib
 import io
 import math
-import os
 import re
 
 import h5py
@@ -18,14 +17,14 @@ from keras_elmo.files.untrusted_files import most_unpacked
 
 
 @contextlib.contextmanager
-def open_hdf5(file):
+def open_hdf5(path):
     """Opens an HDF5 file for reading, if all its data is in the file itself.
 
     HDF5 follows links, external storage and virtual arrays to any file on the
     machine, and fills in data that was never stored.
 
     Args:
-        file: Path, or file object open for reading.
+        path: Path of the file.
 
     Yields:
         The `h5py.File`, and a dictionary from its arrays' keys to their shapes.
@@ -35,34 +34,26 @@ def open_hdf5(file):
             or declares more data than it stores.
         OSError: If it is not an HDF5 file, or is truncated.
     """
-    if isinstance(file, (str, os.PathLike)):
-        check_regular(file)
-    with _opened(file) as store:
+    check_regular(path)
+    with _opened(path) as store:
         _check_links(store)
         yield store, _checked_shapes(store)
 
 
-def _opened(file):
+def _opened(path):
     try:
-        return h5py.File(file, "r")
+        return h5py.File(path, "r")
     except OSError as error:
         cut = re.search(r"eof = (\d+),.*stored_eof = (\d+)", str(error))
         if cut:
             size, whole = map(int, cut.groups())
             cause = f"it is truncated: {size:,} bytes of {whole:,}"
         else:
-            cause = describe_mistaken(_start(file))
+            with open(path, "rb") as file:
+                cause = describe_mistaken(file.read(4096))
         if cause is None:
             raise
         raise OSError(f"{error}: {cause}") from error
-
-
-def _start(file):
-    if hasattr(file, "read"):
-        file.seek(0)
-        return file.read(4096)
-    with open(file, "rb") as opened:
-        return opened.read(4096)
 
 
 def _check_links(store):

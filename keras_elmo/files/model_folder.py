@@ -15,17 +15,35 @@ from keras_elmo.files.untrusted_files import check_regular
 from keras_elmo.files.untrusted_files import most_unpacked
 
 
-def open_archive(path):
+def open_folder(path):
+    """Returns the `ModelFolder` of a folder or of a `.zip`.
+
+    A `ModelFolder` is returned unchanged.
+
+    Raises:
+        FileNotFoundError: If there is nothing at `path`.
+        ValueError: If a zip cannot be read, has a path that leaves it, or
+            declares much more data than it has.
+    """
+    if isinstance(path, ModelFolder):
+        return path
+    if os.path.isdir(path):
+        return ModelFolder(path)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"There is no file or directory '{path}'.")
+    try:
+        return _ZippedFolder(_open_archive(path))
+    except ValueError as error:
+        raise ValueError(
+            "A model must be a directory, a .zip or a .keras file; or an "
+            f"options file with its weight file. {error}"
+        ) from error
+
+
+def _open_archive(path):
     """Opens a zip file whose files are within it and not too large.
 
     No more of a file is read than the size that the archive declares.
-
-    Returns:
-        The `zipfile.ZipFile`.
-
-    Raises:
-        ValueError: If it cannot be read, has a path that leaves it, or declares
-            much more data than it has.
     """
     try:
         archive = zipfile.ZipFile(path)
@@ -49,53 +67,6 @@ def open_archive(path):
             f"Received: {declared:,}"
         )
     return archive
-
-
-def member_names(archive):
-    """Returns the names of the files in an open archive."""
-    names = [i.filename for i in archive.infolist() if not i.is_dir()]
-    return [n for n in names if not n.startswith("__MACOSX/")]
-
-
-@contextlib.contextmanager
-def open_member(archive, name):
-    """Opens one file of an archive; errors are as for `open_archive`."""
-    try:
-        with archive.open(name) as file:
-            yield file
-    except Exception as error:
-        # An impossible offset in the archive is an invalid argument.
-        if getattr(error, "errno", None) not in (None, errno.EINVAL):
-            raise  # An error of the system, such as a full disk.
-        # Each compression method has its own errors.
-        raise ValueError(
-            f"'{name}' cannot be read from the archive '{archive.filename}': "
-            f"{error}"
-        ) from error
-
-
-def open_folder(path):
-    """Returns the `ModelFolder` of a folder or of a `.zip`.
-
-    A `ModelFolder` is returned unchanged.
-
-    Raises:
-        FileNotFoundError: If there is nothing at `path`.
-        ValueError: As for `open_archive`.
-    """
-    if isinstance(path, ModelFolder):
-        return path
-    if os.path.isdir(path):
-        return ModelFolder(path)
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"There is no file or directory '{path}'.")
-    try:
-        return _ZippedFolder(open_archive(path))
-    except ValueError as error:
-        raise ValueError(
-            "A model must be a directory, a .zip or a .keras file; or an "
-            f"options file with its weight file. {error}"
-        ) from error
 
 
 def inner_folder_hint(path):
@@ -183,22 +154,23 @@ class _ZippedFolder(ModelFolder):
         )
         self._archive = archive
         self._root = root
+        files = [i.filename for i in archive.infolist() if not i.is_dir()]
+        self._members = [n for n in files if not n.startswith("__MACOSX/")]
         if unpacked is None:
             unpacked = tempfile.mkdtemp()
             weakref.finalize(archive, shutil.rmtree, unpacked, True)
         self._unpacked = unpacked
 
     def __contains__(self, name):
-        return self._member(name) in member_names(self._archive)
+        return self._member(name) in self._members
 
     @property
     def names(self):
-        names = member_names(self._archive)
         if self._root is None:
-            return names
+            return self._members
         return [
             posixpath.basename(name)
-            for name in names
+            for name in self._members
             if posixpath.dirname(name) == self._root
         ]
 
@@ -206,20 +178,27 @@ class _ZippedFolder(ModelFolder):
         root = posixpath.dirname(find(self.names, self.path))
         return _ZippedFolder(self._archive, root, self._unpacked)
 
-    def label(self, name):
-        return posixpath.join(self.path, name)
-
     def file(self, name):
         super().file(name)
         member = self._member(name)
         target = os.path.join(self._unpacked, member)
-        if not os.path.exists(target):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with (
-                open_member(self._archive, member) as source,
-                open(target, "wb") as file,
-            ):
-                shutil.copyfileobj(source, file)
+        if os.path.exists(target):
+            return target
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        try:
+            with self._archive.open(member) as source, open(target, "wb") as to:
+                shutil.copyfileobj(source, to)
+        except Exception as error:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(target)  # It is not complete.
+            # An impossible offset in the archive is an invalid argument.
+            if getattr(error, "errno", None) not in (None, errno.EINVAL):
+                raise  # An error of the system, such as a full disk.
+            # Each compression method has its own errors.
+            raise ValueError(
+                f"'{member}' cannot be read from the archive "
+                f"'{self._archive.filename}': {error}"
+            ) from error
         return target
 
     def _member(self, name):

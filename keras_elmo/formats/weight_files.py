@@ -45,11 +45,11 @@ class WeightFile:
         return read_arrays(file, shapes, self._folder.label(SOFTMAX))
 
 
-def read_arrays(file, shapes, label=None, unread=()):
+def read_arrays(path, shapes, label=None, unread=()):
     """Reads a weight file, which must have exactly the expected arrays.
 
     Args:
-        file: Path, or file object open for reading.
+        path: Path of the file.
         shapes: Dictionary from key to expected shape. A size of `None` matches
             any.
         label: The file's name in messages. Defaults to its path.
@@ -63,11 +63,11 @@ def read_arrays(file, shapes, label=None, unread=()):
         ValueError: If it cannot be read as HDF5 or has data stored elsewhere,
             or an array is missing, unexpected or of the wrong shape.
     """
-    subject = f"weight file '{label or os.fspath(file)}'"
-    if isinstance(file, (str, os.PathLike)) and not os.path.exists(file):
+    subject = f"weight file '{label or os.fspath(path)}'"
+    if not os.path.exists(path):
         raise FileNotFoundError(f"There is no {subject}.")
     try:
-        with open_hdf5(file) as (store, stored):
+        with open_hdf5(path) as (store, stored):
             found = [key for key in stored if key not in unread]
             names = {_canonical(key): key for key in found}
             check_keys(set(names), set(shapes), subject)

@@ -1,6 +1,7 @@
 import errno
 import json
 import pathlib
+import random
 import zipfile
 
 import numpy as np
@@ -12,6 +13,7 @@ from small_models import make_elmo
 
 from keras_elmo import ElmoLayer
 from keras_elmo.files.fetch import fetch
+from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.bilm_files import open_bilm
 
 OPTIONS = {"lstm": {"dim": 16, "projection_dim": 4}, "n_tokens_vocab": 5}
@@ -277,6 +279,18 @@ def test_damaged_zip(tmp_path, where):
     with pytest.raises(ValueError, match="cannot be read") as info:
         read_both(path)
     assert str(path) in str(info.value)
+
+
+def test_a_file_that_was_unpacked_in_part_is_not_read(tmp_path):
+    content = {**FILES, "weights.hdf5": random.Random(0).randbytes(100_000)}
+    path = write_zip(tmp_path / "model.zip", content)
+    archive = bytearray(path.read_bytes())
+    archive[90_000] ^= 1
+    path.write_bytes(archive)
+    folder = open_folder(path)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="cannot be read"):
+            folder.file("weights.hdf5")
 
 
 @pytest.mark.parametrize("text", ["", "{", "<html>", b"\xff\xfe\xff"])

@@ -1,4 +1,3 @@
-import io
 import os
 
 import numpy as np
@@ -36,14 +35,6 @@ def test_what_is_written_is_read(path):
     check_equal(read_arrays(path, shapes_of(ARRAYS)), ARRAYS)
     check_equal(read_arrays(str(path), shapes_of(ARRAYS)), ARRAYS)
     check_equal(all_arrays(path), ARRAYS)
-
-
-def test_open_file(path):
-    file = io.BytesIO(path.read_bytes())
-    check_equal(read_arrays(file, shapes_of(ARRAYS), "a label"), ARRAYS)
-    file = io.BytesIO(b"nothing of the kind")
-    with pytest.raises(ValueError, match="weight file 'a label' cannot"):
-        read_arrays(file, shapes_of(ARRAYS), "a label")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", ">f4", ">f8"])
