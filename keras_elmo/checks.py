@@ -51,19 +51,31 @@ def check_limit(name, value):
 
 
 class CheckedOptions:
-    """A dictionary of options, such as a JSON object, or a section of one."""
+    """A dictionary of options, such as a JSON object, or a section of one.
 
-    def __init__(self, values, path=""):
+    Args:
+        values: The dictionary.
+        label: The file's name in messages, if there is a file.
+        path: Empty at the top level; otherwise ends in a dot.
+    """
+
+    def __init__(self, values, label=None, path=""):
         self.values = values
-        self.path = path  # Empty at the top level; otherwise ends in a dot.
+        self._label = label
+        self._path = path
+        if not isinstance(values, dict):
+            raise self.error(
+                "The options must contain a JSON object. "
+                f"Received: {type(values).__name__}"
+            )
 
     def section(self, key):
         if key not in self.values:
-            raise ValueError(f"The options lack the key '{self.path}{key}'.")
+            raise self._lacks(key)
         values = self.values[key]
         if not isinstance(values, dict):
             self.fail(key, "a JSON object", values)
-        return CheckedOptions(values, f"{self.path}{key}.")
+        return CheckedOptions(values, self._label, f"{self._path}{key}.")
 
     def integer(self, key, low, default=_REQUIRED, high=None):
         value = self._get(key, default)
@@ -74,20 +86,14 @@ class CheckedOptions:
             self.fail(key, f"an integer of {expected}", value)
         return value
 
-    def items(self, key):
-        """Returns a list, empty if the key is missing."""
-        value = self._get(key, [])
-        if not isinstance(value, list):
-            self.fail(key, "a list", value)
-        return value
-
     def sections(self, key):
         """Returns a list of JSON objects as `CheckedOptions`."""
-        values = dict(enumerate(self.items(key)))
-        return [
-            CheckedOptions(values, f"{self.path}{key}.").section(i)
-            for i in values
-        ]
+        values = self._get(key, [])
+        if not isinstance(values, list):
+            self.fail(key, "a list", values)
+        values = dict(enumerate(values))
+        options = CheckedOptions(values, self._label, f"{self._path}{key}.")
+        return [options.section(i) for i in values]
 
     def limit(self, key):
         value = self._get(key, None)
@@ -136,17 +142,23 @@ class CheckedOptions:
         return value
 
     def fail(self, key, expected, received):
-        raise ValueError(
-            f"The option '{self.path}{key}' must be {expected}. "
+        raise self.error(
+            f"The option '{self._path}{key}' must be {expected}. "
             f"Received: {received!r}"
         )
+
+    def error(self, text):
+        """Returns a `ValueError` that names the file."""
+        where = "" if self._label is None else f"The file '{self._label}': "
+        return ValueError(where + text)
+
+    def _lacks(self, key):
+        return self.error(f"The options lack the key '{self._path}{key}'.")
 
     def _get(self, key, default):
         value = self.values.get(key)
         if value is None:
             if default is _REQUIRED:
-                raise ValueError(
-                    f"The options lack the key '{self.path}{key}'."
-                )
+                raise self._lacks(key)
             return default
         return value

@@ -67,8 +67,6 @@ def make_settings(arguments, initial=None):
         options = read_options(arguments.options)
     elif initial is not None:
         options = read_model_options(initial)
-    if not isinstance(options, dict):  # `Settings` raises the error.
-        return dataclasses.replace(recipe, options=options)
     keys = Settings.options_keys()
     if arguments.options is not None:
         changes = {keys[k]: v for k, v in options.items() if k in keys}

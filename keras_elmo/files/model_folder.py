@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import glob
+import json
 import os
 import posixpath
 import shutil
@@ -12,6 +13,7 @@ import zipfile
 
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import check_regular
+from keras_elmo.files.untrusted_files import describe_mistaken
 from keras_elmo.files.untrusted_files import most_unpacked
 
 
@@ -134,6 +136,29 @@ class ModelFolder:
             raise ValueError(f"'{path}' was not read: {error}.") from error
         with open(path, "rb") as file:
             return file.read()
+
+    def read_object(self, name):
+        """Returns the JSON object in a file.
+
+        Raises:
+            FileNotFoundError: If the file does not exist.
+            ValueError: If it has no JSON object, or cannot be read.
+        """
+        content = self.read(name)
+        label = self.label(name)
+        try:
+            found = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            reason = describe_mistaken(content[:4096]) or error
+            raise ValueError(
+                f"The file '{label}' is not JSON: {reason}"
+            ) from error
+        if not isinstance(found, dict):
+            raise ValueError(
+                f"The file '{label}' must contain a JSON object. "
+                f"Received: {type(found).__name__}"
+            )
+        return found
 
 
 class _ZippedFolder(ModelFolder):

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import os
 import zlib
 
@@ -11,7 +10,6 @@ from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import bounded_lines
-from keras_elmo.files.untrusted_files import describe_mistaken
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_arrays
 from keras_elmo.formats.array_tables import stored_shapes
@@ -46,8 +44,8 @@ class BilmFiles:
         folder, name = options
         self.label = folder.label(name) if beside is None else beside.path
         """The model's name in messages."""
-        self.content = parse_json(folder.read(name), folder.label(name))
-        """The parsed JSON of the options file."""
+        self.content = folder.read_object(name)
+        """The JSON object in the options file."""
         self.options = parse_language_model_options(
             self.content, folder.label(name)
         )
@@ -250,16 +248,6 @@ def _check_rows(arrays, subject):
 
 
 def read_options(path):
-    """Returns the JSON of an options file."""
-    folder, name = _in_folder(os.fspath(path))
-    return parse_json(folder.read(name), path)
-
-
-def parse_json(text, label):
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = describe_mistaken(text[:4096]) or error
-        raise ValueError(
-            f"The options file '{label}' is not JSON: {reason}"
-        ) from error
+    """Returns the JSON object in an options file."""
+    folder, name = _in_folder(path)
+    return folder.read_object(name)

@@ -40,16 +40,8 @@ def parse_language_model_options(options, label=None):
         ValueError: If an option is invalid. The message has the key, what the
             value must be, and what was received.
     """
-    try:
-        return _parse_language_model(_checked_object(options))
-    except ValueError as error:
-        if label is None:
-            raise
-        raise ValueError(f"The options file '{label}': {error}") from error
-
-
-def _parse_language_model(top):
-    encoder = _parse_encoder(top.section("lstm"))
+    top = CheckedOptions(options, label)
+    encoder = parse_encoder(top.section("lstm"))
     projection_dim = encoder["projection_dim"]
     vocabulary_size = top.integer("n_tokens_vocab", 1, default=None)
     shares_softmax = top.flag("share_embedding_softmax")
@@ -60,7 +52,7 @@ def _parse_language_model(top):
     if "char_cnn" in top.values:
         token_encoder = _parse_char_cnn(top, projection_dim)
         if shares_softmax:
-            raise ValueError(
+            raise top.error(
                 "The option 'share_embedding_softmax' needs word input. "
                 "Received: true, with a 'char_cnn'"
             )
@@ -132,7 +124,8 @@ def make_options(token_encoder, encoder, training=None):
     return options
 
 
-def _parse_encoder(lstm):
+def parse_encoder(lstm):
+    """Returns the arguments of a `BiLMEncoder` in a section of options."""
     return {
         "units": lstm.integer("dim", 1),
         "projection_dim": lstm.integer("projection_dim", 1),
@@ -145,18 +138,29 @@ def _parse_encoder(lstm):
 
 def _parse_char_cnn(top, projection_dim):
     char_cnn = top.section("char_cnn")
-    max_characters = char_cnn.integer(
-        "max_characters_per_token", 3, high=MOST_CHARACTERS
-    )
     # bilm-tf writes 261 for training and 262 for prediction, with the same 261
     # rows of weights.
     char_cnn.one_of("n_characters", (261, 262))
     return {
+        **parse_character_cnn(char_cnn),
         "projection_dim": projection_dim,
-        "filters": char_cnn.filters("filters", max_characters),
-        "num_highways": char_cnn.integer("n_highway", 0, 0, MOST_LAYERS),
         "embedding_dim": char_cnn.section("embedding").integer("dim", 1),
-        "activation": char_cnn.one_of("activation", ("relu", "tanh")),
+    }
+
+
+def parse_character_cnn(section):
+    """Returns those arguments of a `CharacterCNN` that all formats name alike.
+
+    Args:
+        section: `CheckedOptions`.
+    """
+    max_characters = section.integer(
+        "max_characters_per_token", 3, high=MOST_CHARACTERS
+    )
+    return {
+        "filters": section.filters("filters", max_characters),
+        "num_highways": section.integer("n_highway", 0, 0, MOST_LAYERS),
+        "activation": section.one_of("activation", ("relu", "tanh")),
         "max_characters_per_token": max_characters,
     }
 
@@ -181,12 +185,3 @@ def _make_char_cnn(config):
         "n_characters": 262,
         "max_characters_per_token": config["max_characters_per_token"],
     }
-
-
-def _checked_object(options):
-    if not isinstance(options, dict):
-        raise ValueError(
-            "A biLM options file must contain a JSON object. "
-            f"Received: {type(options).__name__}"
-        )
-    return CheckedOptions(options)

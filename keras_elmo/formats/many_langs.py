@@ -8,8 +8,6 @@ They are `config.json`, which names a second file with the sizes; the lists
 import posixpath
 from typing import Any
 
-from keras_elmo.checks import MOST_CHARACTERS
-from keras_elmo.checks import MOST_LAYERS
 from keras_elmo.checks import CheckedOptions
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.files.model_folder import open_folder
@@ -17,7 +15,8 @@ from keras_elmo.formats.array_tables import check_keys
 from keras_elmo.formats.array_tables import checked_array
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
-from keras_elmo.formats.bilm_files import parse_json
+from keras_elmo.formats.bilm_options import parse_character_cnn
+from keras_elmo.formats.bilm_options import parse_encoder
 from keras_elmo.formats.many_langs_table import ENCODER
 from keras_elmo.formats.many_langs_table import TOKEN_EMBEDDER
 from keras_elmo.formats.torch_state_dicts import read_state_dict
@@ -125,7 +124,7 @@ def _find_encoder(names, path):
 
 def _read_sizes(files):
     """Returns the content and the label of the file at `config_path`."""
-    config = _read_object(files, _CONFIG)
+    config = files.read_object(_CONFIG)
     path = config.get("config_path")
     if not isinstance(path, str):
         raise ValueError(
@@ -136,29 +135,15 @@ def _read_sizes(files):
     # read.
     for name in (posixpath.normpath(path), posixpath.basename(path)):
         if not name.startswith(("/", "..")) and name in files:
-            return _read_object(files, name), files.label(name)
+            return files.read_object(name), files.label(name)
     return _STANDARD, files.label(_CONFIG)
-
-
-def _read_object(files, name):
-    label = files.label(name)
-    found = parse_json(files.read(name), label)
-    if not isinstance(found, dict):
-        raise ValueError(
-            f"The file '{label}' must contain a JSON object. "
-            f"Received: {type(found).__name__}"
-        )
-    return found
 
 
 def _parse_sizes(content, label):
     """Returns arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
-    sizes = CheckedOptions(content)
-    try:
-        encoder = _parse_encoder(sizes.section("encoder"))
-        token_encoder = _parse_token_embedder(sizes.section("token_embedder"))
-    except ValueError as error:
-        raise ValueError(f"The file '{label}': {error}") from error
+    sizes = CheckedOptions(content, label)
+    encoder = _parse_encoder(sizes.section("encoder"))
+    token_encoder = _parse_token_embedder(sizes.section("token_embedder"))
     token_encoder["projection_dim"] = encoder["projection_dim"]
     return token_encoder, encoder
 
@@ -169,37 +154,24 @@ def _parse_encoder(section):
     for key in ("cell_clip", "proj_clip"):
         if section.values.get(key) == 0:
             section.values[key] = None
-    units = section.integer("dim", 1)
-    projection_dim = section.integer("projection_dim", 1)
-    if units == projection_dim:
+    encoder = parse_encoder(section) | {"use_skip_connections": True}
+    units = encoder["units"]
+    if units == encoder["projection_dim"]:
         section.fail(
             "projection_dim",
             f"different from 'dim' ({units}): LSTMs with equal sizes have no "
             "projection in this package",
-            projection_dim,
+            units,
         )
-    return {
-        "units": units,
-        "projection_dim": projection_dim,
-        "num_layers": section.integer("n_layers", 1, high=MOST_LAYERS),
-        "cell_clip": section.limit("cell_clip"),
-        "proj_clip": section.limit("proj_clip"),
-        "use_skip_connections": True,
-    }
+    return encoder
 
 
 def _parse_token_embedder(section):
     section.one_of("name", ("cnn",))
-    max_characters = section.integer(
-        "max_characters_per_token", 3, high=MOST_CHARACTERS
-    )
     return {
-        "filters": section.filters("filters", max_characters),
-        "num_highways": section.integer("n_highway", 0, high=MOST_LAYERS),
+        **parse_character_cnn(section),
         "embedding_dim": section.integer("char_dim", 1),
         "word_embedding_dim": section.integer("word_dim", 0, default=0),
-        "activation": section.one_of("activation", ("relu", "tanh")),
-        "max_characters_per_token": max_characters,
     }
 
 

@@ -4,7 +4,6 @@ They are named as in KerasHub's presets. The arrays are in an HDF5 file, with
 the names of the variables as keys.
 """
 
-import json
 import os
 
 from keras_elmo.checks import MOST_CHARACTERS
@@ -74,11 +73,8 @@ def read_config(path, registered_name):
             `checked_layer`.
     """
     folder = ModelFolder(path)
-    content = folder.read(_CONFIG)
     try:
-        layer = json.loads(content)
-        if not isinstance(layer, dict):
-            raise ValueError(f"it must be a JSON object. Received: {layer!r}")
+        layer = folder.read_object(_CONFIG)
         CheckedOptions(layer).one_of("registered_name", (registered_name,))
         return checked_layer(layer)["config"]
     except (ValueError, RecursionError) as error:
