@@ -96,19 +96,35 @@ class WrongArrays(ValueError):
     """The arrays of a readable file are not those expected."""
 
 
-def check_keys(found, expected, subject):
-    """Raises `WrongArrays` unless two sets of keys are the same.
+def checked_arrays(stored, shapes, subject):
+    """Returns the arrays of a file, which must be exactly the expected ones.
 
-    `subject` describes the file in the message: its kind and its name.
+    Args:
+        stored: Dictionary from key to an HDF5 dataset, or another object with a
+            shape and a dtype, which is read only if these are right.
+        shapes: Dictionary from key to expected shape. A size of `None` matches
+            any.
+        subject: Describes the file in messages: its kind and its name.
+
+    Returns:
+        Dictionary from key to NumPy array.
+
+    Raises:
+        WrongArrays: If an array is missing, unexpected, of the wrong shape or
+            not of finite floating-point numbers.
     """
-    if found == expected:
-        return
-    missing, unread = sorted(expected - found), sorted(found - expected)
-    raise WrongArrays(
-        f"The {subject} does not match its options. "
-        f"Expected arrays that are missing: {_listed(missing)}. "
-        f"Received arrays that are not in the model: {_listed(unread)}."
-    )
+    missing = sorted(shapes.keys() - stored.keys())
+    unread = sorted(stored.keys() - shapes.keys())
+    if missing or unread:
+        raise WrongArrays(
+            f"The {subject} does not match its options. "
+            f"Expected arrays that are missing: {_listed(missing)}. "
+            f"Received arrays that are not in the model: {_listed(unread)}."
+        )
+    return {
+        key: _checked_array(stored[key], key, shape, subject)
+        for key, shape in shapes.items()
+    }
 
 
 def _listed(keys):
@@ -117,19 +133,7 @@ def _listed(keys):
     return f"{keys[:_SHOWN]} and {len(keys) - _SHOWN:,} more"
 
 
-def checked_array(stored, key, shape, subject):
-    """Returns `stored`, an HDF5 dataset or an array, as a NumPy array.
-
-    Args:
-        stored: Object with a shape and a dtype, read only if these are right.
-        key: Its name, for the messages.
-        shape: The expected shape. A size of `None` matches any.
-        subject: Describes the file in messages: its kind and its name.
-
-    Raises:
-        WrongArrays: If it has another shape, or its values are not finite
-            floating-point numbers.
-    """
+def _checked_array(stored, key, shape, subject):
     if not _fits(stored.shape, shape):
         raise WrongArrays(
             f"The array '{key}' of the {subject} must have the shape "

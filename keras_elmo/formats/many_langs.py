@@ -11,8 +11,7 @@ from typing import Any
 from keras_elmo.checks import CheckedOptions
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.files.model_folder import open_folder
-from keras_elmo.formats.array_tables import check_keys
-from keras_elmo.formats.array_tables import checked_array
+from keras_elmo.formats.array_tables import checked_arrays
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_options import parse_character_cnn
@@ -106,8 +105,12 @@ class ManyLangsFiles:
         for name, table in STATE_DICTS.items():
             part = "encoder." if table is ENCODER else "token_encoder."
             of_part = {k: s for k, s in shapes.items() if k.startswith(part)}
-            stored = stored_shapes(table, of_part)
-            arrays = _read_arrays(self._folder, name, stored)
+            label = self._folder.label(name)
+            arrays = checked_arrays(
+                read_state_dict(self._folder.read(name), label),
+                stored_shapes(table, of_part),
+                f"state dict '{label}'",
+            )
             values |= read_variables(table, of_part, arrays)
         return values
 
@@ -200,14 +203,3 @@ def _read_lexicon(files, name):
             f"{len(entries) - 1}. Received: numbers up to {max(entries)}"
         )
     return [entries[i] for i in range(len(entries))]
-
-
-def _read_arrays(files, name, shapes):
-    label = files.label(name)
-    arrays = read_state_dict(files.read(name), label)
-    subject = f"state dict '{label}'"
-    check_keys(set(arrays), set(shapes), subject)
-    return {
-        key: checked_array(arrays[key], key, shape, subject)
-        for key, shape in shapes.items()
-    }

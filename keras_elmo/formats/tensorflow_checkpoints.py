@@ -7,8 +7,7 @@ import re
 import numpy as np
 
 from keras_elmo.formats.array_tables import WrongArrays
-from keras_elmo.formats.array_tables import check_keys
-from keras_elmo.formats.array_tables import checked_array
+from keras_elmo.formats.array_tables import checked_arrays
 
 _STATE = "checkpoint"
 _NAMED = re.compile(rb'^model_checkpoint_path: "(?:.*[/\\])?(.+)"', re.M)
@@ -39,22 +38,15 @@ def open_checkpoint(folder):
     """
     indices = sorted(n for n in folder.names if n.endswith(".index"))
     found = [name.removesuffix(".index") for name in indices]
-    named = None
-    if _STATE in folder:
-        named = _NAMED.search(folder.read(_STATE))
+    expected = f"one '.index' file, or a file '{_STATE}' that names one"
+    named = _STATE in folder and _NAMED.search(folder.read(_STATE))
     if named:
         name = named.group(1).decode("utf-8", "backslashreplace")
-        if name not in found:
-            raise FileNotFoundError(
-                f"'{folder.path}' must contain the checkpoint that its file "
-                f"'{_STATE}' names. Received: no '{name}.index'"
-            )
-        found = [name]
+        expected = f"'{name}.index', which its file '{_STATE}' names"
+        found = [name] if name in found else []
     if len(found) != 1:
         raise FileNotFoundError(
-            f"'{folder.path}' must contain a file '{_STATE}' that names a "
-            "checkpoint, or exactly one '.index' file. "
-            f"Received: {indices}"
+            f"'{folder.path}' must contain {expected}. Received: {indices}"
         )
     (name,) = found
     files = [
@@ -106,11 +98,7 @@ class Checkpoint:
             stored = {k: v for k, v in self._stored().items() if wants(k)}
             if is_optional and not stored:
                 return None
-            check_keys(set(stored), set(shapes), self._subject)
-            return {
-                key: checked_array(stored[key], key, shape, self._subject)
-                for key, shape in shapes.items()
-            }
+            return checked_arrays(stored, shapes, self._subject)
         except WrongArrays:
             raise
         except Exception as error:

@@ -10,8 +10,7 @@ from keras_elmo.files.hdf5_files import create_hdf5
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.formats.array_tables import WrongArrays
-from keras_elmo.formats.array_tables import check_keys
-from keras_elmo.formats.array_tables import checked_array
+from keras_elmo.formats.array_tables import checked_arrays
 from keras_elmo.formats.bilm_names import SOFTMAX
 
 
@@ -68,19 +67,12 @@ def read_arrays(path, shapes, label=None, unread=()):
         raise FileNotFoundError(f"There is no {subject}.")
     try:
         with open_hdf5(path) as (store, stored):
-            found = [key for key in stored if key not in unread]
-            names = {_canonical(key): key for key in found}
-            check_keys(set(names), set(shapes), subject)
-            if len(names) < len(found):
-                raise WrongArrays(
-                    f"The {subject} has an array twice, with and without "
-                    "'Cell0'. Expected each array once. "
-                    f"Received: {sorted(found)}"
-                )
-            return {
-                key: checked_array(store[names[key]], key, shape, subject)
-                for key, shape in shapes.items()
+            found = {
+                _canonical(key, stored): store[key]
+                for key in stored
+                if key not in unread
             }
+            return checked_arrays(found, shapes, subject)
     except WrongArrays:
         raise
     except UntrustedFile as error:
@@ -131,8 +123,9 @@ def _cast(array, key, dtype):
     return cast
 
 
-def _canonical(key):
+def _canonical(key, keys):
     # The dump of a one-layer model omits the cell's number.
-    return re.sub(
+    name = re.sub(
         r"^(RNN_\d)/RNN/LSTMCell/", r"\1/RNN/MultiRNNCell/Cell0/LSTMCell/", key
     )
+    return key if name in keys else name

@@ -132,7 +132,7 @@ def test_zip_whose_checkpoint_lies_elsewhere(shared, tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.write(folder / "options.json", "options.json")
         archive.writestr("checkpoint", state)
-    told = r"no 'model\.ckpt-372\.index'"
+    told = r"must contain 'model\.ckpt-372\.index'"
     with pytest.raises(FileNotFoundError, match=told):
         find_model(path).open_language_model()
 
