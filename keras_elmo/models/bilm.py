@@ -3,7 +3,6 @@ import hashlib
 
 from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.bilm_files import open_bilm
-from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.token_embedding import TokenEmbedding
@@ -15,8 +14,7 @@ from keras_elmo.models.found_model import size_facts
 from keras_elmo.models.token_embeddings import read_rows
 from keras_elmo.models.token_embeddings import read_words
 from keras_elmo.models.token_embeddings import unknown_word
-from keras_elmo.models.variables import assign_arrays
-from keras_elmo.models.variables import build_layer
+from keras_elmo.models.variables import make_elmo
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.vocabulary import vocabulary_words
 from keras_elmo.text.word_vectorization import WordVectorization
@@ -55,7 +53,6 @@ class Bilm(FoundModel):
         token_embeddings=None,
         vocabulary=None,
         unknown_words=None,
-        trainable=False,
         **kwargs,
     ):
         files = self._files
@@ -79,14 +76,7 @@ class Bilm(FoundModel):
             )
         if rows is not None:
             arrays["token_encoder.embeddings"] = rows
-        encoder = BiLMEncoder(
-            dtype=kwargs.get("dtype"), name="encoder", **options.encoder
-        )
-        layer = build_layer(cls(token_encoder, encoder, **kwargs))
-        assign_arrays(layer, arrays)
-        token_encoder.trainable = trainable
-        encoder.trainable = trainable
-        return layer
+        return make_elmo(cls, token_encoder, options.encoder, arrays, **kwargs)
 
     def make_vectorization(self, **kwargs):
         options = self._files.options

@@ -2,7 +2,6 @@ import functools
 
 from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.many_langs import ManyLangsFiles
-from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.models.fingerprint import fingerprint
@@ -10,8 +9,7 @@ from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import check_no_words
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import size_facts
-from keras_elmo.models.variables import assign_arrays
-from keras_elmo.models.variables import build_layer
+from keras_elmo.models.variables import make_elmo
 from keras_elmo.text.word_vectorization import vectorization_of
 
 
@@ -29,20 +27,16 @@ class ManyLangs(FoundModel):
     def _files(self):
         return ManyLangsFiles(self.source)
 
-    def load(self, cls=ElmoLayer, *, trainable=False, **kwargs):
+    def load(self, cls=ElmoLayer, **kwargs):
         check_no_words(self.path, kwargs)
-        dtype = kwargs.get("dtype")
         files = self._files
         arrays = files.read_arrays()
         token_encoder = LexiconEmbedding(
-            dtype=dtype, name="token_encoder", **files.token_encoder
+            dtype=kwargs.get("dtype"),
+            name="token_encoder",
+            **files.token_encoder,
         )
-        encoder = BiLMEncoder(dtype=dtype, name="encoder", **files.encoder)
-        layer = build_layer(cls(token_encoder, encoder, **kwargs))
-        assign_arrays(layer, arrays)
-        token_encoder.trainable = trainable
-        encoder.trainable = trainable
-        return layer
+        return make_elmo(cls, token_encoder, files.encoder, arrays, **kwargs)
 
     def make_vectorization(self, **kwargs):
         check_no_words(self.path, kwargs)

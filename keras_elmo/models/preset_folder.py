@@ -16,8 +16,7 @@ from keras_elmo.models.found_model import check_no_words
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import size_facts
 from keras_elmo.models.variables import VariableArrays
-from keras_elmo.models.variables import assign_arrays
-from keras_elmo.models.variables import build_layer
+from keras_elmo.models.variables import build_with_arrays
 from keras_elmo.models.variables import check_built
 from keras_elmo.models.variables import find_variable
 from keras_elmo.text.word_vectorization import vectorization_of
@@ -105,7 +104,7 @@ def load_preset_folder(cls, folder, trainable=None, **kwargs):
     layer, has_new_mixes = _with_arguments(layer, kwargs)
     if has_new_mixes:
         arrays = {k: a for k, a in arrays.items() if "scalar_mixes" not in k}
-    assign_arrays(build_layer(layer), arrays)
+    build_with_arrays(layer, arrays)
     if trainable is not None:
         if not layer.trainable:  # It would hide the flags of its parts.
             layer.trainable = True

@@ -24,7 +24,13 @@ class Preset(NamedTuple):
     `vocab.txt`."""
 
 
-def _published(path, suffix, megabytes, description, licence):
+# The projects that published the files, bilm-tf and AllenNLP, are Apache 2.0;
+# the pages that list the weights state no licence for them.
+_ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
+_CONTRIBUTED = "none stated for the weights; contributed to AllenNLP"
+
+
+def _published(path, megabytes, description, suffix="", licence=_ALLENNLP):
     return Preset(
         f"{_BASE}/{path}_options.json",
         f"{_BASE}/{path}_weights{suffix}.hdf5",
@@ -34,17 +40,13 @@ def _published(path, suffix, megabytes, description, licence):
     )
 
 
-def _shipped(folder, megabytes, description, licence):
+def _shipped(folder, megabytes, description):
     """A model in the package's folder `presets/<folder>`."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     path = os.path.join(package, "presets", folder)
+    licence = "Apache 2.0; the text's licences are in the model's card"
     return Preset(None, None, megabytes, licence, description, path)
 
-
-# The projects that published the files, bilm-tf and AllenNLP, are Apache 2.0;
-# the pages that list the weights state no licence for them.
-_ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
-_CONTRIBUTED = "none stated for the weights; contributed to AllenNLP"
 
 PRESETS = {
     "english_mini": _shipped(
@@ -52,57 +54,46 @@ PRESETS = {
         11,
         "English novels, encyclopedia, talk, textbooks, chat and web, 60 M "
         "tokens; 5.4 M parameters, 512 wide",
-        "Apache 2.0; the text's licences are in the model's card",
     ),
     "english_tiny": _shipped(
         "english_tiny",
         6,
         "English novels, speeches, web and encyclopedia, 4.8 M tokens; 3.0 M "
         "parameters, 256 wide",
-        "Apache 2.0; the text's licences are in the model's card",
     ),
     "original": _published(
         "2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway",
-        "",
         374,
         "English, 1 Billion Word Benchmark; 93.6 M parameters, 1024 wide",
-        _ALLENNLP,
     ),
     "5.5B": _published(
         "2x4096_512_2048cnn_2xhighway_5.5B/"
         "elmo_2x4096_512_2048cnn_2xhighway_5.5B",
-        "",
         374,
         "English, Wikipedia and news, 5.5 B tokens; 93.6 M parameters, "
         "1024 wide",
-        _ALLENNLP,
     ),
     "medium": _published(
         "2x2048_256_2048cnn_1xhighway/elmo_2x2048_256_2048cnn_1xhighway",
-        "",
         112,
         "English, 1 Billion Word Benchmark; 28.0 M parameters, 512 wide",
-        _ALLENNLP,
     ),
     "small": _published(
         "2x1024_128_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway",
-        "",
         54,
         "English, 1 Billion Word Benchmark; 13.6 M parameters, 256 wide",
-        _ALLENNLP,
     ),
     "portuguese": _published(
         "contributed/pt/elmo_pt",
-        "",
         374,
         "Portuguese; 93.6 M parameters, 1024 wide",
-        _CONTRIBUTED,
+        licence=_CONTRIBUTED,
     ),
     "pubmed": _published(
         "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway",
-        "_PubMed_only",
         374,
         "English, PubMed abstracts; 93.6 M parameters, 1024 wide",
+        "_PubMed_only",
         _CONTRIBUTED,
     ),
 }

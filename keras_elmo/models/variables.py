@@ -5,14 +5,35 @@ from collections.abc import Mapping
 
 from keras import ops
 
+from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.ops.weights import leave_out_random_values
 
 
-def build_layer(layer):
-    """Builds an `ElmoLayer` whose weights are assigned next; returns it."""
+def make_elmo(cls, token_encoder, encoder, arrays, trainable=False, **kwargs):
+    """Creates an `ElmoLayer` with the values of a trained biLM.
+
+    Args:
+        cls: The class: `ElmoLayer` or a subclass.
+        token_encoder: The token encoder.
+        encoder: Arguments of the `BiLMEncoder`.
+        arrays: As for `assign_arrays`.
+        trainable: Boolean, whether the token encoder and the encoder are.
+        **kwargs: Further arguments of the class.
+    """
+    dtype = kwargs.get("dtype")
+    encoder = BiLMEncoder(dtype=dtype, name="encoder", **encoder)
+    layer = cls(token_encoder, encoder, **kwargs)
+    build_with_arrays(layer, arrays)
+    token_encoder.trainable = trainable
+    encoder.trainable = trainable
+    return layer
+
+
+def build_with_arrays(layer, arrays):
+    """Builds an `ElmoLayer`, and sets its variables as `assign_arrays` does."""
     with leave_out_random_values():
         layer.build((None, None, *layer.token_encoder.token_shape))
-    return layer
+    assign_arrays(layer, arrays)
 
 
 def check_built(layer):
