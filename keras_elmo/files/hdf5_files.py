@@ -3,7 +3,6 @@
 import contextlib
 import io
 import math
-import re
 
 import h5py
 from h5py import h5d
@@ -44,16 +43,11 @@ def _opened(path):
     try:
         return h5py.File(path, "r")
     except OSError as error:
-        cut = re.search(r"eof = (\d+),.*stored_eof = (\d+)", str(error))
-        if cut:
-            size, whole = map(int, cut.groups())
-            cause = f"it is truncated: {size:,} bytes of {whole:,}"
-        else:
-            with open(path, "rb") as file:
-                cause = describe_mistaken(file.read(4096))
-        if cause is None:
+        with open(path, "rb") as file:
+            mistaken = describe_mistaken(file.read(4096))
+        if mistaken is None:
             raise
-        raise OSError(f"{error}: {cause}") from error
+        raise OSError(f"{error}: {mistaken}") from error
 
 
 def _check_links(store):

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import glob
 import json
 import os
 import posixpath
@@ -69,19 +68,6 @@ def _open_archive(path):
             f"Received: {declared:,}"
         )
     return archive
-
-
-def inner_folder_hint(path):
-    """Returns a sentence that names the only model folder in a folder.
-
-    An unpacked archive often has one. Without it, the sentence is empty.
-    """
-    files = glob.glob(os.path.join(glob.escape(os.fspath(path)), "*", "*"))
-    endings = (".hdf5", ".json", ".pkl")
-    inner = {os.path.dirname(name) for name in files if name.endswith(endings)}
-    if len(inner) != 1:
-        return ""
-    return f" The model may be in the folder '{inner.pop()}': pass that."
 
 
 class ModelFolder:

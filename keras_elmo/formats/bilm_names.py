@@ -2,8 +2,6 @@
 
 import posixpath
 
-from keras_elmo.files.model_folder import inner_folder_hint
-
 OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
 SOFTMAX = "softmax.hdf5"
@@ -74,5 +72,4 @@ def _only(names, where, what, *tests):
     raise ValueError(
         f"'{where}' must contain {what}, and only one. Received: "
         f"{found or sorted(names)}; to choose, pass the two files themselves."
-        f"{inner_folder_hint(where)}"
     )

@@ -5,7 +5,6 @@ import posixpath
 import zipfile
 
 from keras_elmo.files.fetch import fetch
-from keras_elmo.files.model_folder import inner_folder_hint
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.many_langs import CHARACTERS
@@ -100,5 +99,5 @@ def _kind_of(names, path):
     raise ValueError(
         f"'{path}' holds no model: expected options.json with an .hdf5 file, "
         "or the files of ELMoForManyLangs or of ElmoLayer.save_to_preset. "
-        f"Received: {sorted(names)[:10]}.{inner_folder_hint(path)}"
+        f"Received: {sorted(names)[:10]}"
     )

@@ -137,18 +137,6 @@ def test_files_that_are_no_models(folder, tmp_path, fails):
         assert told in fails("inspect", tmp_path / name)
 
 
-def test_the_folder_around_a_model(folder, tmp_path):
-    (tmp_path / "empty").mkdir()
-    told = f"The model may be in the folder '{folder}': pass that."
-    bad(tmp_path, told)
-    with pytest.raises(ValueError, match=re.escape(told)):
-        ElmoLayer.from_bilm(tmp_path)
-    shutil.copytree(folder, tmp_path / "other")
-    with pytest.raises(ValueError) as info:
-        find_model(tmp_path)
-    assert "may be in" not in str(info.value)
-
-
 @pytest.fixture
 def checkpoint(shared, tmp_path):
     """A copy of bilm-tf's checkpoint, to be damaged."""
@@ -218,7 +206,7 @@ def test_weights_that_are_cut_off(folder):
     whole = path.read_bytes()
     for rest in range(200, len(whole), len(whole) // 20):
         path.write_bytes(whole[:rest])
-        bad(folder, f"is truncated: {rest:,} bytes of {len(whole):,}")
+        bad(folder, f"truncated file: eof = {rest}")
 
 
 def test_a_name_with_more_after_weights(folder):
