@@ -17,47 +17,36 @@ def variable_shapes(token_encoder, encoder, fixed_weights=()):
         fixed_weights: The `fixed_weights` of each `ScalarMix` of an
             `ElmoLayer`.
     """
-    shapes = {
-        **_within("token_encoder", _token_encoder_shapes(token_encoder)),
-        **_within("encoder", _bilm_encoder_shapes(**encoder)),
+    parts = {
+        "token_encoder": _token_encoder_shapes(**token_encoder),
+        "encoder": _encoder_shapes(**encoder),
     }
     for i, fixed in enumerate(fixed_weights):
-        shapes[f"scalar_mixes.{i}.gamma"] = ()
+        parts[f"scalar_mixes.{i}"] = {"gamma": ()}
         if fixed is None:
-            shapes[f"scalar_mixes.{i}.scalars"] = (encoder["num_layers"] + 1,)
-    return shapes
+            scalars = (encoder["num_layers"] + 1,)
+            parts[f"scalar_mixes.{i}"]["scalars"] = scalars
+    return {
+        f"{part}.{name}": shape
+        for part, shapes in parts.items()
+        for name, shape in shapes.items()
+    }
 
 
-def _token_encoder_shapes(arguments):
-    if "num_tokens" in arguments:
-        size = arguments["num_tokens"], arguments["projection_dim"]
-        return {"embeddings": size}
-    if "characters" in arguments:
-        return _lexicon_embedding_shapes(**arguments)
-    return _char_cnn_embedding_shapes(**arguments)
-
-
-def _char_cnn_embedding_shapes(projection_dim=None, **arguments):
-    shapes, size = _character_cnn_shapes(NUM_CHARACTERS, **arguments)
-    if projection_dim in (None, size):
-        return shapes
-    return {**shapes, **_projection_shapes(size, projection_dim)}
-
-
-def _lexicon_embedding_shapes(
-    characters, projection_dim, words=None, word_embedding_dim=None, **arguments
+def _token_encoder_shapes(
+    projection_dim,
+    num_tokens=None,
+    filters=(),
+    num_highways=0,
+    embedding_dim=None,
+    characters=None,
+    words=None,
+    word_embedding_dim=None,
+    **_,
 ):
-    shapes, size = _character_cnn_shapes(len(characters), **arguments)
-    if words is not None:
-        shapes["word_embeddings"] = (len(words), word_embedding_dim)
-        size += word_embedding_dim
-    return {**shapes, **_projection_shapes(size, projection_dim)}
-
-
-def _character_cnn_shapes(
-    num_characters, filters, num_highways, embedding_dim, **_
-):
-    """Returns the shapes of a `CharacterCNN`, and the size of its vectors."""
+    if num_tokens is not None:  # A TokenEmbedding.
+        return {"embeddings": (num_tokens, projection_dim)}
+    num_characters = NUM_CHARACTERS if characters is None else len(characters)
     shapes = {"embeddings": (num_characters, embedding_dim)}
     for i, (width, number) in enumerate(filters):
         shapes[f"conv_kernels.{i}"] = (width, embedding_dim, number)
@@ -67,17 +56,17 @@ def _character_cnn_shapes(
         for part in ("transform", "carry"):
             shapes[f"highways.{i}.{part}_kernel"] = (size, size)
             shapes[f"highways.{i}.{part}_bias"] = (size,)
-    return shapes, size
+    if words is not None:
+        shapes["word_embeddings"] = (len(words), word_embedding_dim)
+        size += word_embedding_dim
+    # A LexiconEmbedding, which has characters, always has a projection.
+    if characters is not None or projection_dim not in (None, size):
+        shapes["projection_kernel"] = (size, projection_dim)
+        shapes["projection_bias"] = (projection_dim,)
+    return shapes
 
 
-def _projection_shapes(size, projection_dim):
-    return {
-        "projection_kernel": (size, projection_dim),
-        "projection_bias": (projection_dim,),
-    }
-
-
-def _bilm_encoder_shapes(units, num_layers, projection_dim=None, **_):
+def _encoder_shapes(units, num_layers, projection_dim=None, **_):
     dim = projection_dim or units
     shapes = {}
     for direction in ("forward", "backward"):
@@ -89,7 +78,3 @@ def _bilm_encoder_shapes(units, num_layers, projection_dim=None, **_):
             if dim != units:
                 shapes[f"{cell}.projection_kernel"] = (units, dim)
     return shapes
-
-
-def _within(part, shapes):
-    return {f"{part}.{name}": shape for name, shape in shapes.items()}
