@@ -67,18 +67,14 @@ class JobFolder:
     @contextlib.contextmanager
     def locked(self):
         """Creates the folder, and locks it against other processes."""
-        try:
-            os.makedirs(self.path, exist_ok=True)
-        except OSError as error:
-            # Name the path that the caller passed.
-            raise OSError(error.errno, error.strerror, self.name) from error
+        os.makedirs(self.path, exist_ok=True)
         lock = os.path.join(self.path, "lock")
-        with file_lock(lock):
+        with (
+            file_lock(lock),
+            explain_full_disk(f"to write '{self.name}'", self._what_is_kept),
+        ):
             try:
-                with explain_full_disk(
-                    f"to write '{self.name}'", self._what_is_kept
-                ):
-                    yield
+                yield
             finally:
                 if self.finished == Finished():
                     self._remove_files()
