@@ -6,7 +6,7 @@ import numpy as np
 
 from keras_elmo.crf.linear_chain import IMPOSSIBLE
 from keras_elmo.crf.tags import allowed_tags
-from keras_elmo.onnx.elmo_layers import as_array
+from keras_elmo.onnx.graph_builder import as_array
 
 TIME = np.array([1])
 LAST = np.array([-1])

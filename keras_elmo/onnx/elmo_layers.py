@@ -2,7 +2,8 @@
 
 import keras
 import numpy as np
-from keras import ops
+
+from keras_elmo.onnx.graph_builder import as_array
 
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 
@@ -32,27 +33,13 @@ def encode_characters(graph, ids, encoder, make_product):
         make_product: Function of `products`.
     """
     ids = without_constant_end(graph, ids, encoder.filters)
-    x = embed_characters(graph, ids, as_array(encoder.embeddings))
-    x = convolve_and_pool(
-        graph,
-        x,
-        [as_array(kernel) for kernel in encoder.conv_kernels],
-        [as_array(bias) for bias in encoder.conv_biases],
-        activation_operator(encoder.activation),
-    )
+    x = embed_characters(graph, ids, encoder)
+    x = convolve_and_pool(graph, x, encoder)
     for layer in encoder.highways:
-        carry, transform = (
-            [as_array(weight) for weight in weights]
-            for weights in (
-                (layer.carry_kernel, layer.carry_bias),
-                (layer.transform_kernel, layer.transform_bias),
-            )
-        )
-        operator = activation_operator(layer.activation)
-        x = highway(graph, x, carry, transform, operator, make_product)
+        x = highway(graph, x, layer, make_product)
     if encoder.has_projection:
         weights = encoder.projection_kernel, encoder.projection_bias
-        x = _dense(graph, x, map(as_array, weights), make_product)
+        x = dense(graph, x, *weights, make_product)
     return x
 
 
@@ -76,43 +63,51 @@ def without_constant_end(graph, ids, filters):
     return graph.add("Slice", ids, np.array([0]), end, np.array([1]))
 
 
-def embed_characters(graph, ids, embeddings):
+def embed_characters(graph, ids, encoder):
     """Looks up ids `(words, chars)` -> `(words, chars, embedding_dim)`."""
-    table = np.pad(embeddings, ((1, 0), (0, 0)))  # Id 0 gives zeros.
+    table = as_array(encoder.embeddings)
+    table = np.pad(table, ((1, 0), (0, 0)))  # Id 0 gives zeros.
     # Negative indices would count from the end: move them out of range.
     is_bad = graph.add("Less", ids, np.int32(0))
     ids = graph.add("Where", is_bad, np.int32(len(table)), ids)
     return graph.add("Gather", table, ids, axis=0)
 
 
-def convolve_and_pool(graph, x, kernels, biases, activation):
+def convolve_and_pool(graph, x, encoder):
     """`activation(max over positions of conv(x) + bias)` for each width.
 
     Args:
         graph: `GraphBuilder`.
         x: Value `(words, chars, embedding_dim)`.
-        kernels: List of arrays `(width, embedding_dim, number)`.
-        biases: List of arrays `(number,)`.
-        activation: Operator.
+        encoder: `CharCNNEmbedding`.
 
     Returns:
         Value `(words, filters)`.
     """
     x = graph.add("Transpose", x, perm=[0, 2, 1])  # (words, dim, chars)
     pooled = []
-    for kernel, bias in zip(kernels, biases):
-        kernel = np.ascontiguousarray(kernel.transpose(2, 1, 0))
+    for kernel, bias in zip(encoder.conv_kernels, encoder.conv_biases):
+        kernel = np.ascontiguousarray(as_array(kernel).transpose(2, 1, 0))
         y = graph.add("Conv", x, kernel, bias)  # (words, number, positions)
         pooled.append(graph.add("ReduceMax", y, np.array([2]), keepdims=0))
-    return graph.add(activation, graph.add("Concat", *pooled, axis=1))
+    x = graph.add("Concat", *pooled, axis=1)
+    return graph.add(activation_operator(encoder.activation), x)
 
 
-def highway(graph, x, carry, transform, activation, make_product):
-    """One highway on `x` `(..., dim)`; the pairs are (kernel, bias)."""
-    gate = graph.add("Sigmoid", _dense(graph, x, carry, make_product))
-    new = graph.add(activation, _dense(graph, x, transform, make_product))
+def highway(graph, x, layer, make_product):
+    """A `Highway` on `x` `(..., dim)`."""
+    carry = layer.carry_kernel, layer.carry_bias
+    gate = graph.add("Sigmoid", dense(graph, x, *carry, make_product))
+    transform = layer.transform_kernel, layer.transform_bias
+    new = dense(graph, x, *transform, make_product)
+    new = graph.add(activation_operator(layer.activation), new)
     change = graph.add("Mul", gate, graph.add("Sub", new, x))
     return graph.add("Add", change, x)
+
+
+def dense(graph, x, kernel, bias, make_product):
+    """`x @ kernel + bias`, for Keras variables."""
+    return graph.add("Add", make_product(graph, kernel)(graph, x), bias)
 
 
 def run_directions(graph, encoder, both, make_product, carries_on=None):
@@ -161,11 +156,11 @@ def lstm(graph, x, state, cell, make_product, carries_on=None):
     Returns:
         The value of the outputs `(time, batch, output_size)`.
     """
-    from_inputs = make_product(graph, as_array(cell.kernel))
-    from_state = make_product(graph, as_array(cell.recurrent_kernel))
+    from_inputs = make_product(graph, cell.kernel)
+    from_state = make_product(graph, cell.recurrent_kernel)
     project = None
     if cell.has_projection:
-        project = make_product(graph, as_array(cell.projection_kernel))
+        project = make_product(graph, cell.projection_kernel)
     bias = graph.constant(as_array(cell.bias) + cell.forget_bias)
 
     def project_inputs(builder, x):
@@ -269,13 +264,3 @@ def normalize_layer(graph, x, mask):
     deviation = graph.add("Sqrt", graph.add("Add", variance, np.float32(1e-12)))
     x = graph.add("Div", x, deviation)
     return graph.add("Mul", x, graph.add("Min", total, one))
-
-
-def _dense(graph, x, weights, make_product):
-    kernel, bias = weights
-    return graph.add("Add", make_product(graph, kernel)(graph, x), bias)
-
-
-def as_array(variable):
-    """The value of a Keras variable, or of a tensor, in float32."""
-    return ops.convert_to_numpy(ops.cast(variable, "float32"))

@@ -10,7 +10,6 @@ from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.onnx import elmo_layers
 from keras_elmo.onnx.graph_builder import GraphBuilder
-from keras_elmo.onnx.graph_builder import value_info
 from keras_elmo.ops.output_names import named_elmo_outputs
 
 TIME, CHARS, LAST = np.array([1]), np.array([2]), np.array([-1])
@@ -44,23 +43,15 @@ def elmo_model(elmo, make_product):
     number = graph.add("ReduceSum", places.mask, TIME, keepdims=0)
     number = graph.add("Max", number, np.float32(1))
     outputs["default"] = graph.add("Div", total, number)
-    width = elmo.encoder.output_dim
-    time = output_time(elmo)
-    infos = {
-        name: value_info(
-            name,
-            "float32",
-            ["batch", 2 * width]
-            if name == "default"
-            else ["batch", time, width * (1 + (name != "word_emb"))],
-        )
-        for name in outputs
+    width, time = elmo.encoder.output_dim, output_time(elmo)
+    shapes = {name: ["batch", time, 2 * width] for name in outputs}
+    shapes["word_emb"] = ["batch", time, width]
+    shapes["default"] = ["batch", 2 * width]
+    results = {
+        name: (value, "float32", shapes[name])
+        for name, value in outputs.items()
     }
-    return graph.model(
-        "elmo",
-        [ids_info(elmo)],
-        {name: (outputs[name], infos[name]) for name in outputs},
-    )
+    return graph.model("elmo", ids_input(elmo), results)
 
 
 def output_time(elmo):
@@ -69,10 +60,10 @@ def output_time(elmo):
     return "time" if is_same else "output_time"
 
 
-def ids_info(elmo):
-    """The declaration of the input `ids`."""
+def ids_input(elmo):
+    """The input `ids`, as `GraphBuilder.model` takes it."""
     chars = elmo.token_encoder.max_characters_per_token
-    return value_info("ids", "int32", ["batch", "time", chars])
+    return {"ids": ("int32", ["batch", "time", chars])}
 
 
 def run_elmo(graph, elmo, ids, make_product):

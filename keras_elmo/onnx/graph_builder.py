@@ -2,7 +2,7 @@
 
 import numpy as np
 import onnx
-from onnx import TensorProto
+from keras import ops
 from onnx import helper
 from onnx import numpy_helper
 
@@ -15,9 +15,9 @@ MICROSOFT = "com.microsoft"
 class GraphBuilder:
     """Creates nodes; values are identified by their names.
 
-    Arrays and numbers among a node's inputs become constants. The bodies of
-    loops are builders too. Constants belong to the whole model, so that a body
-    can use constants created outside of it.
+    Arrays, numbers and Keras variables among a node's inputs become constants.
+    The bodies of loops are builders too. Constants belong to the whole model,
+    so that a body can use constants created outside of it.
 
     Args:
         outer: For the body of a loop, the builder of the graph around it.
@@ -51,10 +51,12 @@ class GraphBuilder:
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.add("Cast", x, to=kind)
 
-    def constant(self, array):
-        """Adds an array to the model; returns its name."""
+    def constant(self, x):
+        """Adds an array or a Keras variable to the model; returns its name."""
         name = self._name("constant")
-        self._model._constants[name] = np.asarray(array)
+        is_array = isinstance(x, (np.ndarray, np.generic))
+        x = np.asarray(x) if is_array else as_array(x)
+        self._model._constants[name] = x
         return name
 
     def sizes(self, x, begin, end):
@@ -114,7 +116,9 @@ class GraphBuilder:
             num_scan_inputs=len(inputs),
             scan_input_directions=[int(reverse)] * len(inputs),
             scan_output_directions=[int(reverse)] * len(outputs),
-            body=body._graph("step", _floats(taken), _floats(results)),
+            body=body._graph(
+                "step", map(_declared, taken), map(_declared, results)
+            ),
         )
         found = [found] if isinstance(found, str) else found
         return found[: len(states)], found[len(states) :]
@@ -124,17 +128,18 @@ class GraphBuilder:
 
         Args:
             name: String, the graph's name.
-            inputs: List of `onnx.ValueInfoProto`, from `value_info`.
-            outputs: Dictionary from names to pairs of the value and its
-                `onnx.ValueInfoProto`.
+            inputs: Dictionary from names to pairs of a dtype and a shape, a
+                list of integers, or of names for unknown sizes.
+            outputs: Dictionary from names to triples of a value, its dtype and
+                its shape.
             metadata: Dictionary of strings to store with the model, or `None`.
 
         Raises:
             ValueError: If the model is too large for a file.
         """
-        for output, value in outputs.items():
+        for output, (value, *_) in outputs.items():
             self._operators.append(
-                helper.make_node("Identity", [value[0]], [output])
+                helper.make_node("Identity", [value], [output])
             )
         size = sum(array.nbytes for array in self._constants.values())
         if size >= onnx.checker.MAXIMUM_PROTOBUF:
@@ -143,8 +148,11 @@ class GraphBuilder:
                 '`quantize="int8"`, or a smaller model. '
                 f"Received: weights of {size / 2**30:.1f} GiB"
             )
-        infos = [info for _, info in outputs.values()]
-        graph = self._graph(name, inputs, infos)
+        graph = self._graph(
+            name,
+            [_declared(name, *kind) for name, kind in inputs.items()],
+            [_declared(name, *kind) for name, (_, *kind) in outputs.items()],
+        )
         graph.initializer.extend(
             numpy_helper.from_array(array, key)
             for key, array in self._constants.items()
@@ -175,20 +183,12 @@ class GraphBuilder:
         return f"{kind}/{self._model._num_names}"
 
 
-def value_info(name, dtype, shape):
-    """The declaration of a graph's input or output.
+def as_array(variable):
+    """The value of a Keras variable, or of a tensor, in float32."""
+    return ops.convert_to_numpy(ops.cast(variable, "float32"))
 
-    Args:
-        name: String.
-        dtype: `"float32"`, `"int32"` or `"uint8"`.
-        shape: List of integers, or names for unknown sizes.
-    """
+
+def _declared(name, dtype="float32", shape=None):
+    """The declaration of a graph's input or output."""
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     return helper.make_tensor_value_info(name, kind, shape)
-
-
-def _floats(names):
-    return [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-        for name in names
-    ]

@@ -1,13 +1,14 @@
 """Multiplication by a weight matrix, in float32 or with 8-bit weights.
 
-Each function adds a kernel `(features, units)` to the model. It returns a
-function that takes a builder and the name of a value `x` `(..., features)`, and
-returns the name of `x @ kernel`, `(..., units)`.
+Each function adds a kernel `(features, units)`, a Keras variable, to the model.
+It returns a function that takes a builder and the name of a value `x`
+`(..., features)`, and returns the name of `x @ kernel`, `(..., units)`.
 """
 
 import numpy as np
 
 from keras_elmo.onnx.graph_builder import MICROSOFT
+from keras_elmo.onnx.graph_builder import as_array
 
 BLOCK_SIZE = 128
 _SMALLEST = np.float32(1e-12)  # Avoids division by zero.
@@ -26,7 +27,7 @@ def block_product(graph, kernel):
     `MatMulNBits` is a custom operator of onnxruntime, the fastest for few rows.
     """
     features, units = kernel.shape
-    quantized, scales = quantize_blocks(kernel, BLOCK_SIZE)
+    quantized, scales = quantize_blocks(as_array(kernel), BLOCK_SIZE)
     quantized, scales = graph.constant(quantized), graph.constant(scales)
 
     def product(builder, x):
@@ -52,6 +53,7 @@ def column_product(graph, kernel):
     `MatMulIntegerToFloat` is a custom operator of onnxruntime, the fastest for
     many rows `(rows, features)`.
     """
+    kernel = as_array(kernel)
     scales = _scales(kernel, axis=0)  # (units,)
     quantized = graph.constant(np.rint(kernel / scales).astype("int8"))
     scales = graph.constant(scales)

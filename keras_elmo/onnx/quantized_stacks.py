@@ -2,8 +2,6 @@
 
 import keras
 
-STEPS_ROWS = ["steps", "rows"]
-
 
 class QuantizedStacks:
     """Runs the stacks of a `BiLMEncoder` with onnxruntime, in 8 bits.
@@ -61,25 +59,24 @@ class QuantizedStacks:
 def _stacks_model(encoder):
     from keras_elmo.onnx import elmo_layers
     from keras_elmo.onnx.graph_builder import GraphBuilder
-    from keras_elmo.onnx.graph_builder import value_info
     from keras_elmo.onnx.products import column_product
 
     graph = GraphBuilder()
     features = encoder.forward_cells[0].kernel.shape[0]
     both = ["forward", "backward"]
-    inputs = [
-        value_info(name, "float32", [*STEPS_ROWS, features]) for name in both
-    ]
-    inputs.append(value_info("carries_on", "float32", [*STEPS_ROWS, 1]))
+    sizes = {name: features for name in both} | {"carries_on": 1}
+    inputs = {
+        name: ("float32", ["steps", "rows", size])
+        for name, size in sizes.items()
+    }
+    shape = ["steps", "rows", encoder.output_dim]
     outputs = {}
     stacks = elmo_layers.run_directions(
         graph, encoder, both, column_product, "carries_on"
     )
     for k, values in enumerate(stacks):
         for direction, value in zip(both, values):
-            name = f"{direction}_{k}"
-            shape = [*STEPS_ROWS, encoder.output_dim]
-            outputs[name] = (value, value_info(name, "float32", shape))
+            outputs[f"{direction}_{k}"] = (value, "float32", shape)
     return graph.model("stacks", inputs, outputs)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.onnx import crf_decoding
-from keras_elmo.onnx import elmo_layers
+from keras_elmo.onnx.elmo_layers import activation_operator
+from keras_elmo.onnx.graph_builder import as_array
 
 _DROPOUTS = (
     keras.layers.Dropout,
@@ -57,17 +58,15 @@ class TaggerLayers:
         return kinds[type(layer)](layer, *inputs)
 
     def _dense(self, layer, x):
-        x = self._graph.add("MatMul", x, elmo_layers.as_array(layer.kernel))
+        x = self._graph.add("MatMul", x, layer.kernel)
         if layer.use_bias:
-            x = self._graph.add("Add", x, elmo_layers.as_array(layer.bias))
+            x = self._graph.add("Add", x, layer.bias)
         name = keras.activations.serialize(layer.activation)
         if name == "linear":
             return x
         if name == "softmax":
             return self._graph.add("Softmax", x, axis=-1)
-        return self._graph.add(
-            elmo_layers.activation_operator(layer.activation), x
-        )
+        return self._graph.add(activation_operator(layer.activation), x)
 
     def _concatenate(self, layer, *inputs):
         if layer.axis not in (-1, 2):
@@ -149,7 +148,7 @@ def _lstm_arrays(lstm):
     cell = lstm.cell
     bias = np.zeros(4 * lstm.units, "float32")
     if lstm.use_bias:
-        bias = elmo_layers.as_array(cell.bias)
+        bias = as_array(cell.bias)
 
     def gates(array):
         """Converts Keras' order (i, f, c, o) to that of ONNX (i, o, f, c)."""
@@ -157,8 +156,8 @@ def _lstm_arrays(lstm):
         return np.concatenate([i, o, f, c], axis=-1)
 
     return (
-        gates(elmo_layers.as_array(cell.kernel)).T,
-        gates(elmo_layers.as_array(cell.recurrent_kernel)).T,
+        gates(as_array(cell.kernel)).T,
+        gates(as_array(cell.recurrent_kernel)).T,
         np.concatenate([gates(bias), np.zeros_like(bias)]),
     )
 

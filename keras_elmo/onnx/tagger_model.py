@@ -7,11 +7,10 @@ import numpy as np
 
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.onnx.crf_decoding import Chain
-from keras_elmo.onnx.elmo_model import ids_info
+from keras_elmo.onnx.elmo_model import ids_input
 from keras_elmo.onnx.elmo_model import output_time
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
-from keras_elmo.onnx.graph_builder import value_info
 from keras_elmo.onnx.tagger_layers import TaggerLayers
 from keras_elmo.ops.output_names import check_labels
 from keras_elmo.ops.output_names import label_names
@@ -84,14 +83,14 @@ def tagger_model(model, make_product, labels=None):
             value = graph.cast(value, "int32")
         else:
             shape, dtype = [*shape, x.shape[-1]], "float32"
-        results[name] = (value, value_info(name, dtype, shape))
+        results[name] = (value, dtype, shape)
     found = label_names(symbolic, labels)
     check_labels(found, symbolic)
     metadata = {
         f"{name}_labels": json.dumps([_text(x) for x in texts])
         for name, texts in found.items()
     }
-    return graph.model("tagger", [ids_info(elmo)], results, metadata)
+    return graph.model("tagger", ids_input(elmo), results, metadata)
 
 
 def _named_outputs(model):
