@@ -14,7 +14,7 @@ from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.tagger_layers import TaggerLayers
 from keras_elmo.ops.output_names import check_labels
 from keras_elmo.ops.output_names import label_names
-from keras_elmo.ops.output_names import output_names
+from keras_elmo.ops.output_names import named_outputs
 
 # Operations with which Keras computes the masks between layers. They are
 # ignored: the mask here is that of the ids.
@@ -57,7 +57,7 @@ def tagger_model(model, make_product, labels=None):
         values[id(output)] = layers.add(layer, [values[id(x)] for x in inputs])
     is_real = graph.cast(mask, "bool")
     results = {}
-    symbolic = _named_outputs(model)
+    symbolic = named_outputs(model)
     for name, x in zip(symbolic, outputs):
         if id(x) not in values:
             raise ValueError(
@@ -91,14 +91,6 @@ def tagger_model(model, make_product, labels=None):
         for name, texts in found.items()
     }
     return graph.model("tagger", ids_input(elmo), results, metadata)
-
-
-def _named_outputs(model):
-    """A model's outputs, by their names in its SavedModel."""
-    structure = getattr(model, "output", None)  # Sequential models have none.
-    is_dict = isinstance(structure, dict)
-    names = sorted(structure) if is_dict else output_names(model.outputs)
-    return dict(zip(names, model.outputs))
 
 
 def _text(name):

@@ -7,14 +7,31 @@ import keras
 from keras_elmo.ops.private_keras import layer_of
 
 
-def output_names(outputs):
-    """Keras' names of symbolic outputs, numbered if a layer has several."""
+def named_outputs(model, outputs=None):
+    """The outputs of a model, named after their layers.
+
+    They are numbered if a layer has several, or if the layers are unknown, as
+    in a subclassed model.
+
+    Args:
+        model: A Keras model.
+        outputs: What the model returned. Defaults to its symbolic outputs.
+    """
+    # Sequential models only have the list, subclassed ones have neither.
+    symbolic = getattr(model, "outputs", ())
+    if outputs is None:
+        outputs = getattr(model, "output", symbolic)
+    if isinstance(outputs, dict):
+        return dict(sorted(outputs.items()))
+    outputs = keras.tree.flatten(outputs)
     counts: collections.Counter[str] = collections.Counter()
     names = []
-    for name in (layer_of(x).name for x in outputs):
+    for name in (layer_of(x).name for x in symbolic):
         names.append(f"{name}_{counts[name]}" if counts[name] else name)
         counts[name] += 1
-    return names
+    if len(set(names)) < len(outputs):
+        names = [f"output_{i}" for i in range(len(outputs))]
+    return dict(zip(names, outputs))
 
 
 def named_elmo_outputs(tokens, layers, mixes):

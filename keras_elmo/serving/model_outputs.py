@@ -7,7 +7,7 @@ from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.layout import output_mask
 from keras_elmo.ops.output_names import check_labels
 from keras_elmo.ops.output_names import label_names
-from keras_elmo.ops.output_names import output_names
+from keras_elmo.ops.output_names import named_outputs
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.word_vectorization import WordVectorization
@@ -63,10 +63,7 @@ class ModelOutputs:
             )
         self._boundaries = found.pop() if found else ()
         self.vectorization = self._vectorization_of_ids(shape[2:])
-        # Sequential models only have the list, subclassed ones have neither.
-        flat = getattr(model, "outputs", ())
-        symbolic = self._named(getattr(model, "output", flat))
-        self._labels = label_names(symbolic, labels)
+        self._labels = label_names(named_outputs(model), labels)
 
     def __call__(self, ids):
         """Returns a dictionary of the model's outputs and of their labels.
@@ -84,9 +81,10 @@ class ModelOutputs:
         structure = getattr(self._model, "input", None)
         if structure is not None:  # It may be a list or a dictionary.
             inputs = keras.tree.pack_sequence_as(structure, [inputs])
+        outputs = named_outputs(self._model, self._model(inputs))
         outputs = {
             name: _without_columns(_in_full_precision(x), num_added)
-            for name, x in self._named(self._model(inputs)).items()
+            for name, x in outputs.items()
         }
         check_labels(self._labels, outputs)
         mask = self._output_mask(ids)
@@ -108,15 +106,6 @@ class ModelOutputs:
         if not self._boundaries:
             return mask
         return output_mask(mask, *self._boundaries)
-
-    def _named(self, outputs):
-        if isinstance(outputs, dict):
-            return dict(outputs)
-        outputs = keras.tree.flatten(outputs)
-        names = output_names(getattr(self._model, "outputs", ()))
-        if len(set(names)) < len(outputs):
-            names = [f"output_{i}" for i in range(len(outputs))]
-        return dict(zip(names, outputs))
 
     def _vectorization_of_ids(self, token_shape):
         """The vectorization of the token encoders that take this shape of ids.
