@@ -7,19 +7,15 @@ class Endpoints:
     """Functions from strings or ids to named tensors.
 
     Args:
-        outputs: Function from ids, int32 `(batch, time, *token_shape)`, to a
-            dictionary of tensors.
-        vectorization: The `WordVectorization` that turns words into ids.
-        returns_tokens: Boolean, whether `default` also returns the words of its
-            sentences, as `tokens`.
+        outputs: `ElmoOutputs` or `ModelOutputs`: function from ids, int32
+            `(batch, time, *token_shape)`, to a dictionary of tensors.
     """
 
-    def __init__(self, outputs, vectorization, returns_tokens):
-        self._vectorization = vectorization
-        self._returns_tokens = returns_tokens
-        self._ids = tf.TensorSpec(
-            (None, None, *vectorization.spelling.token_shape), tf.int32, "ids"
-        )
+    def __init__(self, outputs):
+        self._vectorization = outputs.vectorization
+        self._returns_tokens = outputs.returns_tokens
+        token_shape = self._vectorization.spelling.token_shape
+        self._ids = tf.TensorSpec((None, None, *token_shape), tf.int32, "ids")
         # One graph that all signatures call.
         self._outputs = tf.function(
             outputs, input_signature=[self._ids], autograph=False

@@ -100,10 +100,7 @@ def export_saved_model(
 
     from keras_elmo.serving.endpoints import Endpoints
 
-    outputs = _outputs(model, labels)
-    endpoints = Endpoints(
-        outputs, outputs.vectorization, outputs.returns_tokens
-    )
+    endpoints = Endpoints(_outputs(model, labels))
 
     def write(temporary):
         archive = keras.export.ExportArchive()

@@ -27,6 +27,7 @@ class ModelOutputs:
     """
 
     returns_tokens = True
+    """Whether sentences are returned with their words, as `tokens`"""
 
     def __init__(self, model, labels=None):
         self._model = model
@@ -175,11 +176,8 @@ def _without_columns(x, number):
 
 def _in_full_precision(x):
     # Clients and JSON do not support bfloat16.
-    is_half = keras.backend.standardize_dtype(x.dtype) in (
-        "bfloat16",
-        "float16",
-    )
-    return ops.cast(x, "float32") if is_half else x
+    is_float = keras.backend.is_float_dtype(x.dtype)
+    return ops.cast(x, "float32") if is_float else x
 
 
 def _look_up(names, output, mask):
