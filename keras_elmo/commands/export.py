@@ -86,8 +86,7 @@ def add_parser(verbs):
     add(
         "--serving-default",
         choices=SIGNATURES,
-        default="default",
-        help="the signature for requests that name none. Default: %(default)s",
+        help="the signature for requests that name none. Default: default",
     )
     add(
         "--dtype",
@@ -136,7 +135,7 @@ def run(arguments):
     export_saved_model(
         model,
         arguments.output,
-        serving_default=arguments.serving_default,
+        serving_default=arguments.serving_default or "default",
         labels=labels,
         overwrite=arguments.overwrite,
     )
@@ -145,19 +144,15 @@ def run(arguments):
 
 def _check_format(arguments, is_onnx):
     """Raises `ValueError` if an argument is for the other format."""
-    if arguments.quantize and not is_onnx:
-        raise ValueError(
-            "--quantize is for an ONNX file: OUTPUT must end in .onnx. "
-            f"Received: {arguments.output}"
-        )
-    for name, is_given in {
-        "serving-default": arguments.serving_default != "default",
-        "dtype": arguments.dtype,
-        "overwrite": arguments.overwrite,
-    }.items():
-        if is_onnx and is_given:
+    other, how, names = "an ONNX file", "must", ["quantize"]
+    if is_onnx:
+        other, how = "a SavedModel", "must not"
+        names = ["serving_default", "dtype", "overwrite"]
+    for name in names:
+        if getattr(arguments, name):
             raise ValueError(
-                f"--{name} is for a SavedModel, not for an ONNX file."
+                f"--{name.replace('_', '-')} is for {other}: OUTPUT {how} end "
+                f"in .onnx. Received: {arguments.output}"
             )
 
 

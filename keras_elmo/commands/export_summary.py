@@ -1,8 +1,12 @@
 """The summary that `keras-elmo export` prints."""
 
+import itertools
 import os
+import pathlib
 import shlex
 import urllib.parse
+
+_REQUEST = '{"signature_name": "default", "instances": ["First sentence ."]}'
 
 
 def print_summary(folder):
@@ -14,33 +18,26 @@ def print_summary(folder):
     import tensorflow as tf
     from tensorflow.core.protobuf import saved_model_pb2
 
-    with open(os.path.join(folder, "saved_model.pb"), "rb") as file:
-        saved = saved_model_pb2.SavedModel.FromString(file.read())
-    # TensorFlow adds one that has no inputs.
-    signatures = {
-        name: signature
-        for name, signature in saved.meta_graphs[0].signature_def.items()
-        if signature.inputs
-    }
-    size = sum(
-        os.path.getsize(os.path.join(place, name))
-        for place, _, names in os.walk(folder)
-        for name in names
-    )
+    content = pathlib.Path(folder, "saved_model.pb").read_bytes()
+    saved = saved_model_pb2.SavedModel.FromString(content)
+    signatures = saved.meta_graphs[0].signature_def
+    files = [x for x in pathlib.Path(folder).rglob("*") if x.is_file()]
+    size = sum(file.stat().st_size for file in files)
     print(f"'{folder}' is a SavedModel, {size / 1e6:,.2f} MB.")
     print("\nInputs by signature:")
     for name, signature in sorted(signatures.items()):
-        print(f"  {name}: {', '.join(sorted(signature.inputs))}")
+        if signature.inputs:  # TensorFlow adds one without.
+            print(f"  {name}: {', '.join(sorted(signature.inputs))}")
     print("Outputs:")
     # This signature has the outputs of the others.
     for name, output in sorted(signatures["default"].outputs.items()):
+        axes = itertools.chain(["batch", "time"], itertools.repeat("?"))
         sizes = [axis.size for axis in output.tensor_shape.dim]
-        sizes = [n if n >= 0 else a for n, a in zip(sizes, _axes(sizes))]
+        sizes = [a if n < 0 else n for n, a in zip(sizes, axes)]
         _print_tensor(name, tf.as_dtype(output.dtype).name, sizes)
     parent, version = os.path.split(os.path.abspath(folder))
     if version.isdecimal():
-        takes_strings = "strings" in signatures["serving_default"].inputs
-        _print_commands(parent, takes_strings)
+        _print_commands(parent)
     else:
         print("TensorFlow Serving needs a version number as its name.")
 
@@ -64,23 +61,17 @@ def print_onnx_summary(path):
             _print_tensor(value.name, dtype, sizes)
 
 
-def _axes(sizes):
-    return ["batch", "time", *["?"] * len(sizes)]
-
-
 def _print_tensor(name, dtype, sizes):
     print(f"  {name}: {dtype} ({', '.join(map(str, sizes))})")
 
 
-def _print_commands(folder, takes_strings):
+def _print_commands(folder):
     name = os.path.basename(folder)
     mount = shlex.quote(f"{folder}:/models/{name}")
     path = urllib.parse.quote(f"/v1/models/{name}:predict", safe="/:")
-    signature = "" if takes_strings else '"signature_name": "default", '
-    request = f'{{{signature}"instances": ["First sentence .", "Another ."]}}'
     print("\nTo serve it:")
     print(f"  docker run --rm -p 8500:8500 -p 8501:8501 -v {mount} \\")
     print(f"      -e MODEL_NAME={shlex.quote(name)} tensorflow/serving")
     print("and to query it:")
     print(f"  curl http://localhost:8501{path} \\")
-    print(f"      -d '{request}'")
+    print(f"      -d '{_REQUEST}'")

@@ -94,7 +94,8 @@ def test_an_elmo_layer(elmo, capsys):
         "      -e MODEL_NAME=elmo tensorflow/serving",
         "and to query it:",
         "  curl http://localhost:8501/v1/models/elmo:predict \\",
-        """      -d '{"instances": ["First sentence .", "Another ."]}'""",
+        """      -d '{"signature_name": "default", """
+        """"instances": ["First sentence ."]}'""",
     ]
     found = ask("served/elmo/1")["elmo"]
     np.testing.assert_allclose(found, average(elmo), atol=1e-5)
