@@ -70,26 +70,15 @@ def add_parser(verbs):
 def run(arguments):
     """Runs `keras-elmo convert`."""
     from keras_elmo.files.atomic import write_folder_atomically
-    from keras_elmo.formats.preset_files import PRESET_FILES
     from keras_elmo.models.find_model import find_model
     from keras_elmo.models.many_langs import ManyLangs
 
     folder = arguments.folder
-    replaces = os.path.isdir(folder) and bool(os.listdir(folder))
     model = find_model(arguments.model)
-    from_many_langs = isinstance(model, ManyLangs)
-    names = PRESET_FILES if from_many_langs else _BILM_FILES
-    if replaces:
-        _check_replaceable(folder, arguments.overwrite, names)
-    if from_many_langs:
-        if arguments.token_embeddings:
-            raise ValueError(
-                "--token-embeddings must be left out: an ELMoForManyLangs "
-                "model has vectors of its own words. "
-                f"Received: {arguments.token_embeddings}"
-            )
-        _write_preset(folder, model, arguments.dtype, replaces)
+    if isinstance(model, ManyLangs):
+        _convert_many_langs(model, arguments)
         return
+    _check_folder(arguments, _BILM_FILES)
     files = model.open_language_model()
 
     def write(path):
@@ -97,39 +86,47 @@ def run(arguments):
         if arguments.token_embeddings:
             _write_token_embeddings(path, arguments.token_embeddings)
 
-    write_folder_atomically(folder, write, _BILM_FILES, replaces)
+    write_folder_atomically(folder, write, _BILM_FILES, arguments.overwrite)
     _print_summary(folder)
 
 
-def _write_preset(folder, model, dtype, replaces):
+def _convert_many_langs(model, arguments):
     """Writes an ELMoForManyLangs model, which has no bilm-tf format."""
     from keras_elmo.formats.preset_files import PRESET_FILES
     from keras_elmo.models.preset_folder import save_to_preset
     from keras_elmo.models.presets import PRESETS
 
-    if dtype != "float32":
+    folder = arguments.folder
+    if arguments.token_embeddings:
+        raise ValueError(
+            "--token-embeddings must be left out: an ELMoForManyLangs model "
+            "has vectors of its own words. "
+            f"Received: {arguments.token_embeddings}"
+        )
+    if arguments.dtype != "float32":
         raise ValueError(
             "--dtype must be left out: an ELMoForManyLangs model is written as "
-            f"a preset folder, in float32. Received: {dtype}"
+            f"a preset folder, in float32. Received: {arguments.dtype}"
         )
-    save_to_preset(model.load(), folder, overwrite=replaces)
+    _check_folder(arguments, PRESET_FILES)
+    save_to_preset(model.load(), folder, arguments.overwrite)
     _print_files(folder, PRESET_FILES)
     path = os.path.join(".", folder) if folder in PRESETS else folder
     print(f'To use it: keras_elmo.ElmoLayer.from_preset("{path}")')
 
 
-def _check_replaceable(folder, overwrite, names):
-    if not overwrite:
+def _check_folder(arguments, names):
+    """Raises `ValueError` if FOLDER has files that may not be replaced."""
+    folder = arguments.folder
+    found = os.listdir(folder) if os.path.isdir(folder) else []
+    kept = {name for name in found if not name.startswith(".")}
+    if arguments.overwrite:
+        kept -= {*names}
+    if kept:
         raise ValueError(
             "FOLDER must not exist yet, or must be empty; --overwrite replaces "
-            f"a model in it. Received: '{folder}'"
-        )
-    found = {name for name in os.listdir(folder) if not name.startswith(".")}
-    others = sorted(found - set(names))
-    if others:
-        raise ValueError(
-            "--overwrite replaces a folder only if all its files are among "
-            f"{sorted(names)}. Received: '{folder}' with {others}"
+            f"a model in it, only if all its files are among {sorted(names)}. "
+            f"Received: '{folder}' with {sorted(kept)}"
         )
 
 

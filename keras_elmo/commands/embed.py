@@ -111,11 +111,7 @@ def add_parser(verbs):
         help="dtype of the vectors in OUTPUT; float16 halves the size. "
         "Default: float32",
     )
-    add(
-        "--overwrite",
-        action="store_true",
-        help="replace OUTPUT if it exists",
-    )
+    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
     add(
         "--restart",
         action="store_true",
@@ -165,8 +161,7 @@ def run(arguments):
         "format": arguments.format or guess_format(arguments.input),
         **{name: file_digest(path) for name, path in words.items()},
     }
-    dtype = arguments.compute_dtype
-    load = functools.partial(model.load, **words, dtype=dtype)
+    load = functools.partial(model.load, **words, dtype=arguments.compute_dtype)
     cropped = _CroppedWords(model.make_vectorization(**words))
     with Progress(arguments.quiet) as progress:
         done, kept = embed_corpus(
@@ -201,16 +196,11 @@ def _words(arguments):
     """Returns the arguments of `from_bilm` for the words to look up."""
     from keras_elmo.files.fetch import fetch
 
-    words = {
-        "token_embeddings": arguments.token_embeddings,
-        "vocabulary": arguments.vocabulary,
+    return {
+        name: fetch(getattr(arguments, name), name)
+        for name in ("token_embeddings", "vocabulary")
+        if getattr(arguments, name)
     }
-    words = {name: path for name, path in words.items() if path}
-    if "token_embeddings" in words:  # It may be a URL.
-        words["token_embeddings"] = fetch(
-            words["token_embeddings"], "token_embeddings"
-        )
-    return words
 
 
 def _sentences(arguments, progress):

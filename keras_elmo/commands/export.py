@@ -95,11 +95,7 @@ def add_parser(verbs):
         "Float outputs are always float32. Default: float32, or the dtype in "
         "the folder",
     )
-    add(
-        "--overwrite",
-        action="store_true",
-        help="replace OUTPUT if it exists",
-    )
+    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
 
     add = parser.add_argument_group("for an ONNX file").add_argument
     add(
