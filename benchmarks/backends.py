@@ -4,11 +4,12 @@ KERAS_BACKEND=jax python benchmarks/backends.py TEXT [--size small]
 """
 
 import argparse
-import os
 import statistics
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
+
+# isort: split
 
 import keras
 from random_weights import SIZES
@@ -24,15 +25,15 @@ WORDS = 20
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("text", help="one sentence per line, or CoNLL-U")
-    parser.add_argument("--size", choices=("english_tiny", *SIZES))
+    parser.add_argument("--size", choices=SIZES, help="else english_tiny")
     parser.add_argument("--sentences", type=int, default=150)
     arguments = parser.parse_args()
     sentences = read_sentences(arguments.text)[: arguments.sentences]
-    size = arguments.size or "english_tiny"
-    is_preset = size == "english_tiny"
-    load = keras_elmo.ElmoLayer.from_preset if is_preset else make_elmo
-    elmo = load(size)
-    print(f"{keras.backend.backend()}, {size}")
+    if arguments.size:
+        elmo = make_elmo(arguments.size)
+    else:
+        elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
+    print(f"{keras.backend.backend()}, {arguments.size or 'english_tiny'}")
     if keras.backend.backend() == "tensorflow":
         time_calls(elmo, sentences)
     time_embedder(elmo, sentences)

@@ -7,9 +7,8 @@ variant uses lists, without Arrow and Parquet.
 """
 
 import argparse
-import itertools
+import math
 import os
-import pathlib
 import statistics
 import tempfile
 import time
@@ -31,21 +30,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("text", help="one sentence per line, or CoNLL-U")
     parser.add_argument("--model", required=True, help="folder of the biLM")
-    parser.add_argument("--tokens", type=int, default=200_000)
+    parser.add_argument("--tokens", type=int, default=200_000, help="at least")
     parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
-    sentences = []
-    for sentence in itertools.cycle(read_sentences(arguments.text)):
-        sentences.append(sentence)
-        arguments.tokens -= len(sentence)
-        if arguments.tokens <= 0:
-            break
+    sentences = read_sentences(arguments.text)
+    sentences *= math.ceil(arguments.tokens / count_tokens(sentences))
     with tempfile.TemporaryDirectory() as folder:
-        paths = []
-        for i in range(FILES):
-            paths.append(f"{folder}/{i}.parquet")
+        paths = [f"{folder}/{i}.parquet" for i in range(FILES)]
+        for i, path in enumerate(paths):
             table = pa.table({"tokens": sentences[i::FILES]})
-            pq.write_table(table, paths[-1])
+            pq.write_table(table, path)
         run(arguments, paths, count_tokens(sentences))
 
 
@@ -94,9 +88,7 @@ def run(arguments, paths, num_tokens):
 
 
 def embed_file(embedder, path):
-    pq.write_table(
-        embedder(pq.read_table(path)), pathlib.Path(path).with_suffix(".out")
-    )
+    pq.write_table(embedder(pq.read_table(path)), f"{path}.out")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """Compares this package with other ELMo implementations; see README.md."""
 
-import argparse
 import contextlib
-import datetime
 import json
 import pathlib
 import statistics
@@ -14,7 +12,11 @@ from typing import NamedTuple
 
 import machine
 import numpy as np
+from program import begin_results
+from program import make_parser
+from program import write_results
 from worker import Worker
+from worker import loaded
 from worker import tell
 from workloads import Work
 from workloads import count_tokens
@@ -55,27 +57,24 @@ def main():
     output = pathlib.Path(arguments.output)
     output.mkdir(parents=True, exist_ok=True)
     work = Work(arguments.model)
-    results = {
-        "date": datetime.date.today().isoformat(),
-        "machine": machine.describe(),
-        "model": [work.units, work.projection_dim],
-        "text": pathlib.Path(arguments.text).name,
-        "speeds": [],
-        "versions": {},
-    }
+    results = begin_results(
+        model=[work.units, work.projection_dim],
+        text=pathlib.Path(arguments.text).name,
+        speeds=[],
+        versions={},
+    )
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments, pathlib.Path(folder), results)
         for section in arguments.only:
             getattr(bench, section)(work)
-            text = json.dumps(results, indent=1)
-            (output / "results.json").write_text(text + "\n")
+            write_results(output / "results.json", results)
     tables = "\n".join(make_tables(results))
     (output / "table.md").write_text(tables)
     print(tables)
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__)
     add = parser.add_argument
     add("--model", required=True, help="folder of the biLM")
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
@@ -152,8 +151,9 @@ class Bench:
             tell(f"{i.name}: {count_tokens(text) / seconds[0]:,.0f} tokens/s")
             return seconds
 
-        self._measure("throughput", time_text, work.flops(text))
+        self._measure("throughput", time_text)
         self._results["tokens"] = count_tokens(text)
+        self._results["flops"] = work.flops(text)
 
     def latency(self, work):
         """Times calls with one sentence."""
@@ -206,7 +206,7 @@ class Bench:
 
         self._measure("training", train)
 
-    def _measure(self, section, measure, flops=None):
+    def _measure(self, section, measure):
         """Records the seconds that `measure` returns, in turns."""
         seconds = {i.name: [] for i in self._of(section)}
         with contextlib.ExitStack() as stack:
@@ -221,18 +221,13 @@ class Bench:
                 for i, worker in workers:
                     seconds[i.name] += measure(i, worker)
         self._results[section] = seconds
-        if flops:
-            self._results["flops"] = flops
 
     def _of(self, section):
         return [i for i in self._all if section in i.sections]
 
     @contextlib.contextmanager
     def _started(self, i):
-        log = self._folder / f"{i.name}.log"
-        with Worker(i.python, i.program, log) as worker:
-            model = self._arguments.model
-            worker.call("load", folder=model, options=i.options)
+        with loaded(i, self._arguments.model, self._folder) as worker:
             self._results["versions"][i.name] = worker.call("versions")
             yield worker
 
@@ -271,8 +266,8 @@ def make_tables(results):
         *(results["text"], results["date"], results["machine"]["cpu"]),
         f"{results['machine']['cores']} cores",
     ]
-    speed = machine.medians(results["speeds"]) if results["speeds"] else None
-    if speed:
+    if results["speeds"]:
+        speed = machine.medians(results["speeds"])
         about += [
             f"matrix multiply {speed['float32']:,.0f} GFLOP/s in float32, "
             f"{speed['bfloat16']:,.0f} in bfloat16",
@@ -281,30 +276,9 @@ def make_tables(results):
     yield ", ".join(about) + "\n"
     for name, versions in results["versions"].items():
         yield f"- {name}: {json.dumps(versions)}"
-    if "throughput" in results:
-        yield from _table(
-            ["tokens a second", "share of the peak in float32"],
-            results["throughput"],
-            lambda name, seconds: [
-                f"{results['tokens'] / seconds:,.0f}",
-                f"{results['flops'] / seconds / speed['float32'] / 1e9:.0%}",
-            ],
-        )
-    if "latency" in results:
-        yield from _table(
-            [f"ms, one sentence of {WORDS} words", "share of the bandwidth"],
-            results["latency"],
-            lambda name, seconds: [
-                f"{1000 * seconds:.1f}",
-                f"{results['bytes'][name] / seconds / speed['read'] / 1e9:.0%}",
-            ],
-        )
-    if "training" in results:
-        yield from _table(
-            [f"ms a step, {TRAINING_SENTENCES} sentences of {WORDS} words"],
-            results["training"],
-            lambda name, seconds: [f"{1000 * seconds:,.0f}"],
-        )
+    for section in ("throughput", "latency", "training"):
+        if section in results:
+            yield from _table(results, section)
     if "load" in results:
         yield "\n| | s to the first vector | MB |\n| --- | ---: | ---: |"
         for name, turns in results["load"].items():
@@ -312,21 +286,41 @@ def make_tables(results):
             yield f"| {name} | {seconds:.1f} | {megabytes:,.0f} |"
 
 
-def _table(titles, found, describe):
+def _table(results, section):
     """Yields a table with the medians, and the speedup over each peer."""
+    found = results[section]
     peers = [name for name in found if not name.startswith("keras-elmo")]
-    titles = [*titles, *(f"times {peer}" for peer in peers)]
+    rows = {}
+    for name, own in found.items():
+        rows[name] = _cells(results, section, name, statistics.median(own))
+        for peer in peers:
+            # A ratio is taken within each turn.
+            ratios = [x / y for x, y in zip(found[peer], own)]
+            rows[name][f"times {peer}"] = f"{statistics.median(ratios):.2f}"
+    titles = next(iter(rows.values()))
     yield f"\n| | {' | '.join(titles)} |"
     yield "| --- |" + " ---: |" * len(titles)
-    for name, own in found.items():
-        # A ratio is taken within each turn.
-        ratios = [
-            statistics.median(x / y for x, y in zip(found[peer], own))
-            for peer in peers
-        ]
-        cells = describe(name, statistics.median(own))
-        cells += [f"{ratio:.2f}" for ratio in ratios]
-        yield f"| {name} | {' | '.join(cells)} |"
+    for name, row in rows.items():
+        yield f"| {name} | {' | '.join(row.values())} |"
+
+
+def _cells(results, section, name, seconds):
+    """Returns the cells of a row, by the titles of their columns."""
+    speed = machine.medians(results["speeds"])  # In 1e9 a second.
+    if section == "throughput":
+        share = results["flops"] / seconds / speed["float32"] / 1e9
+        return {
+            "tokens a second": f"{results['tokens'] / seconds:,.0f}",
+            "share of the peak in float32": f"{share:.0%}",
+        }
+    if section == "latency":
+        share = results["bytes"][name] / seconds / speed["read"] / 1e9
+        return {
+            f"ms, one sentence of {WORDS} words": f"{1000 * seconds:.1f}",
+            "share of the bandwidth": f"{share:.0%}",
+        }
+    title = f"ms a step, {TRAINING_SENTENCES} sentences of {WORDS} words"
+    return {title: f"{1000 * seconds:,.0f}"}
 
 
 if __name__ == "__main__":

@@ -6,24 +6,21 @@
 The encoders run in turns, each in its own process; see README.md.
 """
 
-import argparse
-import contextlib
-import datetime
-import json
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from typing import Any
 from typing import NamedTuple
 
-import machine
-import random_weights
 from peer_worker import SHAPES
-from worker import HERE
-from worker import Worker
+from program import begin_results
+from program import make_parser
+from program import write_results
+from random_weights import SIZES
+from random_weights import write_bilm
+from worker import loaded
 from worker import tell
 from workloads import count_tokens
 from workloads import read_sentences
@@ -62,41 +59,34 @@ def main():
     sentence = sentence_of(20, sentences)
     # Sorted by length, which avoids padding in the batches.
     text = sorted(sentences[: arguments.sentences], key=len)
-    results = {
-        "date": str(datetime.date.today()),
-        "machine": machine.describe(),
-        "text": pathlib.Path(arguments.text).name,
-        "sentences": len(text),
-        "words": count_tokens(text),
-        "turns": arguments.turns,
-        "rows": [],
-    }
+    results = begin_results(
+        text=pathlib.Path(arguments.text).name,
+        sentences=len(text),
+        words=count_tokens(text),
+        turns=arguments.turns,
+        rows=[],
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         encoders = list(find_encoders(arguments, folder))
         for encoder in encoders:
             # It exports its file, and fills the page cache.
-            with started(encoder, folder):
+            with loaded(encoder, encoder.folder, folder):
                 results["rows"].append(describe(encoder))
         for turn in range(arguments.turns):
             for encoder, row in zip(encoders, results["rows"]):
                 measure(encoder, row, text, sentence, arguments.calls, folder)
                 cells = ", ".join(cells_of(row, results["words"]))
                 tell(f"turn {turn + 1}: {cells}")
-    if arguments.output:
-        content = json.dumps(results, indent=1)
-        pathlib.Path(arguments.output).write_text(content + "\n")
+    write_results(arguments.output, results)
     print("\n".join(table(results)))
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     add = parser.add_argument
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
-    add("--output", help="JSON file to write")
+    add("--output", required=True, help="JSON file to write")
     add("--elmos", nargs="*", default=["original", "small", "english_mini"],
         help="sizes of random_weights.py, or presets")  # fmt: skip
     add("--shapes", nargs="*", choices=SHAPES, default=[*SHAPES])
@@ -120,8 +110,12 @@ def find_encoders(arguments, folder):
     """Yields the rows: first those of ELMo, then those of transformers."""
     precisions = (("float32", ""), ("int8", "int8"))
     for name in arguments.elmos:
-        bilm = _make_bilm(name, folder / name)
-        own = (sys.executable, "own_worker.py", str(bilm))
+        if name in SIZES:
+            bilm = str(folder / name)
+            write_bilm(folder / name, name)
+        else:
+            bilm = keras_elmo.PRESETS[name].path
+        own = (sys.executable, "own_worker.py", bilm)
         for precision, quantize in precisions:
             options = {"kind": "embedder", "quantize": quantize}
             yield Encoder(name, "`ElmoEmbedder`", precision, *own, options)
@@ -142,15 +136,6 @@ def find_encoders(arguments, folder):
                 "quantize": quantize,
             }
             yield Encoder(shape, "ONNX Runtime", precision, *peer, options)
-
-
-def _make_bilm(name, folder):
-    """Returns a folder with `options.json` and `weights.hdf5`."""
-    if name not in random_weights.SIZES:
-        return keras_elmo.PRESETS[name].path
-    command = [HERE / "random_weights.py", folder, "--size", name]
-    subprocess.run([sys.executable, *command], check=True, stdout=sys.stderr)
-    return folder
 
 
 def describe(encoder):
@@ -176,7 +161,7 @@ def measure(encoder, row, text, sentence, calls, folder):
         return worker.call("time", batches=batches, untimed_calls=1)
 
     start = time.perf_counter()
-    with started(encoder, folder) as worker:
+    with loaded(encoder, encoder.folder, folder) as worker:
         row["start"].append(time.perf_counter() - start)
         row["megabytes"].append(worker.call("peak_megabytes"))
         row["sentence"] += worker.call(
@@ -191,14 +176,6 @@ def measure(encoder, row, text, sentence, calls, folder):
         row["versions"] = worker.call("versions")
         if not encoder.folder:
             row["wordpieces"] = worker.call("count_wordpieces", sentences=text)
-
-
-@contextlib.contextmanager
-def started(encoder, folder):
-    log = folder / f"{encoder.name}.log"
-    with Worker(encoder.python, encoder.program, log) as worker:
-        worker.call("load", folder=encoder.folder, options=encoder.options)
-        yield worker
 
 
 def table(results):

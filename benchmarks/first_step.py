@@ -4,20 +4,21 @@
 
 The model is a BiLSTM tagger over an `Embedding`, over a frozen `english_tiny`,
 and over a trainable ("thawed") one. Each is measured in separate processes, in
-turns: CPU seconds and memory of the first step of `fit` and of the first step
-with sentences of another length, and the median milliseconds of later steps.
+turns: CPU seconds of the first step of `fit` and of the first step with
+sentences of another length, and the median CPU milliseconds of later steps.
 
 With `--other FOLDER`, a checkout of another commit is measured as well.
 """
 
-import argparse
 import json
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
+import time
+
+from program import make_parser
 
 KINDS = ("embedding", "frozen", "thawed")
 HERE = pathlib.Path(__file__).resolve()
@@ -27,13 +28,10 @@ NUM_TAGS = 5
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--other", help="folder of another checkout")
-    parser.add_argument("--measure", choices=KINDS, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", choices=KINDS, help="only this, here")
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(measure(arguments.measure)))
@@ -49,10 +47,8 @@ def main():
     for (folder, kind), turns in found.items():
         medians = [statistics.median(column) for column in zip(*turns)]
         print(
-            "{}, {}: first step {:.2f} s and {:.0f} MB, another length "
-            "{:.2f} s and {:.0f} MB, later {:.0f} ms".format(
-                folder.name, kind, *medians
-            )
+            "{}, {}: first step {:.2f} s, another length {:.2f} s, later "
+            "{:.0f} ms".format(folder.name, kind, *medians)
         )
 
 
@@ -75,20 +71,17 @@ def measure(kind):
     model.compile("adam", "sparse_categorical_crossentropy")
     generator = np.random.default_rng(0)
     numbers = []
-    for batch, time in SHAPES:
-        inputs = inputs_of(generator.integers(0, 1000, (batch, time)))
-        tags = generator.integers(0, NUM_TAGS, (batch, time))
-        seconds, megabytes = processor_seconds(), peak_megabytes()
-        model.fit(inputs, tags, batch_size=batch, verbose=0)
-        numbers += [
-            processor_seconds() - seconds,
-            peak_megabytes() - megabytes,
-        ]
+    for shape in SHAPES:
+        inputs = inputs_of(generator.integers(0, 1000, shape))
+        tags = generator.integers(0, NUM_TAGS, shape)
+        start = time.process_time()
+        model.fit(inputs, tags, batch_size=len(tags), verbose=0)
+        numbers.append(time.process_time() - start)
     later = []
     for _ in range(LATER_STEPS):
-        seconds = processor_seconds()
+        start = time.process_time()
         model.train_on_batch(inputs, tags)
-        later.append(1000 * (processor_seconds() - seconds))
+        later.append(1000 * (time.process_time() - start))
     return [*numbers, statistics.median(later)]
 
 
@@ -119,15 +112,6 @@ def make_model(kind):
     x = keras.layers.Bidirectional(lstm)(x)
     outputs = keras.layers.Dense(NUM_TAGS, activation="softmax")(x)
     return keras.Model(inputs, outputs), inputs_of
-
-
-def processor_seconds():
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-
-
-def peak_megabytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

@@ -13,18 +13,19 @@ Compares the 8-bit embedder, and a file written by `export_onnx`, with float32:
   float32 vectors of a Universal Dependencies treebank and tested on the others.
 """
 
-import argparse
 import json
-import os
 import pathlib
 import sys
 import tempfile
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
+
+# isort: split
 
 import h5py
 import keras
 import numpy as np
+from program import make_parser
 from workloads import read_sentences
 
 import keras_elmo
@@ -36,10 +37,7 @@ sys.path[:0] = [str(HERE / "tagging"), str(HERE.parent / "examples" / "onnx")]
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     add = parser.add_argument
     add("--model", default="english_tiny", help="a preset with its softmax")
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
@@ -69,7 +67,7 @@ def make_ways(elmo, folder):
     """Returns functions from sentences to arrays (layers, tokens, width)."""
     from client import Elmo
 
-    path = os.path.join(folder, "elmo.onnx")
+    path = f"{folder}/elmo.onnx"
     keras_elmo.export_onnx(elmo, path, "int8")
     client = Elmo(path)
 

@@ -18,13 +18,10 @@ BYTES_TO_READ = 2**29
 def describe():
     info = _cpu_info()
     flags = info.get("flags", "").split()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cpu": info.get("model name", platform.machine()),
         "cores": len(os.sched_getaffinity(0)),
         "flags": [flag for flag in FLAGS if flag in flags],
-        "memory_gb": round(memory / 1e9),
-        "system": platform.system(),
     }
 
 

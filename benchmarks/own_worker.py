@@ -13,8 +13,6 @@ import tempfile
 import time
 from concurrent import futures
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
 import numpy as np
 import worker
 
@@ -80,7 +78,7 @@ class Training:
 
     def vectors(self, sentences):
         vectors = self._model.predict_on_batch(to_ids(sentences))
-        return [x[None, : len(s)] for x, s in zip(vectors, sentences)]
+        return unpadded(vectors, sentences)
 
     def train(self, sentences):
         ids = to_ids(sentences)
@@ -99,7 +97,7 @@ class SavedModel:
 
     def vectors(self, sentences):
         vectors = self._model.serve(to_ids(sentences)).numpy()
-        return [x[None, : len(s)] for x, s in zip(vectors, sentences)]
+        return unpadded(vectors, sentences)
 
 
 class OnnxFile:
@@ -112,8 +110,7 @@ class OnnxFile:
         self._elmo = Elmo(path, ["elmo"])
 
     def vectors(self, sentences):
-        vectors = self._elmo(sentences)["elmo"]
-        return [x[None, : len(s)] for x, s in zip(vectors, sentences)]
+        return unpadded(self._elmo(sentences)["elmo"], sentences)
 
 
 KINDS = {
@@ -123,6 +120,11 @@ KINDS = {
     "saved_model": SavedModel,
     "onnx": OnnxFile,
 }
+
+
+def unpadded(vectors, sentences):
+    """Returns arrays (1, tokens, width) of a padded batch of mixes."""
+    return [x[None, : len(s)] for x, s in zip(vectors, sentences)]
 
 
 def to_ids(sentences):

@@ -13,7 +13,6 @@ import time
 import traceback
 import types
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 
 import numpy as np

@@ -9,8 +9,6 @@
 full training loop, and waits while the other has its turn.
 """
 
-import argparse
-import datetime
 import json
 import pathlib
 import statistics
@@ -19,6 +17,9 @@ import tempfile
 
 import machine
 from pretraining_runs import PausedTraining
+from program import begin_results
+from program import make_parser
+from program import write_results
 from worker import Worker
 from worker import tell
 
@@ -32,15 +33,13 @@ def main():
     tokens = options["batch_size"] * options["unroll_steps"] * updates
     names = ("train", "vocabulary", "options")
     flags = {name: vars(arguments)[name] for name in names}
-    results = {
-        "date": str(datetime.date.today()),
-        "machine": machine.describe(),
-        "options": options,
-        "dtype": arguments.dtype,
-        "tokens_per_turn": tokens,
-        "seconds": {},
-        "speeds": [],
-    }
+    results = begin_results(
+        options=options,
+        dtype=arguments.dtype,
+        tokens_per_turn=tokens,
+        seconds={},
+        speeds=[],
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         gauge = Worker(sys.executable, "machine.py", folder / "machine.log")
@@ -65,8 +64,7 @@ def main():
                 speed = tokens / results["seconds"][name][-1]
                 tell(f"turn {turn + 1}: {name} {speed:,.0f} tokens/s")
         training.close()
-    content = json.dumps(results, indent=1)
-    pathlib.Path(arguments.output).write_text(content + "\n")
+    write_results(arguments.output, results)
     summarise(results)
 
 
@@ -83,10 +81,7 @@ def summarise(results):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--train", required=True, help="glob of the shards")
     parser.add_argument("--vocabulary", required=True)
     parser.add_argument("--options", required=True)

@@ -1,6 +1,5 @@
 """Runs `keras-elmo pretrain` in processes that can be paused."""
 
-import os
 import pathlib
 import signal
 import subprocess
@@ -38,9 +37,11 @@ class PausedTraining:
             "checkpoint-every": 10**9,
             "log-every": updates,
         }
+        typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
+        command = [sys.executable, "-m", "keras_elmo", "pretrain", *typed]
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                pretrain_command(flags), stdout=log, stderr=log
+                [*command, "--quiet"], stdout=log, stderr=log
             )
         self._wait()
 
@@ -70,10 +71,3 @@ class PausedTraining:
     def close(self):
         self._process.kill()
         self._process.wait()
-
-
-def pretrain_command(flags):
-    """Returns the command for a dictionary of flags."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
-    return [sys.executable, "-m", "keras_elmo", "pretrain", *typed, "--quiet"]

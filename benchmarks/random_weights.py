@@ -30,17 +30,20 @@ def make_elmo(size):
     return elmo
 
 
+def write_bilm(folder, size):
+    """Writes `options.json` and `weights.hdf5`; returns the layer."""
+    elmo = make_elmo(size)
+    folder.mkdir(parents=True, exist_ok=True)
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
+    return elmo
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--size", choices=SIZES, default="original")
     arguments = parser.parse_args()
-    elmo = make_elmo(arguments.size)
-    arguments.directory.mkdir(parents=True, exist_ok=True)
-    elmo.save_to_bilm(
-        arguments.directory / "options.json",
-        arguments.directory / "weights.hdf5",
-    )
+    elmo = write_bilm(arguments.directory, arguments.size)
     print(f"{elmo.count_params():,} weights in {arguments.directory}")
 
 

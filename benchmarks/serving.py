@@ -5,16 +5,15 @@
 Each section runs in its own processes; see README.md.
 """
 
-import argparse
-import datetime
-import json
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 
-import machine
+from program import begin_results
+from program import make_parser
+from program import write_results
 from worker import Worker
 from workloads import read_sentences
 from workloads import sentence_of
@@ -24,11 +23,7 @@ QUICK = {"requests": 40, "round": 20, "size": "small"}
 
 def main():
     arguments = parse_arguments()
-    results = {
-        "date": str(datetime.date.today()),
-        "machine": machine.describe(),
-        "arguments": vars(arguments),
-    }
+    results = begin_results(arguments=vars(arguments))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for section in arguments.only:
@@ -39,15 +34,11 @@ def main():
             for what, value in describe(results[section]):
                 print(f"| {what} | {value} |")
     if arguments.output:
-        text = json.dumps(results, indent=1)
-        pathlib.Path(arguments.output).write_text(text + "\n")
+        write_results(arguments.output, results)
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     add = parser.add_argument
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
     add("--output", help="JSON file to write")
@@ -66,15 +57,12 @@ def parse_arguments():
 
 
 def measure_concurrency(arguments, worker, folder):
-    command = ["-m", "keras_elmo", "export", arguments.model, folder / "served"]
+    served = str(folder / "served")
+    command = ["-m", "keras_elmo", "export", arguments.model, served]
     subprocess.run([sys.executable, *command], check=True, stdout=sys.stderr)
-    (exported,) = folder.rglob("saved_model.pb")
     sentences = read_sentences(arguments.text)
-    steps = worker.call(
-        "first_answer",
-        folder=str(exported.parent),
-        sentence=sentence_of(20, sentences),
-    )
+    sentence = sentence_of(20, sentences)
+    steps = worker.call("first_answer", folder=served, sentence=sentence)
     found = worker.call(
         "serve",
         sentences=sentences,

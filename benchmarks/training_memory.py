@@ -6,21 +6,18 @@ Makes two steps with `keras-elmo pretrain` on random words, and prints the peak
 memory of the process, before it writes anything.
 """
 
-import argparse
 import pathlib
 import random
 import tempfile
 
 from pretraining_runs import PausedTraining
+from program import make_parser
 
 WORDS = 20_000
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--recipe", default="paper")
     parser.add_argument("--vocabulary", type=int, default=793_471)
     parser.add_argument("--batch-size", type=int, default=32)

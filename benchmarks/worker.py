@@ -58,6 +58,23 @@ class Worker(contextlib.AbstractContextManager):
         self._process.wait()
 
 
+@contextlib.contextmanager
+def loaded(implementation, model, logs):
+    """Context manager that starts a program and loads its model.
+
+    Args:
+        implementation: Object with the `name` of what is measured, its `python`
+            and `program`, and the `options` of its `load`.
+        model: Folder of the biLM.
+        logs: Folder to write the log to.
+    """
+    log = pathlib.Path(logs, f"{implementation.name}.log")
+    python, program = implementation.python, implementation.program
+    with Worker(python, program, log) as worker:
+        worker.call("load", folder=model, options=implementation.options)
+        yield worker
+
+
 def exit_with_log(path):
     """Ends this program with the last lines of another's log."""
     lines = path.read_text(errors="replace").splitlines()[-LOG_LINES:]

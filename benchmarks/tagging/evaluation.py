@@ -95,5 +95,9 @@ def accuracy_scores(gold, predicted):
 
 def mean_and_deviation(scores):
     """Formats scores in percent as `mean ± sample standard deviation`."""
-    deviation = np.std(scores, ddof=1) if len(scores) > 1 else 0.0
-    return f"{100 * np.mean(scores):.2f} ± {100 * deviation:.2f}"
+    return f"{100 * np.mean(scores):.2f} ± {100 * deviation(scores):.2f}"
+
+
+def deviation(scores):
+    """Returns the sample standard deviation, 0 for a single score."""
+    return np.std(scores, ddof=1) if len(scores) > 1 else 0.0

@@ -4,6 +4,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import numpy as np
+from evaluation import deviation
 from matplotlib import pyplot as plt
 
 STYLES = [
@@ -155,9 +156,7 @@ def draw_layer_weights(path, weights):
 def _draw_seeds(axes, x, scores, **style):
     """Draws means and standard deviations of the seeds' scores at each x."""
     means = [100 * np.mean(seeds) for seeds in scores]
-    deviations = [
-        100 * np.std(seeds, ddof=1) if len(seeds) > 1 else 0 for seeds in scores
-    ]
+    deviations = [100 * deviation(seeds) for seeds in scores]
     axes.errorbar(x, means, deviations, capsize=3, **style)
 
 

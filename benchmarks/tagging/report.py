@@ -22,6 +22,7 @@ import statistics
 
 import numpy as np
 import pictures
+from evaluation import deviation
 from evaluation import mean_and_deviation
 
 # Panels of the second picture. By label: the training with ELMo, and the one
@@ -268,8 +269,8 @@ def _gain(runs, others):
         return ""
     ours, theirs = _scores(runs, "test"), _scores(others, "test")
     gain = np.mean(ours) - np.mean(theirs)
-    spread = [np.var(s, ddof=1) if len(s) > 1 else 0 for s in (ours, theirs)]
-    return f"{100 * gain:+.2f} ± {100 * np.sqrt(sum(spread)):.2f}"
+    spread = np.hypot(deviation(ours), deviation(theirs))
+    return f"{100 * gain:+.2f} ± {100 * spread:.2f}"
 
 
 def _reached(runs, baseline):

@@ -121,12 +121,9 @@ def train_one(options, seed, data, layers):
     tags = {tag for sentence in data["train"] for tag in sentence.tags}
     tag_names = sorted(tags, key=lambda tag: (tag != "O", tag))
     numbers = frequent_words(data["train"])
+    shared = numbers, tag_names, options.batch_size, seed
     batches = {
-        name: Batches(
-            *(data[name], layers[name], numbers, tag_names),
-            *(options.batch_size, seed),
-        )
-        for name in data
+        name: Batches(data[name], layers[name], *shared) for name in data
     }
     shape = layers["train"] and layers["train"][0].shape[::2]
     model = build_tagger(options, tag_names, len(numbers) + 2, shape)
