@@ -102,7 +102,8 @@ def add_parser(verbs):
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
         help="int8 stores the large weight matrices in 8 bits: a quarter of "
-        "the size, and several times faster for single sentences",
+        "the size, and faster for single sentences, at the original size four "
+        "times, on processors with AVX-512 VNNI or similar",
     )
 
 
