@@ -1,7 +1,5 @@
 """An `ElmoLayer` as an ONNX model, from character ids to named outputs."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
@@ -13,16 +11,6 @@ from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.ops.output_names import named_elmo_outputs
 
 TIME, CHARS, LAST = np.array([1]), np.array([2]), np.array([-1])
-
-
-class Places(NamedTuple):
-    """Which of the encoder's slots are in the output."""
-
-    begin: int
-    end: int
-    """Slots left out at the end."""
-    mask: str
-    """float32 `(batch, output time, 1)`, 0 at padding."""
 
 
 def elmo_model(elmo, make_product):
@@ -38,9 +26,9 @@ def elmo_model(elmo, make_product):
         `character_ids`.
     """
     graph = GraphBuilder()
-    outputs, places = run_elmo(graph, elmo, "ids", make_product)
+    outputs, mask = run_elmo(graph, elmo, "ids", make_product)
     total = graph.add("ReduceSum", outputs["elmo"], TIME, keepdims=0)
-    number = graph.add("ReduceSum", places.mask, TIME, keepdims=0)
+    number = graph.add("ReduceSum", mask, TIME, keepdims=0)
     number = graph.add("Max", number, np.float32(1))
     outputs["default"] = graph.add("Div", total, number)
     width, time = elmo.encoder.output_dim, output_time(elmo)
@@ -76,24 +64,24 @@ def run_elmo(graph, elmo, ids, make_product):
         make_product: As for `elmo_model`.
 
     Returns:
-        A dictionary of values `(batch, output time, dim)`, zero at padding, and
-        their `Places`.
+        A dictionary of values `(batch, output time, dim)`, zero at padding; and
+        their mask, float32 `(batch, output time, 1)`, 0 at padding.
     """
     _check_elmo(elmo)
     ids, length = bounded(graph, ids, elmo)
     x = encode_tokens(graph, ids, elmo.token_encoder, make_product)
     drops = elmo.add_sentence_boundaries and not elmo.keep_sentence_boundaries
     encoded = run_encoder(graph, x, length, elmo.encoder, drops, make_product)
-    places = output_places(graph, elmo, x, length)
+    begin, end, mask = output_slots(graph, elmo, x, length)
     if not drops:
-        encoded = [graph.cut(y, places.begin, places.end) for y in encoded]
-    x = graph.cut(x, places.begin, places.end)
-    outputs = named_outputs(graph, elmo, x, encoded, places)
-    is_real = graph.cast(places.mask, "bool")
+        encoded = [graph.cut(y, begin, end) for y in encoded]
+    x = graph.cut(x, begin, end)
+    outputs = all_outputs(graph, elmo, x, encoded, mask)
+    is_real = graph.cast(mask, "bool")
     return {
         name: graph.add("Where", is_real, y, np.float32(0))
         for name, y in outputs.items()
-    }, places
+    }, mask
 
 
 def _check_elmo(elmo):
@@ -122,12 +110,8 @@ def bounded(graph, ids, elmo):
         padding, int64 `(batch, 1)`.
     """
     is_id = graph.add("Not", graph.add("Equal", ids, np.int32(0)))
-    is_token = graph.add(
-        "ReduceMax",
-        graph.cast(is_id, "int64"),
-        CHARS,
-        keepdims=0,
-    )  # (batch, time), int64
+    is_id = graph.cast(is_id, "int64")
+    is_token = graph.add("ReduceMax", is_id, CHARS, keepdims=0)  # (batch, time)
     length = graph.add("ReduceSum", is_token, TIME)  # (batch, 1)
     if not elmo.add_sentence_boundaries:
         # Ensure at least one slot, as loops must not be empty.
@@ -199,11 +183,11 @@ def run_encoder(graph, x, length, encoder, drops_ends, make_product):
     return outputs
 
 
-def named_outputs(graph, elmo, x, encoded, places):
+def all_outputs(graph, elmo, x, encoded, mask):
     """The outputs' values, by name."""
     all_layers = [graph.add("Concat", x, x, axis=2), *encoded]
     mixes = [
-        elmo_layers.mix(graph, all_layers, mix, places.mask)
+        elmo_layers.mix(graph, all_layers, mix, mask)
         for mix in elmo.scalar_mixes
     ]
     if not mixes:  # The layer was created with `return_all_layers`.
@@ -212,8 +196,13 @@ def named_outputs(graph, elmo, x, encoded, places):
     return named_elmo_outputs(x, encoded, mixes)
 
 
-def output_places(graph, elmo, x, length):
-    """The `Places` in the output of slots of `x` `(batch, slots, dim)`."""
+def output_slots(graph, elmo, x, length):
+    """Which slots of `x` `(batch, slots, dim)` are in the output.
+
+    Returns:
+        How many are left out at the start and at the end; and the mask of the
+        others, float32 `(batch, output time, 1)`, 0 at padding.
+    """
     slots = graph.place_numbers(x)
     mask = graph.add("Less", slots, length)
     begin = end = 0
@@ -226,4 +215,4 @@ def output_places(graph, elmo, x, length):
         end += 1  # The slot that `bounded` added.
 
     mask = graph.add("Unsqueeze", graph.cast(mask, "float32"), CHARS)
-    return Places(begin, end, graph.cut(mask, begin, end))
+    return begin, end, graph.cut(mask, begin, end)

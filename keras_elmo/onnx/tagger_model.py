@@ -38,7 +38,7 @@ def tagger_model(model, make_product, labels=None):
     """
     ((elmo, _, mixes), *steps), outputs = read_graph(model)
     graph = GraphBuilder()
-    vectors, places = run_elmo(graph, elmo, "ids", make_product)
+    vectors, mask = run_elmo(graph, elmo, "ids", make_product)
     names = [name for name in vectors if name.startswith("elmo")]
 
     def add_token(x):
@@ -46,7 +46,7 @@ def tagger_model(model, make_product, labels=None):
         return graph.add("Pad", x, np.array([0, 0, 0, 0, 1, 0]))
 
     values = {id(x): add_token(vectors[name]) for x, name in zip(mixes, names)}
-    mask = add_token(places.mask)
+    mask = add_token(mask)
     layers = TaggerLayers(graph, mask)
     for layer, inputs, (output, *_) in steps:
         if not all(id(x) in values for x in inputs):
