@@ -136,13 +136,9 @@ def _write_files(folder, files, dtype):
     from keras_elmo.formats.bilm_options import make_options
 
     options = make_options(files.options.token_encoder, files.options.encoder)
-    write_bilm(
-        os.path.join(folder, OPTIONS),
-        os.path.join(folder, WEIGHTS),
-        {**files.content, **options},
-        files.read_arrays(),
-        dtype,
-    )
+    options = {**files.content, **options}
+    paths = [os.path.join(folder, name) for name in (OPTIONS, WEIGHTS)]
+    write_bilm(*paths, options, files.read_arrays(), dtype)
     softmax = files.read_softmax()
     if softmax is not None:
         write_softmax(os.path.join(folder, SOFTMAX), softmax, dtype)

@@ -63,7 +63,7 @@ class ModelOutputs:
                 "do not"
             )
         self._boundaries = found.pop() if found else ()
-        self.vectorization = self._vectorization_of_ids(shape[2:])
+        self.vectorization = self._vectorization_of_ids(tuple(shape[2:]))
         self._labels = label_names(named_outputs(model), labels)
 
     def __call__(self, ids):
@@ -111,7 +111,8 @@ class ModelOutputs:
     def _vectorization_of_ids(self, token_shape):
         """The vectorization of the token encoders that take this shape of ids.
 
-        Sizes may be unknown (`None`), and so may the shape, `(...,)`.
+        Sizes may be unknown (`None`), and so may the shape, `(...,)`: then all
+        token encoders must take the same ids.
         """
         readers = [
             x
@@ -120,26 +121,17 @@ class ModelOutputs:
         ]
         parts = {id(part) for x in readers for part in sublayers(x)}
         readers = [x for x in readers if id(x) not in parts]
-        if None in token_shape or ... in token_shape:
-            shapes = {_token_shape(x) for x in readers}
-            if len(shapes) != 1:
-                self._fail(
-                    "an input of unknown shape, and token encoders of "
-                    f"{sorted(shapes) or 'no'} ids"
-                )
-            token_shape = shapes.pop()
-        found = [
-            x.make_vectorization()
-            for x in readers
-            if _token_shape(x) == tuple(token_shape)
-        ]
-        if not found and len(token_shape) == 1:
-            return WordVectorization(ByteSpelling(*token_shape))
-        if not found:
+        if not {None, ...}.intersection(token_shape):
+            readers = [x for x in readers if _token_shape(x) == token_shape]
+            if not readers and len(token_shape) == 1:
+                return WordVectorization(ByteSpelling(*token_shape))
+        if not readers:
             self._fail(
-                f"an input of shape=(None, None), dtype={self._dtype}, and no "
-                "token encoder that defines the words of these ids"
+                f"an input of shape={(None, None, *token_shape)}, "
+                f"dtype={self._dtype}, and no token encoder that defines the "
+                "words of these ids"
             )
+        found = [x.make_vectorization() for x in readers]
         if not _are_alike([v.spelling for v in found]):
             self._fail("token encoders with different ids for words")
         return found[0]
