@@ -1,6 +1,7 @@
 """Progress of a command, on standard error."""
 
 import contextlib
+import datetime
 import shutil
 import sys
 import time
@@ -65,8 +66,7 @@ class Progress:
             self._first, self.seconds = (done, tokens), 0.0
         else:
             self.seconds += self._counted_at - since
-        if self._is_due():
-            self._show(self._describe(done, tokens, note))
+        self.show(self._describe(done, tokens, note))
 
     def skip_time(self):
         """Excludes the time since the last update from the speed."""
@@ -74,7 +74,7 @@ class Progress:
 
     def show(self, text):
         """Replaces the text shown, if the interval has passed."""
-        if self._is_due():
+        if time.monotonic() >= self._last_shown + self._interval:
             self._show(text)
 
     def say(self, text):
@@ -102,10 +102,9 @@ class Progress:
             if self._total is None:
                 parts.append(_clock(seconds))
             else:
-                each = seconds / (done - first_done)
+                left = (self._total - done) * seconds / (done - first_done)
                 # First, as the end is cut off in a narrow terminal.
-                left = _clock((self._total - done) * each)
-                parts.insert(0, f"{left} left")
+                parts.insert(0, f"{_clock(left)} left")
         if note:
             parts.append(note)
         text = self._title + ", ".join(parts)
@@ -113,10 +112,6 @@ class Progress:
             bar = "=" * round(done / self._total * _BAR_WIDTH)
             text = f"[{bar:{_BAR_WIDTH}}] {text}"
         return text
-
-    def _is_due(self):
-        due = self._last_shown + self._interval
-        return not self._quiet and time.monotonic() >= due
 
     def _show(self, text):
         self._last_shown = time.monotonic()
@@ -136,6 +131,4 @@ class Progress:
 
 def _clock(seconds):
     """Returns seconds as hours, minutes and seconds, such as `"1:02:05"`."""
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}"
+    return str(datetime.timedelta(seconds=round(seconds)))
