@@ -25,7 +25,8 @@ from keras_elmo.formats.bilm_names import WEIGHTS
 _VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
 _BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY, _VECTORS, _WORDS
 
-_EPILOG = """\
+SUMMARY = "write a model's files, for example from a bilm-tf checkpoint"
+EPILOG = """\
 examples:
   keras-elmo convert bilm_tf_checkpoint my_elmo
   keras-elmo convert my_elmo my_small_files --dtype float16
@@ -34,15 +35,8 @@ examples:
 """
 
 
-def add_parser(verbs):
-    """Adds the subcommand to `keras-elmo`."""
-    parser = verbs.add_parser(
-        "convert",
-        help="write a model's files, for example from a bilm-tf checkpoint",
-        description=__doc__,
-        epilog=_EPILOG,
-    )
-    parser.set_defaults(run=run)
+def add_arguments(parser):
+    """Adds the arguments of `keras-elmo convert`."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="the model to read")
     add("folder", metavar="FOLDER", help="the folder to write; new or empty")

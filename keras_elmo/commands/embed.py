@@ -24,7 +24,8 @@ from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.progress import Progress
 from keras_elmo.models.presets import PRESETS
 
-_EXAMPLES = """\
+SUMMARY = "embed a corpus into a file"
+EPILOG = """\
 examples:
   keras-elmo embed corpus.txt corpus.hdf5 --model small
   keras-elmo embed dev.conllu.gz dev.hdf5 --model model_folder --layers top
@@ -38,15 +39,8 @@ To read the result:
 """
 
 
-def add_parser(verbs):
-    """Adds the subcommand to `keras-elmo`."""
-    parser = verbs.add_parser(
-        "embed",
-        help="embed a corpus into a file",
-        description=__doc__,
-        epilog=_EXAMPLES,
-    )
-    parser.set_defaults(run=run)
+def add_arguments(parser):
+    """Adds the arguments of `keras-elmo embed`."""
     add = parser.add_argument
     add("input", metavar="INPUT", help='the corpus; "-" for standard input')
     add("output", metavar="OUTPUT", help="the file to write")

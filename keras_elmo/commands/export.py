@@ -23,7 +23,8 @@ from keras_elmo.commands.export_summary import print_onnx_summary
 from keras_elmo.commands.export_summary import print_summary
 from keras_elmo.models.presets import PRESETS
 
-_EPILOG = """\
+SUMMARY = "write a SavedModel for TensorFlow Serving, or an ONNX file"
+EPILOG = """\
 signatures, from which a request chooses one:
   default        sentences, which are split only on white space: tokenise them
                  first, and keep the case
@@ -44,15 +45,8 @@ examples:
 """
 
 
-def add_parser(verbs):
-    """Adds the subcommand to `keras-elmo`."""
-    parser = verbs.add_parser(
-        "export",
-        help="write a SavedModel for TensorFlow Serving, or an ONNX file",
-        description=__doc__,
-        epilog=_EPILOG,
-    )
-    parser.set_defaults(run=run)
+def add_arguments(parser):
+    """Adds the arguments of `keras-elmo export`."""
     add = parser.add_argument
     add(
         "model",

@@ -4,7 +4,8 @@ It reads all files and arrays: if they are incomplete or corrupt, the error says
 so.
 """
 
-_EPILOG = """\
+SUMMARY = "say what a model is, and whether its files are complete"
+EPILOG = """\
 exit status: 0 if MODEL is a model that can be loaded, else 1.
 
 examples:
@@ -14,15 +15,8 @@ examples:
 """
 
 
-def add_parser(verbs):
-    """Adds the subcommand to `keras-elmo`."""
-    parser = verbs.add_parser(
-        "inspect",
-        help="say what a model is, and whether its files are complete",
-        description=__doc__,
-        epilog=_EPILOG,
-    )
-    parser.set_defaults(run=run)
+def add_arguments(parser):
+    """Adds the arguments of `keras-elmo inspect`."""
     parser.add_argument(
         "model",
         metavar="MODEL",

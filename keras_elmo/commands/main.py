@@ -17,7 +17,8 @@ from keras_elmo.commands import pretrain
 # Characters of a message: some libraries print a whole vocabulary.
 _LONGEST = 1000
 _OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
-# Each has `add_parser` and `run`; only `run` imports Keras.
+# Each has `SUMMARY`, `EPILOG`, `add_arguments` and `run`; only `run` imports
+# Keras.
 _VERBS = (embed, pretrain, perplexity, convert, export, inspect)
 
 
@@ -84,7 +85,14 @@ def make_parser():
         ),
     )
     for verb in _VERBS:
-        verb.add_parser(verbs)
+        verb_parser = verbs.add_parser(
+            verb.__name__.rpartition(".")[2],
+            help=verb.SUMMARY,
+            description=verb.__doc__,
+            epilog=verb.EPILOG,
+        )
+        verb_parser.set_defaults(run=verb.run)
+        verb.add_arguments(verb_parser)
     return parser, verbs
 
 

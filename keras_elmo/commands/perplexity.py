@@ -30,7 +30,8 @@ from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.arguments import set_threads
 from keras_elmo.commands.progress import Progress
 
-_EPILOG = """\
+SUMMARY = "measure how well a language model predicts a text"
+EPILOG = """\
 procedures:
   stream     as in bilm-tf: the text is one stream, and the state is carried
              from each sentence to the next. This is the default, as published
@@ -46,15 +47,8 @@ examples:
 """
 
 
-def add_parser(verbs):
-    """Adds the subcommand to `keras-elmo`."""
-    parser = verbs.add_parser(
-        "perplexity",
-        help="measure how well a language model predicts a text",
-        description=__doc__,
-        epilog=_EPILOG,
-    )
-    parser.set_defaults(run=run)
+def add_arguments(parser):
+    """Adds the arguments of `keras-elmo perplexity`."""
     add = parser.add_argument
     add(
         "model",

@@ -25,7 +25,8 @@ from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import Plan
 
-_EPILOG = """\
+SUMMARY = "train a language model on text, or train one further"
+EPILOG = """\
 what the numbers mean:
   The loss measures how well the right word is told apart from --negatives
   random ones. It shows progress, but it is not a perplexity, and it depends on
@@ -73,15 +74,8 @@ _ABOUT_THE_DEFAULT = (
 )
 
 
-def add_parser(verbs):
-    """Adds the subcommand to `keras-elmo`."""
-    parser = verbs.add_parser(
-        "pretrain",
-        help="train a language model on text, or train one further",
-        description=__doc__,
-        epilog=_EPILOG,
-    )
-    parser.set_defaults(run=run)
+def add_arguments(parser):
+    """Adds the arguments of `keras-elmo pretrain`."""
     _add_files(parser.add_argument_group("files").add_argument)
     _add_model(parser.add_argument_group("model").add_argument)
     _add_vocabulary(parser.add_argument_group("vocabulary").add_argument)

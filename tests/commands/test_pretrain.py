@@ -81,8 +81,8 @@ def run(*arguments, status=0, **kwargs):
 
 def parse(*arguments):
     parser = argparse.ArgumentParser()
-    module.add_parser(parser.add_subparsers())
-    names = ["pretrain", "--train", "t", "--output", "o", *map(str, arguments)]
+    module.add_arguments(parser)
+    names = ["--train", "t", "--output", "o", *map(str, arguments)]
     return parser.parse_args(names)
 
 
