@@ -11,6 +11,7 @@ command again to resume. At the end, both together take twice the space.
 """
 
 import argparse
+import collections
 import functools
 import itertools
 import os
@@ -156,11 +157,11 @@ def run(arguments):
         **{name: file_digest(path) for name, path in words.items()},
     }
     load = functools.partial(model.load, **words, dtype=arguments.compute_dtype)
-    cropped = _CroppedWords(model.make_vectorization(**words))
+    counts: collections.Counter[str] = collections.Counter()
     with Progress(arguments.quiet) as progress:
         done, kept = embed_corpus(
-            cropped.watch(_sentences(arguments, progress)),
-            lambda sentences: _embed(arguments, load, sentences, progress),
+            _sentences(arguments, progress),
+            lambda texts: _embed(arguments, load, texts, progress, counts),
             arguments.output,
             layout=layout,
             settings=settings,
@@ -172,8 +173,8 @@ def run(arguments):
         )
     if not arguments.quiet:
         _print_summary(arguments.output, done, kept, progress.seconds)
-        if cropped.number:
-            print(f"{cropped.number:,} tokens are too long and were cropped.")
+        if number := counts["cropped"]:
+            print(f"{number:,} tokens are too long and were cropped.")
 
 
 def _find_model(arguments):
@@ -212,30 +213,10 @@ def _sentences(arguments, progress):
     yield from corpus()
 
 
-class _CroppedWords:
-    """Counts the words that are too long for the model.
-
-    Args:
-        vectorization: The model's `WordVectorization`, or `None` if it crops
-            no words.
-    """
-
-    def __init__(self, vectorization):
-        self.number = 0
-        self._vectorization = vectorization
-
-    def watch(self, sentences):
-        """Yields the sentences, and counts their words."""
-        for sentence in sentences:
-            if self._vectorization is not None:
-                tokens = [sentence.tokens]
-                cropped = self._vectorization.find_cropped_words(tokens)
-                self.number += len(cropped)
-            yield sentence
-
-
-def _embed(arguments, load, sentences, progress):
+def _embed(arguments, load, sentences, progress, counts):
+    """Yields the arrays of sentences, and counts their cropped words."""
     from keras_elmo.embedding import ElmoEmbedder
+    from keras_elmo.text.word_vectorization import vectorization_of
 
     first = next(sentences, None)
     if first is None:  # Nothing is left to do: do not load the model.
@@ -247,7 +228,15 @@ def _embed(arguments, load, sentences, progress):
             batch_tokens=arguments.batch_tokens,
             quantize=arguments.quantize,
         )
-    yield from embedder.embed_sentences(itertools.chain([first], sentences))
+    vectorization = vectorization_of(embedder.elmo.token_encoder)
+
+    def counted():
+        for words in itertools.chain([first], sentences):
+            cropped = vectorization.find_cropped_words([words])
+            counts["cropped"] += len(cropped)
+            yield words
+
+    yield from embedder.embed_sentences(counted())
 
 
 def _print_summary(output, done, kept, seconds):

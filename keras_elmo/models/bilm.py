@@ -15,9 +15,7 @@ from keras_elmo.models.token_embeddings import read_rows
 from keras_elmo.models.token_embeddings import read_words
 from keras_elmo.models.token_embeddings import unknown_word
 from keras_elmo.models.variables import make_elmo
-from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.vocabulary import vocabulary_words
-from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class Bilm(FoundModel):
@@ -77,13 +75,6 @@ class Bilm(FoundModel):
         if rows is not None:
             arrays["token_encoder.embeddings"] = rows
         return make_elmo(cls, token_encoder, options.encoder, arrays, **kwargs)
-
-    def make_vectorization(self, **kwargs):
-        options = self._files.options
-        if options.is_word_input:
-            return None
-        width = options.token_encoder["max_characters_per_token"]
-        return WordVectorization(ByteSpelling(width))
 
     def fingerprint(self):
         files = self._files

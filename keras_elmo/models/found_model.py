@@ -42,16 +42,6 @@ class FoundModel(abc.ABC):
         return self.load(dtype=dtype)
 
     @abc.abstractmethod
-    def make_vectorization(self, **kwargs):
-        """Returns the `WordVectorization`, without loading the weights.
-
-        It is `None` for a model with word input, which never crops words.
-
-        Args:
-            **kwargs: `token_embeddings` and `vocabulary`, as for `load`.
-        """
-
-    @abc.abstractmethod
     def fingerprint(self):
         """Returns a digest of all that affects the vectors, 16 hex digits."""
 

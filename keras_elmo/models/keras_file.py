@@ -21,7 +21,7 @@ class KerasFile(FoundModel):
             "keras-elmo export"
         )
 
-    make_vectorization = fingerprint = open_language_model = load
+    fingerprint = open_language_model = load
 
     def load_for_export(self, dtype=None):
         if dtype:

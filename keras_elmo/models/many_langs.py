@@ -10,7 +10,6 @@ from keras_elmo.models.found_model import check_no_words
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import size_facts
 from keras_elmo.models.variables import make_elmo
-from keras_elmo.text.word_vectorization import vectorization_of
 
 
 class ManyLangs(FoundModel):
@@ -37,11 +36,6 @@ class ManyLangs(FoundModel):
             **files.token_encoder,
         )
         return make_elmo(cls, token_encoder, files.encoder, arrays, **kwargs)
-
-    def make_vectorization(self, **kwargs):
-        check_no_words(self.path, kwargs)
-        token_encoder = LexiconEmbedding(**self._files.token_encoder)
-        return vectorization_of(token_encoder)
 
     def fingerprint(self):
         files = self._files

@@ -19,7 +19,6 @@ from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import build_with_arrays
 from keras_elmo.models.variables import check_built
 from keras_elmo.models.variables import find_variable
-from keras_elmo.text.word_vectorization import vectorization_of
 
 _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
 
@@ -32,12 +31,6 @@ class PresetFolder(FoundModel):
     def load(self, cls=ElmoLayer, **kwargs):
         check_no_words(self.path, kwargs)
         return load_preset_folder(cls, self.path, **kwargs)
-
-    def make_vectorization(self, **kwargs):
-        check_no_words(self.path, kwargs)
-        return vectorization_of(
-            _saved_layer(ElmoLayer, self.path).token_encoder
-        )
 
     def fingerprint(self):
         # Without the metadata, which contain a date.
