@@ -7,7 +7,7 @@ predicts the text. A perplexity of 50 is as if each word had to be guessed among
 The losses are exact: over all words of the vocabulary, and without dropout. A
 word outside the vocabulary is read by its characters, and predicted as <UNK>.
 Compare perplexities only on the same text and with the same vocabulary, and not
-with the sampled_loss shown in training.
+with the loss shown in training.
 
 To compare models with different vocabularies, use the same --vocabulary for
 each: every word outside it counts as <UNK>, with the sum of the probabilities
