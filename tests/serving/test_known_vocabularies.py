@@ -1,9 +1,7 @@
 """Exported models whose words are looked up in a vocabulary."""
 
-import keras
 import numpy as np
 import pytest
-from serving.answers import as_float32
 from serving.answers import check
 from serving.answers import hub_answer
 from serving.answers import padded
@@ -63,23 +61,3 @@ def test_with_an_error_for_other_words(ask, load, tmp_path):
     )
     check(good, hub_answer(load(), known))
     assert isinstance(bad, str) and "dog" in bad
-
-
-@pytest.mark.exhaustive
-def test_a_model_with_such_a_layer_inside(ask, load, tmp_path):
-    elmo = load("unk")
-    inputs = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
-    scores = keras.layers.Dense(3, name="scores")(elmo(inputs))
-    model = keras.Model(inputs, scores)
-    path = tmp_path / "model.keras"
-    model.save(path)
-    loaded = keras.saving.load_model(path)
-    export_saved_model(
-        loaded, tmp_path / "served", labels={"scores": ["a", "b", "c"]}
-    )
-    (answer,) = ask(tmp_path / "served", ("tokens", padded(SENTENCES)))
-    ids = elmo.token_encoder.make_vectorization().batch_to_ids(SENTENCES)
-    expected = as_float32(model(ids))
-    difference = np.abs(np.asarray(answer["scores"]) - expected).max()
-    assert difference < 1e-5
-    assert answer["scores_labels"].shape == (3, 4)

@@ -2,10 +2,8 @@
 
 import json
 
-import keras
 import numpy as np
 import pytest
-from serving.answers import as_float32
 from serving.answers import check
 from serving.answers import hub_answer
 from serving.answers import padded
@@ -93,38 +91,3 @@ def test_ids_out_of_range(ask, elmo, exported):
     ids[0, 1, -1] = 51
     (answer,) = ask(exported, ("character_ids", {"ids": ids}))
     assert "takes ids from 0 to" in answer
-
-
-@pytest.mark.exhaustive
-def test_a_tagger(ask, folder, tmp_path):
-    """It can be trained and saved, and takes strings when it is served."""
-    sentences = sentences_of(folder)[:2]
-    elmo = ElmoLayer.from_many_langs(folder, trainable=True)
-    ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
-    scores = keras.layers.Dense(3, name="tags")(elmo(ids))
-    model = keras.Model(ids, scores)
-    x = ids_of(elmo, sentences)
-    y = (x[..., 1] % 3).astype("int32")
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile("adam", loss)
-    before = [np.array(w) for w in elmo.get_weights()]
-    model.fit(x, y, verbose=0)
-    moved = [
-        not np.array_equal(a, b) for a, b in zip(before, elmo.get_weights())
-    ]
-    assert all(moved)
-    model.save(tmp_path / "tagger.keras")
-    loaded = keras.saving.load_model(tmp_path / "tagger.keras")
-    np.testing.assert_array_equal(loaded(x), model(x))
-    names = ["A", "B", "C"]
-    export_saved_model(loaded, tmp_path / "served", labels={"tags": names})
-    strings = [" ".join(sentence) for sentence in sentences]
-    (answer,) = ask(tmp_path / "served", ("default", {"strings": strings}))
-    expected = as_float32(model(x))
-    np.testing.assert_allclose(answer["tags"], expected, atol=1e-5)
-    for i, sentence in enumerate(sentences):
-        labels = [names[k].encode() for k in expected[i].argmax(axis=-1)]
-        labels[len(sentence) :] = [b""] * (len(labels) - len(sentence))
-        assert list(answer["tags_labels"][i]) == labels
-        words = [word.encode() for word in sentence]
-        assert list(answer["tokens"][i, : len(words)]) == words

@@ -234,15 +234,6 @@ def test_a_model_without_boundaries_is_asked_for_nothing(ask, tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_a_custom_token_encoder_reads_characters(ask, tmp_path):
-    x = keras.Input((None, 12), dtype="int32")
-    model = keras.Model(x, keras.layers.Rescaling(0.5, name="half")(x))
-    export_saved_model(model, tmp_path)
-    (answer,) = ask(tmp_path, ("default", STRINGS))
-    np.testing.assert_array_equal(answer["half"], IDS * 0.5)
-
-
-@pytest.mark.exhaustive
 def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
     ids = keras.Input(batch_shape=(3, None, 12), dtype="int32")
     x = make_shallow_elmo()(ids)
