@@ -190,11 +190,6 @@ def check_export(make, x, folder):
             np.testing.assert_allclose(output, value, rtol=1e-5, atol=1e-5)
 
 
-def run_saved_model(path, feeds):
-    """Returns the outputs of a SavedModel for one list of arrays; see below."""
-    return ask_saved_model(path, [feeds])[0]
-
-
 def ask_saved_model(path, requests):
     """Loads a SavedModel into a session, instead of `tf.saved_model.load`.
 

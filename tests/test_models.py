@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from keras import ops
 from layer_checks import flat
-from layer_checks import run_saved_model
 from small_models import make_shallow_elmo
 
-from keras_elmo import ScalarMix
 from keras_elmo import batch_to_ids
 
 pytestmark = [
@@ -70,24 +68,6 @@ def test_sequential(run_eagerly, tmp_path):
     np.testing.assert_allclose(predicted, model(IDS[:4]), rtol=1e-5, atol=1e-6)
 
 
-@keras.saving.register_keras_serializable(package="tests")
-class Tagger(keras.Model):
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.elmo = make_shallow_elmo(dropout=0.2)
-        self.dense = keras.layers.Dense(3, activation="softmax")
-
-    def call(self, ids, training=None):
-        return self.dense(self.elmo(ids, training=training))
-
-
-@pytest.mark.exhaustive
-def test_subclassed(tmp_path):
-    model = compile_and_fit(Tagger())
-    assert model(IDS).shape == (7, 4, 3)
-    check_round_trip(model, IDS, tmp_path)
-
-
 def test_sequential_without_an_input(tmp_path):
     model = keras.Sequential([make_shallow_elmo(), keras.layers.Dense(3)])
     expected = ops.convert_to_numpy(model(IDS))
@@ -104,52 +84,6 @@ def test_sequential_without_an_input(tmp_path):
             model(IDS)
     finally:
         keras.config.set_dtype_policy("float32")
-
-
-def test_padded_batches_of_a_tf_data_pipeline():
-    import tensorflow as tf
-
-    rows = [batch_to_ids([s], 12)[0] for s in SENTENCES]
-    data = (
-        tf.data.Dataset.from_generator(
-            lambda: ((row, np.zeros(len(row), "int32")) for row in rows),
-            output_signature=(
-                tf.TensorSpec((None, 12), "int32"),
-                tf.TensorSpec((None,), "int32"),
-            ),
-        )
-        .padded_batch(3)
-        .repeat()
-    )
-    inputs = keras.Input((None, 12), dtype="int32")
-    model = keras.Model(inputs, classify(make_shallow_elmo()(inputs)))
-    model.compile("sgd", "sparse_categorical_crossentropy")
-    history = model.fit(
-        data, epochs=2, steps_per_epoch=2, shuffle=False, verbose=0
-    )
-    loss = history.history["loss"]
-    assert loss[1] < loss[0]
-
-
-@pytest.mark.exhaustive
-def test_a_masked_lstm_after_each_representation(tmp_path):
-    elmo = make_shallow_elmo(num_representations=2)
-    inputs = keras.Input((None, 12), dtype="int32")
-    lasts = [keras.layers.LSTM(3)(x) for x in elmo(inputs)]
-    model = keras.Model(inputs, lasts)
-    last = model(IDS)
-    for i, sentence in enumerate(SENTENCES[:3]):
-        alone = model(IDS[i : i + 1, : len(sentence)])
-        for k in range(2):
-            np.testing.assert_allclose(
-                last[k][i], alone[k][0], rtol=1e-4, atol=1e-6
-            )
-    check_round_trip(model, IDS, tmp_path)
-    path = str(tmp_path / "exported")
-    model.export(path, verbose=False)
-    served = run_saved_model(path, [IDS])
-    for a, b in zip(served, last, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_documents_through_time_distributed(tmp_path):
@@ -210,21 +144,6 @@ def test_one_layer_used_twice_and_two_layers(tmp_path):
     np.testing.assert_array_equal(x, y)
     np.testing.assert_array_equal(x, z)
     check_round_trip(model, [IDS, IDS], tmp_path)
-
-
-def test_l2_is_part_of_the_loss():
-    losses = []
-    for l2 in (0.0, 10.0):
-        elmo = make_shallow_elmo(scalar_mix=ScalarMix(l2=l2))
-        inputs = keras.Input((None, 12), dtype="int32")
-        model = keras.Model(inputs, classify(elmo(inputs)))
-        model.layers[-1].set_weights([np.zeros((12, 3)), np.zeros(3)])
-        model.compile("sgd", "sparse_categorical_crossentropy")
-        losses.append(model.evaluate(IDS, TARGETS, verbose=0))
-        scalars = ops.convert_to_numpy(elmo.scalar_mixes[0].scalars)
-    assert losses[1] - losses[0] == pytest.approx(
-        10 * np.sum(scalars**2), rel=1e-4
-    )
 
 
 def test_freezing_and_thawing_between_fits():

@@ -223,22 +223,3 @@ def test_export_with_tags_as_output(tmp_path):
     for part, (tags,) in zip(parts, answers, strict=True):
         assert tags.dtype == "int32"
         np.testing.assert_array_equal(tags, decoder(part))
-
-
-@ON_TENSORFLOW
-@pytest.mark.exhaustive
-def test_xla_trains_the_same():
-    potentials = np.random.default_rng(0).normal(size=(4, 5, 3))
-    potentials = potentials.astype("float32")
-    tags = np.array([[0, 1, 2, 0, 0]] * 4)
-    losses = []
-    for jit_compile in (False, True):
-        keras.utils.set_random_seed(0)
-        inputs = keras.Input((None, 3))
-        model = keras.Model(inputs, CRF(3)(keras.layers.Dense(3)(inputs)))
-        model.compile(
-            "sgd", CRFLoss(), metrics=[CRFAccuracy()], jit_compile=jit_compile
-        )
-        options = {"epochs": 3, "batch_size": 4, "verbose": 0}
-        losses.append(model.fit(potentials, tags, **options).history["loss"])
-    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)

@@ -334,17 +334,6 @@ def test_a_state_that_is_passed_is_not_rounded():
     )
 
 
-def test_the_state_is_returned_in_a_model():
-    encoder = BiLMEncoder(7, 6)
-    inputs = keras.Input((None, 6))
-    layers, state = encoder(inputs, return_state=True)
-    assert [tuple(s.shape) for s in state] == [(None, 6), (None, 7)] * 4
-    model = keras.Model(inputs, [*layers, *state])
-    outputs = model.predict(random_batch(), verbose=0)
-    assert [o.shape for o in outputs[:2]] == [(4, 5, 12)] * 2
-    assert len(encoder(inputs)) == 2
-
-
 @pytest.mark.parametrize(
     ("argument", "value"),
     [

@@ -4,7 +4,6 @@ import keras
 import numpy as np
 import numpy_reference
 import pytest
-from backend_gradients import check_directions_are_blind
 from backend_gradients import weight_gradients
 from keras import ops
 from keras.ops import convert_to_numpy as numpy
@@ -285,14 +284,6 @@ def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
     assert len(elmo.losses) == 3
 
 
-def test_top_layer_only():
-    elmo = make_elmo(scalar_mix=ScalarMix(fixed_weights=[0, 0, 1]))
-    elmo.scalar_mixes[0].gamma.assign(1.0)
-    np.testing.assert_allclose(
-        numpy(elmo(IDS)), numpy(elmo.all_layers(IDS))[:, 2], rtol=1e-6
-    )
-
-
 @pytest.mark.parametrize("keep", [False, True])
 def test_layer_norm_counts_what_is_in_the_output(keep):
     elmo = make_shallow_elmo(
@@ -381,33 +372,6 @@ def test_stateless_call_uses_the_weights_it_is_given():
     np.testing.assert_allclose(
         numpy(elmo(IDS)), numpy(outputs), rtol=1e-5, atol=1e-5
     )
-
-
-@pytest.mark.slow_on_jax
-@pytest.mark.exhaustive  # The test of the encoder is the quick one.
-def test_a_forward_half_has_no_gradient_from_later_tokens():
-    elmo = make_elmo(return_all_layers=True)
-    x = np.random.default_rng(0).normal(size=(1, 5, 6)).astype("float32")
-
-    class Identity(keras.layers.Layer):
-        """Takes vectors instead of ids, so that gradients reach each token."""
-
-        token_shape = (6,)
-        boundary_ids = np.ones((2, 6), "float32")
-
-        def call(self, inputs):
-            return inputs
-
-        def compute_mask(self, inputs, previous_mask=None):
-            return ops.any(inputs != 0, axis=-1)
-
-        def compute_output_shape(self, input_shape):
-            return input_shape
-
-    elmo = ElmoLayer(Identity(), elmo.encoder, return_all_layers=True)
-    elmo.build((None, None, 6))
-    for layer in range(3):
-        check_directions_are_blind(lambda x, layer=layer: elmo(x)[0, layer], x)
 
 
 @pytest.mark.parametrize("all_layers", [False, True])
@@ -782,18 +746,6 @@ def test_quantize_names_what_takes_its_place(elmo):
     # Later versions of Keras print a report, without asking the layers.
     if [int(n) for n in keras.__version__.split(".")[:2]] < [3, 16]:
         assert any("ElmoEmbedder" in str(w.message) for w in warned)
-
-
-@on_tensorflow
-def test_summary_reads_well(capsys):
-    inputs = keras.Input((None, 12), dtype="int32")
-    model = keras.Model(inputs, make_shallow_elmo()(inputs), name="tagger")
-    model.summary(line_length=80)
-    text = capsys.readouterr().out
-    assert "ElmoLayer" in text and "(None, None, 12)" in text
-    model.layers[1].encoder.trainable = False
-    model.summary(expand_nested=True)
-    assert "Non-trainable params" in capsys.readouterr().out
 
 
 def test_dropout_is_not_changed_without_effect():

@@ -7,7 +7,6 @@ from small_models import randomize
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
-from keras_elmo.ops.weights import leave_out_random_values
 
 pytestmark = pytest.mark.in_graphs(False)
 
@@ -47,17 +46,6 @@ def test_weights_start_with_a_deviation_that_keeps_the_size():
     layer = TokenEmbedding(400, 64)
     layer.build((None,))
     assert np.std(numpy(layer.embeddings)) == pytest.approx(1 / 8, rel=0.05)
-
-
-def test_random_values_are_left_out_when_told(monkeypatch):
-    def no_values(*_, **__):
-        raise AssertionError("Values were drawn.")
-
-    monkeypatch.setattr(keras.initializers.RandomNormal, "__call__", no_values)
-    with leave_out_random_values():
-        TokenEmbedding(400, 64).build((None,))
-    with pytest.raises(AssertionError, match="Values were drawn"):
-        TokenEmbedding(400, 64).build((None,))
 
 
 def test_boundary_ids():
@@ -119,19 +107,6 @@ def test_bad_ids_are_named(layer, elmo, ids, words):
             function(ids)
         for word in words:
             assert word in str(error.value)
-
-
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow",
-    reason="The lookup is TensorFlow's.",
-)
-@pytest.mark.parametrize("bad", [-1, 10, 2**31 - 1])
-@pytest.mark.in_graphs(True)
-def test_ids_out_of_range_fail_in_a_graph_too(layer, bad):
-    import tensorflow as tf
-
-    with pytest.raises(tf.errors.InvalidArgumentError, match="ids from 0 to 9"):
-        tf.function(layer)(np.full((1, 1), bad, "int32"))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from small_models import make_shallow_elmo
 
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
+from keras_elmo import TokenEmbedding
 from keras_elmo.ops.weights import leave_out_random_values
 from keras_elmo.ops.weights import read_weight
 
@@ -23,18 +24,20 @@ def test_random_values_are_left_out_only_when_told(monkeypatch):
         raise AssertionError("Values were drawn.")
 
     layer = Highway()
-    monkeypatch.setattr(
-        keras.initializers.VarianceScaling, "__call__", no_values
-    )
+    for name in ("VarianceScaling", "RandomNormal"):
+        kind = getattr(keras.initializers, name)
+        monkeypatch.setattr(kind, "__call__", no_values)
     with leave_out_random_values():
         found = matrices(layer)
         cell = matrices(ProjectedLSTMCell(8, 4))
+        words = matrices(TokenEmbedding(9, 4))
     assert {name: m.shape for name, m in found.items()} == {
         "carry_kernel": (8, 8),
         "transform_kernel": (8, 8),
     }
-    with pytest.raises(AssertionError, match="Values were drawn"):
-        matrices(Highway())
+    for layer in (Highway(), TokenEmbedding(9, 4)):
+        with pytest.raises(AssertionError, match="Values were drawn"):
+            matrices(layer)
     monkeypatch.undo()
     for make in (Highway, lambda: ProjectedLSTMCell(8, 4)):
         for values in matrices(make()).values():
@@ -44,6 +47,7 @@ def test_random_values_are_left_out_only_when_told(monkeypatch):
         "recurrent_kernel": (4, 32),
         "projection_kernel": (8, 4),
     }
+    assert words["embeddings"].shape == (9, 4)
 
 
 def test_an_error_ends_it():
