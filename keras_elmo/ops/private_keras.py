@@ -4,10 +4,29 @@ None of these has an equivalent in Keras' public API. Tests cover all of them,
 to detect versions of Keras that change one.
 """
 
-import functools
 import sys
 
 import keras
+
+try:
+    # `get_mask` returns the mask attached to a tensor, or `None`. Keras passes
+    # it to `call` only for the first argument, and only if no other argument is
+    # a tensor. It is not always an attribute: JAX's traced tensors cannot have
+    # any. `set_mask` is for a tensor converted before Keras' own call.
+    from keras.src.backend.common.masking import get_keras_mask as get_mask
+    from keras.src.backend.common.masking import set_keras_mask as set_mask
+
+    # Whether the variables' values are replaced. A graph compiled now would
+    # keep the replacements.
+    from keras.src.backend.common.stateless_scope import in_stateless_scope
+
+    _flatten_layers = keras.layers.Layer._flatten_layers
+except (ImportError, AttributeError) as error:
+    raise ImportError(
+        f"This version of keras_elmo does not work with Keras "
+        f"{keras.__version__}, whose internals differ ({error}). "
+        "Install a version of Keras that docs/versions.md names."
+    ) from error
 
 __all__ = [
     "get_mask",
@@ -24,57 +43,6 @@ __all__ = [
 ONNX_MODULE = "keras.src.export.onnx"
 
 
-def _names_the_version(function):
-    """Makes errors of a function name the version of Keras they come from."""
-
-    @functools.wraps(function)
-    def run(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except (ImportError, AttributeError) as error:
-            raise ImportError(
-                f"This version of keras_elmo does not work with Keras "
-                f"{keras.__version__}, whose internals differ ({error}). "
-                "Install a version of Keras that docs/versions.md names."
-            ) from error
-
-    return run
-
-
-@_names_the_version
-def get_mask(x):
-    """Returns the mask attached to a tensor, or `None`.
-
-    Keras passes it to `call` only for the first argument, and only if no other
-    argument is a tensor. It is not always an attribute: JAX's traced tensors
-    cannot have any.
-    """
-    from keras.src.backend.common.masking import get_keras_mask
-
-    return get_keras_mask(x)
-
-
-@_names_the_version
-def set_mask(x, mask):
-    """Attaches a mask to a tensor that was converted before Keras' own call."""
-    from keras.src.backend.common.masking import set_keras_mask
-
-    if mask is not None:
-        set_keras_mask(x, mask)
-
-
-@_names_the_version
-def in_stateless_scope():
-    """Whether the variables' values are replaced.
-
-    A graph compiled now would keep the replacements.
-    """
-    from keras.src.backend.common import stateless_scope
-
-    return stateless_scope.in_stateless_scope()
-
-
-@_names_the_version
 def sublayers(layer, recursive=True):
     """Returns the layers inside a layer, without the layer itself.
 
@@ -84,10 +52,9 @@ def sublayers(layer, recursive=True):
         layer: A Keras layer or model.
         recursive: Boolean, whether to include the layers inside those.
     """
-    return list(layer._flatten_layers(include_self=False, recursive=recursive))
+    return _flatten_layers(layer, include_self=False, recursive=recursive)
 
 
-@_names_the_version
 def layer_of(x):
     """Returns the layer that created a symbolic tensor.
 
