@@ -50,15 +50,6 @@ class Backend:
         """Context in which nothing is stored for gradients."""
         return contextlib.nullcontext()
 
-    def unrecorded(self, value, hidden):
-        """Returns the value of a frozen variable, unknown to any gradient.
-
-        Args:
-            value: The backend's own variable or tensor.
-            hidden: Boolean, whether a graph leaves it out of its variables.
-        """
-        return ops.stop_gradient(value)
-
     def any_values(self, shape, dtype):
         """Returns a tensor whose values do not matter."""
         return ops.zeros(shape, dtype)
@@ -163,22 +154,6 @@ class TensorFlow(Backend):
         check = tf.debugging.Assert(ops.all(condition), data, summarize=100)
         with tf.control_dependencies([check]):
             return tf.identity(x)
-
-    def unrecorded(self, value, hidden):
-        import tensorflow as tf
-
-        # Outside of a replica, it is not known which of the copies is meant.
-        if not isinstance(value, tf.Variable) or (
-            tf.distribute.in_cross_replica_context()
-        ):
-            return tf.stop_gradient(value)
-        if not (hidden or tf.executing_eagerly()):
-            graph = tf.compat.v1.get_default_graph()
-            if hasattr(graph, "watch_variable"):
-                graph.watch_variable(value)
-        return tf.raw_ops.ReadVariableOp(
-            resource=value.handle, dtype=value.dtype
-        )
 
     def any_values(self, shape, dtype):
         import tensorflow as tf

@@ -81,9 +81,27 @@ def read_weight(variable, dtype=None):
     """
     value = variable.value
     if not variable.trainable:
-        value = backend().unrecorded(value, hidden=_hides_frozen.get())
+        value = _unrecorded(value)
     value = ops.convert_to_tensor(value)
     return value if dtype is None else ops.cast(value, dtype)
+
+
+def _unrecorded(value):
+    """Returns the value of a frozen variable, unknown to any gradient."""
+    if keras.backend.backend() != "tensorflow":
+        return ops.stop_gradient(value)
+    import tensorflow as tf
+
+    # Outside of a replica, it is not known which of the copies is meant.
+    if not isinstance(value, tf.Variable) or (
+        tf.distribute.in_cross_replica_context()
+    ):
+        return tf.stop_gradient(value)
+    if not (_hides_frozen.get() or tf.executing_eagerly()):
+        graph = tf.compat.v1.get_default_graph()
+        if hasattr(graph, "watch_variable"):
+            graph.watch_variable(value)
+    return tf.raw_ops.ReadVariableOp(resource=value.handle, dtype=value.dtype)
 
 
 def trainable_flags(layer):
