@@ -155,7 +155,6 @@ class BiLMEncoder(FreezableLayer):
         training=None,
         return_state=False,
     ):
-        refuse_onnx_export(self)
         if mask is None:
             mask = get_mask(inputs)
         batch, time = ops.shape(inputs)[:2]
@@ -217,6 +216,8 @@ class BiLMEncoder(FreezableLayer):
     def _run_steps(
         self, rows, layout, state, returns_state, omits_ends, training
     ):
+        # Here, as eager calls of TensorFlow and JAX only come here to compile.
+        refuse_onnx_export(self)
         batch, num_steps = ops.shape(layout.rows)
         if state is None:
             state = self.get_initial_state(batch)

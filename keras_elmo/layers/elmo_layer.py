@@ -23,7 +23,6 @@ from keras_elmo.ops.layout import lay_out
 from keras_elmo.ops.layout import output_mask
 from keras_elmo.ops.layout import rows_at
 from keras_elmo.ops.private_keras import get_mask
-from keras_elmo.ops.private_keras import refuse_onnx_export
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.ops.weights import trainable_flags
 
@@ -268,7 +267,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
         initial_state=None,
         return_state=False,
     ):
-        refuse_onnx_export(self)
         layers, mask, state = self._run_bilm(
             inputs, mask, training, initial_state, return_state
         )
