@@ -140,6 +140,12 @@ class TokenEncoder(IdLayer):
         Args:
             split: As for `WordVectorization`; `"whitespace"` for sentences.
         """
+        if self.spelling is None:
+            raise ValueError(
+                f"Layer '{self.name}' does not know which words its ids stand "
+                "for: pass it `vocabulary`, which `ElmoLayer.from_bilm` takes "
+                "too, or make the ids yourself. Received: vocabulary=None"
+            )
         return WordVectorization(self.spelling, split)
 
     def read_ids(self, ids):

@@ -9,7 +9,6 @@ from keras_elmo.checks import check_integer
 from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.text.vocabulary_spelling import VocabularySpelling
-from keras_elmo.text.word_vectorization import WordVectorization
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -106,22 +105,6 @@ class TokenEmbedding(TokenEncoder):
         if self.spelling is None:
             return np.array([1, 2], "int32")
         return self.spelling.boundary_ids
-
-    def make_vectorization(
-        self, split: str | None = "auto"
-    ) -> WordVectorization:
-        """Returns the layer that turns words into ids for this layer.
-
-        Args:
-            split: As for `WordVectorization`; `"whitespace"` for sentences.
-        """
-        if self.spelling is None:
-            raise ValueError(
-                f"Layer '{self.name}' does not know which words its ids stand "
-                "for: pass it `vocabulary`, which `ElmoLayer.from_bilm` takes "
-                "too, or make the ids yourself. Received: vocabulary=None"
-            )
-        return super().make_vectorization(split)
 
     def build(self, input_shape):
         # Row i is for id i + 1; id 0, padding, has no row.
