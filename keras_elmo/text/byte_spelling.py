@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import keras
 import numpy as np
 
+from keras_elmo.checks import check_integer
 from keras_elmo.text.spelling import BEGIN_SENTENCE
 from keras_elmo.text.spelling import END_SENTENCE
 from keras_elmo.text.spelling import Spelling
@@ -54,7 +55,9 @@ class ByteSpelling(Spelling):
     begin_id = BEGIN_WORD
 
     def __init__(self, max_characters_per_token: int = 50):
-        self.max_characters_per_token = checked_width(max_characters_per_token)
+        # The marks of a word, and a character.
+        check_integer("max_characters_per_token", max_characters_per_token, 3)
+        self.max_characters_per_token = int(max_characters_per_token)
 
     @property
     def token_shape(self):
@@ -146,12 +149,3 @@ def batch_to_ids(
     """
     spelling = ByteSpelling(max_characters_per_token)
     return padded_batch(checked_sentences(sentences), spelling.ids_of_words)
-
-
-def checked_width(width):
-    if not isinstance(width, (int, np.integer)) or width < 3:
-        raise ValueError(
-            "`max_characters_per_token` must be an integer of at least 3 (two "
-            f"word marks and a character). Received: {width!r}"
-        )
-    return int(width)

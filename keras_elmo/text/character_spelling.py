@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import keras
 import numpy as np
 
-from keras_elmo.text.byte_spelling import checked_width
+from keras_elmo.checks import check_integer
 from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.spelling import framed
 from keras_elmo.text.vocabulary_spelling import WordTable
@@ -64,7 +64,8 @@ class CharacterSpelling(Spelling):
         words: Sequence[str] | None = None,
         max_characters_per_token: int = 50,
     ):
-        self.max_characters_per_token = checked_width(max_characters_per_token)
+        check_integer("max_characters_per_token", max_characters_per_token, 3)
+        self.max_characters_per_token = int(max_characters_per_token)
         characters = _checked("characters", characters, _OF_CHARACTERS)
         self._ids = {c: i for i, c in enumerate(characters, start=1)}
         self._words = None
