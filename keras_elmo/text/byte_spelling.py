@@ -15,7 +15,6 @@ from keras_elmo.text.spelling import BEGIN_SENTENCE
 from keras_elmo.text.spelling import END_SENTENCE
 from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.spelling import framed
-from keras_elmo.text.word_lists import checked_sentences
 from keras_elmo.text.word_lists import padded_batch
 
 # Each is the row in the weight file, plus one.
@@ -148,4 +147,4 @@ def batch_to_ids(
     (2, 3, 50)
     """
     spelling = ByteSpelling(max_characters_per_token)
-    return padded_batch(checked_sentences(sentences), spelling.ids_of_words)
+    return padded_batch(sentences, spelling.ids_of_words)

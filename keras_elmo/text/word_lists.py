@@ -3,32 +3,35 @@
 import numpy as np
 
 
-def checked_sentences(sentences):
-    """Returns the sentences as lists of their words' bytes.
+def padded_batch(sentences, ids_of_words):
+    """Returns the ids of sentences' words, with zeros at padding.
 
     Args:
         sentences: Iterable of sentences, each an iterable of words, which are
             strings or bytes. Code points that UTF-8 cannot encode are left out.
+        ids_of_words: From a list of `n` words, as bytes, to their ids, an
+            integer array `(n, *token_shape)`.
+
+    Returns:
+        Array `(batch, time, *token_shape)`.
 
     Raises:
         ValueError: If a sentence is a string instead of a list of words, or a
             word is neither a string nor bytes.
     """
-    return [
-        _word_bytes(s, i) for i, s in enumerate(listed_sentences(sentences))
-    ]
-
-
-def listed_sentences(sentences):
-    """Returns the sentences as lists of their unchanged words."""
-    listed = _listed(sentences)
-    if not isinstance(listed, list):
-        raise ValueError(
-            "`sentences` must be a list of sentences, each a list of words, "
-            'such as [["A", "sentence", "."]]. '
-            f"Received: {sentences!r}"
-        )
-    return [_listed(sentence) for sentence in listed]
+    lists = [_word_bytes(s, i) for i, s in enumerate(_word_lists(sentences))]
+    # Most words of a text are repeated: encode each distinct word once.
+    rows: dict[bytes, int] = {}
+    for words in lists:
+        for word in words:
+            rows.setdefault(word, len(rows) + 1)
+    ids = ids_of_words(list(rows))
+    table = np.concatenate([np.zeros_like(ids, shape=(1, *ids.shape[1:])), ids])
+    time = max((len(words) for words in lists), default=0)
+    index = np.zeros((len(lists), time), dtype="int64")
+    for i, words in enumerate(lists):
+        index[i, : len(words)] = [rows[word] for word in words]
+    return table[index]  # (batch, time, *token_shape)
 
 
 def sentence_words(sentence, i):
@@ -40,14 +43,14 @@ def find_words(sentences, is_wanted):
     """Lists the words that satisfy a condition.
 
     Args:
-        sentences: As for `checked_sentences`.
+        sentences: As for `padded_batch`.
         is_wanted: From a word's bytes to a boolean.
 
     Returns:
         List of `(sentence index, word index, word)` in text order, with the
         words as given.
     """
-    lists = listed_sentences(sentences)
+    lists = _word_lists(sentences)
     return [
         (i, j, lists[i][j])
         for i, sentence in enumerate(lists)
@@ -56,29 +59,16 @@ def find_words(sentences, is_wanted):
     ]
 
 
-def padded_batch(sentences, ids_of_words):
-    """Returns the ids of sentences' words, with zeros at padding.
-
-    Args:
-        sentences: List of lists of words, as bytes.
-        ids_of_words: From a list of `n` words to their ids, an integer array
-            `(n, *token_shape)`.
-
-    Returns:
-        Array `(batch, time, *token_shape)`.
-    """
-    # Most words of a text are repeated: encode each distinct word once.
-    rows: dict[bytes, int] = {}
-    for words in sentences:
-        for word in words:
-            rows.setdefault(word, len(rows) + 1)
-    ids = ids_of_words(list(rows))
-    table = np.concatenate([np.zeros_like(ids, shape=(1, *ids.shape[1:])), ids])
-    time = max((len(words) for words in sentences), default=0)
-    index = np.zeros((len(sentences), time), dtype="int64")
-    for i, words in enumerate(sentences):
-        index[i, : len(words)] = [rows[word] for word in words]
-    return table[index]  # (batch, time, *token_shape)
+def _word_lists(sentences):
+    """Returns the sentences as lists of their unchanged words."""
+    listed = _listed(sentences)
+    if not isinstance(listed, list):
+        raise ValueError(
+            "`sentences` must be a list of sentences, each a list of words, "
+            'such as [["A", "sentence", "."]]. '
+            f"Received: {sentences!r}"
+        )
+    return [_listed(sentence) for sentence in listed]
 
 
 def _listed(items):

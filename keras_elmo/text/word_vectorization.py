@@ -7,7 +7,6 @@ import numpy as np
 from keras_elmo.checks import check_choice
 from keras_elmo.text.byte_spelling import ByteSpelling
 from keras_elmo.text.spelling import Spelling
-from keras_elmo.text.word_lists import checked_sentences
 from keras_elmo.text.word_lists import find_words
 from keras_elmo.text.word_lists import padded_batch
 
@@ -142,7 +141,6 @@ class WordVectorization(keras.layers.Layer):
                 a word is neither a string nor bytes, or is not in the
                 vocabulary, which has no unknown word.
         """
-        sentences = checked_sentences(sentences)
         return padded_batch(sentences, self.spelling.ids_of_words)
 
     def find_cropped_words(
