@@ -31,17 +31,15 @@ def check_words(tokens: tf.Tensor) -> tf.Tensor:
     column = tf.reshape(tokens[:, :1], [-1])  # (batch,)
     is_several = tf.strings.split(column).row_lengths() > 1
     is_column = tf.shape(tokens)[1] == 1
-    check = tf.debugging.Assert(
+    return require(
         ~(is_column & tf.reduce_any(is_several)),
-        [
-            # TensorFlow puts backslashes before quotes.
-            "Strings of shape (batch, 1) with white space in them may be "
-            "sentences or words: set `split` of WordVectorization to "
-            "whitespace for sentences, to None for words. Received:",
-            column,
-        ],
+        # TensorFlow puts backslashes before quotes.
+        "Strings of shape (batch, 1) with white space in them may be sentences "
+        "or words: set `split` of WordVectorization to whitespace for "
+        "sentences, to None for words. Received:",
+        column,
+        tokens,
     )
-    return _after(check, tokens)
 
 
 def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
@@ -56,18 +54,20 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
     """
     batch, time = tf.unstack(tf.shape(tokens))
     is_right = (lengths >= 0) & (lengths <= tf.cast(time, lengths.dtype))
-    check = tf.debugging.Assert(
+    return require(
         (tf.shape(lengths)[0] == batch) & tf.reduce_all(is_right),
-        [
-            "`sequence_len` must have one number per sentence, none negative "
-            "or greater than the number of words in a row. Received:",
-            lengths,
-        ],
+        "`sequence_len` must have one number per sentence, none negative or "
+        "greater than the number of words in a row. Received:",
+        lengths,
+        tf.cast(lengths, tf.int32),
     )
-    return _after(check, tf.cast(lengths, tf.int32))
 
 
-def _after(check, tensor):
+def require(
+    condition: tf.Tensor, message: str, received: tf.Tensor, tensor: tf.Tensor
+) -> tf.Tensor:
+    """Returns `tensor`, or raises `InvalidArgumentError` with `received`."""
+    check = tf.debugging.Assert(condition, [message, received])
     # In eager mode, `Assert` returns no operation.
     with tf.control_dependencies([check] if check is not None else []):
         return tf.identity(tensor)

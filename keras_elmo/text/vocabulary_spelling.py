@@ -134,16 +134,13 @@ class VocabularySpelling(Spelling):
     def ids_in_graph(self, words):
         import tensorflow as tf
 
+        from keras_elmo.text.graph_tokens import require
+
         ids = self.table.ids_in_graph(words)
         if self._unknown_id is not None:
             return tf.where(ids > 0, ids, self._unknown_id)
         unknown = tf.boolean_mask(words, ids == 0)
-        check = tf.debugging.Assert(
-            tf.size(unknown) == 0, [self._refusal(), unknown]
-        )
-        # In eager mode, `Assert` returns no operation.
-        with tf.control_dependencies([check] if check is not None else []):
-            return tf.identity(ids)
+        return require(tf.size(unknown) == 0, self._refusal(), unknown, ids)
 
     def _refusal(self):
         return (
