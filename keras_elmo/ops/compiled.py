@@ -47,45 +47,50 @@ class Compiled:
         self._process = os.getpid()
 
     def __call__(self, *args, **options):
-        if os.getpid() != self._process and backend().has_own_threads:
+        kind = backend()
+        if os.getpid() != self._process and kind.has_own_threads:
             raise RuntimeError(
                 f"Layer '{self._layer.name}' was made in another process, of "
-                f"which this one is a fork: {backend().name} would "
+                f"which this one is a fork: {kind.name} would "
                 "wait forever. Start processes with "
                 '`multiprocessing.get_context("spawn")`.'
             )
         if in_stateless_scope():
             # It replaces the variables' values; a graph would keep these.
             return self._function(*args, **options)
-        if _uses_graphs():
+        if kind.makes_graphs and _is_eager():
             return self._call_graph(args, options)
-        if self._is_jitted(args):
+        if (
+            kind.compiles_each_shape
+            and self._least_sizes is not None
+            and all(concrete_value(x) is not None for x in _tensors(args))
+        ):
             return self._call_jitted(args, options)
         return self._function(*args, **options)
 
     def _call_graph(self, args, options):
-        args = keras.tree.map_structure(
-            lambda x: None if x is None else ops.convert_to_tensor(x), args
-        )
-        specs = keras.tree.map_structure(_spec_of_any_size, args)
-        key = (*self._key(options), *keras.tree.flatten(specs))
+        tensors = [ops.convert_to_tensor(x) for x in _tensors(args)]
+        specs = [_spec_of_any_size(x) for x in tensors]
+        is_given = [x is not None for x in keras.tree.flatten(args)]
+        key = (*self._key(options), *is_given, *specs)
         if key not in self._compiled:
-            self._compiled[key] = self._trace(specs, options)
-        return self._compiled[key](*_tensors(args))
+            nest = keras.tree.map_structure(lambda x: x is not None, args)
+            self._compiled[key] = self._trace(nest, specs, options)
+        return self._compiled[key](*tensors)
 
-    def _trace(self, specs, options):
+    def _trace(self, is_given, specs, options):
         import tensorflow as tf
 
         def function(*tensors):
             tensors = iter(tensors)
             args = keras.tree.map_structure(
-                lambda x: None if x is None else next(tensors), specs
+                lambda given: next(tensors) if given else None, is_given
             )
             return self._function(*args, **options)
 
         function = tf.function(function, autograph=False)
         with hide_frozen_weights():
-            return function.get_concrete_function(*_tensors(specs))
+            return function.get_concrete_function(*specs)
 
     def _call_jitted(self, args, options):
         import jax
@@ -106,26 +111,16 @@ class Compiled:
         ]
         return self._compiled[key]([v.value for v in variables], args)
 
-    def _is_jitted(self, args):
-        return (
-            backend().compiles_each_shape
-            and self._least_sizes is not None
-            and all(concrete_value(x) is not None for x in _tensors(args))
-        )
-
     def _key(self, options):
         parts = [self._layer, *sublayers(self._layer)]
         dtypes = [part.compute_dtype for part in parts]
         return (*trainable_flags(self._layer), *dtypes, *options.items())
 
 
-def _uses_graphs():
-    """Whether a call is to run as a graph of TensorFlow."""
-    if not backend().makes_graphs:
-        return False
+def _is_eager():
+    """Whether TensorFlow's code is eager, but not just for debugging."""
     import tensorflow as tf
 
-    # No graph either when debugging with `run_functions_eagerly`.
     return tf.executing_eagerly() and not tf.config.functions_run_eagerly()
 
 
@@ -134,8 +129,6 @@ def _tensors(nest):
 
 
 def _spec_of_any_size(x):
-    if x is None:
-        return None
     import tensorflow as tf
 
     shape = [None] * len(x.shape)
