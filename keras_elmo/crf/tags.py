@@ -10,6 +10,7 @@ from keras_elmo.crf.linear_chain import log_likelihood
 from keras_elmo.crf.linear_chain import unpack_scores
 from keras_elmo.ops.backends import concrete_value
 from keras_elmo.ops.backends import require
+from keras_elmo.ops.inputs import shapes_agree
 
 # For each scheme, the letters that continue the previous tag's span, and those
 # after which a span must continue. Continuing letters follow "B" or "I".
@@ -114,16 +115,11 @@ def check_packed_shape(shape):
 def check_tag_shape(tags, scores):
     """Raises `ValueError` unless there is one tag per token of `scores`."""
     check_packed_shape(scores.shape)
-    shape = tuple(tags.shape)
-    fits = len(shape) == 2 and all(
-        None in (got, expected) or got == expected
-        for got, expected in zip(shape, scores.shape)
-    )
-    if not fits:
+    shape = tuple(scores.shape[:2])
+    if not shapes_agree(tags.shape, shape):
         raise ValueError(
             "Tags must be indices of shape (batch, time), here "
-            f"{tuple(scores.shape[:2])}, not one-hot vectors. "
-            f"Received: shape={shape}"
+            f"{shape}, not one-hot vectors. Received: shape={tuple(tags.shape)}"
         )
 
 

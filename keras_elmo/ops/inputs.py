@@ -101,11 +101,8 @@ def check_ids(ids, token_shape, num_ids, name):
         num_ids: Integer; ids range from 0 to `num_ids - 1`.
         name: The layer's name, for the message.
     """
-    rank = len(token_shape)
-    if tuple(ids.shape[len(ids.shape) - rank :]) not in (
-        token_shape,
-        (None,) * rank,
-    ):
+    rank = len(ids.shape) - len(token_shape)
+    if not shapes_agree(ids.shape[rank:], token_shape):
         raise ValueError(
             f"Layer '{name}' takes ids of shape (..., "
             f"{', '.join(map(str, token_shape))}), as `batch_to_ids` of the "
@@ -138,16 +135,19 @@ def check_token_shape(shape, token_shape, name):
         name: The layer's name, for the message.
     """
     rank = len(shape) - len(token_shape)
-    fits = rank in (2, 3) and all(
-        size in (None, expected)
-        for size, expected in zip(shape[rank:], token_shape)
-    )
-    if not fits:
+    if rank not in (2, 3) or not shapes_agree(shape[rank:], token_shape):
         dims = "".join(f", {size}" for size in token_shape)
         raise ValueError(
             f"Layer '{name}' takes ids of shape (batch, time{dims}) or "
             f"(batch, sentences, time{dims}). Received: shape={tuple(shape)}"
         )
+
+
+def shapes_agree(a, b):
+    """Whether two shapes are the same as far as they are known."""
+    return len(a) == len(b) and all(
+        None in sizes or sizes[0] == sizes[1] for sizes in zip(a, b)
+    )
 
 
 def as_mask(mask, shape, name):
@@ -162,11 +162,7 @@ def as_mask(mask, shape, name):
         ValueError: If the mask has the wrong shape.
     """
     mask = mask if hasattr(mask, "shape") else ops.convert_to_tensor(mask)
-    fits = len(mask.shape) == len(shape) and all(
-        None in (got, expected) or got == expected
-        for got, expected in zip(mask.shape, shape)
-    )
-    if not fits:
+    if not shapes_agree(mask.shape, shape):
         raise ValueError(
             f"The `mask` of layer '{name}' must have the shape {tuple(shape)}. "
             f"Received: shape={tuple(mask.shape)}"
