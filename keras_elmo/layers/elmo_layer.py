@@ -193,6 +193,11 @@ class ElmoLayer(ElmoFiles, IdLayer):
         self._dropout = keras.layers.Dropout(
             dropout, seed=seed, dtype=dtype, name="dropout"
         )
+        self._has_custom_parts = not all(
+            type(part).__module__.startswith("keras_elmo.")
+            for layer in (self.token_encoder, self.encoder)
+            for part in (layer, *sublayers(layer))
+        )
         self._encode = Compiled(
             self._encode_ids, self, least_sizes=((1, 1), (1, 1), (1,))
         )
@@ -246,7 +251,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
     def build(self, input_shape):
         token_shape = self._token_shape(input_shape)
         _build_once(self.token_encoder, (None, *token_shape))
-        dim = self._projection_dim(token_shape)
+        ids = keras.KerasTensor((None, *token_shape), "int32")
+        dim = self.token_encoder.compute_output_spec(ids).shape[-1]
         if dim != self.encoder.output_dim:
             raise ValueError(
                 "`token_encoder` and one direction of `encoder` must return "
@@ -374,13 +380,11 @@ class ElmoLayer(ElmoFiles, IdLayer):
         call. Nor if only some weights are trained: a tape computes all
         gradients of a graph.
         """
-        parts = (self.token_encoder, self.encoder)
-        flags = {flag for part in parts for flag in trainable_flags(part)}
-        return (len(flags) == 1 or not backend().records_eagerly) and all(
-            type(part).__module__.startswith("keras_elmo.")
-            for layer in parts
-            for part in (layer, *sublayers(layer))
-        )
+        if self._has_custom_parts:
+            return False
+        flags = trainable_flags(self.token_encoder)
+        flags += trainable_flags(self.encoder)
+        return len(set(flags)) == 1 or not backend().records_eagerly
 
     def _encode_ids(
         self,
@@ -441,15 +445,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
         """The input's shape without that of a token: (batch, ..., time)."""
         rank = len(input_shape) - len(self._token_shape(input_shape))
         return tuple(input_shape[:rank])
-
-    def _projection_dim(self, token_shape):
-        shape = (None, *token_shape)
-        try:
-            shape = self.token_encoder.compute_output_shape(shape)
-        except NotImplementedError:  # Keras infers it from `call`.
-            ids = keras.KerasTensor(shape, "int32")
-            shape = self.token_encoder.compute_output_spec(ids).shape
-        return shape[-1]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Returns the mask of the output, for layers that take it by hand.
