@@ -57,15 +57,9 @@ class ByteSpelling(Spelling):
         # The marks of a word, and a character.
         check_integer("max_characters_per_token", max_characters_per_token, 3)
         self.max_characters_per_token = int(max_characters_per_token)
-
-    @property
-    def token_shape(self):
-        return (self.max_characters_per_token,)
-
-    @property
-    def _room(self):
-        """How many bytes of a word are used."""
-        return self.max_characters_per_token - 2
+        self.token_shape = (self.max_characters_per_token,)
+        # How many bytes of a word are used.
+        self._room = self.max_characters_per_token - 2
 
     def ids_of_words(self, words):
         room = self._room

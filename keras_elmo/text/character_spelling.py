@@ -66,42 +66,22 @@ class CharacterSpelling(Spelling):
     ):
         check_integer("max_characters_per_token", max_characters_per_token, 3)
         self.max_characters_per_token = int(max_characters_per_token)
+        # How many code points of a word are used.
+        self._room = self.max_characters_per_token - 2
         characters = _checked("characters", characters, _OF_CHARACTERS)
         self._ids = {c: i for i, c in enumerate(characters, start=1)}
+        self.num_characters = len(characters)
+        self.begin_id = self._ids[BEGIN_WORD]
+        self._marks = self.begin_id, self._ids[END_WORD], self._ids[PADDING]
         self._words = None
+        self.num_words = 0
         if words is not None:
             self._words = WordTable(_checked("words", words, _OF_WORDS))
-
-    @property
-    def num_characters(self):
-        """How many characters are listed."""
-        return len(self._ids)
-
-    @property
-    def num_words(self):
-        """How many words are listed."""
-        return len(self._words or ())
-
-    @property
-    def token_shape(self):
-        return (self.max_characters_per_token + (self._words is not None),)
-
-    @property
-    def num_ids(self):
-        return max(self.num_characters, self.num_words) + 1
-
-    @property
-    def begin_id(self):
-        return self._ids[BEGIN_WORD]
-
-    @property
-    def _marks(self):
-        return self.begin_id, self._ids[END_WORD], self._ids[PADDING]
-
-    @property
-    def _room(self):
-        """How many code points of a word are used."""
-        return self.max_characters_per_token - 2
+            self._unknown_word = self._words.get(UNKNOWN.encode())
+            self.num_words = len(self._words)
+        self.num_ids = max(self.num_characters, self.num_words) + 1
+        number = self.max_characters_per_token + (words is not None)
+        self.token_shape = (number,)
 
     def ids_of_words(self, words):
         read = [
@@ -152,10 +132,6 @@ class CharacterSpelling(Spelling):
             word_ids = tf.where(word_ids > 0, word_ids, self._unknown_word)
             ids = tf.concat([ids, word_ids[:, None]], axis=1)
         return tf.ensure_shape(ids, (None, *self.token_shape))
-
-    @property
-    def _unknown_word(self):
-        return self._words.get(UNKNOWN.encode())
 
     def _ids_of_points(self, points):
         """Ids of code points, int32 `(m,)`."""

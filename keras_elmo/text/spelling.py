@@ -1,5 +1,7 @@
 """How words become ids, and the words with a special meaning in biLMs."""
 
+import functools
+
 import numpy as np
 
 BEGIN_SENTENCE = b"<S>"
@@ -16,23 +18,19 @@ class Spelling:
     it is registered with `keras.saving.register_keras_serializable`.
     """
 
+    token_shape: tuple[int, ...]
+    """Shape of one token's ids."""
+
+    num_ids: int
+    """Integer; ids range from 0, which is padding, to `num_ids - 1`."""
+
     boundary_words = (BEGIN_SENTENCE, END_SENTENCE)
     """The words that represent the sentence boundaries: two `bytes`."""
 
     begin_id: int | None = None
     """The first id of every word, an integer, or `None`."""
 
-    @property
-    def token_shape(self):
-        """Shape of one token's ids."""
-        raise NotImplementedError
-
-    @property
-    def num_ids(self):
-        """Integer; ids range from 0, which is padding, to `num_ids - 1`."""
-        raise NotImplementedError
-
-    @property
+    @functools.cached_property
     def boundary_ids(self):
         """The ids of the boundary words: int32 `(2, *token_shape)`."""
         return self.ids_of_words(list(self.boundary_words))

@@ -1,5 +1,6 @@
 """Words as positions in a vocabulary, looked up in Python and in a graph."""
 
+import functools
 from collections.abc import Sequence
 
 import keras
@@ -99,6 +100,7 @@ class VocabularySpelling(Spelling):
             if isinstance(vocabulary, WordTable)
             else WordTable(vocabulary)
         )
+        self.num_ids = len(self.table) + 1
         self.unknown_word = unknown_word
         self._unknown_id = None
         if unknown_word is not None:
@@ -110,11 +112,7 @@ class VocabularySpelling(Spelling):
                     f"{len(self.table):,} words"
                 )
 
-    @property
-    def num_ids(self):
-        return len(self.table) + 1
-
-    @property
+    @functools.cached_property
     def boundary_ids(self):
         ids = [self.table.get(word) for word in self.boundary_words]
         if None in ids:
