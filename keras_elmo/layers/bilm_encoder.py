@@ -308,10 +308,8 @@ class BiLMEncoder(FreezableLayer):
     def get_initial_state(self, batch_size: int) -> list[Any]:
         """Returns the list of zero states at the start of a sentence."""
         return [
-            state
-            for pair in zip(self.forward_cells, self.backward_cells)
-            for cell in pair
-            for state in cell.get_initial_state(batch_size)
+            ops.zeros((batch_size, size), dtype)
+            for size, dtype in self._state_sizes_and_dtypes()
         ]
 
     def check_state(self, state):
