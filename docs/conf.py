@@ -50,7 +50,6 @@ _NOT_SHOWN = [
     "forget_bias",
     "from_config",
     "get_config",
-    "has_projection",
     "input_dtype",
     "layers_and_mixes",
     "losses_of",

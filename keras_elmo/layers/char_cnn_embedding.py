@@ -88,12 +88,8 @@ class CharCNNEmbedding(CharacterCNN):
         )
         check_integer("projection_dim", projection_dim, 1, optional=True)
         self.projection_dim = projection_dim
+        self.has_projection = projection_dim not in (None, self.num_filters)
         self.spelling = ByteSpelling(max_characters_per_token)
-
-    @property
-    def has_projection(self):
-        """Whether a linear projection follows the highways."""
-        return self.projection_dim not in (None, self.num_filters)
 
     def build(self, input_shape):
         self.build_characters(self.num_ids - 1)

@@ -1,3 +1,5 @@
+import functools
+
 import keras
 from keras import ops
 
@@ -40,6 +42,7 @@ class CharacterCNN(TokenEncoder):
         check_integer("embedding_dim", embedding_dim, 1)
         check_integer("max_characters_per_token", max_characters_per_token, 3)
         self.filters = _checked_filters(filters, max_characters_per_token)
+        self.num_filters = sum(number for _, number in self.filters)
         self.num_highways = num_highways
         self.embedding_dim = embedding_dim
         self.activation = keras.activations.get(activation)
@@ -50,11 +53,6 @@ class CharacterCNN(TokenEncoder):
         ]
         self._pass_on_trainable()
         self.supports_jit = backend().supports_jit
-
-    @property
-    def num_filters(self):
-        """Total number of convolution filters."""
-        return sum(number for _, number in self.filters)
 
     def encode(self, rows, training):
         """Encodes ids `(words, *token_shape)` as vectors `(words, dim)`."""
@@ -102,10 +100,7 @@ class CharacterCNN(TokenEncoder):
     def call(self, inputs, training=None):
         refuse_onnx_export(self)
         rows = ops.reshape(inputs, (-1, *self.token_shape))
-
-        def encode(rows):
-            return self.encode(rows, training)
-
+        encode = functools.partial(self.encode, training=training)
         vectors = backend().map_distinct_rows(encode, rows)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
         return ops.reshape(vectors, shape)  # (..., projection)
@@ -123,24 +118,22 @@ class CharacterCNN(TokenEncoder):
 
     def project(self, x):
         """Projects `x` (words, features) to (words, projection_dim)."""
-        kernel = self._read(self.projection_kernel)
-        return ops.matmul(x, kernel) + self._read(self.projection_bias)
+        kernel = read_weight(self.projection_kernel, self.compute_dtype)
+        bias = read_weight(self.projection_bias, self.compute_dtype)
+        return ops.matmul(x, kernel) + bias
 
     def _convolve(self, words):
         widest = max(width for width, _ in self.filters)
         length = backend().varying_length(words)
         words = words[:, : length + widest]
-        x = embed_characters(words, self._read(self.embeddings))
-        kernels, biases = (
-            [self._read(weight) for weight in weights]
-            for weights in (self.conv_kernels, self.conv_biases)
-        )
+        dtype = self.compute_dtype
+        embeddings = read_weight(self.embeddings, dtype)
+        kernels = [read_weight(kernel, dtype) for kernel in self.conv_kernels]
+        biases = [read_weight(bias, dtype) for bias in self.conv_biases]
+        x = embed_characters(words, embeddings)
         # The windows within the constant end are all equal: one is enough.
         x = convolve_and_pool(x, kernels, length + 1)
         return self.activation(x + ops.concatenate(biases))
-
-    def _read(self, weight):
-        return read_weight(weight, self.compute_dtype)
 
     def get_config(self):
         return {

@@ -112,11 +112,8 @@ class LexiconEmbedding(CharacterCNN):
         self.spelling = CharacterSpelling(
             characters, words, max_characters_per_token
         )
-
-    @property
-    def has_words(self):
-        """Whether listed words have their own vectors."""
-        return self.spelling.num_words > 0
+        # Whether listed words have their own vectors.
+        self.has_words = self.spelling.num_words > 0
 
     def build(self, input_shape):
         self.build_characters(self.spelling.num_characters)

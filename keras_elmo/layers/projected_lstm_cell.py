@@ -94,16 +94,9 @@ class ProjectedLSTMCell(FreezableLayer):
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip
         self.proj_clip = proj_clip
-
-    @property
-    def has_projection(self):
-        """Whether the output is projected."""
-        return self.projection_dim not in (None, self.units)
-
-    @property
-    def output_size(self):
-        """Integer, size of the output and of the recurrent state."""
-        return self.projection_dim if self.has_projection else self.units
+        self.has_projection = projection_dim not in (None, units)
+        self.output_size = projection_dim if self.has_projection else units
+        self.state_size = [self.output_size, units]  # The sizes of h and c.
 
     @property
     def forget_bias(self):
@@ -112,11 +105,6 @@ class ProjectedLSTMCell(FreezableLayer):
         It is not part of the weights.
         """
         return np.repeat(np.float32([0, 0, 1, 0]), self.units)
-
-    @property
-    def state_size(self):
-        """List of the sizes of `h` and `c`."""
-        return [self.output_size, self.units]
 
     @property
     def state_dtypes(self):

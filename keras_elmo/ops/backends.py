@@ -337,7 +337,8 @@ def at_least_one(x, axis=0):
             return x
     else:
         missing = ops.cast(ops.equal(size, 0), "int32")
-    widths = [(0, missing if i == axis else 0) for i in range(len(x.shape))]
+    widths = [(0, 0)] * len(x.shape)
+    widths[axis] = (0, missing)
     return ops.pad(x, widths)
 
 
