@@ -9,6 +9,7 @@ from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.layers.highway import Highway
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.private_keras import refuse_onnx_export
+from keras_elmo.ops.weights import affine
 from keras_elmo.ops.weights import fan_in_normal
 from keras_elmo.ops.weights import read_weight
 
@@ -118,9 +119,7 @@ class CharacterCNN(TokenEncoder):
 
     def project(self, x):
         """Projects `x` (words, features) to (words, projection_dim)."""
-        kernel = read_weight(self.projection_kernel, self.compute_dtype)
-        bias = read_weight(self.projection_bias, self.compute_dtype)
-        return ops.matmul(x, kernel) + bias
+        return affine(x, self.projection_kernel, self.projection_bias)
 
     def _convolve(self, words):
         widest = max(width for width, _ in self.filters)

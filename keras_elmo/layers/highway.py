@@ -5,8 +5,8 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.base_layers import FreezableLayer
+from keras_elmo.ops.weights import affine
 from keras_elmo.ops.weights import fan_in_normal
-from keras_elmo.ops.weights import read_weight
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -73,14 +73,10 @@ class Highway(FreezableLayer):
         )
 
     def call(self, inputs):
-        carry, transform = (
-            [read_weight(weight, self.compute_dtype) for weight in pair]
-            for pair in (
-                (self.carry_kernel, self.carry_bias),
-                (self.transform_kernel, self.transform_bias),
-            )
-        )
-        return highway(inputs, carry, transform, self.activation)
+        carry = affine(inputs, self.carry_kernel, self.carry_bias)
+        new = affine(inputs, self.transform_kernel, self.transform_bias)
+        new = self.activation(new)
+        return ops.sigmoid(carry) * (new - inputs) + inputs  # (..., dim)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape)
@@ -90,12 +86,3 @@ class Highway(FreezableLayer):
             **super().get_config(),
             "activation": keras.activations.serialize(self.activation),
         }
-
-
-def highway(x, carry, transform, activation):
-    """Applies one highway to `x` (..., dim); the pairs are (kernel, bias)."""
-    carry_kernel, carry_bias = carry
-    transform_kernel, transform_bias = transform
-    gate = ops.sigmoid(ops.matmul(x, carry_kernel) + carry_bias)
-    new = activation(ops.matmul(x, transform_kernel) + transform_bias)
-    return gate * (new - x) + x  # (..., dim)

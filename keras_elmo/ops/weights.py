@@ -104,6 +104,12 @@ def _unrecorded(value):
     return tf.raw_ops.ReadVariableOp(resource=value.handle, dtype=value.dtype)
 
 
+def affine(x, kernel, bias):
+    """Returns `x @ kernel + bias`, for two variables, in the dtype of `x`."""
+    kernel, bias = read_weight(kernel, x.dtype), read_weight(bias, x.dtype)
+    return ops.matmul(x, kernel) + bias
+
+
 def trainable_flags(layer):
     """Whether each weight of a layer is trainable: a tuple of booleans."""
     return tuple(weight.trainable for weight in layer.weights)
