@@ -9,7 +9,6 @@ from keras import ops
 from keras_elmo.checks import check_integer
 from keras_elmo.checks import check_limit
 from keras_elmo.layers.base_layers import FreezableLayer
-from keras_elmo.ops.weights import for_large_matrix
 from keras_elmo.ops.weights import joint_glorot_uniform
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.ops.weights import wide_dtype
@@ -122,16 +121,15 @@ class ProjectedLSTMCell(FreezableLayer):
         gates = 4 * self.units
         features = input_shape[-1]
 
-        def initializer():
-            return for_large_matrix(
-                joint_glorot_uniform(features, self.output_size, gates)
-            )
-
         self.kernel = self.new_weight(
-            "kernel", (features, gates), initializer()
+            "kernel",
+            (features, gates),
+            joint_glorot_uniform(features, self.output_size, gates),
         )
         self.recurrent_kernel = self.new_weight(
-            "recurrent_kernel", (self.output_size, gates), initializer()
+            "recurrent_kernel",
+            (self.output_size, gates),
+            joint_glorot_uniform(features, self.output_size, gates),
         )
         self.bias = self.new_weight("bias", (gates,))
         if self.has_projection:
