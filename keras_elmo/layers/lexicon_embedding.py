@@ -10,7 +10,7 @@ from keras_elmo.checks import check_integer
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.ops.inputs import check_ids
-from keras_elmo.ops.weights import read_weight
+from keras_elmo.ops.weights import look_up
 from keras_elmo.text.character_spelling import CharacterSpelling
 
 
@@ -149,14 +149,10 @@ class LexiconEmbedding(CharacterCNN):
         width = self.max_characters_per_token
         x = self.encode_characters(rows[:, :width], training)
         if self.has_words:
-            ids = rows[:, -1]
-            # Keras counts negative indices from the end: move them out of
-            # range. Padding, id 0, may have any vector.
-            ids = ops.where(
-                ids < 0, self.spelling.num_words, ops.maximum(ids - 1, 0)
+            # Padding may have any vector.
+            words = look_up(
+                rows[:, -1], self.word_embeddings, self.compute_dtype
             )
-            words = ops.take(read_weight(self.word_embeddings), ids, axis=0)
-            words = ops.cast(words, self.compute_dtype)
             x = ops.concatenate([words, x], axis=-1)
         return self.project(x)  # (words, projection)
 

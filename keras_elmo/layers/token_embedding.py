@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_elmo.checks import check_integer
 from keras_elmo.layers.base_layers import TokenEncoder
-from keras_elmo.ops.weights import read_weight
+from keras_elmo.ops.weights import look_up
 from keras_elmo.text.vocabulary_spelling import VocabularySpelling
 
 
@@ -116,11 +116,7 @@ class TokenEmbedding(TokenEncoder):
         )
 
     def call(self, inputs):
-        # Keras counts negative indices from the end: move them out of range.
-        rows = ops.maximum(inputs - 1, 0)
-        rows = ops.where(inputs < 0, self.num_tokens, rows)
-        vectors = ops.take(read_weight(self.embeddings), rows, axis=0)
-        vectors = ops.cast(vectors, self.compute_dtype)
+        vectors = look_up(inputs, self.embeddings, self.compute_dtype)
         return ops.where(
             inputs[..., None] != 0, vectors, 0
         )  # (..., projection)

@@ -1,4 +1,4 @@
-"""How the layers draw and read their weights."""
+"""How the layers draw, read and apply their weights."""
 
 import contextlib
 import contextvars
@@ -63,6 +63,20 @@ def for_large_matrix(initializer):
 _hides_frozen = contextvars.ContextVar("hides_frozen", default=False)
 
 
+@contextlib.contextmanager
+def hide_frozen_weights():
+    """Context in which a TensorFlow graph does not track its frozen weights.
+
+    A graph must track them to be exported, but when called, it reports all
+    tracked weights to recording tapes.
+    """
+    token = _hides_frozen.set(True)
+    try:
+        yield
+    finally:
+        _hides_frozen.reset(token)
+
+
 def read_weight(variable, dtype=None):
     """Returns the value of a variable, as a constant if it is frozen.
 
@@ -104,29 +118,31 @@ def _unrecorded(value):
     return tf.raw_ops.ReadVariableOp(resource=value.handle, dtype=value.dtype)
 
 
-def affine(x, kernel, bias):
-    """Returns `x @ kernel + bias`, for two variables, in the dtype of `x`."""
-    kernel, bias = read_weight(kernel, x.dtype), read_weight(bias, x.dtype)
-    return ops.matmul(x, kernel) + bias
-
-
 def trainable_flags(layer):
     """Whether each weight of a layer is trainable: a tuple of booleans."""
     return tuple(weight.trainable for weight in layer.weights)
 
 
-@contextlib.contextmanager
-def hide_frozen_weights():
-    """Context in which a TensorFlow graph does not track its frozen weights.
+def look_up(ids, embeddings, dtype):
+    """Looks up ids in a variable: id `i` is row `i - 1`, id 0 any row.
 
-    A graph must track them to be exported, but when called, it reports all
-    tracked weights to recording tapes.
+    Args:
+        ids: Integer tensor `(...)`.
+        embeddings: A variable `(rows, dim)`.
+        dtype: Dtype of the result.
+
+    Returns:
+        Tensor `(..., dim)`.
     """
-    token = _hides_frozen.set(True)
-    try:
-        yield
-    finally:
-        _hides_frozen.reset(token)
+    # Keras counts negative indices from the end: move them out of range.
+    rows = ops.where(ids < 0, embeddings.shape[0], ops.maximum(ids - 1, 0))
+    return ops.cast(ops.take(read_weight(embeddings), rows, axis=0), dtype)
+
+
+def affine(x, kernel, bias):
+    """Returns `x @ kernel + bias`, for two variables, in the dtype of `x`."""
+    kernel, bias = read_weight(kernel, x.dtype), read_weight(bias, x.dtype)
+    return ops.matmul(x, kernel) + bias
 
 
 def wide_dtype(dtype):
