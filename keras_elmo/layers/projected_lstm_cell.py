@@ -146,24 +146,19 @@ class ProjectedLSTMCell(FreezableLayer):
 
     def read_weights(self):
         """Reads the variables once for many steps."""
-        return LSTMWeights(
-            read_weight(self.kernel, self.compute_dtype),
-            read_weight(self.bias, self.compute_dtype)
-            + self._cast(self.forget_bias),
-            self._read_for_steps(self.recurrent_kernel),
-            self._read_for_steps(self.projection_kernel)
-            if self.has_projection
-            else None,
-        )
-
-    def _read_for_steps(self, kernel):
-        # In training, the steps' gradients are summed in the kernel's own
-        # dtype, so it is cast in each step; otherwise once.
-        dtype = None if kernel.trainable else self.compute_dtype
-        return read_weight(kernel, dtype)
-
-    def _cast(self, values):
-        return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
+        dtype = self.compute_dtype
+        kernel = read_weight(self.kernel, dtype)
+        bias = read_weight(self.bias, dtype)
+        # In training, the steps' gradients are summed in a kernel's own dtype,
+        # so it is cast in each step; otherwise once.
+        if self.recurrent_kernel.trainable:
+            dtype = None
+        recurrent_kernel = read_weight(self.recurrent_kernel, dtype)
+        projection_kernel = None
+        if self.has_projection:
+            projection_kernel = read_weight(self.projection_kernel, dtype)
+        bias = bias + ops.convert_to_tensor(self.forget_bias, bias.dtype)
+        return LSTMWeights(kernel, bias, recurrent_kernel, projection_kernel)
 
     def step(self, projected_inputs, states, weights):
         """Computes the next states from `states`.
@@ -178,12 +173,16 @@ class ProjectedLSTMCell(FreezableLayer):
             The list of the new `h` and `c`.
         """
         h, c = states
-        recurrent_kernel = self._cast(weights.recurrent_kernel)
+        recurrent_kernel = ops.cast(
+            weights.recurrent_kernel, self.compute_dtype
+        )
         gates = projected_inputs + ops.matmul(h, recurrent_kernel)
         h, c = lstm_gates(ops.cast(gates, c.dtype), c, self.cell_clip)
         h = ops.cast(h, self.compute_dtype)
         if self.has_projection:
-            projection_kernel = self._cast(weights.projection_kernel)
+            projection_kernel = ops.cast(
+                weights.projection_kernel, self.compute_dtype
+            )
             h = clip(ops.matmul(h, projection_kernel), self.proj_clip)
         return [h, c]
 
