@@ -9,6 +9,8 @@ from statistics import median
 
 from conftest import ROOT
 
+from keras_elmo import PRESETS
+
 TAGGING = "docs/tagging.md"
 TAGGING_README = "benchmarks/tagging/README.md"
 NAMES = {
@@ -128,6 +130,47 @@ def test_transformers():
         ]
     sizes = [f"{row['file_megabytes']:.0f} MB" for row in results["rows"]]
     assert f"{sizes[1]} in float32 and {sizes[3]}" in read_page("docs/onnx.md")
+
+
+def test_transformers_in_words():
+    results = read_results("encoders")
+    elmo, bert = (
+        [row for row in results["rows"] if row["name"] == name]
+        for name in ("original", "BERT-base")
+    )
+    corpus = [
+        median(their["text"]) / median(our["text"])
+        for our, their in zip((elmo[0], elmo[2]), bert, strict=True)
+    ]
+    float32, int8 = (
+        median(our["sentence"]) / median(their["sentence"])
+        for our, their in zip((elmo[1], elmo[3]), bert, strict=True)
+    )
+    page = read_page("docs/transformers.md")
+    assert f"{min(corpus):.1f} to {max(corpus):.1f} times as many" in page
+    assert f"{int8:.1f} times as long as BERT-base with 8-bit" in page
+    assert f"and {float32:.1f} times in float32" in page
+
+
+def test_sizes_of_presets():
+    for name, *_, download in read_table("docs/models.md", "Pre-trained"):
+        preset = PRESETS[name.strip("`")]
+        on_the_web = f"{preset.megabytes} MB"
+        assert download == ("in the package" if preset.path else on_the_web)
+
+
+def test_perplexities():
+    tiny = "keras_elmo/presets/english_tiny/README.md"
+    mini = "keras_elmo/presets/english_mini/README.md"
+    (stream,) = re.findall(r"perplexity \| ([\d.]+) \(", read_page(tiny))
+    (alone,) = re.findall(r"([\d.]+) with each sentence", read_page(tiny))
+    (last,) = re.findall(r"to ([\d.]+) in the second", read_page(mini))
+    page = read_page("docs/pretraining.md")
+    assert f"({alone} instead of {stream} for `english_tiny`)" in page
+    *_, row = read_table("docs/pretraining.md", "Measurements")
+    assert stream == f"{float(row[-1]):.1f}"
+    *_, row = read_table(TAGGING, "More text")
+    assert last == row[1]
 
 
 def test_pretraining():
