@@ -45,9 +45,14 @@ class FoundModel(abc.ABC):
     def fingerprint(self):
         """Returns a digest of all that affects the vectors, 16 hex digits."""
 
-    @abc.abstractmethod
     def open_language_model(self):
         """Returns its `BilmFiles`, which may have a softmax."""
+        raise ValueError(
+            "keras-elmo convert, perplexity and pretrain --from take the files "
+            "of a language model: a checkpoint of bilm-tf, or options.json "
+            "with weights.hdf5, as `ElmoLayer.save_to_bilm` writes them. "
+            f"Received: '{self.path}', {self.what}"
+        )
 
     @abc.abstractmethod
     def facts(self):

@@ -42,14 +42,6 @@ class ManyLangs(FoundModel):
         sizes = files.token_encoder, files.encoder
         return fingerprint(sizes, files.weight_files)
 
-    def open_language_model(self):
-        raise ValueError(
-            "keras-elmo perplexity and pretrain --from take a language model "
-            "written by bilm-tf's training, keras-elmo pretrain or convert. "
-            f"Received: '{self.path}', a model of ELMoForManyLangs, which "
-            "cannot predict words"
-        )
-
     def facts(self):
         files = self._files
         yield from size_facts(files.token_encoder, files.encoder)

@@ -37,15 +37,6 @@ class PresetFolder(FoundModel):
         names = [n for n in PRESET_FILES if n != "metadata.json"]
         return fingerprint(None, [f"{self.path}/{name}" for name in names])
 
-    def open_language_model(self):
-        raise ValueError(
-            "keras-elmo convert, perplexity and pretrain --from take the "
-            "files of a language model, options.json with weights.hdf5 or a "
-            f"checkpoint. Received: '{self.path}', a folder of "
-            "ElmoLayer.save_to_preset, which holds no softmax; "
-            "use `save_to_bilm` to write options.json and weights.hdf5"
-        )
-
     def facts(self):
         layer = _saved_layer(ElmoLayer, self.path)
         parts = layer.token_encoder, layer.encoder
