@@ -1,7 +1,8 @@
 import keras
 import numpy as np
 
-from keras_elmo.formats.keras_files import check_keras_file
+from keras_elmo.files.hdf5_files import open_hdf5
+from keras_elmo.files.model_folder import open_folder
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
@@ -29,7 +30,7 @@ class KerasFile(FoundModel):
                 "`dtype` must be left out: a .keras file has its own. "
                 f"Received: '{dtype}' with '{self.path}'"
             )
-        check_keras_file(self.path)
+        _check_weights(self.path)
         try:
             return keras.saving.load_model(self.path, compile=False)
         except TypeError as error:  # A class that is not registered.
@@ -63,3 +64,19 @@ class KerasFile(FoundModel):
 
     def how_to_load(self):
         return f"keras.saving.load_model({quoted(self.path)})"
+
+
+def _check_weights(path):
+    """Raises `ValueError` if they are corrupt or stored elsewhere."""
+    archive = open_folder(path)
+    for name in archive.names:
+        if not name.endswith(".h5"):
+            continue
+        try:
+            with open_hdf5(archive.file(name)):
+                pass
+        except Exception as error:  # h5py raises many kinds of errors.
+            raise ValueError(
+                f"The weight file '{archive.label(name)}' cannot be read: "
+                f"{error}"
+            ) from error
