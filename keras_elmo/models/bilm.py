@@ -13,7 +13,6 @@ from keras_elmo.models.found_model import quoted
 from keras_elmo.models.found_model import size_facts
 from keras_elmo.models.token_embeddings import read_rows
 from keras_elmo.models.token_embeddings import read_words
-from keras_elmo.models.token_embeddings import unknown_word
 from keras_elmo.models.variables import make_elmo
 from keras_elmo.text.vocabulary import vocabulary_words
 
@@ -55,8 +54,9 @@ class Bilm(FoundModel):
     ):
         files = self._files
         options = files.options
-        words = read_words(vocabulary, files, token_embeddings)
-        unknown = unknown_word(unknown_words, options, words)
+        words, unknown = read_words(
+            files, token_embeddings, vocabulary, unknown_words
+        )
         rows = None
         if token_embeddings is not None:
             rows = read_rows(token_embeddings, options, len(words))

@@ -18,8 +18,24 @@ from keras_elmo.text.word_vectorization import vectorization_of
 _BATCH = 1024
 
 
-def read_words(vocabulary, files, token_embeddings):
-    """The `WordTable` of the words whose vectors are looked up, or `None`."""
+def read_words(files, token_embeddings, vocabulary, unknown_words):
+    """Returns the words whose vectors are looked up, and what is for others.
+
+    Args:
+        files: The `BilmFiles`.
+        token_embeddings: As for `ElmoLayer.from_bilm`.
+        vocabulary: As for `ElmoLayer.from_bilm`.
+        unknown_words: As for `ElmoLayer.from_bilm`.
+
+    Returns:
+        A `WordTable` or `None`; and `<UNK>`, or `None` for an error.
+    """
+    is_word_input = files.options.is_word_input
+    words = _word_table(files, token_embeddings, vocabulary, is_word_input)
+    return words, _unknown_word(unknown_words, words, is_word_input)
+
+
+def _word_table(files, token_embeddings, vocabulary, is_word_input):
     if token_embeddings is not None:
         if vocabulary is None:
             raise ValueError(
@@ -28,7 +44,7 @@ def read_words(vocabulary, files, token_embeddings):
                 "vocabulary=None"
             )
         return WordTable(vocabulary_words(vocabulary))
-    if not files.options.is_word_input:
+    if not is_word_input:
         if vocabulary is not None:
             raise ValueError(
                 "`vocabulary` can only be used with `token_embeddings` or with "
@@ -50,8 +66,7 @@ def read_words(vocabulary, files, token_embeddings):
     return words
 
 
-def unknown_word(unknown_words, options, words):
-    """The word that stands for others: `<UNK>`, or `None` for an error."""
+def _unknown_word(unknown_words, words, is_word_input):
     if unknown_words not in (None, "unk", "error"):
         raise ValueError(
             "`unknown_words` must be 'unk', 'error' or None. "
@@ -62,7 +77,7 @@ def unknown_word(unknown_words, options, words):
             "`unknown_words` can only be used with `vocabulary`. "
             f"Received: unknown_words={unknown_words!r}, vocabulary=None"
         )
-    if unknown_words is None and options.is_word_input:
+    if unknown_words is None and is_word_input:
         # In training, <UNK> stood for rare words.
         is_word = words is not None and words.get(UNKNOWN) is not None
         return UNKNOWN if is_word else None
