@@ -79,9 +79,9 @@ class Bilm(FoundModel):
     def fingerprint(self):
         files = self._files
         content = [files.content]
-        vocabulary = files.read_vocabulary()
         # The words of other models do not affect the vectors.
-        if files.options.is_word_input and vocabulary is not None:
+        if files.options.is_word_input:
+            vocabulary = files.read_vocabulary() or b""
             content.append(hashlib.sha256(vocabulary).hexdigest())
         return fingerprint(content, files.weight_files)
 
