@@ -153,13 +153,17 @@ def write_folder_atomically(path, write, files, overwrite=False):
         explain_full_disk(f"to write '{path}'", lambda: "Nothing has changed."),
         # A folder with files may be on another disk than its parent.
         temporary_path(complete if has_files else path) as temporary,
+        contextlib.ExitStack() as stack,
     ):
         os.mkdir(temporary)
         write(temporary)
-        if has_files or not _move_folder(temporary, path):
-            # Another process may have written it meanwhile.
+        if not has_files:
+            if _move_folder(temporary, path):
+                return
+            # Another process has written it meanwhile. A third may replace it.
             _check_folder(path, overwrite)
-            _move_files(temporary, path, files)
+            stack.enter_context(temporary_path(complete))
+        _move_files(temporary, path, files)
 
 
 @contextlib.contextmanager

@@ -327,6 +327,41 @@ def test_who_waited_for_a_lock_that_is_removed_waits_for_the_new_one(
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_two_at_a_time_do_not_mix_their_files(tmp_path, monkeypatch):
+    """The first writer begins before there is a folder, the second after."""
+    path = tmp_path / "folder"
+    replace = os.replace
+    first_is_done, second_moves = threading.Event(), threading.Event()
+    moved = []
+
+    def watched_replace(source, target):
+        name = threading.current_thread().name
+        if name == "second" and not moved:
+            second_moves.set()
+            first_is_done.wait(0.5)  # In vain: it waits for the second.
+        moved.append(name)
+        replace(source, target)
+
+    def write_second():
+        write_folder(path, write("second"), overwrite=True)
+
+    second = threading.Thread(target=write_second, name="second")
+
+    def write_first(temporary):
+        path.mkdir()
+        write(OLD)(path)
+        second.start()
+        assert second_moves.wait(30)
+        write("first")(temporary)
+
+    monkeypatch.setattr(os, "replace", watched_replace)
+    write_folder(path, write_first, overwrite=True)
+    first_is_done.set()
+    second.join()
+    assert moved == ["second"] * 3 + [threading.current_thread().name] * 3
+    assert contents(path) == folder_of("first")
+
+
 def test_a_folder_that_came_in_between_is_not_touched(tmp_path):
     path = tmp_path / "folder"
 
