@@ -42,7 +42,7 @@ def find_model(model, weights=None) -> FoundModel:
     is_path = isinstance(model, (str, os.PathLike)) and not is_name
     path = fetch(model, "model") if is_path else ""
     if weights is not None:
-        if is_name or os.path.isdir(path) or _is_archive(path):
+        if is_name or os.path.isdir(path) or zipfile.is_zipfile(path):
             raise ValueError(
                 "`weights` must be left out: it is for options files, and this "
                 f"model has its own. Received: '{weights}' with '{model}'"
@@ -50,10 +50,11 @@ def find_model(model, weights=None) -> FoundModel:
         return Bilm(path, fetch(weights, "weights"))
     if is_name:
         return Bilm(download_preset(model), name=model)
-    if os.path.isdir(path):
-        return _kind_of(os.listdir(path), path)(open_folder(path))
-    if os.path.isfile(path):
-        return _archived(path)
+    if path.endswith(".keras") and os.path.isfile(path):
+        return KerasFile(path)
+    if os.path.exists(path):
+        folder = open_folder(path)
+        return _kind_of(folder)(folder)
     raise ValueError(
         "There is no preset of that name, nor a file or directory. Expected "
         f"one of {sorted(PRESETS)}, or the path or URL of a model. "
@@ -61,27 +62,13 @@ def find_model(model, weights=None) -> FoundModel:
     )
 
 
-def _is_archive(path):
-    return path.endswith(".keras") or zipfile.is_zipfile(path)
-
-
-def _archived(path):
-    """The model in a file that must be an archive."""
-    if path.endswith(".keras"):
-        return KerasFile(path)
-    folder = open_folder(path)
-    if set(folder.names).issuperset(PRESET_FILES):
-        return KerasFile(path)  # Keras uses the same names.
-    kind = _kind_of(list(map(posixpath.basename, folder.names)), path)
-    return Bilm(folder) if kind is PresetFolder else kind(folder)
-
-
-def _kind_of(names, path):
-    """The kind of model with files of these names.
+def _kind_of(folder):
+    """The kind of model in a folder or a zip, by the names of its files.
 
     A file typical of one kind, above all `config.json`, may be next to a model
     of another kind, so the most certain signs come first.
     """
+    names = list(map(posixpath.basename, folder.names))
     found = set(names)
     if found.issuperset(STATE_DICTS):
         return ManyLangs
@@ -91,13 +78,16 @@ def _kind_of(names, path):
     if found.intersection([*STATE_DICTS, CHARACTERS]):
         return ManyLangs
     if {"config.json", "model.weights.h5"} & found:
-        return PresetFolder
+        if os.path.isdir(folder.path):
+            return PresetFolder
+        # Keras uses the same names in its .keras files.
+        return KerasFile if found.issuperset(PRESET_FILES) else Bilm
     if any(
         n.endswith((".hdf5", ".index")) or n == "training.json" for n in names
     ):
         return Bilm
     raise ValueError(
-        f"'{path}' holds no model: expected options.json with an .hdf5 file, "
-        "or the files of ELMoForManyLangs or of ElmoLayer.save_to_preset. "
+        f"'{folder.path}' holds no model: expected options.json with an .hdf5 "
+        "file, or the files of ELMoForManyLangs or ElmoLayer.save_to_preset. "
         f"Received: {sorted(names)[:10]}"
     )
