@@ -28,9 +28,28 @@ class PresetFolder(FoundModel):
 
     what = "a folder of ElmoLayer.save_to_preset"
 
-    def load(self, cls=ElmoLayer, **kwargs):
+    def load(self, cls=ElmoLayer, *, trainable=None, **kwargs):
         check_no_words(self.path, kwargs)
-        return load_preset_folder(cls, self.path, **kwargs)
+        for argument in ("token_encoder", "encoder"):
+            if argument in kwargs:
+                raise ValueError(
+                    f"`{argument}` must be left out: the preset has its own. "
+                    f"Received: {argument}={kwargs[argument]!r}"
+                )
+        layer = _saved_layer(cls, self.path)
+        arrays = read_preset_arrays(self.path, _shapes(layer))
+        layer, has_new_mixes = _with_arguments(layer, kwargs)
+        if has_new_mixes:
+            arrays = {
+                k: a for k, a in arrays.items() if "scalar_mixes" not in k
+            }
+        build_with_arrays(layer, arrays)
+        if trainable is not None:
+            if not layer.trainable:  # It would hide the flags of its parts.
+                layer.trainable = True
+            layer.token_encoder.trainable = trainable
+            layer.encoder.trainable = trainable
+        return layer
 
     def fingerprint(self):
         # Without the metadata, which contain a date.
@@ -73,28 +92,6 @@ def save_to_preset(layer, folder, overwrite=False):
         write_preset(path, saved, metadata, VariableArrays(layer, names))
 
     write_folder_atomically(folder, write, PRESET_FILES, overwrite)
-
-
-def load_preset_folder(cls, folder, trainable=None, **kwargs):
-    """Creates the layer of a folder; see `ElmoLayer.from_preset`."""
-    for argument in ("token_encoder", "encoder"):
-        if argument in kwargs:
-            raise ValueError(
-                f"`{argument}` must be left out: the preset has its own. "
-                f"Received: {argument}={kwargs[argument]!r}"
-            )
-    layer = _saved_layer(cls, folder)
-    arrays = read_preset_arrays(folder, _shapes(layer))
-    layer, has_new_mixes = _with_arguments(layer, kwargs)
-    if has_new_mixes:
-        arrays = {k: a for k, a in arrays.items() if "scalar_mixes" not in k}
-    build_with_arrays(layer, arrays)
-    if trainable is not None:
-        if not layer.trainable:  # It would hide the flags of its parts.
-            layer.trainable = True
-        layer.token_encoder.trainable = trainable
-        layer.encoder.trainable = trainable
-    return layer
 
 
 def _saved_layer(cls, folder):
