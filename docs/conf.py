@@ -30,7 +30,6 @@ extensions = [
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build"]
-smartquotes = False  # They would join the two hyphens of flags.
 default_role = "py:obj"  # `ElmoLayer` in a docstring links to its page.
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -142,7 +141,8 @@ def _as_definition(action):
 
 
 def _escape(text):
-    return re.sub(r"([*_<>`\[\]])", r"\\\1", text)
+    text = re.sub(r"([*_<>`\[\]])", r"\\\1", text)
+    return re.sub(r"--[a-z][\w-]*", r"`\g<0>`", text)
 
 
 def _add_math(self, node):
