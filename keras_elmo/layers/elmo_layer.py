@@ -324,7 +324,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
         return ops.stack(layers, axis=-3)
 
     def layers_and_mixes(self, inputs):
-        """Returns all layers and the mixes from one run of the biLM.
+        """Returns all layers, the mixes and the mask of one run of the biLM.
 
         Args:
             inputs: Tensor of ids, as for a call.
@@ -333,10 +333,10 @@ class ElmoLayer(ElmoFiles, IdLayer):
             The list of `h_0`, ..., `h_L`, and the list of their mixes (none
             with `return_all_layers`); each `(batch, time, 2 * projection)`, or
             for documents `(batch, sentences, time, 2 * projection)`. Zero at
-            padding.
+            padding. And their mask, `(batch, time)`, `False` at padding.
         """
         layers, mask, _ = self._run_bilm(self.read_ids(inputs), mask=None)
-        return layers, self._mix(layers, mask)
+        return layers, self._mix(layers, mask), mask
 
     def _run_bilm(
         self, ids, mask, training=None, state=None, returns_state=False

@@ -2,7 +2,6 @@
 
 from keras import ops
 
-from keras_elmo.ops.layout import output_mask
 from keras_elmo.ops.output_names import named_elmo_outputs
 from keras_elmo.text.word_vectorization import vectorization_of
 
@@ -29,7 +28,7 @@ class ElmoOutputs:
         Args:
             ids: int32 tensor `(batch, time, *token_shape)`.
         """
-        layers, mixes = self._elmo.layers_and_mixes(ids)
+        layers, mixes, mask = self._elmo.layers_and_mixes(ids)
         # Each (batch, time, 2 * projection).
         layers = [ops.cast(x, "float32") for x in layers]
         mixes = [ops.cast(x, "float32") for x in mixes]
@@ -37,26 +36,8 @@ class ElmoOutputs:
             mixes = [sum(layers) / len(layers)]
         tokens = layers[0][..., : layers[0].shape[-1] // 2]
         outputs = named_elmo_outputs(tokens, layers[1:], mixes)
-        outputs["default"] = masked_mean(mixes[0], self._mask(ids))
+        # The mean over the words; zeros for a sentence without words.
+        number = ops.sum(ops.cast(mask, "float32"), axis=1, keepdims=True)
+        total = ops.sum(mixes[0], axis=1)  # (batch, 2 * projection)
+        outputs["default"] = total / ops.maximum(number, 1)
         return outputs
-
-    def _mask(self, ids):
-        """`False` at the output's padding: (batch, output time)."""
-        elmo = self._elmo
-        mask = elmo.token_encoder.compute_mask(ids, None)
-        if mask is None:
-            mask = ops.ones(ops.shape(ids)[:2], "bool")
-        return output_mask(
-            mask,
-            elmo.add_sentence_boundaries,
-            elmo.keep_sentence_boundaries,
-        )
-
-
-def masked_mean(x, mask):
-    """Mean over time of `x` (batch, time, dim), which must be zero at padding.
-
-    `mask` is (batch, time). Sentences without tokens get zeros.
-    """
-    number = ops.sum(ops.cast(mask, x.dtype), axis=1, keepdims=True)
-    return ops.sum(x, axis=1) / ops.maximum(number, 1)  # (batch, dim)
