@@ -1,5 +1,6 @@
 """The names of a biLM's files in a folder or a zip."""
 
+import fnmatch
 import posixpath
 
 OPTIONS = "options.json"
@@ -18,18 +19,13 @@ _BESIDE_WEIGHTS = (
 )
 
 
-def is_training_without_model(names):
-    """Whether these are the files of a training without a model yet."""
-    return _TRAINING in names and OPTIONS not in names
-
-
 def find_options(names, where):
     """Picks the options file from the names of the files in `where`.
 
     It is named `options.json`; if there is none, the name may end in
     `_options.json`.
     """
-    if is_training_without_model(names):
+    if _TRAINING in names and OPTIONS not in names:
         raise ValueError(
             f"The training in '{where}' has no model yet: keras-elmo pretrain "
             "writes the first one at its first evaluation or checkpoint, by "
@@ -39,8 +35,7 @@ def find_options(names, where):
         names,
         where,
         "an options file ('options.json' or '*_options.json')",
-        lambda n: n == OPTIONS,
-        lambda n: n.endswith(f"_{OPTIONS}"),
+        (OPTIONS, f"*_{OPTIONS}"),
     )
 
 
@@ -55,16 +50,23 @@ def find_weights(names, where):
         names,
         where,
         "a '.hdf5' file",
-        *(lambda n, name=name: n == name for name in _WEIGHTS),
-        lambda n: n.endswith(f"_{WEIGHTS}"),
-        lambda n: n.endswith(".hdf5") and n not in _BESIDE_WEIGHTS,
+        (*_WEIGHTS, f"*_{WEIGHTS}", "*.hdf5"),
+        _BESIDE_WEIGHTS,
     )
 
 
-def _only(names, where, what, *tests):
-    """Returns the only name that passes the first test that any name passes."""
-    for test in tests:
-        found = sorted(n for n in names if test(posixpath.basename(n)))
+def _only(names, where, what, patterns, others=()):
+    """Returns the only name that matches the first pattern that any matches.
+
+    In a zip, a name may be a path. Those among `others` match no pattern.
+    """
+    files = {name: posixpath.basename(name) for name in names}
+    for pattern in patterns:
+        found = sorted(
+            name
+            for name, file in files.items()
+            if fnmatch.fnmatchcase(file, pattern) and file not in others
+        )
         if len(found) == 1:
             return found[0]
         if found:
