@@ -280,7 +280,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
             outputs = [ops.stack(layers, axis=-3)]
         else:
             outputs = self._mix(layers, mask)
-        outputs = [self._dropout(x, training=training) for x in outputs]
+        if training:
+            outputs = [self._dropout(x, training=True) for x in outputs]
         outputs = self._one_or_list(outputs)
         return (outputs, state) if return_state else outputs
 
