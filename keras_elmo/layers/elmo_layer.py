@@ -18,7 +18,7 @@ from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.inputs import as_ids
 from keras_elmo.ops.inputs import as_mask
-from keras_elmo.ops.inputs import check_token_shape
+from keras_elmo.ops.inputs import sentence_shape
 from keras_elmo.ops.layout import lay_out
 from keras_elmo.ops.layout import output_mask
 from keras_elmo.ops.layout import rows_at
@@ -436,16 +436,14 @@ class ElmoLayer(ElmoFiles, IdLayer):
         return outputs[0] if self.num_representations == 1 else outputs
 
     def _token_shape(self, input_shape):
-        token_shape = getattr(self.token_encoder, "token_shape", None)
-        if token_shape is None:
-            return tuple(input_shape[2:])
-        check_token_shape(input_shape, token_shape, self.name)
-        return tuple(token_shape)
+        shape = getattr(self.token_encoder, "token_shape", None)
+        return tuple(input_shape[2:] if shape is None else shape)
 
     def _sentence_shape(self, input_shape):
         """The input's shape without that of a token: (batch, ..., time)."""
-        rank = len(input_shape) - len(self._token_shape(input_shape))
-        return tuple(input_shape[:rank])
+        return sentence_shape(
+            input_shape, self._token_shape(input_shape), self.name
+        )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Returns the mask of the output, for layers that take it by hand.

@@ -126,13 +126,16 @@ def _check_range(ids, num_ids, name):
     return ids
 
 
-def check_token_shape(shape, token_shape, name):
-    """Raises `ValueError` unless sentences or documents can have `shape`.
+def sentence_shape(shape, token_shape, name):
+    """Returns a shape without that of a token: (batch, time) or of documents.
 
     Args:
-        shape: The input's shape; `None` where unknown.
+        shape: The shape of ids; `None` where unknown.
         token_shape: Tuple, the shape of one token's ids.
         name: The layer's name, for the message.
+
+    Raises:
+        ValueError: If neither sentences nor documents can have `shape`.
     """
     rank = len(shape) - len(token_shape)
     if rank not in (2, 3) or not shapes_agree(shape[rank:], token_shape):
@@ -141,6 +144,7 @@ def check_token_shape(shape, token_shape, name):
             f"Layer '{name}' takes ids of shape (batch, time{dims}) or "
             f"(batch, sentences, time{dims}). Received: shape={tuple(shape)}"
         )
+    return tuple(shape[:rank])
 
 
 def shapes_agree(a, b):
