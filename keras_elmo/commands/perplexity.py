@@ -96,23 +96,13 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo perplexity`."""
-    from keras_elmo.pretraining.corpus_shards import read_sentences
-
     if arguments.rows is not None and arguments.procedure != "stream":
         raise ValueError(
             "--rows needs --procedure stream. "
             f"Received: --procedure {arguments.procedure}"
         )
     set_threads()
-    found = measure(
-        arguments.model,
-        read_sentences(arguments.text),
-        arguments.procedure,
-        arguments.rows or 1,
-        arguments.dtype,
-        arguments.quiet,
-        _common_words(arguments.vocabulary),
-    )
+    found = measure(arguments)
     if arguments.json:
         what = {"procedure": arguments.procedure, "model": arguments.model}
         print(json.dumps({**found._asdict(), **what}))
@@ -124,35 +114,23 @@ def run(arguments):
         )
 
 
-def measure(
-    model,
-    sentences,
-    procedure="stream",
-    rows=1,
-    dtype=None,
-    quiet=False,
-    counted=None,
-):
-    """Returns the `Perplexity` of a model's files, and shows progress.
-
-    Args:
-        model: As for `load_language_model`.
-        sentences: List of sentences, each a list of words as bytes.
-        procedure: As for `Evaluator`.
-        rows: As for `Evaluator`.
-        dtype: As for `load_language_model`.
-        quiet: Boolean, whether to show nothing.
-        counted: As for `Evaluator`.
-    """
+def measure(arguments):
+    """Returns the `Perplexity` for the arguments, and shows progress."""
+    from keras_elmo.pretraining.corpus_shards import read_sentences
     from keras_elmo.pretraining.model_files import load_language_model
     from keras_elmo.pretraining.perplexity import Evaluator
 
-    with Progress(quiet) as progress:
+    sentences = read_sentences(arguments.text)
+    counted = _common_words(arguments.vocabulary)
+    with Progress(arguments.quiet) as progress:
         with progress.waiting("loading the model"):
-            loaded = load_language_model(model, dtype=dtype)
-        rows = min(rows, max(1, len(sentences)))
+            loaded = load_language_model(arguments.model, dtype=arguments.dtype)
         evaluator = Evaluator(
-            loaded.model, loaded.vocabulary, procedure, rows, counted
+            loaded.model,
+            loaded.vocabulary,
+            arguments.procedure,
+            min(arguments.rows or 1, len(sentences)),
+            counted,
         )
         total = sum(len(sentence) + 1 for sentence in sentences)
         progress.start("tokens", total, "measuring the perplexity: ")

@@ -13,6 +13,13 @@ OUTPUT receives the model with the best held-out perplexity so far, or without
 vocab.txt. After an interruption, including Ctrl-C, the same command resumes
 from the last checkpoint, with the same results as without the interruption.
 With more --epochs or --steps, a finished training continues.
+
+The loss that is shown measures how well the right word is told apart from
+--negatives random ones. It shows progress, but it is not a perplexity, and it
+depends on --negatives. The held-out perplexity is exact: over all words, and
+without dropout. Lower is better. Compare models only with the same vocabulary
+and the same held-out text. It is read in --heldout-rows streams; keras-elmo
+perplexity reads it in one, as bilm-tf does.
 """
 
 import os
@@ -23,18 +30,9 @@ from keras_elmo.commands.pretrain_settings import DEFAULT_RECIPE
 from keras_elmo.commands.pretrain_settings import add_settings
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.pretraining.settings import RECIPES
-from keras_elmo.pretraining.settings import Plan
 
 SUMMARY = "train a language model on text, or train one further"
 EPILOG = """\
-what the numbers mean:
-  The loss measures how well the right word is told apart from --negatives
-  random ones. It shows progress, but it is not a perplexity, and it depends on
-  --negatives. The held-out perplexity is exact: over all words, and without
-  dropout. Lower is better. Compare models only with the same vocabulary and the
-  same held-out text. During training, the held-out text is read in
-  --heldout-rows streams; at the end in one, as bilm-tf does.
-
 examples:
   keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
       --output my_elmo --recipe laptop
@@ -48,20 +46,14 @@ fine-tuning (training a model further on another kind of text):
   AllenNLP's models come without their softmax: add --new-softmax, and
   --vocabulary unless the vocabulary is to be built from the text.
 
-To use it:
-  elmo = keras_elmo.ElmoLayer.from_bilm("my_elmo")
+to use it:
   keras-elmo embed corpus.txt corpus.hdf5 --model my_elmo
 """
 
 _BACKENDS = ("tensorflow", "jax")
 # Pairs of arguments that exclude each other, and pairs where the first needs
 # the second.
-_EITHER = (
-    ("epochs", "steps"),
-    ("options", "from"),
-    ("vocabulary", "min_count"),
-    ("vocabulary", "max_vocabulary"),
-)
+_EITHER = (("epochs", "steps"), ("options", "from"))
 _NEEDS = (
     ("new_softmax", "from"),
     ("evaluate_every", "heldout"),
@@ -78,25 +70,17 @@ def add_arguments(parser):
     """Adds the arguments of `keras-elmo pretrain`."""
     _add_files(parser.add_argument_group("files").add_argument)
     _add_model(parser.add_argument_group("model").add_argument)
-    _add_vocabulary(parser.add_argument_group("vocabulary").add_argument)
     add_settings(parser.add_argument_group("training"))
-    _add_plan(parser.add_argument_group("evaluation and saving").add_argument)
-    _add_machine(parser.add_argument_group("machine and display").add_argument)
+    parser.add_argument(
+        "--quiet", action="store_true", help="show no progress or summary"
+    )
 
 
 def run(arguments):
     """Runs `keras-elmo pretrain`; returns its exit status."""
     _check(arguments)
-    try:
-        return _run(arguments)
-    except ValueError as error:
-        # Its flag has another name, as `main` puts flags for arguments.
-        raise ValueError(str(error).replace("`initial`", "`from`")) from error
-
-
-def _run(arguments):
-    from keras_elmo.commands import pretrain_reports
     from keras_elmo.commands.arguments import set_threads
+    from keras_elmo.commands.pretrain_reports import TrainingProgress
     from keras_elmo.commands.progress import Progress
     from keras_elmo.models.find_model import find_model
     from keras_elmo.pretraining.pretrain import pretrain
@@ -106,42 +90,49 @@ def _run(arguments):
     initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
     if initial:
         _check_apart(initial.path, arguments.output)
-    settings = make_settings(arguments, initial)
     with Progress(arguments.quiet) as progress:
         if not (initial or arguments.recipe or arguments.options):
             progress.say(_ABOUT_THE_DEFAULT)
-        report = pretrain_reports.TrainingProgress(progress)
         training = pretrain(
             arguments.train,
             arguments.output,
-            settings,
+            make_settings(arguments, initial),
             heldout=arguments.heldout,
             vocabulary=arguments.vocabulary,
             min_count=arguments.min_count,
-            max_vocabulary=arguments.max_vocabulary,
             initial=initial,
             new_softmax=arguments.new_softmax,
-            plan=Plan(
-                arguments.evaluate_every,
-                arguments.checkpoint_every,
-                arguments.log_every,
-                arguments.patience,
-                arguments.heldout_rows,
-            ),
             restart=arguments.restart,
-            report=report,
+            report=TrainingProgress(progress),
         )
+    contents = _describe_output(arguments, training.progress)
     if not training.is_finished:
-        text = pretrain_reports.describe_interrupted(
-            arguments, training.progress
+        how = "the same command"
+        if arguments.restart:
+            how += " without --restart"
+        print(
+            f"keras-elmo: interrupted after step {training.progress.step:,}; "
+            f"{how} resumes. {contents}",
+            file=sys.stderr,
         )
-        print(text, file=sys.stderr)
         return 130
     if not arguments.quiet:
-        pretrain_reports.print_summary(
-            arguments, settings, training, report.first_step
-        )
+        print(contents)
     return 0
+
+
+def _describe_output(arguments, progress):
+    """Returns what the folder of a training contains."""
+    if not arguments.heldout:
+        model = f"the model of step {progress.step:,}"
+    elif progress.best_step is None:
+        return "No model is written before the first evaluation."
+    else:
+        model = (
+            f"the best model, of step {progress.best_step:,}: "
+            f"held-out perplexity {progress.best:,.2f}"
+        )
+    return f"'{arguments.output}' contains {model}."
 
 
 def _check(arguments):
@@ -241,9 +232,6 @@ def _add_model(add):
         help="give that model a new softmax, if it has none or for another "
         "vocabulary",
     )
-
-
-def _add_vocabulary(add):
     add("--vocabulary", metavar="FILE", help="one word per line, as above")
     add(
         "--min-count",
@@ -252,53 +240,3 @@ def _add_vocabulary(add):
         help="minimum count of a word, if the vocabulary is built from the "
         "corpus. Default: 3",
     )
-    add(
-        "--max-vocabulary",
-        type=positive_integer,
-        metavar="N",
-        help="maximum number of words in that vocabulary. Default: all",
-    )
-
-
-def _add_plan(add):
-    add(
-        "--evaluate-every",
-        type=positive_integer,
-        metavar="STEPS",
-        help="steps between two evaluations. Default: one epoch, and in the "
-        "first epoch also after 10, 100, 1,000 and 10,000 steps, which "
-        "--patience does not count",
-    )
-    add(
-        "--checkpoint-every",
-        type=positive_integer,
-        metavar="STEPS",
-        help="steps between two checkpoints. Default: 1000, and also after 10 "
-        "and 100 steps",
-    )
-    add(
-        "--log-every",
-        type=positive_integer,
-        default=Plan.log_every,
-        metavar="STEPS",
-        help="steps between two lines of FOLDER/log.jsonl. "
-        "Default: %(default)s",
-    )
-    add(
-        "--patience",
-        type=positive_integer,
-        metavar="N",
-        help="stop after N evaluations without a better perplexity",
-    )
-    add(
-        "--heldout-rows",
-        type=positive_integer,
-        default=Plan.heldout_rows,
-        metavar="N",
-        help="streams of the held-out text in training; more are faster. "
-        "Default: %(default)s",
-    )
-
-
-def _add_machine(add):
-    add("--quiet", action="store_true", help="show no progress or summary")

@@ -1,49 +1,41 @@
 """The settings of `keras-elmo pretrain`, and the flags for them."""
 
-import argparse
 import dataclasses
 import typing
 
-from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import Settings
-from keras_elmo.pretraining.settings import may_be_none
 
 DEFAULT_RECIPE = "paper"
 # The model's options that concern training: key, type, help.
 _OPTIONS = {
     "negatives": (
         "n_negative_samples_batch",
-        positive_integer,
+        int,
         "number of negative samples of the sampled softmax",
     ),
     "dropout": ("dropout", float, ""),
 }
-_METAVARS = {float: "NUMBER"}
 # Entries of an options file that are neither settings nor part of the model.
 _FACTS = ("n_train_tokens",)
 
 
 def add_settings(group):
-    """Adds a flag for each field of `Settings`.
-
-    A flag that is not given adds no attribute to the arguments, as `None` is a
-    value that can be given.
-    """
+    """Adds a flag for each field of `Settings`."""
     for name, (key, kind, about) in _OPTIONS.items():
         values = {k: recipe.options[key] for k, recipe in RECIPES.items()}
-        group.add_argument(
-            f"--{name}",
-            type=kind,
-            metavar=_METAVARS.get(kind, "N"),
-            help=_help(about, values),
-        )
+        _add(group, name, kind, _help(about, values))
     for field in dataclasses.fields(Settings):
         if field.metadata:
-            group.add_argument(
-                f"--{field.name.replace('_', '-')}",
-                default=argparse.SUPPRESS,
-                **_describe(field),
+            name, about = field.name, field.metadata["help"]
+            kind = next(iter(typing.get_args(field.type)), field.type)
+            values = {k: getattr(recipe, name) for k, recipe in RECIPES.items()}
+            _add(
+                group,
+                name,
+                kind,
+                about if kind is bool else _help(about, values),
+                field.metadata["choices"],
             )
 
 
@@ -61,7 +53,7 @@ def make_settings(arguments, initial=None):
     from keras_elmo.pretraining.model_files import read_model_options
 
     recipe = RECIPES[arguments.recipe or DEFAULT_RECIPE]
-    given = vars(arguments)
+    given = {k: v for k, v in vars(arguments).items() if v is not None}
     options, changes = recipe.options, {}
     if arguments.options is not None:
         options = read_options(arguments.options)
@@ -74,29 +66,20 @@ def make_settings(arguments, initial=None):
     left_out = {*keys, *_FACTS}
     options = {k: v for k, v in options.items() if k not in left_out}
     for name, (key, *_) in _OPTIONS.items():
-        if given[name] is not None:
+        if name in given:
             options[key] = given[name]
-    names = (field.name for field in dataclasses.fields(Settings))
-    changes |= {name: given[name] for name in names if name in given}
+    names = {field.name for field in dataclasses.fields(Settings)}
+    changes |= {k: v for k, v in given.items() if k in names}
     return dataclasses.replace(recipe, **{**changes, "options": options})
 
 
-def _describe(field):
-    """Returns the arguments of `add_argument` for a field."""
-    about = field.metadata["help"]
-    if field.type is bool:
-        return {"action": "store_true", "help": about}
-    values = {k: getattr(recipe, field.name) for k, recipe in RECIPES.items()}
-    about = _help(about, values)
-    choices = field.metadata["choices"]
-    if choices:
-        return {"choices": choices, "help": about}
-    kind = next(iter(typing.get_args(field.type)), field.type)
-    return {
-        "type": _or_none(kind) if may_be_none(field) else kind,
-        "metavar": _METAVARS.get(kind, "N"),
-        "help": about,
-    }
+def _add(group, name, kind, about, choices=None):
+    how: dict[str, typing.Any] = {"type": kind, "choices": choices}
+    if kind is bool:
+        how = {"action": "store_true", "default": None}
+    elif choices is None:
+        how["metavar"] = "N" if kind is int else "NUMBER"
+    group.add_argument(f"--{name.replace('_', '-')}", help=about, **how)
 
 
 def _help(about, values):
@@ -110,16 +93,3 @@ def _help(about, values):
     if others:
         default += f" ({', '.join(others)})"
     return f"{about}. {default}" if about else default
-
-
-def _or_none(kind):
-    def parse(text):
-        try:
-            return None if text == "none" else kind(text)
-        except ValueError:
-            what = "an integer" if kind is int else "a number"
-            raise argparse.ArgumentTypeError(
-                f"must be {what} or none. Received: {text!r}"
-            ) from None
-
-    return parse

@@ -96,7 +96,7 @@ class LanguageModelTrainer(keras.Model):
         self.full_softmax = full_softmax
         self.seed = seed
         self._draws = keras.random.SeedGenerator(seed)
-        self._window_loss = LastValue(name="window_loss")
+        self._window_loss = keras.metrics.Mean("window_loss")
 
     def build(self, input_shape=None):
         if not self.language_model.built:
@@ -157,6 +157,7 @@ class LanguageModelTrainer(keras.Model):
         else:
             losses = model.losses_of(y_pred, y)
         loss = sum(map(ops.mean, losses)) / 2
+        self._window_loss.reset_state()  # The last value, not a mean.
         self._window_loss.update_state(loss)
         # The loss itself, with the gradient of the sum over a row.
         more = (y[0].shape[1] - 1) * (loss - ops.stop_gradient(loss))
@@ -176,17 +177,3 @@ class LanguageModelTrainer(keras.Model):
     def from_config(cls, config):
         model = keras.saving.deserialize_keras_object(config["model"])
         return cls(**{**config, "model": model})
-
-
-class LastValue(keras.metrics.Metric):
-    """The last value, where other metrics are means over an epoch."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.value = self.add_variable((), "zeros", name="value")
-
-    def update_state(self, value, sample_weight=None):
-        self.value.assign(ops.cast(value, self.value.dtype))
-
-    def result(self):
-        return ops.convert_to_tensor(self.value)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_elmo.checks import check_integer
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.text.byte_spelling import ByteSpelling
@@ -43,7 +44,8 @@ class LanguageModelWindows:
 
     Raises:
         FileNotFoundError: If a file does not exist.
-        ValueError: If a file cannot be read, or the corpus is empty.
+        ValueError: If an argument is not as above, a file cannot be read, or
+            the corpus is empty.
 
     Example:
 
@@ -65,6 +67,9 @@ class LanguageModelWindows:
         max_characters_per_token: int | None = 50,
         seed: int = 0,
     ) -> None:
+        check_integer("batch_size", batch_size, 1)
+        check_integer("unroll_steps", unroll_steps, 1)
+        check_integer("seed", seed, 0)
         if isinstance(vocabulary, Vocabulary):
             self.vocabulary = vocabulary
         elif isinstance(vocabulary, (str, os.PathLike)):

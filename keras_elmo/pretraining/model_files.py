@@ -104,7 +104,9 @@ def load_language_model(
             the files or the arguments, or if the softmax and the vocabulary do
             not match; or as for `find_model`.
     """
-    vocabulary, options, arrays = _read(path, vocabulary, new_softmax, options)
+    vocabulary, options, arrays = read_language_model(
+        path, vocabulary, new_softmax, options
+    )
     with contextlib.ExitStack() as stack:
         if not new_softmax:
             stack.enter_context(leave_out_random_values())
@@ -113,8 +115,8 @@ def load_language_model(
     return LoadedModel(model, vocabulary, options)
 
 
-def check_language_model(path, vocabulary, new_softmax, options) -> None:
-    """Raises the errors of `load_language_model` that come from the files.
+def read_language_model(path, vocabulary, new_softmax, options):
+    """Reads what `load_language_model` needs, and makes no model.
 
     Args:
         path: As for `load_language_model`.
@@ -122,24 +124,22 @@ def check_language_model(path, vocabulary, new_softmax, options) -> None:
         new_softmax: As for `load_language_model`.
         options: As for `load_language_model`.
 
-    Raises:
-        ValueError: As for `load_language_model`.
-    """
-    _read(path, vocabulary, new_softmax, options)
-
-
-def check_softmax(path, vocabulary=None) -> None:
-    """Raises an error if the model has no softmax over the vocabulary.
-
-    Args:
-        path: As for `load_language_model`.
-        vocabulary: As for `load_language_model`.
+    Returns:
+        The vocabulary, the options, and the values of the variables by name.
 
     Raises:
         ValueError: As for `load_language_model`.
     """
     files = find_model(path).open_language_model()
-    _read_softmax(files, vocabulary or _needed_vocabulary(files))
+    vocabulary = vocabulary or _needed_vocabulary(files)
+    options = dict(options or files.content)
+    options["n_tokens_vocab"] = len(vocabulary)
+    parsed = parse_language_model_options(options)
+    arrays = {}
+    if not new_softmax:
+        arrays = _read_softmax(files, vocabulary, parsed)
+    arrays |= files.read_arrays(parsed)
+    return vocabulary, options, arrays
 
 
 def save_language_model(
@@ -179,20 +179,6 @@ def save_language_model(
     write_softmax(at(SOFTMAX), softmax, dtype)
     # The options come last: without them, the folder is not taken for a model.
     write_bilm(at(OPTIONS), at(WEIGHTS), content, bilm_arrays(model), dtype)
-
-
-def _read(path, vocabulary, new_softmax, options):
-    """Returns the vocabulary, the options and the values of the variables."""
-    files = find_model(path).open_language_model()
-    vocabulary = vocabulary or _needed_vocabulary(files)
-    options = dict(options or files.content)
-    options["n_tokens_vocab"] = len(vocabulary)
-    parsed = parse_language_model_options(options)
-    arrays = {}
-    if not new_softmax:
-        arrays = _read_softmax(files, vocabulary, parsed)
-    arrays |= files.read_arrays(parsed)
-    return vocabulary, options, arrays
 
 
 def _own_vocabulary(files):

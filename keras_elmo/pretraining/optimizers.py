@@ -13,25 +13,21 @@ def make_optimizer(settings, total_steps):
     Returns:
         A `keras.optimizers.Optimizer`.
     """
-    accumulates = settings.accumulation_steps > 1
+    optimizers = keras.optimizers
+    if keras.backend.backend() == "tensorflow":
+        from keras_elmo.pretraining import tensorflow_optimizers as optimizers
+
+    windows = settings.accumulation_steps
     arguments = {
         "learning_rate": _learning_rate(settings, total_steps),
-        "gradient_accumulation_steps": (
-            settings.accumulation_steps if accumulates else None
-        ),
+        "gradient_accumulation_steps": windows if windows > 1 else None,
         "global_clipnorm": settings.clip_norm,
     }
-    makers = {
-        "adagrad": keras.optimizers.Adagrad,
-        "adam": keras.optimizers.Adam,
-    }
-    if keras.backend.backend() == "tensorflow":
-        from keras_elmo.pretraining import tensorflow_optimizers
-
-        makers = tensorflow_optimizers.OPTIMIZERS
-    if settings.optimizer == "adagrad":
-        arguments |= {"initial_accumulator_value": 1.0, "epsilon": 0.0}
-    return makers[settings.optimizer](**arguments)
+    if settings.optimizer == "adam":
+        return optimizers.Adam(**arguments)
+    return optimizers.Adagrad(
+        initial_accumulator_value=1.0, epsilon=0.0, **arguments
+    )
 
 
 def _learning_rate(settings, total_steps):

@@ -6,9 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
-from keras_elmo.checks import check_choice
-from keras_elmo.checks import check_integer
-from keras_elmo.choices import PROCEDURES
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
@@ -69,13 +66,6 @@ class Evaluator:
     def __init__(
         self, model, vocabulary, procedure="stream", rows=1, counted=None
     ):
-        check_choice("procedure", procedure, PROCEDURES)
-        check_integer("rows", rows, 1)
-        if len(vocabulary) != model.vocabulary_size:
-            raise ValueError(
-                "The vocabulary must have as many words as the model predicts, "
-                f"{model.vocabulary_size}. Received: {len(vocabulary)}"
-            )
         self._model = model
         self._vocabulary = vocabulary
         self._is_stream = procedure == "stream"
@@ -83,10 +73,9 @@ class Evaluator:
         self._is_unknown = None
         if counted is not None:
             self._is_unknown = _is_unknown(vocabulary, counted)
-        # Models with word input take ids of the vocabulary.
-        encoder = model.token_encoder
-        has_parts = bool(encoder.token_shape)
-        self._vectorization = vectorization_of(encoder) if has_parts else None
+        self._vectorization = None
+        if model.token_encoder.token_shape:  # Otherwise, words are numbers.
+            self._vectorization = vectorization_of(model.token_encoder)
         windows = (1, 8)  # rows, steps
         self._measure = Compiled(
             self._measure_window, model, (windows, windows, windows, (1,))

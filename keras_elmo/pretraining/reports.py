@@ -22,8 +22,5 @@ class Report:
     def evaluated(self, step, perplexity, is_best):
         """Called with the held-out `Perplexity` after a step."""
 
-    def saved(self, step):
-        """Called when the checkpoint of a step has been written."""
-
     def stopping(self):
         """Called, in a thread, when training is told to stop."""

@@ -1,7 +1,7 @@
 """The settings of a training, and when it logs, evaluates and saves."""
 
 import dataclasses
-import typing
+import math
 
 from keras_elmo.checks import is_integer
 from keras_elmo.checks import is_number
@@ -11,6 +11,9 @@ from keras_elmo.formats.bilm_options import parse_language_model_options
 
 OPTIMIZERS = ("adagrad", "adam")
 SCHEDULES = ("constant", "cosine")
+# The first evaluations and checkpoints of a long training.
+_EARLY_STEPS = (10, 100, 1_000, 10_000)
+_CHECKPOINT_EVERY = 1000
 
 
 def _from(low):
@@ -38,7 +41,7 @@ def _setting(
     """Makes a field of `Settings`, with its metadata.
 
     Args:
-        default: The paper's value.
+        default: The paper's value; `None` if the field may be left out.
         help: String, its description in `keras-elmo pretrain --help`.
         check: Pair of a function that returns whether a value is valid, and
             text that says what it must be.
@@ -91,9 +94,9 @@ class Settings:
     )
     # As in bilm-tf, the loss is summed over the tokens of a row and averaged
     # over rows and directions.
-    clip_norm: float | None = _setting(
+    clip_norm: float = _setting(
         10.0,
-        "maximum global norm of the gradients, or none",
+        "maximum global norm of the gradients",
         _POSITIVE,
         key="all_clip_norm_val",
         changeable=True,
@@ -111,13 +114,46 @@ class Settings:
     )
     full_softmax: bool = _setting(
         False,
-        "use the full softmax in training too: slow unless the vocabulary is "
-        "small",
+        "train with the full softmax: slow unless the vocabulary is small",
     )
     dtype: str = _setting(
         "float32", "dtype to compute in", choices=COMPUTE_DTYPES
     )
     seed: int = _setting(0, "seed of all random numbers", _from(0))
+    # These do not affect the losses.
+    evaluate_every: int | None = _setting(
+        None,
+        "steps between two evaluations. Default: one epoch, and in the first "
+        "epoch also after 10, 100, 1,000 and 10,000 steps, which --patience "
+        "does not count",
+        _from(1),
+        changeable=True,
+    )
+    checkpoint_every: int | None = _setting(
+        None,
+        "steps between two checkpoints. Default: 1000, and also after 10 and "
+        "100 steps",
+        _from(1),
+        changeable=True,
+    )
+    log_every: int = _setting(
+        100,
+        "steps between two lines of the training's log.jsonl",
+        _from(1),
+        changeable=True,
+    )
+    patience: int | None = _setting(
+        None,
+        "stop after N evaluations without a better perplexity",
+        _from(1),
+        changeable=True,
+    )
+    heldout_rows: int = _setting(
+        32,
+        "streams of the held-out text; more are faster",
+        _from(1),
+        changeable=True,
+    )
 
     def __post_init__(self):
         options = self.options
@@ -137,37 +173,21 @@ class Settings:
             if field.metadata.get("key")
         }
 
-    def check_resumable(self, before):
-        """Raises `ValueError` unless a training can resume with these.
-
-        Args:
-            before: Dictionary, the settings that it started with.
-        """
-        for field in dataclasses.fields(self):
-            if field.metadata.get("changeable"):
-                continue
-            old, new = before.get(field.name), getattr(self, field.name)
-            if old != new:
-                raise ValueError(
-                    f"A resumed training must have the `{field.name}` that it "
-                    f"started with, {old!r}. Received: {new!r}. To start over, "
-                    "choose another `output` or pass `restart`."
-                )
-
-
-def may_be_none(field):
-    """Returns whether a field of `Settings` may be `None`."""
-    return type(None) in typing.get_args(field.type)
+    def fixed(self):
+        """Returns what must stay when a training is resumed, a dictionary."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if not field.metadata.get("changeable")
+        }
 
 
 def _check(field, value):
     check = field.metadata.get("check")
-    if check is None or (value is None and may_be_none(field)):
+    if check is None or (value is None and field.default is None):
         return
     is_good, expected = check
     if not is_good(value):
-        if may_be_none(field):
-            expected += " or None"
         raise ValueError(
             f"`{field.name}` must be {expected}. Received: {value!r}"
         )
@@ -213,95 +233,53 @@ RECIPES = {
 }
 
 
-# The first evaluations and checkpoints of a long training.
-_EARLY_STEPS = (10, 100, 1_000, 10_000)
-_CHECKPOINT_EVERY = 1000
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """When to do what. Unlike `Settings`, it does not affect the losses."""
-
-    evaluate_every: int | None = None
-    """Number of steps; by default one epoch, and in the first epoch also after
-    10, 100, 1,000 and 10,000 steps"""
-    checkpoint_every: int | None = None
-    """Number of steps; by default 1,000, and also after 10 and 100 steps"""
-    log_every: int = 100
-    """Number of steps"""
-    patience: int | None = None
-    """Number of evaluations without improvement after which training stops;
-    early evaluations do not count"""
-    heldout_rows: int = 32
-    """As `rows` of `Evaluator`"""
-
-
-@dataclasses.dataclass(frozen=True)
 class Schedule:
-    """A `Plan` for a training of known length, in numbers of steps."""
+    """When a training logs, evaluates and saves, and how long it takes.
 
-    total: int
-    tokens_per_step: int
-    evaluate_every: int
-    checkpoint_every: int
-    log_every: int
-    patience: int | None = None
-    """As in `Plan`"""
-    early_evaluations: tuple[int, ...] = ()
-    """Those before the first regular evaluation"""
-    early_checkpoints: tuple[int, ...] = ()
-    """Those before the first regular checkpoint"""
+    Args:
+        settings: The `Settings`.
+        targets: Integer, the number of predictions in a pass over the text.
+        rows: Integer, the number of rows of a window.
+    """
 
-    @classmethod
-    def of(
-        cls, plan: Plan, total: int, tokens_per_step: int, epoch: int
-    ) -> "Schedule":
-        """Makes the schedule of a plan.
-
-        Args:
-            plan: The `Plan`.
-            total: Integer, the number of steps of the training.
-            tokens_per_step: Integer, the number of tokens in a window.
-            epoch: Integer, the number of steps of a pass over the corpus.
-        """
-        return cls(
-            total,
-            tokens_per_step,
-            plan.evaluate_every or epoch,
-            plan.checkpoint_every or _CHECKPOINT_EVERY,
-            plan.log_every,
-            plan.patience,
-            () if plan.evaluate_every else _before(epoch),
-            () if plan.checkpoint_every else _before(_CHECKPOINT_EVERY),
+    def __init__(self, settings, targets, rows):
+        self.settings = settings
+        self.tokens_per_step = rows * settings.unroll_steps
+        self.epoch = math.ceil(targets / self.tokens_per_step)
+        """The number of steps of a pass over the text"""
+        self.total = settings.steps or math.ceil(
+            settings.epochs * targets / self.tokens_per_step
         )
+        """The number of steps of the training"""
 
     def is_over(self, progress) -> bool:
         """Whether training ends with a `Progress`."""
-        since_best = progress.evaluations_since_best
-        is_patient = self.patience is None or since_best < self.patience
-        return progress.step >= self.total or not is_patient
+        patience = self.settings.patience
+        return progress.step >= self.total or (
+            patience is not None and progress.evaluations_since_best >= patience
+        )
 
     def is_log_entry(self, step: int) -> bool:
         """Whether the loss is logged after a step."""
-        return self._is_regular(step, self.log_every)
+        return self._is_regular(step, self.settings.log_every)
 
     def is_evaluation(self, step: int) -> bool:
         """Whether the model is evaluated after a step."""
-        is_early = step in self.early_evaluations
+        is_early = step in _EARLY_STEPS and step < self.epoch
+        is_early = is_early and self.settings.evaluate_every is None
         return is_early or self.is_regular_evaluation(step)
 
     def is_regular_evaluation(self, step: int) -> bool:
         """Whether the evaluation after a step counts for `patience`."""
-        return self._is_regular(step, self.evaluate_every)
+        return self._is_regular(
+            step, self.settings.evaluate_every or self.epoch
+        )
 
     def is_checkpoint(self, step: int) -> bool:
         """Whether there is a checkpoint after a step."""
-        is_early = step in self.early_checkpoints
-        return is_early or self._is_regular(step, self.checkpoint_every)
+        every = self.settings.checkpoint_every
+        is_early = every is None and step in _EARLY_STEPS
+        return is_early or self._is_regular(step, every or _CHECKPOINT_EVERY)
 
     def _is_regular(self, step, every):
         return step % every == 0 or step == self.total
-
-
-def _before(regular):
-    return tuple(step for step in _EARLY_STEPS if step < regular)

@@ -29,7 +29,7 @@ class _SparseClipping:
         super().apply(grads, trainable_variables)
 
 
-class FusedAdam(_SparseClipping, keras.optimizers.Adam):
+class Adam(_SparseClipping, keras.optimizers.Adam):
     """Keras' Adam, with one operation per variable update.
 
     Keras uses a dozen operations, each of which reads and writes the whole
@@ -60,7 +60,7 @@ class FusedAdam(_SparseClipping, keras.optimizers.Adam):
         )
 
 
-class SparseAdagrad(_SparseClipping, keras.optimizers.Adagrad):
+class Adagrad(_SparseClipping, keras.optimizers.Adagrad):
     """Keras' Adagrad, which updates only the rows in a sparse gradient.
 
     Keras computes the square root of all rows, which for the softmax of a large
@@ -92,9 +92,6 @@ def _slots(optimizer, variables, number):
         variable.value.ref(): own[number * i : number * (i + 1)]
         for i, variable in enumerate(variables)
     }
-
-
-OPTIMIZERS = {"adagrad": SparseAdagrad, "adam": FusedAdam}
 
 
 @tf.custom_gradient

@@ -35,18 +35,16 @@ def stream_windows(sentences, rows, steps):
     Yields:
         `TextWindow`s; each row continues where it stopped in the last window.
     """
-    sentences = iter(sentences)
-    pending = [_Pairs() for _ in range(rows)]
+    tokens = map(_tokens, sentences)
+    pending = [[] for _ in range(rows)]
     while True:
         for row in pending:
-            while len(row) < steps:
-                sentence = next(sentences, None)
-                if sentence is None:
-                    break
-                row.add(sentence)
-        if not any(len(row) for row in pending):
+            while len(row) < steps and (new := next(tokens, None)):
+                row += new
+        if not any(pending):
             return
-        yield _window([row.take(steps) for row in pending], steps)
+        yield _window([row[:steps] for row in pending], steps)
+        pending = [row[steps:] for row in pending]
 
 
 def sentence_windows(sentences, max_tokens):
@@ -60,50 +58,29 @@ def sentence_windows(sentences, max_tokens):
     Yields:
         `TextWindow`s.
     """
-    sentences = iter(sentences)
-    while chunk := list(itertools.islice(sentences, _SORTED_SENTENCES)):
+    tokens = map(_tokens, sentences)
+    while chunk := list(itertools.islice(tokens, _SORTED_SENTENCES)):
         rows = []
-        for sentence in sorted(chunk, key=len):
-            steps = len(sentence) + 1
-            if rows and (len(rows) + 1) * steps > max_tokens:
-                yield _window(rows, max(map(_length, rows)))
+        for row in sorted(chunk, key=len):
+            if rows and (len(rows) + 1) * len(row) > max_tokens:
+                yield _window(rows, len(rows[-1]))
                 rows = []
-            pairs = _Pairs()
-            pairs.add(sentence)
-            rows.append(pairs.take(steps))
-        yield _window(rows, max(map(_length, rows)))
+            rows.append(row)
+        yield _window(rows, len(rows[-1]))
 
 
-class _Pairs:
-    """Inputs and targets of both directions, laid end to end."""
-
-    def __init__(self):
-        # forward inputs, forward targets, backward inputs, backward targets
-        self._words = [[], [], [], []]
-
-    def __len__(self):
-        return len(self._words[0])
-
-    def add(self, sentence):
-        pairs = (stream_pairs(sentence, d) for d in DIRECTIONS)
-        for words, new in zip(self._words, itertools.chain(*pairs)):
-            words.extend(new)
-
-    def take(self, steps):
-        taken = [words[:steps] for words in self._words]
-        self._words = [words[steps:] for words in self._words]
-        return taken
-
-
-def _length(row):
-    return len(row[0])
+def _tokens(sentence):
+    """Returns each token's input and target, forward and then backward."""
+    pairs = (stream_pairs(sentence, direction) for direction in DIRECTIONS)
+    return list(zip(*itertools.chain(*pairs)))
 
 
 def _window(rows, steps):
-    words = np.full((4, len(rows), steps), UNKNOWN, dtype=object)
+    words = np.full((len(rows), steps, 4), UNKNOWN, dtype=object)
     is_real = np.zeros((len(rows), steps), "bool")
     for i, row in enumerate(rows):
-        is_real[i, : _length(row)] = True
-        for part, taken in zip(words, row):
-            part[i, : len(taken)] = taken
+        if row:
+            words[i, : len(row)] = row
+            is_real[i, : len(row)] = True
+    words = np.moveaxis(words, -1, 0)  # (4, rows, steps)
     return TextWindow(words[0::2], words[1::2], is_real)

@@ -1,13 +1,9 @@
 """Streams of sentences, and of the windows of words made of them."""
 
-import os
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.checks import check_choice
-from keras_elmo.checks import check_integer
 from keras_elmo.pretraining.corpus_shards import ShardLines
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.text.spelling import BEGIN_SENTENCE
@@ -27,24 +23,21 @@ class Place(NamedTuple):
 class SentenceStream:
     """Draws the sentences of a corpus, in endless passes.
 
-    One shard is open at a time.
+    Each pass shuffles the shards, and the sentences of each shard, in an order
+    that depends on `seed`, `key` and the number of the pass. One shard is open
+    at a time.
 
     Args:
         paths: List of the shards' paths.
         key: Non-negative integer; streams with different keys have different
             orders.
         seed: Non-negative integer, seed of the orders.
-        shuffle: Boolean. If true, each pass shuffles the shards, and the
-            sentences of each shard, in an order that depends on `seed`, `key`
-            and the number of the pass. If false, the order is that of `paths`
-            and the files.
     """
 
-    def __init__(self, paths, key, seed, shuffle):
+    def __init__(self, paths, key, seed):
         self._paths = paths
         self._key = key
         self._seed = seed
-        self._shuffle = shuffle
         self._opened = self._lines = self._order = None
         self.place = Place(0, 0, 0)
         """The next sentence is the first one from here on; can be set."""
@@ -98,8 +91,6 @@ class SentenceStream:
 
     def _ordered(self, size, corpus_pass, what):
         """Returns an order of the shards (`what` 0) or a shard's sentences."""
-        if not self._shuffle:
-            return range(size)
         entropy = (self._key, corpus_pass, what, self._seed)
         bits = np.random.Philox(np.random.SeedSequence(entropy))
         # Unlike `Generator.permutation`, raw draws are the same in all versions
@@ -151,39 +142,24 @@ class TokenStream:
         rows: Integer, the number of rows of a window, that is, the batch size.
         steps: Integer, the number of words in a row.
         seed: Integer, the seed of the orders.
-        shuffle: Boolean, whether each pass over the corpus is shuffled; if
-            false, the order is that of the files.
 
     Example:
 
     >>> with open("shard.txt", "w") as file:
-    ...     _ = file.write("a b\\nc\\n")
-    >>> stream = TokenStream("shard.txt", "forward", 1, 4, shuffle=False)
+    ...     _ = file.write("a b\\n")
+    >>> stream = TokenStream("shard.txt", "forward", 1, 4)
     >>> inputs, targets = stream.next_window()
     >>> inputs.tolist(), targets.tolist()
-    ([[b'<S>', b'a', b'b', b'<S>']], [[b'a', b'b', b'</S>', b'c']])
+    ([[b'<S>', b'a', b'b', b'<S>']], [[b'a', b'b', b'</S>', b'a']])
     """
 
-    def __init__(
-        self,
-        paths: str | os.PathLike | Iterable[str | os.PathLike],
-        direction: str,
-        rows: int,
-        steps: int,
-        seed: int = 0,
-        shuffle: bool = True,
-    ):
-        check_choice("direction", direction, DIRECTIONS)
-        check_integer("rows", rows, 1)
-        check_integer("steps", steps, 1)
-        check_integer("seed", seed, 0)
+    def __init__(self, paths, direction, rows, steps, seed=0):
         self.direction = direction
-        self.rows = int(rows)
-        self.steps = int(steps)
+        self.steps = steps
         self._sentences = SentenceStream(
-            find_shards(paths), DIRECTIONS.index(direction), seed, shuffle
+            find_shards(paths), DIRECTIONS.index(direction), seed
         )
-        self._rows = [_Row() for _ in range(self.rows)]
+        self._rows = [_Row() for _ in range(rows)]
 
     def next_window(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the inputs and the targets of the next window.
@@ -209,7 +185,11 @@ class TokenStream:
                 targets += row.targets[row.offset : end]
                 row.offset += len(taken)
                 missing -= len(taken)
-        return self._as_array(inputs), self._as_array(targets)
+        shape = (len(self._rows), self.steps)
+        return (
+            np.array(inputs, dtype=object).reshape(shape),
+            np.array(targets, dtype=object).reshape(shape),
+        )
 
     @property
     def position(self) -> list:
@@ -248,10 +228,6 @@ class TokenStream:
             pairs = stream_pairs(words, self.direction)
             self._rows[i].begin(Place(*where), pairs, offset)
         self._sentences.place = Place(*place)
-
-    def _as_array(self, words):
-        array = np.array(words, dtype=object)
-        return array.reshape(self.rows, self.steps)
 
 
 class _Row:

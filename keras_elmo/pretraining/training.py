@@ -1,28 +1,30 @@
 """Runs a training with `keras.Model.fit`, or resumes it."""
 
-import contextlib
+import math
 import random
-import signal
-import threading
 
 import keras
+import numpy as np
 
 from keras_elmo.pretraining.language_model_trainer import LanguageModelTrainer
 from keras_elmo.pretraining.language_model_windows import LanguageModelWindows
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
-from keras_elmo.pretraining.training_callback import TrainingCallback
+from keras_elmo.pretraining.stop_request import StopRequest
 from keras_elmo.pretraining.training_folder import TO_START_OVER
 from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
+from keras_elmo.pretraining.training_state import variable_values
+from keras_elmo.pretraining.training_state import write_training_state
 
 
 def make_trainer(make_model, settings, rows, total_steps):
     """Makes a compiled `LanguageModelTrainer`.
 
-    Its initial values depend on the seed alone.
+    Its initial values depend on the seed alone, which becomes that of Python's
+    `random`, too.
 
     Args:
         make_model: Function that returns the built language model.
@@ -30,15 +32,15 @@ def make_trainer(make_model, settings, rows, total_steps):
         rows: Integer, the number of rows in a window.
         total_steps: Integer, the number of steps of the training.
     """
-    with _drawn_from(settings.seed):
-        trainer = LanguageModelTrainer(
-            make_model(),
-            rows,
-            settings.reset_rate,
-            settings.full_softmax,
-            settings.seed % 2**31,
-        )
-        trainer.build()
+    random.seed(settings.seed)  # Keras draws the seeds of initializers from it.
+    trainer = LanguageModelTrainer(
+        make_model(),
+        rows,
+        settings.reset_rate,
+        settings.full_softmax,
+        settings.seed % 2**31,
+    )
+    trainer.build()
     optimizer = make_optimizer(settings, total_steps)
     # In the first step, it would be traced twice.
     optimizer.build(trainer.trainable_variables)
@@ -47,104 +49,186 @@ def make_trainer(make_model, settings, rows, total_steps):
     return trainer
 
 
-def run_training(
-    trainer,
-    vocabulary,
-    shards,
-    folder,
-    *,
-    settings,
-    schedule,
-    heldout,
-    heldout_rows,
-    report,
-):
-    """Trains until all steps are done, or until it is told to stop.
+class Training(keras.callbacks.Callback):
+    """A training, and what it does between the steps of `fit`.
 
-    The first Ctrl-C (SIGINT) or SIGTERM ends training after the current step,
-    with a checkpoint. After an error, the last checkpoint is unchanged.
+    It logs, evaluates, saves and stops. Keras' own callbacks write a checkpoint
+    as two files, in place, even with NaNs in them; they know neither the
+    position in the text nor, in a resumed training, the best model so far. This
+    one writes one file, atomically, with all of it.
 
     Args:
-        trainer: As `make_trainer` returns it.
+        trainer: As `make_trainer` returns it. If the folder has a checkpoint,
+            it is read into this model.
         vocabulary: The `Vocabulary`.
         shards: Paths of the corpus.
         folder: The `TrainingFolder`. It receives the best model so far, as
             `save_language_model` writes it; the last checkpoint; and the log.
-        settings: The `Settings`.
         schedule: The `Schedule`.
         heldout: List of sentences, each a list of words as bytes, on which to
             measure the perplexity. If `None`, the latest model is kept.
-        heldout_rows: Integer, as `rows` of `Evaluator`.
         report: A `Report`.
 
-    Returns:
-        The `Progress`.
-
     Raises:
-        ValueError: If the loss is not finite, or the corpus has changed.
-        OSError: If a shard cannot be read or a file cannot be written.
+        ValueError: If the checkpoint does not match.
     """
-    model = trainer.language_model
-    token_shape = model.token_encoder.token_shape
-    windows = LanguageModelWindows(
-        shards,
-        vocabulary,
-        trainer.batch_size,
-        settings.unroll_steps,
-        token_shape[0] if token_shape else None,
-        settings.seed,
-    )
-    progress = Progress()
-    if folder.has_state:
-        progress = read_training_state(folder.state_path, trainer)
-        windows.restore(progress.positions or ())
-    evaluate = None
-    if heldout is not None:
-        rows = max(1, min(heldout_rows, len(heldout)))
-        evaluator = Evaluator(model, vocabulary, rows=rows)
 
-        def evaluate():
-            return evaluator.evaluate(heldout)
-
-    _check_heldout(progress, heldout)
-    options = {
-        "batch_size": settings.batch_size,
-        "unroll_steps": settings.unroll_steps,
-        "all_clip_norm_val": settings.clip_norm,
-    }
-    folder.log.wind_back(progress.log_size)
-    report.begun(progress.step, schedule)
-    if schedule.is_over(progress):
-        return progress
-    with StopRequest(report.stopping) as stop:
-        callback = TrainingCallback(
-            folder,
-            schedule,
-            windows,
-            progress,
-            evaluate=evaluate,
-            save_model=lambda: save_language_model(
-                model, vocabulary, options, folder.path
-            ),
-            stop=stop,
-            report=report,
+    def __init__(
+        self, trainer, vocabulary, shards, folder, schedule, heldout, report
+    ):
+        super().__init__()
+        settings = schedule.settings
+        token_shape = trainer.language_model.token_encoder.token_shape
+        self.schedule = schedule
+        self.progress = Progress()
+        self._trainer = trainer
+        self._vocabulary = vocabulary
+        self._folder = folder
+        self._heldout = heldout
+        self._report = report
+        self._stop = StopRequest(report.stopping)
+        self._windows = LanguageModelWindows(
+            shards,
+            vocabulary,
+            trainer.batch_size,
+            settings.unroll_steps,
+            token_shape[0] if token_shape else None,
+            settings.seed,
         )
+        if folder.has_state:
+            self.progress = read_training_state(folder.state_path, trainer)
+            self._windows.restore(self.progress.positions or ())
+        _check_heldout(self.progress, heldout)
+        if heldout is not None:
+            rows = max(1, min(settings.heldout_rows, len(heldout)))
+            self._evaluator = Evaluator(
+                trainer.language_model, vocabulary, rows=rows
+            )
+
+    @property
+    def is_finished(self):
+        """Whether it is finished; if not, it can be resumed."""
+        return self.schedule.is_over(self.progress)
+
+    def run(self):
+        """Trains until all steps are done, or until it is told to stop.
+
+        The first Ctrl-C (SIGINT) or SIGTERM ends training after the current
+        step, with a checkpoint. After an error, the last checkpoint is
+        unchanged.
+
+        Raises:
+            ValueError: If the loss is not finite, or the corpus has changed.
+            OSError: If a shard cannot be read or a file cannot be written.
+        """
+        self._folder.log.wind_back(self.progress.log_size)
+        self._report.begun(self.progress.step, self.schedule)
+        if self.is_finished:
+            return
         try:
             # Until the report of the first step replaces it.
-            with report.working("compiling the first step"):
-                trainer.fit(
-                    iter(windows),
-                    steps_per_epoch=schedule.total - progress.step,
-                    callbacks=[callback],
+            with self._stop, self._report.working("compiling the first step"):
+                self._trainer.fit(
+                    iter(self._windows),
+                    steps_per_epoch=self.schedule.total - self.progress.step,
+                    callbacks=[self],
                     shuffle=False,
                     verbose=0,
                 )
         except Exception:
-            if windows.error is None:
+            if self._windows.error is None:
                 raise
             # As it was before TensorFlow wrapped it.
-            raise windows.error from None
-    return progress
+            raise self._windows.error from None
+
+    def on_train_batch_end(self, batch, logs=None):
+        # `self.model` is used only where needed: on JAX, this copies all of it.
+        progress, schedule = self.progress, self.schedule
+        loss = float(logs["window_loss"])
+        if not math.isfinite(loss):
+            raise self._diverged(f"The loss is {loss}", progress.step + 1)
+        progress.step += 1
+        progress.positions = self._windows.position_after(batch)
+        progress.losses.append(loss)
+        self._report.stepped(progress.step, loss)
+        if schedule.is_log_entry(progress.step):
+            losses, progress.losses = progress.losses, []
+            self._log(training_loss=math.fsum(losses) / len(losses))
+        evaluates = self._heldout is not None
+        evaluates = evaluates and schedule.is_evaluation(progress.step)
+        stops = self._stops
+        if evaluates or stops or schedule.is_checkpoint(progress.step):
+            self._check_values()
+            if evaluates:
+                self._measure()
+            self._save()
+            stops = self._stops  # Patience may have run out.
+        if stops:
+            self.model.stop_training = True
+
+    @property
+    def _stops(self):
+        return self._stop.is_made or self.is_finished
+
+    def _measure(self):
+        progress = self.progress
+        with self._report.working("measuring the held-out perplexity"):
+            found = self._evaluator.evaluate(self._heldout)
+        if math.isnan(found.perplexity):
+            raise self._diverged(
+                "The held-out perplexity is nan", progress.step
+            )
+        is_best = progress.best is None or found.perplexity < progress.best
+        if is_best:
+            self._save_model()
+            progress.best, progress.best_step = found.perplexity, progress.step
+            progress.evaluations_since_best = 0
+        elif self.schedule.is_regular_evaluation(progress.step):
+            progress.evaluations_since_best += 1
+        self._log(heldout_perplexity=found.perplexity)
+        self._report.evaluated(progress.step, found, is_best)
+
+    def _save(self):
+        with self._report.working("saving a checkpoint"):
+            if self._heldout is None:
+                self._save_model()
+            self.progress.log_size = self._folder.log.size
+            write_training_state(
+                self._folder.state_path, self.model, self.progress
+            )
+
+    def _save_model(self):
+        settings = self.schedule.settings
+        options = {
+            "batch_size": settings.batch_size,
+            "unroll_steps": settings.unroll_steps,
+            "all_clip_norm_val": settings.clip_norm,
+        }
+        model = self.model.language_model
+        save_language_model(model, self._vocabulary, options, self._folder.path)
+
+    def _log(self, **values):
+        step = self.progress.step
+        tokens = step * self.schedule.tokens_per_step
+        self._folder.log.write(step=step, tokens=tokens, **values)
+
+    def _check_values(self):
+        for name, values in variable_values(self.model):
+            if not np.isfinite(values).all():
+                what = f"'{name}' has an infinity or a NaN"
+                raise self._diverged(what, self.progress.step)
+
+    def _diverged(self, what, step):
+        how = "Start again"
+        if self._folder.has_state:
+            how = (
+                f"The last checkpoint in '{self._folder.path}' is unchanged. "
+                "Resume from it, without `restart`,"
+            )
+        return ValueError(
+            f"{what} in step {step}, so training stopped. {how} with a lower "
+            "`learning_rate` or `clip_norm`."
+        )
 
 
 def _check_heldout(progress, heldout):
@@ -158,50 +242,3 @@ def _check_heldout(progress, heldout):
             f"comparable. Received: {received}. {TO_START_OVER}"
         )
     progress.heldout = digest
-
-
-@contextlib.contextmanager
-def _drawn_from(seed):
-    """Context manager that makes initial values depend only on the seed."""
-    # If Keras is given no seed, it takes one from Python's generator.
-    before = random.getstate()
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(before)
-
-
-class StopRequest(contextlib.AbstractContextManager):
-    """Records the first SIGINT or SIGTERM instead of ending the process.
-
-    Args:
-        on_request: Function to call, in a thread, when it is recorded.
-    """
-
-    def __init__(self, on_request=None):
-        self.is_made = False
-        self._on_request = on_request
-        self._before = {}
-
-    def __enter__(self):
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                before = signal.signal(number, self._note)
-                # `None` is a handler that was not set by Python.
-                self._before[number] = before or signal.SIG_DFL
-        return self
-
-    def __exit__(self, *_):
-        self._restore()
-
-    def _note(self, number, frame):
-        self.is_made = True
-        self._restore()  # A second signal takes effect at once.
-        if self._on_request is not None:
-            # In a thread, as the signal may have interrupted other output.
-            threading.Thread(target=self._on_request, daemon=True).start()
-
-    def _restore(self):
-        while self._before:
-            signal.signal(*self._before.popitem())

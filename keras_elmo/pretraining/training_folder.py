@@ -1,11 +1,10 @@
 """The folder of a training, and the record of what the training started with.
 
-Besides the model, it holds `training.json` (the settings, and digests of the
-text), `training_state.hdf5` (the last checkpoint) and `log.jsonl`.
+Besides the model, it holds `training.json` (the fixed settings, and digests of
+the text), `training_state.hdf5` (the last checkpoint) and `log.jsonl`.
 """
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
@@ -87,48 +86,44 @@ class TrainingFolder:
             )
 
     def forget(self):
-        """Removes the training, so that another can start."""
-        for name in (STATE_FILE, LOG_FILE, _RECORD_FILE):
+        """Removes the training, so that another can start.
+
+        Without a record, the other files are discarded. Without `options.json`,
+        the old weights no longer count as a model; they would not match the new
+        vocabulary.
+        """
+        for name in (STATE_FILE, LOG_FILE, _RECORD_FILE, OPTIONS):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.file(name))
 
-    def begin(self, settings, shards, counts, vocabulary, origin=None):
+    def begin(self, start, shards, counts, vocabulary):
         """Records what a training starts with.
 
         Args:
-            settings: The `Settings`.
+            start: Dictionary of arguments that must stay the same, which JSON
+                can represent. `from` is the name and the fingerprint of the
+                model to start from, or `None`.
             shards: Paths of the corpus.
             counts: Dictionary, the numbers of sentences and tokens in it.
             vocabulary: The `Vocabulary`.
-            origin: Dictionary of further arguments that must stay the same.
-                `initial` is the name and the fingerprint of the model to start
-                from.
         """
-        # Without a record, the other files are discarded. Without
-        # `options.json`, the old weights no longer count as a model; they would
-        # not match the new vocabulary.
         self.forget()
-        if os.path.exists(self.file(OPTIONS)):
-            os.remove(self.file(OPTIONS))
         vocabulary.write(self.file(VOCABULARY))
-        names = [os.path.basename(path) for path in shards]
-        digests = [file_digest(path) for path in shards]
         record = {
-            "settings": dataclasses.asdict(settings),
-            "corpus": {**counts, "shards": list(zip(names, digests))},
+            "start": start,
+            "corpus": counts,
+            "shards": [[os.path.basename(p), file_digest(p)] for p in shards],
             "words": _words_digest(vocabulary),
-            "origin": origin or {},
         }
         write_json(self.file(_RECORD_FILE), record)
 
-    def resume(self, settings, shards, vocabulary=None, origin=None):
+    def resume(self, start, shards, vocabulary=None):
         """Checks that a training is resumed with what it started with.
 
         Args:
-            settings: As for `begin`.
+            start: As for `begin`.
             shards: As for `begin`.
             vocabulary: The requested `Vocabulary`, or `None`.
-            origin: As for `begin`.
 
         Returns:
             The counts of its corpus, and its `Vocabulary`.
@@ -136,10 +131,10 @@ class TrainingFolder:
         Raises:
             ValueError: If something has changed, or the record is corrupt.
         """
-        before, corpus, digest, origin_before = self._read_record()
-        _check_origin(origin or {}, origin_before)
-        settings.check_resumable(before)
-        _check_shards(shards, corpus["shards"])
+        before, counts, old_shards, digest = self._read_record()
+        for name, old in before.items():
+            _check_same(name, start.get(name), old)
+        _check_shards(shards, old_shards)
         own = Vocabulary.from_file(self.file(VOCABULARY))
         for words in (own, vocabulary or own):
             if _words_digest(words) != digest:
@@ -147,14 +142,14 @@ class TrainingFolder:
                     f"The training in '{self.path}' started with another "
                     f"vocabulary. {TO_START_OVER}"
                 )
-        return corpus, own
+        return counts, own
 
     def _read_record(self):
         path = self.file(_RECORD_FILE)
         with open(path, "rb") as file:
             try:
                 record = json.load(file)
-                names = ("settings", "corpus", "words", "origin")
+                names = ("start", "corpus", "shards", "words")
                 return tuple(record[name] for name in names)
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
@@ -178,45 +173,25 @@ def _words_digest(vocabulary):
     return text_digest([word] for word in vocabulary.words)
 
 
-def _check_origin(origin, before):
-    for name, old in before.items():
-        new = origin.get(name)
-        if name == "initial":
-            _check_initial(new, old)
-        elif new != old:
-            raise ValueError(
-                f"A resumed training must have the `{name}` that it started "
-                f"with, {old!r}. Received: {new!r}. {TO_START_OVER}"
-            )
-
-
-def _check_initial(new, old):
-    """Raises `ValueError` unless models, or `None`, have one fingerprint."""
-    if (new and new[1]) == (old and old[1]):
-        return
-    started = f"with `initial` '{old[0]}'" if old else "without `initial`"
-    received = f"'{new[0]}'" if new else "none"
-    if old and new and old[0] == new[0]:
-        received = f"{received}, which has changed"
-    raise ValueError(
-        f"A training that was started {started} must be resumed like that. "
-        f"Received: {received}. {TO_START_OVER}"
-    )
+def _check_same(name, new, old):
+    if name == "from" and new and old:
+        # The model may have been moved.
+        new = [old[0] if new[1] == old[1] else new[0], new[1]]
+    if new != old:
+        raise ValueError(
+            f"A resumed training must have the `{name}` that it started with, "
+            f"{old!r}. Received: {new!r}. {TO_START_OVER}"
+        )
 
 
 def _check_shards(paths, before):
     """Raises `ValueError` unless shards match `[name, digest]` pairs."""
     names = [os.path.basename(path) for path in paths]
     old_names = [name for name, _ in before]
-    if names != old_names and sorted(names) == sorted(old_names):
-        raise ValueError(
-            "The shards of a resumed training, sorted by path, must be in the "
-            f"order in which it started, {old_names}. Received: {names}. "
-            f"{TO_START_OVER}"
-        )
     if names != old_names:
         raise ValueError(
-            "A resumed training must have the shards that it started with. "
+            "A resumed training must have the shards that it started with, in "
+            "the same order by path. "
             f"Missing: {sorted(set(old_names) - set(names)) or 'none'}. "
             f"New: {sorted(set(names) - set(old_names)) or 'none'}. "
             f"{TO_START_OVER}"
@@ -258,11 +233,3 @@ class TrainingLog:
         """Drops everything after the first `size` bytes."""
         if self.size > size:
             os.truncate(self._path, size)
-
-    def read(self):
-        """Returns the entries, a list of dictionaries."""
-        if not self.size:
-            return []
-        with open(self._path, encoding="utf-8") as file:
-            # The last line is incomplete if the process was killed.
-            return [json.loads(line) for line in file if line.endswith("\n")]

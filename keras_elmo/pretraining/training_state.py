@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 
-import numpy as np
 from keras import ops
 
 from keras_elmo.files.atomic import write_atomically
@@ -45,33 +44,17 @@ def write_training_state(path, model, progress):
         path: Path of the file (HDF5).
         model: The compiled `LanguageModelTrainer`. Its variables are written,
             and those of its optimizer but for the learning rate.
-        progress: The `Progress`.
+        progress: The `Progress`. All values must be finite.
 
     Raises:
-        ValueError: If an array has an infinity or a NaN.
         OSError: If the file cannot be written, for example on a full disk.
     """
-    arrays = {
-        # HDF5 has no bfloat16.
-        key: ops.convert_to_numpy(
-            ops.cast(variable, "float32")
-            if variable.dtype == "bfloat16"
-            else variable
-        )
-        for key, variable in _variables(model).items()
-    }
-    for key, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(
-                "A checkpoint must hold finite numbers. Received: an infinity "
-                f"or a NaN in '{key}'"
-            )
 
     def write(temporary):
         with create_hdf5(temporary) as (store, check):
             # An attribute might be too small for it.
             store["progress"] = json.dumps(dataclasses.asdict(progress))
-            for key, array in arrays.items():
+            for key, array in variable_values(model):
                 store.create_dataset(key, data=array)
                 check()
 
@@ -118,6 +101,14 @@ def read_training_state(path, model):
     for key, variable in variables.items():
         variable.assign(values[key])
     return progress
+
+
+def variable_values(model):
+    """Yields the key and the value, an array, of each variable to be saved."""
+    for key, variable in _variables(model).items():
+        if variable.dtype == "bfloat16":  # HDF5 has none.
+            variable = ops.cast(variable, "float32")
+        yield key, ops.convert_to_numpy(variable)
 
 
 def _variables(model):

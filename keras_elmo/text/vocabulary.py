@@ -70,10 +70,7 @@ class Vocabulary:
 
     @classmethod
     def from_counts(
-        cls,
-        counts: Mapping[bytes, int],
-        min_count: int = 1,
-        max_size: int | None = None,
+        cls, counts: Mapping[bytes, int], min_count: int = 1
     ) -> "Vocabulary":
         """Creates the vocabulary of a corpus.
 
@@ -83,21 +80,14 @@ class Vocabulary:
         Args:
             counts: Mapping from words to counts, as `count_words` returns it.
             min_count: Integer, the minimum count of a word.
-            max_size: Integer, the maximum number of words, including the first
-                three. All by default.
         """
-        if max_size is not None and max_size < len(_SPECIAL):
-            raise ValueError(
-                f"`max_size` must be at least {len(_SPECIAL)}, for <S>, </S> "
-                f"and <UNK>, or None. Received: {max_size!r}"
-            )
         taken = [
             (-count, word)
             for word, count in counts.items()
             if count >= min_count and word not in _SPECIAL and _has_line(word)
         ]
         words = (word for _, word in sorted(taken))
-        return cls(itertools.islice((*_SPECIAL, *words), max_size))
+        return cls((*_SPECIAL, *words))
 
     def write(self, path: str | os.PathLike) -> None:
         """Writes the words to a file atomically, one per line."""

@@ -18,7 +18,6 @@ from keras_elmo import PRESETS
 from keras_elmo import ElmoLayer
 from keras_elmo import serving
 from keras_elmo.commands import export
-from keras_elmo.commands import pretrain_reports
 from keras_elmo.commands.main import main
 from keras_elmo.models.bilm import Bilm
 from keras_elmo.models.find_model import find_model
@@ -132,7 +131,8 @@ def run(tmp_path, monkeypatch, capsys):
     def train(_train, _output, settings, *, initial, **_):
         options = settings.options
         loaded.append(load_language_model(initial, options=options).model)
-        return mock.Mock(is_finished=True)
+        progress = mock.Mock(step=1)
+        return mock.Mock(is_finished=True, progress=progress)
 
     class Evaluator:
         def __init__(self, model, *_):
@@ -146,7 +146,6 @@ def run(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(export, "print_summary", lambda _: None)
     monkeypatch.setattr(perplexity, "Evaluator", Evaluator)
     monkeypatch.setattr(pretrain, "pretrain", train)
-    monkeypatch.setattr(pretrain_reports, "print_summary", lambda *_: None)
 
     def run(verb, model):
         if verb == "from_preset":

@@ -13,10 +13,8 @@ from keras_elmo.pretraining import pretrain as pretrain_module
 from keras_elmo.pretraining import training as module
 from keras_elmo.pretraining.pretrain import pretrain
 from keras_elmo.pretraining.reports import Report
-from keras_elmo.pretraining.settings import Plan
 from keras_elmo.pretraining.settings import Settings
 from keras_elmo.pretraining.training_folder import LOG_FILE
-from keras_elmo.pretraining.training_folder import TrainingLog
 
 OPTIONS = {
     "char_cnn": {
@@ -42,7 +40,16 @@ WORD_OPTIONS = {
     **{k: v for k, v in OPTIONS.items() if k != "char_cnn"},
     "share_embedding_softmax": True,
 }
-PLAN = Plan(evaluate_every=7, checkpoint_every=3, log_every=1)
+PLAN = {"evaluate_every": 7, "checkpoint_every": 3, "log_every": 1}
+
+
+NOT_COMPILED = (
+    "evaluate_every",
+    "checkpoint_every",
+    "log_every",
+    "patience",
+    "heldout_rows",
+)
 
 
 def make_settings(**kwargs):
@@ -96,19 +103,23 @@ class Losses(Report):
 
 
 def train(corpus, output, settings=None, heldout=True, plan=PLAN, **kwargs):
-    """Trains a tiny model; returns whether training is over."""
+    """Trains a tiny model; returns whether training is over.
+
+    `plan` has further settings, those that do not affect the losses.
+    """
     return pretrain(
         f"{corpus}/shard-*",
         output,
-        settings or make_settings(),
+        dataclasses.replace(settings or make_settings(), **plan),
         heldout=corpus / "heldout" if heldout else None,
-        plan=plan,
         **{"min_count": None if "initial" in kwargs else 1, **kwargs},
     ).is_finished
 
 
 def read_log(output):
-    return TrainingLog(output / LOG_FILE).read()
+    lines = (output / LOG_FILE).read_text().splitlines(True)
+    # The last line is incomplete if the process was killed.
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def snapshot(folder):
@@ -153,9 +164,11 @@ def compiled_once(kept=None):
         new = real_trainer(make_model, settings, rows, total_steps)
         values = dataclasses.asdict(settings)
         # These are stored in a variable, or not at all.
-        for name in ("learning_rate", "steps", "epochs"):
-            if settings.schedule == "constant":
+        if settings.schedule == "constant":
+            for name in ("learning_rate", "steps", "epochs"):
                 del values[name]
+        for name in NOT_COMPILED:
+            del values[name]
         words = new.language_model.vocabulary_size
         key = (json.dumps(values), rows, words)
         old = kept.setdefault(key, new)

@@ -91,20 +91,6 @@ def test_words_equal_the_oracle():
             close(logits[row], oracle_logits(model, expected), 1e-4)
 
 
-@pytest.mark.slow_on_jax
-def test_clips_are_at_work():
-    # This makes sure that the oracle's clips are tested too.
-    ids, _ = make_ids(make_model())
-    free = make_model(lstm={"cell_clip": None, "proj_clip": None})
-    clipped = make_model(lstm={"cell_clip": 0.3, "proj_clip": 0.2})
-    _, state = free.predict_hidden(ids)
-    assert np.abs(numpy(state[1])).max() > 0.3
-    assert np.abs(numpy(state[0])).max() > 0.2
-    _, state = clipped.predict_hidden(ids)
-    assert np.abs(numpy(state[1])).max() == pytest.approx(0.3)
-    assert np.abs(numpy(state[0])).max() == pytest.approx(0.2)
-
-
 @both_kinds
 def test_directions_share_nothing_but_words(tied):
     model = make_model(tied)
@@ -437,39 +423,6 @@ def test_tied_softmax_has_no_matrix_of_its_own():
     for old, new in zip(before, all_numpy(model(ids))):
         changed = np.any(old != new, axis=(0, 1))
         np.testing.assert_array_equal(np.flatnonzero(changed), [unused])
-
-
-@pytest.mark.parametrize("sampled", [False, True], ids=["full", "sampled"])
-@pytest.mark.slow_on_jax
-def test_tied_gradient_is_the_sum_of_both_sides(sampled):
-    tied = make_model(tied=True, dropout=0.2, num_negatives=5)
-    ids, targets = make_ids(tied)
-    apart = BidirectionalLanguageModel(
-        WORDS,
-        TokenEmbedding(WORDS, 6),
-        BiLMEncoder.from_config(tied.encoder.get_config()),
-        num_negatives=5,
-        dropout=0.2,
-    )
-    apart.build()
-    apart.token_encoder.set_weights(tied.token_encoder.get_weights())
-    apart.encoder.set_weights(tied.encoder.get_weights())
-    apart.softmax.bias.assign(tied.softmax.bias)
-    apart.softmax.kernel.assign(tied.token_encoder.embeddings)
-    found = []
-    for model in (tied, apart):
-        layer = TrainingLoss(model, targets, sampled)
-        layer(ops.convert_to_tensor(np.array(ids)))
-        loss, gradients = weight_gradients(
-            layer, lambda x: x, ops.convert_to_tensor(np.array(ids))
-        )
-        found.append((loss, gradients))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
-    both = found[0][1][tied.token_encoder.embeddings.path]
-    read = found[1][1][apart.token_encoder.embeddings.path]
-    predicted = found[1][1][apart.softmax.kernel.path]
-    assert np.any(read != 0) and np.any(predicted != 0)
-    np.testing.assert_allclose(both, read + predicted, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize(

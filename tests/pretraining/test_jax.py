@@ -14,13 +14,14 @@ from pretraining.small_trainings import Losses
 from pretraining.small_trainings import check_same
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import train
-
-from keras_elmo.pretraining.settings import Plan
+from pretraining.test_kills import KILLS
+from pretraining.test_kills import SETTINGS
+from pretraining.test_kills import check_killed_processes
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="TensorFlow has tests of its own."
 )
-PLAN = Plan(evaluate_every=3, checkpoint_every=2, log_every=2)
+PLAN = dict(evaluate_every=3, checkpoint_every=2, log_every=2)
 TESTS = pathlib.Path(__file__).parent.parent
 
 
@@ -43,6 +44,13 @@ def test_a_stopped_training_resumes_bit_for_bit(corpus, tmp_path):
     assert train(corpus, tmp_path / "b", settings, plan=PLAN, report=second)
     assert {**first.of, **second.of} == whole.of
     check_same(tmp_path / "b", tmp_path / "a")
+
+
+@pytest.mark.exhaustive
+def test_processes_that_are_killed(corpus, tmp_path):
+    assert train(corpus, tmp_path / "whole", SETTINGS)
+    output = tmp_path / "out"
+    check_killed_processes(corpus, output, tmp_path / "whole", KILLS)
 
 
 def test_two_devices_are_one_with_all_rows(corpus, tmp_path):

@@ -99,3 +99,11 @@ def test_the_error_that_ended_it_is_kept(corpus, vocabulary):
     with pytest.raises(FileNotFoundError, match=r"b\.txt") as info:
         take(windows, 100)
     assert windows.error is info.value
+
+
+@pytest.mark.parametrize(
+    "name, value", [("batch_size", 0), ("unroll_steps", 1.5), ("seed", -1)]
+)
+def test_arguments_are_checked(corpus, vocabulary, name, value):
+    with pytest.raises(ValueError, match=f"`{name}` .* Received: {value}"):
+        LanguageModelWindows(f"{corpus}/*", vocabulary, **{name: value})

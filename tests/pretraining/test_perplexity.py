@@ -294,24 +294,6 @@ def test_words_that_count_must_be_the_models():
         Evaluator(make(), VOCABULARY, counted=Vocabulary(words))
 
 
-def test_vocabulary_must_be_the_models():
-    with pytest.raises(ValueError, match="predicts, 8") as info:
-        Evaluator(make(), Vocabulary(WORDS[:-1]))
-    assert "Received: 7" in str(info.value)
-
-
-@pytest.mark.parametrize("procedure", ["Stream", None, ""])
-def test_procedures(procedure):
-    with pytest.raises(ValueError, match="`procedure` must be one of"):
-        Evaluator(make(), VOCABULARY, procedure)
-
-
-@pytest.mark.parametrize("rows", [0, -1, 1.5, None])
-def test_rows_must_be_a_positive_integer(rows):
-    with pytest.raises(ValueError, match="`rows` must be an integer"):
-        Evaluator(make(), VOCABULARY, rows=rows)
-
-
 @pytest.mark.slow_on_jax
 def test_half_precision():
     got = evaluate(make_new(dtype="mixed_bfloat16"))

@@ -1,5 +1,13 @@
-from keras_elmo.pretraining.settings import Plan
+from pretraining.small_trainings import make_settings
+
 from keras_elmo.pretraining.settings import Schedule
+
+ROWS, STEPS = 4, 5
+
+
+def make_schedule(epoch, **settings):
+    settings = make_settings(unroll_steps=STEPS, **settings)
+    return Schedule(settings, epoch * ROWS * STEPS, ROWS)
 
 
 def steps(is_due, total=250):
@@ -7,7 +15,7 @@ def steps(is_due, total=250):
 
 
 def test_by_default_a_long_training_soon_shows_what_it_has_learned():
-    schedule = Schedule.of(Plan(), 250, 20, epoch=120)
+    schedule = make_schedule(epoch=120, steps=250)
     assert steps(schedule.is_evaluation) == [10, 100, 120, 240, 250]
     assert steps(schedule.is_regular_evaluation) == [120, 240, 250]
     assert steps(schedule.is_checkpoint) == [10, 100, 250]
@@ -15,15 +23,20 @@ def test_by_default_a_long_training_soon_shows_what_it_has_learned():
 
 
 def test_what_is_asked_for_is_all():
-    plan = Plan(60, 70, 125, patience=3)
-    schedule = Schedule.of(plan, 250, 20, epoch=120)
+    schedule = make_schedule(
+        epoch=120,
+        steps=250,
+        evaluate_every=60,
+        checkpoint_every=70,
+        log_every=125,
+    )
     assert steps(schedule.is_evaluation) == [60, 120, 180, 240, 250]
     assert steps(schedule.is_regular_evaluation) == [60, 120, 180, 240, 250]
     assert steps(schedule.is_checkpoint) == [70, 140, 210, 250]
     assert steps(schedule.is_log_entry) == [125, 250]
-    assert schedule.patience == 3
 
 
 def test_an_epoch_of_few_steps_has_no_early_ones():
-    schedule = Schedule.of(Plan(), 20, 20, epoch=7)
+    schedule = make_schedule(epoch=7, steps=None, epochs=2.8)
+    assert schedule.total == 20
     assert steps(schedule.is_evaluation, 20) == [7, 14, 20]

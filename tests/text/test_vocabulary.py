@@ -149,10 +149,7 @@ def test_words_go_by_falling_count():
     make = Vocabulary.from_counts
     assert make(counts).words == [*SPECIAL, b"b", b"a", b"c", b"rare"]
     assert make(counts, min_count=3).words == [*SPECIAL, b"b", b"a", b"c"]
-    assert make(counts, max_size=5).words == [*SPECIAL, b"b", b"a"]
-    assert make({}, max_size=3).words == SPECIAL
-    with pytest.raises(ValueError, match=r"at least 3, for .* Received: 2"):
-        make(counts, max_size=2)
+    assert make({}).words == SPECIAL
 
 
 def test_it_is_the_vocabulary_that_bilm_tf_trained_with(shared):
