@@ -37,9 +37,6 @@ def make_data(seed=0):
 def make_tagger(policy=None, **kwargs):
     inputs = keras.Input((None,), dtype="int32")
     x = keras.layers.Embedding(5, 8, mask_zero=True, dtype=policy)(inputs)
-    x = keras.layers.Bidirectional(
-        keras.layers.LSTM(6, return_sequences=True, dtype=policy), dtype=policy
-    )(x)
     x = keras.layers.Dense(3, dtype=policy)(x)
     mask = ops.not_equal(inputs, 0)
     scores = CRF(3, NAMES, "BIO", dtype=policy, **kwargs)(x, mask=mask)
