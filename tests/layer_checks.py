@@ -5,6 +5,8 @@ import os
 
 import keras
 import numpy as np
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 
 
@@ -104,7 +106,7 @@ def check_one_mask(output, expected):
     if expected is None:
         assert mask is None
     else:
-        np.testing.assert_array_equal(ops.convert_to_numpy(mask), expected)
+        assert_equal(mask, expected)
 
 
 def with_mask(x):
@@ -164,13 +166,13 @@ def check_keras_file_round_trip(make, x, folder):
     model.save(path)
     loaded = keras.saving.load_model(path)
     for a, b in zip(flat(loaded(x)), expected):
-        np.testing.assert_array_equal(a, b)
+        assert_equal(a, b)
     path = os.path.join(folder, "model.weights.h5")
     model.save_weights(path)
     other = model_of(type(layer).from_config(layer.get_config()), x)
     other.load_weights(path)
     for a, b in zip(flat(other(x)), expected):
-        np.testing.assert_array_equal(a, b)
+        assert_equal(a, b)
 
 
 def check_export(make, x, folder):
@@ -187,7 +189,7 @@ def check_export(make, x, folder):
     answers = ask_saved_model(path, map(keras.tree.flatten, parts))
     for part, outputs in zip(parts, answers, strict=True):
         for output, value in zip(outputs, flat(model(part)), strict=True):
-            np.testing.assert_allclose(output, value, rtol=1e-5, atol=1e-5)
+            assert_close(output, value, atol=1e-5)
 
 
 def ask_saved_model(path, requests):

@@ -6,6 +6,8 @@ import threading
 import keras
 import numpy as np
 import pytest
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 from layer_checks import flat
 from small_models import make_shallow_elmo
@@ -41,7 +43,7 @@ def check_round_trip(model, x, folder):
     for before, after in zip(
         flat(model(x)), flat(round_trip(model, folder)(x))
     ):
-        np.testing.assert_array_equal(before, after)
+        assert_equal(before, after)
 
 
 def round_trip(model, folder):
@@ -65,7 +67,7 @@ def test_sequential(run_eagerly, tmp_path):
     compile_and_fit(model, IDS, TARGETS, run_eagerly=run_eagerly)
     check_round_trip(model, IDS, tmp_path)
     predicted = model.predict(IDS[:4], verbose=0)
-    np.testing.assert_allclose(predicted, model(IDS[:4]), rtol=1e-5, atol=1e-6)
+    assert_close(predicted, model(IDS[:4]))
 
 
 def test_sequential_without_an_input(tmp_path):
@@ -74,9 +76,7 @@ def test_sequential_without_an_input(tmp_path):
     cloned = keras.models.clone_model(model)
     cloned.set_weights(model.get_weights())
     for copied in (round_trip(model, tmp_path), cloned):
-        np.testing.assert_array_equal(
-            ops.convert_to_numpy(copied(IDS)), expected
-        )
+        assert_equal(copied(IDS), expected)
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
         model = keras.Sequential([make_shallow_elmo(), keras.layers.Dense(3)])
@@ -105,9 +105,7 @@ def test_a_symbolic_mask_by_hand(tmp_path):
     first_two[:, :2] = True
     expected = ops.convert_to_numpy(elmo(IDS, mask=first_two))
     for either in (model, round_trip(model, tmp_path)):
-        np.testing.assert_allclose(
-            either([IDS, first_two]), expected, rtol=1e-5, atol=1e-6
-        )
+        assert_close(either([IDS, first_two]), expected)
 
 
 def test_the_state_in_and_out_of_a_model(tmp_path):
@@ -125,9 +123,7 @@ def test_the_state_in_and_out_of_a_model(tmp_path):
         values[0], initial_state=values[1:], return_state=True
     )
     for a, b in zip(expected, [direct[-1], *state], strict=True):
-        np.testing.assert_allclose(
-            a, ops.convert_to_numpy(b), rtol=1e-5, atol=1e-6
-        )
+        assert_close(a, b)
     check_round_trip(model, values, tmp_path)
 
 
@@ -141,8 +137,8 @@ def test_one_layer_used_twice_and_two_layers(tmp_path):
     model = keras.Model([a, b], outputs)
     assert len(model.weights) == 2 * len(shared.weights)
     x, y, z = model([IDS, IDS])
-    np.testing.assert_array_equal(x, y)
-    np.testing.assert_array_equal(x, z)
+    assert_equal(x, y)
+    assert_equal(x, z)
     check_round_trip(model, [IDS, IDS], tmp_path)
 
 
@@ -164,9 +160,7 @@ def test_freezing_and_thawing_between_fits():
 def test_pickle():
     elmo = make_shallow_elmo()
     copied = pickle.loads(pickle.dumps(elmo))
-    np.testing.assert_array_equal(
-        ops.convert_to_numpy(copied(IDS)), ops.convert_to_numpy(elmo(IDS))
-    )
+    assert_equal(copied(IDS), elmo(IDS))
 
 
 @pytest.mark.exhaustive

@@ -6,6 +6,8 @@ import h5py
 import numpy as np
 import pytest
 from backend_gradients import weight_gradients
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 from tiers import quick_first
 
@@ -49,11 +51,9 @@ def test_stored_embeddings(shared, package, path_taken):
                     return_state=True,
                 )
                 forward, backward = stored[str(i)][...]
-                np.testing.assert_allclose(
+                assert_close(
                     ops.convert_to_numpy(layers)[0, -1],
                     np.concatenate([forward, backward], axis=-1),
-                    rtol=1e-5,
-                    atol=1e-6,
                 )
 
 
@@ -68,11 +68,9 @@ def test_stored_embeddings_of_first_sentences(shared, package):
     for k, sentences in enumerate(texts):
         with h5py.File(folder / f"lm_embeddings_{k}.hdf5") as stored:
             forward, backward = stored["0"][...]
-        np.testing.assert_allclose(
+        assert_close(
             layers[k, -1, : len(sentences[0].split())],
             np.concatenate([forward, backward], axis=-1),
-            rtol=1e-5,
-            atol=1e-6,
         )
 
 
@@ -91,12 +89,11 @@ def test_token_embeddings_stand_for_characters(shared, unknown_words):
     vectorization = elmo.token_encoder.make_vectorization()
     ids = vectorization.batch_to_ids(sentences)
     is_word = batch_to_ids(sentences).any(axis=-1)
-    np.testing.assert_array_equal(ids > 0, is_word)
-    np.testing.assert_allclose(
-        ops.convert_to_numpy(elmo.all_layers(ids)),
-        ops.convert_to_numpy(load(folder).all_layers(batch_to_ids(sentences))),
+    assert_equal(ids > 0, is_word)
+    assert_close(
+        elmo.all_layers(ids),
+        load(folder).all_layers(batch_to_ids(sentences)),
         rtol=1e-6,
-        atol=1e-6,
     )
 
 
@@ -111,9 +108,7 @@ def test_token_embeddings_as_they_are_stored(shared, tmp_path):
         assert list(found) == list(expected) == ["embedding"]
         found, expected = found["embedding"], expected["embedding"]
         assert found.dtype == expected.dtype
-        np.testing.assert_allclose(
-            found[()], expected[()], rtol=1e-6, atol=1e-6
-        )
+        assert_close(found[()], expected[()], rtol=1e-6)
 
 
 def stored_gradients(folder):
@@ -138,15 +133,11 @@ def test_allennlp_mix_and_gradients_of_every_weight(shared, path_taken):
     elmo = load(folder, trainable=True)
     ids = data["character_ids"]
     vectors = elmo(ids)
-    np.testing.assert_allclose(
+    assert_close(
         ops.convert_to_numpy(vectors) * data["mask"][..., None],
         data["elmo"] * data["mask"][..., None],
-        rtol=1e-5,
-        atol=1e-6,
     )
-    np.testing.assert_array_equal(
-        ops.convert_to_numpy(vectors._keras_mask), data["mask"]
-    )
+    assert_equal(vectors._keras_mask, data["mask"])
 
     factors = np.sin(np.arange(data["elmo"].size)).reshape(data["elmo"].shape)
     factors = (factors * data["mask"][..., None]).astype("float32")
@@ -189,7 +180,7 @@ def test_elmo_for_many_langs(shared, variant, path_taken):
         for i, sentence in enumerate(sentences):
             expected = stored[str(i)][...]
             assert expected.shape == (3, len(sentence), 32)
-            np.testing.assert_allclose(
+            assert_close(
                 layers[i, :, : len(sentence)], expected, rtol=0, atol=1e-5
             )
             assert not np.any(layers[i, :, len(sentence) :])

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from backend_gradients import input_gradient
 from backend_gradients import weight_gradients
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 from keras.ops import convert_to_numpy as as_numpy
 
@@ -31,18 +33,14 @@ def test_methods_equal_the_sum_over_all_sequences(num_tags):
         layer.log_likelihood(chain.potentials, chain.tags, chain.mask)
     )
     assert likelihood.shape == (7,) and likelihood.dtype == "float32"
-    np.testing.assert_allclose(
-        likelihood, brute_force.log_likelihood(chain), rtol=1e-5, atol=1e-5
-    )
+    assert_close(likelihood, brute_force.log_likelihood(chain), atol=1e-5)
     assert likelihood[-1] == 0
     tags = as_numpy(layer.decode(chain.potentials, chain.mask))
     assert tags.shape == (7, 4) and tags.dtype == "int32"
-    np.testing.assert_array_equal(tags, brute_force.best_tags(chain))
+    assert_equal(tags, brute_force.best_tags(chain))
     marginals = as_numpy(layer.marginals(chain.potentials, chain.mask))
     assert marginals.shape == (7, 4, num_tags) and marginals.dtype == "float32"
-    np.testing.assert_allclose(
-        marginals, brute_force.expected_counts(chain)[0], rtol=1e-5, atol=1e-6
-    )
+    assert_close(marginals, brute_force.expected_counts(chain)[0])
 
 
 def test_gradients():
@@ -70,7 +68,7 @@ def test_gradients():
     there = brute_force.expected_counts(chain, chain.tags)
     expected = brute_force.expected_counts(chain)
     for gradient, a, b in zip(gradients, there, expected, strict=True):
-        np.testing.assert_allclose(gradient, a - b, rtol=1e-4, atol=1e-5)
+        assert_close(gradient, a - b, rtol=1e-4, atol=1e-5)
 
 
 def test_minus_infinity_forbids_a_tag():
@@ -86,17 +84,14 @@ def test_minus_infinity_forbids_a_tag():
     chain.transitions[unused] = -np.inf
     layer = layer_of(chain)
     arguments = (chain.potentials, chain.mask)
-    np.testing.assert_allclose(
-        as_numpy(
-            layer.log_likelihood(chain.potentials, chain.tags, chain.mask)
-        ),
+    assert_close(
+        layer.log_likelihood(chain.potentials, chain.tags, chain.mask),
         brute_force.log_likelihood(chain),
-        rtol=1e-5,
         atol=1e-5,
     )
     expected = brute_force.expected_counts(chain)[0]
     marginals = as_numpy(layer.marginals(*arguments))
-    np.testing.assert_allclose(marginals, expected, rtol=1e-5, atol=1e-6)
+    assert_close(marginals, expected)
     best = as_numpy(layer.decode(*arguments))
     forbidden = np.isneginf(chain.potentials)
     assert not np.any(forbidden & np.eye(3, dtype=bool)[best])
@@ -106,7 +101,7 @@ def test_minus_infinity_forbids_a_tag():
     )
     there = brute_force.expected_counts(chain, chain.tags)[0]
     there = np.where(forbidden, 0, there - expected)
-    np.testing.assert_allclose(gradient, there, rtol=1e-4, atol=1e-5)
+    assert_close(gradient, there, rtol=1e-4, atol=1e-5)
 
 
 def test_the_mask_of_the_inputs_counts_and_goes_no_further():
@@ -115,14 +110,12 @@ def test_the_mask_of_the_inputs_counts_and_goes_no_further():
     potentials = np.where(chain.mask[..., None], chain.potentials, 0)
     masked = keras.layers.Masking()(potentials)
     given = layer(potentials, mask=chain.mask)
-    np.testing.assert_array_equal(as_numpy(layer(masked)), as_numpy(given))
+    assert_equal(layer(masked), given)
     assert getattr(layer(masked), "_keras_mask", None) is None
-    np.testing.assert_array_equal(as_numpy(given)[:, :, -1, 0], chain.mask)
+    assert_equal(as_numpy(given)[:, :, -1, 0], chain.mask)
     # An explicit mask takes precedence; it may be numeric.
     everything = layer(masked, mask=np.ones((7, 4), "int32"))
-    np.testing.assert_array_equal(
-        as_numpy(everything), as_numpy(layer(potentials))
-    )
+    assert_equal(everything, layer(potentials))
 
 
 @pytest.mark.parametrize(("names", "scheme"), [(BIO, "BIO"), (BIOES, "BIOES")])
@@ -148,7 +141,7 @@ def test_what_a_scheme_forbids_is_never_decoded(names, scheme, scale):
         assert np.all(allowed.transitions[tags[:-1], tags[1:]])
         assert np.all(row[~real] == 0)
     marginals = as_numpy(layer.marginals(potentials, mask))
-    np.testing.assert_allclose(marginals.sum(axis=-1), mask, atol=1e-5)
+    assert_close(marginals.sum(axis=-1), mask, rtol=0, atol=1e-5)
     assert np.all(marginals[:, 0, ~allowed.start] == 0)
     assert np.all(marginals[20:24, 0, ~allowed.end] == 0)
     likelihood = as_numpy(
@@ -165,14 +158,13 @@ def test_half_precision_sums_in_float32(policy):
     potentials = ops.cast(chain.potentials, half)
     wide = as_numpy(ops.cast(potentials, "float32"))
     layer, exact = layer_of(chain, dtype=policy), layer_of(chain)
-    np.testing.assert_array_equal(
-        as_numpy(layer(potentials, mask=chain.mask)),
-        as_numpy(exact(wide, mask=chain.mask)),
+    assert_equal(
+        layer(potentials, mask=chain.mask), exact(wide, mask=chain.mask)
     )
     # Potentials in float32 are not rounded either.
-    np.testing.assert_array_equal(
-        as_numpy(layer(chain.potentials, mask=chain.mask)),
-        as_numpy(exact(chain.potentials, mask=chain.mask)),
+    assert_equal(
+        layer(chain.potentials, mask=chain.mask),
+        exact(chain.potentials, mask=chain.mask),
     )
     assert keras.backend.standardize_dtype(layer(potentials).dtype) == "float32"
 
@@ -201,7 +193,7 @@ def test_weights_and_what_is_asked_of_them():
     copy = CRF.from_config(layer.get_config())
     copy.build((None, None, 3))
     assert copy.transitions.regularizer is not None
-    np.testing.assert_array_equal(as_numpy(copy.transitions), np.ones((3, 3)))
+    assert_equal(copy.transitions, np.ones((3, 3)))
 
 
 def test_each_boundary_draws_its_own_values():

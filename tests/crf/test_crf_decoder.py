@@ -2,6 +2,8 @@ import brute_force_crf as brute_force
 import keras
 import numpy as np
 import pytest
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 
 from keras_elmo import CRF
@@ -24,15 +26,10 @@ def test_tags_and_marginals():
     scores = scores_of(chain)
     tags = CRFDecoder()(scores)
     best = brute_force.best_tags(chain)
-    np.testing.assert_array_equal(ops.convert_to_numpy(tags), best)
+    assert_equal(tags, best)
     tags, marginals = CRFDecoder(return_marginals=True)(scores)
-    np.testing.assert_array_equal(ops.convert_to_numpy(tags), best)
-    np.testing.assert_allclose(
-        ops.convert_to_numpy(marginals),
-        brute_force.expected_counts(chain)[0],
-        rtol=1e-5,
-        atol=1e-6,
-    )
+    assert_equal(tags, best)
+    assert_close(marginals, brute_force.expected_counts(chain)[0])
 
 
 def test_a_scheme_constrains_decoding_alone():
@@ -53,7 +50,7 @@ def test_a_scheme_constrains_decoding_alone():
     assert not np.all(is_allowed(free))
     # Sequences that are allowed anyway do not change.
     both = is_allowed(free)
-    np.testing.assert_array_equal(kept[both], free[both])
+    assert_equal(kept[both], free[both])
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])

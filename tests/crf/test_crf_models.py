@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 import pytest
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 from layer_checks import ask_saved_model
 
@@ -95,7 +97,7 @@ def test_sample_weight_weighs_sentences():
     before = weights_of(model)
     model.fit(ids, tags, sample_weight=np.zeros((BATCH, 1)), verbose=0)
     for old, new in zip(before, weights_of(model)):
-        np.testing.assert_array_equal(old, new)
+        assert_equal(old, new)
 
 
 def dense_tagger():
@@ -147,7 +149,7 @@ def test_the_mask_comes_with_the_inputs_or_by_hand():
             crf(potentials, mask=ops.not_equal(inputs, 0)),
         )
     )
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert_close(found, expected, rtol=1e-6, atol=0)
 
 
 @pytest.mark.filterwarnings("ignore:Layer 'conv1d:UserWarning")
@@ -190,8 +192,8 @@ def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
         m.fit(ids, tags, epochs=2, **options).history["loss"]
         for m in (loaded, model)
     ]
-    np.testing.assert_allclose(more[0], more[1], rtol=1e-5)
-    np.testing.assert_array_equal(
+    assert_close(more[0], more[1], atol=0)
+    assert_equal(
         *(ops.convert_to_numpy(decoder_of(m)(ids)) for m in (loaded, model))
     )
 
@@ -219,4 +221,4 @@ def test_export_with_tags_as_output(tmp_path):
     answers = ask_saved_model(path, [[part.astype("int32")] for part in parts])
     for part, (tags,) in zip(parts, answers, strict=True):
         assert tags.dtype == "int32"
-        np.testing.assert_array_equal(tags, decoder(part))
+        assert_equal(tags, decoder(part))

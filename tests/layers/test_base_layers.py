@@ -1,6 +1,7 @@
 import keras
 import numpy as np
 import pytest
+from comparisons import assert_equal
 from keras import ops
 from small_models import make_elmo
 
@@ -30,21 +31,15 @@ def test_whole_numbers_of_types_that_hold_all_ids_are_cast(elmo, dtype):
     expected = elmo(IDS)
     for ids in (IDS.astype(dtype), ops.convert_to_tensor(IDS.astype(dtype))):
         output = elmo(ids)
-        np.testing.assert_array_equal(numpy(output), numpy(expected))
-        np.testing.assert_array_equal(
-            numpy(output._keras_mask), numpy(expected._keras_mask)
-        )
-        np.testing.assert_array_equal(
-            numpy(elmo.all_layers(ids)), numpy(elmo.all_layers(IDS))
-        )
+        assert_equal(numpy(output), numpy(expected))
+        assert_equal(numpy(output._keras_mask), numpy(expected._keras_mask))
+        assert_equal(numpy(elmo.all_layers(ids)), numpy(elmo.all_layers(IDS)))
 
 
 def test_a_small_vocabulary_fits_into_a_small_type():
     layer = TokenEmbedding(255, 4)
     ids = np.array([[0, 128, 255]])
-    np.testing.assert_array_equal(
-        numpy(layer(ids.astype("uint8"))), numpy(layer(ids))
-    )
+    assert_equal(numpy(layer(ids.astype("uint8"))), numpy(layer(ids)))
     with pytest.raises(ValueError, match=r"int32.*dtype=uint8"):
         TokenEmbedding(256, 4)(ids.astype("uint8"))
 
@@ -53,9 +48,7 @@ def test_a_small_vocabulary_fits_into_a_small_type():
 def test_large_numbers_do_not_become_small_ids(dtype):
     layer = TokenEmbedding(9, 4)
     good = np.array([[9]])
-    np.testing.assert_array_equal(
-        numpy(layer(good.astype(dtype))), numpy(layer(good))
-    )
+    assert_equal(numpy(layer(good.astype(dtype))), numpy(layer(good)))
     bad = np.array([[2**32 + 5 if dtype != "uint32" else 2**31 + 5]], dtype)
     with pytest.raises(ValueError, match="ids from 0 to 9"):
         layer(bad)
@@ -90,7 +83,7 @@ def test_fractions_are_refused_in_a_graph():
 
     layer = TokenEmbedding(300, 4)
     compiled = tf.function(layer)
-    np.testing.assert_array_equal(compiled(IDS.astype("float32")), layer(IDS))
+    assert_equal(compiled(IDS.astype("float32")), layer(IDS))
     with pytest.raises(tf.errors.InvalidArgumentError, match="fractions"):
         compiled(IDS + np.float32(0.5))
 
@@ -104,11 +97,11 @@ def test_symbolic_inputs_of_any_dtype_pass(elmo, dtype):
 def test_a_model_of_floats_keeps_ids_whole(elmo):
     inputs = keras.Input((None, 12), dtype="float32")
     model = keras.Model(inputs, elmo(inputs))
-    np.testing.assert_array_equal(numpy(model(IDS)), numpy(elmo(IDS)))
+    assert_equal(numpy(model(IDS)), numpy(elmo(IDS)))
 
 
 def test_lists_of_ids(elmo):
-    np.testing.assert_array_equal(numpy(elmo(IDS.tolist())), numpy(elmo(IDS)))
+    assert_equal(numpy(elmo(IDS.tolist())), numpy(elmo(IDS)))
 
 
 @on_tensorflow
@@ -116,7 +109,7 @@ def test_ragged_sentences_are_padded(elmo):
     import tensorflow as tf
 
     ragged = tf.RaggedTensor.from_tensor(IDS, lengths=[3, 1])
-    np.testing.assert_array_equal(numpy(elmo(ragged)), numpy(elmo(IDS)))
+    assert_equal(numpy(elmo(ragged)), numpy(elmo(IDS)))
 
 
 @pytest.mark.parametrize(

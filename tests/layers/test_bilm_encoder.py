@@ -3,6 +3,8 @@ import numpy as np
 import numpy_reference
 import pytest
 from backend_gradients import check_directions_are_blind
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 from small_models import make_elmo
 from small_models import make_shallow_elmo
@@ -62,10 +64,9 @@ def test_equals_the_oracle(options, path_taken):
     x = random_batch((4, 5, elmo.encoder.output_dim))
     layers = elmo.encoder(x, mask=RIGHT)
     assert len(layers) == elmo.encoder.num_layers
-    np.testing.assert_allclose(
+    assert_close(
         [ops.convert_to_numpy(layer) for layer in layers],
         oracle(elmo, x, RIGHT),
-        rtol=1e-5,
         atol=1e-5,
     )
 
@@ -94,9 +95,7 @@ def test_directions_over_sentences_laid_end_to_end(elmo, path_taken):
         }
         for x in (long, short):
             expected = oracle(elmo, x[None], np.ones((1, len(x)), bool))[i, 0]
-            np.testing.assert_allclose(
-                found[len(x)], expected, rtol=1e-5, atol=1e-6
-            )
+            assert_close(found[len(x)], expected)
 
 
 def omit_ends(encoder, x, mask, **kwargs):
@@ -124,12 +123,7 @@ def test_omitting_ends_changes_nothing_else(elmo, mask, path_taken):
                 (tokens[:-1], slice(half)),
                 (tokens[1:], slice(half, None)),
             ):
-                np.testing.assert_allclose(
-                    found[i, places, part],
-                    expected[i, places, part],
-                    rtol=1e-5,
-                    atol=1e-6,
-                )
+                assert_close(found[i, places, part], expected[i, places, part])
         assert np.isfinite(found).all() and not found[~mask].any()
 
 
@@ -171,7 +165,7 @@ def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
     )(x)
     assert len(found) == len(expected) == 1 + 4 + 1 + 8
     for one, other in zip(found, expected):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+        assert_close(one, other, atol=1e-5)
 
 
 @pytest.mark.skipif(
@@ -204,7 +198,7 @@ def test_omitting_ends_leaves_the_last_state_right(elmo):
         omit_ends(encoder, x, RIGHT, returns_state=True)[1], state
     ):
         found, expected = map(ops.convert_to_numpy, (found, expected))
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        assert_close(found, expected)
 
 
 @pytest.mark.parametrize("where", ["left", "holes", "none"])
@@ -223,10 +217,9 @@ def test_padding_anywhere_is_skipped(elmo, where, path_taken):
     }[where]
     x = random_batch()
     layers = elmo.encoder(x, mask=None if where == "none" else mask)
-    np.testing.assert_allclose(
+    assert_close(
         [ops.convert_to_numpy(layer) for layer in layers],
         oracle(elmo, x, mask),
-        rtol=1e-5,
         atol=1e-5,
     )
 
@@ -236,9 +229,7 @@ def test_what_stands_at_padding_changes_nothing(elmo):
     x = random_batch()
     other = np.where(RIGHT[..., None], x, 1e3).astype("float32")
     for a, b in zip(encoder(x, mask=RIGHT), encoder(other, mask=RIGHT)):
-        np.testing.assert_array_equal(
-            ops.convert_to_numpy(a), ops.convert_to_numpy(b)
-        )
+        assert_equal(a, b)
 
 
 def test_the_mask_of_the_input_is_used_and_passed_on(elmo):
@@ -248,19 +239,13 @@ def test_the_mask_of_the_input_is_used_and_passed_on(elmo):
     layers = encoder(masked)
     expected = encoder(x, mask=RIGHT)
     for layer, by_hand in zip(layers, expected):
-        np.testing.assert_array_equal(
-            ops.convert_to_numpy(layer), ops.convert_to_numpy(by_hand)
-        )
-        np.testing.assert_array_equal(
-            ops.convert_to_numpy(layer._keras_mask), RIGHT
-        )
+        assert_equal(layer, by_hand)
+        assert_equal(layer._keras_mask, RIGHT)
     state = encoder.get_initial_state(4)
     options = {"initial_state": state, "return_state": True}
     layers, _ = encoder(masked, **options)
     expected, _ = encoder(x, mask=RIGHT, **options)
-    np.testing.assert_array_equal(
-        ops.convert_to_numpy(layers[1]), ops.convert_to_numpy(expected[1])
-    )
+    assert_equal(layers[1], expected[1])
 
 
 @pytest.mark.slow_on_jax
@@ -286,12 +271,7 @@ def test_the_last_state_is_that_after_the_last_token(elmo, path_taken):
             for layer, pair in enumerate(last):
                 for j, expected in enumerate(pair):
                     got = state[4 * layer + 2 * direction + j][i]
-                    np.testing.assert_allclose(
-                        ops.convert_to_numpy(got),
-                        expected,
-                        rtol=1e-5,
-                        atol=1e-5,
-                    )
+                    assert_close(got, expected, atol=1e-5)
 
 
 def test_no_tokens_leave_the_state_as_it_was(elmo, path_taken):
@@ -301,9 +281,7 @@ def test_no_tokens_leave_the_state_as_it_was(elmo, path_taken):
     layers, after = encoder(nothing, initial_state=state, return_state=True)
     assert [tuple(layer.shape) for layer in layers] == [(4, 0, 12)] * 2
     for x, expected in zip(after, state, strict=True):
-        np.testing.assert_array_equal(
-            ops.convert_to_numpy(x), ops.convert_to_numpy(expected)
-        )
+        assert_equal(x, expected)
     assert tuple(encoder(nothing)[0].shape) == (4, 0, 12)
 
 
@@ -314,9 +292,7 @@ def test_the_state_is_a_value_that_goes_in_again(elmo):
     _, state = encoder(x[:, :4], return_state=True)
     rest = ops.convert_to_numpy(encoder(x[:, 4:], initial_state=state)[1])
     # The forward half continues; the backward half began at another end.
-    np.testing.assert_allclose(
-        rest[..., :6], whole[:, 4:, :6], rtol=1e-5, atol=1e-6
-    )
+    assert_close(rest[..., :6], whole[:, 4:, :6])
     again = encoder(x[:, 4:])
     assert not np.allclose(rest, ops.convert_to_numpy(again[1]))
 
@@ -329,9 +305,7 @@ def test_a_state_that_is_passed_is_not_rounded():
     # The cell states, which the forward stack carries on, are in float32.
     assert keras.backend.standardize_dtype(state[1].dtype) == "float32"
     _, expected = encoder(x, return_state=True)
-    np.testing.assert_array_equal(
-        ops.convert_to_numpy(found[1]), ops.convert_to_numpy(expected[1])
-    )
+    assert_equal(found[1], expected[1])
 
 
 @pytest.mark.parametrize(
@@ -376,9 +350,7 @@ def test_the_mask_of_the_input_counts_beside_a_state():
     data += [np.zeros((1, size), "float32") for size in (3, 5, 3, 5)]
     found = model.predict(data, verbose=0)
     assert np.all(found[0, 2:] == 0) and np.all(found[0, :2] != 0)
-    np.testing.assert_allclose(
-        found, ops.convert_to_numpy(model(data)), atol=1e-6
-    )
+    assert_close(found, model(data), rtol=0)
 
 
 @pytest.mark.skipif(
@@ -431,4 +403,4 @@ def test_training_gives_the_same_gradients(options, graph):
         for one, other in zip(found, expected, strict=True):
             other = other.numpy()
             limit = 2e-6 * np.abs(other).max()
-            np.testing.assert_allclose(one.numpy(), other, 1e-5, limit)
+            assert_close(one.numpy(), other, atol=limit)

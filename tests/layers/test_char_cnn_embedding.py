@@ -3,6 +3,8 @@ import numpy as np
 import numpy_reference
 import pytest
 from backend_gradients import weight_gradients
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 from small_models import make_elmo
 from small_models import oracle_arguments
@@ -26,7 +28,7 @@ def check_oracle(elmo, ids):
         for row in ids
     ]
     vectors = ops.convert_to_numpy(elmo.token_encoder(ids))
-    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-5)
+    assert_close(vectors, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -56,13 +58,11 @@ def test_any_leading_shape_and_repeated_words(path_taken):
     ids = batch_to_ids([WORDS, WORDS[::-1]], 12)  # (2, 8, 12)
     vectors = ops.convert_to_numpy(layer(ids))
     assert vectors.shape == (2, 8, 6)
-    np.testing.assert_allclose(
-        vectors[0], vectors[1, ::-1], rtol=1e-5, atol=1e-6
-    )
+    assert_close(vectors[0], vectors[1, ::-1])
     documents = ops.convert_to_numpy(layer(ids.reshape(2, 2, 4, 12)))
-    np.testing.assert_array_equal(documents.reshape(2, 8, 6), vectors)
+    assert_equal(documents.reshape(2, 8, 6), vectors)
     single = ops.convert_to_numpy(layer(ids[0, 1]))
-    np.testing.assert_allclose(single, vectors[0, 1], rtol=1e-5, atol=1e-6)
+    assert_close(single, vectors[0, 1])
 
 
 @pytest.mark.slow_on_jax
@@ -89,14 +89,14 @@ def test_training_gives_the_same_vectors_and_gradients(
     assert found_loss == pytest.approx(expected_loss, rel=1e-6)
     for path, gradient in found.items():
         limit = 1e-6 * np.abs(expected[path]).max()
-        np.testing.assert_allclose(gradient, expected[path], 1e-5, limit)
+        assert_close(gradient, expected[path], atol=limit)
 
 
 def test_an_all_zero_row_is_masked():
     layer = make_elmo().token_encoder
     ids = batch_to_ids([["a", "b"], ["c"]], 12)
     mask = ops.convert_to_numpy(layer.compute_mask(ids))
-    np.testing.assert_array_equal(mask, [[True, True], [True, False]])
+    assert_equal(mask, [[True, True], [True, False]])
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_ids_that_others_would_wrap_are_refused(dtype):
 def test_ids_as_an_array_are_checked():
     layer = make_elmo().token_encoder
     ids = np.ones((1, 2, 12), "int32")
-    np.testing.assert_array_equal(layer.read_ids(ids), ids)
+    assert_equal(layer.read_ids(ids), ids)
     with pytest.raises(ValueError, match="takes ids from 0 to 261"):
         layer.read_ids(ids * 263)
 

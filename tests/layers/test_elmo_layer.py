@@ -5,6 +5,8 @@ import numpy as np
 import numpy_reference
 import pytest
 from backend_gradients import weight_gradients
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 from keras.ops import convert_to_numpy as numpy
 from small_models import make_elmo
@@ -72,9 +74,7 @@ def test_equals_the_oracle(cnn, lstm, path_taken):
     assert layers.shape == (5, elmo.encoder.num_layers + 1, 6, 12)
     for i, expected in enumerate(oracle_layers(elmo, SENTENCES)):
         length = LENGTHS[i]
-        np.testing.assert_allclose(
-            layers[i, :, :length], expected, rtol=1e-5, atol=1e-5
-        )
+        assert_close(layers[i, :, :length], expected, atol=1e-5)
         assert np.all(layers[i, :, length:] == 0)
 
 
@@ -84,7 +84,7 @@ def test_the_call_mixes_the_layers():
     layers = numpy(elmo.all_layers(IDS))  # (batch, layers, time, width)
     expected = gamma * np.tensordot(layers, weights, (1, 0))
     vectors = numpy(elmo(IDS))
-    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-5)
+    assert_close(vectors, expected, atol=1e-5)
     assert np.all(vectors[~MASK] == 0)
 
 
@@ -96,27 +96,19 @@ def test_eager_and_graph_agree_with_unknown_shapes(elmo, path_taken):
     spec = [tf.TensorSpec((None, None, 12), "int32")]
     for function in (elmo, elmo.all_layers):
         compiled = tf.function(function, input_signature=spec)
-        np.testing.assert_allclose(
-            numpy(compiled(IDS)), numpy(function(IDS)), rtol=1e-5, atol=1e-6
-        )
+        assert_close(compiled(IDS), function(IDS))
 
 
 @pytest.mark.slow_on_jax
 def test_padding_batch_mates_and_their_order_change_nothing(elmo, path_taken):
     vectors = numpy(elmo(IDS))
-    np.testing.assert_allclose(
-        numpy(elmo(IDS[::-1])), vectors[::-1], rtol=1e-5, atol=1e-6
-    )
+    assert_close(elmo(IDS[::-1]), vectors[::-1])
     padded = np.pad(IDS, ((0, 1), (0, 7), (0, 0)))
-    np.testing.assert_allclose(
-        numpy(elmo(padded))[:5, :6], vectors, rtol=1e-5, atol=1e-6
-    )
+    assert_close(numpy(elmo(padded))[:5, :6], vectors)
     for i, length in enumerate(LENGTHS):
         if length:
             alone = numpy(elmo(IDS[i : i + 1, :length]))
-            np.testing.assert_allclose(
-                alone[0], vectors[i, :length], rtol=1e-5, atol=1e-6
-            )
+            assert_close(alone[0], vectors[i, :length])
 
 
 def test_padding_on_the_left_or_between_is_skipped(elmo):
@@ -125,9 +117,7 @@ def test_padding_on_the_left_or_between_is_skipped(elmo):
     ids = np.zeros((1, 11, 12), "int32")
     ids[0, places] = IDS[0]
     output = elmo(ids)
-    np.testing.assert_allclose(
-        numpy(output)[0, places], vectors, rtol=1e-5, atol=1e-6
-    )
+    assert_close(numpy(output)[0, places], vectors)
     rest = np.setdiff1d(np.arange(11), places)
     assert np.all(numpy(output)[0, rest] == 0)
     assert numpy(output._keras_mask)[0].nonzero()[0].tolist() == places
@@ -137,15 +127,11 @@ def test_a_mask_by_hand_wins(elmo):
     shorter = MASK & (np.arange(6) < 2)
     output = elmo(IDS, mask=shorter)
     expected = numpy(elmo(IDS[:, :2]))
-    np.testing.assert_allclose(
-        numpy(output)[:, :2], expected, rtol=1e-5, atol=1e-6
-    )
-    np.testing.assert_array_equal(numpy(output._keras_mask), shorter)
-    np.testing.assert_allclose(
-        numpy(elmo.all_layers(IDS, mask=shorter)),
-        numpy(elmo.all_layers(IDS * shorter[..., None])),
-        rtol=1e-5,
-        atol=1e-6,
+    assert_close(numpy(output)[:, :2], expected)
+    assert_equal(output._keras_mask, shorter)
+    assert_close(
+        elmo.all_layers(IDS, mask=shorter),
+        elmo.all_layers(IDS * shorter[..., None]),
     )
 
 
@@ -180,15 +166,11 @@ def test_documents_of_sentences():
     documents = np.stack([IDS, IDS[::-1]])  # (2, 5, 6, 12)
     outputs = elmo(documents)
     for output, expected in zip(outputs, elmo(IDS)):
-        np.testing.assert_allclose(
-            numpy(output)[0], numpy(expected), rtol=1e-5, atol=1e-6
-        )
-        np.testing.assert_array_equal(numpy(output._keras_mask)[0], MASK)
+        assert_close(numpy(output)[0], expected)
+        assert_equal(numpy(output._keras_mask)[0], MASK)
     layers = numpy(elmo.all_layers(documents))
     assert layers.shape == (2, 5, 2, 6, 12)
-    np.testing.assert_allclose(
-        layers[0], numpy(elmo.all_layers(IDS)), rtol=1e-5, atol=1e-6
-    )
+    assert_close(layers[0], elmo.all_layers(IDS))
 
 
 def test_boundaries_are_kept_on_request(path_taken):
@@ -196,12 +178,15 @@ def test_boundaries_are_kept_on_request(path_taken):
     output = elmo(IDS)
     assert output.shape == (5, 8, 12)
     expected_mask = np.arange(8) < np.array(LENGTHS)[:, None] + 2
-    np.testing.assert_array_equal(numpy(output._keras_mask), expected_mask)
+    assert_equal(output._keras_mask, expected_mask)
     elmo.keep_sentence_boundaries = False
     inner = numpy(elmo(IDS))
     for i, length in enumerate(LENGTHS):
-        np.testing.assert_allclose(
-            numpy(output)[i, 1 : length + 1], inner[i, :length], rtol=1e-6
+        assert_close(
+            numpy(output)[i, 1 : length + 1],
+            inner[i, :length],
+            rtol=1e-6,
+            atol=0,
         )
         assert np.all(numpy(output)[i, length + 2 :] == 0)
         assert np.all(np.any(numpy(output)[i, [0, length + 1]] != 0, axis=-1))
@@ -215,12 +200,8 @@ def test_boundaries_may_be_in_the_ids(keep, path_taken):
     )
     bounded = batch_to_ids([["<S>", *s, "</S>"] for s in SENTENCES], 12)
     output, expected = given(bounded), ours(IDS)
-    np.testing.assert_allclose(
-        numpy(output), numpy(expected), rtol=1e-5, atol=1e-6
-    )
-    np.testing.assert_array_equal(
-        numpy(output._keras_mask), numpy(expected._keras_mask)
-    )
+    assert_close(output, expected)
+    assert_equal(output._keras_mask, expected._keras_mask)
 
 
 @pytest.mark.slow_on_jax
@@ -255,7 +236,7 @@ def test_several_representations_share_one_run_and_each_has_the_mask():
     outputs = elmo(IDS)
     assert len(runs) == 1
     for output in outputs:
-        np.testing.assert_array_equal(numpy(output._keras_mask), MASK)
+        assert_equal(output._keras_mask, MASK)
     # A masked LSTM after the layer stops where each sentence ends.
     lstm = keras.layers.LSTM(3)
     for k, output in enumerate(outputs):
@@ -263,9 +244,7 @@ def test_several_representations_share_one_run_and_each_has_the_mask():
         for i, length in enumerate(LENGTHS):
             if length:
                 alone = elmo(IDS[i : i + 1, :length])[k]
-                np.testing.assert_allclose(
-                    last[i], numpy(lstm(alone))[0], rtol=1e-4, atol=1e-6
-                )
+                assert_close(last[i], numpy(lstm(alone))[0], rtol=1e-4)
     assert len(elmo.normalized_weights) == 2
 
 
@@ -278,7 +257,7 @@ def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
     )
     first, *others = elmo(IDS)
     for other in others:
-        np.testing.assert_array_equal(numpy(first), numpy(other))
+        assert_equal(first, other)
     assert [mix.l2 for mix in elmo.scalar_mixes] == [0.5] * 3
     assert len({mix.name for mix in elmo.scalar_mixes}) == 3
     assert len(elmo.losses) == 3
@@ -298,19 +277,14 @@ def test_layer_norm_counts_what_is_in_the_output(keep):
         normal = (layer - entries.mean()) / np.sqrt(entries.var() + 1e-12)
         expected = expected + gamma * weight * normal
     expected = np.where(mask[..., None], expected, 0)
-    np.testing.assert_allclose(numpy(elmo(IDS)), expected, rtol=1e-4, atol=1e-5)
+    assert_close(elmo(IDS), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_return_all_layers_in_a_model_is_all_layers():
     elmo = make_shallow_elmo(return_all_layers=True)
     inputs = keras.Input((None, 12), dtype="int32")
     model = keras.Model(inputs, elmo(inputs))
-    np.testing.assert_allclose(
-        model.predict(IDS, verbose=0),
-        numpy(elmo.all_layers(IDS)),
-        rtol=1e-5,
-        atol=1e-6,
-    )
+    assert_close(model.predict(IDS, verbose=0), elmo.all_layers(IDS))
     assert elmo.scalar_mixes == []
 
 
@@ -352,7 +326,7 @@ def test_all_layers_has_the_same_gradients_eagerly_and_in_a_graph():
         found = function(tf.constant(IDS))
         for got, value in zip(found, expected.values(), strict=True):
             got = tf.convert_to_tensor(got)
-            np.testing.assert_allclose(got, value, rtol=1e-4, atol=1e-4)
+            assert_close(got, value, rtol=1e-4, atol=1e-4)
 
 
 def test_stateless_call_uses_the_weights_it_is_given():
@@ -364,14 +338,10 @@ def test_stateless_call_uses_the_weights_it_is_given():
         frozen = [v.value for v in layer.non_trainable_variables]
         outputs, _ = layer.stateless_call(halved, frozen, IDS)
         assert not np.allclose(numpy(outputs), before)
-        np.testing.assert_allclose(
-            numpy(layer(IDS)), before, rtol=1e-5, atol=1e-5
-        )
+        assert_close(layer(IDS), before, atol=1e-5)
     for variable in elmo.trainable_variables:
         variable.assign(variable.value * 0.5)
-    np.testing.assert_allclose(
-        numpy(elmo(IDS)), numpy(outputs), rtol=1e-5, atol=1e-5
-    )
+    assert_close(elmo(IDS), outputs, atol=1e-5)
 
 
 @pytest.mark.parametrize("all_layers", [False, True])
@@ -380,14 +350,12 @@ def test_dropout_only_in_training(all_layers):
     # If gradients are needed, the biLM rounds differently in training.
     elmo.token_encoder.trainable = elmo.encoder.trainable = False
     vectors = numpy(elmo(IDS))
-    np.testing.assert_array_equal(numpy(elmo(IDS, training=False)), vectors)
+    assert_equal(elmo(IDS, training=False), vectors)
     dropped = numpy(elmo(IDS, training=True))
     share = np.mean(dropped[vectors != 0] == 0)
     assert 0.3 < share < 0.7
     kept = dropped != 0
-    np.testing.assert_allclose(
-        dropped[kept], 2 * vectors[kept], rtol=1e-5, atol=1e-6
-    )
+    assert_close(dropped[kept], 2 * vectors[kept])
 
 
 def runs_of_the_encoder(elmo):
@@ -412,8 +380,11 @@ def check_calls_are_one_graph(elmo, call, rtol=1e-5, atol=1e-6):
     first, *later = [keras.tree.map_structure(numpy, call()) for _ in range(3)]
     assert len(runs) == 1  # The traced run.
     keras.tree.map_structure(
-        lambda a, b: np.testing.assert_allclose(
-            a.astype("float32"), numpy(b).astype("float32"), rtol, atol
+        lambda a, b: assert_close(
+            a.astype("float32"),
+            numpy(b).astype("float32"),
+            rtol=rtol,
+            atol=atol,
         ),
         first,
         expected,
@@ -452,9 +423,7 @@ def test_lengths_alike_are_compiled_once(options):
         found = elmo(x, **kwargs)
         assert len(runs) == number
         keras.tree.map_structure(
-            lambda a, b: np.testing.assert_allclose(
-                numpy(a), numpy(b), rtol=1e-5, atol=1e-6
-            ),
+            lambda a, b: assert_close(a, b),
             found,
             wanted,
         )
@@ -469,9 +438,7 @@ def test_eager_calls_share_one_graph_for_any_shape():
     assert len(runs) == 1  # The mixes are not part of it.
     for i, length in enumerate(LENGTHS):
         alone = numpy(elmo.all_layers(IDS[i : i + 1, :length]))
-        np.testing.assert_allclose(
-            alone[0], expected[i, :, :length], rtol=1e-5, atol=1e-6
-        )
+        assert_close(alone[0], expected[i, :, :length])
     assert numpy(elmo(IDS[:0])[0]).shape == (0, 6, 12)
     assert len(runs) == 1
     elmo.encoder.trainable = elmo.token_encoder.trainable = False
@@ -496,9 +463,7 @@ def test_eager_calls_give_what_others_give(options, shape, mask):
     limits = {"rtol": 2**-6, "atol": 2**-6} if "dtype" in options else {}
     check_calls_are_one_graph(elmo, lambda: elmo(ids, **mask), **limits)
     output = elmo(ids, **mask)
-    np.testing.assert_array_equal(
-        numpy(output._keras_mask), numpy(elmo.compute_mask(ids, **mask))
-    )
+    assert_equal(output._keras_mask, elmo.compute_mask(ids, **mask))
 
 
 @on_tensorflow
@@ -530,8 +495,8 @@ def test_eager_calls_have_the_same_gradients(freeze):
     for found in later:
         for path, gradient in first.items():
             limit = 1e-5 * max(1, np.abs(gradient).max())
-            np.testing.assert_allclose(
-                found[path], gradient, 1e-4, limit, err_msg=path
+            assert_close(
+                found[path], gradient, rtol=1e-4, atol=limit, err_msg=path
             )
 
 
@@ -546,7 +511,7 @@ def test_weights_that_change_are_read_by_eager_calls():
     assert not np.allclose(changed, before)
     fresh = make_elmo()
     fresh.set_weights(elmo.get_weights())
-    np.testing.assert_allclose(changed, numpy(fresh(IDS)), 1e-5, 1e-6)
+    assert_close(changed, fresh(IDS))
 
 
 def test_dropout_is_drawn_anew_in_each_call():
@@ -556,9 +521,7 @@ def test_dropout_is_drawn_anew_in_each_call():
         assert np.any(one != other)
     again = make_elmo(dropout=0.5, seed=3)
     for draw in draws:
-        np.testing.assert_array_equal(
-            numpy(again(IDS, training=True)) == 0, draw
-        )
+        assert_equal(numpy(again(IDS, training=True)) == 0, draw)
 
 
 def test_a_token_encoder_of_ones_own_runs_in_each_call():
@@ -582,7 +545,7 @@ def test_a_token_encoder_of_ones_own_runs_in_each_call():
     elmo = ElmoLayer(Printing(), inner.encoder, return_all_layers=True)
     expected = numpy(inner.all_layers(IDS))
     for _ in range(4):
-        np.testing.assert_allclose(numpy(elmo(IDS)), expected, 1e-5, 1e-6)
+        assert_close(elmo(IDS), expected)
     assert len(texts) == 4
 
 
@@ -615,12 +578,12 @@ def test_the_state_is_passed_from_call_to_call(in_model, dtype):
     for k, stateless in enumerate(elmo(IDS)):
         stateless = numpy(ops.cast(stateless, "float32"))
         one, two, three = (numpy(x[k]) for x in (first, second, mixed))
-        np.testing.assert_allclose(one, stateless, rtol=limit, atol=limit)
+        assert_close(one, stateless, rtol=limit, atol=limit)
         assert not np.allclose(one, two, rtol=limit, atol=limit)
         two[1] = one[1]
-        np.testing.assert_allclose(three, two, rtol=limit, atol=limit)
+        assert_close(three, two, rtol=limit, atol=limit)
     (output, _), _ = elmo(IDS, initial_state=state, return_state=True)
-    np.testing.assert_array_equal(numpy(output._keras_mask), MASK)
+    assert_equal(output._keras_mask, MASK)
 
 
 def test_a_state_of_documents_has_a_row_for_each_sentence():
@@ -628,7 +591,7 @@ def test_a_state_of_documents_has_a_row_for_each_sentence():
     expected, wanted = elmo(IDS, return_state=True)
     found, state = elmo(IDS[None], return_state=True)
     for x, y in zip([found[0], *state], [expected, *wanted], strict=True):
-        np.testing.assert_allclose(numpy(x), numpy(y), rtol=1e-5, atol=1e-6)
+        assert_close(x, y)
     with pytest.raises(ValueError, match="must have 4 tensors"):
         elmo(IDS, initial_state=state[:2])
 
@@ -644,12 +607,7 @@ def test_composed_by_hand_it_is_the_same_network():
     by_hand = model.predict(bounded, verbose=0)
     expected = numpy(elmo(bounded))
     for i, length in enumerate(LENGTHS):
-        np.testing.assert_allclose(
-            by_hand[i, 1 : length + 1],
-            expected[i, :length],
-            rtol=1e-5,
-            atol=1e-6,
-        )
+        assert_close(by_hand[i, 1 : length + 1], expected[i, :length])
 
 
 @pytest.mark.exhaustive  # It takes 374 MB.
@@ -713,7 +671,7 @@ def test_a_mask_of_the_wrong_shape_is_named(elmo):
                 function(IDS, mask=bad)
     for same in (MASK.astype("float32"), MASK.astype("int32")):
         output = elmo(IDS, mask=same)
-        np.testing.assert_array_equal(numpy(output._keras_mask), MASK)
+        assert_equal(output._keras_mask, MASK)
 
 
 def test_parts_of_another_dtype_give_the_layer_its_own(elmo):
@@ -731,7 +689,7 @@ def test_a_dtype_policy_that_is_set_reaches_the_parts():
     elmo.dtype_policy = "mixed_bfloat16"
     found = elmo(IDS)
     assert keras.backend.standardize_dtype(found.dtype) == "bfloat16"
-    np.testing.assert_array_equal(
+    assert_equal(
         *[numpy(ops.cast(x, "float32")) for x in (found, expected(IDS))]
     )
 

@@ -1,6 +1,8 @@
 import keras
 import numpy as np
 import pytest
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras import ops
 from small_models import randomize
 
@@ -79,7 +81,7 @@ def test_against_numpy(words, activation, num_highways, training, path_taken):
     mask = ops.convert_to_numpy(layer.compute_mask(ids))
     assert mask.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
     expected = [oracle(layer, row) for row in ids[mask]]
-    np.testing.assert_allclose(found[mask], expected, rtol=1e-5, atol=1e-5)
+    assert_close(found[mask], expected, atol=1e-5)
     assert np.all(np.isfinite(found))
 
 
@@ -94,9 +96,7 @@ def test_word_and_characters_both_count():
 
 def test_boundaries_are_the_marks():
     layer = make()
-    np.testing.assert_array_equal(
-        layer.boundary_ids, ids_of(layer, [["<bos>", "<eos>"]])[0]
-    )
+    assert_equal(layer.boundary_ids, ids_of(layer, [["<bos>", "<eos>"]])[0])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ import keras
 import numpy as np
 import numpy_reference
 import pytest
+from comparisons import assert_close
 from keras import ops
 from small_models import make_elmo
 from small_models import oracle_arguments
@@ -46,12 +47,7 @@ def test_a_step_equals_the_oracle(options):
         x.astype("float32"), [h.astype("float32"), c.astype("float32")]
     )
     for got, i in ((output, 0), (states[0], 0), (states[1], 1)):
-        np.testing.assert_allclose(
-            ops.convert_to_numpy(got),
-            [pair[i] for pair in expected],
-            rtol=1e-5,
-            atol=1e-6,
-        )
+        assert_close(got, [pair[i] for pair in expected])
 
 
 def test_is_a_cell_for_keras_rnn():
@@ -59,9 +55,7 @@ def test_is_a_cell_for_keras_rnn():
     x = np.random.default_rng(0).normal(size=(2, 4, 6)).astype("float32")
     rnn = keras.layers.RNN(encoder.forward_cells[0], return_sequences=True)
     first = ops.convert_to_numpy(encoder(x)[0])
-    np.testing.assert_allclose(
-        ops.convert_to_numpy(rnn(x)), first[..., :6], rtol=1e-5, atol=1e-6
-    )
+    assert_close(rnn(x), first[..., :6])
 
 
 def test_sizes_without_projection():

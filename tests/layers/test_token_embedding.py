@@ -1,6 +1,8 @@
 import keras
 import numpy as np
 import pytest
+from comparisons import assert_close
+from comparisons import assert_equal
 from keras.ops import convert_to_numpy as numpy
 from small_models import randomize
 
@@ -35,11 +37,11 @@ def test_id_i_is_row_i_less_one_and_padding_is_zero(layer, dtype):
     assert np.all(np.any(rows[1:], axis=-1))
     for ids in (IDS, IDS.reshape(3, 2, 2), IDS[0], IDS[0, 0]):
         ids = np.asarray(ids, dtype)
-        np.testing.assert_array_equal(numpy(layer(ids)), rows[ids])
+        assert_equal(layer(ids), rows[ids])
 
 
 def test_padding_is_masked(layer):
-    np.testing.assert_array_equal(numpy(layer.compute_mask(IDS)), IDS != 0)
+    assert_equal(layer.compute_mask(IDS), IDS != 0)
 
 
 def test_weights_start_with_a_deviation_that_keeps_the_size():
@@ -61,7 +63,7 @@ def test_boundary_ids():
 def test_elmo_puts_boundaries_around_words(elmo):
     output = elmo(IDS)
     assert tuple(output.shape) == (3, 4, 12)
-    np.testing.assert_array_equal(numpy(output._keras_mask), IDS != 0)
+    assert_equal(output._keras_mask, IDS != 0)
     given = ElmoLayer(
         elmo.token_encoder,
         elmo.encoder,
@@ -70,21 +72,19 @@ def test_elmo_puts_boundaries_around_words(elmo):
     )
     for i, length in enumerate(LENGTHS):
         bounded = np.array([[1, *IDS[i, :length], 2]], "int32")
-        np.testing.assert_allclose(
-            numpy(output)[i, :length], numpy(given(bounded))[0], atol=1e-6
+        assert_close(
+            numpy(output)[i, :length], numpy(given(bounded))[0], rtol=0
         )
         assert np.all(numpy(output)[i, length:] == 0)
 
 
 def test_elmo_of_documents_and_of_symbolic_words(elmo):
     expected = numpy(elmo(IDS))
-    np.testing.assert_allclose(numpy(elmo(IDS[None]))[0], expected, atol=1e-6)
+    assert_close(numpy(elmo(IDS[None]))[0], expected, rtol=0)
     inputs = keras.Input((None,), dtype="int32")
     model = keras.Model(inputs, elmo(inputs))
     assert model.output_shape == (None, None, 12)
-    np.testing.assert_allclose(
-        model.predict(IDS, verbose=0), expected, atol=1e-6
-    )
+    assert_close(model.predict(IDS, verbose=0), expected, rtol=0)
 
 
 def test_elmo_refuses_characters(elmo):

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from comparisons import assert_equal
 
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
@@ -46,7 +47,7 @@ def test_ids_are_those_of_batch_to_ids(width):
         layer(padded(SENTENCES).numpy(), sequence_len=np.array(lengths)),
     ):
         assert ids.dtype == "int32"
-        np.testing.assert_array_equal(ids, expected)
+        assert_equal(ids, expected)
 
 
 @pytest.mark.parametrize("column", [False, True])
@@ -62,7 +63,7 @@ def test_sentences_are_split_on_white_space(column):
     assert [] in expected and max(map(len, expected)) > 3
     given = [[line] for line in lines] if column else lines
     for inputs in (given, tf.constant(given)):
-        np.testing.assert_array_equal(layer(inputs), batch_to_ids(expected))
+        assert_equal(layer(inputs), batch_to_ids(expected))
     shape = (7, 1) if column else (7,)
     assert layer.compute_output_shape(shape) == (7, None, 50)
 
@@ -76,7 +77,7 @@ def test_a_column_is_split_or_refused():
     model = keras.Model(inputs, reader(inputs))
     assert model.output_shape == (None, None, 50)
     found = model.predict(tf.constant(sentences), verbose=0)
-    np.testing.assert_array_equal(found, expected)
+    assert_equal(found, expected)
 
     layer = WordVectorization()
     with pytest.raises(ValueError, match=r"`split='whitespace'`.*shape=\(None"):
@@ -94,31 +95,25 @@ def test_a_column_is_split_or_refused():
             ):
                 read(given)
     words = tf.constant([["10 000", "m"], ["no", ""]])
-    np.testing.assert_array_equal(
-        by_graph(words), batch_to_ids([["10 000", "m"], ["no"]])
-    )
+    assert_equal(by_graph(words), batch_to_ids([["10 000", "m"], ["no"]]))
     one = tf.constant([["10 000"], [""]])
     expected = batch_to_ids([["10 000"], []])
-    np.testing.assert_array_equal(WordVectorization(split=None)(one), expected)
-    np.testing.assert_array_equal(layer(one, sequence_len=[1, 0]), expected)
-    np.testing.assert_array_equal(
-        layer([["Stop"], [""]]), batch_to_ids([["Stop"], [""]])
-    )
+    assert_equal(WordVectorization(split=None)(one), expected)
+    assert_equal(layer(one, sequence_len=[1, 0]), expected)
+    assert_equal(layer([["Stop"], [""]]), batch_to_ids([["Stop"], [""]]))
 
 
 def test_an_empty_string_is_a_word_or_padding():
     layer = WordVectorization(ByteSpelling(5))
     words = [["", "a", ""], ["", "", ""], ["", "", "b"]]
-    np.testing.assert_array_equal(
+    assert_equal(
         layer(tf.constant(words)), batch_to_ids([["", "a"], [], words[2]], 5)
     )
-    np.testing.assert_array_equal(
+    assert_equal(
         layer(tf.constant(words), sequence_len=[3, 1, 0]),
         batch_to_ids([words[0], [""], []], 5),
     )
-    np.testing.assert_array_equal(
-        layer([["", ""], []]), batch_to_ids([["", ""], []], 5)
-    )
+    assert_equal(layer([["", ""], []]), batch_to_ids([["", ""], []], 5))
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 0), (0, 4), (3, 0), (0, 1)])
@@ -144,7 +139,7 @@ def test_in_a_pipeline():
     words = words.map(WordVectorization())
     for found in (dataset, one_by_one, words):
         for a, b in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(a, b)
+            assert_equal(a, b)
 
 
 def test_in_a_model_that_is_saved(tmp_path):
@@ -159,12 +154,8 @@ def test_in_a_model_that_is_saved(tmp_path):
     given = [words, tf.constant([2, 2])]
     for either in (model, keras.saving.load_model(tmp_path / "model.keras")):
         whole, cut = either(given)
-        np.testing.assert_array_equal(
-            whole, batch_to_ids([["a", "b", "c"], ["d"]], 12)
-        )
-        np.testing.assert_array_equal(
-            cut[:, :2], batch_to_ids([["a", "b"], ["d", ""]], 12)
-        )
+        assert_equal(whole, batch_to_ids([["a", "b", "c"], ["d"]], 12))
+        assert_equal(cut[:, :2], batch_to_ids([["a", "b"], ["d", ""]], 12))
         assert not np.any(cut[:, 2])
 
 
@@ -177,7 +168,7 @@ def test_a_model_of_sentences():
     assert model.output_shape == (None, None, 12)
     lines = tf.constant(["one two", "three"])
     expected = batch_to_ids([["one", "two"], ["three"]], 12)
-    np.testing.assert_array_equal(model.predict(lines, verbose=0), expected)
+    assert_equal(model.predict(lines, verbose=0), expected)
 
 
 def test_words_of_a_dataset_that_is_not_batched_yet():
@@ -191,9 +182,9 @@ def test_words_of_a_dataset_that_is_not_batched_yet():
     dataset = dataset.map(layer)
     assert dataset.element_spec.shape.as_list() == [None, 7]
     (found,) = dataset.padded_batch(4)
-    np.testing.assert_array_equal(found, batch_to_ids(rows, 7))
-    np.testing.assert_array_equal(layer(rows), batch_to_ids(rows, 7))
-    np.testing.assert_array_equal(
+    assert_equal(found, batch_to_ids(rows, 7))
+    assert_equal(layer(rows), batch_to_ids(rows, 7))
+    assert_equal(
         layer(["a", "b c", ""], sequence_len=2),
         batch_to_ids([["a", "b c"], [""] * 3], 7)[0] * [[1], [1], [0]],
     )
@@ -302,15 +293,13 @@ def test_other_backends(monkeypatch):
     rows = tf.data.Dataset.from_tensors(["a", "b"])
     expected = batch_to_ids([["a", "b"], ["c"]])
     (found,) = lines.map(WordVectorization(split="whitespace"))
-    np.testing.assert_array_equal(found, expected)
+    assert_equal(found, expected)
     (found,) = rows.map(WordVectorization(split=None))
-    np.testing.assert_array_equal(found, expected[0])
-    np.testing.assert_array_equal(
+    assert_equal(found, expected[0])
+    assert_equal(
         layer([["a", "b"], ["c"]]), batch_to_ids([["a", "b"], ["c"]], 12)
     )
     monkeypatch.setitem(sys.modules, "tensorflow", None)
     with pytest.raises(RuntimeError, match=r"batch_to_ids.*backend='jax'"):
         layer([["a", "b"]])
-    np.testing.assert_array_equal(
-        layer.batch_to_ids(SENTENCES), batch_to_ids(SENTENCES, 12)
-    )
+    assert_equal(layer.batch_to_ids(SENTENCES), batch_to_ids(SENTENCES, 12))
