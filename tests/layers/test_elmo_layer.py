@@ -41,7 +41,7 @@ on_tensorflow = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def elmo():
     """A model for tests that do not modify it."""
-    return make_elmo()
+    return make_shallow_elmo()
 
 
 def oracle_layers(elmo, sentences, width=12):
@@ -432,7 +432,7 @@ def test_lengths_alike_are_compiled_once(options):
 @on_tensorflow
 @pytest.mark.in_graphs(True)
 def test_eager_calls_share_one_graph_for_any_shape():
-    elmo = make_elmo(num_representations=2)
+    elmo = make_shallow_elmo(num_representations=2)
     runs = check_calls_are_one_graph(elmo, lambda: elmo(IDS))
     expected = numpy(elmo.all_layers(IDS))
     assert len(runs) == 1  # The mixes are not part of it.
@@ -456,7 +456,7 @@ def test_eager_calls_share_one_graph_for_any_shape():
 )
 @pytest.mark.in_graphs(True)
 def test_eager_calls_give_what_others_give(options, shape, mask):
-    elmo = make_elmo(**options)
+    elmo = make_shallow_elmo(**options)
     ids = IDS.reshape(*shape, *IDS.shape)
     mask = {"mask": mask} if shape else {}
     # A graph rounds less often: bfloat16 has 8 bits.
@@ -469,7 +469,7 @@ def test_eager_calls_give_what_others_give(options, shape, mask):
 @on_tensorflow
 @pytest.mark.in_graphs(True)
 def test_eager_calls_raise_the_same_errors():
-    elmo = make_elmo()
+    elmo = make_shallow_elmo()
     bad = np.where(IDS == 0, 262, IDS)
     errors = []
     for _ in range(3):
@@ -503,29 +503,29 @@ def test_eager_calls_have_the_same_gradients(freeze):
 @on_tensorflow
 @pytest.mark.in_graphs(True)
 def test_weights_that_change_are_read_by_eager_calls():
-    elmo = make_elmo()
+    elmo = make_shallow_elmo()
     before = numpy(elmo(IDS))
     for variable in elmo.weights:
         variable.assign(variable.value * 0.5)
     changed = numpy(elmo(IDS))
     assert not np.allclose(changed, before)
-    fresh = make_elmo()
+    fresh = make_shallow_elmo()
     fresh.set_weights(elmo.get_weights())
     assert_close(changed, fresh(IDS))
 
 
 def test_dropout_is_drawn_anew_in_each_call():
-    elmo = make_elmo(dropout=0.5, seed=3)
+    elmo = make_shallow_elmo(dropout=0.5, seed=3)
     draws = [numpy(elmo(IDS, training=True)) == 0 for _ in range(5)]
     for one, other in itertools.combinations(draws, 2):
         assert np.any(one != other)
-    again = make_elmo(dropout=0.5, seed=3)
+    again = make_shallow_elmo(dropout=0.5, seed=3)
     for draw in draws:
         assert_equal(numpy(again(IDS, training=True)) == 0, draw)
 
 
 def test_a_token_encoder_of_ones_own_runs_in_each_call():
-    inner = make_elmo()
+    inner = make_shallow_elmo()
     texts = []
 
     class Printing(keras.layers.Layer):
@@ -684,7 +684,10 @@ def test_parts_of_another_dtype_give_the_layer_its_own(elmo):
 
 @pytest.mark.in_graphs(True)
 def test_a_dtype_policy_that_is_set_reaches_the_parts():
-    elmo, expected = make_elmo(), make_elmo(dtype="mixed_bfloat16")
+    elmo, expected = (
+        make_shallow_elmo(),
+        make_shallow_elmo(dtype="mixed_bfloat16"),
+    )
     elmo(IDS)
     elmo.dtype_policy = "mixed_bfloat16"
     found = elmo(IDS)
@@ -707,7 +710,7 @@ def test_quantize_names_what_takes_its_place(elmo):
 
 
 def test_dropout_is_not_changed_without_effect():
-    elmo = make_elmo(dropout=0.2)
+    elmo = make_shallow_elmo(dropout=0.2)
     with pytest.raises(AttributeError, match=r"when the layer is made.*=0\.5"):
         elmo.dropout = 0.5
     assert elmo.get_config()["dropout"] == elmo.dropout == 0.2
