@@ -18,6 +18,8 @@ from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 
+# Each embedder would build graphs of its own.
+pytestmark = pytest.mark.in_graphs(False)
 SENTENCES = [
     ["The", "cat", "sat", "."],
     [],
@@ -48,6 +50,7 @@ def check_each(elmo, vectors, pick=lambda layers: layers):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-6)
 
 
+@pytest.mark.in_graphs(True)
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("batch_tokens", quick_first([12, 1, 16384]))
 def test_equals_the_layer_on_each_sentence_alone(elmo, batch_tokens):
@@ -243,6 +246,7 @@ def test_weights_that_change_are_read_anew():
     np.testing.assert_allclose(after, expected, rtol=1e-5, atol=2e-6)
 
 
+@pytest.mark.in_graphs(True)
 @pytest.mark.parametrize(
     "copied",
     quick_first(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import keras
 import numpy as np
@@ -65,6 +66,19 @@ def check_same_bilm(found, expected):
 @pytest.fixture
 def folder(tmp_path):
     return tmp_path / "mine"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    whole = tmp_path_factory.mktemp("whole") / "preset"
+    make_elmo().save_to_preset(whole)
+    return whole
+
+
+@pytest.fixture
+def saved(whole, folder):
+    """A preset's folder, to be damaged."""
+    return shutil.copytree(whole, folder)
 
 
 def word_elmo():
@@ -345,12 +359,11 @@ def change_config(folder, path, value):
         ("config.encoder.config.cell_clip", 1e-60),
     ],
 )
-def test_only_what_is_known_is_loaded(folder, path, value):
-    make_elmo().save_to_preset(folder)
-    change_config(folder, path, value)
+def test_only_what_is_known_is_loaded(saved, path, value):
+    change_config(saved, path, value)
     with pytest.raises(ValueError, match=r"The option '.*' must be") as info:
-        ElmoLayer.from_preset(folder)
-    assert f"'{folder}/config.json' is not a layer's config" in str(info.value)
+        ElmoLayer.from_preset(saved)
+    assert f"'{saved}/config.json' is not a layer's config" in str(info.value)
 
 
 def test_a_preset_does_not_say_how_to_build(folder):
@@ -364,19 +377,17 @@ def test_a_preset_does_not_say_how_to_build(folder):
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", "3", '{"registered_name": 3}']
 )
-def test_damaged_config(folder, text):
-    make_elmo().save_to_preset(folder)
-    (folder / "config.json").write_text(text)
+def test_damaged_config(saved, text):
+    (saved / "config.json").write_text(text)
     with pytest.raises(ValueError, match="is not a layer's config") as info:
-        ElmoLayer.from_preset(folder)
-    assert f"'{folder}/config.json'" in str(info.value)
+        ElmoLayer.from_preset(saved)
+    assert f"'{saved}/config.json'" in str(info.value)
 
 
-def test_missing_weights(folder):
-    make_elmo().save_to_preset(folder)
-    (folder / "model.weights.h5").unlink()
+def test_missing_weights(saved):
+    (saved / "model.weights.h5").unlink()
     with pytest.raises(FileNotFoundError, match="no weight file"):
-        ElmoLayer.from_preset(folder)
+        ElmoLayer.from_preset(saved)
 
 
 @pytest.mark.parametrize(
@@ -396,17 +407,16 @@ def test_missing_weights(folder):
     ],
 )
 def test_sizes_are_checked_before_weights_are_made(
-    folder, path, value, monkeypatch
+    saved, path, value, monkeypatch
 ):
-    make_elmo().save_to_preset(folder)
-    change_config(folder, f"config.{path}", value)
+    change_config(saved, f"config.{path}", value)
     monkeypatch.setattr(ElmoLayer, "build", None)
     told = "does not match|must have the shape|must be"
     with pytest.raises(ValueError, match=told) as info:
-        ElmoLayer.from_preset(folder)
-    assert str(folder) in str(info.value)
+        ElmoLayer.from_preset(saved)
+    assert str(saved) in str(info.value)
     with pytest.raises(ValueError, match=told):
-        list(find_model(folder).facts())
+        list(find_model(saved).facts())
 
 
 _LEXICON = {"filters": [(1, 3)], "projection_dim": 6, "num_highways": 1}
