@@ -51,25 +51,6 @@ def round_trip(model, folder):
     return keras.saving.load_model(folder / "model.keras")
 
 
-@pytest.mark.parametrize("run_eagerly", [False, True])
-@pytest.mark.exhaustive
-def test_sequential(run_eagerly, tmp_path):
-    model = keras.Sequential(
-        [
-            keras.Input((None, 12), dtype="int32"),
-            make_shallow_elmo(),
-            keras.layers.Bidirectional(
-                keras.layers.LSTM(4, return_sequences=True)
-            ),
-            keras.layers.Dense(3, activation="softmax"),
-        ]
-    )
-    compile_and_fit(model, IDS, TARGETS, run_eagerly=run_eagerly)
-    check_round_trip(model, IDS, tmp_path)
-    predicted = model.predict(IDS[:4], verbose=0)
-    assert_close(predicted, model(IDS[:4]))
-
-
 def test_sequential_without_an_input(tmp_path):
     model = keras.Sequential([make_shallow_elmo(), keras.layers.Dense(3)])
     expected = ops.convert_to_numpy(model(IDS))

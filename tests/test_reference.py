@@ -9,7 +9,6 @@ from backend_gradients import weight_gradients
 from comparisons import assert_close
 from comparisons import assert_equal
 from keras import ops
-from tiers import quick_first
 
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
@@ -55,46 +54,6 @@ def test_stored_embeddings(shared, package, path_taken):
                     ops.convert_to_numpy(layers)[0, -1],
                     np.concatenate([forward, backward], axis=-1),
                 )
-
-
-@pytest.mark.parametrize("package", SENTENCE_FILES)
-def test_stored_embeddings_of_first_sentences(shared, package):
-    """These had no previous state, so one batch is enough."""
-    folder = shared / "reference" / package
-    texts = json.loads((folder / SENTENCE_FILES[package]).read_text())
-    elmo = load(folder)
-    ids = batch_to_ids([sentences[0].split() for sentences in texts])
-    layers = ops.convert_to_numpy(elmo.all_layers(ids))
-    for k, sentences in enumerate(texts):
-        with h5py.File(folder / f"lm_embeddings_{k}.hdf5") as stored:
-            forward, backward = stored["0"][...]
-        assert_close(
-            layers[k, -1, : len(sentences[0].split())],
-            np.concatenate([forward, backward], axis=-1),
-        )
-
-
-@pytest.mark.parametrize("unknown_words", quick_first(["error", "unk"]))
-def test_token_embeddings_stand_for_characters(shared, unknown_words):
-    """Token embeddings of a vocabulary, stored with AllenNLP's model."""
-    folder = shared / "reference" / "allennlp"
-    texts = json.loads((folder / "sentences.json").read_text())
-    sentences = [s.split() for s in texts[0]]
-    elmo = load(
-        folder,
-        token_embeddings=folder / "elmo_token_embeddings.hdf5",
-        vocabulary=folder / "vocab_test.txt",
-        unknown_words=unknown_words,
-    )
-    vectorization = elmo.token_encoder.make_vectorization()
-    ids = vectorization.batch_to_ids(sentences)
-    is_word = batch_to_ids(sentences).any(axis=-1)
-    assert_equal(ids > 0, is_word)
-    assert_close(
-        elmo.all_layers(ids),
-        load(folder).all_layers(batch_to_ids(sentences)),
-        rtol=1e-6,
-    )
 
 
 def test_token_embeddings_as_they_are_stored(shared, tmp_path):

@@ -193,14 +193,6 @@ def test_from_bilm_freezes_the_bilm_unless_asked(shared):
     assert len(thawed.trainable_weights) == len(thawed.weights)
 
 
-def test_thawing_the_whole_reaches_frozen_parts():
-    elmo = make_elmo()
-    freeze_bilm(elmo)
-    assert elmo.trainable
-    elmo.trainable = True
-    assert len(elmo.trainable_weights) == len(elmo.weights)
-
-
 PARTLY = [freeze_a_highway_and_a_cell, thaw_one_cell_of_a_frozen_encoder]
 
 

@@ -28,21 +28,6 @@ def test_files_are_read(tmp_path):
         read_tagged(path)
 
 
-def test_real_files(shared):
-    sentences = read_tagged(shared / "data/wnut17/train.conll")
-    assert len(sentences) == 3394
-    assert sum(len(s.words) for s in sentences) == 62730
-    path = shared / "data/ud_english_ewt/dev.conllu"
-    expected = [
-        [row.split("\t") for row in block.splitlines() if row[0] != "#"]
-        for block in path.read_text("utf-8").split("\n\n")[:-1]
-    ]
-    assert read_tagged(path) == [
-        tuple([row[i] for row in rows if row[0].isdigit()] for i in (1, 3))
-        for rows in expected
-    ]
-
-
 def test_batches_cover_all_sentences_in_each_epoch():
     layers = [np.full((2, len(s.words), 3), i) for i, s in enumerate(SENTENCES)]
     batches = Batches(SENTENCES, layers, NUMBERS, ["O", "B-a", "I-a"], 5, 1)

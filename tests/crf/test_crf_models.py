@@ -56,10 +56,6 @@ def decoder_of(model):
     return keras.Model(model.input, CRFDecoder()(model.output))
 
 
-def weights_of(model):
-    return [ops.convert_to_numpy(w) for w in model.weights]
-
-
 @pytest.mark.exhaustive
 def test_fit_with_validation_and_early_stopping():
     ids, tags, mask = make_data()
@@ -83,23 +79,6 @@ def test_fit_with_validation_and_early_stopping():
     assert np.all(predicted[~mask] == 0)
 
 
-@pytest.mark.exhaustive
-def test_sample_weight_weighs_sentences():
-    ids, tags, _ = make_data()
-    model = compile_tagger(make_tagger())
-    weights = np.linspace(0, 2, BATCH).astype("float32")
-    each = [model.test_on_batch(ids[[i]], tags[[i]])[0] for i in range(BATCH)]
-    assert each[0] == 0  # All padding.
-    found = model.evaluate(
-        ids, tags, batch_size=BATCH, sample_weight=weights[:, None], verbose=0
-    )[0]
-    assert found == pytest.approx(np.mean(weights * each), rel=1e-4)
-    before = weights_of(model)
-    model.fit(ids, tags, sample_weight=np.zeros((BATCH, 1)), verbose=0)
-    for old, new in zip(before, weights_of(model)):
-        assert_equal(old, new)
-
-
 def dense_tagger():
     inputs = keras.Input((3, 4))
     model = keras.Model(inputs, CRF(3)(keras.layers.Dense(3)(inputs)))
@@ -114,25 +93,6 @@ def test_class_weight_is_refused_by_a_compiled_step_too(function):
     train(x, y, sample_weight=np.ones((4, 1), "float32"))
     with pytest.raises(ValueError, match="`class_weight` cannot be used"):
         train(x, y, class_weight={0: 1.0, 1: 2.0})
-
-
-def test_training_ends_on_nan():
-    x, y = np.ones((8, 3, 4), "float32"), np.ones((8, 3), "int32")
-    x[4, 1] = np.nan
-    history = (
-        dense_tagger()
-        .fit(
-            x,
-            y,
-            batch_size=2,
-            shuffle=False,
-            epochs=3,
-            callbacks=[keras.callbacks.TerminateOnNaN()],
-            verbose=0,
-        )
-        .history
-    )
-    assert len(history["loss"]) == 1 and np.isnan(history["loss"][0])
 
 
 def test_the_mask_comes_with_the_inputs_or_by_hand():

@@ -77,27 +77,6 @@ def test_numpy_users_need_no_pickle(tmp_path, embeddings):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_many_sentences_and_long_ones(tmp_path, layout):
-    path = tmp_path / "vectors"
-    texts = [f"{i} " * (i % 50) for i in range(3000)] + ["x" * 1_000_000]
-    vectors = np.ones((1, 1), "float32")
-    write_embeddings(path, ((text, vectors) for text in texts), layout)
-    if layout == "npz":
-        with np.load(path) as file:
-            assert json.loads(file["sentences"].tobytes()) == texts
-            assert len(file.files) == 3002
-        return
-    with h5py.File(path) as file:
-        assert len(file) == 3002
-        assert file["2999"][0, 0] == 1
-        if layout == "bilm-tf":
-            assert list(file["sentences"].asstr()) == texts
-        else:
-            index = json.loads(file["sentence_to_index"][0])
-            assert index[texts[-1]] == "3000"
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_full_disk_is_told(tmp_path, layout):
     written = []
 

@@ -116,23 +116,6 @@ def test_bad_ids_are_named(ids, words):
         assert word in str(error.value)
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow",
-    reason="The lookup is TensorFlow's.",
-)
-@pytest.mark.parametrize("bad", [-1, 262, 2**31 - 1])
-@pytest.mark.in_graphs(True)
-def test_ids_out_of_range_fail_in_a_graph_too(bad, path_taken):
-    import tensorflow as tf
-
-    layer = make_elmo().token_encoder
-    ids = np.full((1, 1, 12), bad, "int32")
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match="ids from 0 to 261"
-    ):
-        tf.function(layer)(ids)
-
-
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "bool"])
 def test_ids_that_others_would_wrap_are_refused(dtype):
     layer = make_elmo().token_encoder

@@ -464,14 +464,6 @@ def test_nothing_is_written_over(folder):
     assert os.listdir(folder.parent) == ["mine"]
 
 
-def test_folders_above_are_made_and_permissions_are_the_usual(folder):
-    folder = folder / "a" / "b"
-    make_elmo().save_to_preset(folder)
-    usual = folder.parent / "usual"
-    usual.mkdir()
-    assert folder.stat().st_mode == usual.stat().st_mode
-
-
 @pytest.mark.parametrize("size", [100, 3_000, 50_000, 150_000])
 def test_a_full_disk_leaves_nothing(folder, size):
     elmo = make_elmo({"embedding_dim": 3000})

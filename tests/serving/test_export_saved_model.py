@@ -2,12 +2,9 @@
 
 The program in C, `serve.c`, loads the SavedModel as a graph and a session, as
 TensorFlow Serving does, without Python and without this package.
-TensorFlow's `saved_model_cli run` runs it too.
 """
 
 import os
-import subprocess
-import sys
 import threading
 
 import keras
@@ -170,13 +167,6 @@ def test_code_for_the_hub_runs_unchanged(elmo, exported):
 @pytest.mark.exhaustive
 def test_as_a_layer_of_a_new_model(elmo, exported):
     expected = hub_answer(elmo, SENTENCES)
-    sentences = keras.Input((), dtype="string")
-    layer = keras.layers.TFSMLayer(exported, call_endpoint="default")
-    dense = keras.layers.Dense(2)
-    model = keras.Model(sentences, dense(layer(sentences)["default"]))
-    found = model.predict(tf.constant(joined(SENTENCES)), verbose=0)
-    np.testing.assert_allclose(found, dense(expected["default"]), atol=1e-5)
-
     tokens = keras.Input((None,), dtype="string")
     lengths = keras.Input((), dtype="int32")
     layer = keras.layers.TFSMLayer(exported, call_endpoint="tokens")
@@ -187,25 +177,6 @@ def test_as_a_layer_of_a_new_model(elmo, exported):
         [tf.constant(inputs["tokens"]), tf.constant(inputs["sequence_len"])]
     )
     np.testing.assert_allclose(found, expected["elmo"], atol=1e-5)
-
-
-@pytest.mark.exhaustive
-def test_saved_model_cli(elmo, exported, tmp_path):
-    """Runs TensorFlow's command, in a process without this package."""
-    command = "from tensorflow.python.tools.saved_model_cli import main; main()"
-    subprocess.run(
-        [
-            *(sys.executable, "-c", command, "run", "--dir", exported),
-            *("--tag_set", "serve", "--signature_def", "default"),
-            *("--input_exprs", f"strings={joined(SENTENCES)!r}"),
-            *("--outdir", str(tmp_path)),
-        ],
-        env={**os.environ, "PYTHONPATH": ""},
-        check=True,
-        timeout=300,
-    )
-    found = {path.stem: np.load(path) for path in tmp_path.iterdir()}
-    check(found, hub_answer(elmo, SENTENCES))
 
 
 def test_one_copy_of_the_variables(elmo, exported):

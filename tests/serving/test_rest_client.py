@@ -71,17 +71,6 @@ def saved(path):
 
 
 @pytest.mark.parametrize("rows", [False, True])
-@pytest.mark.parametrize("signature", ["default", "tokens"])
-def test_predict(client, server, elmo, signature, rows):
-    sentences = [[word.encode() for word in words] for words in SENTENCES]
-    make = {"default": client.of_sentences, "tokens": client.of_tokens}
-    inputs = make[signature](sentences)
-    found = client.predict(f"{server}/v1/models/elmo", inputs, signature, rows)
-    found = {k: np.array(v, "float32") for k, v in found.items()}
-    check(found, hub_answer(elmo, SENTENCES))
-
-
-@pytest.mark.parametrize("rows", [False, True])
 def test_the_only_output_comes_without_its_name(client, server, tagger, rows):
     inputs = client.of_tokens([[b"a", b"b"]])
     url = f"{server}/v1/models/scores"
@@ -139,15 +128,6 @@ def test_words_with_spaces_and_of_any_bytes(run, elmo, tmp_path):
     assert last["words"] == ["a"]
 
 
-def test_bytes_in_sentences(run, client, elmo, tmp_path):
-    (tmp_path / "text.txt").write_bytes(b"a \xff\xfe  b\n")
-    path = tmp_path / "answers.jsonl"
-    run("--file", tmp_path / "text.txt", "--save", path)
-    expected = hub_answer(elmo, [["a", b"\xff\xfe", "b"]])
-    (answer,) = saved(path)
-    np.testing.assert_allclose([answer["elmo"]], expected["elmo"], atol=1e-5)
-
-
 def test_tags_are_shown(run, tagger, monkeypatch):
     best = np.asarray(tagger(batch_to_ids(SENTENCES, 12))).argmax(axis=-1)
     expected = ""
@@ -202,21 +182,10 @@ def test_the_servers_errors_are_told(run, client, server, tmp_path):
         out, error = run(*arguments, "--save", path)
         assert told in error
         assert not out and list(tmp_path.iterdir()) == []
-    url = f"{server}/v1/models/elmo"
-    for inputs, told in [
-        (
-            {"tokens": [["a"]], "sequence_len": [2]},
-            "must have one number per sentence",
-        ),
-        ({"tokens": [["a"], []], "sequence_len": [1, 0]}, "unexpected size"),
-        ({"tokens": [[1]], "sequence_len": [1]}, "not of expected type"),
-        ({"tokens": [["a"]]}, "keys must be equal to"),
-    ]:
-        with pytest.raises(
-            client.ServerError, match="400 Bad Request"
-        ) as wrong:
-            client.predict(url, inputs, "tokens")
-        assert told in str(wrong.value)
+    wrong = {"tokens": [["a"]], "sequence_len": [2]}
+    told = "(?s)400 Bad Request.* must have one number per sentence"
+    with pytest.raises(client.ServerError, match=told):
+        client.predict(f"{server}/v1/models/elmo", wrong, "tokens")
 
 
 def test_help_teaches(run, capsys):

@@ -1,12 +1,9 @@
-import json
-
 import numpy as np
 import pytest
 
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
 from keras_elmo.text import ByteSpelling
-from keras_elmo.text.byte_spelling import NUM_IDS
 
 BEGIN_SENTENCE, END_SENTENCE, BEGIN, END, PAD = 257, 258, 259, 260, 261
 
@@ -19,43 +16,6 @@ def find_cropped_words(sentences, width=50):
 def row_of(*body, width=50):
     """Returns the row of a word from the ids between its two marks."""
     return [BEGIN, *body, END] + [PAD] * (width - 2 - len(body))
-
-
-def slow_ids(sentences, width):
-    """Computes the ids by definition, one at a time."""
-    boundaries = {b"<S>": [256], b"</S>": [257]}
-    time = max(len(words) for words in sentences)
-    batch = []
-    for words in sentences:
-        rows = []
-        for word in words:
-            encoded = word.encode("utf-8")
-            body = boundaries.get(encoded, list(encoded[: width - 2]))
-            row = [258, *body, 259]
-            while len(row) < width:
-                row.append(260)
-            rows.append([i + 1 for i in row])
-        while len(rows) < time:
-            rows.append([0] * width)
-        batch.append(rows)
-    return np.array(batch)
-
-
-def read_sentences(shared, name):
-    if name == "allennlp":
-        path = shared / "reference/allennlp/sentences.json"
-        return json.loads(path.read_text(encoding="utf-8"))
-    if name == "heldout":
-        path = shared / "data/english_lm/heldout.txt"
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [line.split(" ") for line in lines[:200]]
-    # Tweets, with emoji and other scripts.
-    text = (shared / "data/wnut17/test.conll").read_text(encoding="utf-8")
-    sentences = [
-        [line.split("\t")[0] for line in block.splitlines()]
-        for block in text.split("\n\n")
-    ]
-    return [words for words in sentences if words]
 
 
 @pytest.mark.parametrize(
@@ -175,15 +135,6 @@ def test_any_sequence_will_do():
         np.testing.assert_array_equal(batch_to_ids(same), expected)
 
 
-@pytest.mark.parametrize("name", ["allennlp", "heldout", "wnut17"])
-@pytest.mark.parametrize("width", [12, 50])
-def test_real_sentences(shared, name, width):
-    sentences = read_sentences(shared, name)
-    ids = batch_to_ids(sentences, width)
-    np.testing.assert_array_equal(ids, slow_ids(sentences, width))
-    assert ids.max() == NUM_IDS - 1
-
-
 @pytest.mark.parametrize(
     "sentences, message",
     [
@@ -232,15 +183,3 @@ def test_cropped_words_are_found():
 
 def test_what_is_left_out_or_has_a_row_of_its_own_is_not_cropped():
     assert find_cropped_words([["<S>", "</S>", "ab\ud800"]], 4) == []
-
-
-def test_cropped_words_are_those_whose_ids_lose_bytes(shared):
-    sentences = read_sentences(shared, "wnut17")
-    wide = batch_to_ids(sentences, 500)[..., 1:-1]
-    lengths = ((wide > 0) & (wide < BEGIN)).sum(-1)
-    cropped = find_cropped_words(sentences, 12)
-    assert cropped
-    assert [(i, j) for i, j, _ in cropped] == [
-        (i, j) for i, j in np.argwhere(lengths > 10)
-    ]
-    assert all(word == sentences[i][j] for i, j, word in cropped)

@@ -22,15 +22,6 @@ def test_ids_are_those_of_python(width):
     np.testing.assert_array_equal(ids, expected)
 
 
-def test_real_words(shared):
-    text = (shared / "data/wnut17/test.conll").read_bytes()
-    words = sorted(set(text.split()))
-    assert len(words) > 5000
-    expected = ByteSpelling(50).ids_of_words(words)
-    ids = ByteSpelling().ids_in_graph(tf.constant(words))
-    np.testing.assert_array_equal(ids, expected)
-
-
 def test_no_words_have_no_ids():
     function = tf.function(
         ByteSpelling().ids_in_graph,

@@ -152,6 +152,7 @@ def test_words_go_by_falling_count():
     assert make({}).words == SPECIAL
 
 
+@pytest.mark.exhaustive
 def test_it_is_the_vocabulary_that_bilm_tf_trained_with(shared):
     folder = shared / "data/english_lm"
     expected = Vocabulary.from_file(folder / "vocab.txt")

@@ -159,18 +159,6 @@ def test_in_a_model_that_is_saved(tmp_path):
         assert not np.any(cut[:, 2])
 
 
-def test_a_model_of_sentences():
-    sentences = keras.Input((), dtype="string")
-    model = keras.Model(
-        sentences,
-        WordVectorization(ByteSpelling(12), "whitespace")(sentences),
-    )
-    assert model.output_shape == (None, None, 12)
-    lines = tf.constant(["one two", "three"])
-    expected = batch_to_ids([["one", "two"], ["three"]], 12)
-    assert_equal(model.predict(lines, verbose=0), expected)
-
-
 def test_words_of_a_dataset_that_is_not_batched_yet():
     rows = [["one", "two"], ["three"], ["four", "five", "", "six"], []]
     layer = WordVectorization(ByteSpelling(7), split=None)
