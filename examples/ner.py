@@ -26,6 +26,7 @@ import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 # isort: split
 
 import keras
+import tensorflow as tf
 
 import keras_elmo
 
@@ -53,11 +54,12 @@ def main(argv=None):
     dev_words, dev_tags = read_conll(options.dev)
     names = {name for sentence in tags + dev_tags for name in sentence}
     names = ["O", *sorted(names - {"O"})]
-    model, tagger = build(options.elmo, names)
-    model.fit(
-        *arrays(model, words, tags, names),
-        validation_data=arrays(model, dev_words, dev_tags, names),
-        batch_size=16,
+    elmo = keras_elmo.ElmoLayer.from_preset(options.elmo, name="elmo")
+    embedder = keras_elmo.ElmoEmbedder(elmo, layers="mix")
+    head, tagger = build(elmo, names)
+    head.fit(
+        batches(embedder, words, tags, names),
+        validation_data=batches(embedder, dev_words, dev_tags, names),
         epochs=options.epochs,
     )
 
@@ -80,52 +82,81 @@ def main(argv=None):
     print(f"written: {output / 'ner.keras'} and {served}")
 
 
-def build(preset, names):
-    """Builds two models that share their layers: one to train, one to use.
+def build(elmo, names):
+    """Builds two models that share the layers after ELMo.
 
-    The first returns the scores of the CRF, the second the best tags.
+    The first is trained: from ELMo's vectors to the scores of the CRF. The
+    second is used: from ids of words to the best tags.
     """
-    elmo = keras_elmo.ElmoLayer.from_preset(preset, dropout=0.5, name="elmo")
-    ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
+    dropout = keras.layers.Dropout(0.5)
     lstm = keras.layers.LSTM(100, return_sequences=True)
-    x = keras.layers.Bidirectional(lstm)(elmo(ids))
-    x = keras.layers.Dropout(0.5)(x)
-    potentials = keras.layers.Dense(len(names))(x)
+    bilstm = keras.layers.Bidirectional(lstm)
+    dense = keras.layers.Dense(len(names))
     crf = keras_elmo.CRF(len(names), tag_names=names, scheme="BIO")
-    scores = crf(potentials, mask=elmo.compute_mask(ids))
-    model = keras.Model(ids, scores)
-    model.compile(
+
+    def scores(vectors, mask):
+        x = dropout(bilstm(dropout(vectors), mask=mask))
+        return crf(dense(x), mask=mask)
+
+    ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
+    decoder = keras_elmo.CRFDecoder(tag_names=names, name="tags")
+    tags = decoder(scores(elmo(ids), elmo.compute_mask(ids)))
+    tagger = keras.Model(ids, tags)
+
+    vectors = keras.Input((None, 2 * elmo.encoder.output_dim))
+    mask = keras.Input((None,), dtype="bool")
+    head = keras.Model([vectors, mask], scores(vectors, mask))
+    head.compile(
         keras.optimizers.Adam(0.003),
         loss=keras_elmo.CRFLoss(),
         metrics=[keras_elmo.CRFAccuracy()],
     )
-    decoder = keras_elmo.CRFDecoder(tag_names=names, name="tags")
-    return model, keras.Model(ids, decoder(scores))
+    return head, tagger
 
 
-def arrays(model, words, tags, names):
-    """The ids of the words, and tag indices (sentences, time)."""
+def batches(embedder, words, tags, names, size=16):
+    """Embeds sentences, and returns batches of sentences of similar length.
+
+    ELMo is frozen, so its vectors are computed once, not in every epoch.
+
+    Returns:
+        A `tf.data.Dataset` of `((vectors, mask), tags)`, of shapes `(batch,
+        time, width)`, `(batch, time)` and `(batch, time)`.
+    """
+    vectors = list(embedder.embed_sentences(words))
     numbers = [[names.index(name) for name in sentence] for sentence in tags]
-    return (
-        to_ids(model, words),
-        keras.utils.pad_sequences(numbers, padding="post"),
+    masks = [[True] * len(sentence) for sentence in words]
+    rows = sorted(zip(vectors, masks, numbers), key=lambda row: len(row[1]))
+    sentences = tf.data.Dataset.from_generator(
+        lambda: (((vectors, mask), tags) for vectors, mask, tags in rows),
+        output_signature=(
+            (
+                tf.TensorSpec((None, vectors[0].shape[-1]), tf.float32),
+                tf.TensorSpec((None,), tf.bool),
+            ),
+            tf.TensorSpec((None,), tf.int32),
+        ),
     )
+    return sentences.padded_batch(size).shuffle(len(rows), seed=1)
+
+
+def tag(tagger, sentences):
+    """Returns the names of each sentence's tags."""
+    names = tagger.get_layer("tags").tag_names
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    tags = [[]] * len(sentences)
+    for start in range(0, len(order), 32):
+        batch = order[start : start + 32]
+        ids = to_ids(tagger, [sentences[i] for i in batch])
+        for i, row in zip(batch, tagger.predict_on_batch(ids)):
+            tags[i] = [names[number] for number in row[: len(sentences[i])]]
+    return tags
 
 
 def to_ids(model, sentences):
     """Returns the ids that the model's ELMo takes, such as of characters."""
     encoder = model.get_layer("elmo").token_encoder
     return encoder.make_vectorization().batch_to_ids(sentences)
-
-
-def tag(tagger, sentences):
-    """Returns the names of each sentence's tags."""
-    names = tagger.get_layer("tags").tag_names
-    rows = tagger.predict(to_ids(tagger, sentences), verbose=0)
-    return [
-        [names[number] for number in row[: len(words)]]
-        for row, words in zip(rows, sentences)
-    ]
 
 
 def read_conll(path):
