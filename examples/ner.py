@@ -137,7 +137,8 @@ def batches(embedder, words, tags, names, size=16):
             tf.TensorSpec((None,), tf.int32),
         ),
     )
-    return sentences.padded_batch(size).shuffle(len(rows), seed=1)
+    number = tf.data.experimental.assert_cardinality(len(rows))
+    return sentences.apply(number).padded_batch(size).shuffle(len(rows), seed=1)
 
 
 def tag(tagger, sentences):
