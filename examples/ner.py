@@ -6,6 +6,7 @@
 
 Reads files in CoNLL format: one word per line, with its tag in the last column,
 and a blank line after each sentence. Tags are BIO, or IOB1 as in CoNLL-2003.
+The vectors are computed once; then the layers after ELMo are trained on them.
 Prints the entity F1 on --dev, tags --text, and writes to the folder --output:
 
     ner.keras    the tagger, for keras.saving.load_model and keras-elmo export
@@ -48,7 +49,6 @@ def main(argv=None):
     add("--text", default="Theresa Okafor left Acme Tools for Lisbon .",
         help="sentence to tag, split on spaces")  # fmt: skip
     options = parser.parse_args(argv)
-    keras.utils.set_random_seed(1)
 
     words, tags = read_conll(options.train)
     dev_words, dev_tags = read_conll(options.dev)
@@ -56,11 +56,13 @@ def main(argv=None):
     names = ["O", *sorted(names - {"O"})]
     elmo = keras_elmo.ElmoLayer.from_preset(options.elmo, name="elmo")
     embedder = keras_elmo.ElmoEmbedder(elmo, layers="mix")
+    keras.utils.set_random_seed(1)
     head, tagger = build(elmo, names)
     head.fit(
         batches(embedder, words, tags, names),
         validation_data=batches(embedder, dev_words, dev_tags, names),
         epochs=options.epochs,
+        shuffle=False,  # `batches` does.
     )
 
     gold, found = entities(dev_tags), entities(tag(tagger, dev_words))

@@ -10,6 +10,9 @@ from conftest import ROOT
 from small_models import make_elmo
 from small_models import make_shallow_elmo
 
+from keras_elmo import CRFDecoder
+from keras_elmo import ElmoEmbedder
+from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo.commands.main import main as command
 
@@ -237,7 +240,8 @@ def test_ner(ner, tmp_path, capsys):
 def test_ner_saves_a_tagger_that_exports(ner, tmp_path):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")
-    _, tagger = ner["build"]("english_tiny", ["O", "B-LOC", "B-PER"])
+    elmo = ElmoLayer.from_preset("english_tiny", name="elmo")
+    _, tagger = ner["build"](elmo, ["O", "B-LOC", "B-PER"])
     saved, served = tmp_path / "ner.keras", tmp_path / "served/1"
     tagger.save(saved)
     assert command(["export", str(saved), str(served)]) == 0
@@ -245,6 +249,25 @@ def test_ner_saves_a_tagger_that_exports(ner, tmp_path):
     (tags,) = ner["tag"](tagger, [words])
     tagged = " ".join(map("/".join, zip(words, tags)))
     assert served_tags(served) == tagged
+
+
+def test_ner_joins_what_it_trains(ner):
+    names = ["O", "B-LOC", "B-PER"]
+    elmo = ElmoLayer.from_preset("english_tiny", name="elmo")
+    head, tagger = ner["build"](elmo, names)
+    words = [["Maria", "flew", "to", "Oslo", "."], ["Hello"], [*"abc"]]
+    tags = [["B-PER", "O", "O", "B-LOC", "O"], ["O"], ["O", "O", "B-LOC"]]
+    embedder = ElmoEmbedder(elmo, layers="mix")
+    batches = list(ner["batches"](embedder, words, tags, names, size=2))
+    shapes = sorted(tuple(targets.shape) for _, targets in batches)
+    assert shapes == [(1, 5), (2, 3)]
+    found = {}
+    for (vectors, mask), _ in batches:
+        rows = CRFDecoder()(head([vectors, mask]))
+        for row, length in zip(rows, mask.numpy().sum(axis=1)):
+            found[int(length)] = [names[number] for number in row[:length]]
+    expected = ner["tag"](tagger, words)
+    assert found == {len(row): row for row in expected}
 
 
 def served_tags(folder):
