@@ -108,21 +108,6 @@ def test_the_state_in_and_out_of_a_model(tmp_path):
     check_round_trip(model, values, tmp_path)
 
 
-def test_one_layer_used_twice_and_two_layers(tmp_path):
-    shared, other = (
-        make_shallow_elmo(name="shared"),
-        make_shallow_elmo(name="other"),
-    )
-    a, b = (keras.Input((None, 12), dtype="int32") for _ in range(2))
-    outputs = [shared(a), shared(b), other(a)]
-    model = keras.Model([a, b], outputs)
-    assert len(model.weights) == 2 * len(shared.weights)
-    x, y, z = model([IDS, IDS])
-    assert_equal(x, y)
-    assert_equal(x, z)
-    check_round_trip(model, [IDS, IDS], tmp_path)
-
-
 def test_freezing_and_thawing_between_fits():
     elmo = make_shallow_elmo()
     inputs = keras.Input((None, 12), dtype="int32")

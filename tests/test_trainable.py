@@ -223,22 +223,3 @@ def test_no_gradient_is_traced_for_frozen_parts():
     # One loop over the steps of each layer; a gradient would be another loop.
     loops = [op for op in graph.graph.get_operations() if "While" in op.type]
     assert len(loops) == elmo.encoder.num_layers
-
-
-def test_frozen_parts_do_not_move_in_training():
-    elmo = make_elmo()
-    freeze_bilm(elmo)
-    before = [np.array(w) for w in elmo.get_weights()]
-    inputs = keras.Input((None, 12), dtype="int32")
-    model = keras.Model(inputs, elmo(inputs))
-    model.compile("adam", "mse")
-    model.fit(IDS, np.zeros((2, 3, 12), "float32"), verbose=0)
-    moved = [
-        not np.array_equal(a, b) for a, b in zip(before, elmo.get_weights())
-    ]
-    assert sum(moved) == NUM_MIX
-    assert all(
-        moved[i]
-        for i, v in enumerate(elmo.weights)
-        if any(v is w for w in elmo.scalar_mixes[0].weights)
-    )

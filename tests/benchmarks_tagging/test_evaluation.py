@@ -45,14 +45,6 @@ def test_as_seqeval_counts(names):
         assert found["entities"] == values["support"]
 
 
-def test_a_broken_sentence_by_hand():
-    tags = ["I-a", "I-a", "B-a", "I-b", "O", "I-b", "B-b"]
-    assert entities(tags) == [
-        ("a", 0, 2), ("a", 2, 3), ("b", 3, 4), ("b", 5, 6), ("b", 6, 7),
-    ]  # fmt: skip
-    assert entities([]) == []
-
-
 def test_without_entities():
     scores = entity_scores([["O"]], [["O"]])
     assert scores["f1"] == 0 and scores["types"] == {}

@@ -1,6 +1,5 @@
 import contextlib
 import functools
-import gzip
 import json
 import os
 import shutil
@@ -84,20 +83,6 @@ def test_other_procedures(checkpoint, fails, capsys):
         assert found["perplexity"] == pytest.approx(54.2089, rel=0.01)
     # The first words of each sentence have no context.
     assert 60 < each["perplexity"] < 100
-
-
-@pytest.mark.in_graphs(False)
-def test_texts_are_patterns_and_plain_or_gzip(
-    checkpoint, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    lines = (checkpoint / "heldout.txt").read_text().splitlines(True)
-    with open("a.txt", "w") as file:
-        file.writelines(lines[:20])
-    with gzip.open("b.txt.gz", "wt") as file:
-        file.writelines(lines[20:])
-    out = run(capsys, checkpoint, "*.txt", "b*", "--json").out
-    assert json.loads(out)["perplexity"] == pytest.approx(54.2089, rel=1e-3)
 
 
 @pytest.mark.in_graphs(False)

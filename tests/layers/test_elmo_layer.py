@@ -301,34 +301,6 @@ def test_return_all_layers_lets_gradients_through():
         assert np.any(gradient != 0), path
 
 
-@on_tensorflow
-@pytest.mark.in_graphs(True)
-@pytest.mark.exhaustive
-def test_all_layers_has_the_same_gradients_eagerly_and_in_a_graph():
-    import tensorflow as tf
-
-    elmo = make_shallow_elmo()
-    stacked = make_shallow_elmo(return_all_layers=True)
-    _, expected = weight_gradients(stacked, lambda y: ops.sum(ops.sin(y)), IDS)
-    variables = [
-        v
-        for part in (elmo.token_encoder, elmo.encoder)
-        for v in part.trainable_weights
-    ]
-
-    def gradients(ids):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(tf.sin(elmo.all_layers(ids)))
-        return tape.gradient(loss, [v.value for v in variables])
-
-    assert len(expected) == len(variables)
-    for function in (gradients, tf.function(gradients)):
-        found = function(tf.constant(IDS))
-        for got, value in zip(found, expected.values(), strict=True):
-            got = tf.convert_to_tensor(got)
-            assert_close(got, value, rtol=1e-4, atol=1e-4)
-
-
 def test_stateless_call_uses_the_weights_it_is_given():
     elmo = make_shallow_elmo(return_all_layers=True)
     fresh = make_shallow_elmo(return_all_layers=True)

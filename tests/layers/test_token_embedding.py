@@ -40,10 +40,6 @@ def test_id_i_is_row_i_less_one_and_padding_is_zero(layer, dtype):
         assert_equal(layer(ids), rows[ids])
 
 
-def test_padding_is_masked(layer):
-    assert_equal(layer.compute_mask(IDS), IDS != 0)
-
-
 def test_weights_start_with_a_deviation_that_keeps_the_size():
     layer = TokenEmbedding(400, 64)
     layer.build((None,))

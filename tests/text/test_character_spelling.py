@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -69,21 +68,6 @@ def test_cropped_words_are_counted_in_code_points():
         [["今天今", "abab"], ["<bos>", "今天今天"]]
     )
     assert found == [(0, 1, "abab"), (1, 1, "今天今天")]
-
-
-def test_config_and_file(tmp_path):
-    layer = WordVectorization(
-        CharacterSpelling(CHARACTERS, WORDS, 9), name="ids"
-    )
-    sentences = keras.Input((None,), dtype="string")
-    model = keras.Model(sentences, layer(sentences))
-    assert model.output_shape == (None, None, 10)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    words = [["今天", "a", "x"], ["abababab", "", ""]]
-    np.testing.assert_array_equal(
-        loaded(tf.constant(words)), layer.batch_to_ids([words[0], words[1][:1]])
-    )
 
 
 def test_what_serving_needs_to_know():

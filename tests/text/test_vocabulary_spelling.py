@@ -119,11 +119,6 @@ def test_a_vocabulary_without_boundaries():
         spelling.boundary_ids  # noqa: B018
 
 
-def test_an_unknown_word_that_is_not_there():
-    with pytest.raises(ValueError, match=r"`unknown_word` must.*Received: 'b'"):
-        VocabularySpelling(["a"], "b")
-
-
 @pytest.mark.parametrize("words", ["the", b"the", [], ["the", 3]])
 def test_what_is_no_vocabulary(words):
     with pytest.raises(ValueError, match=r"`vocabulary` must .*Received"):
