@@ -4,29 +4,13 @@ None of these has an equivalent in Keras' public API. Tests cover all of them,
 to detect versions of Keras that change one.
 """
 
+import contextlib
+import functools
+import importlib
+import operator
 import sys
 
 import keras
-
-try:
-    # `get_mask` returns the mask attached to a tensor, or `None`. Keras passes
-    # it to `call` only for the first argument, and only if no other argument is
-    # a tensor. It is not always an attribute: JAX's traced tensors cannot have
-    # any. `set_mask` is for a tensor converted before Keras' own call.
-    from keras.src.backend.common.masking import get_keras_mask as get_mask
-    from keras.src.backend.common.masking import set_keras_mask as set_mask
-
-    # Whether the variables' values are replaced. A graph compiled now would
-    # keep the replacements.
-    from keras.src.backend.common.stateless_scope import in_stateless_scope
-
-    _flatten_layers = keras.layers.Layer._flatten_layers
-except (ImportError, AttributeError) as error:
-    raise ImportError(
-        f"This version of keras_elmo does not work with Keras "
-        f"{keras.__version__}, whose internals differ ({error}). "
-        "Install a version of Keras that docs/versions.md names."
-    ) from error
 
 __all__ = [
     "get_mask",
@@ -43,6 +27,29 @@ __all__ = [
 ONNX_MODULE = "keras.src.export.onnx"
 
 
+def get_mask(x):
+    """Returns the mask attached to a tensor, or `None`.
+
+    Keras passes it to `call` only for the first argument, and only if no other
+    argument is a tensor. It is not always an attribute: JAX's traced tensors
+    cannot have any.
+    """
+    return _private("backend.common.masking", "get_keras_mask")(x)
+
+
+def set_mask(x, mask):
+    """Attaches a mask to a tensor that was converted before Keras' own call."""
+    _private("backend.common.masking", "set_keras_mask")(x, mask)
+
+
+def in_stateless_scope():
+    """Whether the variables' values are replaced.
+
+    A graph compiled now would keep the replacements.
+    """
+    return _private("backend.common.stateless_scope", "in_stateless_scope")()
+
+
 def sublayers(layer, recursive=True):
     """Returns the layers inside a layer, without the layer itself.
 
@@ -52,7 +59,8 @@ def sublayers(layer, recursive=True):
         layer: A Keras layer or model.
         recursive: Boolean, whether to include the layers inside those.
     """
-    return _flatten_layers(layer, include_self=False, recursive=recursive)
+    flatten = _private("layers.layer", "Layer._flatten_layers")
+    return flatten(layer, include_self=False, recursive=recursive)
 
 
 def layer_of(x):
@@ -60,7 +68,8 @@ def layer_of(x):
 
     `Model.output_names` gives the names of these layers, not the layers.
     """
-    return x._keras_history.operation
+    with _errors_name_the_version():
+        return x._keras_history.operation
 
 
 def refuse_onnx_export(layer):
@@ -86,3 +95,26 @@ def more_is_better(metric):
     With `mode="auto"`, they guess it only from the names of Keras' metrics.
     """
     metric._direction = "up"
+
+
+@functools.cache
+def _private(module, name):
+    """Imports a name when it is first used.
+
+    The rest of the package works if another version of Keras lacks it.
+    """
+    with _errors_name_the_version():
+        module = importlib.import_module(f"keras.src.{module}")
+        return operator.attrgetter(name)(module)
+
+
+@contextlib.contextmanager
+def _errors_name_the_version():
+    try:
+        yield
+    except (ImportError, AttributeError) as error:
+        raise ImportError(
+            f"This version of keras_elmo does not work with Keras "
+            f"{keras.__version__}, whose internals differ ({error}). "
+            "Install a version of Keras that docs/versions.md names."
+        ) from error
