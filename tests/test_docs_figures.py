@@ -1,5 +1,6 @@
 """Figures on the pages are those of docs/results, and the same on each page."""
 
+import itertools
 import json
 import math
 import re
@@ -104,6 +105,32 @@ def test_single_layers():
             with_deviation(scores("tagging_pos", f"probe-{probe}-100", part))
             for part in ("dev", "test")
         ]
+
+
+def test_word_senses():
+    results = read_results("word_senses")
+    right, only, words = (results[key] for key in ("right", "only", "words"))
+    sizes = ("tiny", "mini")
+    for row, *cells in read_table(TAGGING, "Word senses"):
+        names = [f"english_{size}, {row}" for size in sizes]
+        shares = [
+            right.get(name, right["first sense"])["ALL"] / words["ALL"]
+            for name in names
+        ]
+        assert cells[:2] == [f"{100 * share:.1f}" for share in shares]
+    tiny, mini = (
+        [f"english_{size}, layer {layer}" for layer in range(3)]
+        for size in sizes
+    )
+    for model, test_set in itertools.product((tiny, mini), words):
+        # The second layer leads in each set.
+        assert max(model, key=lambda x: right[x][test_set]) == model[2]
+    best = right["first sense"]["ALL"]
+    assert all(right[name]["ALL"] < best for name in (*tiny, *mini))
+    page = read_page(TAGGING)
+    assert f"the {words['ALL']:,} words" in page
+    assert f"on {only[mini[2]][mini[1]]} words where the first is" in page
+    assert f"({only[mini[1]][mini[2]]} the other way" in page
 
 
 def test_more_text():
