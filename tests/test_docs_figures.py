@@ -144,6 +144,17 @@ def test_more_text():
         ]
 
 
+def test_classification():
+    page = read_page("docs/tutorials/classification.md")
+    for name, text in (
+        ("reviews", "is {:.1f}%, and frozen ELMo's {:.1f}%"),
+        ("questions", "qc.zip), {:.1f}% and {:.1f}%"),
+    ):
+        accuracy = read_results(f"classification_{name}")["accuracy"]
+        ways = ("bag of words", "english_mini")
+        assert text.format(*(100 * mean(accuracy[way]) for way in ways)) in page
+
+
 def test_transformers():
     results = read_results("encoders")
     table = read_table("docs/transformers.md", "Cost on a CPU")

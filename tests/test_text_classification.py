@@ -1,6 +1,7 @@
-"""`examples/text_classification.py`, on a few sentences."""
+"""`text_classification.py` and `compare_classifiers.py` of `examples/`."""
 
 import importlib.util
+import json
 
 import keras
 import numpy as np
@@ -52,6 +53,22 @@ def test_it_learns(arguments, tmp_path, capsys, fine_tune):
     num_trained = sum(int(np.prod(v.shape)) for v in model.trainable_variables)
     # Two mix weights and a factor, and a dense layer from 12 to 2.
     assert num_trained > 1000 if fine_tune else num_trained == 3 + 26
+
+
+@pytest.mark.exhaustive
+def test_elmo_and_a_bag_of_words_are_compared(arguments, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    program = importlib.import_module("compare_classifiers")
+    monkeypatch.setattr(program, "MODEL", arguments[1])
+    monkeypatch.setattr(program, "SEEDS", (1,))
+    monkeypatch.setattr(program, "TEST_SENTENCES", 10)
+    text, results = tmp_path / "train.txt", tmp_path / "results.json"
+    text.write_text(text.read_text() * 20)
+    program.main([str(text), "--output", str(results)])
+    accuracy = json.loads(results.read_text())["accuracy"]
+    assert len(accuracy.pop(arguments[1])) == 1
+    # The name of the class is a word of each sentence.
+    assert accuracy == {"bag of words": [1]}
 
 
 def test_padding_does_not_count(arguments):
