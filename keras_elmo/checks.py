@@ -21,6 +21,23 @@ def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def pairs_of_filters(value, max_width):
+    """Returns pairs (width, number) of convolutions; `None` if it has others.
+
+    Args:
+        value: Iterable of pairs of positive integers.
+        max_width: Integer, the largest width.
+    """
+    try:
+        pairs = [(width, number) for width, number in value]
+    except (TypeError, ValueError):
+        return None
+    for width, number in pairs:
+        if not is_integer(width, 1, max_width) or not is_integer(number, 1):
+            return None
+    return pairs or None
+
+
 def check_integer(name, value, low, optional=False):
     """Raises `ValueError` unless `value` is an integer of at least `low`."""
     if optional and value is None:
@@ -124,15 +141,7 @@ class CheckedOptions:
 
     def filters(self, key, max_width):
         value = self._get(key, _REQUIRED)
-        good = isinstance(value, list) and value
-        good = good and all(
-            isinstance(pair, list)
-            and len(pair) == 2
-            and is_integer(pair[0], 1, max_width)
-            and is_integer(pair[1], 1)
-            for pair in value
-        )
-        if not good:
+        if pairs_of_filters(value, max_width) is None:
             self.fail(
                 key,
                 "a list of pairs [width, number] of positive integers, with "

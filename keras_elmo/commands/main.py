@@ -57,7 +57,8 @@ def main(argv=None):
 
 
 def _parse(argv):
-    parser, verbs = make_parser()
+    argv = sys.argv[1:] if argv is None else argv
+    parser, verbs = make_parser(argv)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:  # Show the usage of the subcommand, not of `keras-elmo`.
         verbs.choices[arguments.verb].error(
@@ -66,8 +67,13 @@ def _parse(argv):
     return arguments
 
 
-def make_parser():
-    """Returns the parser, and the object whose `choices` are its commands."""
+def make_parser(argv=None):
+    """Returns the parser, and the object whose `choices` are its commands.
+
+    Args:
+        argv: List of arguments: only the commands among them get theirs. By
+            default, all do.
+    """
     parser = argparse.ArgumentParser(
         prog="keras-elmo", description="ELMo on the command line."
     )
@@ -85,14 +91,16 @@ def make_parser():
         ),
     )
     for verb in _VERBS:
+        name = verb.__name__.rpartition(".")[2]
         verb_parser = verbs.add_parser(
-            verb.__name__.rpartition(".")[2],
+            name,
             help=verb.SUMMARY,
             description=verb.__doc__,
             epilog=verb.EPILOG,
         )
         verb_parser.set_defaults(run=verb.run)
-        verb.add_arguments(verb_parser)
+        if argv is None or name in argv:
+            verb.add_arguments(verb_parser)
     return parser, verbs
 
 
@@ -109,7 +117,7 @@ def _without_tensorflow(error):
 
 def _with_flags(text, verb):
     """Puts flags in place of arguments: "--layers" for "`layers`"."""
-    usage = make_parser()[1].choices[verb].format_usage()
+    usage = make_parser([verb])[1].choices[verb].format_usage()
 
     def flag(found):
         flag = f"--{found[1].replace('_', '-')}"

@@ -16,10 +16,10 @@ from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_names import VOCABULARIES
 from keras_elmo.formats.bilm_names import find_options
 from keras_elmo.formats.bilm_names import find_weights
+from keras_elmo.formats.bilm_names import holds_checkpoint
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.bilm_table import SOFTMAX
 from keras_elmo.formats.bilm_table import bilm_table
-from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
 from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.formats.weight_files import WeightFile
@@ -180,23 +180,18 @@ def open_bilm(options, weights=None, is_language_model=False):
             folder if is_language_model else None,
         )
     folder = open_folder(options).holding(find_options)
-    name = find_options(folder.names, folder.path)
-    weights = _find_weights(folder, is_language_model)
-    return BilmFiles((folder, name), weights, folder)
+    names = folder.names
+    options = folder, find_options(names, folder.path)
+    has_hdf5 = any(name.endswith(".hdf5") for name in names)
+    if holds_checkpoint(names) and (is_language_model or not has_hdf5):
+        return BilmFiles(options, open_checkpoint(folder), folder)
+    weights = WeightFile(folder, find_weights(names, folder.path))
+    return BilmFiles(options, weights, folder)
 
 
 def _in_folder(path):
     folder, name = os.path.split(path)
     return ModelFolder(folder), name
-
-
-def _find_weights(folder, prefers_checkpoint):
-    names = folder.names
-    if holds_checkpoint(names) and (
-        prefers_checkpoint or not any(n.endswith(".hdf5") for n in names)
-    ):
-        return open_checkpoint(folder)
-    return WeightFile(folder, find_weights(names, folder.path))
 
 
 def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):

@@ -7,6 +7,7 @@ OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
 SOFTMAX = "softmax.hdf5"
 VOCABULARY = "vocab.txt"
+CHECKPOINT = "checkpoint"
 VOCABULARIES = (VOCABULARY, f"{VOCABULARY}.gz")
 _TRAINING = "training.json"
 # The second name is used by the NLPL repository.
@@ -37,6 +38,11 @@ def find_options(names, where):
         "an options file ('options.json' or '*_options.json')",
         (OPTIONS, f"*_{OPTIONS}"),
     )
+
+
+def holds_checkpoint(names):
+    """Whether files with these names include a checkpoint of bilm-tf."""
+    return any(n == CHECKPOINT or n.endswith(".index") for n in names)
 
 
 def find_weights(names, where):

@@ -8,8 +8,8 @@ import numpy as np
 
 from keras_elmo.formats.array_tables import WrongArrays
 from keras_elmo.formats.array_tables import checked_arrays
+from keras_elmo.formats.bilm_names import CHECKPOINT
 
-_STATE = "checkpoint"
 _NAMED = re.compile(rb'^model_checkpoint_path: "(?:.*[/\\])?(.+)"', re.M)
 _SCOPE = "lm/"
 _LSTM = re.compile(
@@ -17,11 +17,6 @@ _LSTM = re.compile(
     r"(kernel|bias|projection/kernel)"
 )
 _LSTM_KEYS = {"kernel": "W_0", "bias": "B", "projection/kernel": "W_P_0"}
-
-
-def holds_checkpoint(names):
-    """Whether files with these names include a checkpoint."""
-    return any(n == _STATE or n.endswith(".index") for n in names)
 
 
 def open_checkpoint(folder):
@@ -38,11 +33,11 @@ def open_checkpoint(folder):
     """
     indices = sorted(n for n in folder.names if n.endswith(".index"))
     found = [name.removesuffix(".index") for name in indices]
-    expected = f"one '.index' file, or a file '{_STATE}' that names one"
-    named = _STATE in folder and _NAMED.search(folder.read(_STATE))
+    expected = f"one '.index' file, or a file '{CHECKPOINT}' that names one"
+    named = CHECKPOINT in folder and _NAMED.search(folder.read(CHECKPOINT))
     if named:
         name = named.group(1).decode("utf-8", "backslashreplace")
-        expected = f"'{name}.index', which its file '{_STATE}' names"
+        expected = f"'{name}.index', which its file '{CHECKPOINT}' names"
         found = [name] if name in found else []
     if len(found) != 1:
         raise FileNotFoundError(

@@ -8,12 +8,24 @@ from keras import ops
 from keras_elmo.ops.inputs import as_ids
 from keras_elmo.ops.inputs import check_ids
 from keras_elmo.ops.private_keras import sublayers
-from keras_elmo.ops.weights import for_large_matrix
 from keras_elmo.text.word_vectorization import WordVectorization
 
 
-class FreezableLayer(keras.layers.Layer):
-    """Base class of the layers; frozen parts stay frozen when copied.
+class BaseLayer(keras.layers.Layer):
+    """Base class of the layers."""
+
+    def quantize(self, mode=None, **kwargs):
+        """Raises `NotImplementedError`, which names what takes its place."""
+        raise NotImplementedError(
+            f"Layer '{self.name}' is a part of ELMo, which Keras' `quantize` "
+            "leaves as it is. 8-bit LSTMs are in "
+            '`keras_elmo.ElmoEmbedder(elmo, quantize="int8")` and in '
+            '`keras_elmo.export_onnx(..., quantize="int8")`.'
+        )
+
+
+class FreezableLayer(BaseLayer):
+    """Base class of layers with parts; frozen parts stay frozen when copied.
 
     Keras stores one `trainable` flag per layer and does not pass it to the
     sublayers of a layer it recreates. Here, if a sublayer's flag differs, the
@@ -36,26 +48,9 @@ class FreezableLayer(keras.layers.Layer):
         else:
             super().__setattr__(name, value)
 
-    def new_weight(self, name, shape, initializer="zeros", **kwargs):
-        """Creates a weight for `read_weight`, which Keras does not cast."""
-        if len(shape) == 2:
-            initializer = for_large_matrix(initializer)
-        return self.add_weight(
-            shape, initializer, autocast=False, name=name, **kwargs
-        )
-
     def _pass_on_trainable(self):
         if not self.trainable:
             self.trainable = False
-
-    def quantize(self, mode=None, **kwargs):
-        """Raises `NotImplementedError`, which names what takes its place."""
-        raise NotImplementedError(
-            f"Layer '{self.name}' is a part of ELMo, which Keras' `quantize` "
-            "leaves as it is. 8-bit LSTMs are in "
-            '`keras_elmo.ElmoEmbedder(elmo, quantize="int8")` and in '
-            '`keras_elmo.export_onnx(..., quantize="int8")`.'
-        )
 
     def get_config(self):
         config = super().get_config()

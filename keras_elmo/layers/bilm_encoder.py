@@ -239,7 +239,7 @@ class BiLMEncoder(FreezableLayer):
             is_real = step[:, None, None] < length[None]  # (steps, batch, 1)
 
         layers, state = self.run_directions(
-            [backend().take_rows(rows, ops.transpose(r)) for r in read],
+            [ops.take(rows, ops.transpose(r), axis=0) for r in read],
             state,
             is_real=is_real,
             training=training,

@@ -4,13 +4,13 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
-from keras_elmo.checks import is_integer
+from keras_elmo.checks import pairs_of_filters
 from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.layers.highway import Highway
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.private_keras import refuse_onnx_export
 from keras_elmo.ops.weights import affine
-from keras_elmo.ops.weights import fan_in_normal
+from keras_elmo.ops.weights import new_weight
 from keras_elmo.ops.weights import read_weight
 
 _TRAINING_GROUPS = 8
@@ -42,7 +42,13 @@ class CharacterCNN(TokenEncoder):
         check_integer("num_highways", num_highways, 0)
         check_integer("embedding_dim", embedding_dim, 1)
         check_integer("max_characters_per_token", max_characters_per_token, 3)
-        self.filters = _checked_filters(filters, max_characters_per_token)
+        self.filters = pairs_of_filters(filters, max_characters_per_token)
+        if self.filters is None:
+            raise ValueError(
+                "`filters` must be pairs (width, number) of positive integers, "
+                "with widths up to `max_characters_per_token`="
+                f"{max_characters_per_token}. Received: filters={filters}"
+            )
         self.num_filters = sum(number for _, number in self.filters)
         self.num_highways = num_highways
         self.embedding_dim = embedding_dim
@@ -62,7 +68,8 @@ class CharacterCNN(TokenEncoder):
     def build_characters(self, num_characters):
         """Creates the weights, for ids from 1 to `num_characters`."""
         # Row i is for id i + 1; id 0, padding, has no row.
-        self.embeddings = self.new_weight(
+        self.embeddings = new_weight(
+            self,
             "embeddings",
             (num_characters, self.embedding_dim),
             keras.initializers.RandomUniform(-1.0, 1.0),
@@ -70,32 +77,30 @@ class CharacterCNN(TokenEncoder):
         self.conv_kernels = []
         self.conv_biases = []
         for i, (width, number) in enumerate(self.filters):
-            kernel = self.new_weight(
+            if self.activation is keras.activations.relu:
+                initializer = keras.initializers.RandomUniform(-0.05, 0.05)
+            else:
+                deviation = (width * self.embedding_dim) ** -0.5
+                initializer = keras.initializers.RandomNormal(stddev=deviation)
+            kernel = new_weight(
+                self,
                 f"conv_{i}_kernel",
                 (width, self.embedding_dim, number),
-                self._conv_initializer(width),
+                initializer,
             )
-            bias = self.new_weight(f"conv_{i}_bias", (number,))
+            bias = new_weight(self, f"conv_{i}_bias", (number,))
             self.conv_kernels.append(kernel)
             self.conv_biases.append(bias)
         for highway in self.highways:
             highway.build((None, self.num_filters))
 
-    def _conv_initializer(self, width):
-        if self.activation is keras.activations.relu:
-            return keras.initializers.RandomUniform(-0.05, 0.05)
-        deviation = (width * self.embedding_dim) ** -0.5
-        return keras.initializers.RandomNormal(stddev=deviation)
-
     def build_projection(self, features):
         """Creates the weights of `project`, for vectors of size `features`."""
-        self.projection_kernel = self.new_weight(
-            "projection_kernel",
-            (features, self.projection_dim),
-            fan_in_normal(),
+        self.projection_kernel = new_weight(
+            self, "projection_kernel", (features, self.projection_dim)
         )
-        self.projection_bias = self.new_weight(
-            "projection_bias", (self.projection_dim,)
+        self.projection_bias = new_weight(
+            self, "projection_bias", (self.projection_dim,)
         )
 
     def call(self, inputs, training=None):
@@ -143,24 +148,6 @@ class CharacterCNN(TokenEncoder):
             "activation": keras.activations.serialize(self.activation),
             "max_characters_per_token": self.max_characters_per_token,
         }
-
-
-def _checked_filters(filters, max_width):
-    try:
-        pairs = [(width, number) for width, number in filters]
-    except (TypeError, ValueError):
-        pairs = []
-    good = pairs and all(
-        is_integer(width, 1, max_width) and is_integer(number, 1)
-        for width, number in pairs
-    )
-    if not good:
-        raise ValueError(
-            "`filters` must be pairs (width, number) of positive integers, "
-            f"with widths up to `max_characters_per_token`={max_width}. "
-            f"Received: filters={filters}"
-        )
-    return pairs
 
 
 def embed_characters(words, embeddings):

@@ -193,11 +193,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
         self._dropout = keras.layers.Dropout(
             dropout, seed=seed, dtype=dtype, name="dropout"
         )
-        self._has_custom_parts = not all(
-            type(part).__module__.startswith("keras_elmo.")
-            for layer in (self.token_encoder, self.encoder)
-            for part in (layer, *sublayers(layer))
-        )
         self._encode = Compiled(
             self._encode_ids, self, least_sizes=((1, 1), (1, 1), (1,))
         )
@@ -381,11 +376,13 @@ class ElmoLayer(ElmoFiles, IdLayer):
         call. Nor if only some weights are trained: a tape computes all
         gradients of a graph.
         """
-        if self._has_custom_parts:
-            return False
-        flags = trainable_flags(self.token_encoder)
-        flags += trainable_flags(self.encoder)
-        return len(set(flags)) == 1 or not backend().records_eagerly
+        flags = set()
+        for part in (self.token_encoder, self.encoder):
+            for layer in (part, *sublayers(part)):
+                if not type(layer).__module__.startswith("keras_elmo."):
+                    return False
+            flags.update(trainable_flags(part))
+        return len(flags) == 1 or not backend().makes_graphs
 
     def _encode_ids(
         self,
@@ -419,7 +416,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
             training=training,
         )
         mask = layout.output_mask
-        x = backend().take_rows(rows, rows_at(layout.rows, layout.output_slots))
+        output_rows = rows_at(layout.rows, layout.output_slots)
+        x = ops.take(rows, output_rows, axis=0)
         x = ops.where(mask[..., None], x, 0)  # (batch, output time, projection)
         layers = [ops.concatenate([x, x], axis=-1), *layers]
         return [ops.cast(x, self.compute_dtype) for x in layers], mask, state

@@ -4,13 +4,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.base_layers import FreezableLayer
+from keras_elmo.layers.base_layers import BaseLayer
 from keras_elmo.ops.weights import affine
-from keras_elmo.ops.weights import fan_in_normal
+from keras_elmo.ops.weights import new_weight
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class Highway(FreezableLayer):
+class Highway(BaseLayer):
     """Highway layer: a gate mixes a transformed and the unchanged input.
 
     ```
@@ -58,19 +58,13 @@ class Highway(FreezableLayer):
 
     def build(self, input_shape):
         dim = input_shape[-1]
-        self.carry_kernel, self.carry_bias = self._add_pair("carry", dim, -2)
-        self.transform_kernel, self.transform_bias = self._add_pair(
-            "transform", dim, 0
+        self.carry_kernel = new_weight(self, "carry_kernel", (dim, dim))
+        self.carry_bias = new_weight(
+            self, "carry_bias", (dim,), keras.initializers.Constant(-2)
         )
+        self.transform_kernel = new_weight(self, "transform_kernel", (dim, dim))
+        self.transform_bias = new_weight(self, "transform_bias", (dim,))
         self.input_spec = keras.InputSpec(min_ndim=2, axes={-1: dim})
-
-    def _add_pair(self, part, dim, bias):
-        return (
-            self.new_weight(f"{part}_kernel", (dim, dim), fan_in_normal()),
-            self.new_weight(
-                f"{part}_bias", (dim,), keras.initializers.Constant(bias)
-            ),
-        )
 
     def call(self, inputs):
         carry = affine(inputs, self.carry_kernel, self.carry_bias)

@@ -11,6 +11,7 @@ from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.ops.inputs import check_ids
 from keras_elmo.ops.weights import look_up
+from keras_elmo.ops.weights import new_weight
 from keras_elmo.text.character_spelling import CharacterSpelling
 
 
@@ -120,7 +121,8 @@ class LexiconEmbedding(CharacterCNN):
         features = self.num_filters
         if self.has_words:
             features += self.word_embedding_dim
-            self.word_embeddings = self.new_weight(
+            self.word_embeddings = new_weight(
+                self,
                 "word_embeddings",
                 (self.spelling.num_words, self.word_embedding_dim),
                 keras.initializers.RandomUniform(-0.25, 0.25),

@@ -8,8 +8,8 @@ from keras import ops
 
 from keras_elmo.checks import check_integer
 from keras_elmo.checks import check_limit
-from keras_elmo.layers.base_layers import FreezableLayer
-from keras_elmo.ops.weights import joint_glorot_uniform
+from keras_elmo.layers.base_layers import BaseLayer
+from keras_elmo.ops.weights import new_weight
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.ops.weights import wide_dtype
 
@@ -28,7 +28,7 @@ class LSTMWeights(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class ProjectedLSTMCell(FreezableLayer):
+class ProjectedLSTMCell(BaseLayer):
     """One step of an LSTM whose output is projected to a smaller size.
 
     ```
@@ -120,20 +120,26 @@ class ProjectedLSTMCell(FreezableLayer):
         # input, forget, new input, output).
         gates = 4 * self.units
         features = input_shape[-1]
-
-        self.kernel = self.new_weight(
+        # Glorot uniform for both kernels as one, as in TensorFlow's own cells.
+        # With much larger values, a stack that starts from zero can settle into
+        # a second, worse state.
+        limit = (6 / (features + self.output_size + gates)) ** 0.5
+        self.kernel = new_weight(
+            self,
             "kernel",
             (features, gates),
-            joint_glorot_uniform(features, self.output_size, gates),
+            keras.initializers.RandomUniform(-limit, limit),
         )
-        self.recurrent_kernel = self.new_weight(
+        self.recurrent_kernel = new_weight(
+            self,
             "recurrent_kernel",
             (self.output_size, gates),
-            joint_glorot_uniform(features, self.output_size, gates),
+            keras.initializers.RandomUniform(-limit, limit),
         )
-        self.bias = self.new_weight("bias", (gates,))
+        self.bias = new_weight(self, "bias", (gates,))
         if self.has_projection:
-            self.projection_kernel = self.new_weight(
+            self.projection_kernel = new_weight(
+                self,
                 "projection_kernel",
                 (self.units, self.projection_dim),
                 "glorot_uniform",

@@ -7,7 +7,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.layers.base_layers import FreezableLayer
+from keras_elmo.layers.base_layers import BaseLayer
+from keras_elmo.ops.inputs import shapes_agree
+from keras_elmo.ops.weights import new_weight
 from keras_elmo.ops.weights import read_weight
 
 
@@ -22,7 +24,7 @@ class MixWeights(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class ScalarMix(FreezableLayer):
+class ScalarMix(BaseLayer):
     """Mixes layers: their learned weighted mean, times a learned scale.
 
     ```
@@ -103,14 +105,13 @@ class ScalarMix(FreezableLayer):
     def build(self, input_shape):
         if not input_shape or isinstance(input_shape[0], (int, type(None))):
             self._fail("a list of tensors, one per layer", input_shape)
-        same = len({len(shape) for shape in input_shape}) == 1 and all(
-            len(set(sizes) - {None}) <= 1 for sizes in zip(*input_shape)
-        )
-        if not same:
+        first, *others = input_shape
+        if not all(shapes_agree(first, shape) for shape in others):
             self._fail("a list of tensors of the same shape", input_shape)
         num_layers = self.num_layers = len(input_shape)
         if self.fixed_weights is None:
-            self.scalars = self.new_weight(
+            self.scalars = new_weight(
+                self,
                 "scalars",
                 (num_layers,),
                 regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
@@ -120,7 +121,7 @@ class ScalarMix(FreezableLayer):
                 "`fixed_weights` must have one number per layer, here "
                 f"{num_layers}. Received: fixed_weights={self.fixed_weights}"
             )
-        self.gamma = self.new_weight("gamma", (), "ones")
+        self.gamma = new_weight(self, "gamma", (), "ones")
 
     def _weights(self):
         if self.fixed_weights is None:
@@ -233,12 +234,12 @@ def make_mixes(scalar_mix, number, dtype):
     if scalar_mix is None:
         scalar_mix = ScalarMix(dtype=dtype, name="scalar_mix_0")
     if isinstance(scalar_mix, ScalarMix):
-        name = scalar_mix.name.removesuffix("_0")
-        config = scalar_mix.get_config()
-        return [scalar_mix] + [
-            type(scalar_mix).from_config({**config, "name": f"{name}_{i}"})
-            for i in range(1, number)
-        ]
+        mixes = [scalar_mix]
+        for i in range(1, number):
+            name = f"{scalar_mix.name.removesuffix('_0')}_{i}"
+            config = scalar_mix.get_config() | {"name": name}
+            mixes.append(type(scalar_mix).from_config(config))
+        return mixes
     good = isinstance(scalar_mix, (list, tuple)) and len(scalar_mix) == number
     good = good and all(isinstance(mix, ScalarMix) for mix in scalar_mix)
     if not good or len({mix.name for mix in scalar_mix}) < number:

@@ -8,6 +8,7 @@ from keras import ops
 from keras_elmo.checks import check_integer
 from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.ops.weights import look_up
+from keras_elmo.ops.weights import new_weight
 from keras_elmo.text.vocabulary_spelling import VocabularySpelling
 
 
@@ -109,7 +110,8 @@ class TokenEmbedding(TokenEncoder):
     def build(self, input_shape):
         # Row i is for id i + 1; id 0, padding, has no row.
         deviation = self.projection_dim**-0.5
-        self.embeddings = self.new_weight(
+        self.embeddings = new_weight(
+            self,
             "embeddings",
             (self.num_tokens, self.projection_dim),
             keras.initializers.RandomNormal(stddev=deviation),

@@ -33,8 +33,6 @@ class Backend:
     """Whether functions are compiled for each shape of their arguments."""
     has_strings = False
     """Whether tensors may hold strings, as SavedModels need them."""
-    records_eagerly = False
-    """Whether eager code may be recorded for gradients."""
     has_own_threads = True
     """Whether it waits forever for its threads after a fork."""
 
@@ -53,10 +51,6 @@ class Backend:
     def any_values(self, shape, dtype):
         """Returns a tensor whose values do not matter."""
         return ops.zeros(shape, dtype)
-
-    def take_rows(self, x, rows):
-        """Gathers `rows`, non-negative indices, of `x` (n, dim)."""
-        return ops.take(x, rows, axis=0)
 
     def map_distinct_rows(self, function, rows):
         """Applies `function` to each distinct row once.
@@ -135,7 +129,6 @@ class TensorFlow(Backend):
     # the number of distinct words and their longest length are not.
     supports_jit = False
     has_strings = True
-    records_eagerly = True
 
     def concrete_value(self, x):
         import tensorflow as tf
@@ -165,12 +158,6 @@ class TensorFlow(Backend):
 
 class FastTensorFlow(TensorFlow):
     makes_graphs = True
-
-    def take_rows(self, x, rows):
-        import tensorflow as tf
-
-        # `ops.take` would first check for negative indices.
-        return tf.gather(x, rows)
 
     def map_distinct_rows(self, function, rows):
         import tensorflow as tf
@@ -267,7 +254,6 @@ class Jax(Backend):
 
 class Torch(Backend):
     name = "torch"
-    records_eagerly = True
     has_own_threads = False
 
     def concrete_value(self, x):

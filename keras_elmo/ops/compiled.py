@@ -69,28 +69,19 @@ class Compiled:
         return self._function(*args, **options)
 
     def _call_graph(self, args, options):
-        tensors = [ops.convert_to_tensor(x) for x in _tensors(args)]
-        specs = [_spec_of_any_size(x) for x in tensors]
-        is_given = [x is not None for x in keras.tree.flatten(args)]
-        key = (*self._key(options), *is_given, *specs)
-        if key not in self._compiled:
-            nest = keras.tree.map_structure(lambda x: x is not None, args)
-            self._compiled[key] = self._trace(nest, specs, options)
-        return self._compiled[key](*tensors)
-
-    def _trace(self, is_given, specs, options):
         import tensorflow as tf
 
-        def function(*tensors):
-            tensors = iter(tensors)
-            args = keras.tree.map_structure(
-                lambda given: next(tensors) if given else None, is_given
+        args = keras.tree.map_structure(_as_tensor, args)
+        specs = keras.tree.map_structure(_spec_of_any_size, args)
+        key = (*self._key(options), *keras.tree.flatten(specs))
+        if key not in self._compiled:
+            function = tf.function(
+                lambda *args: self._function(*args, **options), autograph=False
             )
-            return self._function(*args, **options)
-
-        function = tf.function(function, autograph=False)
-        with hide_frozen_weights():
-            return function.get_concrete_function(*specs)
+            with hide_frozen_weights():
+                graph = function.get_concrete_function(*specs)
+            self._compiled[key] = graph
+        return self._compiled[key](*args)
 
     def _call_jitted(self, args, options):
         import jax
@@ -128,9 +119,15 @@ def _tensors(nest):
     return [x for x in keras.tree.flatten(nest) if x is not None]
 
 
+def _as_tensor(x):
+    return None if x is None else ops.convert_to_tensor(x)
+
+
 def _spec_of_any_size(x):
     import tensorflow as tf
 
+    if x is None:
+        return None
     shape = [None] * len(x.shape)
     if x.dtype.is_floating:
         shape[-1:] = x.shape[-1:]

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from keras import ops
 
 from keras_elmo.ops.backends import at_least_one
-from keras_elmo.ops.backends import backend
 
 
 class Layout(NamedTuple):
@@ -112,7 +111,7 @@ def rows_at(rows, slots):
     """Picks `slots` (batch, n) of `rows` (batch, slots): (batch, n)."""
     batch, time = ops.shape(rows)
     places = _first_rows(batch, time) + slots
-    return backend().take_rows(ops.reshape(rows, (-1, 1)), places)[..., 0]
+    return ops.take(ops.reshape(rows, (-1,)), places, axis=0)
 
 
 def outputs_at(x, slots, mask):
@@ -128,7 +127,7 @@ def outputs_at(x, slots, mask):
     """
     batch = ops.shape(slots)[0]
     rows = slots * batch + ops.arange(batch, dtype="int32")[:, None]
-    x = backend().take_rows(ops.reshape(x, (-1, x.shape[-1])), rows)
+    x = ops.take(ops.reshape(x, (-1, x.shape[-1])), rows, axis=0)
     return ops.where(mask[..., None], x, 0)
 
 

@@ -12,24 +12,6 @@ from keras_elmo.ops.backends import backend
 _of_large_matrices = contextvars.ContextVar("of_large_matrices", default=None)
 
 
-def fan_in_normal():
-    """Normal with deviation `1 / sqrt(fan-in)`, the initialisation of biLMs."""
-    return keras.initializers.VarianceScaling(
-        scale=1.0, mode="fan_in", distribution="untruncated_normal"
-    )
-
-
-def joint_glorot_uniform(features, state, gates):
-    """Glorot uniform for a kernel `(features + state, gates)` cut in two.
-
-    The initialisation of TensorFlow's LSTM cells and therefore of biLMs. With
-    much larger values, a stack that starts from zero can settle into a second,
-    worse state.
-    """
-    limit = (6 / (features + state + gates)) ** 0.5
-    return keras.initializers.RandomUniform(-limit, limit)
-
-
 def with_own_values(initializer):
     """Returns a copy of an initializer that draws values of its own.
 
@@ -58,6 +40,24 @@ def leave_out_random_values():
 def for_large_matrix(initializer):
     """Returns `initializer`, or one of arbitrary values to save time."""
     return _of_large_matrices.get() or initializer
+
+
+def new_weight(layer, name, shape, initializer=None, **kwargs):
+    """Adds a weight for `read_weight` to a layer; Keras does not cast it.
+
+    By default, it starts as in biLMs: a vector with zeros, a matrix with a
+    normal distribution of deviation `1 / sqrt(fan-in)`.
+    """
+    if len(shape) == 2:
+        initializer = for_large_matrix(
+            initializer
+            or keras.initializers.VarianceScaling(
+                1.0, "fan_in", "untruncated_normal"
+            )
+        )
+    return layer.add_weight(
+        shape, initializer or "zeros", autocast=False, name=name, **kwargs
+    )
 
 
 _hides_frozen = contextvars.ContextVar("hides_frozen", default=False)

@@ -9,7 +9,7 @@ from hdf5_arrays import check_equal
 from hdf5_arrays import shapes_of
 
 from keras_elmo.files.model_folder import ModelFolder
-from keras_elmo.formats.tensorflow_checkpoints import holds_checkpoint
+from keras_elmo.formats.bilm_names import holds_checkpoint
 from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
 
 pytest.importorskip("tensorflow")
