@@ -15,7 +15,6 @@ from keras_elmo.ops.inputs import as_mask
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.ops.weights import wide_dtype
-from keras_elmo.ops.weights import with_own_values
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -152,7 +151,7 @@ class CRF(keras.layers.Layer):
         self.start_transitions, self.end_transitions = (
             self.add_weight(
                 shape=(self.num_tags,),
-                initializer=with_own_values(self.boundary_initializer),
+                initializer=_with_own_values(self.boundary_initializer),
                 autocast=False,
                 name=name,
             )
@@ -302,3 +301,14 @@ def _masked_layer_above(x):
             if len({mask.shape[1], x.shape[1]} - {None}) < 2:
                 return layer.name
     return None
+
+
+def _with_own_values(initializer):
+    """Returns a copy of an initializer that draws values of its own.
+
+    One that is used for two weights gives both the same values, unless it is
+    seeded with a `keras.random.SeedGenerator`.
+    """
+    if isinstance(initializer, keras.initializers.Initializer):
+        return initializer.clone()
+    return initializer

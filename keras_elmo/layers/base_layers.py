@@ -84,12 +84,9 @@ def _parts(layer):
 class IdLayer(FreezableLayer):
     """Base class of layers of ids, of any dtype that represents them exactly.
 
-    Subclasses define `read_ids`, which checks and converts them.
+    Subclasses define `read_ids(ids)`, which returns them as int32 or int64, or
+    raises `ValueError`.
     """
-
-    def read_ids(self, ids):
-        """Returns ids as int32 or int64, or raises `ValueError`."""
-        raise NotImplementedError
 
     def __call__(self, inputs, *args, **kwargs):
         # Before Keras casts floats to the compute dtype: bfloat16 rounds 257 to

@@ -6,6 +6,7 @@ from keras import ops
 from keras_elmo.checks import check_integer
 from keras_elmo.layers.base_layers import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
+from keras_elmo.layers.projected_lstm_cell import lstm_window
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
@@ -193,7 +194,7 @@ class BiLMEncoder(FreezableLayer):
                 possible: the forward output at a sentence's last token, and the
                 backward output at its first, are then undefined. Use it where
                 these tokens are sentence boundaries whose outputs are
-                discarded.
+                discarded; a sentence then has at least two.
             training: Boolean, whether gradients will be computed.
 
         Returns:
@@ -202,8 +203,8 @@ class BiLMEncoder(FreezableLayer):
         """
         if state is not None:
             self.check_state(state)
-            _, dtypes = zip(*self._state_sizes_and_dtypes())
-            state = [ops.cast(s, dtype) for s, dtype in zip(state, dtypes)]
+            spec = self.state_spec(None)
+            state = [ops.cast(s, x.dtype) for s, x in zip(state, spec)]
         return self._run(
             ops.cast(rows, self.compute_dtype),
             layout,
@@ -222,7 +223,7 @@ class BiLMEncoder(FreezableLayer):
         if state is None:
             state = self.get_initial_state(batch)
         if omits_ends:
-            num_steps = _one_less(num_steps)
+            num_steps = num_steps - 1
         step = ops.arange(num_steps, dtype="int32")  # (steps,)
         # Each direction reads its rows in order; its output for a token is then
         # at the token's slot.
@@ -307,25 +308,24 @@ class BiLMEncoder(FreezableLayer):
 
     def get_initial_state(self, batch_size: int) -> list[Any]:
         """Returns the list of zero states at the start of a sentence."""
-        return [
-            ops.zeros((batch_size, size), dtype)
-            for size, dtype in self._state_sizes_and_dtypes()
-        ]
+        cell = self.forward_cells[0]  # All have states of the same sizes.
+        number = 2 * self.num_layers
+        return number * cell.get_initial_state(batch_size)
 
     def check_state(self, state):
         """Raises `ValueError` unless a state has the right shapes."""
-        if len(state) != 4 * self.num_layers:
+        spec = self.state_spec(None)
+        if len(state) != len(spec):
             raise ValueError(
-                f"`initial_state` must have {4 * self.num_layers} tensors, h "
-                "and c of both directions for each layer. "
-                f"Received: {len(state)}"
+                f"`initial_state` must have {len(spec)} tensors, h and c of "
+                f"both directions for each layer. Received: {len(state)}"
             )
-        sizes = (size for size, _ in self._state_sizes_and_dtypes())
-        for i, (tensor, size) in enumerate(zip(state, sizes)):
-            if tuple(tensor.shape[1:]) != (size,):
+        for i, (tensor, x) in enumerate(zip(state, spec)):
+            if tuple(tensor.shape[1:]) != x.shape[1:]:
                 raise ValueError(
                     f"Tensor {i} of `initial_state` must have the shape "
-                    f"(batch, {size}). Received: shape={tuple(tensor.shape)}"
+                    f"(batch, {x.shape[1]}). "
+                    f"Received: shape={tuple(tensor.shape)}"
                 )
 
     def compute_mask(self, inputs, mask=None):
@@ -335,11 +335,6 @@ class BiLMEncoder(FreezableLayer):
 
     def compute_output_shape(self, input_shape):
         return [(*input_shape[:-1], 2 * self.output_dim)] * self.num_layers
-
-    def _state_sizes_and_dtypes(self):
-        cell = self.forward_cells[0]
-        pairs = list(zip(cell.state_size, cell.state_dtypes))
-        return pairs * 2 * self.num_layers
 
     def compute_output_spec(
         self,
@@ -361,10 +356,12 @@ class BiLMEncoder(FreezableLayer):
 
     def state_spec(self, batch):
         """Returns the list of symbolic states."""
-        return [
-            keras.KerasTensor((batch, size), dtype=dtype)
-            for size, dtype in self._state_sizes_and_dtypes()
+        cell = self.forward_cells[0]
+        spec = [
+            keras.KerasTensor((batch, size), dtype)
+            for size, dtype in zip(cell.state_size, cell.state_dtypes)
         ]
+        return 2 * self.num_layers * spec
 
     def get_config(self):
         return {
@@ -376,13 +373,6 @@ class BiLMEncoder(FreezableLayer):
             "proj_clip": self.proj_clip,
             "use_skip_connections": self.use_skip_connections,
         }
-
-
-def _one_less(num_steps):
-    """One less, but at least 1; keeps Python integers."""
-    if isinstance(num_steps, int):
-        return max(num_steps - 1, 1)
-    return ops.maximum(num_steps - 1, 1)
 
 
 def scan_both_directions(
@@ -434,10 +424,14 @@ def scan_both_directions(
 
 
 def _scan_in_training(cells, inputs, state, weights):
+    """Runs all steps of a window in training. TensorFlow only."""
     outputs, last_state = [], []
     for d, (cell, x, w) in enumerate(zip(cells, inputs, weights)):
-        hidden, c = cell.scan_in_training(
-            project_inputs(x, w), state[2 * d : 2 * d + 2], w
+        hidden, c = lstm_window(cell.cell_clip, cell.proj_clip)(
+            project_inputs(x, w),
+            *state[2 * d : 2 * d + 2],
+            w.recurrent_kernel,
+            w.projection_kernel,
         )
         outputs.append(hidden)
         last_state += [hidden[-1], c]

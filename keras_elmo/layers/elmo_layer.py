@@ -1,5 +1,4 @@
 import math
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -159,17 +158,12 @@ class ElmoLayer(ElmoFiles, IdLayer):
             dtype=dtype, name="token_encoder"
         )
         self.encoder = encoder or BiLMEncoder(dtype=dtype, name="encoder")
-        for argument, layer in (
-            ("token_encoder", self.token_encoder),
-            ("encoder", self.encoder),
-        ):
+        for argument in ("token_encoder", "encoder"):
+            layer = getattr(self, argument)
             if not isinstance(layer, keras.layers.Layer):
-                hint = ""
-                if isinstance(layer, (str, os.PathLike)):
-                    hint = " To load files, use `ElmoLayer.from_bilm`."
                 raise ValueError(
-                    f"`{argument}` must be a Keras layer.{hint} "
-                    f"Received: {layer!r}"
+                    f"`{argument}` must be a Keras layer. To load files, use "
+                    f"`ElmoLayer.from_bilm`. Received: {layer!r}"
                 )
         self.num_representations = num_representations
         self.return_all_layers = return_all_layers

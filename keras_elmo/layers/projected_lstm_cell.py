@@ -192,25 +192,6 @@ class ProjectedLSTMCell(BaseLayer):
             h = clip(ops.matmul(h, projection_kernel), self.proj_clip)
         return [h, c]
 
-    def scan_in_training(self, projected_inputs, states, weights):
-        """Runs all steps of a window in training. TensorFlow only.
-
-        Args:
-            projected_inputs: Tensor `(time, batch, 4 * units)`.
-            states: As for `step`.
-            weights: As for `step`.
-
-        Returns:
-            The outputs `(time, batch, projection_dim)` and the last `c`.
-        """
-        window = _lstm_window(self.cell_clip, self.proj_clip)
-        return window(
-            projected_inputs,
-            *states,
-            weights.recurrent_kernel,
-            weights.projection_kernel,
-        )
-
     def get_initial_state(self, batch_size=None):
         return [
             ops.zeros((batch_size, size), dtype=dtype)
@@ -233,7 +214,8 @@ class ProjectedLSTMCell(BaseLayer):
 
 
 @functools.cache  # Compiled once for all cells with the same clips.
-def _lstm_window(cell_clip, proj_clip):
+def lstm_window(cell_clip, proj_clip):
+    """Returns the `LSTMWindow` of a cell. TensorFlow only."""
     from keras_elmo.ops.lstm_window import LSTMWindow
 
     gates = functools.partial(lstm_gates, cell_clip=cell_clip)

@@ -63,7 +63,10 @@ class Compiled:
         if (
             kind.compiles_each_shape
             and self._least_sizes is not None
-            and all(concrete_value(x) is not None for x in _tensors(args))
+            and not any(
+                x is not None and concrete_value(x) is None
+                for x in keras.tree.flatten(args)
+            )
         ):
             return self._call_jitted(args, options)
         return self._function(*args, **options)
@@ -113,10 +116,6 @@ def _is_eager():
     import tensorflow as tf
 
     return tf.executing_eagerly() and not tf.config.functions_run_eagerly()
-
-
-def _tensors(nest):
-    return [x for x in keras.tree.flatten(nest) if x is not None]
 
 
 def _as_tensor(x):

@@ -23,12 +23,8 @@ class LSTMWindow:
     """
 
     def __init__(self, gates, proj_clip):
-        self._proj_clip = proj_clip
-        # The casts between half and single precision are compiled with them.
-        self._gates, self._gates_gradient = (
-            tf.function(function, jit_compile=True, autograph=False)
-            for function in (_sum_and(gates), _gradient_of(gates))
-        )
+        self._limit = float("inf") if proj_clip is None else proj_clip
+        self._gates, self._gates_gradient = _compiled(gates)
 
     def __call__(self, projected, h, c, recurrent_kernel, projection_kernel):
         """Runs all steps.
@@ -70,7 +66,8 @@ class LSTMWindow:
             x = tf.matmul(h, kernels[0])
             sums, h, new_c = self._gates(projected[t], x, c)
             if len(kernels) > 1:
-                h = self._clip(tf.matmul(h, kernels[1]))
+                h = tf.matmul(h, kernels[1])
+                h = tf.clip_by_value(h, -self._limit, self._limit)
             new = (h, sums, c)
             writes = [w.write(t, x) for w, x in zip(writes, new)]
             return t + 1, h, new_c, writes
@@ -96,7 +93,8 @@ class LSTMWindow:
             d_raw = d_h + d_outputs[t]
             d_m = d_raw
             if projection:
-                d_raw = self._clip_gradient(d_raw, outputs[t])
+                is_within = tf.abs(outputs[t]) < self._limit
+                d_raw = tf.where(is_within, d_raw, tf.zeros_like(d_raw))
                 d_m = tf.matmul(d_raw, projection[0], transpose_b=True)
             m, d_sums, d_c = self._gates_gradient(sums, c, d_m, d_c)
             new = (d_sums, d_raw, m)
@@ -113,38 +111,18 @@ class LSTMWindow:
             d_kernels.append(_product_over_steps(ms, d_raws, kernels[1]))
         return d_sums, d_h, d_c, *d_kernels
 
-    def _clip(self, h):
-        limit = self._proj_clip
-        return h if limit is None else tf.clip_by_value(h, -limit, limit)
 
-    def _clip_gradient(self, d_h, h):
-        if self._proj_clip is None:
-            return d_h
-        return tf.where(tf.abs(h) < self._proj_clip, d_h, tf.zeros_like(d_h))
-
-
-def _in_dtype_of_state(gates):
-    """`gates`, computed in the dtype of the cell state instead of `sums`."""
+def _compiled(gates):
+    """Returns `gates` of the sum of two tensors, and their gradient."""
 
     def run(sums, c):
+        # In the dtype of the cell state; the casts are compiled with the rest.
         m, new_c = gates(tf.cast(sums, c.dtype), c)
         return tf.cast(m, sums.dtype), new_c
 
-    return run
-
-
-def _sum_and(gates):
-    run = _in_dtype_of_state(gates)
-
-    def sum_and_run(x, y, c):
+    def forward(x, y, c):
         sums = x + y
         return sums, *run(sums, c)
-
-    return sum_and_run
-
-
-def _gradient_of(gates):
-    run = _in_dtype_of_state(gates)
 
     def gradient(sums, c, d_m, d_c):
         with tf.GradientTape() as tape:
@@ -153,7 +131,10 @@ def _gradient_of(gates):
         d_sums, d_c = tape.gradient([m, new_c], [sums, c], [d_m, d_c])
         return m, d_sums, d_c
 
-    return gradient
+    return [
+        tf.function(function, jit_compile=True, autograph=False)
+        for function in (forward, gradient)
+    ]
 
 
 def _product_over_steps(x, y, kernel):

@@ -12,17 +12,6 @@ from keras_elmo.ops.backends import backend
 _of_large_matrices = contextvars.ContextVar("of_large_matrices", default=None)
 
 
-def with_own_values(initializer):
-    """Returns a copy of an initializer that draws values of its own.
-
-    One that is used for two weights gives both the same values, unless it is
-    seeded with a `keras.random.SeedGenerator`.
-    """
-    if isinstance(initializer, keras.initializers.Initializer):
-        return initializer.clone()
-    return initializer
-
-
 @contextlib.contextmanager
 def leave_out_random_values():
     """Builds large matrices without initial values, to be read from a file.
