@@ -32,6 +32,7 @@ if typing.TYPE_CHECKING:
         LanguageModelWindows,
     )
     from keras_elmo.serving.export_saved_model import export_saved_model
+    from keras_elmo.tagging.tagger import Tagger
     from keras_elmo.text import WordVectorization
     from keras_elmo.text import batch_to_ids
 
@@ -54,6 +55,7 @@ __all__ = [
     "LanguageModelWindows",
     "ProjectedLSTMCell",
     "ScalarMix",
+    "Tagger",
     "TokenEmbedding",
     "WordVectorization",
     "batch_to_ids",
@@ -83,6 +85,7 @@ _MODULES = {
     "keras_elmo.pretraining.language_model_trainer": ("LanguageModelTrainer",),
     "keras_elmo.pretraining.language_model_windows": ("LanguageModelWindows",),
     "keras_elmo.serving.export_saved_model": ("export_saved_model",),
+    "keras_elmo.tagging.tagger": ("Tagger",),
     "keras_elmo.text": (
         "WordVectorization",
         "batch_to_ids",

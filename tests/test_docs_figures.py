@@ -70,6 +70,25 @@ def test_parts_of_speech():
         ]
 
 
+def test_english_pos():
+    results = read_results("english_pos")
+    dev, test = (
+        f"{100 * results[part]['accuracy']:.2f}" for part in ("dev", "test")
+    )
+    card = read_page("keras_elmo/presets/english_pos/README.md")
+    assert f"{dev}% on dev, {test}% on test" in card
+    others = results["dev_accuracy"]
+    assert others.pop(results["chosen"]) > others["Dense, CRF"]
+    baseline, mini = (
+        f"{mean(scores('tagging_pos', name)):.2f}"
+        for name in ("baseline-100", "elmo-100")
+    )
+    assert (
+        f"{dev} on dev ({100 * others['Dense, CRF']:.2f} without the BiLSTM) "
+        f"and {test} on test, between the baseline's {baseline} and {mini} "
+    ) in read_page(TAGGING)
+
+
 def test_named_entities():
     table = read_table(TAGGING, "Named entity recognition")
     tests = {k: scores("tagging_names", v) for k, v in NAMES.items()}

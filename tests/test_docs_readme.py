@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_the_readme(portable_path, capsys):
-    word, tagger = read_blocks("README.md")
+    word, model, tagger = read_blocks("README.md")
     names = run_blocks([word])
     stated = re.findall(r"# ([\d.]+)$", word, re.MULTILINE)
     assert len(stated) == 2
@@ -26,10 +26,13 @@ def test_the_readme(portable_path, capsys):
     # The control reads the word alone.
     run_blocks([word.replace('layers="top"', "layers=0")])
     assert capsys.readouterr().out == "1.00\n1.00\n"
-    run_blocks([tagger], names)
+    run_blocks([model], names)
     assert names["vectors"].shape == (2, 3, 512)
     assert np.all(names["vectors"][1, 2] == 0)
     assert names["model"].output_shape == (None, None, 3)
+    capsys.readouterr()
+    run_blocks([tagger], names)
+    assert tagger.splitlines()[-1] == f"# {capsys.readouterr().out.strip()}"
 
 
 def test_the_start(tmp_path, monkeypatch, portable_path, built_optimizers):

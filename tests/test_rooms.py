@@ -20,6 +20,7 @@ KNOWS = {
     "onnx": {"crf", "files", "layers", "ops"},
     "embedding": {"files", "layers", "models", "onnx", "ops", "text"},
     "serving": {"crf", "files", "layers", "ops", "text"},
+    "tagging": {"crf", "models", "ops", "serving", "text"},
     "pretraining": {"files", "formats", "layers", "models", "ops", "text"},
 }
 KNOWS["commands"] = set(KNOWS)

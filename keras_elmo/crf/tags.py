@@ -82,6 +82,29 @@ def _parts(name, scheme):
     return letter, kind
 
 
+def entities(tags):
+    """Lists the entities that the tags of a sentence mark, as conlleval does.
+
+    Tags that violate their scheme mark entities too: `I-PER` after `O` begins
+    one, and `I-LOC` after `B-PER` ends one and begins another.
+
+    Args:
+        tags: Iterable of strings in BIO, IOB1 or BIOES.
+
+    Returns:
+        List of `(start, end, type)`, where `end` is exclusive.
+    """
+    found, start, before, kind_before = [], 0, "O", ""
+    for i, tag in enumerate([*tags, "O"]):
+        letter, _, kind = tag.partition("-")
+        if before in "OES" or letter in "OBS" or kind != kind_before:
+            if before != "O":
+                found.append((start, i, kind_before))
+            start = i
+        before, kind_before = letter, kind
+    return found
+
+
 def check_tag_names(tag_names, num_tags=None):
     """Returns `tag_names` as a list of strings, or `None`.
 

@@ -16,6 +16,7 @@ from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.many_langs import ManyLangs
 from keras_elmo.models.preset_folder import PresetFolder
 from keras_elmo.models.presets import PRESETS
+from keras_elmo.models.presets import TAGGERS
 from keras_elmo.models.presets import download_preset
 
 
@@ -23,9 +24,9 @@ def find_model(model, weights=None) -> FoundModel:
     """Finds a trained model and determines its kind.
 
     Args:
-        model: A name from `PRESETS`, which takes precedence over a path; or
-            path or http(s) URL of a model; or `hf://user/repository`. A
-            `FoundModel` is returned unchanged.
+        model: A name from `PRESETS` or `TAGGERS`, which takes precedence over
+            a path; or path or http(s) URL of a model; or
+            `hf://user/repository`. A `FoundModel` is returned unchanged.
         weights: Path or URL of the weight file, if `model` is the options file
             of a biLM.
 
@@ -38,6 +39,8 @@ def find_model(model, weights=None) -> FoundModel:
     """
     if isinstance(model, FoundModel):
         return model
+    if isinstance(model, str) and model in TAGGERS:
+        return KerasFile(TAGGERS[model], name=model)
     is_name = isinstance(model, str) and model in PRESETS
     is_path = isinstance(model, (str, os.PathLike)) and not is_name
     path = fetch(model, "model") if is_path else ""
@@ -57,8 +60,8 @@ def find_model(model, weights=None) -> FoundModel:
         return _kind_of(folder)(folder)
     raise ValueError(
         "There is no preset of that name, nor a file or directory. Expected "
-        f"one of {sorted(PRESETS)}, or the path or URL of a model. "
-        f"Received: {model!r}"
+        f"one of {sorted({*PRESETS, *TAGGERS})}, or the path or URL of a "
+        f"model. Received: {model!r}"
     )
 
 
@@ -86,8 +89,12 @@ def _kind_of(folder):
         n.endswith((".hdf5", ".index")) or n == "training.json" for n in names
     ):
         return Bilm
+    files = [n for n in names if n.endswith(".keras")]
+    if len(files) == 1 and os.path.isdir(folder.path):
+        return lambda folder: KerasFile(folder.file(files[0]))
     raise ValueError(
         f"'{folder.path}' holds no model: expected options.json with an .hdf5 "
-        "file, or the files of ELMoForManyLangs or ElmoLayer.save_to_preset. "
+        "file, one .keras file, or the files of ELMoForManyLangs or "
+        "ElmoLayer.save_to_preset. "
         f"Received: {sorted(names)[:10]}"
     )

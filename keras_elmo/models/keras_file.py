@@ -3,13 +3,21 @@ import numpy as np
 
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.files.model_folder import open_folder
+from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
+from keras_elmo.models.presets import PRESETS
+from keras_elmo.ops.private_keras import layer_of
 
 
 class KerasFile(FoundModel):
-    """A `.keras` file: a whole Keras model, such as a tagger with ELMo."""
+    """A `.keras` file: a whole Keras model, such as a tagger with ELMo.
+
+    Or a model that follows the ELMo of a preset: a Functional model of two
+    inputs, the vectors `(batch, time, width)`, named after the preset, and
+    their mask `(batch, time)`. It is loaded with ELMo in front.
+    """
 
     what = "a .keras file, a whole Keras model"
 
@@ -17,9 +25,8 @@ class KerasFile(FoundModel):
         raise ValueError(
             "from_preset and keras-elmo embed, convert, perplexity and "
             "pretrain --from take only ELMo models. "
-            f"Received: '{self.path}', a .keras file, which is a whole Keras "
-            "model: load it with keras.saving.load_model, or serve it with "
-            "keras-elmo export"
+            f"Received: '{self.path}', {self.what}: load it with "
+            f"{self.how_to_load()}, or serve it with keras-elmo export"
         )
 
     fingerprint = open_language_model = load
@@ -32,7 +39,7 @@ class KerasFile(FoundModel):
             )
         _check_weights(self.path)
         try:
-            return keras.saving.load_model(self.path, compile=False)
+            return _with_elmo(keras.saving.load_model(self.path, compile=False))
         except TypeError as error:  # A class that is not registered.
             raise ValueError(
                 "A .keras file must be made of layers of Keras and keras_elmo: "
@@ -63,7 +70,28 @@ class KerasFile(FoundModel):
             )
 
     def how_to_load(self):
+        if self.name != self.path:
+            return f"keras_elmo.Tagger.load({quoted(self.name)})"
         return f"keras.saving.load_model({quoted(self.path)})"
+
+
+def _with_elmo(model):
+    """Returns a model, with ELMo in front if its input is named after one."""
+    # A subclassed model has no known inputs.
+    name = next((x.name for x in getattr(model, "inputs", None) or ()), None)
+    if name not in PRESETS:
+        return model
+    elmo = ElmoLayer.from_preset(name, name="elmo")
+    ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
+    outputs = {}
+
+    def call(layer, *args, **kwargs):
+        return outputs.setdefault(layer.name, layer(*args, **kwargs))
+
+    # `model(...)` would be a single layer, and hide its own layers.
+    vectors = [elmo(ids), elmo.compute_mask(ids)]
+    keras.models.clone_model(model, vectors, lambda layer: layer, call)
+    return keras.Model(ids, outputs[layer_of(model.outputs[0]).name])
 
 
 def _check_weights(path):

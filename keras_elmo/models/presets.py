@@ -3,6 +3,7 @@
 import os
 from typing import NamedTuple
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _BASE = "https://s3-us-west-2.amazonaws.com/allennlp/models/elmo"
 
 
@@ -42,8 +43,7 @@ def _published(path, megabytes, description, suffix="", licence=_ALLENNLP):
 
 def _shipped(folder, megabytes, description):
     """A model in the package's folder `presets/<folder>`."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    path = os.path.join(package, "presets", folder)
+    path = os.path.join(_PACKAGE, "presets", folder)
     licence = "Apache 2.0; the text's licences are in the model's card"
     return Preset(None, None, megabytes, licence, description, path)
 
@@ -97,6 +97,9 @@ PRESETS = {
         _CONTRIBUTED,
     ),
 }
+
+TAGGERS = {"english_pos": f"{_PACKAGE}/presets/english_pos/head.keras"}
+"""The files of the taggers inside the package, by name."""
 
 
 def download_preset(name):

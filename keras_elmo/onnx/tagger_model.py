@@ -1,6 +1,7 @@
 """A Keras model that starts with an `ElmoLayer`, as an ONNX model."""
 
 import json
+import os
 
 import keras
 import numpy as np
@@ -87,14 +88,10 @@ def tagger_model(model, make_product, labels=None):
     found = label_names(symbolic, labels)
     check_labels(found, symbolic)
     metadata = {
-        f"{name}_labels": json.dumps([_text(x) for x in texts])
+        f"{name}_labels": json.dumps([os.fsdecode(x) for x in texts])
         for name, texts in found.items()
     }
     return graph.model("tagger", ids_input(elmo), results, metadata)
-
-
-def _text(name):
-    return name.decode() if isinstance(name, bytes) else name
 
 
 def read_graph(model):

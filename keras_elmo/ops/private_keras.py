@@ -15,6 +15,7 @@ import keras
 __all__ = [
     "get_mask",
     "in_stateless_scope",
+    "inputs_of",
     "layer_of",
     "more_is_better",
     "refuse_onnx_export",
@@ -70,6 +71,16 @@ def layer_of(x):
     """
     with _errors_name_the_version():
         return x._keras_history.operation
+
+
+def inputs_of(x):
+    """Returns the symbolic tensors from which a layer made a symbolic tensor.
+
+    `Layer.input` gives those of the layer's first call only.
+    """
+    with _errors_name_the_version():
+        layer, node_index, _ = x._keras_history
+        return layer._inbound_nodes[node_index].input_tensors
 
 
 def refuse_onnx_export(layer):

@@ -62,9 +62,11 @@ class ModelOutputs:
                 "layers that add or keep sentence boundaries and others that "
                 "do not"
             )
-        self._boundaries = found.pop() if found else ()
+        # Whether ELMo adds and keeps sentence boundaries.
+        self.boundaries = found.pop() if found else ()
         self.vectorization = self._vectorization_of_ids(tuple(shape[2:]))
-        self._labels = label_names(named_outputs(model), labels)
+        # The names of the labels, by the name of their output.
+        self.labels = label_names(named_outputs(model), labels)
 
     def __call__(self, ids):
         """Returns a dictionary of the model's outputs and of their labels.
@@ -74,7 +76,7 @@ class ModelOutputs:
         """
         # Some layers, such as Keras' LSTM, cannot run on zero columns, so add
         # columns of padding. ELMo may remove two of them as boundaries.
-        least = 3 if self._boundaries == (False, False) else 1
+        least = 3 if self.boundaries == (False, False) else 1
         num_added = ops.maximum(least - ops.shape(ids)[1], 0)
         others = [(0, 0)] * (len(ids.shape) - 2)
         inputs = ops.pad(ids, [(0, 0), (0, num_added), *others])
@@ -87,11 +89,11 @@ class ModelOutputs:
             name: _without_columns(_in_full_precision(x), num_added)
             for name, x in outputs.items()
         }
-        check_labels(self._labels, outputs)
+        check_labels(self.labels, outputs)
         mask = self._output_mask(ids)
         labels = {
             f"{name}_labels": _look_up(names, outputs[name], mask)
-            for name, names in self._labels.items()
+            for name, names in self.labels.items()
         }
         taken = outputs.keys() & {"tokens", *labels}
         if taken:
@@ -104,9 +106,9 @@ class ModelOutputs:
     def _output_mask(self, ids):
         """`False` at padding: (batch, output time)."""
         mask = ops.any(ids != 0, axis=list(range(2, len(ids.shape))))
-        if not self._boundaries:
+        if not self.boundaries:
             return mask
-        return output_mask(mask, *self._boundaries)
+        return output_mask(mask, *self.boundaries)
 
     def _vectorization_of_ids(self, token_shape):
         """The vectorization of the token encoders that take this shape of ids.

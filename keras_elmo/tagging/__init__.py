@@ -1,0 +1,1 @@
+"""Taggers: from words to the names of their tags."""

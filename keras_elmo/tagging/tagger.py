@@ -1,0 +1,147 @@
+import os
+from collections.abc import Iterable
+from typing import Self
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_elmo.checks import check_integer
+from keras_elmo.crf import CRFDecoder
+from keras_elmo.crf.tags import entities
+from keras_elmo.models.find_model import find_model
+from keras_elmo.ops.backends import backend
+from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.output_names import check_labels
+from keras_elmo.ops.output_names import named_outputs
+from keras_elmo.ops.private_keras import inputs_of
+from keras_elmo.ops.private_keras import layer_of
+from keras_elmo.serving.model_outputs import ModelOutputs
+from keras_elmo.text.word_lists import sentence_words
+
+
+class Tagger:
+    """Tags sentences, lists of words, with a Keras model that has ELMo in it.
+
+    Args:
+        model: A Keras model with one input, character ids of shape `(batch,
+            time, chars)` or the ids of another token encoder; and an output
+            with a tag for each word: a `CRFDecoder` with `tag_names`, or the
+            output that `labels` names.
+        labels: Dictionary from the name of the output to the names of its tags,
+            in order, as for `export_saved_model`. The output must be integers
+            `(batch, time)`, or scores with one more axis, such as of a softmax.
+
+    Attributes:
+        tag_names: List of the tags' names, in order.
+
+    Raises:
+        ValueError: If the model is not as described.
+
+    Example:
+
+    >>> tagger = Tagger.load("english_pos")
+    >>> tagger.predict([["They", "can", "fish", "."], ["Yes", "!"]])
+    [['PRON', 'AUX', 'VERB', 'PUNCT'], ['INTJ', 'PUNCT']]
+    >>> Tagger.entities(["B-PER", "I-PER", "O", "B-LOC"])
+    [(0, 2, 'PER'), (3, 4, 'LOC')]
+    """
+
+    def __init__(self, model: keras.Model, labels: dict | None = None) -> None:
+        if not isinstance(model, keras.Model):
+            raise ValueError(
+                "`model` must be a Keras model that returns tags; for a name "
+                f"or path, use `Tagger.load`. Received: {model!r}"
+            )
+        takes, outputs = ModelOutputs(model, labels), named_outputs(model)
+        check_labels(takes.labels, outputs)
+        name = next(iter(takes.labels), None)
+        x = outputs.get(name)
+        rank = 0 if x is None else len(x.shape) - ("float" in x.dtype)
+        # With boundaries that ELMo adds and keeps, there are more tags than
+        # words; with others that it removes, there are fewer.
+        is_per_word = rank == 2 and len(set(takes.boundaries)) != 1
+        if len(takes.labels) != 1 or not is_per_word:
+            raise ValueError(
+                "The model must return one tag for each word: from a CRFDecoder"
+                " with `tag_names`, or from one output (batch, time) or "
+                "(batch, time, tags) that `labels` names. Received: model "
+                f"'{model.name}', with labels of {sorted(takes.labels)}"
+            )
+        self.model = model
+        self.tag_names = list(map(os.fsdecode, takes.labels[name]))
+        self._to_ids = takes.vectorization.batch_to_ids
+        results = [x, ops.one_hot(x, len(self.tag_names))]
+        if "float" in x.dtype:
+            results = [ops.argmax(x, axis=-1), x]
+        elif isinstance(layer_of(x), CRFDecoder):
+            twin = CRFDecoder(True, self.tag_names, layer_of(x).scheme)
+            results = twin(*inputs_of(x))
+        complete = keras.Model(model.inputs[0], results)
+        self._run = Compiled(complete, complete, [(32, 8)])
+
+    @classmethod
+    def load(cls, path: str | os.PathLike, labels: dict | None = None) -> Self:
+        """Loads a tagger.
+
+        Args:
+            path: `"english_pos"`, English parts of speech, which is in the
+                package; or the path or http(s) URL of a `.keras` file, as
+                `model.save("ner.keras")` writes it; or a folder or
+                `hf://user/repository` with one such file.
+            labels: As for `Tagger`.
+
+        Raises:
+            ValueError: If there is no such tagger, or it cannot be loaded.
+            OSError: If a download fails.
+        """
+        return cls(find_model(path).load_for_export(), labels)
+
+    def predict(
+        self,
+        sentences: Iterable[Iterable[str | bytes]],
+        batch_size: int = 32,
+        marginals: bool = False,
+        verbose: int | None = None,
+    ) -> list | tuple[list, list]:
+        """Predicts the tags of any number of sentences.
+
+        Args:
+            sentences: Iterable of sentences, each a list of words.
+            batch_size: Integer, the number of sentences per batch. Sentences of
+                similar length are batched together.
+            marginals: Boolean, whether to return the tags' scores, too: the
+                probabilities that a CRF gives to each word's tags, or what the
+                output returns, such as a softmax; for integers, 1 and 0.
+            verbose: 1 for a progress bar, 0 for none. By default, there is one
+                for 50 batches or more.
+
+        Returns:
+            For each sentence, a list of the names of its words' tags. With
+            `marginals`, a tuple of this and a list of arrays `(words,
+            num_tags)`, in the order of `tag_names`.
+
+        Raises:
+            ValueError: If a sentence is not a list of words.
+        """
+        check_integer("batch_size", batch_size, 1)
+        words = [sentence_words(s, i) for i, s in enumerate(sentences)]
+        order = [i for i, sentence in enumerate(words) if sentence]
+        order.sort(key=lambda i: len(words[i]))
+        starts = range(0, len(order), batch_size)
+        verbose = len(starts) >= 50 if verbose is None else verbose
+        bar = keras.utils.Progbar(len(starts), verbose=int(verbose))
+        tags: list[list[str]] = [[] for _ in words]
+        scores = [np.zeros((0, len(self.tag_names)), "float32") for _ in words]
+        for start in starts:
+            batch = order[start : start + batch_size]
+            ids = self._to_ids([words[i] for i in batch])
+            with backend().inference():
+                results = [ops.convert_to_numpy(x) for x in self._run(ids)]
+            for i, *row in zip(batch, *results):
+                numbers, scores[i] = (x[: len(words[i])] for x in row)
+                tags[i] = [self.tag_names[number] for number in numbers]
+            bar.add(1)
+        return (tags, scores) if marginals else tags
+
+    entities = staticmethod(entities)

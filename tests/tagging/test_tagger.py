@@ -1,0 +1,271 @@
+"""Tagging sentences with models of every kind."""
+
+import io
+import json
+import pathlib
+import random
+import zipfile
+
+import h5py
+import keras
+import numpy as np
+import pytest
+from conftest import ROOT
+from small_models import make_shallow_elmo
+from small_models import randomize
+from tiers import quick_first
+
+from keras_elmo import CRF
+from keras_elmo import CRFDecoder
+from keras_elmo import ElmoEmbedder
+from keras_elmo import Tagger
+from keras_elmo import batch_to_ids
+from keras_elmo.models.presets import TAGGERS
+
+L = keras.layers
+BIO = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+BIOES = [*BIO, "E-PER", "S-PER", "E-LOC", "S-LOC"]
+SENTENCES = [
+    ["Ann", "met", "Bo", "in", "Århus", "."],
+    [],
+    ["", " ", "\ud800", "🎻" * 20, "tab\tand\nline"],
+    [b"bytes"],
+    ["a"] * 40,
+]
+
+
+def ids_input():
+    return keras.Input((None, 12), dtype="int32")
+
+
+def crf_tagger(decoder=(), crf=(), **kwargs):
+    ids, elmo = ids_input(), make_shallow_elmo(**kwargs)
+    mask = elmo.compute_mask(ids)
+    lstm = L.Bidirectional(L.LSTM(4, return_sequences=True))
+    x = L.Dense(5)(lstm(elmo(ids), mask=mask))
+    scores = CRF(5, **dict(crf))(x, mask=mask)
+    options = {"tag_names": BIO, "name": "tags", **dict(decoder)}
+    model = keras.Model(ids, CRFDecoder(**options)(scores))
+    for layer in model.layers[2:]:
+        randomize(layer, 3.0)
+    return model
+
+
+def scores_tagger(last=None, **kwargs):
+    ids = ids_input()
+    dense = L.Dense(5, activation="softmax", name="tags")
+    x = dense(make_shallow_elmo(**kwargs)(ids))
+    randomize(dense, 5.0)
+    return keras.Model(ids, x if last is None else last(x))
+
+
+class BestTag(L.Layer):
+    supports_masking = True
+
+    def call(self, x):
+        return keras.ops.argmax(x, axis=-1)
+
+
+def alone(model, words):
+    """What the model returns for one sentence, without padding."""
+    outputs = model(batch_to_ids([words], 12))
+    outputs = keras.tree.flatten(outputs)
+    return [keras.ops.convert_to_numpy(x)[0] for x in outputs]
+
+
+@pytest.mark.parametrize("scheme", quick_first([None, "BIO"]))
+def test_a_crf(scheme):
+    model = crf_tagger({"scheme": scheme})
+    tagger = Tagger(model)
+    assert tagger.tag_names == BIO
+    tags, marginals = tagger.predict(SENTENCES, batch_size=2, marginals=True)
+    decoder = CRFDecoder(True, BIO, scheme)
+    check = keras.Model(model.input, decoder(model.layers[-2].output))
+    for words, names, array in zip(SENTENCES, tags, marginals, strict=True):
+        if words:
+            numbers, expected = alone(check, words)
+            assert names == [BIO[number] for number in numbers]
+            np.testing.assert_allclose(array, expected, atol=1e-4)
+        else:
+            assert names == [] and array.shape == (0, 5)
+    assert len({name for names in tags for name in names}) > 2
+    assert tagger.predict(iter(SENTENCES), 100) == tags
+    assert tagger.predict([]) == [] and tagger.predict([[]]) == [[]]
+
+
+def test_scores_and_numbers_with_labels():
+    model = scores_tagger()
+    labels = {"tags": [name.encode() for name in BIO]}
+    tags, scores = Tagger(model, labels).predict(SENTENCES, marginals=True)
+    for words, names, array in zip(SENTENCES, tags, scores, strict=True):
+        if words:
+            (expected,) = alone(model, words)
+            np.testing.assert_allclose(array, expected, atol=1e-5)
+            assert names == [BIO[i] for i in expected.argmax(axis=-1)]
+    numbers = scores_tagger(BestTag(name="best"))
+    tagger = Tagger(numbers, {"best": BIO})
+    found, certain = tagger.predict(SENTENCES, marginals=True)
+    assert found == tags
+    assert [[BIO[i] for i in x.argmax(-1)] for x in certain] == tags
+
+
+def test_one_of_several_outputs_and_a_decoder_of_two_models():
+    # Its second call is the tagger's.
+    decoder = CRFDecoder(tag_names=BIO, name="tags")
+    decoder(CRF(5)(keras.Input((None, 5))))
+    ids, elmo = ids_input(), make_shallow_elmo()
+    x = L.Dense(5, name="dense")(elmo(ids))
+    scores = CRF(5)(x, mask=elmo.compute_mask(ids))
+    model = keras.Model(ids, {"a": x, "b": decoder(scores)})
+    tags, marginals = Tagger(model).predict([["a", "b"]], marginals=True)
+    assert len(tags[0]) == 2 and marginals[0].shape == (2, 5)
+
+
+def embedding_tagger():
+    ids = keras.Input((None,), dtype="int32")
+    return keras.Model(ids, L.Dense(5, name="tags")(L.Embedding(9, 3)(ids)))
+
+
+def classifier():
+    model = scores_tagger()
+    mean = L.GlobalAveragePooling1D(name="mean")(model.output)
+    return keras.Model(model.input, mean)
+
+
+@pytest.mark.parametrize(
+    ("make", "labels", "message"),
+    [
+        (lambda: "ner.keras", None, "use `Tagger.load`. Received: 'ner.keras'"),
+        (make_shallow_elmo, None, "must be a Keras model that returns tags"),
+        (scores_tagger, None, "one tag for each word: .* labels of \\[\\]"),
+        (scores_tagger, {"tag": BIO}, "outputs of the model, .*'tags'"),
+        (scores_tagger, {"tags": BIO[:4]}, "of size 4, the number of labels"),
+        (classifier, {"mean": BIO}, "must return one tag for each word"),
+        (
+            lambda: crf_tagger(keep_sentence_boundaries=True),
+            None,
+            "must return one tag for each word",
+        ),
+        (embedding_tagger, {"tags": BIO}, "one input, character ids of shape"),
+    ],
+)
+def test_other_models_are_refused(make, labels, message):
+    with pytest.raises(ValueError, match=message):
+        Tagger(make(), labels)
+
+
+def test_sentences_are_checked():
+    tagger = Tagger(scores_tagger(), {"tags": BIO})
+    for sentences, message in [
+        ([["a"], "a b"], "must be a list of words; .* as sentence 1: 'a b'"),
+        ("a b", "as sentence 0: 'a'"),
+        ([["a", 3]], "word 1 of sentence 0: 3"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            tagger.predict(sentences)
+    with pytest.raises(ValueError, match="`batch_size` must be"):
+        tagger.predict([["a"]], batch_size=0)
+
+
+def test_progress(capsys):
+    tagger = Tagger(scores_tagger(), {"tags": BIO})
+    tagger.predict([["a"]] * 49, 1)
+    tagger.predict([["a"]] * 50, 1, verbose=0)
+    assert capsys.readouterr().out == ""
+    tagger.predict([["a"]] * 50, 1)
+    assert "50/50" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("names", [BIO, BIOES])
+def test_entities_as_seqeval_finds_them(names):
+    reason = "seqeval, of the extra `dev`, is not installed."
+    pytest.importorskip("seqeval", reason=reason)
+    from seqeval.metrics.sequence_labeling import get_entities
+
+    generator = random.Random(1)
+    for i in range(300):  # Most of them violate the scheme.
+        tags = generator.choices(names, k=i % 9)
+        expected = [(a, b + 1, kind) for kind, a, b in get_entities(tags)]
+        assert Tagger.entities(tags) == expected
+
+
+def test_a_file_and_a_folder(tmp_path):
+    model = crf_tagger()
+    expected = Tagger(model).predict(SENTENCES)
+    model.save(tmp_path / "ner.keras")
+    for path in (tmp_path / "ner.keras", str(tmp_path)):
+        assert Tagger.load(path).predict(SENTENCES) == expected
+    model.save(tmp_path / "other.keras")
+    with pytest.raises(ValueError, match=r"one \.keras file"):
+        Tagger.load(tmp_path)
+    with pytest.raises(ValueError, match="must be a Keras model that returns"):
+        Tagger.load("english_tiny")
+
+
+def make_head(width, name="english_tiny"):
+    vectors = keras.Input((None, width), name=name)
+    inputs = vectors, keras.Input((None,), dtype="bool")
+    scores = CRF(5)(L.Dense(5)(inputs[0]), mask=inputs[1])
+    decoder = CRFDecoder(tag_names=BIO, name="tags")
+    return keras.Model(inputs, decoder(scores))
+
+
+def test_a_head_is_loaded_with_its_elmo(tmp_path, portable_path):
+    head = make_head(256)
+    randomize(head.layers[-3], 3.0)
+    head.save(tmp_path / "head.keras")
+    tagger = Tagger.load(tmp_path)
+    embedder = ElmoEmbedder(tagger.model.get_layer("elmo"), layers="mix")
+    vectors, mask = embedder.batch_to_embeddings(SENTENCES)
+    numbers = keras.ops.convert_to_numpy(head([vectors, mask]))
+    assert tagger.predict(SENTENCES) == [
+        [BIO[i] for i in row[: len(words)]]
+        for row, words in zip(numbers, SENTENCES)
+    ]
+    make_head(512).save(tmp_path / "head.keras")
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        Tagger.load(tmp_path)
+
+
+def test_english_pos(tmp_path, portable_path):
+    folder = pathlib.Path(TAGGERS["english_pos"]).parent
+    assert sum(x.stat().st_size for x in folder.iterdir()) < 1.5e6
+    with (
+        zipfile.ZipFile(folder / "head.keras") as archive,
+        h5py.File(io.BytesIO(archive.read("model.weights.h5"))) as store,
+    ):
+        found = set()
+        store.visititems(lambda _, x: found.add(getattr(x, "dtype", None)))
+    assert found == {None, np.dtype("float16")}
+    tagger = Tagger.load("english_pos")
+    assert {v.dtype for v in tagger.model.weights} == {"float32"}
+    assert len(tagger.tag_names) == 17
+    sentence = ["They", "can", "fish", "in", "the", "can", "."]
+    (expected,) = tagger.predict([sentence])
+    tags = ["PRON", "AUX", "VERB", "ADP", "DET", "NOUN", "PUNCT"]
+    assert expected == tags
+    pytest.importorskip("onnx", reason="onnx is optional.")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="It is optional.")
+    from keras_elmo import export_onnx
+
+    export_onnx(tagger.model, tmp_path / "pos.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "pos.onnx")
+    (numbers,) = session.run(["tags"], {"ids": batch_to_ids([sentence])})
+    metadata = session.get_modelmeta().custom_metadata_map
+    names = json.loads(metadata["tags_labels"])
+    assert [names[i] for i in numbers[0]] == expected
+
+
+@pytest.mark.exhaustive
+def test_the_accuracy_of_english_pos(shared, portable_path):
+    from data import read_tagged
+    from evaluation import accuracy_scores
+
+    results = json.loads((ROOT / "docs/results/english_pos.json").read_text())
+    path = shared / "data/ud_english_ewt/test.conllu"
+    words, tags = zip(*read_tagged(path))
+    found = Tagger.load("english_pos").predict(words)
+    scores = accuracy_scores(tags, found)
+    assert scores["words"] == results["test"]["words"]
+    expected = pytest.approx(results["test"]["accuracy"], abs=2e-4)
+    assert scores["accuracy"] == expected
