@@ -4,6 +4,8 @@ import argparse
 import contextlib
 import os
 
+from keras_elmo.choices import CORPUS_FORMATS
+
 
 def positive_integer(text):
     """Parses an argument as an integer of at least 1."""
@@ -16,6 +18,38 @@ def positive_integer(text):
             f"must be an integer of at least 1. Received: {text!r}"
         )
     return number
+
+
+def add_corpus_arguments(add):
+    """Adds the arguments that say how to read the corpus INPUT."""
+    add(
+        "--format",
+        choices=CORPUS_FORMATS,
+        help="format of INPUT. Default: conllu for .conllu and .conllu.gz, "
+        "else text",
+    )
+    add(
+        "--encoding-errors",
+        choices=("strict", "replace"),
+        default="strict",
+        help="where INPUT is not UTF-8, stop (strict) or read U+FFFD "
+        "(replace). Default: strict",
+    )
+
+
+def read_counted(arguments, progress):
+    """Yields the sentences of INPUT, and tells `progress` their number."""
+    from keras_elmo.text.corpora import read_corpus
+
+    def corpus():
+        return read_corpus(
+            arguments.input, arguments.format, arguments.encoding_errors
+        )
+
+    # A first pass finds the length, and any errors, before the work starts.
+    is_file = os.path.isfile(arguments.input)
+    progress.start("sentences", sum(1 for _ in corpus()) if is_file else None)
+    yield from corpus()
 
 
 def set_threads():

@@ -17,11 +17,12 @@ import itertools
 import os
 
 from keras_elmo.choices import COMPUTE_DTYPES
-from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import VECTOR_DTYPES
+from keras_elmo.commands.arguments import add_corpus_arguments
 from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.progress import Progress
 from keras_elmo.models.presets import PRESETS
 
@@ -79,19 +80,7 @@ def add_arguments(parser):
     )
 
     add = parser.add_argument_group("files").add_argument
-    add(
-        "--format",
-        choices=CORPUS_FORMATS,
-        help="format of INPUT. Default: conllu for .conllu and .conllu.gz, "
-        "else text",
-    )
-    add(
-        "--encoding-errors",
-        choices=("strict", "replace"),
-        default="strict",
-        help="where INPUT is not UTF-8, stop (strict) or read U+FFFD "
-        "(replace). Default: strict",
-    )
+    add_corpus_arguments(add)
     add(
         "--layout",
         choices=LAYOUTS,
@@ -160,7 +149,7 @@ def run(arguments):
     counts: collections.Counter[str] = collections.Counter()
     with Progress(arguments.quiet) as progress:
         done, kept = embed_corpus(
-            _sentences(arguments, progress),
+            read_counted(arguments, progress),
             lambda texts: _embed(arguments, load, texts, progress, counts),
             arguments.output,
             layout=layout,
@@ -196,21 +185,6 @@ def _words(arguments):
         for name in ("token_embeddings", "vocabulary")
         if getattr(arguments, name)
     }
-
-
-def _sentences(arguments, progress):
-    """Yields the corpus."""
-    from keras_elmo.text.corpora import read_corpus
-
-    def corpus():
-        return read_corpus(
-            arguments.input, arguments.format, arguments.encoding_errors
-        )
-
-    # A first pass finds the length, and any errors, before the work starts.
-    is_file = os.path.isfile(arguments.input)
-    progress.start("sentences", sum(1 for _ in corpus()) if is_file else None)
-    yield from corpus()
 
 
 def _embed(arguments, load, sentences, progress, counts):

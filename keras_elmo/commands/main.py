@@ -13,13 +13,14 @@ from keras_elmo.commands import export
 from keras_elmo.commands import inspect
 from keras_elmo.commands import perplexity
 from keras_elmo.commands import pretrain
+from keras_elmo.commands import tag
 
 # Characters of a message: some libraries print a whole vocabulary.
 _LONGEST = 1000
 _OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
 # Each has `SUMMARY`, `EPILOG`, `add_arguments` and `run`; only `run` imports
 # Keras.
-_VERBS = (embed, pretrain, perplexity, convert, export, inspect)
+_VERBS = (embed, tag, pretrain, perplexity, convert, export, inspect)
 
 
 def main(argv=None):

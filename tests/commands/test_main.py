@@ -18,7 +18,15 @@ from keras_elmo.commands.main import main
 ROOT = pathlib.Path(quiet_start.__file__).parent.parent
 _NUMBERS = itertools.count()
 HEAVY = "keras", "tensorflow", "numpy", "h5py"
-COMMANDS = "embed", "pretrain", "perplexity", "convert", "export", "inspect"
+COMMANDS = (
+    "embed",
+    "tag",
+    "pretrain",
+    "perplexity",
+    "convert",
+    "export",
+    "inspect",
+)
 
 PROGRAM = f"""
 import sys
@@ -58,6 +66,7 @@ def test_help_and_wrong_usage_import_nothing_heavy():
     [
         ("", "embed a corpus into a file"),
         ("embed", "examples: keras-elmo embed corpus.txt"),
+        ("tag", "examples: keras-elmo tag english_pos corpus.txt"),
         ("convert", "keras-elmo convert bilm_tf_checkpoint my_elmo"),
         ("convert", "written atomically"),
         ("export", "keras-elmo export english_mini served/elmo/1"),
@@ -81,7 +90,7 @@ def test_help_teaches(command, told, capsys):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_unknown_option_shows_the_usage_of_its_command(command, capsys):
-    needed = {"embed": 2, "perplexity": 2, "convert": 2, "export": 2}
+    needed = {"embed": 2, "tag": 3, "perplexity": 2, "convert": 2, "export": 2}
     arguments = ["a"] * needed.get(command, 1)
     if command == "pretrain":
         arguments = ["--train", "a", "--output", "b"]

@@ -1,0 +1,79 @@
+"""Tags a corpus, such as with parts of speech or named entities.
+
+INPUT is tokenised text in its original case, one sentence per line, with
+spaces or tabs between the tokens; or CoNLL-U. It may be plain or .gz; "-" is
+standard input.
+
+OUTPUT has a word and its tag in each line, separated by a tab, and an empty
+line after each sentence. If it ends in .jsonl, it has a JSON object in each
+line: {"words": [...], "tags": [...]}. It is written atomically.
+"""
+
+import itertools
+import json
+import os
+
+from keras_elmo.commands.arguments import add_corpus_arguments
+from keras_elmo.commands.arguments import read_counted
+from keras_elmo.commands.progress import Progress
+from keras_elmo.models.presets import TAGGERS
+
+SUMMARY = "tag a corpus with a trained tagger"
+EPILOG = """\
+examples:
+  keras-elmo tag english_pos corpus.txt tagged.conll
+  zcat text.gz | keras-elmo tag ner.keras - tagged.jsonl
+"""
+
+# Sentences that are read at once.
+CHUNK = 1024
+
+
+def add_arguments(parser):
+    """Adds the arguments of `keras-elmo tag`."""
+    add = parser.add_argument
+    add(
+        "model",
+        metavar="MODEL",
+        help="a .keras file of a tagger with an ElmoLayer and, at its end, a "
+        "CRFDecoder with tag_names; a folder or hf://user/repository with one "
+        f"such file; or a tagger in the package: {', '.join(TAGGERS)}",
+    )
+    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
+    add("output", metavar="OUTPUT", help="the file to write")
+    add_corpus_arguments(add)
+    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
+    add("--quiet", action="store_true", help="show no progress or summary")
+
+
+def run(arguments):
+    """Runs `keras-elmo tag`."""
+    from keras_elmo.files.atomic import write_atomically
+
+    to = arguments.output
+    if os.path.exists(to) and not arguments.overwrite:
+        raise FileExistsError(f"'{to}' exists; pass `overwrite` to replace it.")
+    with Progress(arguments.quiet) as progress:
+        write_atomically(to, lambda path: _tag(arguments, path, progress))
+
+
+def _tag(arguments, path, progress):
+    from keras_elmo.tagging.tagger import Tagger
+
+    with progress.waiting("loading the model"):
+        tagger = Tagger.load(arguments.model)
+    is_json = arguments.output.endswith(".jsonl")
+    sentences, done, tokens = read_counted(arguments, progress), 0, 0
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        while chunk := list(itertools.islice(sentences, CHUNK)):
+            texts = [sentence.tokens for sentence in chunk]
+            for words, tags in zip(texts, tagger.predict(texts, verbose=0)):
+                row = {"words": words, "tags": tags}
+                columns = "".join(f"{w}\t{t}\n" for w, t in zip(words, tags))
+                text = json.dumps(row, ensure_ascii=False)
+                print(text if is_json else columns, file=file)
+            done += len(texts)
+            tokens += sum(map(len, texts))
+            progress.update(done, tokens)
+    if not arguments.quiet:
+        print(f"{done:,} sentences, {tokens:,} tokens in '{arguments.output}'")

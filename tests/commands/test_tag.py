@@ -1,0 +1,98 @@
+"""The command `keras-elmo tag`."""
+
+import gzip
+import io
+import json
+import sys
+
+import keras
+import numpy as np
+import pytest
+from small_models import make_shallow_elmo
+
+from keras_elmo import CRF
+from keras_elmo import CRFDecoder
+from keras_elmo import Tagger
+from keras_elmo.commands import tag
+from keras_elmo.commands.main import main
+
+pytestmark = pytest.mark.usefixtures("portable_module")
+TEXT = "The cat sat .\n\n\u00c9t\u00e9  \u4e2d\u6587\u4e2d\u6587\nThe\tend\n"
+TOKENS = [line.split() for line in TEXT.splitlines()]
+CONLLU = "# text = du\n1-2\tdu\t_\n1\tde\t_\n2\tle\t_\n\n1\tchat\t_\n"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """The path of a tagger."""
+    ids, elmo = keras.Input((None, 12), dtype="int32"), make_shallow_elmo()
+    x = keras.layers.Dense(3)(elmo(ids))
+    scores = CRF(3)(x, mask=elmo.compute_mask(ids))
+    tags = CRFDecoder(tag_names=["O", "B-X", "I-X"], name="tags")(scores)
+    model = keras.Model(ids, tags)
+    model.layers[-2].transitions.assign(-99 * np.eye(3))  # No tag twice.
+    path = tmp_path_factory.mktemp("model") / "ner.keras"
+    model.save(path)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a corpus."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.txt").write_bytes(TEXT.encode())
+    return tmp_path
+
+
+def test_columns(model, folder, capsys, monkeypatch):
+    assert main(["tag", model, "corpus.txt", "out.conll"]) == 0
+    out = capsys.readouterr().out
+    assert out == "4 sentences, 8 tokens in 'out.conll'\n"
+    expected = Tagger.load(model).predict(TOKENS)
+    assert len({name for row in expected for name in row}) > 1
+    text = "".join(
+        "".join(f"{w}\t{t}\n" for w, t in zip(words, tags)) + "\n"
+        for words, tags in zip(TOKENS, expected)
+    )
+    assert (folder / "out.conll").read_bytes() == text.encode()
+    source = io.BufferedReader(io.BytesIO(TEXT.encode()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
+    monkeypatch.setattr(tag, "CHUNK", 1)
+    assert main(["tag", model, "-", "same.conll", "--quiet"]) == 0
+    assert (folder / "same.conll").read_bytes() == text.encode()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_json_lines_of_conllu(model, folder):
+    (folder / "a.conllu.gz").write_bytes(gzip.compress(CONLLU.encode()))
+    assert main(["tag", model, "a.conllu.gz", "out.jsonl"]) == 0
+    rows = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
+    words = [["de", "le"], ["chat"]]
+    tags = Tagger.load(model).predict(words)
+    assert [*rows] == [
+        {"words": w, "tags": t} for w, t in zip(words, tags, strict=True)
+    ]
+
+
+def test_errors_leave_no_output(model, folder, fails):
+    (folder / "latin.txt").write_bytes(b"caf\xe9 .\n")
+    (folder / "bad.conllu").write_text("1 a\n")
+    make_shallow_elmo().save_to_preset(folder / "elmo")
+    before = sorted(folder.iterdir())
+    for arguments, message in [
+        ((model, "none.txt", "out.conll"), "no corpus file 'none.txt'"),
+        ((model, "latin.txt", "out.conll"), "in line 1, at byte 3"),
+        ((model, "bad.conllu", "out.conll"), "not CoNLL-U in line 1"),
+        ((model, "corpus.txt", "none/out.conll"), "No such file"),
+        (("english_po", "corpus.txt", "out"), "'english_mini', 'english_pos'"),
+        (("elmo", "corpus.txt", "out"), "a Keras model that returns tags"),
+        (
+            (model, "corpus.txt", "corpus.txt"),
+            "'corpus.txt' exists; pass --overwrite to replace it",
+        ),
+    ]:
+        assert message in fails("tag", *arguments)
+        assert sorted(folder.iterdir()) == before
+    assert (folder / "corpus.txt").read_bytes() == TEXT.encode()
+    assert main(["tag", model, "corpus.txt", "corpus.txt", "--overwrite"]) == 0
+    assert (folder / "corpus.txt").read_text("utf-8").startswith("The\t")
