@@ -9,7 +9,7 @@ and a blank line after each sentence. Tags are BIO, or IOB1 as in CoNLL-2003.
 The vectors are computed once; then the layers after ELMo are trained on them.
 Prints the entity F1 on --dev, tags --text, and writes to the folder --output:
 
-    ner.keras    the tagger, for keras.saving.load_model and keras-elmo export
+    ner.keras    the tagger, for keras_elmo.Tagger.load and keras-elmo tag
     served/1     a SavedModel for TensorFlow Serving, from sentences to words
                  and the names of their tags
 
@@ -65,15 +65,10 @@ def main(argv=None):
         shuffle=False,  # `batches` does.
     )
 
-    gold, found = entities(dev_tags), entities(tag(tagger, dev_words))
-    right = len(gold & found)
-    f1 = 2 * right / max(1, len(gold) + len(found))
-    print(
-        f"entity F1 on {options.dev}: {f1:.1%} ({len(gold)} entities, "
-        f"{len(found)} found, {right} of them correct)"
-    )
+    predict = keras_elmo.Tagger(tagger).predict
+    print(f"{options.dev}:", score_entities(dev_tags, predict(dev_words)))
     sentence = options.text.split()
-    (found,) = tag(tagger, [sentence])
+    (found,) = predict([sentence])
     print(*(f"{word}/{name}" for word, name in zip(sentence, found)))
 
     output = pathlib.Path(options.output)
@@ -143,25 +138,6 @@ def batches(embedder, words, tags, names, size=16):
     return sentences.apply(number).padded_batch(size).shuffle(len(rows), seed=1)
 
 
-def tag(tagger, sentences):
-    """Returns the names of each sentence's tags."""
-    names = tagger.get_layer("tags").tag_names
-    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
-    tags = [[]] * len(sentences)
-    for start in range(0, len(order), 32):
-        batch = order[start : start + 32]
-        ids = to_ids(tagger, [sentences[i] for i in batch])
-        for i, row in zip(batch, tagger.predict_on_batch(ids)):
-            tags[i] = [names[number] for number in row[: len(sentences[i])]]
-    return tags
-
-
-def to_ids(model, sentences):
-    """Returns the ids that the model's ELMo takes, such as of characters."""
-    encoder = model.get_layer("elmo").token_encoder
-    return encoder.make_vectorization().batch_to_ids(sentences)
-
-
 def read_conll(path):
     """Returns the words of each sentence, and their BIO tags."""
     words, tags = [[]], [[]]
@@ -210,17 +186,25 @@ def as_bio(tags):
     ]
 
 
+def score_entities(tags, predicted):
+    """Returns the entity F1, and the numbers of entities."""
+    gold, found = entities(tags), entities(predicted)
+    right = len(gold & found)
+    return {
+        "f1": round(2 * right / max(1, len(gold) + len(found)), 3),
+        "entities": len(gold),
+        "found": len(found),
+        "correct": right,
+    }
+
+
 def entities(tags):
-    """Returns the entities of BIO tags: (sentence, type, start, end)."""
-    found = set()
-    for number, sentence in enumerate(tags):
-        for start, name in enumerate(sentence):
-            if name.startswith("B-"):
-                end = start + 1
-                while sentence[end : end + 1] == [f"I-{name[2:]}"]:
-                    end += 1
-                found.add((number, name[2:], start, end))
-    return found
+    """Returns the entities of BIO tags: (sentence, start, end, type)."""
+    return {
+        (number, *entity)
+        for number, sentence in enumerate(tags)
+        for entity in keras_elmo.Tagger.entities(sentence)
+    }
 
 
 if __name__ == "__main__":

@@ -4,37 +4,7 @@ import collections
 
 import numpy as np
 
-
-def entities(tags):
-    """Finds the spans that the tags of a sentence mark, as conlleval does.
-
-    Tags that violate their scheme mark spans too: `I-PER` after `O` begins a
-    span, and `I-LOC` after `B-PER` ends one and begins another.
-
-    Args:
-        tags: List of strings in IOB1, BIO or BIOES.
-
-    Returns:
-        A list of `(type, start, end)`, where `end` is exclusive.
-
-    Example:
-
-    >>> entities(["B-PER", "I-PER", "O", "I-LOC"])
-    [('PER', 0, 2), ('LOC', 3, 4)]
-    """
-    found, start = [], None
-    before, kind_before = "O", ""
-    for i, tag in enumerate([*tags, "O"]):
-        letter, _, kind = tag.partition("-")
-        if start is not None and (
-            before in "ES" or letter in "OBS" or kind != kind_before
-        ):
-            found.append((kind_before, start, i))
-            start = None
-        if letter != "O" and start is None:
-            start = i
-        before, kind_before = letter, kind
-    return found
+from keras_elmo import Tagger
 
 
 def entity_scores(gold, predicted):
@@ -53,9 +23,9 @@ def entity_scores(gold, predicted):
     """
     counts = collections.defaultdict(lambda: np.zeros(3, "int64"))
     for truth, guess in zip(gold, predicted, strict=True):
-        truth, guess = set(entities(truth)), set(entities(guess))
+        truth, guess = set(Tagger.entities(truth)), set(Tagger.entities(guess))
         for place, spans in enumerate((truth, guess, truth & guess)):
-            for kind, _, _ in spans:
+            for _, _, kind in spans:
                 counts[kind][place] += 1
     return {
         **_f1(*sum(counts.values(), np.zeros(3, "int64"))),
