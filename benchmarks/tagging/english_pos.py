@@ -46,13 +46,12 @@ def main(argv=None):
     add("data", type=pathlib.Path, help="folder of the three data files")
     add("output", type=pathlib.Path, help="folder to write the head to")
     add("results", help="JSON file to write the scores to")
-    add("--sentences", type=int, help="most of each file; default: all")
     add("--epochs", type=int, default=EPOCHS, help="default: %(default)s")
     options = parser.parse_args(argv)
     elmo = keras_elmo.ElmoLayer.from_preset(ELMO)
     embedder = keras_elmo.ElmoEmbedder(elmo, layers="mix")
     data = {
-        name: read_tagged(options.data / f"{name}.conllu")[: options.sentences]
+        name: read_tagged(options.data / f"{name}.conllu")
         for name in ("train", "dev", "test")
     }
     names = sorted({tag for s in data["train"] for tag in s.tags})

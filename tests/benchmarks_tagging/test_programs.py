@@ -8,9 +8,12 @@ from benchmarks_tagging.tagging_data import write_bilm
 from benchmarks_tagging.tagging_data import write_conllu
 from benchmarks_tagging.tagging_data import write_files
 
+import keras_elmo
+
 pytest.importorskip(
     "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
 )
+import english_pos
 import experiments
 import pictures
 import report
@@ -55,6 +58,22 @@ def test_parts_of_speech_of_a_fraction(tmp_path):
     assert result["test"]["accuracy"] > 0.9
     assert [e["update"] for e in result["history"]][:3] == [4, 8, 12]
     assert result["mix_weights"] == {}
+
+
+@pytest.mark.exhaustive
+def test_the_tagger_in_the_package(tmp_path, capsys):
+    write_files(tmp_path, write_conllu, "conllu")
+    output = tmp_path / "head"
+    arguments = tmp_path, output, tmp_path / "scores.json", "--epochs", 15
+    english_pos.main([*map(str, arguments)])
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    assert scores["test"]["accuracy"] > 0.9
+    assert scores["chosen"] in scores["dev_accuracy"]
+    tagger = keras_elmo.Tagger.load(output)
+    assert tagger.tag_names == ["PROPN", "PUNCT", "VERB"]
+    assert f"test: {100 * scores['test']['accuracy']:.2f}" in (
+        capsys.readouterr().out
+    )
 
 
 def test_smaller_fractions_lie_in_larger_ones():
