@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 os.environ["COLUMNS"] = "80"  # for argparse
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import build_browser
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
@@ -86,6 +88,7 @@ napoleon_custom_sections = [
 ]
 
 html_theme = "furo"
+html_static_path = ["_static"]
 html_math_renderer = "mathml"  # As browsers show it, without a script.
 html_title = f"keras-elmo {version}"
 html_show_sphinx = False
@@ -96,6 +99,7 @@ copybutton_prompt_is_regexp = True
 def setup(app):
     app.connect("source-read", _download_markdown)
     app.connect("source-read", _add_commands)
+    app.connect("source-read", _add_tool)
 
     # Before napoleon, which reads sections such as `Args:`.
     app.connect("autodoc-process-docstring", _from_markdown, priority=100)
@@ -127,6 +131,18 @@ def _add_commands(app, docname, source):
                 source[0] += f"\n**{group.title}**\n\n"
                 source[0] += "".join(map(_as_definition, actions))
         source[0] += f"\n```text\n{command.epilog}```\n"
+
+
+def _add_tool(app, docname, source):
+    """The page that runs ELMo, and the files that it loads."""
+    if docname != "browser" or app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / "_static/browser"
+    missing = build_browser.build(folder, Path(app.confdir) / "_build")
+    size = sum(path.stat().st_size for path in folder.glob("*"))
+    values = {"missing": missing, "megabytes": round(size / 1e6)}
+    tool = app.builder.templates.render("browser.html", values)
+    source[0] = source[0].replace("TOOL", tool)
 
 
 def _as_definition(action):

@@ -1,0 +1,100 @@
+// The page docs/browser.md: words in, cosines out.
+
+import { cosine, sentenceIds, splitWords } from "./elmo.mjs";
+
+const LAYERS = ["word_emb", "lstm_outputs1", "lstm_outputs2"];
+const PAUSE = 150; // Milliseconds after a key press.
+const FILES = new URL("browser/", import.meta.url);
+
+const page = document.getElementById("elmo");
+const find = (selector) => page.querySelector(selector);
+let ort, elmo;
+
+/** Loads onnxruntime and the model. */
+async function load() {
+  ort = await import(new URL("ort.wasm.bundle.min.mjs", FILES));
+  elmo = await ort.InferenceSession.create(new URL("elmo.onnx", FILES).href);
+}
+
+/** Runs a model on a sentence, and shows the time that it took. */
+async function run(session, words) {
+  const shape = [1, words.length, 50];
+  const ids = new ort.Tensor("int32", sentenceIds(words), shape);
+  const start = performance.now();
+  const outputs = await session.run({ ids });
+  const time = Math.round(performance.now() - start);
+  find("#elmo-time").textContent = `${words.length} words in ${time} ms`;
+  return outputs;
+}
+
+/** The vectors of a sentence's words: a list for each layer. */
+export async function embed(words) {
+  const outputs = await run(elmo, words);
+  return LAYERS.map((name) => {
+    const { data, dims } = outputs[name];
+    return words.map((_, i) => data.subarray(i * dims[2], (i + 1) * dims[2]));
+  });
+}
+
+const sentences = [...page.querySelectorAll(".elmo-sentence")].map((box) => ({
+  input: box.querySelector("input"),
+  choice: box.querySelector("fieldset"),
+  word: box.dataset.word, // The word that is picked, and its place.
+  place: -1,
+}));
+
+/** Shows a sentence's words to pick from, and makes their vectors. */
+async function readSentence(sentence) {
+  const { input, choice } = sentence;
+  const words = splitWords(input.value);
+  const layers = words.length ? await embed(words) : null;
+  if (words[sentence.place] !== sentence.word) {
+    sentence.place = Math.max(words.indexOf(sentence.word), 0);
+  }
+  const labels = words.map((word, i) => {
+    const label = document.createElement("label");
+    const radio = document.createElement("input");
+    Object.assign(radio, { type: "radio", name: `${input.id}-word`, value: i });
+    radio.checked = i === sentence.place;
+    label.append(radio, word);
+    return label;
+  });
+  choice.replaceChildren(choice.firstElementChild, ...labels);
+  Object.assign(sentence, { words, layers });
+  compare();
+}
+
+/** Shows the cosine of the two picked words at each layer. */
+function compare() {
+  const isReady = sentences.every(({ layers }) => layers);
+  page.querySelectorAll("[data-layer]").forEach((cell, layer) => {
+    const vectors = () =>
+      sentences.map(({ layers, place }) => layers[layer][place]);
+    const value = isReady ? cosine(...vectors()) : NaN;
+    cell.textContent = isReady ? value.toFixed(2) : "–";
+    cell.style.setProperty("--share", Math.max(value, 0) || 0);
+  });
+}
+
+/** Calls a function once typing has paused. */
+function onTyping(input, update) {
+  let timer;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(update, PAUSE);
+  });
+  return update();
+}
+
+/** Starts the page; rejects if something could not be loaded. */
+export async function start() {
+  await load();
+  for (const sentence of sentences) {
+    sentence.choice.addEventListener("change", ({ target }) => {
+      sentence.place = Number(target.value);
+      sentence.word = sentence.words[sentence.place];
+      compare();
+    });
+    await onTyping(sentence.input, () => readSentence(sentence));
+  }
+}
