@@ -48,7 +48,7 @@ def _download(cache):
         return "npm, a part of Node.js, was not installed"
     (cache / RUNTIME).mkdir(parents=True, exist_ok=True)
     package = RUNTIME.replace("web-", "web@")
-    command = [npm, "pack", "--silent", package]
+    command = [npm, "pack", "--silent", "--fetch-retries=1", package]
     done = subprocess.run(command, cwd=cache, capture_output=True, check=False)
     if done.returncode:
         return f"npm could not download <code>{package}</code>"
