@@ -1,5 +1,6 @@
 """Makes the files that docs/browser.md loads: models and onnxruntime-web."""
 
+import json
 import shutil
 import subprocess
 import tarfile
@@ -34,8 +35,11 @@ def build(folder, cache):
     for name in FILES:
         shutil.copy(cache / RUNTIME / name, folder)
     elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
-    keras_elmo.export_onnx(elmo, folder / "elmo.onnx")
-    pack(folder / "elmo.onnx")
+    tagger = keras_elmo.Tagger.load("english_pos")
+    for name, model in {"elmo": elmo, "tagger": tagger.model}.items():
+        keras_elmo.export_onnx(model, folder / f"{name}.onnx")
+        pack(folder / f"{name}.onnx")
+    (folder / "tags.json").write_text(json.dumps(tagger.tag_names))
     return ""
 
 

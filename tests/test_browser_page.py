@@ -23,7 +23,7 @@ SENTENCES = [
 ]
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --disable-sync
 --disable-background-networking --disable-component-update --no-first-run"""
-# Added to the page: loads the model, sends what is shown.
+# Added to the page: loads the models, types a sentence, sends what is shown.
 SCRIPT = """<script type="module">
 const find = (id) => document.getElementById(id);
 const texts = (selector) =>
@@ -35,9 +35,13 @@ find("elmo-load").click();
 await until(() => !find("elmo").hidden || !find("elmo-load").disabled);
 const shown = { status: find("elmo-status").textContent };
 if (!find("elmo").hidden) {
+  find("elmo-text").value = WORDS.join(" ");
+  find("elmo-text").dispatchEvent(new Event("input"));
+  await until(() => texts("#elmo-tags ruby").length == WORDS.length);
   const { embed } = await import("./_static/browser.mjs");
   const layers = await embed(WORDS);
   shown.layers = layers.map((vectors) => vectors.map((x) => [...x]));
+  shown.tags = texts("#elmo-tags rt");
   shown.cosines = texts("[data-layer]").map(Number);
 }
 const body = JSON.stringify(shown);
@@ -71,7 +75,7 @@ class Site(http.server.SimpleHTTPRequestHandler):
 def open_page(folder, is_served):
     """Returns what the page shows in Chromium."""
     chromium = shutil.which("chromium") or pytest.skip("needs Chromium")
-    if not (SITE / "_static/browser/elmo.onnx").exists():
+    if not (SITE / "_static/browser/tagger.onnx").exists():
         pytest.skip("needs the page, built by `make docs` with npm")
     (folder / "_static").symlink_to(SITE / "_static")
     handler = functools.partial(Site, directory=folder)
@@ -104,6 +108,8 @@ def test_page(tmp_path):
     banks = [x[:, s.index("bank")] for x, s in zip(others, SENTENCES)]
     a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in banks)
     np.testing.assert_allclose(shown["cosines"], (a * b).sum(1), atol=0.02)
+    tagger = keras_elmo.Tagger.load("english_pos")
+    assert [shown["tags"]] == tagger.predict([SENTENCES[2]])
 
 
 def test_page_without_a_server(tmp_path):

@@ -1,4 +1,4 @@
-// The page docs/browser.md: words in, cosines out.
+// The page docs/browser.md: words in, cosines and tags out.
 
 import { cosine, sentenceIds, splitWords } from "./elmo.mjs";
 
@@ -8,12 +8,16 @@ const FILES = new URL("browser/", import.meta.url);
 
 const page = document.getElementById("elmo");
 const find = (selector) => page.querySelector(selector);
-let ort, elmo;
+let ort, elmo, tagger, tagNames;
 
-/** Loads onnxruntime and the model. */
+/** Loads onnxruntime and the models. */
 async function load() {
   ort = await import(new URL("ort.wasm.bundle.min.mjs", FILES));
-  elmo = await ort.InferenceSession.create(new URL("elmo.onnx", FILES).href);
+  const open = (name) =>
+    ort.InferenceSession.create(new URL(name, FILES).href);
+  elmo = await open("elmo.onnx");
+  tagger = await open("tagger.onnx");
+  tagNames = await (await fetch(new URL("tags.json", FILES))).json();
 }
 
 /** Runs a model on a sentence, and shows the time that it took. */
@@ -34,6 +38,13 @@ export async function embed(words) {
     const { data, dims } = outputs[name];
     return words.map((_, i) => data.subarray(i * dims[2], (i + 1) * dims[2]));
   });
+}
+
+/** The names of the words' tags. */
+export async function tag(words) {
+  const outputs = await run(tagger, words);
+  const numbers = outputs[tagger.outputNames[0]].data;
+  return Array.from(numbers, (number) => tagNames[number]);
 }
 
 const sentences = [...page.querySelectorAll(".elmo-sentence")].map((box) => ({
@@ -76,6 +87,22 @@ function compare() {
   });
 }
 
+/** Shows the tag below each word. */
+async function readTagged() {
+  const words = splitWords(find("#elmo-text").value);
+  const tags = words.length ? await tag(words) : [];
+  const shown = tags.map((name, i) => {
+    const ruby = document.createElement("ruby");
+    const note = document.createElement("rt");
+    note.textContent = name;
+    ruby.append(words[i], note);
+    const turn = tagNames.indexOf(name) / tagNames.length;
+    ruby.style.setProperty("--turn", `${turn}turn`);
+    return ruby;
+  });
+  find("#elmo-tags").replaceChildren(...shown);
+}
+
 /** Calls a function once typing has paused. */
 function onTyping(input, update) {
   let timer;
@@ -97,4 +124,5 @@ export async function start() {
     });
     await onTyping(sentence.input, () => readSentence(sentence));
   }
+  await onTyping(find("#elmo-text"), readTagged);
 }
