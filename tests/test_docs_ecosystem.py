@@ -33,7 +33,7 @@ def embed(text, layers):
 
 def test_spacy(capsys):
     names, printed = run("spacy", capsys)
-    assert printed == "(17, 512)\n0.65\n"
+    assert printed == "(14, 512)\n0.62\n"
     empty, doc = names["nlp"].pipe(["", "She has an account. Hello"])
     assert len(empty) == 0
     first = embed("She has an account .", "top")

@@ -261,6 +261,7 @@ def test_the_readme_quotes():
         values = scores("tagging_names", training)
         rounded = f"{mean(values):.1f} ± {statistics.stdev(values):.1f}%"
         assert rounded in page
+        assert f"{mean(values):.1f}" in read_page("docs/transformers.md")
     # The columns are two tasks, each at two sizes.
     rows = {row[0]: row[1] for row in read_table("docs/speed.md", "Compared")}
     for kind in ("`ElmoEmbedder`", '`ElmoEmbedder(quantize="int8")`'):
