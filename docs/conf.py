@@ -107,7 +107,7 @@ def setup(app):
 def _download_markdown(app, docname, source):
     """Links to Markdown files outside `docs` are downloads, not pages."""
     source[0] = re.sub(
-        r"\]\(((?:\.\./)+(?:benchmarks|keras_elmo)/[^)#]*\.md)(?:#[^)]*)?\)",
+        r"\]\(((?:\.\./)+(?:benchmarks|examples|keras_elmo)/[^)#]*\.md)(?:#[^)]*)?\)",
         r"](path:\1)",
         source[0],
     )

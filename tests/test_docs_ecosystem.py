@@ -13,18 +13,16 @@ from small_models import make_elmo
 
 import keras_elmo
 
-PAGE = "docs/ecosystem.md"
 
-
-def run(package, capsys):
-    """Runs the program for a package; returns its names and its output."""
+def run(package):
+    """Runs the program for a package; returns its names."""
     pytest.importorskip(package, reason=f"{package} is optional.")
-    (block,) = read_blocks(PAGE, f"python {package}")
-    names = run_blocks([block], {"__name__": "page"})
-    return names, capsys.readouterr().out
+    blocks = read_blocks("docs/ecosystem.md", f"python {package}")
+    assert len(blocks) == 1
+    return run_blocks(blocks, {"__name__": "page"})
 
 
-def embed(text, layers):
+def embed(text, layers="top"):
     embedder = keras_elmo.ElmoEmbedder.from_preset(
         "english_mini", layers=layers
     )
@@ -32,58 +30,55 @@ def embed(text, layers):
 
 
 def test_spacy(capsys):
-    names, printed = run("spacy", capsys)
-    assert printed == "(14, 512)\n0.62\n"
+    names = run("spacy")
+    assert capsys.readouterr().out == "(14, 512)\n0.62\n"
     empty, doc = names["nlp"].pipe(["", "She has an account. Hello"])
     assert len(empty) == 0
-    first = embed("She has an account .", "top")
-    expected = np.concatenate([first, embed("Hello", "top")])
-    np.testing.assert_allclose(doc.tensor, expected, atol=1e-5)
+    expected = [embed("She has an account ."), embed("Hello")]
+    np.testing.assert_allclose(doc.tensor, np.concatenate(expected), atol=1e-5)
     np.testing.assert_array_equal(doc[2].vector, doc.tensor[2])
 
 
 def test_scikit_learn(capsys):
-    names, printed = run("sklearn", capsys)
-    assert printed == "[1 0]\n"
-    vectors = names["classifier"][0].transform(["Another ."])
+    vectors = run("sklearn")["classifier"][0].transform(["Another ."])
+    assert capsys.readouterr().out == "[1 0]\n"
     expected = embed("Another .", "average").mean(axis=0)
     np.testing.assert_allclose(vectors, [expected], atol=1e-5)
 
 
 def test_datasets(capsys):
-    names, printed = run("datasets", capsys)
-    assert printed == "(3, 512)\n"
-    found = names["dataset"].with_format("numpy")[1]["vectors"]
-    np.testing.assert_allclose(found, embed("Another .", "top"), atol=1e-5)
+    found = run("datasets")["dataset"].with_format("numpy")[1]["vectors"]
+    assert capsys.readouterr().out == "(3, 512)\n"
+    np.testing.assert_allclose(found, embed("Another ."), atol=1e-5)
 
 
-def test_the_hub(tmp_path, monkeypatch, capsys):
+def test_the_hub(tmp_path, monkeypatch):
     reason = "huggingface_hub is optional."
     hub = pytest.importorskip("huggingface_hub", reason=reason)
-    remote = tmp_path / "hub"
-
-    def snapshot_download(repo_id, *, revision):
-        return str(remote / repo_id)
-
-    def create_repo(repo_id, *, exist_ok):
-        (remote / repo_id).mkdir(parents=True, exist_ok=exist_ok)
 
     def upload_folder(*, repo_id, folder_path):
-        shutil.copytree(folder_path, remote / repo_id, dirs_exist_ok=True)
+        shutil.copytree(folder_path, tmp_path / "hub" / repo_id)
 
-    for stand_in in (snapshot_download, create_repo, upload_folder):
-        monkeypatch.setattr(hub, stand_in.__name__, stand_in)
+    stand_ins = {
+        "create_repo": lambda repo_id, exist_ok: None,
+        "upload_folder": upload_folder,
+        "snapshot_download": lambda name, revision: str(
+            tmp_path / "hub" / name
+        ),
+    }
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setattr(hub, name, stand_in)
     monkeypatch.chdir(tmp_path)
-    pathlib.Path("my_elmo").mkdir()
     elmo = make_elmo()
+    pathlib.Path("my_elmo").mkdir()
     elmo.save_to_bilm("my_elmo/options.json", "my_elmo/weights.hdf5")
     shutil.copy(ROOT / "examples/model_card.md", tmp_path)
-    names, _ = run("huggingface_hub", capsys)
+    loaded = run("huggingface_hub")["elmo"]
     ids = keras_elmo.batch_to_ids([["Another", "."]], 12)
     found, expected = (
         keras.ops.convert_to_numpy(layer.all_layers(ids))
-        for layer in (names["elmo"], elmo)
+        for layer in (loaded, elmo)
     )
     np.testing.assert_array_equal(found, expected)
-    card = hub.ModelCard.load(remote / "user/my_elmo/README.md")
+    card = hub.ModelCard.load("hub/user/my_elmo/README.md")
     assert card.data.library_name == "keras-elmo"
