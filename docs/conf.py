@@ -86,6 +86,8 @@ napoleon_custom_sections = [
 ]
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_math_renderer = "mathml"  # As browsers show it, without a script.
 html_title = f"keras-elmo {version}"
 html_show_sphinx = False
