@@ -98,6 +98,7 @@ copybutton_prompt_is_regexp = True
 def setup(app):
     app.connect("source-read", _download_markdown)
     app.connect("source-read", _add_commands)
+    app.connect("source-read", _link_notebook)
 
     # Before napoleon, which reads sections such as `Args:`.
     app.connect("autodoc-process-docstring", _from_markdown, priority=100)
@@ -129,6 +130,16 @@ def _add_commands(app, docname, source):
                 source[0] += f"\n**{group.title}**\n\n"
                 source[0] += "".join(map(_as_definition, actions))
         source[0] += f"\n```text\n{command.epilog}```\n"
+
+
+def _link_notebook(app, docname, source):
+    """Each tutorial, with its outputs, can be downloaded as a notebook."""
+    if docname.startswith("tutorials/"):
+        name = docname.removeprefix("tutorials/")
+        link = f"{{nb-download}}`Download as a notebook <{name}.ipynb>`"
+        source[0] = re.sub(
+            r"(?m)^(# .*)$", rf"\1\n\n{link}", source[0], count=1
+        )
 
 
 def _as_definition(action):
