@@ -89,6 +89,7 @@ napoleon_custom_sections = [
 
 html_theme = "furo"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_math_renderer = "mathml"  # As browsers show it, without a script.
 html_title = f"keras-elmo {version}"
 html_show_sphinx = False
@@ -100,6 +101,7 @@ def setup(app):
     app.connect("source-read", _download_markdown)
     app.connect("source-read", _add_commands)
     app.connect("source-read", _add_tool)
+    app.connect("source-read", _link_notebook)
 
     # Before napoleon, which reads sections such as `Args:`.
     app.connect("autodoc-process-docstring", _from_markdown, priority=100)
@@ -111,7 +113,7 @@ def setup(app):
 def _download_markdown(app, docname, source):
     """Links to Markdown files outside `docs` are downloads, not pages."""
     source[0] = re.sub(
-        r"\]\(((?:\.\./)+(?:benchmarks|keras_elmo)/[^)#]*\.md)(?:#[^)]*)?\)",
+        r"\]\(((?:\.\./)+(?:benchmarks|examples|keras_elmo)/[^)#]*\.md)(?:#[^)]*)?\)",
         r"](path:\1)",
         source[0],
     )
@@ -143,6 +145,16 @@ def _add_tool(app, docname, source):
     values = {"missing": missing, "megabytes": round(size / 1e6)}
     tool = app.builder.templates.render("browser.html", values)
     source[0] = source[0].replace("TOOL", tool)
+
+
+def _link_notebook(app, docname, source):
+    """Each tutorial, with its outputs, can be downloaded as a notebook."""
+    if docname.startswith("tutorials/"):
+        name = docname.removeprefix("tutorials/")
+        link = f"{{nb-download}}`Download as a notebook <{name}.ipynb>`"
+        source[0] = re.sub(
+            r"(?m)^(# .*)$", rf"\1\n\n{link}", source[0], count=1
+        )
 
 
 def _as_definition(action):

@@ -209,6 +209,36 @@ def test_transformers_in_words():
     assert f"and {float32:.1f} times in float32" in page
 
 
+def test_other_packages():
+    rows = {row["name"]: row for row in read_results("packages")["rows"]}
+    peer = rows["bilm-tf"]
+
+    def times(row, kind, size):
+        if kind not in row[size]:
+            return ""
+        ratio = row[size][kind] / peer[size][kind]
+        is_time = kind == "sentence_ms"
+        name = "sentence_ratio" if is_time else "tokens_ratio"
+        ratio = row[size].get(name, 1 / ratio if is_time else ratio)
+        return f"{ratio:.1f}"
+
+    for name, *cells in read_table("docs/speed.md", "Compared"):
+        assert cells == [
+            times(rows[name], kind, size)
+            for kind in ("tokens_per_second", "sentence_ms")
+            for size in ("original", "small")
+        ]
+    ours = rows["`ElmoLayer`, batches of 32, eager"]["small"]
+    theirs = rows["AllenNLP"]["small"]
+    step = theirs["training_step_ms"] / ours["training_step_ms"]
+    page = read_page("docs/speed.md")
+    assert f"takes AllenNLP {step:.1f} times as long" in page
+    memory = rows["`ElmoEmbedder`"]["small"]["megabytes"]
+    for name in ("bilm-tf", "simple_elmo"):
+        more = rows[name]["small"]["megabytes"] / memory
+        assert f"takes {more:.1f} times the memory" in page
+
+
 def test_sizes_of_presets():
     for name, *_, download in read_table("docs/models.md", "Pre-trained"):
         preset = PRESETS[name.strip("`")]
@@ -250,6 +280,7 @@ def test_the_readme_quotes():
         values = scores("tagging_names", training)
         rounded = f"{mean(values):.1f} ± {statistics.stdev(values):.1f}%"
         assert rounded in page
+        assert f"{mean(values):.1f}" in read_page("docs/transformers.md")
     # The columns are two tasks, each at two sizes.
     rows = {row[0]: row[1] for row in read_table("docs/speed.md", "Compared")}
     for kind in ("`ElmoEmbedder`", '`ElmoEmbedder(quantize="int8")`'):
@@ -268,3 +299,6 @@ def test_estimates_for_a_cluster():
         if names and row["runs_in"] == "`ElmoEmbedder`":
             hours = 1e9 / results["words"] * median(row["text"]) / 3600
             assert f" {hours:.0f} " in page.replace(".", " ")
+    values = 1e9 * 2 * 512
+    for number in (3 * values, values, values / 20):
+        assert f" {4 * number / 1e12:.1f} TB" in page

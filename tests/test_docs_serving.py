@@ -1,6 +1,6 @@
-"""The code of docs/serving.md and tensorflow-serving.md, run as it is.
+"""The code of docs/serving.md and examples/serving, run as it is.
 
-The code for gRPC runs against a server made with the stubs of
+`grpc_client.py` runs against a server made with the stubs of
 tensorflow-serving-api, and the requests of `warm_up.py` are read back and
 answered. TensorFlow Serving itself is not run, nor are the commands with
 `docker` and `curl`, the thread options, `batching.config` and the change of
@@ -26,7 +26,6 @@ pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
 )
 PAGE = "docs/serving.md"
-SERVER = "docs/tensorflow-serving.md"
 STRINGS = ["First sentence .", "Another ."]
 
 
@@ -81,11 +80,6 @@ def test_the_page(folder, monkeypatch, capsys, portable_path):
     assert names["classifier"](tf.constant(STRINGS)).shape == (2, 2)
 
 
-def test_the_page_of_the_server_has_no_code_but_what_is_tested():
-    assert read_blocks(SERVER) == []
-    assert len(read_blocks(SERVER, "python serving-api")) == 1
-
-
 @pytest.mark.exhaustive
 def test_warm_up(serving_api, exported, tmp_path, monkeypatch):
     from tensorflow_serving.apis import prediction_log_pb2
@@ -135,10 +129,10 @@ def test_grpc(serving_api, exported):
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        (block,) = read_blocks(SERVER, "python serving-api")
-        assert block.count("localhost:8500") == 1
+        code = (ROOT / "examples/serving/grpc_client.py").read_text()
+        assert code.count("localhost:8500") == 1
         names = run_blocks(
-            [block.replace("localhost:8500", f"127.0.0.1:{port}")]
+            [code.replace("localhost:8500", f"127.0.0.1:{port}")]
         )
         names["channel"].close()
     finally:
@@ -146,11 +140,3 @@ def test_grpc(serving_api, exported):
     assert list(names["response"].outputs) == ["elmo"]
     expected = of_layer(STRINGS)
     np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
-
-
-def test_the_settings_of_batching_are_those_of_the_page():
-    text = (ROOT / "examples/serving/batching.config").read_text()
-    page = (ROOT / SERVER).read_text(encoding="utf-8")
-    for line in text.splitlines():
-        name = line.split()[0]
-        assert f"| `{line}` |" in page or f"| `{name}` |" in page

@@ -230,16 +230,25 @@ def layer_weights(runs):
     }
 
 
+# What pictures call the trainings.
+LEGEND = {
+    "elmo": "with ELMo",
+    "elmo-both": "ELMo at input\nand output",
+    "layer-0": "layer 0, at both",
+}
+
+
 def draw(folder, results, measure):
     """Draws curves, sizes and layer weights, where available."""
     groups, sizes, learned = {}, {}, {}
     for name, runs in results.items():
         percent = 100 * runs[0]["options"]["fraction"]
         histories = [run["history"] for run in runs]
-        groups.setdefault(f"{percent:g}", {})[name] = histories
         kind = name.removesuffix(f"-{percent:g}")
+        label = LEGEND.get(kind, kind)
+        groups.setdefault(f"{percent:g}", {})[label] = histories
         if kind in ("baseline", "elmo"):
-            sizes.setdefault(kind, {})[percent] = _scores(runs, "test")
+            sizes.setdefault(label, {})[percent] = _scores(runs, "test")
         if runs[0]["mix_weights"] and runs[0]["options"]["mix"] == "learned":
             learned[name] = layer_weights(runs)
     for percent, curves in groups.items():
