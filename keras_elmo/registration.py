@@ -24,7 +24,6 @@ _MODULES = {
     "ProjectedLSTMCell": "layers.projected_lstm_cell",
     "ScalarMix": "layers.scalar_mix",
     "TokenEmbedding": "layers.token_embedding",
-    "VocabularySoftmax": "pretraining.vocabulary_softmax",
     "VocabularySpelling": "text.vocabulary_spelling",
     "WordVectorization": "text.word_vectorization",
 }

@@ -6,7 +6,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from keras_elmo.pretraining.training_folder import TrainingLog
+from keras_elmo.pretraining.training_folder import TrainingFolder
 
 plt = pytest.importorskip(
     "matplotlib.pyplot",
@@ -24,10 +24,9 @@ EVALUATIONS = [
 
 
 def make_folder(path, entries):
-    path.mkdir()
-    log = TrainingLog(path / "log.jsonl")
+    training = TrainingFolder(path)
     for entry in entries:
-        log.write(**entry)
+        training.log(**entry)
     return path
 
 

@@ -75,6 +75,6 @@ def test_context_tells_the_two_meanings_apart(name):
 def test_perplexity(shared, name, text, most):
     """Only of the first 300 sentences; the model cards have that of all."""
     sentences = read_sentences(shared / "data" / text)[:300]
-    model, vocabulary, _ = load_language_model(name)
+    model, vocabulary = load_language_model(name)
     found = Evaluator(model, vocabulary).evaluate(sentences)
     assert found.perplexity < most

@@ -124,10 +124,12 @@ def measure(arguments):
     counted = _common_words(arguments.vocabulary)
     with Progress(arguments.quiet) as progress:
         with progress.waiting("loading the model"):
-            loaded = load_language_model(arguments.model, dtype=arguments.dtype)
+            model, vocabulary = load_language_model(
+                arguments.model, dtype=arguments.dtype
+            )
         evaluator = Evaluator(
-            loaded.model,
-            loaded.vocabulary,
+            model,
+            vocabulary,
             arguments.procedure,
             min(arguments.rows or 1, len(sentences)),
             counted,

@@ -18,13 +18,13 @@ The loss that is shown measures how well the right word is told apart from
 --negatives random ones. It shows progress, but it is not a perplexity, and it
 depends on --negatives. The held-out perplexity is exact: over all words, and
 without dropout. Lower is better. Compare models only with the same vocabulary
-and the same held-out text. It is read in --heldout-rows streams; keras-elmo
-perplexity reads it in one, as bilm-tf does.
+and the same held-out text. It is read in 32 streams; keras-elmo perplexity
+reads it in one, as bilm-tf does.
 """
 
-import os
 import sys
 
+from keras_elmo.checks import check_choice
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.pretrain_settings import DEFAULT_RECIPE
 from keras_elmo.commands.pretrain_settings import add_settings
@@ -36,8 +36,6 @@ EPILOG = """\
 examples:
   keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
       --output my_elmo --recipe laptop
-  keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
-      --output my_elmo --recipe laptop --epochs 20    (continues)
 
 fine-tuning (training a model further on another kind of text):
   keras-elmo pretrain --from english_mini --train my_text.txt \\
@@ -45,31 +43,13 @@ fine-tuning (training a model further on another kind of text):
       --batch-size 16 --warmup-steps 20 --learning-rate 0.001
   AllenNLP's models come without their softmax: add --new-softmax, and
   --vocabulary unless the vocabulary is to be built from the text.
-
-to use it:
-  keras-elmo embed corpus.txt corpus.hdf5 --model my_elmo
 """
-
-_BACKENDS = ("tensorflow", "jax")
-# Pairs of arguments that exclude each other, and pairs where the first needs
-# the second.
-_EITHER = (("epochs", "steps"), ("options", "from"))
-_NEEDS = (
-    ("new_softmax", "from"),
-    ("evaluate_every", "heldout"),
-    ("patience", "heldout"),
-)
-
-_ABOUT_THE_DEFAULT = (
-    "training the paper's model, which takes days on large GPUs; for a small "
-    "text or a computer without a GPU there is --recipe laptop"
-)
 
 
 def add_arguments(parser):
     """Adds the arguments of `keras-elmo pretrain`."""
     _add_files(parser.add_argument_group("files").add_argument)
-    _add_model(parser.add_argument_group("model").add_argument)
+    _add_model(parser.add_argument_group("model"))
     add_settings(parser.add_argument_group("training"))
     parser.add_argument(
         "--quiet", action="store_true", help="show no progress or summary"
@@ -78,21 +58,25 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo pretrain`; returns its exit status."""
-    _check(arguments)
+    import keras
+
     from keras_elmo.commands.arguments import set_threads
     from keras_elmo.commands.pretrain_reports import TrainingProgress
     from keras_elmo.commands.progress import Progress
     from keras_elmo.models.find_model import find_model
     from keras_elmo.pretraining.pretrain import pretrain
 
+    backend = keras.backend.backend()
+    check_choice("KERAS_BACKEND", backend, ("tensorflow", "jax"))
+    for name in ("evaluate_every", "patience"):
+        if vars(arguments)[name] is not None and not arguments.heldout:
+            raise ValueError(f"`{name}` needs `heldout`. Received: none")
     set_threads()
-    _use_all_devices()
-    initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
-    if initial:
-        _check_apart(initial.path, arguments.output)
+    if backend == "jax" and len(keras.distribution.list_devices()) > 1:
+        devices = keras.distribution.DataParallel()
+        keras.distribution.set_distribution(devices)
+    initial = arguments.initial and find_model(arguments.initial)
     with Progress(arguments.quiet) as progress:
-        if not (initial or arguments.recipe or arguments.options):
-            progress.say(_ABOUT_THE_DEFAULT)
         training = pretrain(
             arguments.train,
             arguments.output,
@@ -105,82 +89,27 @@ def run(arguments):
             restart=arguments.restart,
             report=TrainingProgress(progress),
         )
-    contents = _describe_output(arguments, training.progress)
+    progress = training.progress
+    if not arguments.heldout:
+        model = f"the model of step {progress.step:,}"
+    elif progress.best_step is None:
+        model = "no model before the first evaluation"
+    else:
+        model = (
+            f"the best model, of step {progress.best_step:,}: "
+            f"held-out perplexity {progress.best:,.2f}"
+        )
+    contents = f"'{arguments.output}' contains {model}."
     if not training.is_finished:
-        how = "the same command"
-        if arguments.restart:
-            how += " without --restart"
         print(
-            f"keras-elmo: interrupted after step {training.progress.step:,}; "
-            f"{how} resumes. {contents}",
+            f"keras-elmo: interrupted after step {progress.step:,}; the same "
+            f"command, without --restart, resumes. {contents}",
             file=sys.stderr,
         )
         return 130
     if not arguments.quiet:
         print(contents)
     return 0
-
-
-def _describe_output(arguments, progress):
-    """Returns what the folder of a training contains."""
-    if not arguments.heldout:
-        model = f"the model of step {progress.step:,}"
-    elif progress.best_step is None:
-        return "No model is written before the first evaluation."
-    else:
-        model = (
-            f"the best model, of step {progress.best_step:,}: "
-            f"held-out perplexity {progress.best:,.2f}"
-        )
-    return f"'{arguments.output}' contains {model}."
-
-
-def _check(arguments):
-    import keras
-
-    backend = keras.backend.backend()
-    if backend not in _BACKENDS:
-        raise ValueError(
-            "keras-elmo pretrain runs on TensorFlow and JAX: set the "
-            "environment variable KERAS_BACKEND to tensorflow or jax. "
-            f"Received: {backend}"
-        )
-    given = {k for k, v in vars(arguments).items() if v not in (None, False)}
-    for one, other in _EITHER:
-        if {one, other} <= given:
-            raise ValueError(
-                f"{_flag(one)} and {_flag(other)} must not be used together: "
-                "both specify the same thing. Received: both"
-            )
-    for one, needed in _NEEDS:
-        if one in given and needed not in given:
-            raise ValueError(
-                f"{_flag(one)} needs {_flag(needed)}. Received: none"
-            )
-
-
-def _check_apart(initial, output):
-    if os.path.realpath(initial) == os.path.realpath(output):
-        raise ValueError(
-            "--output must not be the folder of --from, which is read again "
-            f"when the training resumes. Received: '{output}'"
-        )
-
-
-def _flag(name):
-    return f"--{name.replace('_', '-')}"
-
-
-def _use_all_devices():
-    """Divides each window among the devices, if JAX has several."""
-    import keras
-
-    if keras.backend.backend() == "jax":
-        devices = keras.distribution.list_devices()
-        if len(devices) > 1:
-            keras.distribution.set_distribution(
-                keras.distribution.DataParallel(devices=devices)
-            )
 
 
 def _add_files(add):
@@ -206,7 +135,8 @@ def _add_files(add):
     )
 
 
-def _add_model(add):
+def _add_model(group):
+    add = group.add_argument
     add(
         "--recipe",
         choices=RECIPES,
@@ -214,14 +144,16 @@ def _add_model(add):
         "without the softmax; takes days on large GPUs) or laptop (a small "
         f"model that learns quickly). Default: {DEFAULT_RECIPE}",
     )
-    add(
+    either = group.add_mutually_exclusive_group()
+    either.add_argument(
         "--options",
         metavar="FILE",
         help="a bilm-tf options file, instead of the recipe's model. Its "
         "batch_size, unroll_steps, all_clip_norm_val and n_epochs are used too",
     )
-    add(
+    either.add_argument(
         "--from",
+        dest="initial",
         metavar="MODEL",
         help="a trained model to start from: a folder written by this command "
         "or by bilm-tf's training, a .zip of one, or the name of a preset",
@@ -232,10 +164,14 @@ def _add_model(add):
         help="give that model a new softmax, if it has none or for another "
         "vocabulary",
     )
-    add("--vocabulary", metavar="FILE", help="one word per line, as above")
-    add(
+    either = group.add_mutually_exclusive_group()
+    either.add_argument(
+        "--vocabulary", metavar="FILE", help="one word per line, as above"
+    )
+    either.add_argument(
         "--min-count",
         type=positive_integer,
+        default=3,
         metavar="N",
         help="minimum count of a word, if the vocabulary is built from the "
         "corpus. Default: 3",

@@ -3,10 +3,9 @@
 import collections
 
 from keras_elmo.commands.perplexity import describe_perplexity
-from keras_elmo.pretraining.reports import Report
 
 
-class TrainingProgress(Report):
+class TrainingProgress:
     """Shows the progress of a training.
 
     The loss is the mean over as many steps as an entry of the log. The speed
@@ -41,12 +40,8 @@ class TrainingProgress(Report):
         is_first = not self._losses  # The first step is slower.
         self._losses.append(loss)
         mean = sum(self._losses) / len(self._losses)
-        self._progress.update(
-            step,
-            step * self._tokens_per_step,
-            resumed=is_first,
-            note=f"loss {mean:.3f}",
-        )
+        tokens, note = step * self._tokens_per_step, f"loss {mean:.3f}"
+        self._progress.update(step, tokens, resumed=is_first, note=note)
 
     def evaluated(self, step, perplexity, is_best):
         best = ", the best so far" if is_best else ""

@@ -7,36 +7,38 @@ from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import Settings
 
 DEFAULT_RECIPE = "paper"
-# The model's options that concern training: key, type, help.
-_OPTIONS = {
-    "negatives": (
-        "n_negative_samples_batch",
-        int,
-        "number of negative samples of the sampled softmax",
-    ),
-    "dropout": ("dropout", float, ""),
+_NEGATIVES = "n_negative_samples_batch"
+# Settings in bilm-tf's options files, by their names there.
+_IN_OPTIONS = {
+    "n_epochs": "epochs",
+    "batch_size": "batch_size",
+    "unroll_steps": "unroll_steps",
+    "all_clip_norm_val": "clip_norm",
 }
-# Entries of an options file that are neither settings nor part of the model.
-_FACTS = ("n_train_tokens",)
+# What is not part of the model, so that it may change later.
+_NOT_OF_THE_MODEL = {*_IN_OPTIONS, "n_train_tokens"}
 
 
 def add_settings(group):
-    """Adds a flag for each field of `Settings`."""
-    for name, (key, kind, about) in _OPTIONS.items():
-        values = {k: recipe.options[key] for k, recipe in RECIPES.items()}
-        _add(group, name, kind, _help(about, values))
-    for field in dataclasses.fields(Settings):
-        if field.metadata:
-            name, about = field.name, field.metadata["help"]
-            kind = next(iter(typing.get_args(field.type)), field.type)
-            values = {k: getattr(recipe, name) for k, recipe in RECIPES.items()}
-            _add(
-                group,
-                name,
-                kind,
-                about if kind is bool else _help(about, values),
-                field.metadata["choices"],
-            )
+    """Adds a flag for each field of `Settings`, and for two options."""
+    add = group.add_argument
+    add(
+        "--negatives",
+        type=int,
+        dest=_NEGATIVES,
+        metavar="N",
+        help="number of negative samples of the sampled softmax; all words, if "
+        f"there are no more. {_default(_NEGATIVES)}",
+    )
+    add("--dropout", type=float, metavar="NUMBER", help=_default("dropout"))
+    for field in Settings.flags():
+        kind = next(iter(typing.get_args(field.type)), field.type)
+        about, choices = field.metadata["help"], field.metadata["choices"]
+        if field.default is not None:
+            about = ". ".join(filter(None, [about, _default(field.name)]))
+        metavar = None if choices else "N" if kind is int else "NUMBER"
+        flag = f"--{field.name.replace('_', '-')}"
+        add(flag, type=kind, choices=choices, metavar=metavar, help=about)
 
 
 def make_settings(arguments, initial=None):
@@ -48,48 +50,31 @@ def make_settings(arguments, initial=None):
         arguments: The arguments of `pretrain`.
         initial: The model to start from, or `None`.
     """
-    # Imported here, as these load all of Keras.
+    # Imported here, as it loads all of Keras.
     from keras_elmo.formats.bilm_files import read_options
-    from keras_elmo.pretraining.model_files import read_model_options
 
     recipe = RECIPES[arguments.recipe or DEFAULT_RECIPE]
-    given = {k: v for k, v in vars(arguments).items() if v is not None}
     options, changes = recipe.options, {}
     if arguments.options is not None:
         options = read_options(arguments.options)
+        names = _IN_OPTIONS.keys() & options.keys()
+        changes = {_IN_OPTIONS[name]: options[name] for name in names}
     elif initial is not None:
-        options = read_model_options(initial)
-    keys = Settings.options_keys()
-    if arguments.options is not None:
-        changes = {keys[k]: v for k, v in options.items() if k in keys}
-    # These are not part of the model, so they may change later.
-    left_out = {*keys, *_FACTS}
-    options = {k: v for k, v in options.items() if k not in left_out}
-    for name, (key, *_) in _OPTIONS.items():
-        if name in given:
-            options[key] = given[name]
-    names = {field.name for field in dataclasses.fields(Settings)}
-    changes |= {k: v for k, v in given.items() if k in names}
-    return dataclasses.replace(recipe, **{**changes, "options": options})
+        options = initial.open_language_model().content
+    options = {k: v for k, v in options.items() if k not in _NOT_OF_THE_MODEL}
+    given = {k: v for k, v in vars(arguments).items() if v is not None}
+    options |= {k: given[k] for k in (_NEGATIVES, "dropout") if k in given}
+    names = [field.name for field in Settings.flags()]
+    changes |= {k: given[k] for k in names if k in given}
+    return dataclasses.replace(recipe, options=options, **changes)
 
 
-def _add(group, name, kind, about, choices=None):
-    how: dict[str, typing.Any] = {"type": kind, "choices": choices}
-    if kind is bool:
-        how = {"action": "store_true", "default": None}
-    elif choices is None:
-        how["metavar"] = "N" if kind is int else "NUMBER"
-    group.add_argument(f"--{name.replace('_', '-')}", help=about, **how)
-
-
-def _help(about, values):
-    """Returns a help text with the values of the recipes as defaults."""
-    values = dict(values)
+def _default(name):
+    """Returns a setting or an option of the recipes, as text."""
+    values = {
+        recipe: {**settings.options, **vars(settings)}[name]
+        for recipe, settings in RECIPES.items()
+    }
     default = values.pop(DEFAULT_RECIPE)
-    if default is None:
-        return about
     others = [f"{k}: {v}" for k, v in values.items() if v != default]
-    default = f"Default: {default}"
-    if others:
-        default += f" ({', '.join(others)})"
-    return f"{about}. {default}" if about else default
+    return f"Default: {default}" + (f" ({', '.join(others)})" if others else "")

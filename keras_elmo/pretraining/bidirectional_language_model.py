@@ -106,7 +106,7 @@ class BidirectionalLanguageModel(keras.Model):
         self.softmax = VocabularySoftmax(
             vocabulary_size,
             num_negatives,
-            has_kernel=not share_embedding_softmax,
+            self._tied_kernel if share_embedding_softmax else None,
             dtype=dtype,
             name="softmax",
         )
@@ -139,10 +139,10 @@ class BidirectionalLanguageModel(keras.Model):
     ):
         seed = self._seed if training else None
         hidden, state = self.predict_hidden(inputs, initial_state, seed)
-        kernel = self._tied_kernel()
-        logits = [
-            ops.transpose(self.softmax(h, kernel), (1, 0, 2)) for h in hidden
-        ]
+        # The sizes that are known, for Keras' symbolic tensors.
+        shape = (*ops.shape(inputs[0])[:2], self.vocabulary_size)
+        logits = [ops.transpose(self.softmax(h), (1, 0, 2)) for h in hidden]
+        logits = [ops.reshape(x, shape) for x in logits]
         return (logits, state) if return_state else logits
 
     def predict_hidden(self, inputs, initial_state=None, seed=None):
@@ -200,10 +200,9 @@ class BidirectionalLanguageModel(keras.Model):
         Returns:
             The losses in nats, two float32 tensors `(batch, time)`.
         """
-        kernel = self._tied_kernel()
         return [
             ops.transpose(
-                self.softmax.losses(h, ops.transpose(words), kernel, is_unknown)
+                self.softmax.losses(h, ops.transpose(words), is_unknown)
             )
             for h, words in zip(hidden, targets)
         ]
@@ -221,7 +220,7 @@ class BidirectionalLanguageModel(keras.Model):
         Returns:
             As for `losses_of`.
         """
-        weights = self.softmax.weights_to_sample(self._tied_kernel())
+        weights = self.softmax.weights_to_sample()
         losses = []
         for h, words in zip(hidden, targets):
             time, batch, dim = ops.shape(h)
@@ -230,7 +229,7 @@ class BidirectionalLanguageModel(keras.Model):
                 ops.reshape(h, (-1, dim)),
                 ops.reshape(ops.transpose(words), (-1,)),
                 seed,
-                weights=weights,
+                weights,
             )
             losses.append(ops.transpose(ops.reshape(loss, (time, batch))))
         return losses
@@ -240,39 +239,22 @@ class BidirectionalLanguageModel(keras.Model):
         return self.encoder.get_initial_state(batch_size)
 
     def _tied_kernel(self):
-        if self.share_embedding_softmax:
-            return read_weight(self.token_encoder.embeddings)
-        return None
+        return read_weight(self.token_encoder.embeddings)
 
-    def compute_output_spec(
-        self, inputs, initial_state=None, return_state=False, training=None
-    ):
-        shapes = self.compute_output_shape([x.shape for x in inputs])
-        dtype = self.softmax.logits_dtype
-        logits = [keras.KerasTensor(shape, dtype) for shape in shapes]
-        if not return_state:
-            return logits
-        shape = (*inputs[0].shape[:2], self.encoder.output_dim)
-        vectors = keras.KerasTensor(shape, self.compute_dtype)
-        return logits, self.encoder.compute_output_spec(
-            vectors, return_state=True
-        )[1]
+    def compute_output_spec(self, *args, **kwargs):
+        # Found by tracing: not all outputs have the compute dtype.
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
 
     def compute_output_shape(self, input_shape):
         return [(*shape[:2], self.vocabulary_size) for shape in input_shape]
 
     def get_config(self):
-        layers = (self.token_encoder, self.encoder)
-        token_encoder, encoder = map(
-            keras.saving.serialize_keras_object, layers
-        )
+        serialize = keras.saving.serialize_keras_object
         return {
-            "name": self.name,
-            "trainable": self.trainable,
-            "dtype": keras.saving.serialize_keras_object(self.dtype_policy),
+            **super().get_config(),
             "vocabulary_size": self.vocabulary_size,
-            "token_encoder": token_encoder,
-            "encoder": encoder,
+            "token_encoder": serialize(self.token_encoder),
+            "encoder": serialize(self.encoder),
             "num_negatives": self.num_negatives,
             "dropout": self.dropout,
             "share_embedding_softmax": self.share_embedding_softmax,
@@ -299,7 +281,7 @@ class BidirectionalLanguageModel(keras.Model):
         """
         from keras_elmo.pretraining.model_files import load_language_model
 
-        model, vocabulary, _ = load_language_model(preset, dtype=dtype)
+        model, vocabulary = load_language_model(preset, dtype=dtype)
         words = vocabulary.words
         model.words = tuple(w.decode(errors="replace") for w in words)
         return model
@@ -307,6 +289,6 @@ class BidirectionalLanguageModel(keras.Model):
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        for key in {"token_encoder", "encoder", "dtype"} & config.keys():
+        for key in {"token_encoder", "encoder"} & config.keys():
             config[key] = keras.saving.deserialize_keras_object(config[key])
-        return cls(**config)
+        return super().from_config(config)

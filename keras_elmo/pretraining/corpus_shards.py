@@ -5,7 +5,6 @@ import glob
 import gzip
 import mmap
 import os
-import stat
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,9 +12,6 @@ import numpy as np
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import decode_line
 from keras_elmo.text.corpora import open_unpacked
-
-_NEWLINE = ord("\n")
-_CHUNK = 1 << 22
 
 
 def find_shards(
@@ -34,7 +30,7 @@ def find_shards(
     Raises:
         FileNotFoundError: If a file does not exist or a pattern matches
             nothing.
-        ValueError: If a path is a folder, or `paths` is empty.
+        ValueError: If a path is a folder.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
@@ -51,10 +47,6 @@ def find_shards(
         for match in matches:
             check_file(match)
         found.update(matches)
-    if not found:
-        raise ValueError(
-            "`paths` must name at least one corpus file. Received: none"
-        )
     files: dict[str, str] = {}
     for path in sorted(found):
         files.setdefault(os.path.realpath(path), path)
@@ -75,10 +67,8 @@ def read_sentences(
             not UTF-8.
     """
     shards = find_shards(paths)
-    sentences = []
-    for path in shards:
-        lines = ShardLines(path)
-        sentences += [lines[i] for i in range(len(lines))]
+    texts = map(ShardLines, shards)
+    sentences = [text[i] for text in texts for i in range(len(text))]
     if not sentences:
         raise ValueError(
             "A text must have at least one sentence. Received: empty files "
@@ -99,9 +89,9 @@ class ShardLines:
         path: Path of the file, plain or gzip.
 
     Raises:
-        FileNotFoundError: If there is no such file.
-        ValueError: If it is a folder or a corrupt gzip file; or, for an index,
-            if the sentence is not UTF-8.
+        OSError: If there is no such file.
+        ValueError: If it is a corrupt gzip file; or, for an index, if the
+            sentence is not UTF-8.
 
     Example:
 
@@ -114,11 +104,8 @@ class ShardLines:
 
     def __init__(self, path: str | os.PathLike):
         self.path = os.fspath(path)
-        check_file(self.path)
         self._text = _text(self.path)
-        self.size = len(self._text)
-        """How many bytes of text there are, unpacked."""
-        self._starts = _line_starts(self._text)
+        self._starts = np.fromiter(_line_starts(self._text), "int64")
 
     def __len__(self):
         return len(self._starts) - 1
@@ -128,43 +115,33 @@ class ShardLines:
             raise IndexError(
                 f"'{self.path}' has {len(self)} sentences. Received: {index}"
             )
-        self._check_size()
-        start, end = self._starts[index : index + 2].tolist()
-        line = self._text[start:end]
-        decode_line(line, self.path, index + 1, start)
-        return line.split()
-
-    def _check_size(self):
+        text = self._text
         # Reading past the end of a mapped file would kill the process.
-        if not isinstance(self._text, bytes) and self._text.size() < self.size:
+        if isinstance(text, mmap.mmap) and text.size() < len(text):
             raise ValueError(
                 f"'{self.path}' was truncated while it was in use: it had "
-                f"{self.size} bytes and now has {self._text.size()}."
+                f"{len(text)} bytes and now has {text.size()}."
             )
+        start, end = self._starts[index : index + 2].tolist()
+        line = text[start:end]
+        decode_line(line, self.path, index + 1, start)
+        return line.split()
 
 
 def _text(path):
     """Returns the bytes of a file, unpacked."""
     with open_unpacked(path) as file:
-        if isinstance(file, gzip.GzipFile):
+        # Neither a pipe nor an empty file can be mapped.
+        if isinstance(file, gzip.GzipFile) or not os.path.getsize(path):
             return file.read()
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            return file.read()  # A pipe cannot be mapped.
-        if status.st_size == 0:
-            return b""  # An empty file cannot be mapped.
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _line_starts(text):
-    """Returns each line's start and the last line's end: `(lines + 1,)`."""
+    """Yields each line's start, and then the last line's end."""
     mark = codecs.BOM_UTF8
-    first = len(mark) if text[: len(mark)] == mark else 0
-    starts = [np.array([first], "int64")]
-    for offset in range(first, len(text), _CHUNK):
-        size = min(_CHUNK, len(text) - offset)
-        chunk = np.frombuffer(text, "uint8", size, offset)
-        starts.append(np.flatnonzero(chunk == _NEWLINE) + (offset + 1))
-    if starts[-1].size == 0 or starts[-1][-1] != len(text):
-        starts.append(np.array([len(text)], "int64"))
-    return np.concatenate(starts)
+    start = len(mark) if text[: len(mark)] == mark else 0
+    yield start
+    while start < len(text):
+        start = text.find(b"\n", start) + 1 or len(text)
+        yield start

@@ -25,14 +25,13 @@ class LanguageModelTrainer(keras.Model):
     loss summed over the tokens of a row: learning rates and clipping norms are
     meant for `unroll_steps` times the loss that is shown. `fit` reports `loss`,
     the mean over the epoch, and `window_loss`, that of the last window.
+    `evaluate` computes the losses over all words.
 
     Args:
         model: The `BidirectionalLanguageModel`.
         batch_size: Integer, the number of rows in a window.
         reset_rate: Float between 0 and 1, the probability that a row starts a
             window from a zero state, as every sentence does in `ElmoLayer`.
-        full_softmax: Boolean, whether to compute the loss over all words, which
-            is slow unless the vocabulary is small. `evaluate` always does.
         seed: Integer, random seed of the dropout, the samples and the resets.
         **kwargs: Base layer keyword arguments, such as `name`.
 
@@ -83,7 +82,6 @@ class LanguageModelTrainer(keras.Model):
         model: BidirectionalLanguageModel,
         batch_size: int,
         reset_rate: float = 0.0,
-        full_softmax: bool = False,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -93,7 +91,6 @@ class LanguageModelTrainer(keras.Model):
         self.language_model = model
         self.batch_size = batch_size
         self.reset_rate = reset_rate
-        self.full_softmax = full_softmax
         self.seed = seed
         self._draws = keras.random.SeedGenerator(seed)
         self._window_loss = keras.metrics.Mean("window_loss")
@@ -152,7 +149,7 @@ class LanguageModelTrainer(keras.Model):
                 "input, use JAX or `keras-elmo pretrain`. "
                 f"Received: {self.optimizer}"
             )
-        if training and not self.full_softmax:
+        if training:
             losses = model.sampled_losses_of(y_pred, y, self._draws)
         else:
             losses = model.losses_of(y_pred, y)
@@ -169,11 +166,12 @@ class LanguageModelTrainer(keras.Model):
             "model": keras.saving.serialize_keras_object(self.language_model),
             "batch_size": self.batch_size,
             "reset_rate": self.reset_rate,
-            "full_softmax": self.full_softmax,
             "seed": self.seed,
         }
 
     @classmethod
     def from_config(cls, config):
         model = keras.saving.deserialize_keras_object(config["model"])
-        return cls(**{**config, "model": model})
+        config = {**config, "model": model}
+        config.pop("full_softmax", None)  # In files of release candidates.
+        return cls(**config)

@@ -1,18 +1,15 @@
 """The windows of a corpus on which a language model is trained."""
 
 import collections
-import itertools
 import os
 from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from keras_elmo.checks import check_integer
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
-from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.pretraining.word_ids import WordIds
 from keras_elmo.text.vocabulary import Vocabulary
 
 
@@ -76,61 +73,43 @@ class LanguageModelWindows:
             self.vocabulary = Vocabulary.from_file(vocabulary)
         else:
             self.vocabulary = Vocabulary([w.encode() for w in vocabulary])
-        self._spelling = None
-        if max_characters_per_token is not None:
-            self._spelling = ByteSpelling(max_characters_per_token)
+        width = max_characters_per_token
+        self._ids = WordIds(self.vocabulary, () if width is None else (width,))
         self._streams = [
             TokenStream(paths, direction, batch_size, unroll_steps, seed)
             for direction in DIRECTIONS
         ]
         # Filled by the thread that fetches windows in advance.
-        self._positions: collections.deque[tuple[int, list]] = (
-            collections.deque()
-        )
+        self._positions: collections.deque[list] = collections.deque()
         self.error: Exception | None = None
         """What ended the last iteration, as `fit` may raise another error."""
 
     def restore(self, positions: list) -> None:
-        """Continues after a window, as `position_after` described it."""
+        """Continues after a window, as `next_position` described it."""
         for stream, position in zip(self._streams, positions):
             stream.restore(position)
 
-    def position_after(self, number: int) -> list:
-        """Returns the position in the text after a window that was used.
+    def next_position(self) -> list:
+        """Returns the position in the text after the next window.
 
-        Args:
-            number: Integer, which window of this iteration, from 0; higher than
-                in the last call. Windows that were only fetched in advance do
-                not matter.
+        The first call is for the first window of this iteration. Windows that
+        were only fetched in advance do not matter.
         """
-        while True:
-            reached, position = self._positions.popleft()
-            if reached == number:
-                return position
+        return self._positions.popleft()
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         self._positions.clear()
         self.error = None
         try:
-            for number in itertools.count():
+            while True:
                 pairs = [stream.next_window() for stream in self._streams]
                 position = [stream.position for stream in self._streams]
-                self._positions.append((number, position))
+                self._positions.append(position)
                 inputs, targets = zip(*pairs)
                 yield (
-                    tuple(map(self._inputs, inputs)),
-                    tuple(map(self._numbers, targets)),
+                    tuple(map(self._ids.inputs, inputs)),
+                    tuple(map(self._ids.targets, targets)),
                 )
         except Exception as error:
             self.error = error
             raise
-
-    def _inputs(self, words):
-        if self._spelling is None:
-            return self._numbers(words) + 1
-        distinct, places = np.unique(words.ravel(), return_inverse=True)
-        ids = self._spelling.ids_of_words(distinct)[places]
-        return ids.reshape(*words.shape, -1)
-
-    def _numbers(self, words):
-        return self.vocabulary.ids(words.ravel()).reshape(words.shape)

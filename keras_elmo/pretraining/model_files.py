@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-from typing import Any
-from typing import NamedTuple
 
 from keras_elmo.formats.bilm_files import write_bilm
 from keras_elmo.formats.bilm_files import write_softmax
@@ -26,21 +24,6 @@ from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.text.vocabulary import vocabulary_words
-
-_REMEDY = (
-    "Use the vocabulary that the model was trained with; or, to "
-    "train a new softmax over another vocabulary, run keras-elmo pretrain "
-    "--from with --new-softmax."
-)
-
-
-class LoadedModel(NamedTuple):
-    """A language model from files."""
-
-    model: BidirectionalLanguageModel
-    vocabulary: Vocabulary
-    options: dict[str, Any]
 
 
 def make_language_model(options, vocabulary_size, dtype=None):
@@ -72,19 +55,9 @@ def make_language_model(options, vocabulary_size, dtype=None):
     return model
 
 
-def read_model_options(path):
-    """Returns the options of a model's files."""
-    return find_model(path).open_language_model().content
-
-
-def read_model_vocabulary(path):
-    """Returns the `Vocabulary` beside a model's weights, or `None`."""
-    return _own_vocabulary(find_model(path).open_language_model())
-
-
 def load_language_model(
     path, vocabulary=None, dtype=None, new_softmax=False, options=None
-) -> LoadedModel:
+):
     """Loads a trained model with its softmax and its vocabulary.
 
     Args:
@@ -97,54 +70,32 @@ def load_language_model(
             those in the files.
 
     Returns:
-        A `LoadedModel`.
+        The `BidirectionalLanguageModel` and its `Vocabulary`.
 
     Raises:
         ValueError: If the files have no softmax, if there is no vocabulary in
             the files or the arguments, or if the softmax and the vocabulary do
             not match; or as for `find_model`.
     """
-    vocabulary, options, arrays = read_language_model(
-        path, vocabulary, new_softmax, options
-    )
-    with contextlib.ExitStack() as stack:
-        if not new_softmax:
-            stack.enter_context(leave_out_random_values())
+    files = find_model(path).open_language_model()
+    vocabulary = vocabulary or own_vocabulary(files)
+    if vocabulary is None:
+        raise ValueError(
+            f"The model '{files.label}' has no vocab.txt. Put the vocabulary "
+            "that it was trained with beside it, under that name."
+        )
+    options = {**(options or files.content), "n_tokens_vocab": len(vocabulary)}
+    parsed = parse_language_model_options(options)
+    arrays = {} if new_softmax else _read_softmax(files, vocabulary, parsed)
+    arrays |= files.read_arrays(parsed)
+    draws = contextlib.nullcontext if new_softmax else leave_out_random_values
+    with draws():
         model = make_language_model(options, len(vocabulary), dtype)
     assign_arrays(model, arrays)
-    return LoadedModel(model, vocabulary, options)
+    return model, vocabulary
 
 
-def read_language_model(path, vocabulary, new_softmax, options):
-    """Reads what `load_language_model` needs, and makes no model.
-
-    Args:
-        path: As for `load_language_model`.
-        vocabulary: As for `load_language_model`.
-        new_softmax: As for `load_language_model`.
-        options: As for `load_language_model`.
-
-    Returns:
-        The vocabulary, the options, and the values of the variables by name.
-
-    Raises:
-        ValueError: As for `load_language_model`.
-    """
-    files = find_model(path).open_language_model()
-    vocabulary = vocabulary or _needed_vocabulary(files)
-    options = dict(options or files.content)
-    options["n_tokens_vocab"] = len(vocabulary)
-    parsed = parse_language_model_options(options)
-    arrays = {}
-    if not new_softmax:
-        arrays = _read_softmax(files, vocabulary, parsed)
-    arrays |= files.read_arrays(parsed)
-    return vocabulary, options, arrays
-
-
-def save_language_model(
-    model, vocabulary, options, folder, dtype="float32"
-) -> None:
+def save_language_model(model, vocabulary, options, folder) -> None:
     """Writes a model's four files, each of them atomically.
 
     Args:
@@ -155,7 +106,6 @@ def save_language_model(
         folder: Path of an existing folder. It receives `options.json`,
             `weights.hdf5` and `softmax.hdf5` in the formats of bilm-tf and
             AllenNLP, and `vocab.txt`.
-        dtype: `"float32"`, or `"float16"` for half the size.
     """
     token_encoder, encoder = bilm_configs(model)
     content = make_options(
@@ -176,35 +126,20 @@ def save_language_model(
         return os.path.join(folder, name)
 
     vocabulary.write(at(VOCABULARY))
-    write_softmax(at(SOFTMAX), softmax, dtype)
+    write_softmax(at(SOFTMAX), softmax)
     # The options come last: without them, the folder is not taken for a model.
-    write_bilm(at(OPTIONS), at(WEIGHTS), content, bilm_arrays(model), dtype)
+    write_bilm(at(OPTIONS), at(WEIGHTS), content, bilm_arrays(model))
 
 
-def _own_vocabulary(files):
-    """The `Vocabulary` beside the weights, or `None`."""
+def own_vocabulary(files):
+    """Returns the `Vocabulary` in `BilmFiles`, or `None`."""
     content = files.read_vocabulary()
     if content is None:
         return None
-    try:
-        return Vocabulary(vocabulary_words(content))
-    except ValueError as error:
-        raise ValueError(
-            f"'{files.vocabulary_label}' is not a vocabulary. {error}"
-        ) from error
+    return Vocabulary.from_file(files.vocabulary_label, content)
 
 
-def _needed_vocabulary(files):
-    vocabulary = _own_vocabulary(files)
-    if vocabulary is None:
-        raise ValueError(
-            f"The model '{files.label}' has no vocab.txt. Put the vocabulary "
-            "that it was trained with beside it, under that name."
-        )
-    return vocabulary
-
-
-def _read_softmax(files, vocabulary, options=None):
+def _read_softmax(files, vocabulary, options):
     """Returns the values of a softmax over the vocabulary, by name."""
     softmax = files.read_softmax(options=options)
     if softmax is None:
@@ -214,17 +149,14 @@ def _read_softmax(files, vocabulary, options=None):
             "cannot predict words; to train a new one, run keras-elmo pretrain "
             "--from with --new-softmax."
         )
-    size = len(softmax["softmax.bias"])
-    if size != len(vocabulary):
-        raise ValueError(
-            f"The softmax of '{files.label}' must have as many words as the "
-            f"vocabulary, {len(vocabulary)}. Received: {size}. {_REMEDY}"
-        )
-    own = _own_vocabulary(files)
-    if own is not None and len(own) == size and own != vocabulary:
+    size, own = len(softmax["softmax.bias"]), own_vocabulary(files)
+    has_own = own is not None and len(own) == size
+    if size != len(vocabulary) or (has_own and own != vocabulary):
         raise ValueError(
             f"The vocabulary must be that of the softmax of '{files.label}', "
-            f"'{files.vocabulary_label}'. Received: one with other words. "
-            f"{_REMEDY}"
+            f"which has {size} words. Received: one with other words, "
+            f"{len(vocabulary)} in all. Use the vocabulary that the model was "
+            "trained with; or, to train a new softmax over another vocabulary, "
+            "run keras-elmo pretrain --from with --new-softmax."
         )
     return softmax

@@ -17,17 +17,10 @@ def make_optimizer(settings, total_steps):
     if keras.backend.backend() == "tensorflow":
         from keras_elmo.pretraining import tensorflow_optimizers as optimizers
 
-    windows = settings.accumulation_steps
-    arguments = {
-        "learning_rate": _learning_rate(settings, total_steps),
-        "gradient_accumulation_steps": windows if windows > 1 else None,
-        "global_clipnorm": settings.clip_norm,
-    }
+    rate, norm = _learning_rate(settings, total_steps), settings.clip_norm
     if settings.optimizer == "adam":
-        return optimizers.Adam(**arguments)
-    return optimizers.Adagrad(
-        initial_accumulator_value=1.0, epsilon=0.0, **arguments
-    )
+        return optimizers.Adam(rate, global_clipnorm=norm)
+    return optimizers.Adagrad(rate, 1.0, 0.0, global_clipnorm=norm)
 
 
 def _learning_rate(settings, total_steps):

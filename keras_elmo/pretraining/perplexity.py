@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import keras
 import numpy as np
 from keras import ops
 
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
-from keras_elmo.text.word_vectorization import vectorization_of
+from keras_elmo.pretraining.word_ids import WordIds
 
 # The maximum number of logits of one direction at a time: 128 MB.
 _MAX_LOGITS = 2**25
@@ -73,9 +74,7 @@ class Evaluator:
         self._is_unknown = None
         if counted is not None:
             self._is_unknown = _is_unknown(vocabulary, counted)
-        self._vectorization = None
-        if model.token_encoder.token_shape:  # Otherwise, words are numbers.
-            self._vectorization = vectorization_of(model.token_encoder)
+        self._ids = WordIds(vocabulary, model.token_encoder.token_shape)
         windows = (1, 8)  # rows, steps
         self._measure = Compiled(
             self._measure_window, model, (windows, windows, windows, (1,))
@@ -92,30 +91,22 @@ class Evaluator:
 
         Returns:
             A `Perplexity`.
-
-        Raises:
-            ValueError: If there is no sentence.
         """
         sums, count, state = np.zeros(2), 0, None
         for window in self._windows(sentences):
             if state is None or not self._is_stream:
                 rows = len(window.is_real)
                 state = self._model.get_initial_state(rows)
-            new, state = self._measure(
-                [self._input_ids(words) for words in window.inputs],
-                [self._target_ids(words) for words in window.targets],
-                ops.convert_to_tensor(window.is_real),
-                state,
+            inputs = list(map(self._ids.inputs, window.inputs))
+            targets = list(map(self._ids.targets, window.targets))
+            tensors = keras.tree.map_structure(
+                ops.convert_to_tensor, (inputs, targets, window.is_real)
             )
+            new, state = self._measure(*tensors, state)
             sums += ops.convert_to_numpy(new)
             count += int(window.is_real.sum())
             if on_progress is not None:
                 on_progress(count)
-        if not count:
-            raise ValueError(
-                "Measuring a perplexity needs at least one sentence. "
-                "Received: a text without sentences"
-            )
         losses = [sums.mean() / count, *sums / count]
         with np.errstate(over="ignore"):  # A useless model's is infinite.
             perplexity, forward, backward = np.exp(losses).tolist()
@@ -133,16 +124,6 @@ class Evaluator:
         losses = self._model.losses_of(hidden, targets, self._is_unknown)
         sums = [ops.sum(ops.where(is_real, loss, 0)) for loss in losses]
         return ops.stack(sums), state
-
-    def _input_ids(self, words):
-        if self._vectorization is not None:
-            ids = self._vectorization.batch_to_ids(words)
-            return ops.convert_to_tensor(ids)
-        return self._target_ids(words) + 1
-
-    def _target_ids(self, words):
-        ids = self._vocabulary.ids(words.ravel()).reshape(words.shape)
-        return ops.convert_to_tensor(ids)
 
 
 def _is_unknown(vocabulary, counted):

@@ -9,32 +9,29 @@ from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
-from keras_elmo.pretraining.model_files import read_language_model
-from keras_elmo.pretraining.model_files import read_model_vocabulary
-from keras_elmo.pretraining.reports import Report
+from keras_elmo.pretraining.model_files import own_vocabulary
 from keras_elmo.pretraining.settings import Schedule
 from keras_elmo.pretraining.training import Training
 from keras_elmo.pretraining.training import make_trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
+from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.text.corpora import count_words
 from keras_elmo.text.corpora import decode_line
 from keras_elmo.text.corpora import numbered_lines
 from keras_elmo.text.vocabulary import Vocabulary
-
-_DEFAULT_MIN_COUNT = 3
 
 
 def pretrain(
     train,
     output,
     settings,
+    report,
     heldout=None,
     vocabulary=None,
-    min_count=None,
+    min_count=3,
     initial=None,
     new_softmax=False,
     restart=False,
-    report=None,
 ):
     """Trains a language model on a corpus, or resumes its training.
 
@@ -46,6 +43,7 @@ def pretrain(
         output: Path of the folder to train in. If called again with the same
             arguments, training resumes from its last checkpoint.
         settings: The `Settings`.
+        report: What shows the progress, as `TrainingProgress` does.
         heldout: A glob, path or list like `train`: the text whose perplexity
             decides which model is the best; or `None`.
         vocabulary: Path of a vocabulary file. Defaults to that of `initial`, or
@@ -58,7 +56,6 @@ def pretrain(
         new_softmax: Boolean, whether to give `initial` an untrained softmax.
         restart: Boolean, whether to discard a training in `output` and start
             over.
-        report: A `Report`.
 
     Returns:
         The `Training`.
@@ -69,7 +66,6 @@ def pretrain(
             or as for `Training.run`.
         OSError: As for `Training.run`.
     """
-    report = report or Report()
     shards = find_shards(train)
     for path in shards if heldout is None else shards + find_shards(heldout):
         if not os.path.isfile(path):
@@ -77,41 +73,44 @@ def pretrain(
                 "The text is read more than once, so it must be in regular "
                 f"files. Received: '{path}'"
             )
-    found = initial and find_model(initial)
-    start = {
-        "from": found and [found.name, found.fingerprint()],
-        "new_softmax": new_softmax,
-        "min_count": min_count or _DEFAULT_MIN_COUNT,
-        **settings.fixed(),
-    }
+    initial = initial and find_model(initial)
+    if initial and os.path.realpath(initial.path) == os.path.realpath(output):
+        raise ValueError(
+            "`output` must not be the folder of `from`, which is read again "
+            f"when the training resumes. Received: '{output}'"
+        )
     with report.working("reading the held-out text"):
         sentences = None if heldout is None else read_sentences(heldout)
+    start = {
+        "heldout": sentences and text_digest(sentences),
+        "from": initial and initial.fingerprint(),
+        "new_softmax": new_softmax,
+        "min_count": min_count,
+        **settings.fixed(),
+    }
     folder = TrainingFolder(output)
     with folder.lock():
-        if folder.has_training and not restart:
-            given = _given_vocabulary(vocabulary, None)
-            counts, words = folder.resume(start, shards, given)
+        resumes = folder.has_training and not restart
+        words = None
+        if vocabulary is not None:
+            words = _read_vocabulary(os.fspath(vocabulary))
+        elif initial and not resumes:
+            words = own_vocabulary(initial.open_language_model())
+        if resumes:
+            counts, words = folder.resume(start, shards, words)
         else:
             if not restart:
                 folder.check_free()
-            given = _given_vocabulary(vocabulary, initial)
-            if initial is not None and not new_softmax:
-                read_language_model(initial, given, False, settings.options)
-            counts, words = _survey(shards, given, min_count, report)
-            if initial is not None:  # Before a training is discarded.
-                read_language_model(
-                    initial, words, new_softmax, settings.options
-                )
-            folder.begin(start, shards, counts, words)
+            counts, words = _survey(shards, words, min_count, report)
 
         def make_model():
-            if initial is None or folder.has_state:
+            if initial is None or (resumes and folder.has_state):
                 return make_language_model(
                     settings.options, len(words), settings.dtype
                 )
             return load_language_model(
                 initial, words, settings.dtype, new_softmax, settings.options
-            ).model
+            )[0]
 
         rows = settings.batch_size * _num_devices()
         # Besides its words, each sentence has one mark to predict.
@@ -119,6 +118,8 @@ def pretrain(
         schedule = Schedule(settings, targets, rows)
         with report.working("building the model"):
             trainer = make_trainer(make_model, settings, rows, schedule.total)
+        if not resumes:  # What is discarded is so only now, without errors.
+            folder.begin(start, shards, counts, words)
         training = Training(
             trainer, words, shards, folder, schedule, sentences, report
         )
@@ -131,22 +132,15 @@ def _num_devices():
     return 1 if distribution is None else distribution.device_mesh.devices.size
 
 
-def _given_vocabulary(path, initial):
-    if path is not None:
-        words = Vocabulary.from_file(path)
-        for number, start, line in numbered_lines(os.fspath(path)):
-            decode_line(line, path, number, start)
-        return words
-    return None if initial is None else read_model_vocabulary(initial)
+def _read_vocabulary(path):
+    words = Vocabulary.from_file(path)
+    for number, start, line in numbered_lines(path):
+        decode_line(line, path, number, start)
+    return words
 
 
 def _survey(shards, words, min_count, report):
     """Returns how much text the corpus has, and the vocabulary."""
-    if words is not None and min_count is not None:
-        raise ValueError(
-            "`min_count` is for a vocabulary that is built from the corpus. "
-            "Received: `vocabulary`, or a model with one of its own"
-        )
     word_counts, sentences, tokens = count_words(shards, report.counted)
     if not sentences:
         raise ValueError(
@@ -154,7 +148,5 @@ def _survey(shards, words, min_count, report):
             f"{shards}"
         )
     if words is None:
-        words = Vocabulary.from_counts(
-            word_counts, min_count or _DEFAULT_MIN_COUNT
-        )
+        words = Vocabulary.from_counts(word_counts, min_count)
     return {"sentences": sentences, "tokens": tokens}, words

@@ -5,36 +5,28 @@ import signal
 import threading
 
 
-class StopRequest(contextlib.AbstractContextManager):
+class StopRequest(contextlib.ExitStack):
     """Records the first SIGINT or SIGTERM instead of ending the process.
 
     Args:
         on_request: Function to call, in a thread, when it is recorded.
     """
 
-    def __init__(self, on_request=None):
+    def __init__(self, on_request):
+        super().__init__()
         self.is_made = False
         self._on_request = on_request
-        self._before = {}
 
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 before = signal.signal(number, self._note)
                 # `None` is a handler that was not set by Python.
-                self._before[number] = before or signal.SIG_DFL
+                self.callback(signal.signal, number, before or signal.SIG_DFL)
         return self
-
-    def __exit__(self, *_):
-        self._restore()
 
     def _note(self, number, frame):
         self.is_made = True
-        self._restore()  # A second signal takes effect at once.
-        if self._on_request is not None:
-            # In a thread, as the signal may have interrupted other output.
-            threading.Thread(target=self._on_request, daemon=True).start()
-
-    def _restore(self):
-        while self._before:
-            signal.signal(*self._before.popitem())
+        self.close()  # A second signal takes effect at once.
+        # In a thread, as the signal may have interrupted other output.
+        threading.Thread(target=self._on_request, daemon=True).start()

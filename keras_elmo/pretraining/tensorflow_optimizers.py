@@ -15,17 +15,13 @@ class _SparseClipping:
 
     adds_up_rows = True
 
-    def __init__(self, *args, global_clipnorm=None, **kwargs):
-        # Keras clips averages over several windows, which are not sparse.
-        is_sparse = kwargs.get("gradient_accumulation_steps") is None
-        keras_norm = None if is_sparse else global_clipnorm
-        super().__init__(*args, global_clipnorm=keras_norm, **kwargs)
-        self._sparse_clipnorm = global_clipnorm if is_sparse else None
+    def __init__(self, *args, global_clipnorm, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._sparse_clipnorm = global_clipnorm
 
     def apply(self, grads, trainable_variables=None):
         grads = [_with_distinct_rows(gradient) for gradient in grads]
-        if self._sparse_clipnorm is not None:
-            grads, _ = tf.clip_by_global_norm(grads, self._sparse_clipnorm)
+        grads, _ = tf.clip_by_global_norm(grads, self._sparse_clipnorm)
         super().apply(grads, trainable_variables)
 
 

@@ -72,7 +72,7 @@ def sentence_windows(sentences, max_tokens):
 def _tokens(sentence):
     """Returns each token's input and target, forward and then backward."""
     pairs = (stream_pairs(sentence, direction) for direction in DIRECTIONS)
-    return list(zip(*itertools.chain(*pairs)))
+    return [(*forward, *backward) for forward, backward in zip(*pairs)]
 
 
 def _window(rows, steps):

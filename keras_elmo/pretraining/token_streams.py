@@ -1,5 +1,8 @@
 """Streams of sentences, and of the windows of words made of them."""
 
+import dataclasses
+import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,10 +59,11 @@ class SentenceStream:
             if place.sentence < len(self._lines):
                 self.place = place._replace(sentence=place.sentence + 1)
                 return place, self.read(place)
-            self.place = self._next_shard(place)
+            passes, shard = divmod(place.shard + 1, len(self._paths))
+            self.place = Place(place.corpus_pass + passes, shard, 0)
         raise ValueError(
-            "A corpus must have at least one sentence. Received: "
-            f"{len(self._paths)} empty file(s), the first '{self._paths[0]}'"
+            "A corpus must have at least one sentence. Received: empty files "
+            f"{self._paths}"
         )
 
     def read(self, place):
@@ -71,18 +75,12 @@ class SentenceStream:
         self._open(place)
         return self._lines[self._order[place.sentence]]
 
-    def _next_shard(self, place):
-        if place.shard + 1 < len(self._paths):
-            return Place(place.corpus_pass, place.shard + 1, 0)
-        return Place(place.corpus_pass + 1, 0, 0)
-
     def _open(self, place):
         """Opens the shard of a place, unless it is already open."""
         if self._opened == place[:2]:
             return
         shards = self._ordered(len(self._paths), place.corpus_pass, 0)
         number = shards[place.shard]
-        self._opened = None
         self._lines = ShardLines(self._paths[number])
         self._order = self._ordered(
             len(self._lines), place.corpus_pass, number + 1
@@ -103,8 +101,8 @@ DIRECTIONS = ("forward", "backward")
 
 def stream_pairs(
     sentence: list[bytes], direction: str
-) -> tuple[list[bytes], list[bytes]]:
-    """Returns the inputs and the targets of a sentence.
+) -> list[tuple[bytes, bytes]]:
+    """Returns the inputs of a sentence, each with its target.
 
     In the forward direction, the begin mark is an input and the end mark is a
     target. In the backward direction it is the other way round, and the words
@@ -115,17 +113,30 @@ def stream_pairs(
         direction: `"forward"` or `"backward"`.
 
     Returns:
-        A tuple of two lists, each longer by one than the sentence.
+        A list of pairs, longer by one than the sentence.
 
     Example:
 
     >>> stream_pairs([b"a", b"b"], "backward")
-    ([b'</S>', b'b', b'a'], [b'b', b'a', b'<S>'])
+    [(b'</S>', b'b'), (b'b', b'a'), (b'a', b'<S>')]
     """
-    if direction == "forward":
-        return [BEGIN_SENTENCE, *sentence], [*sentence, END_SENTENCE]
-    reverse = sentence[::-1]
-    return [END_SENTENCE, *reverse], [*reverse, BEGIN_SENTENCE]
+    words = [BEGIN_SENTENCE, *sentence, END_SENTENCE]
+    if direction == "backward":
+        words.reverse()
+    return list(itertools.pairwise(words))
+
+
+@dataclasses.dataclass
+class _Row:
+    """The sentence that a row of the windows is reading."""
+
+    place: Place | None = None
+    pairs: Sequence[tuple[bytes, bytes]] = ()
+    offset: int = 0
+
+    @property
+    def is_read(self):
+        return self.offset == len(self.pairs)
 
 
 class TokenStream:
@@ -171,25 +182,21 @@ class TokenStream:
             FileNotFoundError: If a shard no longer exists.
             ValueError: If a shard cannot be read, or the corpus is empty.
         """
-        inputs: list[bytes] = []
-        targets: list[bytes] = []
-        for row in self._rows:
+        pairs: list[tuple[bytes, bytes]] = []
+        for i, row in enumerate(self._rows):
             missing = self.steps
             while missing:
                 if row.is_read:
                     place, words = self._sentences.draw()
-                    row.begin(place, stream_pairs(words, self.direction))
-                end = row.offset + missing
-                taken = row.inputs[row.offset : end]
-                inputs += taken
-                targets += row.targets[row.offset : end]
+                    row = _Row(place, stream_pairs(words, self.direction))
+                taken = row.pairs[row.offset : row.offset + missing]
+                pairs += taken
                 row.offset += len(taken)
                 missing -= len(taken)
-        shape = (len(self._rows), self.steps)
-        return (
-            np.array(inputs, dtype=object).reshape(shape),
-            np.array(targets, dtype=object).reshape(shape),
-        )
+            self._rows[i] = row
+        shape = (len(self._rows), self.steps, 2)
+        window = np.array(pairs, dtype=object).reshape(shape)
+        return window[..., 0], window[..., 1]
 
     @property
     def position(self) -> list:
@@ -223,24 +230,7 @@ class TokenStream:
         begun = [i for i, row in enumerate(rows) if row is not None]
         # In the order of the corpus, so that each shard is opened once.
         for i in sorted(begun, key=rows.__getitem__):
-            *where, offset = rows[i]
-            words = self._sentences.read(Place(*where))
-            pairs = stream_pairs(words, self.direction)
-            self._rows[i].begin(Place(*where), pairs, offset)
+            where, offset = Place(*rows[i][:-1]), rows[i][-1]
+            pairs = stream_pairs(self._sentences.read(where), self.direction)
+            self._rows[i] = _Row(where, pairs, offset)
         self._sentences.place = Place(*place)
-
-
-class _Row:
-    """The sentence that a row of the windows is reading."""
-
-    def __init__(self):
-        self.begin(None, ([], []))
-
-    def begin(self, place, pairs, offset=0):
-        self.place = place
-        self.inputs, self.targets = pairs
-        self.offset = offset
-
-    @property
-    def is_read(self):
-        return self.offset == len(self.inputs)

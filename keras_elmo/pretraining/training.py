@@ -12,8 +12,6 @@ from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.stop_request import StopRequest
-from keras_elmo.pretraining.training_folder import TO_START_OVER
-from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import variable_values
@@ -34,18 +32,13 @@ def make_trainer(make_model, settings, rows, total_steps):
     """
     random.seed(settings.seed)  # Keras draws the seeds of initializers from it.
     trainer = LanguageModelTrainer(
-        make_model(),
-        rows,
-        settings.reset_rate,
-        settings.full_softmax,
-        settings.seed % 2**31,
+        make_model(), rows, settings.reset_rate, settings.seed % 2**31
     )
     trainer.build()
     optimizer = make_optimizer(settings, total_steps)
     # In the first step, it would be traced twice.
     optimizer.build(trainer.trainable_variables)
-    is_jax = keras.backend.backend() == "jax"
-    trainer.compile(optimizer, jit_compile=is_jax, auto_scale_loss=False)
+    trainer.compile(optimizer, jit_compile=keras.backend.backend() == "jax")
     return trainer
 
 
@@ -67,7 +60,7 @@ class Training(keras.callbacks.Callback):
         schedule: The `Schedule`.
         heldout: List of sentences, each a list of words as bytes, on which to
             measure the perplexity. If `None`, the latest model is kept.
-        report: A `Report`.
+        report: As for `pretrain`.
 
     Raises:
         ValueError: If the checkpoint does not match.
@@ -77,8 +70,8 @@ class Training(keras.callbacks.Callback):
         self, trainer, vocabulary, shards, folder, schedule, heldout, report
     ):
         super().__init__()
-        settings = schedule.settings
-        token_shape = trainer.language_model.token_encoder.token_shape
+        settings, model = schedule.settings, trainer.language_model
+        token_shape = model.token_encoder.token_shape
         self.schedule = schedule
         self.progress = Progress()
         self._trainer = trainer
@@ -98,17 +91,17 @@ class Training(keras.callbacks.Callback):
         if folder.has_state:
             self.progress = read_training_state(folder.state_path, trainer)
             self._windows.restore(self.progress.positions or ())
-        _check_heldout(self.progress, heldout)
         if heldout is not None:
-            rows = max(1, min(settings.heldout_rows, len(heldout)))
-            self._evaluator = Evaluator(
-                trainer.language_model, vocabulary, rows=rows
-            )
+            rows = min(32, len(heldout))
+            self._evaluator = Evaluator(model, vocabulary, rows=rows)
 
     @property
     def is_finished(self):
         """Whether it is finished; if not, it can be resumed."""
-        return self.schedule.is_over(self.progress)
+        progress, patience = self.progress, self.schedule.settings.patience
+        return progress.step >= self.schedule.total or (
+            patience is not None and progress.evaluations_since_best >= patience
+        )
 
     def run(self):
         """Trains until all steps are done, or until it is told to stop.
@@ -121,7 +114,7 @@ class Training(keras.callbacks.Callback):
             ValueError: If the loss is not finite, or the corpus has changed.
             OSError: If a shard cannot be read or a file cannot be written.
         """
-        self._folder.log.wind_back(self.progress.log_size)
+        self._folder.wind_back_log(self.progress.log_size)
         self._report.begun(self.progress.step, self.schedule)
         if self.is_finished:
             return
@@ -135,23 +128,21 @@ class Training(keras.callbacks.Callback):
                     shuffle=False,
                     verbose=0,
                 )
-        except Exception:
-            if self._windows.error is None:
-                raise
+        except Exception as error:
             # As it was before TensorFlow wrapped it.
-            raise self._windows.error from None
+            raise self._windows.error or error from None
 
     def on_train_batch_end(self, batch, logs=None):
         # `self.model` is used only where needed: on JAX, this copies all of it.
         progress, schedule = self.progress, self.schedule
         loss = float(logs["window_loss"])
-        if not math.isfinite(loss):
-            raise self._diverged(f"The loss is {loss}", progress.step + 1)
         progress.step += 1
-        progress.positions = self._windows.position_after(batch)
+        if not math.isfinite(loss):
+            raise self._diverged(f"The loss is {loss}")
+        progress.positions = self._windows.next_position()
         progress.losses.append(loss)
         self._report.stepped(progress.step, loss)
-        if schedule.is_log_entry(progress.step):
+        if schedule.is_due(progress.step, schedule.settings.log_every):
             losses, progress.losses = progress.losses, []
             self._log(training_loss=math.fsum(losses) / len(losses))
         evaluates = self._heldout is not None
@@ -175,9 +166,7 @@ class Training(keras.callbacks.Callback):
         with self._report.working("measuring the held-out perplexity"):
             found = self._evaluator.evaluate(self._heldout)
         if math.isnan(found.perplexity):
-            raise self._diverged(
-                "The held-out perplexity is nan", progress.step
-            )
+            raise self._diverged("The held-out perplexity is nan")
         is_best = progress.best is None or found.perplexity < progress.best
         if is_best:
             self._save_model()
@@ -192,10 +181,9 @@ class Training(keras.callbacks.Callback):
         with self._report.working("saving a checkpoint"):
             if self._heldout is None:
                 self._save_model()
-            self.progress.log_size = self._folder.log.size
-            write_training_state(
-                self._folder.state_path, self.model, self.progress
-            )
+            self.progress.log_size = self._folder.log_size
+            path = self._folder.state_path
+            write_training_state(path, self.model, self.progress)
 
     def _save_model(self):
         settings = self.schedule.settings
@@ -210,35 +198,17 @@ class Training(keras.callbacks.Callback):
     def _log(self, **values):
         step = self.progress.step
         tokens = step * self.schedule.tokens_per_step
-        self._folder.log.write(step=step, tokens=tokens, **values)
+        self._folder.log(step=step, tokens=tokens, **values)
 
     def _check_values(self):
         for name, values in variable_values(self.model):
             if not np.isfinite(values).all():
-                what = f"'{name}' has an infinity or a NaN"
-                raise self._diverged(what, self.progress.step)
+                raise self._diverged(f"'{name}' has an infinity or a NaN")
 
-    def _diverged(self, what, step):
-        how = "Start again"
-        if self._folder.has_state:
-            how = (
-                f"The last checkpoint in '{self._folder.path}' is unchanged. "
-                "Resume from it, without `restart`,"
-            )
+    def _diverged(self, what):
         return ValueError(
-            f"{what} in step {step}, so training stopped. {how} with a lower "
-            "`learning_rate` or `clip_norm`."
+            f"{what} in step {self.progress.step}, so training stopped. The "
+            f"last checkpoint in '{self._folder.path}', if any, is unchanged: "
+            "resume, without `restart`, with a lower `learning_rate` or "
+            "`clip_norm`."
         )
-
-
-def _check_heldout(progress, heldout):
-    """Records the held-out text, unless the best model is of another one."""
-    digest = None if heldout is None else text_digest(heldout)
-    if progress.best is not None and progress.heldout != digest:
-        received = "none" if heldout is None else "another text"
-        raise ValueError(
-            "`heldout` must be the text that the best model so far was "
-            "measured on: perplexities on different texts are not "
-            f"comparable. Received: {received}. {TO_START_OVER}"
-        )
-    progress.heldout = digest

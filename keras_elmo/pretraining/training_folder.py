@@ -12,6 +12,7 @@ import os
 from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.file_lock import file_lock
+from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.bilm_names import VOCABULARY
 from keras_elmo.models.fingerprint import file_digest
@@ -35,6 +36,8 @@ class TrainingFolder:
     def __init__(self, path):
         self.path = os.fspath(path)
         os.makedirs(self.path, exist_ok=True)
+        self.state_path = self.file(STATE_FILE)
+        """Path of the last checkpoint"""
 
     def file(self, name):
         """Returns the path of a file in the folder."""
@@ -55,16 +58,6 @@ class TrainingFolder:
             yield
 
     @property
-    def log(self):
-        """The `TrainingLog`."""
-        return TrainingLog(self.file(LOG_FILE))
-
-    @property
-    def state_path(self):
-        """Path of the last checkpoint."""
-        return self.file(STATE_FILE)
-
-    @property
     def has_training(self):
         """Whether a training was started here."""
         return os.path.exists(self.file(_RECORD_FILE))
@@ -74,15 +67,28 @@ class TrainingFolder:
         """Whether there is a checkpoint to resume from."""
         return os.path.exists(self.state_path)
 
+    @property
+    def log_size(self):
+        """The size of the log in bytes."""
+        path = self.file(LOG_FILE)
+        return os.path.getsize(path) if os.path.exists(path) else 0
+
+    def log(self, **entry):
+        """Adds a line to the log, which is in the file when this returns."""
+        with open(self.file(LOG_FILE), "a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def wind_back_log(self, size):
+        """Drops everything in the log after the first `size` bytes."""
+        if self.log_size > size:
+            os.truncate(self.file(LOG_FILE), size)
+
     def check_free(self):
         """Raises `ValueError` if there is a model without a training."""
         if os.path.exists(self.file(OPTIONS)):
             raise ValueError(
-                f"'{self.path}' holds a model but no training: the model would "
-                "be overwritten. Choose another `output` or pass "
-                "`restart`. "
-                "Received: a folder with options.json but without "
-                f"{_RECORD_FILE}"
+                f"'{self.path}' holds a model but no training. Choose another "
+                "`output`, or pass `restart` to overwrite the model."
             )
 
     def forget(self):
@@ -101,8 +107,7 @@ class TrainingFolder:
 
         Args:
             start: Dictionary of arguments that must stay the same, which JSON
-                can represent. `from` is the name and the fingerprint of the
-                model to start from, or `None`.
+                can represent.
             shards: Paths of the corpus.
             counts: Dictionary, the numbers of sentences and tokens in it.
             vocabulary: The `Vocabulary`.
@@ -112,8 +117,8 @@ class TrainingFolder:
         record = {
             "start": start,
             "corpus": counts,
-            "shards": [[os.path.basename(p), file_digest(p)] for p in shards],
-            "words": _words_digest(vocabulary),
+            "shards": _digests(shards),
+            "words": file_digest(self.file(VOCABULARY)),
         }
         write_json(self.file(_RECORD_FILE), record)
 
@@ -131,30 +136,35 @@ class TrainingFolder:
         Raises:
             ValueError: If something has changed, or the record is corrupt.
         """
-        before, counts, old_shards, digest = self._read_record()
-        for name, old in before.items():
-            _check_same(name, start.get(name), old)
-        _check_shards(shards, old_shards)
-        own = Vocabulary.from_file(self.file(VOCABULARY))
-        for words in (own, vocabulary or own):
-            if _words_digest(words) != digest:
+        record = ModelFolder(self.path).read_object(_RECORD_FILE)
+        if record.keys() != {"start", "corpus", "shards", "words"}:
+            path = self.file(_RECORD_FILE)
+            raise ValueError(f"'{path}' is not the record of a training.")
+        for name, old in record["start"].items():
+            if start.get(name) != old:
                 raise ValueError(
-                    f"The training in '{self.path}' started with another "
-                    f"vocabulary. {TO_START_OVER}"
+                    f"A resumed training must have the `{name}` that it "
+                    f"started with, {old!r}. Received: {start.get(name)!r}. "
+                    f"{TO_START_OVER}"
                 )
-        return counts, own
-
-    def _read_record(self):
-        path = self.file(_RECORD_FILE)
-        with open(path, "rb") as file:
-            try:
-                record = json.load(file)
-                names = ("start", "corpus", "shards", "words")
-                return tuple(record[name] for name in names)
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(
-                    f"'{path}' is not the record of a training: {error!r}"
-                ) from error
+        new, old = _digests(shards), record["shards"]
+        if new != old:
+            differing = [x for x in new + old if x not in new or x not in old]
+            names = sorted({name for name, _ in differing})
+            raise ValueError(
+                "A resumed training must have the text that it started with, "
+                "in the same shards and in the same order by path. "
+                f"Changed, new or missing: {names or 'none'}. {TO_START_OVER}"
+            )
+        path = self.file(VOCABULARY)
+        own = Vocabulary.from_file(path)
+        is_same = file_digest(path) == record["words"]
+        if not is_same or vocabulary not in (None, own):
+            raise ValueError(
+                f"The training in '{self.path}' started with another "
+                f"vocabulary. {TO_START_OVER}"
+            )
+        return record["corpus"], own
 
 
 def text_digest(sentences):
@@ -169,67 +179,6 @@ def text_digest(sentences):
     return digest.hexdigest()[:16]
 
 
-def _words_digest(vocabulary):
-    return text_digest([word] for word in vocabulary.words)
-
-
-def _check_same(name, new, old):
-    if name == "from" and new and old:
-        # The model may have been moved.
-        new = [old[0] if new[1] == old[1] else new[0], new[1]]
-    if new != old:
-        raise ValueError(
-            f"A resumed training must have the `{name}` that it started with, "
-            f"{old!r}. Received: {new!r}. {TO_START_OVER}"
-        )
-
-
-def _check_shards(paths, before):
-    """Raises `ValueError` unless shards match `[name, digest]` pairs."""
-    names = [os.path.basename(path) for path in paths]
-    old_names = [name for name, _ in before]
-    if names != old_names:
-        raise ValueError(
-            "A resumed training must have the shards that it started with, in "
-            "the same order by path. "
-            f"Missing: {sorted(set(old_names) - set(names)) or 'none'}. "
-            f"New: {sorted(set(names) - set(old_names)) or 'none'}. "
-            f"{TO_START_OVER}"
-        )
-    changed = [
-        path
-        for path, (_, digest) in zip(paths, before)
-        if file_digest(path) != digest
-    ]
-    if changed:
-        raise ValueError(
-            "A resumed training must have the text that it started with. "
-            f"Changed since: {changed}. Restore these files. "
-            f"{TO_START_OVER}"
-        )
-
-
-class TrainingLog:
-    """A file of JSON objects, one per line, that a training can roll back.
-
-    Args:
-        path: Path of the file; it is created if it does not exist.
-    """
-
-    def __init__(self, path):
-        self._path = path
-
-    @property
-    def size(self):
-        """The file's size in bytes."""
-        return os.path.getsize(self._path) if os.path.exists(self._path) else 0
-
-    def write(self, **entry):
-        """Adds a line, which is in the file when this returns."""
-        with open(self._path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-
-    def wind_back(self, size):
-        """Drops everything after the first `size` bytes."""
-        if self.size > size:
-            os.truncate(self._path, size)
+def _digests(paths):
+    """Returns a list `[name, digest]` for each file."""
+    return [[os.path.basename(path), file_digest(path)] for path in paths]

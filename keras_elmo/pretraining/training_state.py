@@ -30,8 +30,6 @@ class Progress:
     """The lowest perplexity on the held-out text"""
     best_step: int | None = None
     """After which step it was measured"""
-    heldout: str | None = None
-    """A digest of that text"""
     evaluations_since_best: int = 0
 
 
@@ -78,12 +76,9 @@ def read_training_state(path, model):
     path = os.fspath(path)
     variables = _variables(model)
     try:
-        with open_hdf5(path) as (store, _):
-            values = {}
-            for group in ("model", "state", "optimizer"):
-                for key, array in store[group].items():
-                    values[f"{group}/{key}"] = array[()]
-            progress = Progress(**json.loads(store["progress"][()]))
+        with open_hdf5(path) as (store, shapes):
+            values = {key: store[key][()] for key in shapes}
+        progress = Progress(**json.loads(values.pop("progress")))
     except Exception as error:
         # What h5py raises depends on where the file is corrupt.
         raise ValueError(

@@ -11,7 +11,6 @@ from keras_elmo.ops.weights import wide_dtype
 _MINUS_INFINITY = -1e9
 
 
-@keras.saving.register_keras_serializable(package="keras_elmo")
 class VocabularySoftmax(keras.layers.Layer):
     """The softmax over a vocabulary, and its losses.
 
@@ -27,46 +26,37 @@ class VocabularySoftmax(keras.layers.Layer):
     Args:
         vocabulary_size: Integer, the number of words.
         num_negatives: Integer, the number of candidates.
-        has_kernel: Boolean. If `False`, the kernel is passed in each call, for
-            example because it is also the word embedding.
+        tied_kernel: Function that returns the kernel, if it belongs to another
+            layer, the word embedding.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
         inputs: Tensor of shape `(..., dim)`.
-        kernel: Tensor of shape `(vocabulary_size, dim)`, if the layer has no
-            kernel.
 
     Output shape:
         `(..., vocabulary_size)`, logits in float32, even in half precision.
     """
 
     def __init__(
-        self, vocabulary_size, num_negatives=8192, has_kernel=True, **kwargs
+        self, vocabulary_size, num_negatives=8192, tied_kernel=None, **kwargs
     ):
         super().__init__(**kwargs)
         check_integer("vocabulary_size", vocabulary_size, 1)
         check_integer("num_negatives", num_negatives, 1)
         self.vocabulary_size = vocabulary_size
         self.num_negatives = num_negatives
-        self.has_kernel = has_kernel
+        self.has_kernel = tied_kernel is None
+        self._tied_kernel = tied_kernel
         self._candidates = None
-
-    @property
-    def logits_dtype(self):
-        """Dtype of logits and losses."""
-        # Sums over a large vocabulary need full precision.
-        return wide_dtype(self.compute_dtype)
 
     def build(self, input_shape):
         if self.has_kernel:
             # Rows are words, as in biLM files, so the fan-in is a row's length.
+            scale = input_shape[-1] ** -0.5
+            normal = keras.initializers.RandomNormal(stddev=scale)
             self.kernel = self.add_weight(
                 shape=(self.vocabulary_size, input_shape[-1]),
-                initializer=for_large_matrix(
-                    keras.initializers.RandomNormal(
-                        stddev=input_shape[-1] ** -0.5
-                    )
-                ),
+                initializer=for_large_matrix(normal),
                 autocast=False,
                 name="kernel",
             )
@@ -77,45 +67,47 @@ class VocabularySoftmax(keras.layers.Layer):
             name="bias",
         )
 
-    def call(self, inputs, kernel=None):
-        kernel = self._cast(self._kernel(kernel))
+    def call(self, inputs):
+        kernel = self._cast(self._kernel())
         logits = ops.matmul(inputs, ops.transpose(kernel))
         return self._widen(logits) + self._widen(read_weight(self.bias))
 
-    def losses(self, inputs, targets, kernel=None, is_unknown=None):
+    def losses(self, inputs, targets, is_unknown=None):
         """Computes the exact cross entropies, in nats.
 
         Args:
             inputs: Tensor `(..., dim)`.
             targets: Integer tensor `(...)`, the right words.
-            kernel: As for a call.
             is_unknown: Boolean array `(vocabulary_size,)`, true for the words
                 that count as one, with the sum of their probabilities.
 
         Returns:
             float32 tensor `(...)`.
         """
-        logits = self.call(inputs, kernel)
-        if is_unknown is not None:
-            return merged_losses(logits, targets, is_unknown)
-        return ops.sparse_categorical_crossentropy(
-            targets, logits, from_logits=True
-        )
+        logits = self.call(inputs)
+        if is_unknown is None:
+            return ops.sparse_categorical_crossentropy(
+                targets, logits, from_logits=True
+            )
+        merged = ops.where(is_unknown, logits, _MINUS_INFINITY)
+        merged = ops.logsumexp(merged, axis=-1)  # (...)
+        alone = ops.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+        right = ops.where(ops.take(is_unknown, targets), merged, alone)
+        return ops.logsumexp(logits, axis=-1) - right
 
-    def sampled_losses(self, inputs, targets, seed, kernel=None, weights=None):
+    def sampled_losses(self, inputs, targets, seed, weights):
         """Estimates the cross entropies, from words drawn at random.
 
         Args:
             inputs: Tensor `(n, dim)`.
             targets: Integer tensor `(n,)`, the right words.
             seed: Integer or `keras.random.SeedGenerator`.
-            kernel: As for a call.
-            weights: What `weights_to_sample` returned, to share it.
+            weights: What `weights_to_sample` returned.
 
         Returns:
             float32 tensor `(n,)`.
         """
-        kernel, bias = weights or self.weights_to_sample(kernel)
+        kernel, bias = weights
         if self._candidates is None:
             self._candidates = LogUniformCandidates(
                 self.vocabulary_size, self.num_negatives
@@ -137,38 +129,22 @@ class VocabularySoftmax(keras.layers.Layer):
         others = ops.where(is_target, _MINUS_INFINITY, others)
         return _log_sum(true, others) - true
 
-    def weights_to_sample(self, kernel=None):
-        """Returns the kernel and the bias, for one or several samples.
-
-        Args:
-            kernel: As for a call.
-        """
-        weights = self._kernel(kernel), read_weight(self.bias)
+    def weights_to_sample(self):
+        """Returns the kernel and the bias, for one or several samples."""
+        weights = self._kernel(), read_weight(self.bias)
         return tuple(map(_with_distinct_rows, weights))
 
-    def _kernel(self, kernel):
-        return read_weight(self.kernel) if self.has_kernel else kernel
+    def _kernel(self):
+        if self._tied_kernel is not None:
+            return self._tied_kernel()
+        return read_weight(self.kernel)
 
     def _cast(self, values):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
 
     def _widen(self, values):
-        return ops.cast(values, self.logits_dtype)
-
-    def compute_output_spec(self, inputs, kernel=None):
-        shape = self.compute_output_shape(inputs.shape)
-        return keras.KerasTensor(shape, self.logits_dtype)
-
-    def compute_output_shape(self, input_shape, kernel_shape=None):
-        return (*input_shape[:-1], self.vocabulary_size)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "num_negatives": self.num_negatives,
-            "has_kernel": self.has_kernel,
-        }
+        # Sums over a large vocabulary need full precision.
+        return ops.cast(values, wide_dtype(self.compute_dtype))
 
 
 def _with_distinct_rows(values):
@@ -182,28 +158,6 @@ def _with_distinct_rows(values):
     from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows
 
     return distinct_rows(values)
-
-
-def merged_losses(logits, targets, is_unknown):
-    """Computes cross entropies when some words count as one.
-
-    ```
-    loss = log(sum_w exp(logits_w)) - log(sum_{w as target} exp(logits_w))
-    ```
-
-    Args:
-        logits: Tensor `(..., words)`.
-        targets: Integer tensor `(...)`, the right words.
-        is_unknown: Boolean array `(words,)`, which words count as one.
-
-    Returns:
-        Tensor `(...)`.
-    """
-    merged = ops.where(is_unknown, logits, _MINUS_INFINITY)
-    merged = ops.logsumexp(merged, axis=-1)  # (...)
-    alone = ops.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
-    right = ops.where(ops.take(is_unknown, targets), merged, alone)
-    return ops.logsumexp(logits, axis=-1) - right
 
 
 def _log_sum(first, others):

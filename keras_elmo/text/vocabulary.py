@@ -50,19 +50,23 @@ class Vocabulary:
         self._ids = _numbered(words)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike) -> "Vocabulary":
+    def from_file(
+        cls, path: str | os.PathLike, content: bytes | None = None
+    ) -> "Vocabulary":
         """Reads a file with one word per line, plain or gzip.
 
         Args:
             path: Path of the file. As in bilm-tf, a line `!!!MAXTERMID` is
                 skipped.
+            content: What the file has, unpacked, if it is already read.
 
         Raises:
             FileNotFoundError: If there is no such file.
             ValueError: As for the constructor.
         """
         try:
-            return cls(vocabulary_words(os.fspath(path)))
+            source = os.fspath(path) if content is None else content
+            return cls(vocabulary_words(source))
         except ValueError as error:
             raise ValueError(
                 f"'{path}' is not a vocabulary. {error}"

@@ -130,7 +130,7 @@ def run(tmp_path, monkeypatch, capsys):
 
     def train(_train, _output, settings, *, initial, **_):
         options = settings.options
-        loaded.append(load_language_model(initial, options=options).model)
+        loaded.append(load_language_model(initial, options=options)[0])
         progress = mock.Mock(step=1)
         return mock.Mock(is_finished=True, progress=progress)
 

@@ -11,13 +11,13 @@ from hdf5_arrays import all_arrays
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import Losses
 from pretraining.small_trainings import make_settings
-from pretraining.small_trainings import read_log
+from pretraining.small_trainings import options_of
 from pretraining.small_trainings import snapshot
 from pretraining.small_trainings import train
 
 from keras_elmo.pretraining.corpus_shards import read_sentences
-from keras_elmo.pretraining.model_files import read_model_options
-from keras_elmo.pretraining.model_files import read_model_vocabulary
+from keras_elmo.pretraining.model_files import load_language_model
+from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.pretrain import pretrain
 
 # Steps that change nothing: the learning rate is almost zero.
@@ -55,13 +55,13 @@ def test_a_training_that_begins_with_anothers_state(trained, tmp_path):
     before = snapshot(trained)
     text = new_text(tmp_path / "text")
     output = tmp_path / "out"
-    options = read_model_options(trained)
+    options = options_of(trained)
     settings = make_settings(options=options, **STILL)
     assert train(text, output, settings, initial=trained)
     check_same_arrays(output, trained, ["weights.hdf5", "softmax.hdf5"])
     # It has all words of the trained model, and no others of the new text.
     assert (output / "vocab.txt").read_bytes() == before["vocab.txt"]
-    assert b"another" not in read_model_vocabulary(trained).words
+    assert b"another" not in before["vocab.txt"].split()
     # It resumes from its own state.
     settings = make_settings(options=options, steps=4)
     losses = Losses()
@@ -77,25 +77,11 @@ def test_a_training_that_begins_with_a_checkpoint_of_bilm_tf(shared, tmp_path):
     folder = shared / "reference/bilm_tf_checkpoint"
     expected = json.loads((folder / "expected.json").read_text())
     output = tmp_path / "out"
-    settings = make_settings(
-        options=read_model_options(folder),
-        batch_size=16,
-        unroll_steps=20,
-        heldout_rows=1,
-        **STILL,
-    )
-    assert pretrain(
-        folder / "heldout.txt",
-        output,
-        settings,
-        heldout=folder / "heldout.txt",
-        initial=folder,
-    )
-    (found,) = [
-        entry["heldout_perplexity"]
-        for entry in read_log(output)
-        if "heldout_perplexity" in entry
-    ]
+    settings = make_settings(options=options_of(folder), **STILL)
+    text = folder / "heldout.txt"
+    assert pretrain(text, output, settings, Losses(), initial=folder)
+    evaluator = Evaluator(*load_language_model(output))
+    found = evaluator.evaluate(read_sentences(text)).perplexity
     assert found == pytest.approx(expected["heldout_perplexity"], rel=1e-5)
     check_same_arrays(output, folder, ["weights.hdf5"])
 
@@ -107,7 +93,7 @@ def test_a_training_that_begins_with_a_bilm_alone(trained, tmp_path):
     for name in ("options.json", "weights.hdf5"):
         shutil.copy(trained / name, bilm)
     text = new_text(tmp_path / "text")
-    settings = make_settings(options=read_model_options(bilm), **STILL)
+    settings = make_settings(options=options_of(bilm), **STILL)
     for name in ("first", "second"):
         output = tmp_path / name
         keras.utils.set_random_seed(len(name))
@@ -128,7 +114,7 @@ def test_a_model_without_a_softmax_is_refused(trained, tmp_path):
     text = new_text(tmp_path / "text")
     bilm = shutil.copytree(trained, tmp_path / "bilm")
     (bilm / "softmax.hdf5").unlink()
-    settings = make_settings(options=read_model_options(bilm))
+    settings = make_settings(options=options_of(bilm))
     for _ in range(2):
         with pytest.raises(ValueError, match="has no softmax") as info:
             train(text, tmp_path / "out", settings, initial=bilm)

@@ -19,21 +19,16 @@ def test_by_default_a_long_training_soon_shows_what_it_has_learned():
     assert steps(schedule.is_evaluation) == [10, 100, 120, 240, 250]
     assert steps(schedule.is_regular_evaluation) == [120, 240, 250]
     assert steps(schedule.is_checkpoint) == [10, 100, 250]
-    assert steps(schedule.is_log_entry) == [100, 200, 250]
+    assert steps(lambda step: schedule.is_due(step, 100)) == [100, 200, 250]
 
 
 def test_what_is_asked_for_is_all():
     schedule = make_schedule(
-        epoch=120,
-        steps=250,
-        evaluate_every=60,
-        checkpoint_every=70,
-        log_every=125,
+        epoch=120, steps=250, evaluate_every=60, checkpoint_every=70
     )
     assert steps(schedule.is_evaluation) == [60, 120, 180, 240, 250]
     assert steps(schedule.is_regular_evaluation) == [60, 120, 180, 240, 250]
     assert steps(schedule.is_checkpoint) == [70, 140, 210, 250]
-    assert steps(schedule.is_log_entry) == [125, 250]
 
 
 def test_an_epoch_of_few_steps_has_no_early_ones():

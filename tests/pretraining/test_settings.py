@@ -1,4 +1,3 @@
-import dataclasses
 import json
 
 import pytest
@@ -6,43 +5,6 @@ from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import make_settings
 
 from keras_elmo.pretraining.settings import RECIPES
-from keras_elmo.pretraining.settings import Settings
-
-CHANGES = {
-    "options": {**OPTIONS, "dropout": 0.2},
-    "batch_size": 5,
-    "unroll_steps": 6,
-    "epochs": 3,
-    "steps": None,
-    "optimizer": "adam",
-    "learning_rate": 0.1,
-    "schedule": "cosine",
-    "warmup_steps": 7,
-    "clip_norm": 1.0,
-    "accumulation_steps": 2,
-    "reset_rate": 0.5,
-    "full_softmax": True,
-    "dtype": "mixed_bfloat16",
-    "seed": 1,
-    "evaluate_every": 2,
-    "checkpoint_every": 3,
-    "log_every": 4,
-    "patience": 5,
-    "heldout_rows": 6,
-}
-CHANGEABLE = {
-    "epochs",
-    "steps",
-    "learning_rate",
-    "schedule",
-    "warmup_steps",
-    "clip_norm",
-    "evaluate_every",
-    "checkpoint_every",
-    "log_every",
-    "patience",
-    "heldout_rows",
-}
 
 
 def test_the_papers_recipe_is_the_papers():
@@ -75,10 +37,9 @@ def test_a_recipe_goes_on_with_itself(recipe):
         ("batch_size", 0, "an integer of at least 1"),
         ("batch_size", 2.5, "an integer of at least 1"),
         ("unroll_steps", "20", "an integer of at least 1"),
-        ("accumulation_steps", 0, "an integer of at least 1"),
-        ("accumulation_steps", True, "an integer of at least 1"),
-        ("steps", 0, "an integer of at least 1"),
-        ("patience", 0, "an integer of at least 1"),
+        ("log_every", True, "an integer of at least 1"),
+        ("steps", 0, "an integer of at least 1 or None"),
+        ("patience", 0, "an integer of at least 1 or None"),
         ("log_every", None, "an integer of at least 1"),
         ("warmup_steps", -1, "an integer of at least 0"),
         ("seed", -1, "an integer of at least 0"),
@@ -105,11 +66,8 @@ def test_wrong_options_are_named():
         make_settings(options={**OPTIONS, "dropout": 2})
 
 
-@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(Settings)])
-def test_what_may_change_when_a_training_goes_on(name):
-    before = make_settings()
-    after = dataclasses.replace(before, **{name: CHANGES[name]})
-    assert getattr(before, name) != getattr(after, name)
-    fixed = before.fixed()
-    assert (name not in fixed) == (name in CHANGEABLE)
-    assert (fixed == after.fixed()) == (name in CHANGEABLE)
+def test_what_must_stay_when_a_training_goes_on():
+    names = ["options", "batch_size", "unroll_steps", "optimizer"]
+    names += ["reset_rate", "dtype", "seed"]
+    settings = make_settings()
+    assert settings.fixed() == {name: getattr(settings, name) for name in names}

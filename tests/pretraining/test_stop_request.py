@@ -25,7 +25,7 @@ def number(request):
 
 
 def test_the_first_signal_is_noted(number):
-    with StopRequest() as stop:
+    with StopRequest(print) as stop:
         assert not stop.is_made
         signal.raise_signal(number)
         assert stop.is_made
@@ -41,7 +41,7 @@ def test_the_first_signal_is_answered(number):
 
 
 def test_the_second_one_is_not_held_up(number):
-    with StopRequest() as stop:
+    with StopRequest(print) as stop:
         signal.raise_signal(number)
         with pytest.raises(Handled):
             signal.raise_signal(number)
@@ -50,7 +50,7 @@ def test_the_second_one_is_not_held_up(number):
 
 def test_an_error_leaves_the_handlers_as_they_were(number):
     before = [signal.getsignal(n) for n in NUMBERS]
-    with pytest.raises(KeyError), StopRequest():
+    with pytest.raises(KeyError), StopRequest(print):
         raise KeyError
     assert [signal.getsignal(n) for n in NUMBERS] == before
 
@@ -60,7 +60,7 @@ def test_in_another_thread_there_are_no_signals():
     found = []
 
     def work():
-        with StopRequest() as stop:
+        with StopRequest(print) as stop:
             found.append([signal.getsignal(n) for n in NUMBERS])
             found.append(stop.is_made)
 

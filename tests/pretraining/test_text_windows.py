@@ -185,16 +185,3 @@ def test_empty_sentences_have_their_marks():
         ):
             for d in range(2):
                 assert set(words[d, window.is_real]) == {marks[d]}
-
-
-def test_any_iterable_of_sentences():
-    text = make_text()
-    for function in (
-        lambda text: stream_windows(text, 2, 3),
-        lambda text: sentence_windows(text, 9),
-    ):
-        for got, expected in zip(
-            function(sentence for sentence in text), function(text), strict=True
-        ):
-            for a, b in zip(got, expected):
-                np.testing.assert_array_equal(a, b)

@@ -85,16 +85,18 @@ def sentences_of(inputs, direction):
 
 def test_pairs_of_a_sentence():
     sentence = [b"a", b"b"]
-    assert stream_pairs(sentence, "forward") == (
-        [b"<S>", b"a", b"b"],
-        [b"a", b"b", b"</S>"],
-    )
-    assert stream_pairs(sentence, "backward") == (
-        [b"</S>", b"b", b"a"],
-        [b"b", b"a", b"<S>"],
-    )
-    assert stream_pairs([], "forward") == ([b"<S>"], [b"</S>"])
-    assert stream_pairs([], "backward") == ([b"</S>"], [b"<S>"])
+    assert stream_pairs(sentence, "forward") == [
+        (b"<S>", b"a"),
+        (b"a", b"b"),
+        (b"b", b"</S>"),
+    ]
+    assert stream_pairs(sentence, "backward") == [
+        (b"</S>", b"b"),
+        (b"b", b"a"),
+        (b"a", b"<S>"),
+    ]
+    assert stream_pairs([], "forward") == [(b"<S>", b"</S>")]
+    assert stream_pairs([], "backward") == [(b"</S>", b"<S>")]
     assert sentence == [b"a", b"b"]
 
 
@@ -256,7 +258,7 @@ def test_an_empty_corpus(tmp_path):
     stream = TokenStream(f"{tmp_path}/*", "forward", 1, 1)
     with pytest.raises(ValueError, match="at least one sentence") as info:
         stream.next_window()
-    assert "2 empty file(s)" in str(info.value)
+    assert f"'{tmp_path / 'a'}', '{tmp_path / 'b'}'" in str(info.value)
     # One sentence among many empty shards is enough.
     (tmp_path / "b").write_bytes(b"\n")
     for name in "cdefgh":

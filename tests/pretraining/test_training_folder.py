@@ -79,9 +79,9 @@ def test_other_shards_are_refused(begun, shards):
     with pytest.raises(ValueError, match="in the same order by path"):
         begun.resume(START, shards[::-1])
     path = shards[0].rename(shards[0].with_name("z.txt"))
-    with pytest.raises(ValueError, match="must have the shards") as info:
+    with pytest.raises(ValueError, match="the same shards") as info:
         begun.resume(START, [*shards[1:], path])
-    assert "Missing: ['a.txt']. New: ['z.txt']" in str(info.value)
+    assert "missing: ['a.txt', 'z.txt']" in str(info.value)
     assert "`restart`" in str(info.value)
 
 
@@ -92,7 +92,7 @@ def test_a_shard_that_was_changed_is_refused(begun, shards, number):
     shards[number].write_bytes(content.replace(b"text", b"book"))
     with pytest.raises(ValueError, match="must have the text") as info:
         begun.resume(START, shards)
-    assert f"Changed since: {[shards[number]]}" in str(info.value)
+    assert f"missing: {[shards[number].name]}" in str(info.value)
     assert "`restart`" in str(info.value)
     shards[number].write_bytes(content)
     begun.resume(START, shards)
@@ -109,31 +109,6 @@ def test_another_vocabulary_is_refused(begun, shards, words):
     other.write(begun.file("vocab.txt"))
     with pytest.raises(ValueError, match="another vocabulary"):
         begun.resume(START, shards)
-
-
-MODEL = ["english_mini", "0123"]
-
-
-@pytest.mark.parametrize(
-    "before, after",
-    [
-        (MODEL, None),
-        (MODEL, ["m", "9"]),
-        (MODEL, ["english_mini", "9"]),
-        (None, MODEL),
-    ],
-)
-def test_another_initial_model_is_refused(
-    folder, shards, vocabulary, before, after
-):
-    # The options are those of the model, so they differ too.
-    start = {"from": before, **START}
-    folder.begin(start, shards, COUNTS, vocabulary)
-    renamed = before and ["elsewhere", before[1]]
-    folder.resume({**start, "from": renamed}, shards)
-    with pytest.raises(ValueError, match="the `from` that") as info:
-        folder.resume({"from": after, "options": {}}, shards)
-    assert f"{before}. Received: {after}." in str(info.value)
 
 
 def test_texts_are_told_apart():
@@ -154,11 +129,21 @@ def test_a_damaged_record_is_told(folder, text):
     path = folder.file("training.json")
     with open(path, "w", encoding="latin-1") as file:
         file.write(text)
-    with pytest.raises(
-        ValueError, match="not the record of a training"
-    ) as info:
+    with pytest.raises(ValueError, match=f"'{path}'"):
         folder.resume(START, [])
-    assert f"'{path}'" in str(info.value)
+
+
+def test_the_log_is_wound_back(folder):
+    folder.wind_back_log(10)
+    assert folder.log_size == 0
+    folder.log(step=1)
+    size = folder.log_size
+    folder.log(step=2)
+    folder.wind_back_log(100)
+    folder.wind_back_log(size)
+    folder.log(step=3)
+    text = pathlib.Path(folder.file(LOG_FILE)).read_text()
+    assert text == '{"step": 1}\n{"step": 3}\n'
 
 
 def fill(folder):

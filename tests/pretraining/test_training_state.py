@@ -74,7 +74,7 @@ def path(tmp_path):
     [
         {},
         {"optimizer": "adam", "schedule": "cosine", "warmup_steps": 3},
-        {"accumulation_steps": 2, "dtype": "mixed_bfloat16"},
+        {"dtype": "mixed_bfloat16"},
     ],
 )
 def test_all_is_read_as_it_was_written(path, settings):

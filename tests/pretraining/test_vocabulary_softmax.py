@@ -1,5 +1,4 @@
 import keras
-import layer_checks
 import numpy as np
 import pytest
 from backend_gradients import input_gradient
@@ -32,7 +31,8 @@ def make(num_negatives=8, **kwargs):
 
 
 def sampled(softmax, seed, targets=TARGETS, x=X):
-    return numpy(softmax.sampled_losses(x, targets, seed))
+    weights = softmax.weights_to_sample()
+    return numpy(softmax.sampled_losses(x, targets, seed, weights))
 
 
 def drawn(num_negatives, seed):
@@ -144,18 +144,15 @@ def test_expectation_of_the_sum_is_the_full_sum():
 
 
 def test_kernel_from_outside():
-    softmax = make(has_kernel=False)
+    kernel, x = ops.convert_to_tensor(KERNEL), ops.convert_to_tensor(X)
+    softmax = make(tied_kernel=lambda: kernel)
     assert [v.name for v in softmax.weights] == ["bias"]
     own = make()
-    kernel, x = ops.convert_to_tensor(KERNEL), ops.convert_to_tensor(X)
     targets = ops.convert_to_tensor(TARGETS)
     for got, expected in (
-        (softmax(x, kernel), own(x)),
-        (softmax.losses(x, targets, kernel), own.losses(x, targets)),
-        (
-            softmax.sampled_losses(x, targets, 1, kernel),
-            own.sampled_losses(x, targets, 1),
-        ),
+        (softmax(x), own(x)),
+        (softmax.losses(x, targets), own.losses(x, targets)),
+        (sampled(softmax, 1), sampled(own, 1)),
     ):
         np.testing.assert_array_equal(numpy(got), numpy(expected))
 
@@ -172,8 +169,11 @@ class TrainingLoss(keras.layers.Layer):
         targets = ops.convert_to_tensor(TARGETS)
         if self.candidates_seed is None:
             return ops.sum(self.softmax.losses(x, targets))
+        weights = self.softmax.weights_to_sample()
         return ops.sum(
-            self.softmax.sampled_losses(x, targets, self.candidates_seed)
+            self.softmax.sampled_losses(
+                x, targets, self.candidates_seed, weights
+            )
         )
 
 
@@ -237,8 +237,10 @@ def test_half_precision(policy):
         (softmax(x), expected(X)),
         (softmax.losses(x, targets), expected.losses(X, targets)),
         (
-            softmax.sampled_losses(x, targets, 1),
-            expected.sampled_losses(X, targets, 1),
+            softmax.sampled_losses(x, targets, 1, softmax.weights_to_sample()),
+            expected.sampled_losses(
+                X, targets, 1, expected.weights_to_sample()
+            ),
         ),
     ):
         assert keras.backend.standardize_dtype(got.dtype) == "float32"
@@ -286,16 +288,6 @@ def test_initial_values(monkeypatch):
         VocabularySoftmax(2000, 8).build((None, 64))
 
 
-def test_as_a_layer(tmp_path):
-    layer_checks.check_config_round_trip(make, X)
-    layer_checks.check_build_from_shape_alone(
-        lambda: VocabularySoftmax(WORDS), X
-    )
-    layer_checks.check_weight_count(make, X, 2)
-    layer_checks.check_symbolic_call(make, X)
-    layer_checks.check_keras_file_round_trip(make, X, tmp_path)
-
-
 @pytest.mark.parametrize("name", ["vocabulary_size", "num_negatives"])
 @pytest.mark.parametrize("value", [0, -1, 2.5, None, True])
 def test_sizes_must_be_positive_integers(name, value):
@@ -320,8 +312,9 @@ def test_in_a_graph_of_unknown_size():
         ]
     )
     def in_graph(x, targets):
+        weights = softmax.weights_to_sample()
         return softmax.losses(x, targets), softmax.sampled_losses(
-            x, targets, seed
+            x, targets, seed, weights
         )
 
     again = SeedGenerator(3)
