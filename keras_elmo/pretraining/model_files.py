@@ -78,12 +78,7 @@ def load_language_model(
             not match; or as for `find_model`.
     """
     files = find_model(path).open_language_model()
-    vocabulary = vocabulary or own_vocabulary(files)
-    if vocabulary is None:
-        raise ValueError(
-            f"The model '{files.label}' has no vocab.txt. Put the vocabulary "
-            "that it was trained with beside it, under that name."
-        )
+    vocabulary = vocabulary or own_vocabulary(files, is_needed=True)
     options = {**(options or files.content), "n_tokens_vocab": len(vocabulary)}
     parsed = parse_language_model_options(options)
     arrays = {} if new_softmax else _read_softmax(files, vocabulary, parsed)
@@ -131,12 +126,21 @@ def save_language_model(model, vocabulary, options, folder) -> None:
     write_bilm(at(OPTIONS), at(WEIGHTS), content, bilm_arrays(model))
 
 
-def own_vocabulary(files):
-    """Returns the `Vocabulary` in `BilmFiles`, or `None`."""
+def own_vocabulary(files, is_needed=False):
+    """Returns the `Vocabulary` in `BilmFiles`, or `None` if there is none.
+
+    Raises:
+        ValueError: If `is_needed` and there is none, or if it is corrupt.
+    """
     content = files.read_vocabulary()
-    if content is None:
-        return None
-    return Vocabulary.from_file(files.vocabulary_label, content)
+    if content is not None:
+        return Vocabulary.from_file(files.vocabulary_label, content)
+    if is_needed:
+        raise ValueError(
+            f"The model '{files.label}' has no vocab.txt. Put the vocabulary "
+            "that it was trained with beside it, under that name."
+        )
+    return None
 
 
 def _read_softmax(files, vocabulary, options):

@@ -95,7 +95,8 @@ def pretrain(
         if vocabulary is not None:
             words = _read_vocabulary(os.fspath(vocabulary))
         elif initial and not resumes:
-            words = own_vocabulary(initial.open_language_model())
+            files = initial.open_language_model()
+            words = own_vocabulary(files, is_needed=not new_softmax)
         if resumes:
             counts, words = folder.resume(start, shards, words)
         else:
