@@ -45,6 +45,8 @@ fine-tuning (training a model further on another kind of text):
   --vocabulary unless the vocabulary is to be built from the text.
 """
 
+_NEEDS = dict(evaluate_every="heldout", patience="heldout", new_softmax="from")
+
 
 def add_arguments(parser):
     """Adds the arguments of `keras-elmo pretrain`."""
@@ -68,15 +70,20 @@ def run(arguments):
 
     backend = keras.backend.backend()
     check_choice("KERAS_BACKEND", backend, ("tensorflow", "jax"))
-    for name in ("evaluate_every", "patience"):
-        if vars(arguments)[name] is not None and not arguments.heldout:
-            raise ValueError(f"`{name}` needs `heldout`. Received: none")
+    given = {k for k, value in vars(arguments).items() if value}
+    for name, needed in _NEEDS.items():
+        if name in given and needed not in given:
+            raise ValueError(f"`{name}` needs `{needed}`. Received: none")
     set_threads()
     if backend == "jax" and len(keras.distribution.list_devices()) > 1:
-        devices = keras.distribution.DataParallel()
-        keras.distribution.set_distribution(devices)
-    initial = arguments.initial and find_model(arguments.initial)
+        keras.distribution.set_distribution(keras.distribution.DataParallel())
+    initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
     with Progress(arguments.quiet) as progress:
+        if not given.intersection(("recipe", "options", "from")):
+            progress.say(
+                "training the paper's model, which takes days on large GPUs; "
+                "for a small text or a computer without one: --recipe laptop"
+            )
         training = pretrain(
             arguments.train,
             arguments.output,
@@ -153,7 +160,6 @@ def _add_model(group):
     )
     either.add_argument(
         "--from",
-        dest="initial",
         metavar="MODEL",
         help="a trained model to start from: a folder written by this command "
         "or by bilm-tf's training, a .zip of one, or the name of a preset",

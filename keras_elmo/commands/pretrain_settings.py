@@ -21,7 +21,7 @@ _NOT_OF_THE_MODEL = {*_IN_OPTIONS, "n_train_tokens"}
 
 def add_settings(group):
     """Adds a flag for each field of `Settings`, and for two options."""
-    add = group.add_argument
+    add, either = group.add_argument, group.add_mutually_exclusive_group()
     add(
         "--negatives",
         type=int,
@@ -38,7 +38,10 @@ def add_settings(group):
             about = ". ".join(filter(None, [about, _default(field.name)]))
         metavar = None if choices else "N" if kind is int else "NUMBER"
         flag = f"--{field.name.replace('_', '-')}"
-        add(flag, type=kind, choices=choices, metavar=metavar, help=about)
+        where = either if field.name in ("epochs", "steps") else group
+        where.add_argument(
+            flag, type=kind, choices=choices, metavar=metavar, help=about
+        )
 
 
 def make_settings(arguments, initial=None):

@@ -47,10 +47,9 @@ def find_shards(
         for match in matches:
             check_file(match)
         found.update(matches)
-    files: dict[str, str] = {}
-    for path in sorted(found):
-        files.setdefault(os.path.realpath(path), path)
-    return list(files.values())
+    # Of several paths of one file, the first.
+    paths = sorted(found, reverse=True)
+    return sorted({os.path.realpath(path): path for path in paths}.values())
 
 
 def read_sentences(

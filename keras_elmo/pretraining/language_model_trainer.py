@@ -172,6 +172,4 @@ class LanguageModelTrainer(keras.Model):
     @classmethod
     def from_config(cls, config):
         model = keras.saving.deserialize_keras_object(config["model"])
-        config = {**config, "model": model}
-        config.pop("full_softmax", None)  # In files of release candidates.
-        return cls(**config)
+        return cls(**{**config, "model": model})

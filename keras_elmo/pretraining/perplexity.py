@@ -71,9 +71,7 @@ class Evaluator:
         self._vocabulary = vocabulary
         self._is_stream = procedure == "stream"
         self._rows = rows
-        self._is_unknown = None
-        if counted is not None:
-            self._is_unknown = _is_unknown(vocabulary, counted)
+        self._is_unknown = counted and _is_unknown(vocabulary, counted)
         self._ids = WordIds(vocabulary, model.token_encoder.token_shape)
         windows = (1, 8)  # rows, steps
         self._measure = Compiled(

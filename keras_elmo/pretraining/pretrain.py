@@ -83,7 +83,7 @@ def pretrain(
         sentences = None if heldout is None else read_sentences(heldout)
     start = {
         "heldout": sentences and text_digest(sentences),
-        "from": initial and initial.fingerprint(),
+        "from": initial and [initial.name, initial.fingerprint()],
         "new_softmax": new_softmax,
         "min_count": min_count,
         **settings.fixed(),

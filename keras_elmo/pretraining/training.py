@@ -128,9 +128,11 @@ class Training(keras.callbacks.Callback):
                     shuffle=False,
                     verbose=0,
                 )
-        except Exception as error:
+        except Exception:
+            if self._windows.error is None:
+                raise
             # As it was before TensorFlow wrapped it.
-            raise self._windows.error or error from None
+            raise self._windows.error from None
 
     def on_train_batch_end(self, batch, logs=None):
         # `self.model` is used only where needed: on JAX, this copies all of it.

@@ -91,28 +91,22 @@ class TrainingFolder:
                 "`output`, or pass `restart` to overwrite the model."
             )
 
-    def forget(self):
-        """Removes the training, so that another can start.
-
-        Without a record, the other files are discarded. Without `options.json`,
-        the old weights no longer count as a model; they would not match the new
-        vocabulary.
-        """
-        for name in (STATE_FILE, LOG_FILE, _RECORD_FILE, OPTIONS):
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(self.file(name))
-
     def begin(self, start, shards, counts, vocabulary):
-        """Records what a training starts with.
+        """Removes an old training, and records what a new one starts with.
 
         Args:
             start: Dictionary of arguments that must stay the same, which JSON
-                can represent.
+                can represent. `from` is the name and the fingerprint of the
+                model to start from, or `None`.
             shards: Paths of the corpus.
             counts: Dictionary, the numbers of sentences and tokens in it.
             vocabulary: The `Vocabulary`.
         """
-        self.forget()
+        # Without `options.json`, the old weights, which do not match the new
+        # vocabulary, no longer count as a model.
+        for name in (STATE_FILE, LOG_FILE, _RECORD_FILE, OPTIONS):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(self.file(name))
         vocabulary.write(self.file(VOCABULARY))
         record = {
             "start": start,
@@ -141,11 +135,12 @@ class TrainingFolder:
             path = self.file(_RECORD_FILE)
             raise ValueError(f"'{path}' is not the record of a training.")
         for name, old in record["start"].items():
-            if start.get(name) != old:
+            new = start.get(name)
+            has_moved = name == "from" and new and old and new[1] == old[1]
+            if new != old and not has_moved:
                 raise ValueError(
                     f"A resumed training must have the `{name}` that it "
-                    f"started with, {old!r}. Received: {start.get(name)!r}. "
-                    f"{TO_START_OVER}"
+                    f"started with, {old!r}. Received: {new!r}. {TO_START_OVER}"
                 )
         new, old = _digests(shards), record["shards"]
         if new != old:

@@ -10,9 +10,6 @@ from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.hdf5_files import create_hdf5
 from keras_elmo.files.hdf5_files import open_hdf5
 
-# Not restored, as a resumed training may have another.
-_NOT_RESTORED = "learning_rate"
-
 
 @dataclasses.dataclass
 class Progress:
@@ -112,7 +109,8 @@ def _variables(model):
     groups = {
         "model": model.trainable_variables,
         "state": model.non_trainable_variables,
-        "optimizer": [v for v in optimizer if v.name != _NOT_RESTORED],
+        # A resumed training may have another learning rate.
+        "optimizer": [v for v in optimizer if v.name != "learning_rate"],
     }
     # By number, as names have a part that depends on the process.
     return {

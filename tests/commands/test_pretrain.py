@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -287,6 +288,23 @@ def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
     assert after == before
 
 
+@pytest.mark.parametrize(
+    "flags, is_told",
+    [([], True), (["--recipe", "paper"], False), (["--options", "o"], False)],
+)
+def test_a_recipe_for_small_texts_is_named(
+    folder, monkeypatch, capsys, flags, is_told
+):
+    (folder / "o").write_text(json.dumps(OPTIONS))
+    name = "keras_elmo.pretraining.pretrain.pretrain"
+    training = mock.Mock(is_finished=False)
+    monkeypatch.setattr(name, lambda *_, **__: training)
+    names = ["pretrain", "--train", "train0.txt", "--output", "out"]
+    training.progress.step = 0
+    assert main([*names, *flags]) == 130
+    assert ("--recipe laptop" in capsys.readouterr().err) == is_told
+
+
 def test_without_tensorflow(folder, monkeypatch, fails):
     monkeypatch.setattr("keras.backend.backend", lambda: "torch")
     said = fails(*command())
@@ -345,6 +363,7 @@ def test_what_is_there_is_not_overwritten(folder, fails):
 @pytest.mark.parametrize(
     "arguments, told",
     [
+        (["--new-softmax"], "--new-softmax needs --from"),
         (["--patience", 1], "--patience needs --heldout"),
         (["--evaluate-every", 1], "--evaluate-every needs --heldout"),
         (["--train", "none*"], "There is no corpus file 'none*'"),
@@ -379,6 +398,10 @@ def test_errors(folder, fails, arguments, told):
         (
             ["--vocabulary", "v", "--min-count", 2],
             "--min-count: not allowed with argument --vocabulary",
+        ),
+        (
+            ["--steps", 1, "--epochs", 1],
+            "--epochs: not allowed with argument --steps",
         ),
         (["--batch-size", "x"], "invalid int value: 'x'"),
         (["--steps", "1.5"], "invalid int value: '1.5'"),

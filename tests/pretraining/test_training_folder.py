@@ -152,15 +152,13 @@ def fill(folder):
             file.write("old")
 
 
-def test_forget_leaves_the_weights(begun):
+def test_where_another_begins_the_weights_stay(begun, vocabulary):
     fill(begun)
     assert begun.has_state
-    begun.forget()
-    assert not begun.has_training
+    begun.begin(START, [], COUNTS, vocabulary)
     assert not begun.has_state
-    left = {"mine", "vocab.txt", "weights.hdf5"}
+    left = {"mine", "vocab.txt", "weights.hdf5", "training.json"}
     assert set(os.listdir(begun.path)) == left
-    begun.forget()
 
 
 def test_where_another_begins_a_state_without_a_record_is_none(
@@ -172,7 +170,7 @@ def test_where_another_begins_a_state_without_a_record_is_none(
     assert not os.path.exists(folder.file(LOG_FILE))
 
 
-def test_forget_can_be_killed_at_any_point(folder, vocabulary, monkeypatch):
+def test_what_begins_can_be_killed_at_any_point(folder, vocabulary, monkeypatch):
     remove = os.remove
 
     class Kill(BaseException):
@@ -190,7 +188,7 @@ def test_forget_can_be_killed_at_any_point(folder, vocabulary, monkeypatch):
         left = [False, *[True] * count]
         monkeypatch.setattr(os, "remove", kill)
         with pytest.raises(Kill):
-            folder.forget()
+            folder.begin(START, [], COUNTS, vocabulary)
         monkeypatch.setattr(os, "remove", remove)
         # The state is removed first, so that no other training can use it.
         assert folder.has_training
@@ -203,7 +201,7 @@ def test_files_of_the_user_stay(folder, vocabulary):
         open(folder.file(name), "w").close()
     with folder.lock():
         folder.begin(START, [], COUNTS, vocabulary)
-        folder.forget()
+        folder.begin(START, [], COUNTS, vocabulary)
     assert mine < set(os.listdir(folder.path))
 
 
