@@ -170,7 +170,9 @@ def test_where_another_begins_a_state_without_a_record_is_none(
     assert not os.path.exists(folder.file(LOG_FILE))
 
 
-def test_what_begins_can_be_killed_at_any_point(folder, vocabulary, monkeypatch):
+def test_what_begins_can_be_killed_at_any_point(
+    folder, vocabulary, monkeypatch
+):
     remove = os.remove
 
     class Kill(BaseException):
