@@ -76,12 +76,13 @@ class KerasFile(FoundModel):
 
 
 def _with_elmo(model):
-    """Returns a model, with ELMo in front if its input is named after one."""
+    """Returns a model, with ELMo in front if it takes vectors of a preset."""
     # A subclassed model has no known inputs.
-    name = next((x.name for x in getattr(model, "inputs", None) or ()), None)
-    if name not in PRESETS:
+    inputs = getattr(model, "inputs", None) or ()
+    kinds = [(len(x.shape), x.dtype == "bool") for x in inputs]
+    if kinds != [(3, False), (2, True)] or inputs[0].name not in PRESETS:
         return model
-    elmo = ElmoLayer.from_preset(name, name="elmo")
+    elmo = ElmoLayer.from_preset(inputs[0].name, name="elmo")
     ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
     outputs = {}
 

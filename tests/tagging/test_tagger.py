@@ -20,6 +20,7 @@ from keras_elmo import CRFDecoder
 from keras_elmo import ElmoEmbedder
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import TAGGERS
 
 L = keras.layers
@@ -225,6 +226,13 @@ def test_a_head_is_loaded_with_its_elmo(tmp_path, portable_path):
     make_head(512).save(tmp_path / "head.keras")
     with pytest.raises(ValueError, match="cannot be loaded"):
         Tagger.load(tmp_path)
+
+
+def test_other_inputs_may_have_the_name_of_a_preset(tmp_path):
+    vectors = keras.Input((None, 3), name="small")
+    keras.Model(vectors, L.Dense(2)(vectors)).save(tmp_path / "x.keras")
+    model = find_model(tmp_path / "x.keras").load_for_export()
+    assert model.inputs[0].shape == (None, None, 3)
 
 
 def test_english_pos(tmp_path, portable_path):
