@@ -266,6 +266,7 @@ def test_english_pos(tmp_path, portable_path):
 
 @pytest.mark.exhaustive
 def test_the_accuracy_of_english_pos(shared, portable_path):
+    pytest.importorskip("tensorflow", reason="benchmarks/tagging needs it.")
     from data import read_tagged
     from evaluation import accuracy_scores
 
