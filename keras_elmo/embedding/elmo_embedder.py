@@ -61,7 +61,7 @@ class ElmoEmbedder:
             with all layers, about 30 KB per token.
         quantize: `None` for the layer's own precision, or `"int8"` to run the
             LSTMs in 8 bits with the packages `onnx` and `onnxruntime`, with the
-            layer's current weights. The vectors differ by 1 to 2%. It is faster
+            layer's current weights. The vectors differ by 1 to 6%. It is faster
             on processors that multiply 8-bit integers (for example with AVX-512
             VNNI), and slower on others.
 
