@@ -27,7 +27,8 @@ from evaluation import accuracy_scores
 
 import keras_elmo
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+if __name__ == "__main__":
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from program import begin_results
 from program import make_parser
 from program import write_results

@@ -357,11 +357,11 @@ class BiLMEncoder(FreezableLayer):
     def state_spec(self, batch):
         """Returns the list of symbolic states."""
         cell = self.forward_cells[0]
-        spec = [
+        pairs = [*zip(cell.state_size, cell.state_dtypes)]
+        return [
             keras.KerasTensor((batch, size), dtype)
-            for size, dtype in zip(cell.state_size, cell.state_dtypes)
+            for size, dtype in 2 * self.num_layers * pairs
         ]
-        return 2 * self.num_layers * spec
 
     def get_config(self):
         return {

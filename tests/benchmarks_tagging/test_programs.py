@@ -1,5 +1,6 @@
 """`train.py`, `experiments.py` and `report.py`, on a few sentences."""
 
+import importlib
 import json
 
 import numpy as np
@@ -7,13 +8,13 @@ import pytest
 from benchmarks_tagging.tagging_data import write_bilm
 from benchmarks_tagging.tagging_data import write_conllu
 from benchmarks_tagging.tagging_data import write_files
+from conftest import ROOT
 
 import keras_elmo
 
 pytest.importorskip(
     "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
 )
-import english_pos
 import experiments
 import pictures
 import report
@@ -61,7 +62,9 @@ def test_parts_of_speech_of_a_fraction(tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_the_tagger_in_the_package(tmp_path, capsys):
+def test_the_tagger_in_the_package(tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    english_pos = importlib.import_module("english_pos")
     write_files(tmp_path, write_conllu, "conllu")
     output = tmp_path / "head"
     arguments = tmp_path, output, tmp_path / "scores.json", "--epochs", 15

@@ -78,7 +78,7 @@ def test_help_and_wrong_usage_import_nothing_heavy():
         ("pretrain", "the same command resumes"),
         ("pretrain", "it is not a perplexity"),
         ("pretrain", "keras-elmo pretrain --from english_mini"),
-        ("pretrain", "rows of a window on each device. Default: 128 (laptop:"),
+        ("pretrain", "rows of a window per device. Default: 128 (laptop:"),
     ],
 )
 def test_help_teaches(command, told, capsys):
