@@ -48,7 +48,6 @@ _NOT_SHOWN = [
     "compute_loss",
     "encode",
     "encode_rows",
-    "forget_bias",
     "from_config",
     "get_config",
     "input_dtype",

@@ -7,7 +7,7 @@ from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo.formats.array_tables import stored_arrays
-from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.formats.bilm_variables import bilm_table
 from keras_elmo.models.bilm_weights import bilm_arrays
 
 CNN = {

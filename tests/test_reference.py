@@ -13,7 +13,7 @@ from keras import ops
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo.formats.array_tables import stored_arrays
-from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.formats.bilm_variables import bilm_table
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.variables import find_variable
 

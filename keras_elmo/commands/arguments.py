@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import functools
 import os
 
 from keras_elmo.choices import CORPUS_FORMATS
@@ -41,11 +42,12 @@ def read_counted(arguments, progress):
     """Yields the sentences of INPUT, and tells `progress` their number."""
     from keras_elmo.text.corpora import read_corpus
 
-    def corpus():
-        return read_corpus(
-            arguments.input, arguments.format, arguments.encoding_errors
-        )
-
+    corpus = functools.partial(
+        read_corpus,
+        arguments.input,
+        arguments.format,
+        arguments.encoding_errors,
+    )
     # A first pass finds the length, and any errors, before the work starts.
     is_file = os.path.isfile(arguments.input)
     progress.start("sentences", sum(1 for _ in corpus()) if is_file else None)

@@ -143,14 +143,15 @@ def run(arguments):
         "compute_dtype": arguments.compute_dtype,
         "quantize": arguments.quantize,
         "format": arguments.format or guess_format(arguments.input),
-        **{name: file_digest(path) for name, path in words.items()},
     }
+    for name, path in words.items():
+        settings[name] = file_digest(path)
     load = functools.partial(model.load, **words, dtype=arguments.compute_dtype)
     counts: collections.Counter[str] = collections.Counter()
     with Progress(arguments.quiet) as progress:
         done, kept = embed_corpus(
             read_counted(arguments, progress),
-            lambda texts: _embed(arguments, load, texts, progress, counts),
+            functools.partial(_embed, arguments, load, progress, counts),
             arguments.output,
             layout=layout,
             settings=settings,
@@ -180,16 +181,17 @@ def _words(arguments):
     """Returns the arguments of `from_bilm` for the words to look up."""
     from keras_elmo.files.fetch import fetch
 
-    return {
-        name: fetch(getattr(arguments, name), name)
-        for name in ("token_embeddings", "vocabulary")
-        if getattr(arguments, name)
-    }
+    words = {}
+    for name in ("token_embeddings", "vocabulary"):
+        if path := getattr(arguments, name):
+            words[name] = fetch(path, name)
+    return words
 
 
-def _embed(arguments, load, sentences, progress, counts):
+def _embed(arguments, load, progress, counts, sentences):
     """Yields the arrays of sentences, and counts their cropped words."""
-    from keras_elmo.embedding import ElmoEmbedder
+    from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
+    from keras_elmo.text.word_lists import sentence_words
     from keras_elmo.text.word_vectorization import vectorization_of
 
     first = next(sentences, None)
@@ -202,12 +204,12 @@ def _embed(arguments, load, sentences, progress, counts):
             batch_tokens=arguments.batch_tokens,
             quantize=arguments.quantize,
         )
-    vectorization = vectorization_of(embedder.elmo.token_encoder)
+    spelling = vectorization_of(embedder.elmo.token_encoder).spelling
 
     def counted():
-        for words in itertools.chain([first], sentences):
-            cropped = vectorization.find_cropped_words([words])
-            counts["cropped"] += len(cropped)
+        for i, sentence in enumerate(itertools.chain([first], sentences)):
+            words = sentence_words(sentence, i)
+            counts["cropped"] += sum(map(spelling.is_cropped, words))
             yield words
 
     yield from embedder.embed_sentences(counted())

@@ -19,7 +19,6 @@ from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.layers import ElmoLayer
-from keras_elmo.onnx.quantized_stacks import QuantizedStacks
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.text.corpora import read_corpus
@@ -109,6 +108,8 @@ class ElmoEmbedder:
             )
             self._run_stacks = functools.partial(_run, encode)
         else:
+            from keras_elmo.onnx.quantized_stacks import QuantizedStacks
+
             self._run_stacks = QuantizedStacks(elmo.encoder)
         self._select = _selection(layers, elmo)
         self._is_single = not (
@@ -333,7 +334,7 @@ class ElmoEmbedder:
 
     def _embed_tokens(self, words):
         """Returns the token encoder's vectors of words: (words, dim)."""
-        words = [self._spelling.crop(word) for word in words]
+        words = list(map(self._spelling.crop, words))
         # Words of similar length together, as the longest determines the work.
         distinct = sorted(dict.fromkeys(words), key=len)
         encoded = []
@@ -343,8 +344,8 @@ class ElmoEmbedder:
             vectors = _run(self._token_function, ids)
             encoded.append(vectors[: len(part)])
         vectors = np.concatenate(encoded)
-        place = {word: i for i, word in enumerate(distinct)}
-        return vectors[[place[word] for word in words]]
+        place = dict(zip(distinct, range(len(distinct))))
+        return vectors[list(map(place.get, words))]
 
     def _encode_ids(self, ids):
         """Maps ids (words, *token_shape) to vectors (words, projection)."""

@@ -1,5 +1,6 @@
 """Files of embeddings: an array per sentence, and the text of the sentences."""
 
+import functools
 import json
 import os
 import re
@@ -48,8 +49,9 @@ def write_embeddings(
         ValueError: If the layout is not one of these.
     """
     check_choice("layout", layout, LAYOUTS)
-    write = _WRITERS[layout]
-    write_atomically(path, lambda temporary: write(temporary, embeddings))
+    write_atomically(
+        path, functools.partial(_WRITERS[layout], embeddings=embeddings)
+    )
 
 
 def guess_layout(path):

@@ -37,7 +37,7 @@ def pack_rows(lengths: Sequence[int], max_rows: int) -> Packing:
     rows = np.zeros(len(lengths), dtype="int32")
     starts = np.zeros(len(lengths), dtype="int32")
     filled = [(0, row) for row in range(num_rows)]
-    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+    for i in np.argsort(np.negative(lengths), kind="stable"):
         starts[i], rows[i] = filled[0]
         heapq.heapreplace(filled, (filled[0][0] + lengths[i], filled[0][1]))
     return Packing(rows, starts, num_rows, max(filled)[0])

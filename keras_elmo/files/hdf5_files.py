@@ -35,7 +35,6 @@ def open_hdf5(path):
     """
     check_regular(path)
     with _opened(path) as store:
-        _check_links(store)
         yield store, _checked_shapes(store)
 
 
@@ -50,34 +49,26 @@ def _opened(path):
         raise OSError(f"{error}: {mistaken}") from error
 
 
-def _check_links(store):
-    def is_link(name, link):
-        return None if link.type == h5l.TYPE_HARD else name
-
-    root = store["/"].id  # Its links do not keep the file open.
-    found = root.links.visit(is_link, info=True)
-    if found is not None:
-        raise UntrustedFile(f"its '{_text(found)}' is a link to another place")
-
-
 def _checked_shapes(store):
     # h5py's low-level API is faster: there may be an array for each sentence of
     # a corpus.
-    names = []
+    links = []
 
-    def visit(name, info):
-        if info.type == h5o.TYPE_DATASET:
-            names.append(name)
+    def visit(name, link):
+        links.append((name, link.type))
 
-    root = store["/"].id
-    h5o.visit(root, visit, info=True)
+    root = store["/"].id  # Its links do not keep the file open.
+    root.links.visit(visit, info=True)
     shapes = {}
     declared = 0
-    for name in names:
-        dataset = h5d.open(root, name)
-        key = _text(name)
-        shapes[key] = dataset.shape
-        declared += _checked_size(key, dataset)
+    for name, kind in links:
+        key = name.decode("utf-8", "backslashreplace")
+        if kind != h5l.TYPE_HARD:
+            raise UntrustedFile(f"its '{key}' is a link to another place")
+        item = h5o.open(root, name)
+        if isinstance(item, h5d.DatasetID):
+            shapes[key] = item.shape
+            declared += _checked_size(key, item)
     size = store.id.get_filesize()
     if declared > most_unpacked(size):
         raise UntrustedFile(
@@ -96,7 +87,8 @@ def _checked_size(key, dataset):
     if creation.get_external_count():
         file, *_ = creation.get_external(0)
         raise UntrustedFile(
-            f"its array '{key}' is stored in another file, '{_text(file)}'"
+            f"its array '{key}' is stored in another file, "
+            f"'{file.decode('utf-8', 'backslashreplace')}'"
         )
     is_null = dataset.shape is None
     numbers = 0 if is_null else math.prod(dataset.shape)
@@ -109,10 +101,6 @@ def _checked_size(key, dataset):
             f"{stored:,} are stored"
         )
     return declared
-
-
-def _text(name):
-    return name.decode("utf-8", "backslashreplace")
 
 
 @contextlib.contextmanager

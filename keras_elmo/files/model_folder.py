@@ -52,15 +52,16 @@ def _open_archive(path):
         raise ValueError(
             f"The archive '{path}' cannot be read: {error}"
         ) from error
-    for name in archive.namelist():
-        start, *parts = name.replace("\\", "/").split("/")
+    declared = 0
+    for info in archive.infolist():
+        start, *parts = info.filename.replace("\\", "/").split("/")
         if start in ("", "..") or ":" in start or ".." in parts:
             raise ValueError(
                 f"The archive '{path}' contains a path outside itself, so "
-                f"it is not trusted. Received: {name!r}"
+                f"it is not trusted. Received: {info.filename!r}"
             )
+        declared += info.file_size
     size = os.path.getsize(path)
-    declared = sum(info.file_size for info in archive.infolist())
     if declared > most_unpacked(size):
         raise ValueError(
             f"The archive '{path}' ({size:,} bytes) declares too much "
@@ -160,9 +161,7 @@ class _ZippedFolder(ModelFolder):
     """
 
     def __init__(self, archive, root=None, unpacked=None):
-        super().__init__(
-            posixpath.join(archive.filename, root or "").rstrip("/")
-        )
+        self.path = posixpath.join(archive.filename, root or "").rstrip("/")
         self._archive = archive
         self._root = root
         files = [i.filename for i in archive.infolist() if not i.is_dir()]
@@ -173,7 +172,7 @@ class _ZippedFolder(ModelFolder):
         self._unpacked = unpacked
 
     def __contains__(self, name):
-        return self._member(name) in self._members
+        return posixpath.join(self._root or "", name) in self._members
 
     @property
     def names(self):
@@ -191,7 +190,7 @@ class _ZippedFolder(ModelFolder):
 
     def file(self, name):
         super().file(name)
-        member = self._member(name)
+        member = posixpath.join(self._root or "", name)
         target = os.path.join(self._unpacked, member)
         if os.path.exists(target):
             return target
@@ -211,6 +210,3 @@ class _ZippedFolder(ModelFolder):
                 f"'{self._archive.filename}': {error}"
             ) from error
         return target
-
-    def _member(self, name):
-        return posixpath.join(self._root or "", name)

@@ -154,8 +154,7 @@ def _checked_array(stored, key, shape, subject):
 
 
 def _fits(shape, expected):
-    if shape is None:  # HDF5 has null arrays.
+    # HDF5 has null arrays, whose shape is `None`.
+    if shape is None or len(shape) != len(expected):
         return False
-    return len(shape) == len(expected) and all(
-        wanted in (None, size) for size, wanted in zip(shape, expected)
-    )
+    return all(wanted in (None, size) for size, wanted in zip(shape, expected))

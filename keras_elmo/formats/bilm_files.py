@@ -1,8 +1,10 @@
 """The files of a biLM: two files, a folder, a zip or URLs."""
 
+import fnmatch
 import gzip
 import io
 import os
+import posixpath
 import zlib
 
 from keras_elmo.files.atomic import write_json
@@ -13,19 +15,31 @@ from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_arrays
 from keras_elmo.formats.array_tables import stored_shapes
+from keras_elmo.formats.bilm_names import CHECKPOINT
+from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.bilm_names import SOFTMAX
+from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.bilm_names import VOCABULARIES
-from keras_elmo.formats.bilm_names import find_options
-from keras_elmo.formats.bilm_names import find_weights
-from keras_elmo.formats.bilm_names import holds_checkpoint
+from keras_elmo.formats.bilm_names import WEIGHTS
 from keras_elmo.formats.bilm_options import parse_language_model_options
-from keras_elmo.formats.bilm_table import SOFTMAX
-from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.formats.bilm_variables import SOFTMAX_TABLE
+from keras_elmo.formats.bilm_variables import bilm_table
+from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
-from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.formats.weight_files import WeightFile
 from keras_elmo.formats.weight_files import write_arrays
 
 _GZIP = b"\x1f\x8b"
+# The weight file is the first of these that exists. The second name is used by
+# the NLPL repository.
+_WEIGHTS = (WEIGHTS, "model.hdf5", f"*_{WEIGHTS}", "*.hdf5")
+# HDF5 files with something else.
+_NO_WEIGHTS = (
+    "elmo_token_embeddings.hdf5",
+    SOFTMAX,
+    "token_embeddings.hdf5",
+    "training_state.hdf5",
+)
 
 
 class BilmFiles:
@@ -112,7 +126,7 @@ class BilmFiles:
         if arrays is None:
             return None
         _check_rows(arrays, f"The softmax of '{self.label}'")
-        names = {place.key: name for name, place in SOFTMAX.items()}
+        names = {place.key: name for name, place in SOFTMAX_TABLE.items()}
         return {names[key]: array for key, array in arrays.items()}
 
     @property
@@ -165,8 +179,7 @@ def open_bilm(options, weights=None, is_language_model=False):
     Raises:
         FileNotFoundError: If a file is missing.
         ValueError: If a directory or zip does not have exactly one options file
-            and one weight file (by the rules of `find_options` and
-            `find_weights`), if a zip is corrupt, or if the options are not
+            and one weight file, if a zip is corrupt, or if the options are not
             those of a biLM.
     """
     if weights is not None:
@@ -179,14 +192,57 @@ def open_bilm(options, weights=None, is_language_model=False):
             WeightFile(folder, name),
             folder if is_language_model else None,
         )
-    folder = open_folder(options).holding(find_options)
+    folder = open_folder(options).holding(_find_options)
     names = folder.names
-    options = folder, find_options(names, folder.path)
-    has_hdf5 = any(name.endswith(".hdf5") for name in names)
-    if holds_checkpoint(names) and (is_language_model or not has_hdf5):
+    options = folder, _find_options(names, folder.path)
+    has_hdf5 = fnmatch.filter(names, "*.hdf5")
+    has_checkpoint = CHECKPOINT in names or fnmatch.filter(names, "*.index")
+    if has_checkpoint and (is_language_model or not has_hdf5):
         return BilmFiles(options, open_checkpoint(folder), folder)
-    weights = WeightFile(folder, find_weights(names, folder.path))
-    return BilmFiles(options, weights, folder)
+    name = _only(names, folder.path, "a '.hdf5' file", _WEIGHTS)
+    return BilmFiles(options, WeightFile(folder, name), folder)
+
+
+def _find_options(names, where):
+    """Picks the options file from the names of the files in `where`.
+
+    It is named `options.json`; if there is none, the name may end in
+    `_options.json`.
+    """
+    if TRAINING in names and OPTIONS not in names:
+        raise ValueError(
+            f"The training in '{where}' has no model yet: keras-elmo pretrain "
+            "writes the first one at its first evaluation or checkpoint, by "
+            "default after 10 steps. Run its command again to resume it."
+        )
+    return _only(
+        names,
+        where,
+        "an options file ('options.json' or '*_options.json')",
+        (OPTIONS, f"*_{OPTIONS}"),
+    )
+
+
+def _only(names, where, what, patterns):
+    """Returns the only name that matches the first pattern that any matches.
+
+    In a zip, a name may be a path.
+    """
+    found = []
+    for pattern in patterns:
+        for name in names:
+            file = posixpath.basename(name)
+            is_match = fnmatch.fnmatchcase(file, pattern)
+            if is_match and file not in _NO_WEIGHTS:
+                found.append(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            break
+    raise ValueError(
+        f"'{where}' must contain {what}, and only one. Received: "
+        f"{sorted(found or names)}; to choose, pass the two files themselves."
+    )
 
 
 def _in_folder(path):
@@ -230,7 +286,7 @@ def write_softmax(path, arrays, dtype="float32"):
         ValueError: If the sizes differ, or as for `write_arrays`.
     """
     _check_rows(arrays, "The softmax")
-    write_arrays(path, stored_arrays(SOFTMAX, arrays), dtype)
+    write_arrays(path, stored_arrays(SOFTMAX_TABLE, arrays), dtype)
 
 
 def _check_rows(arrays, subject):

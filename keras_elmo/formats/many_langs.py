@@ -16,10 +16,10 @@ from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_options import parse_character_cnn
 from keras_elmo.formats.bilm_options import parse_encoder
+from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.many_langs_table import ENCODER
 from keras_elmo.formats.many_langs_table import TOKEN_EMBEDDER
 from keras_elmo.formats.torch_state_dicts import read_state_dict
-from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.text.character_spelling import CharacterSpelling
 
 _CONFIG = "config.json"

@@ -6,7 +6,6 @@ import keras
 from keras import ops
 
 from keras_elmo.ops.inputs import as_ids
-from keras_elmo.ops.inputs import check_ids
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.word_vectorization import WordVectorization
 
@@ -141,8 +140,7 @@ class TokenEncoder(IdLayer):
         return WordVectorization(self.spelling, split)
 
     def read_ids(self, ids):
-        ids = as_ids(ids, self.num_ids, self.name)
-        return check_ids(ids, self.token_shape, self.num_ids, self.name)
+        return as_ids(ids, self.num_ids, self.name, self.token_shape)
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is not None:

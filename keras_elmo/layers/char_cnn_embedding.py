@@ -8,6 +8,7 @@ import keras
 from keras_elmo.checks import check_integer
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
+from keras_elmo.ops.weights import affine
 from keras_elmo.text.byte_spelling import ByteSpelling
 
 
@@ -98,8 +99,9 @@ class CharCNNEmbedding(CharacterCNN):
 
     def encode(self, rows, training):
         x = self.encode_characters(rows, training)
-        # (words, projection)
-        return self.project(x) if self.has_projection else x
+        if self.has_projection:
+            x = affine(x, self.projection_kernel, self.projection_bias)
+        return x  # (words, projection)
 
     def compute_output_shape(self, input_shape):
         dim = self.projection_dim if self.has_projection else self.num_filters

@@ -9,7 +9,6 @@ from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.layers.highway import Highway
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.private_keras import refuse_onnx_export
-from keras_elmo.ops.weights import affine
 from keras_elmo.ops.weights import new_weight
 from keras_elmo.ops.weights import read_weight
 
@@ -26,7 +25,7 @@ class CharacterCNN(TokenEncoder):
     ```
 
     Subclasses create the weights with `build_characters` and
-    `build_projection`, and call `encode_characters` and `project` in `encode`.
+    `build_projection`, and call `encode_characters` in `encode`.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class CharacterCNN(TokenEncoder):
             highway.build((None, self.num_filters))
 
     def build_projection(self, features):
-        """Creates the weights of `project`, for vectors of size `features`."""
+        """Creates the weights of a projection, from vectors of `features`."""
         self.projection_kernel = new_weight(
             self, "projection_kernel", (features, self.projection_dim)
         )
@@ -113,21 +112,20 @@ class CharacterCNN(TokenEncoder):
 
     def encode_characters(self, words, training):
         """Encodes ids `(words, chars)` as vectors `(words, filters)`."""
-        # The gradient of the maxima is the costliest part, so group words by
-        # length in training.
-        has_gradient = training and self.trainable_variables
-        groups = _TRAINING_GROUPS if has_gradient else 1
-        x = backend().map_groups_by_length(self._convolve, words, groups)
+        if training and self.trainable_variables:
+            # The gradient of the maxima is the costliest part, so words are
+            # grouped by length.
+            x = backend().map_groups_by_length(
+                self._convolve, words, _TRAINING_GROUPS
+            )
+        else:
+            x = self._convolve(words)
         for highway in self.highways:
             x = highway(x)
         return x
 
-    def project(self, x):
-        """Projects `x` (words, features) to (words, projection_dim)."""
-        return affine(x, self.projection_kernel, self.projection_bias)
-
     def _convolve(self, words):
-        widest = max(width for width, _ in self.filters)
+        widest, _ = max(self.filters)
         length = backend().varying_length(words)
         words = words[:, : length + widest]
         dtype = self.compute_dtype
@@ -175,14 +173,14 @@ def convolve_and_pool(x, kernels, positions):
     """
     # With so few channels, one matrix multiply of all windows is faster than
     # `ops.conv`, and its gradient is much faster.
-    chars, dim = ops.shape(x)[1], x.shape[-1]
-    widest = max(kernel.shape[0] for kernel in kernels)
+    widths = [kernel.shape[0] for kernel in kernels]
     # The first, second, ... element of each window.
-    elements = [x[:, i : i + positions] for i in range(widest)]
+    elements = [x[:, i : i + positions] for i in range(max(widths))]
     pooled = []
-    for kernel in kernels:
-        width, _, number = kernel.shape
-        count = _smaller(positions, chars - width + 1)
+    for width, kernel in zip(widths, kernels):
+        dim, number = kernel.shape[1:]
+        # A word has fewer windows of a large width.
+        count = ops.shape(elements[width - 1])[1]
         windows = ops.concatenate(
             [element[:, :count] for element in elements[:width]], axis=-1
         )
@@ -192,9 +190,3 @@ def convolve_and_pool(x, kernels, positions):
         convolved = ops.reshape(convolved, (-1, count, number))
         pooled.append(ops.max(convolved, axis=1))
     return ops.concatenate(pooled, axis=-1)
-
-
-def _smaller(a, b):
-    if isinstance(a, int) and isinstance(b, int):
-        return min(a, b)
-    return ops.minimum(a, b)

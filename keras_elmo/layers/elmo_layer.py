@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
+from keras_elmo.checks import shapes_agree
 from keras_elmo.layers.base_layers import IdLayer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
@@ -17,13 +18,11 @@ from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.inputs import as_ids
 from keras_elmo.ops.inputs import as_mask
-from keras_elmo.ops.inputs import sentence_shape
 from keras_elmo.ops.layout import lay_out
 from keras_elmo.ops.layout import output_mask
 from keras_elmo.ops.layout import rows_at
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import sublayers
-from keras_elmo.ops.weights import trainable_flags
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -370,13 +369,14 @@ class ElmoLayer(ElmoFiles, IdLayer):
         call. Nor if only some weights are trained: a tape computes all
         gradients of a graph.
         """
-        flags = set()
+        trainable = total = 0
         for part in (self.token_encoder, self.encoder):
             for layer in (part, *sublayers(part)):
                 if not type(layer).__module__.startswith("keras_elmo."):
                     return False
-            flags.update(trainable_flags(part))
-        return len(flags) == 1 or not backend().makes_graphs
+            trainable += len(part.trainable_weights)
+            total += len(part.weights)
+        return trainable in (0, total) or not backend().makes_graphs
 
     def _encode_ids(
         self,
@@ -417,12 +417,14 @@ class ElmoLayer(ElmoFiles, IdLayer):
         return [ops.cast(x, self.compute_dtype) for x in layers], mask, state
 
     def _mix(self, layers, mask):
-        mixes = [mix(layers, mask=mask) for mix in self.scalar_mixes]
-        # Layer normalization moves the zeros at padding. In eager code, a slice
-        # `mask[..., None]` takes five times as long.
+        # In eager code, a slice `mask[..., None]` takes five times as long.
         is_real = ops.expand_dims(mask, -1)
-        mixes = [ops.where(is_real, x, 0) for x in mixes]
-        return [ops.cast(x, self.compute_dtype) for x in mixes]
+        mixes = []
+        for mix in self.scalar_mixes:
+            # Layer normalization moves the zeros at padding.
+            x = ops.where(is_real, mix(layers, mask=mask), 0)
+            mixes.append(ops.cast(x, self.compute_dtype))
+        return mixes
 
     def _one_or_list(self, outputs):
         return outputs[0] if self.num_representations == 1 else outputs
@@ -433,9 +435,18 @@ class ElmoLayer(ElmoFiles, IdLayer):
 
     def _sentence_shape(self, input_shape):
         """The input's shape without that of a token: (batch, ..., time)."""
-        return sentence_shape(
-            input_shape, self._token_shape(input_shape), self.name
-        )
+        token_shape = self._token_shape(input_shape)
+        rank = len(input_shape) - len(token_shape)
+        if rank not in (2, 3) or not shapes_agree(
+            input_shape[rank:], token_shape
+        ):
+            dims = "".join(f", {size}" for size in token_shape)
+            raise ValueError(
+                f"Layer '{self.name}' takes ids of shape (batch, time{dims}) "
+                f"or (batch, sentences, time{dims}). "
+                f"Received: shape={tuple(input_shape)}"
+            )
+        return tuple(input_shape[:rank])
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Returns the mask of the output, for layers that take it by hand.

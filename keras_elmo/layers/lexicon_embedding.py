@@ -9,7 +9,8 @@ from keras import ops
 from keras_elmo.checks import check_integer
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
-from keras_elmo.ops.inputs import check_ids
+from keras_elmo.ops.inputs import check_range
+from keras_elmo.ops.weights import affine
 from keras_elmo.ops.weights import look_up
 from keras_elmo.ops.weights import new_weight
 from keras_elmo.text.character_spelling import CharacterSpelling
@@ -141,8 +142,8 @@ class LexiconEmbedding(CharacterCNN):
         characters, word = ids[..., :-1], ids[..., -1:]
         return ops.concatenate(
             [
-                check_ids(characters, (), num_characters + 1, self.name),
-                check_ids(word, (), num_words + 1, self.name),
+                check_range(characters, num_characters + 1, self.name),
+                check_range(word, num_words + 1, self.name),
             ],
             axis=-1,
         )
@@ -156,7 +157,8 @@ class LexiconEmbedding(CharacterCNN):
                 rows[:, -1], self.word_embeddings, self.compute_dtype
             )
             x = ops.concatenate([words, x], axis=-1)
-        return self.project(x)  # (words, projection)
+        # (words, projection)
+        return affine(x, self.projection_kernel, self.projection_bias)
 
     def get_config(self):
         return {

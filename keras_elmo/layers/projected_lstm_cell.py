@@ -98,14 +98,6 @@ class ProjectedLSTMCell(BaseLayer):
         self.state_size = [self.output_size, units]  # The sizes of h and c.
 
     @property
-    def forget_bias(self):
-        """Array `(4 * units,)` that is added to the bias: 1 in the forget gate.
-
-        It is not part of the weights.
-        """
-        return np.repeat(np.float32([0, 0, 1, 0]), self.units)
-
-    @property
     def state_dtypes(self):
         """List of the dtypes of `h` and `c`.
 
@@ -137,6 +129,10 @@ class ProjectedLSTMCell(BaseLayer):
             keras.initializers.RandomUniform(-limit, limit),
         )
         self.bias = new_weight(self, "bias", (gates,))
+        # Added to the bias, of which it is not part: 1 in the forget gate.
+        self.forget_bias = np.repeat(
+            np.array([0, 0, 1, 0], "float32"), self.units
+        )
         if self.has_projection:
             self.projection_kernel = new_weight(
                 self,

@@ -7,8 +7,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import shapes_agree
 from keras_elmo.layers.base_layers import BaseLayer
-from keras_elmo.ops.inputs import shapes_agree
 from keras_elmo.ops.weights import new_weight
 from keras_elmo.ops.weights import read_weight
 
@@ -142,7 +142,7 @@ class ScalarMix(BaseLayer):
     def call(self, inputs, mask=None):
         self._check_inputs(inputs)
         if self.layer_norm:
-            mask = first_mask(mask)
+            mask = self.compute_mask(inputs, mask)
             inputs = [normalize_layer(x, mask) for x in inputs]
         return mix_layers(inputs, self._weights(), read_weight(self.gamma))
 
@@ -160,7 +160,9 @@ class ScalarMix(BaseLayer):
         )
 
     def compute_mask(self, inputs, mask=None):
-        return first_mask(mask)
+        if isinstance(mask, (list, tuple)):
+            return next((m for m in mask if m is not None), None)
+        return mask
 
     def compute_output_spec(self, inputs, mask=None):
         self._check_inputs(inputs)
@@ -210,13 +212,6 @@ def normalize_layer(x, mask):
     variance = variance / ops.maximum(number, 1.0)
     x = (x - mean) * ops.rsqrt(variance + 1e-12)
     return ops.cast(ops.where(number > 0, x, 0.0), dtype)
-
-
-def first_mask(mask):
-    """The first mask in a list that is not `None`, or the one mask itself."""
-    if isinstance(mask, (list, tuple)):
-        return next((m for m in mask if m is not None), None)
-    return mask
 
 
 def make_mixes(scalar_mix, number, dtype):

@@ -54,10 +54,10 @@ class Bilm(FoundModel):
     ):
         files = self._files
         options = files.options
-        words, unknown = read_words(
-            files, token_embeddings, vocabulary, unknown_words
-        )
-        rows = None
+        words = unknown = rows = None
+        of_words = (token_embeddings, vocabulary, unknown_words)
+        if options.is_word_input or of_words != (None, None, None):
+            words, unknown = read_words(files, *of_words)
         if token_embeddings is not None:
             rows = read_rows(token_embeddings, options, len(words))
         arrays = files.read_arrays(has_token_encoder=rows is None)

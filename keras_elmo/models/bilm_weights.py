@@ -4,8 +4,8 @@ from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_files import write_bilm
 from keras_elmo.formats.bilm_options import make_options
-from keras_elmo.formats.bilm_table import bilm_table
-from keras_elmo.formats.variable_shapes import variable_shapes
+from keras_elmo.formats.bilm_variables import bilm_table
+from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.token_embedding import TokenEmbedding

@@ -1,5 +1,6 @@
 """Finds the model of a name, a path or a URL."""
 
+import fnmatch
 import os
 import posixpath
 import zipfile
@@ -7,6 +8,7 @@ import zipfile
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.many_langs import CHARACTERS
 from keras_elmo.formats.many_langs import STATE_DICTS
 from keras_elmo.formats.preset_files import PRESET_FILES
@@ -75,7 +77,7 @@ def _kind_of(folder):
     found = set(names)
     if found.issuperset(STATE_DICTS):
         return ManyLangs
-    if any(n.endswith(OPTIONS) for n in names):
+    if fnmatch.filter(names, f"*{OPTIONS}"):
         return Bilm
     # From here on, files may be missing; the kind's reader reports them.
     if found.intersection([*STATE_DICTS, CHARACTERS]):
@@ -85,11 +87,10 @@ def _kind_of(folder):
             return PresetFolder
         # Keras uses the same names in its .keras files.
         return KerasFile if found.issuperset(PRESET_FILES) else Bilm
-    if any(
-        n.endswith((".hdf5", ".index")) or n == "training.json" for n in names
-    ):
-        return Bilm
-    files = [n for n in names if n.endswith(".keras")]
+    for pattern in ("*.hdf5", "*.index", TRAINING):
+        if fnmatch.filter(names, pattern):
+            return Bilm
+    files = fnmatch.filter(names, "*.keras")
     if len(files) == 1 and os.path.isdir(folder.path):
         return lambda folder: KerasFile(folder.file(files[0]))
     raise ValueError(

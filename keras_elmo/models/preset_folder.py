@@ -3,12 +3,12 @@ import datetime
 import keras
 
 from keras_elmo.files.atomic import write_folder_atomically
+from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.preset_files import PRESET_FILES
 from keras_elmo.formats.preset_files import checked_layer
 from keras_elmo.formats.preset_files import read_config
 from keras_elmo.formats.preset_files import read_preset_arrays
 from keras_elmo.formats.preset_files import write_preset
-from keras_elmo.formats.variable_shapes import variable_shapes
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel

@@ -1,6 +1,5 @@
 """The variables of models, by name, which is an attribute path."""
 
-import functools
 from collections.abc import Mapping
 
 from keras import ops
@@ -86,8 +85,7 @@ class VariableArrays(Mapping):
 
 def find_variable(model, name):
     """Returns the variable with a given name."""
-
-    def attribute(part, key):
-        return part[int(key)] if key.isdecimal() else getattr(part, key)
-
-    return functools.reduce(attribute, name.split("."), model)
+    part = model
+    for key in name.split("."):
+        part = part[int(key)] if key.isdecimal() else getattr(part, key)
+    return part

@@ -168,8 +168,6 @@ class FastTensorFlow(TensorFlow):
         return tf.gather(function(distinct), index)  # (n, dim)
 
     def map_groups_by_length(self, function, rows, groups):
-        if groups == 1:
-            return function(rows)
         import tensorflow as tf
 
         order = tf.argsort(_varying_lengths(rows), stable=True)

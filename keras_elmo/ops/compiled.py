@@ -11,7 +11,6 @@ from keras_elmo.ops.backends import concrete_value
 from keras_elmo.ops.private_keras import in_stateless_scope
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.ops.weights import hide_frozen_weights
-from keras_elmo.ops.weights import trainable_flags
 
 
 class Compiled:
@@ -58,8 +57,12 @@ class Compiled:
         if in_stateless_scope():
             # It replaces the variables' values; a graph would keep these.
             return self._function(*args, **options)
-        if kind.makes_graphs and _is_eager():
-            return self._call_graph(args, options)
+        if kind.makes_graphs:
+            import tensorflow as tf
+
+            # Not eager just for debugging.
+            if tf.executing_eagerly() and not tf.config.functions_run_eagerly():
+                return self._call_graph(args, options)
         if (
             kind.compiles_each_shape
             and self._least_sizes is not None
@@ -108,14 +111,8 @@ class Compiled:
     def _key(self, options):
         parts = [self._layer, *sublayers(self._layer)]
         dtypes = [part.compute_dtype for part in parts]
-        return (*trainable_flags(self._layer), *dtypes, *options.items())
-
-
-def _is_eager():
-    """Whether TensorFlow's code is eager, but not just for debugging."""
-    import tensorflow as tf
-
-    return tf.executing_eagerly() and not tf.config.functions_run_eagerly()
+        flags = [weight.trainable for weight in self._layer.weights]
+        return (*flags, *dtypes, *options.items())
 
 
 def _as_tensor(x):

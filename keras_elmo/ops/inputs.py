@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import shapes_agree
 from keras_elmo.ops.backends import concrete_value
 from keras_elmo.ops.backends import require
 from keras_elmo.ops.private_keras import get_mask
@@ -23,8 +24,10 @@ _LARGEST_EXACT_INTEGER = {
 }
 
 
-def as_ids(ids, num_ids, name):
+def as_ids(ids, num_ids, name, token_shape=None):
     """Returns `ids` as int32 or int64, or raises `ValueError`.
+
+    The mask that they may carry is kept.
 
     Args:
         ids: Tensor, array, ragged tensor or nested list of whole numbers, of
@@ -33,14 +36,38 @@ def as_ids(ids, num_ids, name):
             ones to rebuild a model.
         num_ids: Integer; ids range from 0 to `num_ids - 1`.
         name: The layer's name, for the message.
+        token_shape: Tuple, the shape of one token's ids, with which that of
+            `ids` must end. Defaults to any.
     """
-    if any(isinstance(x, keras.KerasTensor) for x in keras.tree.flatten(ids)):
+    is_symbolic = isinstance(ids, keras.KerasTensor)
+    mask = None if is_symbolic else get_mask(ids)
+    ids = ids if is_symbolic else _as_array(ids, name)
+    rank = len(ids.shape) - len(token_shape or ())
+    if token_shape and not shapes_agree(ids.shape[rank:], token_shape):
+        raise ValueError(
+            f"Layer '{name}' takes ids of shape (..., "
+            f"{', '.join(map(str, token_shape))}), as `batch_to_ids` of the "
+            "token encoder's `make_vectorization()` returns them. "
+            f"Received: shape={tuple(ids.shape)}"
+        )
+    if is_symbolic:
         return ids
-    mask = get_mask(ids)
-    ids = _as_array(ids, name)
     dtype = keras.backend.standardize_dtype(ids.dtype)
     if dtype in ("int32", "int64"):
-        return ids
+        ids = check_range(ids, num_ids, name)
+    else:
+        # Before the cast, which would make small ids of too large numbers.
+        values = check_range(_whole(ids, dtype, num_ids, name), num_ids, name)
+        if isinstance(values, np.ndarray):
+            values = values.astype("int32")
+        ids = ops.cast(values, "int32")
+    if mask is not None:
+        set_mask(ids, mask)
+    return ids
+
+
+def _whole(ids, dtype, num_ids, name):
+    """Returns numbers of another dtype, if they are whole and exact."""
     if _LARGEST_EXACT_INTEGER.get(dtype, -1) < num_ids - 1:
         raise ValueError(
             f"Layer '{name}' takes integer ids, int32 or int64: this dtype "
@@ -52,21 +79,15 @@ def as_ids(ids, num_ids, name):
     floor = np.floor
     if values is None:
         values, floor = ops.convert_to_tensor(ids), ops.floor
-    if dtype.startswith("float"):
-        values = require(
-            values == floor(values),
-            f"Layer '{name}' takes integer ids; declare a symbolic input with "
-            '`keras.Input(..., dtype="int32")`. '
-            f"Received: fractions, dtype={dtype}",
-            values,
-        )
-    # The cast would make small ids of numbers that are too large.
-    values = _check_range(values, num_ids, name)
-    if isinstance(values, np.ndarray):
-        values = values.astype("int32")
-    ids = ops.cast(values, "int32")
-    set_mask(ids, mask)
-    return ids
+    if not dtype.startswith("float"):
+        return values
+    return require(
+        values == floor(values),
+        f"Layer '{name}' takes integer ids; declare a symbolic input with "
+        '`keras.Input(..., dtype="int32")`. '
+        f"Received: fractions, dtype={dtype}",
+        values,
+    )
 
 
 def _as_array(ids, name):
@@ -92,29 +113,14 @@ def _as_array(ids, name):
     )
 
 
-def check_ids(ids, token_shape, num_ids, name):
-    """Returns `ids`, or raises `ValueError` if they are not valid ids.
+def check_range(ids, num_ids, name):
+    """Returns `ids`, or raises `ValueError` for one that is out of range.
 
     Args:
-        ids: Integer tensor `(..., *token_shape)`, concrete or symbolic.
-        token_shape: Tuple, the shape of one token's ids.
+        ids: Tensor or array of numbers.
         num_ids: Integer; ids range from 0 to `num_ids - 1`.
         name: The layer's name, for the message.
     """
-    rank = len(ids.shape) - len(token_shape)
-    if not shapes_agree(ids.shape[rank:], token_shape):
-        raise ValueError(
-            f"Layer '{name}' takes ids of shape (..., "
-            f"{', '.join(map(str, token_shape))}), as `batch_to_ids` of the "
-            "token encoder's `make_vectorization()` returns them. "
-            f"Received: shape={tuple(ids.shape)}"
-        )
-    if isinstance(ids, keras.KerasTensor):
-        return ids
-    return _check_range(ids, num_ids, name)
-
-
-def _check_range(ids, num_ids, name):
     expected = f"Layer '{name}' takes ids from 0 to {num_ids - 1}."
     values = concrete_value(ids)
     if values is None:
@@ -124,34 +130,6 @@ def _check_range(ids, num_ids, name):
         if low < 0 or high >= num_ids:
             raise ValueError(f"{expected} Received: ids from {low} to {high}")
     return ids
-
-
-def sentence_shape(shape, token_shape, name):
-    """Returns a shape without that of a token: (batch, time) or of documents.
-
-    Args:
-        shape: The shape of ids; `None` where unknown.
-        token_shape: Tuple, the shape of one token's ids.
-        name: The layer's name, for the message.
-
-    Raises:
-        ValueError: If neither sentences nor documents can have `shape`.
-    """
-    rank = len(shape) - len(token_shape)
-    if rank not in (2, 3) or not shapes_agree(shape[rank:], token_shape):
-        dims = "".join(f", {size}" for size in token_shape)
-        raise ValueError(
-            f"Layer '{name}' takes ids of shape (batch, time{dims}) or "
-            f"(batch, sentences, time{dims}). Received: shape={tuple(shape)}"
-        )
-    return tuple(shape[:rank])
-
-
-def shapes_agree(a, b):
-    """Whether two shapes are the same as far as they are known."""
-    return len(a) == len(b) and all(
-        None in sizes or sizes[0] == sizes[1] for sizes in zip(a, b)
-    )
 
 
 def as_mask(mask, shape, name):

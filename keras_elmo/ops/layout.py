@@ -44,7 +44,8 @@ def lay_out(mask, add_boundaries=None, keep_boundaries=True):
     """
     batch, time = ops.shape(mask)
     length = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)
-    rows = _first_rows(batch, time) + pack_order(mask)
+    first_rows = ops.arange(batch, dtype="int32")[:, None] * time  # (batch, 1)
+    rows = first_rows + pack_order(mask)
     output_slots = pack_slots(mask)
     if add_boundaries:
         rows = ops.pad(rows, ((0, 0), (1, 1)))  # (batch, time + 2)
@@ -110,8 +111,8 @@ def reverse_slots(slots, length):
 def rows_at(rows, slots):
     """Picks `slots` (batch, n) of `rows` (batch, slots): (batch, n)."""
     batch, time = ops.shape(rows)
-    places = _first_rows(batch, time) + slots
-    return ops.take(ops.reshape(rows, (-1,)), places, axis=0)
+    first_rows = ops.arange(batch, dtype="int32")[:, None] * time  # (batch, 1)
+    return ops.take(ops.reshape(rows, (-1,)), first_rows + slots, axis=0)
 
 
 def outputs_at(x, slots, mask):
@@ -129,8 +130,3 @@ def outputs_at(x, slots, mask):
     rows = slots * batch + ops.arange(batch, dtype="int32")[:, None]
     x = ops.take(ops.reshape(x, (-1, x.shape[-1])), rows, axis=0)
     return ops.where(mask[..., None], x, 0)
-
-
-def _first_rows(batch, time):
-    """The row of each sentence's first token: (batch, 1)."""
-    return ops.arange(batch, dtype="int32")[:, None] * time

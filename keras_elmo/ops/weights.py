@@ -107,11 +107,6 @@ def _unrecorded(value):
     return tf.raw_ops.ReadVariableOp(resource=value.handle, dtype=value.dtype)
 
 
-def trainable_flags(layer):
-    """Whether each weight of a layer is trainable: a tuple of booleans."""
-    return tuple(weight.trainable for weight in layer.weights)
-
-
 def look_up(ids, embeddings, dtype):
     """Looks up ids in a variable: id `i` is row `i - 1`, id 0 any row.
 

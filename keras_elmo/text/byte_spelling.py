@@ -5,14 +5,13 @@ end-of-word mark, padded to a fixed width. Every id is one more than in the
 weight files, so that 0 can mark a padded token.
 """
 
+import functools
 from collections.abc import Iterable
 
 import keras
 import numpy as np
 
 from keras_elmo.checks import check_integer
-from keras_elmo.text.spelling import BEGIN_SENTENCE
-from keras_elmo.text.spelling import END_SENTENCE
 from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.spelling import framed
 from keras_elmo.text.word_lists import padded_batch
@@ -24,8 +23,8 @@ PADDING = 261
 NUM_IDS = 262
 _MARKS = BEGIN_WORD, END_WORD, PADDING
 
-# As in both reference packages, these two words are the sentence boundaries.
-_BOUNDARIES = {BEGIN_SENTENCE: 257, END_SENTENCE: 258}
+# The characters of `<S>` and `</S>`.
+_BOUNDARIES = 257, 258
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -61,6 +60,12 @@ class ByteSpelling(Spelling):
         # How many bytes of a word are used.
         self._room = self.max_characters_per_token - 2
 
+    @functools.cached_property
+    def boundary_ids(self):
+        ids = np.full((2, *self.token_shape), PADDING, "int32")
+        ids[:, 0], ids[:, 1], ids[:, 2] = BEGIN_WORD, _BOUNDARIES, END_WORD
+        return ids
+
     def ids_of_words(self, words):
         room = self._room
         lengths = np.array([min(len(word), room) for word in words], "int32")
@@ -69,9 +74,10 @@ class ByteSpelling(Spelling):
         )
         ids = np.frombuffer(text, "uint8").reshape(len(words), room + 2)
         ids = framed(np, ids.astype("int32") + 1, lengths, *_MARKS)
-        for i, word in enumerate(words):
-            if word in _BOUNDARIES:
-                ids[i] = self._boundary_row(_BOUNDARIES[word])
+        # As in both reference packages, these two words are the boundaries.
+        for word, row in zip(self.boundary_words, self.boundary_ids):
+            if word in words:
+                ids[[i for i, w in enumerate(words) if w == word]] = row
         return ids
 
     def ids_in_graph(self, words):
@@ -85,18 +91,12 @@ class ByteSpelling(Spelling):
         ids = tf.io.decode_raw(words, tf.uint8, fixed_length=self._room)
         ids = tf.pad(tf.cast(ids, tf.int32) + 1, [[0, 0], [1, 1]])
         ids = framed(tf, ids, tf.minimum(lengths, self._room), *_MARKS)
-        for word, boundary in _BOUNDARIES.items():
-            row = self._boundary_row(boundary)
+        for word, row in zip(self.boundary_words, self.boundary_ids):
             ids = tf.where((words == word)[:, None], row, ids)
         return tf.ensure_shape(ids, (None, *self.token_shape))
 
-    def _boundary_row(self, boundary):
-        row = np.full(self.token_shape, PADDING, "int32")
-        row[:3] = BEGIN_WORD, boundary, END_WORD
-        return row
-
     def is_cropped(self, word):
-        return len(word) > self._room and word not in _BOUNDARIES
+        return len(word) > self._room and word not in self.boundary_words
 
     def crop(self, word):
         # Never so short that it could become a boundary word.

@@ -3,6 +3,7 @@
 import codecs
 import collections
 import contextlib
+import functools
 import gzip
 import itertools
 import os
@@ -164,7 +165,7 @@ def numbered_lines(path):
     """
     start = 0
     with open_unpacked(path) as file:
-        lines = iter(lambda: file.readline(_LONGEST + 1), b"")
+        lines = iter(functools.partial(file.readline, _LONGEST + 1), b"")
         for number, line in enumerate(lines, start=1):
             if len(line) > _LONGEST:
                 raise ValueError(

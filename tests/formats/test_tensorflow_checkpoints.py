@@ -1,4 +1,3 @@
-import os
 import shutil
 
 import numpy as np
@@ -9,7 +8,7 @@ from hdf5_arrays import check_equal
 from hdf5_arrays import shapes_of
 
 from keras_elmo.files.model_folder import ModelFolder
-from keras_elmo.formats.bilm_names import holds_checkpoint
+from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
 
 pytest.importorskip("tensorflow")
@@ -60,10 +59,21 @@ def test_softmax(reference):
     check_equal(opened(reference).read_softmax(any_size), found)
 
 
-def test_what_holds_a_checkpoint(reference):
-    assert holds_checkpoint(os.listdir(reference))
-    assert holds_checkpoint(["model.ckpt-1.index", "options.json"])
-    assert not holds_checkpoint(["weights.hdf5", "options.json"])
+def test_what_holds_a_checkpoint(folder, reference):
+    shutil.copy(reference / "options.json", folder)
+    index = folder / f"{NAME}.index"
+    assert open_bilm(folder).weight_files[-1] == str(index)
+    (folder / "checkpoint").rename(folder / "state")
+    assert open_bilm(folder).weight_files[-1] == str(index)
+    index.unlink()
+    with pytest.raises(ValueError, match=r"must contain a '\.hdf5' file"):
+        open_bilm(folder)
+    (folder / "state").rename(folder / "checkpoint")
+    with pytest.raises(FileNotFoundError, match=f"'{NAME}.index', which its"):
+        open_bilm(folder)
+    weights = folder / "weights.hdf5"
+    weights.touch()
+    assert open_bilm(folder).weight_files == [str(weights)]
 
 
 @pytest.mark.parametrize("state", ["/home/someone/gone", "{}/elsewhere", "C:"])

@@ -123,6 +123,31 @@ def test_padding_on_the_left_or_between_is_skipped(elmo):
     assert numpy(output._keras_mask)[0].nonzero()[0].tolist() == places
 
 
+class _FirstTokens(keras.layers.Layer):
+    """Masks all tokens but the first three."""
+
+    supports_masking = True
+
+    def call(self, inputs):
+        return inputs
+
+    def compute_mask(self, inputs, mask=None):
+        is_first = ops.arange(inputs.shape[1]) < 3
+        return ops.logical_and(is_first, ops.equal(inputs[..., 0], 259))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
+def test_the_mask_of_a_layer_before_it_counts(elmo, dtype):
+    inputs = keras.Input(IDS.shape[1:], dtype=dtype)
+    outputs = elmo(_FirstTokens(dtype=dtype)(inputs))
+    model = keras.Model(inputs, outputs)
+    mask = MASK & (np.arange(6) < 3)
+    expected = numpy(elmo(IDS, mask=mask))
+    ids = IDS.astype(dtype)
+    assert_close(model.predict(ids, verbose=0), expected)
+    assert_close(model(ids), expected)
+
+
 def test_a_mask_by_hand_wins(elmo):
     shorter = MASK & (np.arange(6) < 2)
     output = elmo(IDS, mask=shorter)

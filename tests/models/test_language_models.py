@@ -17,7 +17,7 @@ from keras_elmo import ElmoLayer
 from keras_elmo import TokenEmbedding
 from keras_elmo.formats.array_tables import stored_arrays
 from keras_elmo.formats.bilm_files import write_softmax
-from keras_elmo.formats.bilm_table import bilm_table
+from keras_elmo.formats.bilm_variables import bilm_table
 from keras_elmo.formats.weight_files import write_arrays
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.variables import assign_arrays

@@ -23,7 +23,7 @@ from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
 from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo.formats.variable_shapes import variable_shapes
+from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.variables import find_variable

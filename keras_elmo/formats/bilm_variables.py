@@ -1,8 +1,11 @@
-"""The names and shapes of a biLM's variables, from its layers' arguments.
+"""The variables of a biLM: their names, shapes, and places in bilm-tf's files.
 
 A name is a path of attributes from an `ElmoLayer` or a language model, such as
 `encoder.forward_cells.0.kernel`. No layer is created.
 """
+
+from keras_elmo.formats.array_tables import CONVOLUTION
+from keras_elmo.formats.array_tables import Place
 
 NUM_CHARACTERS = 261
 
@@ -48,10 +51,11 @@ def _token_encoder_shapes(
         return {"embeddings": (num_tokens, projection_dim)}
     num_characters = NUM_CHARACTERS if characters is None else len(characters)
     shapes = {"embeddings": (num_characters, embedding_dim)}
+    size = 0
     for i, (width, number) in enumerate(filters):
+        size += number
         shapes[f"conv_kernels.{i}"] = (width, embedding_dim, number)
         shapes[f"conv_biases.{i}"] = (number,)
-    size = sum(number for _, number in filters)
     for i in range(num_highways):
         for part in ("transform", "carry"):
             shapes[f"highways.{i}.{part}_kernel"] = (size, size)
@@ -78,3 +82,44 @@ def _encoder_shapes(units, num_layers, projection_dim=None, **_):
             if dim != units:
                 shapes[f"{cell}.projection_kernel"] = (units, dim)
     return shapes
+
+
+def _cells(direction, number):
+    variables = f"encoder.{direction}_cells.#"
+    arrays = f"RNN_{number}/RNN/MultiRNNCell/Cell#/LSTMCell"
+    return {
+        # One matrix: the rows for the input, then those for the state.
+        f"{variables}.kernel": Place(f"{arrays}/W_0"),
+        f"{variables}.recurrent_kernel": Place(f"{arrays}/W_0"),
+        f"{variables}.bias": Place(f"{arrays}/B"),
+        f"{variables}.projection_kernel": Place(f"{arrays}/W_P_0"),
+    }
+
+
+_ENCODER = {**_cells("forward", 0), **_cells("backward", 1)}
+
+_CHARACTERS = {
+    "token_encoder.embeddings": Place("char_embed"),
+    "token_encoder.conv_kernels.#": Place("CNN/W_cnn_#", CONVOLUTION),
+    "token_encoder.conv_biases.#": Place("CNN/b_cnn_#"),
+    "token_encoder.highways.#.carry_kernel": Place("CNN_high_#/W_carry"),
+    "token_encoder.highways.#.carry_bias": Place("CNN_high_#/b_carry"),
+    "token_encoder.highways.#.transform_kernel": Place(
+        "CNN_high_#/W_transform"
+    ),
+    "token_encoder.highways.#.transform_bias": Place("CNN_high_#/b_transform"),
+    "token_encoder.projection_kernel": Place("CNN_proj/W_proj"),
+    "token_encoder.projection_bias": Place("CNN_proj/b_proj"),
+    **_ENCODER,
+}
+_WORDS = {"token_encoder.embeddings": Place("embedding"), **_ENCODER}
+
+SOFTMAX_TABLE = {
+    "softmax.kernel": Place("softmax/W"),
+    "softmax.bias": Place("softmax/b"),
+}
+
+
+def bilm_table(token_encoder):
+    """Returns the table of a weight file for a token encoder's arguments."""
+    return _WORDS if "num_tokens" in token_encoder else _CHARACTERS
