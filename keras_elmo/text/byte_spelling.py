@@ -68,9 +68,9 @@ class ByteSpelling(Spelling):
 
     def ids_of_words(self, words):
         room = self._room
-        lengths = np.array([min(len(word), room) for word in words], "int32")
+        lengths = np.minimum(np.array(list(map(len, words)), "int32"), room)
         text = b"".join(
-            b"\0" + word[:room].ljust(room + 1, b"\0") for word in words
+            [b"\0" + word[:room].ljust(room + 1, b"\0") for word in words]
         )
         ids = np.frombuffer(text, "uint8").reshape(len(words), room + 2)
         ids = framed(np, ids.astype("int32") + 1, lengths, *_MARKS)

@@ -1,5 +1,7 @@
 """Checks of sentences as lists of words, and padded batches of their ids."""
 
+import itertools
+
 import numpy as np
 
 
@@ -21,16 +23,14 @@ def padded_batch(sentences, ids_of_words):
     """
     lists = [_word_bytes(s, i) for i, s in enumerate(_word_lists(sentences))]
     # Most words of a text are repeated: encode each distinct word once.
-    rows: dict[bytes, int] = {}
-    for words in lists:
-        for word in words:
-            rows.setdefault(word, len(rows) + 1)
-    ids = ids_of_words(list(rows))
+    distinct = dict.fromkeys(itertools.chain.from_iterable(lists))
+    rows = dict(zip(distinct, itertools.count(1)))
+    ids = ids_of_words(list(distinct))
     table = np.concatenate([np.zeros_like(ids, shape=(1, *ids.shape[1:])), ids])
     time = max((len(words) for words in lists), default=0)
     index = np.zeros((len(lists), time), dtype="int64")
     for i, words in enumerate(lists):
-        index[i, : len(words)] = [rows[word] for word in words]
+        index[i, : len(words)] = list(map(rows.get, words))
     return table[index]  # (batch, time, *token_shape)
 
 
