@@ -1,67 +1,50 @@
 """Measures the cost of the first training steps of a model with ELMo.
 
-    python benchmarks/first_step.py --turns 3
+    python benchmarks/first_step.py --output first_step.json
 
 The model is a BiLSTM tagger over an `Embedding`, over a frozen `english_tiny`,
 and over a trainable ("thawed") one. Each is measured in separate processes, in
-turns: CPU seconds of the first step of `fit` and of the first step with
-sentences of another length, and the median CPU milliseconds of later steps.
-
-With `--other FOLDER`, a checkout of another commit is measured as well.
+turns: CPU seconds of the first step of `fit`.
 """
 
-import json
-import os
-import pathlib
-import statistics
 import subprocess
 import sys
 import time
 
+from program import begin_results
 from program import make_parser
+from program import write_results
 
 KINDS = ("embedding", "frozen", "thawed")
-HERE = pathlib.Path(__file__).resolve()
-SHAPES = ((32, 20), (32, 30))  # (sentences, words)
-LATER_STEPS = 9
+SHAPE = (32, 20)  # (sentences, words)
 NUM_TAGS = 5
 
 
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--other", help="folder of another checkout")
+    parser.add_argument("--output", help="JSON file to write")
     parser.add_argument("--measure", choices=KINDS, help="only this, here")
     arguments = parser.parse_args()
     if arguments.measure:
-        print(json.dumps(measure(arguments.measure)))
+        print(measure(arguments.measure))
         return
-    folders = [HERE.parent.parent]
-    if arguments.other:
-        folders.append(pathlib.Path(arguments.other).resolve())
-    found = {(folder, kind): [] for folder in folders for kind in KINDS}
+    seconds = {kind: [] for kind in KINDS}
     for _ in range(arguments.turns):
-        for kind in KINDS:
-            for folder in folders:
-                found[folder, kind].append(run(folder, kind))
-    for (folder, kind), turns in found.items():
-        medians = [statistics.median(column) for column in zip(*turns)]
-        print(
-            "{}, {}: first step {:.2f} s, another length {:.2f} s, later "
-            "{:.0f} ms".format(folder.name, kind, *medians)
-        )
+        for kind, found in seconds.items():
+            found.append(run(kind))
+    write_results(arguments.output, begin_results(seconds=seconds))
 
 
-def run(folder, kind):
+def run(kind):
     result = subprocess.run(
-        [sys.executable, str(HERE), "--measure", kind],
-        env={**os.environ, "PYTHONPATH": str(folder)},
+        [sys.executable, __file__, "--measure", kind],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         check=True,
         text=True,
     )
-    return json.loads(result.stdout.splitlines()[-1])
+    return float(result.stdout.splitlines()[-1])
 
 
 def measure(kind):
@@ -70,19 +53,11 @@ def measure(kind):
     model, inputs_of = make_model(kind)
     model.compile("adam", "sparse_categorical_crossentropy")
     generator = np.random.default_rng(0)
-    numbers = []
-    for shape in SHAPES:
-        inputs = inputs_of(generator.integers(0, 1000, shape))
-        tags = generator.integers(0, NUM_TAGS, shape)
-        start = time.process_time()
-        model.fit(inputs, tags, batch_size=len(tags), verbose=0)
-        numbers.append(time.process_time() - start)
-    later = []
-    for _ in range(LATER_STEPS):
-        start = time.process_time()
-        model.train_on_batch(inputs, tags)
-        later.append(1000 * (time.process_time() - start))
-    return [*numbers, statistics.median(later)]
+    inputs = inputs_of(generator.integers(0, 1000, SHAPE))
+    tags = generator.integers(0, NUM_TAGS, SHAPE)
+    start = time.process_time()
+    model.fit(inputs, tags, batch_size=len(tags), verbose=0)
+    return time.process_time() - start
 
 
 def make_model(kind):

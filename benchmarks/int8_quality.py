@@ -1,7 +1,7 @@
 """Measures how 8-bit weights change the vectors of a trained model.
 
     python benchmarks/int8_quality.py --text heldout.txt \\
-        --treebank ud_english_ewt
+        --treebank ud_english_ewt --output int8.json
 
 Compares the 8-bit embedder, and a file written by `export_onnx`, with float32:
 
@@ -13,7 +13,6 @@ Compares the 8-bit embedder, and a file written by `export_onnx`, with float32:
   float32 vectors of a Universal Dependencies treebank and tested on the others.
 """
 
-import json
 import pathlib
 import sys
 import tempfile
@@ -25,7 +24,9 @@ import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 import h5py
 import keras
 import numpy as np
+from program import begin_results
 from program import make_parser
+from program import write_results
 from workloads import read_sentences
 
 import keras_elmo
@@ -44,23 +45,26 @@ def main():
     add("--treebank", type=pathlib.Path, help="folder with train.conllu and "
         "test.conllu")  # fmt: skip
     add("--sentences", type=int, default=1000, help="for the perplexity")
+    add("--output", required=True, help="JSON file to write")
     arguments = parser.parse_args()
     sentences = read_sentences(arguments.text)
     elmo = keras_elmo.ElmoLayer.from_preset(arguments.model)
     with tempfile.TemporaryDirectory() as folder:
         ways = make_ways(elmo, folder)
-        found = {
-            "layers": layer_errors(ways, sentences[:64]),
-            "drift": drift(ways, sentences),
-            "perplexity": perplexities(
+        results = begin_results(
+            model=arguments.model,
+            text=pathlib.Path(arguments.text).name,
+            layers=layer_errors(ways, sentences[:64]),
+            drift=drift(ways, sentences),
+            perplexity=perplexities(
                 ways,
                 pathlib.Path(keras_elmo.PRESETS[arguments.model].path),
                 sentences[: arguments.sentences],
             ),
-        }
+        )
         if arguments.treebank:
-            found["accuracy"] = accuracies(ways, arguments.treebank)
-    print(json.dumps(found, indent=2))
+            results["accuracy"] = accuracies(ways, arguments.treebank)
+    write_results(arguments.output, results)
 
 
 def make_ways(elmo, folder):
@@ -143,7 +147,7 @@ def perplexities(ways, folder, sentences):
 
 
 def accuracies(ways, treebank):
-    """Returns {way: accuracy of each layer's classifier, mean over seeds}."""
+    """Returns {way: for each layer, the accuracy of each seed's classifier}."""
     from data import read_tagged
 
     train, test = (
@@ -174,7 +178,7 @@ def accuracies(ways, treebank):
         for name, vectors in asked.items():
             logits = classifier.predict(vectors[layer], 4096, verbose=0)
             right[name][layer, seed] = 100 * np.mean(logits.argmax(-1) == gold)
-    return {name: found.mean(axis=1).tolist() for name, found in right.items()}
+    return {name: found.tolist() for name, found in right.items()}
 
 
 if __name__ == "__main__":

@@ -3,9 +3,7 @@
 `own_worker.py KIND FOLDER EXPORTED QUANTIZE` exports the biLM in FOLDER.
 """
 
-import gc
 import os
-import pathlib
 import random
 import subprocess
 import sys
@@ -153,48 +151,18 @@ def export(kind, folder, exported, quantize):
 class OwnCalls(worker.Calls):
     """The requests of all programs, and those of `serving.py`."""
 
-    def export_size(self, size):
-        """Exports a model with random weights, to take strings."""
-        from random_weights import make_elmo
-
-        import keras_elmo
-
-        elmo = make_elmo(size)
-        with tempfile.TemporaryDirectory() as folder:
-            start = time.perf_counter()
-            keras_elmo.export_saved_model(elmo, f"{folder}/1")
-            seconds = time.perf_counter() - start
-            files = (p for p in pathlib.Path(folder).rglob("*") if p.is_file())
-            exported = sum(path.stat().st_size for path in files)
-        return {
-            "seconds": seconds,
-            "mib": exported / 2**20,
-            "times_the_weights": exported / (4 * elmo.count_params()),
-            "peak_gib": worker.status_megabytes("VmHWM") / 1024,
-        }
-
-    def first_answer(self, folder, sentence):
-        """Loads a SavedModel; returns the seconds of each step so far."""
-        times = [time.perf_counter()]
-        import tensorflow as tf
-
-        times.append(time.perf_counter())
-        self._served = tf.saved_model.load(folder)
-        times.append(time.perf_counter())
-        self._ask("default", [sentence])
-        times.append(time.perf_counter())
-        steps = ("import of TensorFlow", "load", "first answer")
-        return dict(zip(steps, np.diff(times).tolist()))
-
-    def serve(self, sentences, requests, threads, largest, round_size):
+    def serve(self, folder, sentences, requests, threads, largest, round_size):
         """Runs requests from many threads, then repeats them from one thread.
 
         This is done in rounds of `round_size` requests. In between, the answers
         are stored on disk: in memory, they would count as the server's.
         """
+        import tensorflow as tf
+
+        self._served = tf.saved_model.load(folder)
+        self._ask("default", sentences[:1])  # Not timed.
         generator = random.Random(0)
         found = {"wrong": 0, "difference": 0.0, "together": [], "alone": []}
-        found["megabytes"] = []
 
         def draw():
             signature = generator.choice(["default", "tokens"])
@@ -227,9 +195,6 @@ class OwnCalls(worker.Calls):
                         difference = _difference(arrays, expected)
                     found["wrong"] += difference > TOLERANCE
                     found["difference"] = max(found["difference"], difference)
-                gc.collect()
-                megabytes = worker.status_megabytes("VmRSS")
-                found["megabytes"].append(megabytes)
         return found
 
     def _ask(self, signature, sentences):

@@ -1,8 +1,8 @@
 """Measures the memory of training steps, by default of the paper's recipe.
 
-    python benchmarks/training_memory.py --batch-size 32 --vocabulary 793471
+    python benchmarks/training_memory.py --output memory.json
 
-Makes two steps with `keras-elmo pretrain` on random words, and prints the peak
+Makes two steps with `keras-elmo pretrain` on random words, and reads the peak
 memory of the process, before it writes anything.
 """
 
@@ -11,7 +11,9 @@ import random
 import tempfile
 
 from pretraining_runs import PausedTraining
+from program import begin_results
 from program import make_parser
+from program import write_results
 
 WORDS = 20_000
 
@@ -22,6 +24,7 @@ def main():
     parser.add_argument("--vocabulary", type=int, default=793_471)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--output", required=True, help="JSON file to write")
     arguments = parser.parse_args()
     special = ("<S>", "</S>", "<UNK>")
     words = [f"word{i}" for i in range(arguments.vocabulary - len(special))]
@@ -41,8 +44,15 @@ def main():
         }
         training = PausedTraining(folder / "out", 1, flags)
         training.run()
-        print(f"peak memory after two steps: {training.peak_gib:.2f} GiB")
+        results = begin_results(
+            recipe=arguments.recipe,
+            vocabulary=arguments.vocabulary,
+            batch_size=arguments.batch_size,
+            dtype=arguments.dtype,
+            peak_gib=training.peak_gib,
+        )
         training.close()
+    write_results(arguments.output, results)
 
 
 if __name__ == "__main__":
