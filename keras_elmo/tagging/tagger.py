@@ -10,6 +10,7 @@ from keras_elmo.checks import check_integer
 from keras_elmo.crf import CRFDecoder
 from keras_elmo.crf.tags import entities
 from keras_elmo.models.find_model import find_model
+from keras_elmo.models.presets import TAGGERS
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.output_names import check_labels
@@ -95,7 +96,15 @@ class Tagger:
             ValueError: If there is no such tagger, or it cannot be loaded.
             OSError: If a download fails.
         """
-        return cls(find_model(path).load_for_export(), labels)
+        found = find_model(path)
+        model = found.load_for_export()
+        if not isinstance(model, keras.Model):
+            raise ValueError(
+                f"A tagger is one of {[*TAGGERS]}, or a .keras file of a Keras"
+                " model that returns tags (examples/ner.py writes one). "
+                f"Received: '{found.name}', {found.what}"
+            )
+        return cls(model, labels)
 
     def predict(
         self,
