@@ -97,6 +97,8 @@ copybutton_prompt_is_regexp = True
 
 
 def setup(app):
+    app.connect("builder-inited", _write_cards)
+    app.connect("source-read", _link_pages)
     app.connect("source-read", _download_markdown)
     app.connect("source-read", _add_commands)
     app.connect("source-read", _add_tool)
@@ -107,6 +109,33 @@ def setup(app):
 
     app.connect("autodoc-process-signature", _own_signature)
     app.add_html_math_renderer("mathml", (_add_math, None), (_add_math, None))
+
+
+def _write_cards(app):
+    """Pages of the cards of the models in the package."""
+    folder = Path(app.confdir) / "reference/generated"
+    folder.mkdir(exist_ok=True)
+    presets = Path(app.confdir).parent / "keras_elmo/presets"
+    for card in presets.glob("*/README.md"):
+        base = f"../../../keras_elmo/presets/{card.parent.name}/"
+        text = card.read_text("utf-8")
+        text = re.sub(r"\]\((?!http|#)", f"]({base}", text)
+        (folder / f"{card.parent.name}.md").write_text(text, "utf-8")
+
+
+def _link_pages(app, docname, source):
+    """Links to cards, and to classes, lead to their pages."""
+    generated = "](/reference/generated"
+    source[0] = re.sub(
+        r"\]\([./\w]*/(english_\w+)/README\.md",
+        rf"{generated}/\1.md",
+        source[0],
+    )
+    source[0] = re.sub(
+        r"(\[`(\w+)`)\]\([./]*reference/index\.md#[\w-]+\)",
+        rf"\1{generated}/keras_elmo.\2.rst)",
+        source[0],
+    )
 
 
 def _download_markdown(app, docname, source):

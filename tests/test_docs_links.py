@@ -16,7 +16,7 @@ def read_pages():
         paths += (ROOT / folder).rglob("*.md")
     return {
         path: re.sub(
-            r"^```(?!\{include).*?^```$",
+            r"^```.*?^```$",
             "",
             path.read_text("utf-8"),
             flags=re.MULTILINE | re.DOTALL,
@@ -38,11 +38,6 @@ def test_links():
     known = {path: anchors(text) for path, text in pages.items()}
     built = ROOT / "docs/reference/command-line.md"
     known[built] |= set(make_parser()[1].choices)
-    for path, text in pages.items():
-        for included in re.findall(
-            r"^```\{include\} (.*)$", text, re.MULTILINE
-        ):
-            known[path] |= known[(path.parent / included).resolve()]
     links = [
         (path, link)
         for path, text in pages.items()
