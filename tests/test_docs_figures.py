@@ -1,5 +1,6 @@
 """Figures on the pages are those of docs/results, and the same on each page."""
 
+import hashlib
 import itertools
 import json
 import math
@@ -28,6 +29,10 @@ def read_results(name):
 def read_page(page):
     """Returns a page without line breaks."""
     return " ".join((ROOT / page).read_text("utf-8").split())
+
+
+def check(page, sentence):
+    assert sentence in read_page(page), f"{page} should say: {sentence}"
 
 
 def read_table(page, heading):
@@ -239,6 +244,15 @@ def test_other_packages():
         assert f"takes {more:.1f} times the memory" in page
 
 
+def test_the_pictures_are_of_the_results():
+    for picture, name in (("speed", "packages"), ("transformers", "encoders")):
+        results = (ROOT / f"docs/results/{name}.json").read_bytes()
+        digest = hashlib.sha256(results).hexdigest()
+        drawn = (ROOT / f"docs/{picture}.svg").read_text("utf-8")
+        assert digest in drawn, "run docs/draw.py"
+        assert f"]({picture}.svg)" in read_page(f"docs/{picture}.md")
+
+
 def test_sizes_of_presets():
     for name, *_, download in read_table("docs/models.md", "Pre-trained"):
         preset = PRESETS[name.strip("`")]
@@ -272,6 +286,93 @@ def test_pretraining():
     assert f"`keras-elmo pretrain` {median(ours):,.0f}" in page
     for name in ("docs/pretraining.md", "docs/speed.md", "README.md"):
         assert f"{ratio:.1f} times" in read_page(name)
+
+
+def test_the_memory_of_pretraining():
+    results = read_results("training_memory")
+    check(
+        "docs/pretraining.md",
+        f"({results['vocabulary']:,} words, {results['batch_size']} rows) "
+        f"takes {results['peak_gib']:.1f} GiB of memory",
+    )
+
+
+def test_backends():
+    for link, speed in read_table("docs/backends.md", "Speed"):
+        results = read_results(re.search(r"results/(\w+)\.json", link)[1])
+        every = [results["tokens"] / seconds for seconds in results["seconds"]]
+        assert (link, speed) == (link, f"{median(every):,.0f}")
+    gpu = read_results("backends_gpu")["tokens_per_second"]
+    for name, *cells in read_table("docs/backends.md", "GPU"):
+        assert cells == [
+            "{:,} to {:,}".format(*gpu[name][model])
+            for model in ("english_tiny", "original")
+        ]
+
+
+def test_the_cluster():
+    results = read_results("cluster")
+    pairs = zip(results["seconds"]["process"], results["seconds"]["workers"])
+    ratio = median(process / workers for process, workers in pairs)
+    check("docs/cluster.md", f"were {ratio:.1f} times as fast as one process")
+
+
+def test_the_first_step():
+    found = read_results("first_step")["seconds"]
+    frozen, thawed, embedding = (
+        f"{median(found[kind]):.1f} s"
+        for kind in ("frozen", "thawed", "embedding")
+    )
+    check(
+        "docs/speed.md",
+        f"takes {frozen} of processor time over a frozen `english_tiny`, "
+        f"{thawed} over a trainable one, and {embedding} over an `Embedding`",
+    )
+
+
+def test_serving():
+    results = read_results("serving")
+    assert results["wrong"] == 0
+    alone, together = (
+        [1000 * statistics.quantiles(results[way], n=100)[k] for k in (49, 98)]
+        for way in ("alone", "together")
+    )
+    check(
+        "docs/serving.md",
+        f"with `{results['model']}` in {alone[0]:,.0f} ms (median; 99th "
+        f"percentile: {alone[1]:,.0f}), and eight threads at the same time in "
+        f"{together[0]:,.0f} ({together[1]:,.0f}), with the same vectors",
+    )
+    assert (results["threads"], results["largest"]) == (8, 64)
+
+
+def test_8_bits():
+    every, expected = [], []
+    for model in ("english_tiny", "english_mini"):
+        results = read_results(f"int8_{model}")
+        parts = [results["drift"][way] for way in ("embedder", "ONNX")]
+        expected += [
+            [_percents(results["layers"][way]) for way in ("embedder", "ONNX")],
+            [_percents([x[0], x[-1]]) for x in parts],
+            [f"{x:.2f}" for x in results["perplexity"].values()],
+            [
+                ", ".join(f"{mean(seeds):.2f}" for seeds in layers)
+                for layers in results["accuracy"].values()
+            ],
+        ]
+        every += results["layers"].values()
+    for (_, *cells), row in zip(
+        read_table("docs/onnx.md", "Accuracy"), expected, strict=True
+    ):
+        assert cells == ["", *row][-3:]
+    shares = [100 * share for layers in every for share in layers if share]
+    assert f" {min(shares):.0f} to {max(shares):.0f}%" in read_page("README.md")
+
+
+def _percents(shares):
+    return ", ".join(
+        f"{100 * share:.1f}%" if share else "0" for share in shares
+    )
 
 
 def test_the_readme_quotes():
