@@ -13,8 +13,8 @@ Each source sentence contains a word in one of its senses. The program shows the
 words in context nearest to it, at most one per sentence. They may be any words,
 as in the paper. This is the strictest test, because the same word in the same
 sense should come before all others. With --same-word, only other occurrences of
-the word are shown. The picture also has a map of the word's occurrences; it
-needs matplotlib (`pip install ".[examples]"`).
+the word are shown. The picture is a map of the word's occurrences; it needs
+matplotlib (`pip install ".[examples]"`).
 """
 
 import argparse
@@ -208,34 +208,33 @@ def cut(sentence, place, room):
 
 
 def draw(path, search):
-    """Draws, for each word, a map of each layer, and the neighbours."""
+    """Draws, for each word, a map of each layer, and the sources below."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    layers, words = range(search.num_layers), search.occurrences
-    figure, rows = plt.subplots(
-        len(words),
-        len(layers) + 1,
-        figsize=(2.6 * len(layers) + 6.8, 2.8 * len(words) + 0.4),
-        width_ratios=[1] * len(layers) + [2.6],
-        squeeze=False,
-        layout="constrained",
+    words = search.occurrences
+    figure = plt.figure(
+        figsize=(2.2 * search.num_layers, 3 * len(words)), layout="constrained"
     )
-    for word, axes in zip(words, rows):
-        axes[0].set_ylabel(word, fontsize=14, fontweight="bold")
+    rows = figure.subfigures(len(words), squeeze=False)[:, 0]
+    for row, (word, occurrences) in zip(rows, words.items()):
         numbers = [i for i, (s, k) in enumerate(search.sources) if s[k] == word]
-        draw_maps(axes, search.vectors[:, numbers], words[word])
-        draw_neighbours(axes[-1], search, numbers)
-    for layer in layers:
-        rows[0, layer].set_title(f"layer {layer}")
-    rows[0, -1].set_title(f"nearest at layer {layers[-1]}")
-    figure.supxlabel(
-        "A star is a source sentence; a dot, the word elsewhere in the text, "
-        "in the colour of the source that is nearer.",
-        fontsize=10,
-    )
+        axes = row.subplots(1, search.num_layers, squeeze=False)[0]
+        draw_maps(axes, search.vectors[:, numbers], occurrences)
+        axes[0].set_ylabel(word, fontsize=16, fontweight="bold")
+        for layer, ax in enumerate(axes):
+            ax.set_title(f"layer {layer}", fontsize=15)
+        row.legend(
+            axes[-1].collections[1:],
+            [" ".join(search.sources[i][0]) for i in numbers],
+            loc="outside lower center",
+            prop={"size": 13},
+            frameon=False,
+        )
+        for text in row.legends[0].get_texts():
+            text.set_parse_math(False)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
@@ -252,33 +251,11 @@ def draw_maps(axes, sources, occurrences):
     nearest = (vectors @ sources.swapaxes(1, 2)).argmax(-1)
     for ax, xy, colors in zip(axes, points, np.array(COLORS)[nearest]):
         ax.scatter(*xy[n:].T, s=10, c=colors[n:], alpha=0.5, lw=0)
-        ax.scatter(*xy[:n].T, s=150, c=COLORS[:n], marker="*", ec="black")
+        for source, color in zip(xy[:n], COLORS):
+            ax.scatter(*source, s=150, c=color, marker="*", ec="black")
         ax.set(xticks=[], yticks=[], xlim=(-limit, limit), ylim=(-limit, limit))
         ax.spines[:].set_color("0.8")
-    axes[0].set_xlabel(f"all {len(occurrences):,} in one place", labelpad=-20)
-
-
-def draw_neighbours(ax, search, numbers, top=4):
-    """Writes the sources and their neighbours, aligned on the word."""
-    ax.axis("off")
-    height = 1 / (len(numbers) * (top + 1.8))
-    y = 1.0
-    for color, i in zip(COLORS, numbers):
-        found = search.nearest(search.num_layers - 1, i, top)
-        style = {"va": "bottom", "family": "monospace", "fontsize": 9}
-        style |= {"parse_math": False, "weight": "bold"}
-        for place in [search.sources[i], *(place for _, *place in found)]:
-            y -= height
-            left, word, right = cut(*place, 34)
-            middle = ax.text(0.46, y, word, **style | {"weight": "bold"})
-            middle.set_color(color)
-            for text, x, ha in (
-                (left + " ", 0, "right"),
-                (" " + right, 1, "left"),
-            ):
-                ax.annotate(text, (x, 0), xycoords=middle, ha=ha, **style)
-            style["weight"] = "normal"
-        y -= 0.8 * height
+    axes[0].set_xlabel(f"all {len(occurrences):,} here", size=13, labelpad=-22)
 
 
 if __name__ == "__main__":

@@ -375,6 +375,20 @@ def _percents(shares):
     )
 
 
+def test_perplexities_of_the_same_training():
+    results = read_results("pretraining_perplexity")["perplexities"]
+    table = read_table("docs/pretraining.md", "Measurements")
+    page = read_page("docs/pretraining.md")
+    for (*_, cell), runs in zip(table, results.values(), strict=False):
+        every = [run["perplexity"] for run in runs]
+        values = [value for value in every if value < 1000]
+        assert cell == f"{mean(values):.2f}"
+        if len(values) > 1:  # And a third, which lacks resets.
+            assert len(every) == 3
+            assert min(every) == min(values) < 1e6 < max(every)
+            assert ", ".join(f"{value:.2f}" for value in values) in page
+
+
 def test_the_readme_quotes():
     page = read_page("README.md")
     for training in ("elmo-both", "baseline"):

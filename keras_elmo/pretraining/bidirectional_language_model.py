@@ -6,7 +6,6 @@ from keras import ops
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.ops.weights import read_weight
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 
 
@@ -207,7 +206,7 @@ class BidirectionalLanguageModel(keras.Model):
             for h, words in zip(hidden, targets)
         ]
 
-    def sampled_losses_of(self, hidden, targets, seed):
+    def sampled_losses_of(self, hidden, targets, seed, adds_up_rows=False):
         """Estimates the losses, with the sampled softmax.
 
         Each direction draws its own candidates, unless `seed` is an integer.
@@ -216,11 +215,13 @@ class BidirectionalLanguageModel(keras.Model):
             hidden: As for `losses_of`.
             targets: As for `losses_of`.
             seed: Integer or `keras.random.SeedGenerator`.
+            adds_up_rows: Boolean, whether the optimizer adds up what a gradient
+                of TensorFlow has for the same word. Keras' optimizers do not.
 
         Returns:
             As for `losses_of`.
         """
-        weights = self.softmax.weights_to_sample()
+        weights = self.softmax.weights_to_sample(adds_up_rows)
         losses = []
         for h, words in zip(hidden, targets):
             time, batch, dim = ops.shape(h)
@@ -239,7 +240,7 @@ class BidirectionalLanguageModel(keras.Model):
         return self.encoder.get_initial_state(batch_size)
 
     def _tied_kernel(self):
-        return read_weight(self.token_encoder.embeddings)
+        return self.token_encoder.embeddings
 
     def compute_output_spec(self, *args, **kwargs):
         # Found by tracing: not all outputs have the compute dtype.

@@ -137,11 +137,12 @@ class LanguageModelTrainer(keras.Model):
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
         model = self.language_model
+        adds_up_rows = getattr(self.optimizer, "adds_up_rows", False)
         if (
             training
             and not model.token_encoder.token_shape
             and keras.backend.backend() == "tensorflow"
-            and not getattr(self.optimizer, "adds_up_rows", False)
+            and not adds_up_rows
         ):
             raise ValueError(
                 "On TensorFlow, Keras' optimizers do not add up the gradients "
@@ -150,7 +151,9 @@ class LanguageModelTrainer(keras.Model):
                 f"Received: {self.optimizer}"
             )
         if training:
-            losses = model.sampled_losses_of(y_pred, y, self._draws)
+            losses = model.sampled_losses_of(
+                y_pred, y, self._draws, adds_up_rows
+            )
         else:
             losses = model.losses_of(y_pred, y)
         loss = sum(map(ops.mean, losses)) / 2

@@ -26,8 +26,8 @@ class VocabularySoftmax(keras.layers.Layer):
     Args:
         vocabulary_size: Integer, the number of words.
         num_negatives: Integer, the number of candidates.
-        tied_kernel: Function that returns the kernel, if it belongs to another
-            layer, the word embedding.
+        tied_kernel: Function that returns the kernel, a variable, if it belongs
+            to another layer, the word embedding.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -68,7 +68,7 @@ class VocabularySoftmax(keras.layers.Layer):
         )
 
     def call(self, inputs):
-        kernel = self._cast(self._kernel())
+        kernel = self._cast(read_weight(self._kernel()))
         logits = ops.matmul(inputs, ops.transpose(kernel))
         return self._widen(logits) + self._widen(read_weight(self.bias))
 
@@ -116,8 +116,8 @@ class VocabularySoftmax(keras.layers.Layer):
         inputs = self._cast(inputs)
         targets = ops.cast(targets, "int32")
         rows = ops.concatenate([targets, words])
-        kernel = self._cast(ops.take(kernel, rows, axis=0))
-        bias = self._widen(ops.take(bias, rows, axis=0))
+        kernel = self._cast(_rows_of(kernel, rows))
+        bias = self._widen(_rows_of(bias, rows))
         count = ops.shape(inputs)[0]
         true = ops.sum(self._widen(inputs * kernel[:count]), axis=-1)
         true = true + bias[:count]  # (n,)
@@ -129,15 +129,27 @@ class VocabularySoftmax(keras.layers.Layer):
         others = ops.where(is_target, _MINUS_INFINITY, others)
         return _log_sum(true, others) - true
 
-    def weights_to_sample(self):
-        """Returns the kernel and the bias, for one or several samples."""
-        weights = self._kernel(), read_weight(self.bias)
-        return tuple(map(_with_distinct_rows, weights))
+    def weights_to_sample(self, adds_up_rows=False):
+        """Returns the kernel and the bias, for one or several samples.
+
+        Args:
+            adds_up_rows: Boolean, whether the optimizer adds up what a gradient
+                of TensorFlow has for the same row, drawn by several targets or
+                in both directions. Keras' optimizers do not, so it is then done
+                here.
+        """
+        weights = self._kernel(), self.bias
+        if adds_up_rows:
+            return weights
+        weights = tuple(map(read_weight, weights))
+        if keras.backend.backend() != "tensorflow":
+            return weights
+        from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows
+
+        return tuple(map(distinct_rows, weights))
 
     def _kernel(self):
-        if self._tied_kernel is not None:
-            return self._tied_kernel()
-        return read_weight(self.kernel)
+        return self.kernel if self.has_kernel else self._tied_kernel()
 
     def _cast(self, values):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
@@ -147,17 +159,15 @@ class VocabularySoftmax(keras.layers.Layer):
         return ops.cast(values, wide_dtype(self.compute_dtype))
 
 
-def _with_distinct_rows(values):
-    """Returns a tensor whose sparse gradient has each row once.
+def _rows_of(weights, rows):
+    """Returns rows of a tensor, or of a variable on TensorFlow."""
+    if not isinstance(weights, keras.Variable):
+        return ops.take(weights, rows, axis=0)
+    import tensorflow as tf
 
-    Keras' optimizers do not add up what a gradient of TensorFlow has for the
-    same row, drawn by several targets or in both directions.
-    """
-    if keras.backend.backend() != "tensorflow":
-        return values
-    from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows
-
-    return distinct_rows(values)
+    # Reads these rows only: after sparse updates, TensorFlow copies a variable
+    # whenever all of it is read.
+    return tf.gather(weights.value, rows)
 
 
 def _log_sum(first, others):

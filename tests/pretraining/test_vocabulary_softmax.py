@@ -144,7 +144,7 @@ def test_expectation_of_the_sum_is_the_full_sum():
 
 
 def test_kernel_from_outside():
-    kernel, x = ops.convert_to_tensor(KERNEL), ops.convert_to_tensor(X)
+    kernel, x = keras.Variable(KERNEL), ops.convert_to_tensor(X)
     softmax = make(tied_kernel=lambda: kernel)
     assert [v.name for v in softmax.weights] == ["bias"]
     own = make()
@@ -326,3 +326,26 @@ def test_in_a_graph_of_unknown_size():
         np.testing.assert_allclose(
             estimates, sampled(softmax, again), rtol=1e-6
         )
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Of sparse gradients."
+)
+def test_rows_that_the_optimizer_adds_up():
+    import tensorflow as tf
+
+    found = []
+    for adds_up_rows in (False, True):
+        softmax = make()
+        variables = [v.value for v in softmax.trainable_variables]
+        with tf.GradientTape() as tape:
+            weights = softmax.weights_to_sample(adds_up_rows)
+            losses = softmax.sampled_losses(X, TARGETS, 1, weights)
+        sparse = tape.gradient(losses, variables)
+        for gradient in sparse:
+            rows = gradient.indices.numpy().tolist()
+            assert (len(set(rows)) < len(rows)) == adds_up_rows
+        # Densely, rows are added up.
+        found.append((losses, *map(tf.convert_to_tensor, sparse)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
