@@ -166,9 +166,9 @@ class BidirectionalLanguageModel(keras.Model):
                 for x in inputs
             ]
         )
-        vectors = self.token_encoder(
-            ids, training=seed is not None
-        )  # (2 * batch * time, projection)
+        training = seed is not None
+        # (2 * batch * time, projection)
+        vectors = self.token_encoder(ids, training=training)
         shape = (2, batch, time, self.encoder.output_dim)
         vectors = ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
         if initial_state is None:
@@ -177,12 +177,12 @@ class BidirectionalLanguageModel(keras.Model):
         def drop(x):
             return keras.random.dropout(x, self.dropout, seed=seed)
 
-        drops = seed is not None and self.dropout > 0
+        drops = training and self.dropout > 0
         layers, state = self.encoder.run_directions(
             ops.unstack(vectors),
             initial_state,
             drop=drop if drops else None,
-            training=seed is not None,
+            training=training,
         )
         hidden = [drop(h) for h in layers[-1]] if drops else layers[-1]
         return hidden, state

@@ -122,8 +122,7 @@ class LanguageModelTrainer(keras.Model):
         ]
         state = [variable.value for variable in self.states]
         if self.reset_rate:
-            shape = (self.batch_size, 1)
-            draws = keras.random.uniform(shape, seed=self._draws)
+            draws = keras.random.uniform((self.batch_size, 1), seed=self._draws)
             keeps = draws >= self.reset_rate
             state = [x * ops.cast(keeps, x.dtype) for x in state]
         hidden, state = self.language_model.predict_hidden(
@@ -137,12 +136,12 @@ class LanguageModelTrainer(keras.Model):
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
         model = self.language_model
-        adds_up_rows = getattr(self.optimizer, "adds_up_rows", False)
+        adds_up = getattr(self.optimizer, "adds_up_rows", False)
         if (
             training
             and not model.token_encoder.token_shape
             and keras.backend.backend() == "tensorflow"
-            and not adds_up_rows
+            and not adds_up
         ):
             raise ValueError(
                 "On TensorFlow, Keras' optimizers do not add up the gradients "
@@ -151,9 +150,7 @@ class LanguageModelTrainer(keras.Model):
                 f"Received: {self.optimizer}"
             )
         if training:
-            losses = model.sampled_losses_of(
-                y_pred, y, self._draws, adds_up_rows
-            )
+            losses = model.sampled_losses_of(y_pred, y, self._draws, adds_up)
         else:
             losses = model.losses_of(y_pred, y)
         loss = sum(map(ops.mean, losses)) / 2

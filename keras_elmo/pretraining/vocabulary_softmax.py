@@ -107,7 +107,6 @@ class VocabularySoftmax(keras.layers.Layer):
         Returns:
             float32 tensor `(n,)`.
         """
-        kernel, bias = weights
         if self._candidates is None:
             self._candidates = LogUniformCandidates(
                 self.vocabulary_size, self.num_negatives
@@ -116,13 +115,13 @@ class VocabularySoftmax(keras.layers.Layer):
         inputs = self._cast(inputs)
         targets = ops.cast(targets, "int32")
         rows = ops.concatenate([targets, words])
-        kernel = self._cast(_rows_of(kernel, rows))
-        bias = self._widen(_rows_of(bias, rows))
+        kernel, bias = [_rows_of(x, rows) for x in weights]
+        kernel, bias = self._cast(kernel), self._widen(bias)
         count = ops.shape(inputs)[0]
         true = ops.sum(self._widen(inputs * kernel[:count]), axis=-1)
         true = true + bias[:count]  # (n,)
-        others = ops.matmul(inputs, ops.transpose(kernel[count:]))
-        others = self._widen(others)  # (n, candidates)
+        # (n, candidates)
+        others = self._widen(ops.matmul(inputs, ops.transpose(kernel[count:])))
         others = others + (bias[count:] - self._widen(log_expected))
         # The target's term is already in the sum.
         is_target = targets[:, None] == words[None]
