@@ -164,6 +164,7 @@ class _ZippedFolder(ModelFolder):
         self.path = posixpath.join(archive.filename, root or "").rstrip("/")
         self._archive = archive
         self._root = root
+        self._prefix = posixpath.join(root or "", "")
         files = [i.filename for i in archive.infolist() if not i.is_dir()]
         self._members = [n for n in files if not n.startswith("__MACOSX/")]
         if unpacked is None:
@@ -172,7 +173,7 @@ class _ZippedFolder(ModelFolder):
         self._unpacked = unpacked
 
     def __contains__(self, name):
-        return posixpath.join(self._root or "", name) in self._members
+        return self._prefix + name in self._members
 
     @property
     def names(self):
@@ -190,7 +191,7 @@ class _ZippedFolder(ModelFolder):
 
     def file(self, name):
         super().file(name)
-        member = posixpath.join(self._root or "", name)
+        member = self._prefix + name
         target = os.path.join(self._unpacked, member)
         if os.path.exists(target):
             return target
