@@ -1,20 +1,22 @@
 """Lazy imports of a package's names, when first used (PEP 562)."""
 
+import ast
 import importlib
 import importlib.util
+import pathlib
 import sys
 
 
-def lazy_names(package, modules):
-    """Returns the functions `__getattr__` and `__dir__` of a package.
+def lazy_names(package):
+    """Returns `__all__`, `__getattr__` and `__dir__` of a package.
 
-    The package's modules are attributes too, as if it had imported them.
+    The public names are those that its type stub `__init__.pyi` imports. The
+    package's modules are attributes too, as if it had imported them.
 
     Args:
         package: The package's `__name__`.
-        modules: Dictionary from each module to the names that it defines.
     """
-    homes = {name: home for home, names in modules.items() for name in names}
+    homes = read_homes(package)
 
     def get_attribute(name):
         module = f"{package}.{name}"
@@ -29,4 +31,15 @@ def lazy_names(package, modules):
     def list_names():
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return get_attribute, list_names
+    return sorted(homes), get_attribute, list_names
+
+
+def read_homes(package):
+    """Returns the modules that define a package's public names, by name."""
+    stub = pathlib.Path(sys.modules[package].__file__).with_suffix(".pyi")
+    return {
+        alias.name: node.module
+        for node in ast.parse(stub.read_text("utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }

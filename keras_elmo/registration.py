@@ -7,25 +7,18 @@ not import Keras, so that `keras-elmo --help` is fast.
 import importlib
 import sys
 
-_MODULES = {
-    "BiLMEncoder": "layers.bilm_encoder",
+from keras_elmo.lazy_names import read_homes
+
+# The rooms whose public classes are all registered, and the other registered
+# classes.
+_ROOMS = ("layers", "crf", "text")
+_MORE = {
     "BidirectionalLanguageModel": "pretraining.bidirectional_language_model",
-    "ByteSpelling": "text.byte_spelling",
-    "CRF": "crf.crf",
-    "CRFAccuracy": "crf.loss_and_accuracy",
-    "CRFDecoder": "crf.crf_decoder",
-    "CRFLoss": "crf.loss_and_accuracy",
-    "CharCNNEmbedding": "layers.char_cnn_embedding",
-    "CharacterSpelling": "text.character_spelling",
-    "ElmoLayer": "layers.elmo_layer",
-    "Highway": "layers.highway",
+    "ByteSpelling": "text",
+    "CharacterSpelling": "text",
     "LanguageModelTrainer": "pretraining.language_model_trainer",
     "LexiconEmbedding": "layers.lexicon_embedding",
-    "ProjectedLSTMCell": "layers.projected_lstm_cell",
-    "ScalarMix": "layers.scalar_mix",
-    "TokenEmbedding": "layers.token_embedding",
-    "VocabularySpelling": "text.vocabulary_spelling",
-    "WordVectorization": "text.word_vectorization",
+    "VocabularySpelling": "text",
 }
 
 
@@ -37,6 +30,16 @@ def register_classes():
         _register(keras)
     else:
         call_after_import("keras", _register)
+
+
+def registered_classes():
+    """Returns the modules of the registered classes, by the classes' names."""
+    homes = {
+        name: module
+        for name, module in read_homes("keras_elmo").items()
+        if module.split(".")[1] in _ROOMS and name[0].isupper()
+    }
+    return homes | {name: f"keras_elmo.{home}" for name, home in _MORE.items()}
 
 
 def call_after_import(name, function):
@@ -51,7 +54,7 @@ def call_after_import(name, function):
 
 def _register(keras):
     known = keras.saving.get_custom_objects()
-    for name, module in _MODULES.items():
+    for name, module in registered_classes().items():
         # A class that has been imported has registered itself.
         known.setdefault(f"keras_elmo>{name}", _Unimported(name, module))
 
@@ -61,12 +64,12 @@ class _Unimported:
 
     Args:
         name: The name of the class.
-        module: Its module, in this package.
+        module: Its module.
     """
 
     def __init__(self, name, module):
         self._name = name
-        self._module = f"keras_elmo.{module}"
+        self._module = module
 
     def from_config(self, config, **kwargs):
         """Calls the class's own `from_config`."""

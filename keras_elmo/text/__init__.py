@@ -1,23 +1,19 @@
 """Conversion of words to ids, and the sources of words."""
 
-from keras_elmo.text.byte_spelling import ByteSpelling
-from keras_elmo.text.byte_spelling import batch_to_ids
-from keras_elmo.text.character_spelling import CharacterSpelling
-from keras_elmo.text.corpora import Sentence
-from keras_elmo.text.corpora import read_corpus
-from keras_elmo.text.spelling import Spelling
-from keras_elmo.text.vocabulary_spelling import VocabularySpelling
-from keras_elmo.text.word_vectorization import WordVectorization
-from keras_elmo.text.word_vectorization import vectorization_of
-
-__all__ = [
-    "ByteSpelling",
-    "CharacterSpelling",
-    "Sentence",
-    "Spelling",
-    "VocabularySpelling",
-    "WordVectorization",
-    "batch_to_ids",
-    "read_corpus",
-    "vectorization_of",
-]
+from keras_elmo.text.byte_spelling import ByteSpelling as ByteSpelling
+from keras_elmo.text.byte_spelling import batch_to_ids as batch_to_ids
+from keras_elmo.text.character_spelling import (
+    CharacterSpelling as CharacterSpelling,
+)
+from keras_elmo.text.corpora import Sentence as Sentence
+from keras_elmo.text.corpora import read_corpus as read_corpus
+from keras_elmo.text.spelling import Spelling as Spelling
+from keras_elmo.text.vocabulary_spelling import (
+    VocabularySpelling as VocabularySpelling,
+)
+from keras_elmo.text.word_vectorization import (
+    WordVectorization as WordVectorization,
+)
+from keras_elmo.text.word_vectorization import (
+    vectorization_of as vectorization_of,
+)

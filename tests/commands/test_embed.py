@@ -19,7 +19,7 @@ from small_models import make_elmo
 import keras_elmo
 from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import Progress
-from keras_elmo.embedding import ElmoEmbedder
+from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
 from keras_elmo.models.bilm import Bilm
 from keras_elmo.models.find_model import find_model
 

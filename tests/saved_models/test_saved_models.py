@@ -60,7 +60,7 @@ def test_every_class_was_saved():
             configs += archive.read("config.json").decode()
     missing = {
         name
-        for name in registration._MODULES
+        for name in registration.registered_classes()
         if f'"keras_elmo>{name}"' not in configs
     }
     assert missing == set()
