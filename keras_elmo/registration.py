@@ -18,7 +18,6 @@ _MORE = {
     "CharacterSpelling": "text",
     "LanguageModelTrainer": "pretraining.language_model_trainer",
     "LexiconEmbedding": "layers.lexicon_embedding",
-    "VocabularySpelling": "text",
 }
 
 

@@ -7,7 +7,7 @@ from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo.formats.array_tables import stored_arrays
-from keras_elmo.formats.bilm_variables import bilm_table
+from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.models.bilm_weights import bilm_arrays
 
 CNN = {
@@ -64,8 +64,7 @@ def randomize(layer, deviation=0.5):
 
 def file_arrays(elmo):
     """Returns the layer's weights as in a biLM file, in float64."""
-    table = bilm_table(elmo.token_encoder.get_config())
-    arrays = stored_arrays(table, bilm_arrays(elmo))
+    arrays = stored_arrays(BILM_TABLE, bilm_arrays(elmo))
     return {key: array.astype("float64") for key, array in arrays.items()}
 
 

@@ -15,7 +15,6 @@ from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import ScalarMix
-from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
@@ -26,8 +25,6 @@ SENTENCES = [["Conform", "or", "not"], ["a", "é"]]
 IDS = batch_to_ids(SENTENCES, 12)
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
 LISTED = {"characters": [*SPECIAL, *"Confrmé"], "words": ["<oov>", "or", "é"]}
-WORD_IDS = np.array([[5, 9, 3], [7, 4, 0]], "int32")
-VOCABULARY = ["<S>", "</S>", "<UNK>", "not", "a"]
 VECTORS = np.random.default_rng(0).normal(size=(BATCH, TIME, 6))
 VECTORS = VECTORS.astype("float32")
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y", "B-Z"]
@@ -61,10 +58,6 @@ def elmo(token_encoder=None, **kwargs):
     )
 
 
-def known_words(**kwargs):
-    return TokenEmbedding(5, 6, VOCABULARY, **kwargs)
-
-
 def in_rnn(**kwargs):
     cell = ProjectedLSTMCell(8, 6, 3.0, 3.0, dtype=kwargs.get("dtype"))
     return keras.layers.RNN(cell, return_sequences=True, **kwargs)
@@ -81,18 +74,6 @@ def scores():
 MASK = np.array([[True, True, True], [True, True, False]])
 CASES = {
     "CharCNNEmbedding": (char_cnn, IDS, 11, MASK),
-    "TokenEmbedding": (
-        lambda **kwargs: TokenEmbedding(9, 6, **kwargs),
-        WORD_IDS,
-        1,
-        MASK,
-    ),
-    "TokenEmbedding, of words": (
-        lambda **kwargs: known_words(unknown_word="<UNK>", **kwargs),
-        WORD_IDS % 6,
-        1,
-        MASK,
-    ),
     "LexiconEmbedding": (lexicon, LEXICON_IDS, 12, MASK),
     "LexiconEmbedding, characters": (
         lambda **kwargs: lexicon(words=False, **kwargs),
@@ -109,15 +90,6 @@ CASES = {
     ),
     "ScalarMix": (ScalarMix, [VECTORS, VECTORS + 1], 2, MASK),
     "ElmoLayer": (elmo, IDS, 21, MASK),
-    "ElmoLayer, word input": (
-        lambda **kwargs: elmo(
-            token_encoder=TokenEmbedding(9, 6, dtype=kwargs.get("dtype")),
-            **kwargs,
-        ),
-        WORD_IDS,
-        11,
-        MASK,
-    ),
     "ElmoLayer, lexicon": (
         lambda **kwargs: elmo(
             token_encoder=lexicon(dtype=kwargs.get("dtype")), **kwargs

@@ -13,7 +13,7 @@ from keras import ops
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo.formats.array_tables import stored_arrays
-from keras_elmo.formats.bilm_variables import bilm_table
+from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.variables import find_variable
 
@@ -56,20 +56,6 @@ def test_stored_embeddings(shared, package, path_taken):
                 )
 
 
-def test_token_embeddings_as_they_are_stored(shared, tmp_path):
-    folder = shared / "reference" / "allennlp"
-    path = tmp_path / "token_embeddings.hdf5"
-    load(folder).dump_token_embeddings(folder / "vocab_test.txt", path)
-    with (
-        h5py.File(path) as found,
-        h5py.File(folder / "elmo_token_embeddings.hdf5") as expected,
-    ):
-        assert list(found) == list(expected) == ["embedding"]
-        found, expected = found["embedding"], expected["embedding"]
-        assert found.dtype == expected.dtype
-        assert_close(found[()], expected[()], rtol=1e-6)
-
-
 def stored_gradients(folder):
     with h5py.File(folder / "gradients.hdf5") as file:
         data = {
@@ -109,7 +95,7 @@ def test_allennlp_mix_and_gradients_of_every_weight(shared, path_taken):
         name: gradients[find_variable(elmo, name).path]
         for name in bilm_arrays(elmo)
     }
-    found = stored_arrays(bilm_table(elmo.token_encoder.get_config()), found)
+    found = stored_arrays(BILM_TABLE, found)
     mix = elmo.scalar_mixes[0]
     found["scalar_mix/weights"] = gradients[mix.scalars.path]
     found["scalar_mix/gamma"] = gradients[mix.gamma.path]

@@ -16,7 +16,6 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import ScalarMix
-from keras_elmo import TokenEmbedding
 
 
 def make_layers() -> list[keras.layers.Layer]:
@@ -28,10 +27,9 @@ def make_layers() -> list[keras.layers.Layer]:
     assert_type(ids, np.ndarray)
     elmo.all_layers(ids)
     elmo(ids, initial_state=elmo.get_initial_state(1), return_state=True)
-    words = TokenEmbedding(3, 4, vocabulary=["a", "b", "c"], dtype="float32")
     crf = CRF(3, tag_names=("O", "B-A", "I-A"), scheme="BIO")
     crf.decode(crf(ids))
-    return [elmo, words, Highway(), crf, CRFDecoder(return_marginals=True)]
+    return [elmo, Highway(), crf, CRFDecoder(return_marginals=True)]
 
 
 def embed() -> list[np.ndarray]:

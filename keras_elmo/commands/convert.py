@@ -22,8 +22,7 @@ from keras_elmo.formats.bilm_names import SOFTMAX
 from keras_elmo.formats.bilm_names import VOCABULARY
 from keras_elmo.formats.bilm_names import WEIGHTS
 
-_VECTORS, _WORDS = "token_embeddings.hdf5", "token_vocab.txt"
-_BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY, _VECTORS, _WORDS
+_BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY
 
 SUMMARY = "write a model's files, for example from a bilm-tf checkpoint"
 EPILOG = """\
@@ -31,7 +30,6 @@ examples:
   keras-elmo convert bilm_tf_checkpoint my_elmo
   keras-elmo convert my_elmo my_small_files --dtype float16
   keras-elmo convert 178.zip my_vietnamese_elmo
-  keras-elmo convert my_elmo my_fast_elmo --token-embeddings words.txt
 """
 
 
@@ -46,13 +44,6 @@ def add_arguments(parser):
         default="float32",
         help="dtype in the files; float16 halves the size and keeps three "
         "digits. Default: %(default)s",
-    )
-    add(
-        "--token-embeddings",
-        metavar="VOCABULARY",
-        help="also write token_embeddings.hdf5, the vectors of the words in "
-        "this file (one per line), as bilm-tf's dump_token_embeddings does, "
-        "and the words as token_vocab.txt",
     )
     add(
         "--overwrite",
@@ -77,8 +68,6 @@ def run(arguments):
 
     def write(path):
         _write_files(path, files, arguments.dtype)
-        if arguments.token_embeddings:
-            _write_token_embeddings(path, arguments.token_embeddings)
 
     write_folder_atomically(folder, write, _BILM_FILES, arguments.overwrite)
     _print_summary(folder)
@@ -91,12 +80,6 @@ def _convert_many_langs(model, arguments):
     from keras_elmo.models.presets import PRESETS
 
     folder = arguments.folder
-    if arguments.token_embeddings:
-        raise ValueError(
-            "--token-embeddings must be left out: an ELMoForManyLangs model "
-            "has vectors of its own words. "
-            f"Received: {arguments.token_embeddings}"
-        )
     if arguments.dtype != "float32":
         raise ValueError(
             "--dtype must be left out: an ELMoForManyLangs model is written as "
@@ -142,28 +125,13 @@ def _write_files(folder, files, dtype):
             file.write(vocabulary)
 
 
-def _write_token_embeddings(folder, vocabulary):
-    from keras_elmo.layers.elmo_layer import ElmoLayer
-    from keras_elmo.text.vocabulary import vocabulary_words
-
-    words = vocabulary_words(vocabulary)
-    elmo = ElmoLayer.from_bilm(folder)
-    elmo.dump_token_embeddings(words, os.path.join(folder, _VECTORS))
-    with open(os.path.join(folder, _WORDS), "wb") as file:
-        file.writelines(word + b"\n" for word in words)
-
-
 def _print_summary(folder):
     _print_files(folder, _BILM_FILES)
     names = os.listdir(folder)
     missing = [name for name in (SOFTMAX, VOCABULARY) if name not in names]
     if missing:
         print(f"MODEL has no {' or '.join(missing)}: it cannot predict words.")
-    arguments = f'"{folder}"'
-    if _VECTORS in names:
-        files = (os.path.join(folder, name) for name in (_VECTORS, _WORDS))
-        arguments += ', token_embeddings="{}", vocabulary="{}"'.format(*files)
-    print(f"To use it: keras_elmo.ElmoLayer.from_bilm({arguments})")
+    print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')
 
 
 def _print_files(folder, names):

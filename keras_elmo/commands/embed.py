@@ -58,19 +58,6 @@ def add_arguments(parser):
     add("--options", metavar="FILE", help="with --weights, instead of --model")
     add("--weights", metavar="FILE", help="with --options, instead of --model")
     add(
-        "--token-embeddings",
-        metavar="FILE",
-        help="stored vectors of the words in --vocabulary, written by "
-        "keras-elmo convert, to look up instead of running the character CNN; "
-        "a word that is not among them is an error",
-    )
-    add(
-        "--vocabulary",
-        metavar="FILE",
-        help="the words of --token-embeddings, one per line; or the words of a "
-        "model with word input, by default the vocab.txt in its folder",
-    )
-    add(
         "--layers",
         type=_layers,
         default="all",
@@ -131,11 +118,9 @@ def run(arguments):
     """Runs `keras-elmo embed`."""
     from keras_elmo.embedding.corpus_job import embed_corpus
     from keras_elmo.embedding.embedding_files import guess_layout
-    from keras_elmo.models.fingerprint import file_digest
     from keras_elmo.text.corpora import guess_format
 
     layout = arguments.layout or guess_layout(arguments.output)
-    words = _words(arguments)
     model = _find_model(arguments)
     settings = {
         "model": model.fingerprint(),
@@ -144,9 +129,7 @@ def run(arguments):
         "quantize": arguments.quantize,
         "format": arguments.format or guess_format(arguments.input),
     }
-    for name, path in words.items():
-        settings[name] = file_digest(path)
-    load = functools.partial(model.load, **words, dtype=arguments.compute_dtype)
+    load = functools.partial(model.load, dtype=arguments.compute_dtype)
     counts: collections.Counter[str] = collections.Counter()
     with Progress(arguments.quiet) as progress:
         done, kept = embed_corpus(
@@ -175,17 +158,6 @@ def _find_model(arguments):
     if given not in ((True, False, False), (False, True, True)):
         raise ValueError("Pass --model, or --options and --weights together.")
     return find_model(arguments.model or arguments.options, arguments.weights)
-
-
-def _words(arguments):
-    """Returns the arguments of `from_bilm` for the words to look up."""
-    from keras_elmo.files.fetch import fetch
-
-    words = {}
-    for name in ("token_embeddings", "vocabulary"):
-        if path := getattr(arguments, name):
-            words[name] = fetch(path, name)
-    return words
 
 
 def _embed(arguments, load, progress, counts, sentences):

@@ -129,9 +129,6 @@ class ElmoEmbedder:
         options: str | os.PathLike,
         weights_file: str | os.PathLike | None = None,
         *,
-        token_embeddings: str | os.PathLike | None = None,
-        vocabulary: str | os.PathLike | Iterable[str | bytes] | None = None,
-        unknown_words: str | None = None,
         dtype: str | None = None,
         **kwargs,
     ) -> "ElmoEmbedder":
@@ -140,9 +137,6 @@ class ElmoEmbedder:
         Args:
             options: As for `ElmoLayer.from_bilm`.
             weights_file: As for `ElmoLayer.from_bilm`.
-            token_embeddings: As for `ElmoLayer.from_bilm`.
-            vocabulary: As for `ElmoLayer.from_bilm`.
-            unknown_words: As for `ElmoLayer.from_bilm`.
             dtype: The dtype policy to compute in, such as `"mixed_bfloat16"`.
             **kwargs: Arguments of `ElmoEmbedder`.
 
@@ -150,14 +144,7 @@ class ElmoEmbedder:
 
         >>> embedder = ElmoEmbedder.from_bilm("options.json", "weights.hdf5")
         """
-        elmo = ElmoLayer.from_bilm(
-            options,
-            weights_file,
-            token_embeddings=token_embeddings,
-            vocabulary=vocabulary,
-            unknown_words=unknown_words,
-            dtype=dtype,
-        )
+        elmo = ElmoLayer.from_bilm(options, weights_file, dtype=dtype)
         return cls(elmo, **kwargs)
 
     @classmethod

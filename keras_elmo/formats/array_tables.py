@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_elmo.formats.bilm_names import WORD_INPUT_IS_REFUSED
+from keras_elmo.formats.bilm_names import WORD_VECTORS
+
 # Number of missing or unexpected keys in a message.
 _SHOWN = 20
 
@@ -115,6 +118,11 @@ def checked_arrays(stored, shapes, subject):
     """
     missing = sorted(shapes.keys() - stored.keys())
     unread = sorted(stored.keys() - shapes.keys())
+    if WORD_VECTORS in unread:
+        raise WrongArrays(
+            f"The {subject} has vectors of whole words, the array "
+            f"'{WORD_VECTORS}'. {WORD_INPUT_IS_REFUSED}"
+        )
     if missing or unread:
         raise WrongArrays(
             f"The {subject} does not match its options. "

@@ -22,8 +22,8 @@ from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.bilm_names import VOCABULARIES
 from keras_elmo.formats.bilm_names import WEIGHTS
 from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.formats.bilm_variables import SOFTMAX_TABLE
-from keras_elmo.formats.bilm_variables import bilm_table
 from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
 from keras_elmo.formats.weight_files import WeightFile
@@ -72,14 +72,12 @@ class BilmFiles:
         """The paths of the files with the weights."""
         return self._weights.files
 
-    def read_arrays(self, options=None, has_token_encoder=True):
+    def read_arrays(self, options=None):
         """Reads the values of the biLM's variables.
 
         Args:
             options: `LanguageModelOptions` with the expected sizes. Defaults to
                 those of the options file.
-            has_token_encoder: Boolean, whether to read the variables of the
-                token encoder as well.
 
         Returns:
             Dictionary from the names of variables, as in `variable_shapes`, to
@@ -92,15 +90,8 @@ class BilmFiles:
         """
         options = options or self.options
         shapes = variable_shapes(options.token_encoder, options.encoder)
-        table = bilm_table(options.token_encoder)
-        unread = {}
-        if not has_token_encoder:
-            names = [n for n in shapes if n.startswith("token_encoder.")]
-            unread = {name: shapes.pop(name) for name in names}
-        arrays = self._weights.read(
-            stored_shapes(table, shapes), stored_shapes(table, unread)
-        )
-        return read_variables(table, shapes, arrays)
+        arrays = self._weights.read(stored_shapes(BILM_TABLE, shapes))
+        return read_variables(BILM_TABLE, shapes, arrays)
 
     def read_softmax(self, vocabulary_size=None, options=None):
         """Reads the values of a language model's softmax.
@@ -111,17 +102,16 @@ class BilmFiles:
 
         Returns:
             Dictionary with `softmax.kernel` (vocabulary_size, dim) and
-            `softmax.bias` (vocabulary_size,), the first only if it is not the
-            word embedding; or `None` if there is no softmax.
+            `softmax.bias` (vocabulary_size,), or `None` if there is no softmax.
 
         Raises:
             ValueError: As for `read_arrays`.
         """
-        options = options or self.options
-        shapes = {"softmax/b": (vocabulary_size,)}
-        if not options.share_embedding_softmax:
-            dim = options.encoder["projection_dim"]
-            shapes["softmax/W"] = (vocabulary_size, dim)
+        dim = (options or self.options).encoder["projection_dim"]
+        shapes = {
+            "softmax/b": (vocabulary_size,),
+            "softmax/W": (vocabulary_size, dim),
+        }
         arrays = self._weights.read_softmax(shapes)
         if arrays is None:
             return None
@@ -264,8 +254,8 @@ def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
         ValueError: If the options cannot represent the layers, for example
             their activation; or as for `write_arrays`.
     """
-    parsed = parse_language_model_options(options)
-    stored = stored_arrays(bilm_table(parsed.token_encoder), arrays)
+    parse_language_model_options(options)
+    stored = stored_arrays(BILM_TABLE, arrays)
     # The weights come first: if writing them fails, the options are unchanged.
     write_json(
         options_path,

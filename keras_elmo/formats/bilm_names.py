@@ -1,4 +1,4 @@
-"""The names of a biLM's files in a folder or a zip."""
+"""The names of a biLM's files in a folder or a zip, and of unsupported ones."""
 
 OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
@@ -7,3 +7,12 @@ VOCABULARY = "vocab.txt"
 CHECKPOINT = "checkpoint"
 TRAINING = "training.json"
 VOCABULARIES = (VOCABULARY, f"{VOCABULARY}.gz")
+
+# The array of a biLM that has a vector for each word of a vocabulary.
+WORD_VECTORS = "embedding"
+WORD_INPUT_IS_REFUSED = (
+    "A model that looks up whole words in a vocabulary (word input) is not "
+    "supported. Supported are models that compute a word's vector from its "
+    "characters, as all published ones do: their options have 'char_cnn', and "
+    "their weights 'char_embed'."
+)

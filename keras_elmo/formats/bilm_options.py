@@ -5,32 +5,26 @@ from typing import NamedTuple
 from keras_elmo.checks import MOST_CHARACTERS
 from keras_elmo.checks import MOST_LAYERS
 from keras_elmo.checks import CheckedOptions
+from keras_elmo.formats.bilm_names import WORD_INPUT_IS_REFUSED
 
 
 class LanguageModelOptions(NamedTuple):
     """The content of a language model's options file."""
 
     token_encoder: dict
-    """Arguments of `CharCNNEmbedding`, or of `TokenEmbedding`."""
+    """Arguments of `CharCNNEmbedding`."""
     encoder: dict
     """Arguments of `BiLMEncoder`."""
     vocabulary_size: int | None
     num_negatives: int
     dropout: float
-    share_embedding_softmax: bool
-
-    @property
-    def is_word_input(self):
-        """Whether the input is word ids, not character ids."""
-        return "num_tokens" in self.token_encoder
 
 
 def parse_language_model_options(options, label=None):
     """Converts the content of an options file to a language model's arguments.
 
     Args:
-        options: Dictionary, as parsed from the JSON. Without the key
-            `char_cnn`, the model has word input.
+        options: Dictionary, as parsed from the JSON.
         label: The file's name in messages, if there is a file.
 
     Returns:
@@ -38,36 +32,25 @@ def parse_language_model_options(options, label=None):
 
     Raises:
         ValueError: If an option is invalid. The message has the key, what the
-            value must be, and what was received.
+            value must be, and what was received. Also if the model has word
+            input, that is, no `char_cnn`.
     """
     top = CheckedOptions(options, label)
     encoder = parse_encoder(top.section("lstm"))
-    projection_dim = encoder["projection_dim"]
-    vocabulary_size = top.integer("n_tokens_vocab", 1, default=None)
-    shares_softmax = top.flag("share_embedding_softmax")
+    if "char_cnn" not in top.values:
+        raise top.error(
+            "The options lack the key 'char_cnn'. " + WORD_INPUT_IS_REFUSED
+        )
     if not top.flag("bidirectional", default=True):
         top.fail(
             "bidirectional", "true: the model must be bidirectional", False
         )
-    if "char_cnn" in top.values:
-        token_encoder = _parse_char_cnn(top, projection_dim)
-        if shares_softmax:
-            raise top.error(
-                "The option 'share_embedding_softmax' needs word input. "
-                "Received: true, with a 'char_cnn'"
-            )
-    else:
-        token_encoder = {
-            "num_tokens": top.integer("n_tokens_vocab", 1),
-            "projection_dim": projection_dim,
-        }
     return LanguageModelOptions(
-        token_encoder,
+        _parse_char_cnn(top, encoder["projection_dim"]),
         encoder,
-        vocabulary_size,
+        top.integer("n_tokens_vocab", 1, default=None),
         top.integer("n_negative_samples_batch", 1, default=8192),
         top.fraction("dropout", default=0.1),
-        shares_softmax,
     )
 
 
@@ -80,7 +63,6 @@ _TRAINING_KEYS = (
     "n_negative_samples_batch",
     "n_tokens_vocab",
     "n_train_tokens",
-    "share_embedding_softmax",
     "unroll_steps",
 )
 
@@ -89,7 +71,7 @@ def make_options(token_encoder, encoder, training=None):
     """Converts layer configs to an options dictionary.
 
     Args:
-        token_encoder: Config of a `CharCNNEmbedding` or a `TokenEmbedding`.
+        token_encoder: Config of a `CharCNNEmbedding`.
         encoder: Config of a `BiLMEncoder`.
         training: Dictionary of bilm-tf's options for training, such as
             `n_tokens_vocab`, or `None`. Entries with value `None` are left out.
@@ -98,8 +80,7 @@ def make_options(token_encoder, encoder, training=None):
         Dictionary in the format of bilm-tf and AllenNLP.
 
     Raises:
-        ValueError: If `training` has unknown keys, or its vocabulary size
-            differs from the token encoder's.
+        ValueError: If `training` has unknown keys.
     """
     training = {k: v for k, v in (training or {}).items() if v is not None}
     unknown = sorted(set(training) - set(_TRAINING_KEYS))
@@ -108,17 +89,10 @@ def make_options(token_encoder, encoder, training=None):
             f"The keys of `training` must be among {_TRAINING_KEYS}. "
             f"Received: {unknown}"
         )
-    options = {"lstm": _make_lstm(encoder)}
-    if "num_tokens" in token_encoder:
-        size = token_encoder["num_tokens"]
-        if training.setdefault("n_tokens_vocab", size) != size:
-            raise ValueError(
-                "`training` must have the token encoder's "
-                f"'n_tokens_vocab', {size}. "
-                f"Received: {training['n_tokens_vocab']}"
-            )
-    else:
-        options["char_cnn"] = _make_char_cnn(token_encoder)
+    options = {
+        "lstm": _make_lstm(encoder),
+        "char_cnn": _make_char_cnn(token_encoder),
+    }
     if training:
         options |= {"bidirectional": True, **training}
     return options

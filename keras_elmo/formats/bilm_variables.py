@@ -14,8 +14,7 @@ def variable_shapes(token_encoder, encoder, fixed_weights=()):
     """Returns a dictionary from the names of variables to shapes.
 
     Args:
-        token_encoder: Arguments of a `CharCNNEmbedding`, `LexiconEmbedding` or
-            `TokenEmbedding`.
+        token_encoder: Arguments of a `CharCNNEmbedding` or `LexiconEmbedding`.
         encoder: Arguments of a `BiLMEncoder`.
         fixed_weights: The `fixed_weights` of each `ScalarMix` of an
             `ElmoLayer`.
@@ -38,17 +37,14 @@ def variable_shapes(token_encoder, encoder, fixed_weights=()):
 
 def _token_encoder_shapes(
     projection_dim,
-    num_tokens=None,
-    filters=(),
-    num_highways=0,
-    embedding_dim=None,
+    filters,
+    num_highways,
+    embedding_dim,
     characters=None,
     words=None,
     word_embedding_dim=None,
     **_,
 ):
-    if num_tokens is not None:  # A TokenEmbedding.
-        return {"embeddings": (num_tokens, projection_dim)}
     num_characters = NUM_CHARACTERS if characters is None else len(characters)
     shapes = {"embeddings": (num_characters, embedding_dim)}
     size = 0
@@ -96,9 +92,7 @@ def _cells(direction, number):
     }
 
 
-_ENCODER = {**_cells("forward", 0), **_cells("backward", 1)}
-
-_CHARACTERS = {
+BILM_TABLE = {
     "token_encoder.embeddings": Place("char_embed"),
     "token_encoder.conv_kernels.#": Place("CNN/W_cnn_#", CONVOLUTION),
     "token_encoder.conv_biases.#": Place("CNN/b_cnn_#"),
@@ -110,16 +104,11 @@ _CHARACTERS = {
     "token_encoder.highways.#.transform_bias": Place("CNN_high_#/b_transform"),
     "token_encoder.projection_kernel": Place("CNN_proj/W_proj"),
     "token_encoder.projection_bias": Place("CNN_proj/b_proj"),
-    **_ENCODER,
+    **_cells("forward", 0),
+    **_cells("backward", 1),
 }
-_WORDS = {"token_encoder.embeddings": Place("embedding"), **_ENCODER}
 
 SOFTMAX_TABLE = {
     "softmax.kernel": Place("softmax/W"),
     "softmax.bias": Place("softmax/b"),
 }
-
-
-def bilm_table(token_encoder):
-    """Returns the table of a weight file for a token encoder's arguments."""
-    return _WORDS if "num_tokens" in token_encoder else _CHARACTERS

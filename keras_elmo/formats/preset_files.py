@@ -21,7 +21,7 @@ PRESET_FILES = (_CONFIG, _METADATA, _WEIGHTS)
 
 # The classes of the parts of a layer.
 _PARTS = {
-    "token_encoder": ("CharCNNEmbedding", "LexiconEmbedding", "TokenEmbedding"),
+    "token_encoder": ("CharCNNEmbedding", "LexiconEmbedding"),
     "encoder": ("BiLMEncoder",),
     "scalar_mix": ("ScalarMix",),
 }

@@ -65,12 +65,11 @@ class Checkpoint:
         """The paths of its files."""
         self._subject = f"checkpoint '{label}'"
 
-    def read(self, shapes, unread=()):
+    def read(self, shapes):
         """Reads the model's arrays, except for its softmax.
 
         Args:
             shapes: Dictionary from keys to expected shapes.
-            unread: Keys of arrays that may exist and are not read.
 
         Returns:
             Dictionary from key to array.
@@ -79,10 +78,7 @@ class Checkpoint:
             ValueError: If it cannot be read, or an array is missing, unexpected
                 or of the wrong shape.
         """
-        return self._read(
-            lambda key: not key.startswith("softmax/") and key not in unread,
-            shapes,
-        )
+        return self._read(lambda key: not key.startswith("softmax/"), shapes)
 
     def read_softmax(self, shapes):
         """Reads the softmax's arrays as `read` does; `None` without one."""

@@ -31,10 +31,10 @@ class WeightFile:
         """The file's path, in a list."""
         return [self._folder.file(self._name)]
 
-    def read(self, shapes, unread=()):
+    def read(self, shapes):
         """Reads the arrays, as `read_arrays` does."""
         file = self._folder.file(self._name)
-        return read_arrays(file, shapes, self._folder.label(self._name), unread)
+        return read_arrays(file, shapes, self._folder.label(self._name))
 
     def read_softmax(self, shapes):
         """Reads the softmax's arrays; `None` if there is none."""
@@ -44,7 +44,7 @@ class WeightFile:
         return read_arrays(file, shapes, self._folder.label(SOFTMAX))
 
 
-def read_arrays(path, shapes, label=None, unread=()):
+def read_arrays(path, shapes, label=None):
     """Reads a weight file, which must have exactly the expected arrays.
 
     Args:
@@ -52,7 +52,6 @@ def read_arrays(path, shapes, label=None, unread=()):
         shapes: Dictionary from key to expected shape. A size of `None` matches
             any.
         label: The file's name in messages. Defaults to its path.
-        unread: Keys of arrays that may exist and are not read.
 
     Returns:
         Dictionary from key to array.
@@ -67,11 +66,7 @@ def read_arrays(path, shapes, label=None, unread=()):
         raise FileNotFoundError(f"There is no {subject}.")
     try:
         with open_hdf5(path) as (store, stored):
-            found = {
-                _canonical(key, stored): store[key]
-                for key in stored
-                if key not in unread
-            }
+            found = {_canonical(key, stored): store[key] for key in stored}
             return checked_arrays(found, shapes, subject)
     except WrongArrays:
         raise

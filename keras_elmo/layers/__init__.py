@@ -10,4 +10,3 @@ from keras_elmo.layers.projected_lstm_cell import (
     ProjectedLSTMCell as ProjectedLSTMCell,
 )
 from keras_elmo.layers.scalar_mix import ScalarMix as ScalarMix
-from keras_elmo.layers.token_embedding import TokenEmbedding as TokenEmbedding

@@ -1,12 +1,11 @@
 """Base classes of the layers."""
 
-from typing import Any
-
 import keras
 from keras import ops
 
 from keras_elmo.ops.inputs import as_ids
 from keras_elmo.ops.private_keras import sublayers
+from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.word_vectorization import WordVectorization
 
 
@@ -105,8 +104,7 @@ class TokenEncoder(IdLayer):
     vector.
     """
 
-    spelling: Any = None
-    """The `Spelling` of words, or `None` if the layer takes only ids."""
+    spelling: Spelling
 
     @property
     def token_shape(self):
@@ -131,12 +129,6 @@ class TokenEncoder(IdLayer):
         Args:
             split: As for `WordVectorization`; `"whitespace"` for sentences.
         """
-        if self.spelling is None:
-            raise ValueError(
-                f"Layer '{self.name}' does not know which words its ids stand "
-                "for: pass it `vocabulary`, which `ElmoLayer.from_bilm` takes "
-                "too, or make the ids yourself. Received: vocabulary=None"
-            )
         return WordVectorization(self.spelling, split)
 
     def read_ids(self, ids):
@@ -145,8 +137,7 @@ class TokenEncoder(IdLayer):
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is not None:
             return previous_mask
-        is_id = ops.not_equal(inputs, 0)
-        return ops.any(is_id, axis=-1) if self.token_shape else is_id
+        return ops.any(ops.not_equal(inputs, 0), axis=-1)
 
     def compute_output_shape(self, input_shape):
         rank = len(input_shape) - len(self.token_shape)

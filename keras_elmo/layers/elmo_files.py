@@ -6,7 +6,6 @@ when it is called.
 """
 
 import os
-from collections.abc import Iterable
 from typing import Self
 
 
@@ -19,9 +18,6 @@ class ElmoFiles:
         options: str | os.PathLike,
         weights_file: str | os.PathLike | None = None,
         *,
-        token_embeddings: str | os.PathLike | None = None,
-        vocabulary: str | os.PathLike | Iterable[str | bytes] | None = None,
-        unknown_words: str | None = None,
         trainable: bool = False,
         **kwargs,
     ) -> Self:
@@ -36,24 +32,6 @@ class ElmoFiles:
                 bilm-tf's training, for which TensorFlow must be installed.
             weights_file: Path or URL of the weight file (HDF5). Leave it out
                 for a directory or `.zip`.
-            token_embeddings: Path or URL of a file with the vectors of a
-                vocabulary's words, as written by `dump_token_embeddings` or by
-                bilm-tf's function of the same name (HDF5, `embedding`). These
-                vectors are looked up instead of running the character CNN,
-                and a token's id is its number in the vocabulary, starting at 1.
-            vocabulary: The words of `token_embeddings` in the same order, or
-                the words of a model with word input: path of a file with one
-                word per line, or an iterable of words. Required with
-                `token_embeddings`. For a model with word input in a directory
-                or `.zip`, the default is its `vocab.txt`; without any, the
-                layer accepts only ids, and `<S>` and `</S>` must be the first
-                two words.
-            unknown_words: How to treat words that are not in `vocabulary`.
-                `"unk"`: they get the vector of `<UNK>`. `"error"`: they raise
-                an error. The default is `"error"`; for a model with word input
-                whose vocabulary has `<UNK>`, which stood for rare words in
-                training, it is `"unk"`. In a dumped vocabulary, the vector of
-                `<UNK>` is only that of its characters.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
                 the mix is trained (`False`). Sets `trainable` of
                 `token_encoder` and of `encoder`, which you can change
@@ -77,12 +55,7 @@ class ElmoFiles:
         from keras_elmo.models.bilm import Bilm
 
         return Bilm.at(options, weights_file).load(
-            cls,
-            token_embeddings=token_embeddings,
-            vocabulary=vocabulary,
-            unknown_words=unknown_words,
-            trainable=trainable,
-            **kwargs,
+            cls, trainable=trainable, **kwargs
         )
 
     @classmethod
@@ -237,43 +210,3 @@ class ElmoFiles:
         from keras_elmo.models.bilm_weights import load_bilm_weights
 
         load_bilm_weights(self, weights_path)
-
-    def dump_token_embeddings(
-        self,
-        vocabulary: str | os.PathLike | Iterable[str | bytes],
-        path: str | os.PathLike,
-    ) -> None:
-        """Writes the context-independent vectors of a vocabulary's words.
-
-        The file has the format of bilm-tf's function of the same name, for use
-        in bilm-tf and in `ElmoLayer.from_bilm(..., token_embeddings=path,
-        vocabulary=vocabulary)`: HDF5 with a float32 array `embedding` of shape
-        `(words, projection_dim)`, with one row per word in the same order. It
-        is written atomically.
-
-        Args:
-            vocabulary: Path of a file with one word per line, plain or gzip, or
-                an iterable of words. It should include `<S>` and `</S>`.
-            path: Path of the file to write.
-
-        Raises:
-            ValueError: If the layer is not built or does not accept words, or
-                `vocabulary` is empty.
-
-        Example:
-
-        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
-        >>> words = ["<S>", "</S>", "<UNK>", "the", "cat"]
-        >>> elmo.dump_token_embeddings(words, "token_embeddings.hdf5")
-        >>> fast = ElmoLayer.from_bilm(
-        ...     "options.json",
-        ...     "weights.hdf5",
-        ...     token_embeddings="token_embeddings.hdf5",
-        ...     vocabulary=words,
-        ... )
-        >>> ElmoEmbedder(fast).embed_sentence(["the", "cat"]).shape
-        (3, 2, 12)
-        """
-        from keras_elmo.models.token_embeddings import dump_token_embeddings
-
-        dump_token_embeddings(self, vocabulary, path)

@@ -4,11 +4,10 @@ from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_files import write_bilm
 from keras_elmo.formats.bilm_options import make_options
-from keras_elmo.formats.bilm_variables import bilm_table
+from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import check_built
@@ -34,9 +33,9 @@ def save_bilm(model, options_path, weights_path, dtype="float32"):
 
 def load_bilm_weights(model, weights_path):
     """Sets a built model's weights; see `ElmoLayer.load_bilm_weights`."""
-    shapes, table = _shapes_and_table(model)
-    arrays = read_arrays(weights_path, stored_shapes(table, shapes))
-    assign_arrays(model, read_variables(table, shapes, arrays))
+    shapes = _shapes(model)
+    arrays = read_arrays(weights_path, stored_shapes(BILM_TABLE, shapes))
+    assign_arrays(model, read_variables(BILM_TABLE, shapes, arrays))
 
 
 def bilm_arrays(model):
@@ -49,11 +48,10 @@ def bilm_arrays(model):
         ValueError: If it is not built, or a biLM's files cannot represent its
             token encoder.
     """
-    shapes, _ = _shapes_and_table(model)
     # In float32, as in all such files.
     return {
         name: array.astype("float32", copy=False)
-        for name, array in VariableArrays(model, shapes).items()
+        for name, array in VariableArrays(model, _shapes(model)).items()
     }
 
 
@@ -67,17 +65,16 @@ def bilm_configs(model):
         ValueError: As for `bilm_arrays`.
     """
     token_encoder = model.token_encoder
-    if not isinstance(token_encoder, (CharCNNEmbedding, TokenEmbedding)):
+    if not isinstance(token_encoder, CharCNNEmbedding):
         raise ValueError(
-            "Only a model with a `CharCNNEmbedding` or a `TokenEmbedding` has "
-            "the arrays of a biLM weight file; use `ElmoLayer.save_to_preset` "
-            f"for other models. Received: {model} with the token encoder "
-            f"{token_encoder}"
+            "Only a model with a `CharCNNEmbedding` has the arrays of a biLM "
+            "weight file; use `ElmoLayer.save_to_preset` for other models. "
+            f"Received: {model} with the token encoder {token_encoder}"
         )
     return token_encoder.get_config(), model.encoder.get_config()
 
 
-def _shapes_and_table(model):
-    token_encoder, encoder = bilm_configs(model)
+def _shapes(model):
+    configs = bilm_configs(model)
     check_built(model)
-    return variable_shapes(token_encoder, encoder), bilm_table(token_encoder)
+    return variable_shapes(*configs)

@@ -6,8 +6,6 @@ import os
 
 from keras_elmo.layers.elmo_layer import ElmoLayer
 
-_OF_BILM_FILES = ("token_embeddings", "unknown_words", "vocabulary")
-
 
 class FoundModel(abc.ABC):
     """A trained model in files, as returned by `find_model`.
@@ -68,16 +66,6 @@ def quoted(text):
     return json.dumps(os.fspath(text), ensure_ascii=False)
 
 
-def check_no_words(path, arguments):
-    """Raises `ValueError` if words are passed to a model with its own."""
-    given = [name for name in _OF_BILM_FILES if arguments.get(name) is not None]
-    if given:
-        raise ValueError(
-            f"{' and '.join(given)} can only be used with the files of a "
-            f"bilm-tf model. Received: '{path}', which has its own words"
-        )
-
-
 def size_facts(token_encoder, encoder):
     """Yields facts about a model's sizes.
 
@@ -85,13 +73,10 @@ def size_facts(token_encoder, encoder):
         token_encoder: Arguments of the token encoder.
         encoder: Arguments of the `BiLMEncoder`.
     """
-    width = token_encoder.get("max_characters_per_token")
-    if width:
-        yield "input", f"characters of words, {width} ids per word"
-    number = token_encoder.get("num_tokens")
-    number = number or len(token_encoder.get("words") or ())
-    if number:
-        yield "words with vectors", f"{number:,}"
+    width = token_encoder["max_characters_per_token"]
+    yield "input", f"characters of words, {width} ids per word"
+    if words := token_encoder.get("words"):
+        yield "words with vectors", f"{len(words):,}"
     layers, dim = encoder["num_layers"], encoder["projection_dim"]
     lstms = f"{layers} layers in each direction, {encoder['units']:,} units"
     if dim:

@@ -6,7 +6,6 @@ from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
-from keras_elmo.models.found_model import check_no_words
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import size_facts
 from keras_elmo.models.variables import make_elmo
@@ -27,7 +26,6 @@ class ManyLangs(FoundModel):
         return ManyLangsFiles(self.source)
 
     def load(self, cls=ElmoLayer, **kwargs):
-        check_no_words(self.path, kwargs)
         files = self._files
         arrays = files.read_arrays()
         token_encoder = LexiconEmbedding(

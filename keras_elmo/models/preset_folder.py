@@ -12,7 +12,6 @@ from keras_elmo.formats.preset_files import write_preset
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
-from keras_elmo.models.found_model import check_no_words
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import size_facts
 from keras_elmo.models.variables import VariableArrays
@@ -29,7 +28,6 @@ class PresetFolder(FoundModel):
     what = "a folder of ElmoLayer.save_to_preset"
 
     def load(self, cls=ElmoLayer, *, trainable=None, **kwargs):
-        check_no_words(self.path, kwargs)
         for argument in ("token_encoder", "encoder"):
             if argument in kwargs:
                 raise ValueError(

@@ -13,7 +13,6 @@ from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.bilm_weights import bilm_configs
 from keras_elmo.models.find_model import find_model
@@ -39,16 +38,14 @@ def make_language_model(options, vocabulary_size, dtype=None):
     """
     options = dict(options, n_tokens_vocab=vocabulary_size)
     parsed = parse_language_model_options(options)
-    encoder_class = TokenEmbedding if parsed.is_word_input else CharCNNEmbedding
     model = BidirectionalLanguageModel(
         vocabulary_size,
-        encoder_class(
+        CharCNNEmbedding(
             dtype=dtype, name="token_encoder", **parsed.token_encoder
         ),
         BiLMEncoder(dtype=dtype, name="encoder", **parsed.encoder),
         num_negatives=parsed.num_negatives,
         dropout=parsed.dropout,
-        share_embedding_softmax=parsed.share_embedding_softmax,
         dtype=dtype,
     )
     model.build()
@@ -111,7 +108,6 @@ def save_language_model(model, vocabulary, options, folder) -> None:
             "n_tokens_vocab": model.vocabulary_size,
             "n_negative_samples_batch": model.num_negatives,
             "dropout": model.dropout,
-            "share_embedding_softmax": model.share_embedding_softmax or None,
         },
     )
     kernel = ["softmax.kernel"] if model.softmax.has_kernel else []

@@ -58,7 +58,7 @@ def export_saved_model(
     Args:
         model: An `ElmoLayer`; or a Keras model with one input, character ids of
             shape `(batch, time, chars)`, or the ids of another token encoder in
-            it, such as a `TokenEmbedding` with a `vocabulary`.
+            it.
         path: Path of the folder to write, atomically. TensorFlow Serving takes
             folders whose names are version numbers, such as `served/elmo/1`.
         serving_default: The signature for requests that name none: `"default"`,

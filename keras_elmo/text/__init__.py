@@ -8,9 +8,6 @@ from keras_elmo.text.character_spelling import (
 from keras_elmo.text.corpora import Sentence as Sentence
 from keras_elmo.text.corpora import read_corpus as read_corpus
 from keras_elmo.text.spelling import Spelling as Spelling
-from keras_elmo.text.vocabulary_spelling import (
-    VocabularySpelling as VocabularySpelling,
-)
 from keras_elmo.text.word_vectorization import (
     WordVectorization as WordVectorization,
 )

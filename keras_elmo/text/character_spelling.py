@@ -6,7 +6,7 @@ import numpy as np
 from keras_elmo.checks import check_integer
 from keras_elmo.text.spelling import Spelling
 from keras_elmo.text.spelling import framed
-from keras_elmo.text.vocabulary_spelling import WordTable
+from keras_elmo.text.word_table import WordTable
 
 BEGIN_SENTENCE, END_SENTENCE = "<bos>", "<eos>"
 UNKNOWN, PADDING = "<oov>", "<pad>"
@@ -156,7 +156,7 @@ class CharacterSpelling(Spelling):
         words = self._words
         return {
             "characters": list(self._ids),
-            "words": None if words is None else words.as_strings(),
+            "words": None if words is None else words.words,
             "max_characters_per_token": self.max_characters_per_token,
         }
 

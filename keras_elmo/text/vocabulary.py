@@ -161,24 +161,22 @@ def vocabulary_words(vocabulary):
     """Returns the words of a vocabulary, without checking them.
 
     Args:
-        vocabulary: Path of a file with one word per line, plain or gzip; the
-            bytes of a plain one; or an iterable of words. As in bilm-tf, a line
-            `!!!MAXTERMID` is skipped.
+        vocabulary: Path of a file with one word per line, plain or gzip; or the
+            bytes of a plain one. As in bilm-tf, a line `!!!MAXTERMID` is
+            skipped.
 
     Returns:
-        A list of words; those of a file are bytes.
+        A list of words, each bytes.
 
     Raises:
         FileNotFoundError: If there is no such file.
     """
     if isinstance(vocabulary, bytes):
         lines = _without_ends(io.BytesIO(vocabulary))
-    elif isinstance(vocabulary, (str, os.PathLike)):
+    else:
         path = os.fspath(vocabulary)
         check_file(path, "vocabulary")
         lines = listed_lines(path)
-    else:
-        return list(vocabulary)
     return [line for line in lines if line != _SKIPPED]
 
 

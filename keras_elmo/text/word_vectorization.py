@@ -82,10 +82,9 @@ class WordVectorization(keras.layers.Layer):
             `sequence_len` is passed with anything other than padded words; also
             as for `batch_to_ids`.
         tf.errors.InvalidArgumentError: If `sequence_len` does not have one
-            number per row, or a number is negative or greater than `time`; if
-            a word is not in the vocabulary, which has no unknown word; or if
-            `split` is `"auto"` and the strings of shape `(batch, 1)` have white
-            space in them.
+            number per row, or a number is negative or greater than `time`; or
+            if `split` is `"auto"` and the strings of shape `(batch, 1)` have
+            white space in them.
         RuntimeError: If a model on Keras' JAX or PyTorch backend begins with
             it; make the ids in its `tf.data` pipeline, or with `batch_to_ids`.
 
@@ -138,8 +137,7 @@ class WordVectorization(keras.layers.Layer):
 
         Raises:
             ValueError: If a sentence is a string instead of a list of words, or
-                a word is neither a string nor bytes, or is not in the
-                vocabulary, which has no unknown word.
+                a word is neither a string nor bytes.
         """
         return padded_batch(sentences, self.spelling.ids_of_words)
 

@@ -1,10 +1,8 @@
-import gzip
 import json
 import os
 import pathlib
 import shutil
 
-import h5py
 import numpy as np
 import pytest
 
@@ -100,59 +98,6 @@ def test_a_model_without_softmax_and_vocabulary(checkpoint, capsys):
         np.testing.assert_array_equal(embed(folder), embed("bare"))
 
 
-@pytest.mark.in_graphs(False)
-def test_a_model_of_words(perplexity, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    os.mkdir("words")
-    elmo = keras_elmo.ElmoLayer(
-        keras_elmo.TokenEmbedding(5, 4), keras_elmo.BiLMEncoder(4, None, 1)
-    )
-    elmo.build((None, None))
-    elmo.save_to_bilm("words/options.json", "words/weights.hdf5")
-    path = pathlib.Path("words/options.json")
-    options = {**json.loads(path.read_text()), "share_embedding_softmax": True}
-    path.write_text(json.dumps(options))
-    with h5py.File("words/softmax.hdf5", "w") as file:
-        file["softmax/b"] = np.arange(5, dtype="float32")
-    words = b"<S>\n</S>\n<UNK>\na\nb\n"
-    pathlib.Path("words/vocab.txt.gz").write_bytes(gzip.compress(words))
-    pathlib.Path("text.txt").write_text("a b\nb a a\n")
-    convert("words", "copy")
-    assert pathlib.Path("copy/vocab.txt").read_bytes() == words
-    told = 'To use it: keras_elmo.ElmoLayer.from_bilm("copy")'
-    assert capsys.readouterr().out.splitlines()[-1] == told
-    embedder = keras_elmo.ElmoEmbedder.from_bilm("copy")
-    # `<UNK>` replaces a word that is not in the vocabulary.
-    found = embedder.embed_batch([["a", "c"], ["a", "<UNK>"]])
-    np.testing.assert_array_equal(found[0], found[1])
-    copied = perplexity("copy", "text.txt")
-    assert copied == perplexity("words", "text.txt")
-
-
-def test_the_vectors_of_a_vocabulary(checkpoint, capsys):
-    words = [b"<S>", b"</S>", b"<UNK>", b"The", b"\xff", b"dog"]
-    pathlib.Path("words.txt").write_bytes(b"\n".join(words))
-    convert(checkpoint, "model", "--token-embeddings", "words.txt")
-    told = capsys.readouterr().out.splitlines()[-1]
-    assert told == (
-        'To use it: keras_elmo.ElmoLayer.from_bilm("model", '
-        'token_embeddings="model/token_embeddings.hdf5", '
-        'vocabulary="model/token_vocab.txt")'
-    )
-    known = pathlib.Path("model/token_vocab.txt").read_bytes()
-    assert known == b"\n".join(words) + b"\n"
-    with h5py.File("model/token_embeddings.hdf5") as file:
-        assert list(file) == ["embedding"]
-        assert file["embedding"].shape == (6, 32)
-        assert file["embedding"].dtype == "float32"
-    elmo = eval(told.removeprefix("To use it: "))
-    sentences = [["The", "dog", "dog"], [b"\xff", "dog"]]
-    expected = keras_elmo.ElmoEmbedder.from_bilm("model")
-    found = keras_elmo.ElmoEmbedder(elmo).embed_batch(sentences)
-    for a, b in zip(found, expected.embed_batch(sentences)):
-        np.testing.assert_allclose(a, b, atol=1e-6)
-
-
 def test_a_folder_is_written_whole_or_not_at_all(
     checkpoint, monkeypatch, fails
 ):
@@ -184,8 +129,7 @@ def test_errors(checkpoint, fails):
         (
             (checkpoint, "full", "--overwrite"),
             "only if all its files are among ['options.json', 'softmax.hdf5', "
-            "'token_embeddings.hdf5', 'token_vocab.txt', 'vocab.txt', "
-            "'weights.hdf5']. Received: 'full' with ['notes.txt']",
+            "'vocab.txt', 'weights.hdf5']. Received: 'full' with ['notes.txt']",
         ),
         (
             (checkpoint, "file", "--overwrite"),
@@ -224,9 +168,6 @@ def test_a_model_of_elmo_for_many_langs(
     convert(stored, "model", "--overwrite")
     said = fails("convert", stored, "other", "--dtype", "float16")
     assert "--dtype must be left out" in said and not os.path.exists("other")
-    said = fails("convert", stored, "other", "--token-embeddings", "words.txt")
-    assert "--token-embeddings must be left out" in said
-    assert not os.path.exists("other")
     pathlib.Path("model/notes.txt").write_text("mine")
     said = fails("convert", stored, "model", "--overwrite")
     assert "with ['notes.txt']" in said

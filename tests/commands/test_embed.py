@@ -247,26 +247,6 @@ def test_a_fingerprint_is_that_of_options_and_weights(model, tmp_path):
     assert bilm_fingerprint(*paths) != same
 
 
-def test_a_fingerprint_of_word_input_is_of_its_vocabulary_too(model, tmp_path):
-    folder = shutil.copytree(model, tmp_path / "model")
-    options = json.loads((folder / "options.json").read_text())
-    del options["char_cnn"]
-    options["n_tokens_vocab"] = 4
-    (folder / "options.json").write_text(json.dumps(options))
-    found = [bilm_fingerprint(folder)]
-    for words in ("<S>\n</S>\na\nb\n", "<S>\n</S>\nb\na\n"):
-        (folder / "vocab.txt").write_text(words)
-        found.append(bilm_fingerprint(folder))
-        archive = shutil.make_archive(tmp_path / "zip", "zip", folder)
-        assert bilm_fingerprint(archive) == found[-1]
-        packed = gzip.compress((folder / "vocab.txt").read_bytes())
-        (folder / "vocab.txt").unlink()
-        (folder / "vocab.txt.gz").write_bytes(packed)
-        assert bilm_fingerprint(folder) == found[-1]
-        (folder / "vocab.txt.gz").unlink()
-    assert len(set(found)) == 3
-
-
 def test_the_vocabulary_of_characters_does_not_matter(model, tmp_path):
     folder = shutil.copytree(model, tmp_path / "model")
     (folder / "vocab.txt").write_text("<S>\n</S>\n<UNK>\na\n")
@@ -305,22 +285,6 @@ def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
     (folder / "word.dic").write_text(text, "utf-8")
     found.append(find_model(folder).fingerprint())
     assert len(set(found)) == 5
-
-
-def test_token_embeddings_may_be_a_url(model, folder, expected, monkeypatch):
-    elmo = keras_elmo.ElmoLayer.from_bilm(model)
-    words = ["<S>", "</S>", *{word for line in TOKENS for word in line}]
-    (folder / "words.txt").write_text("\n".join(words))
-    elmo.dump_token_embeddings("words.txt", "words.hdf5")
-    monkeypatch.setattr(
-        keras_elmo.files.fetch,
-        "fetch",
-        lambda path, _: {"http://a/b": "words.hdf5"}.get(path, path),
-    )
-    options = ["--vocabulary", "words.txt", "--token-embeddings"]
-    for path in ("words.hdf5", "http://a/b"):
-        embed(model, *options, path, "--overwrite")
-        check(read(), expected, atol=2e-6)
 
 
 def test_settings_tell_what_the_vectors_depend_on(

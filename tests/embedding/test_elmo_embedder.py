@@ -13,9 +13,7 @@ from small_models import randomize
 from tiers import quick_first
 
 from keras_elmo import ElmoEmbedder
-from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
-from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 
 # Each embedder would build graphs of its own.
@@ -345,9 +343,6 @@ def test_layers_that_cannot_be_embedded_with_are_refused():
     with pytest.raises(ValueError, match="layer_norm"):
         elmo = make_elmo(scalar_mix=ScalarMix(layer_norm=True))
         ElmoEmbedder(elmo, layers="mix")
-    with pytest.raises(ValueError, match="pass it `vocabulary`"):
-        small = make_elmo()
-        ElmoEmbedder(ElmoLayer(TokenEmbedding(9, 6), small.encoder))
     with pytest.raises(ValueError, match="must add the sentence boundaries"):
         ElmoEmbedder(make_elmo(add_sentence_boundaries=False))
 

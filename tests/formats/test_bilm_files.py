@@ -16,7 +16,16 @@ from keras_elmo.files.fetch import fetch
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.bilm_files import open_bilm
 
-OPTIONS = {"lstm": {"dim": 16, "projection_dim": 4}, "n_tokens_vocab": 5}
+OPTIONS = {
+    "lstm": {"dim": 16, "projection_dim": 4},
+    "char_cnn": {
+        "activation": "relu",
+        "embedding": {"dim": 4},
+        "filters": [[1, 8]],
+        "max_characters_per_token": 12,
+        "n_characters": 262,
+    },
+}
 # JSON content, which downloads accept. Other tests use real HDF5 files.
 WEIGHTS = b'{"some": "weights"}'
 FILES = {"options.json": json.dumps(OPTIONS), "weights.hdf5": WEIGHTS}

@@ -5,7 +5,6 @@ import pytest
 
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
-from keras_elmo import TokenEmbedding
 from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 
@@ -240,45 +239,24 @@ TRAINING = {
     "batch_size": 16,
     "all_clip_norm_val": 10.0,
 }
-WORDS = {
-    "lstm": OPTIONS["lstm"],
-    "n_tokens_vocab": 40,
-    "share_embedding_softmax": True,
-}
 
 
 def test_language_model_options_of_the_reference(shared):
     path = shared / "reference/bilm_tf_checkpoint/options.json"
     found = parse_language_model_options(json.loads(path.read_text()))
     assert found[:2] == REFERENCE["bilm_tf_checkpoint"]
-    assert found[2:] == (1503, 256, 0.1, False)
-    assert not found.is_word_input
+    assert found[2:] == (1503, 256, 0.1)
 
 
 def test_language_model_options_by_default():
     found = parse_language_model_options(OPTIONS)
-    assert found[2:] == (None, 8192, 0.1, False)
+    assert found[2:] == (None, 8192, 0.1)
 
 
-def test_language_model_options_with_word_input():
-    found = parse_language_model_options(WORDS)
-    assert found.is_word_input
-    assert found.token_encoder == {"num_tokens": 40, "projection_dim": 8}
-    assert found.encoder == parse_options(OPTIONS)[1]
-    assert found[2:] == (40, 8192, 0.1, True)
-    TokenEmbedding(**found.token_encoder)
-
-
-def test_language_model_options_need_the_size_of_a_vocabulary_of_words():
-    with pytest.raises(ValueError, match="lack the key 'n_tokens_vocab'"):
-        parse_language_model_options({"lstm": OPTIONS["lstm"]})
-
-
-def test_only_word_input_can_share_the_softmax():
-    shared_softmax = {**OPTIONS, "share_embedding_softmax": True}
-    with pytest.raises(ValueError, match="'share_embedding_softmax' needs"):
-        parse_language_model_options(shared_softmax)
-    parse_language_model_options({**OPTIONS, "share_embedding_softmax": False})
+def test_word_input_is_not_supported():
+    words = {"lstm": OPTIONS["lstm"], "n_tokens_vocab": 40}
+    with pytest.raises(ValueError, match=r"key 'char_cnn'.*\(word input\)"):
+        parse_language_model_options(words)
 
 
 @pytest.mark.parametrize(
@@ -287,15 +265,13 @@ def test_only_word_input_can_share_the_softmax():
         ("n_tokens_vocab", [0, "40", True]),
         ("n_negative_samples_batch", [0, 2.5]),
         ("dropout", [1, -0.1, True, "0.1", NAN]),
-        ("share_embedding_softmax", [1]),
         ("bidirectional", [False, "yes"]),
     ],
 )
-@pytest.mark.parametrize("options", [OPTIONS, WORDS])
-def test_bad_values_of_a_language_model(options, key, values):
+def test_bad_values_of_a_language_model(key, values):
     for value in values:
         with pytest.raises(ValueError, match=f"option '{key}' must") as info:
-            parse_language_model_options({**options, key: value})
+            parse_language_model_options({**OPTIONS, key: value})
         assert f"Received: {value!r}" in str(info.value)
 
 
@@ -305,29 +281,16 @@ def test_make_options_with_training():
     again = {**TRAINING, "bidirectional": True}
     assert make_options(*parse_options(OPTIONS), again) == made
     found = parse_language_model_options(made)
-    assert found[2:] == (1503, 256, 0.2, False)
+    assert found[2:] == (1503, 256, 0.2)
     assert parse_options(made) == parse_options(OPTIONS)
     nothing = dict.fromkeys(TRAINING)
     assert make_options(*parse_options(OPTIONS), nothing) == OPTIONS
 
 
-def test_make_options_of_word_input():
-    made = make_options(
-        TokenEmbedding(40, 8).get_config(),
-        BiLMEncoder(**parse_options(OPTIONS)[1]).get_config(),
-        {"share_embedding_softmax": True},
-    )
-    assert made == {**WORDS, "bidirectional": True}
-    assert json.loads(json.dumps(made)) == made
-
-
 def test_make_options_refuses_what_does_not_fit():
-    parsed = parse_language_model_options(WORDS)
+    parsed = parse_language_model_options(OPTIONS)
     with pytest.raises(
         ValueError, match="keys of `training` must be among"
     ) as info:
         make_options(*parsed[:2], {"dropuot": 0.1})
     assert "Received: ['dropuot']" in str(info.value)
-    with pytest.raises(ValueError, match="'n_tokens_vocab', 40") as info:
-        make_options(*parsed[:2], {"n_tokens_vocab": 41})
-    assert "Received: 41" in str(info.value)

@@ -118,23 +118,14 @@ def _change(path):
 
 def test_weights_that_lie_elsewhere(model, presets, tmp_path):
     folder = shutil.copytree(model, tmp_path / "model")
-    rows = tmp_path / "rows.hdf5"
     preset = shutil.copytree(presets[0], tmp_path / "preset")
     _change(folder / "weights.hdf5")
     _change(preset / "model.weights.h5")
-    with h5py.File(rows, "w") as store:
-        store["embedding"] = h5py.ExternalLink("/nowhere.hdf5", "x")
     archive = shutil.make_archive(tmp_path / "zipped", "zip", folder)
     for path, read in [
         (folder / "weights.hdf5", lambda: ElmoLayer.from_bilm(folder)),
         (archive, lambda: ElmoLayer.from_bilm(archive)),
         (preset / "model.weights.h5", lambda: ElmoLayer.from_preset(preset)),
-        (
-            rows,
-            lambda: ElmoLayer.from_bilm(
-                model, token_embeddings=rows, vocabulary=["<S>", "</S>", "a"]
-            ),
-        ),
     ]:
         with pytest.raises(ValueError, match="is a link to another") as info:
             read()
@@ -303,25 +294,6 @@ def test_vocabulary(data, pack, scratch):
     path = scratch / "damaged.txt"
     path.write_bytes(data.draw(damaged(pack(_WORDS))))
     reads_or_says_why(lambda: Vocabulary.from_file(path), str(path))
-
-
-@given(data=st.data())
-def test_dumped_vocabulary(data, model, scratch):
-    whole = scratch / "token_embeddings.hdf5"
-    if not whole.exists():
-        with h5py.File(whole, "w") as store:
-            store["embedding"] = np.ones((6, 6), "f4")
-    path = scratch / "damaged_embeddings.hdf5"
-    path.write_bytes(data.draw(damaged(whole.read_bytes())))
-    reads_or_says_why(
-        lambda: ElmoLayer.from_bilm(
-            model / "options.json",
-            model / "weights.hdf5",
-            token_embeddings=path,
-            vocabulary=_WORDS.split(),
-        ),
-        str(path),
-    )
 
 
 @pytest.fixture(scope="module")

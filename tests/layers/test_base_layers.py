@@ -4,9 +4,10 @@ import pytest
 from comparisons import assert_equal
 from keras import ops
 from small_models import make_elmo
+from text.listed_characters import SPECIAL
 
-from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
+from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
 # These include ids from 257, which half precision rounds.
 IDS = batch_to_ids([["<S>", "a", "</S>"], ["é"]], 12)
@@ -36,20 +37,31 @@ def test_whole_numbers_of_types_that_hold_all_ids_are_cast(elmo, dtype):
         assert_equal(numpy(elmo.all_layers(ids)), numpy(elmo.all_layers(IDS)))
 
 
-def test_a_small_vocabulary_fits_into_a_small_type():
-    layer = TokenEmbedding(255, 4)
+def make_lexicon(number):
+    """Returns a token encoder of ids from 0 to `number`, three for a word."""
+    others = map(chr, range(0x4E00, 0x4E00 + number - len(SPECIAL)))
+    return LexiconEmbedding(
+        [*SPECIAL, *others],
+        *(None, 4, [(1, 2)], 0),
+        max_characters_per_token=3,
+    )
+
+
+def test_few_characters_fit_into_a_small_type():
+    layer = make_lexicon(255)
     ids = np.array([[0, 128, 255]])
     assert_equal(numpy(layer(ids.astype("uint8"))), numpy(layer(ids)))
     with pytest.raises(ValueError, match=r"int32.*dtype=uint8"):
-        TokenEmbedding(256, 4)(ids.astype("uint8"))
+        make_lexicon(256)(ids.astype("uint8"))
 
 
 @pytest.mark.parametrize("dtype", ["uint64", "uint32", "float64"])
 def test_large_numbers_do_not_become_small_ids(dtype):
-    layer = TokenEmbedding(9, 4)
-    good = np.array([[9]])
+    layer = make_lexicon(9)
+    good = np.array([[9, 9, 9]])
     assert_equal(numpy(layer(good.astype(dtype))), numpy(layer(good)))
-    bad = np.array([[2**32 + 5 if dtype != "uint32" else 2**31 + 5]], dtype)
+    large = 2**32 + 5 if dtype != "uint32" else 2**31 + 5
+    bad = np.array([[large, 9, 9]], dtype)
     with pytest.raises(ValueError, match="ids from 0 to 9"):
         layer(bad)
     if keras.backend.backend() == "tensorflow":
@@ -61,7 +73,7 @@ def test_large_numbers_do_not_become_small_ids(dtype):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_precision_is_refused(elmo, dtype):
-    for layer in (elmo, elmo.token_encoder, TokenEmbedding(3, 4)):
+    for layer in (elmo, elmo.token_encoder):
         with pytest.raises(
             ValueError, match=rf'keras.Input\(.*"int32".*dtype={dtype}'
         ):
@@ -78,12 +90,13 @@ def test_fractions_are_refused(elmo):
 
 
 @on_tensorflow
-def test_fractions_are_refused_in_a_graph():
+def test_fractions_are_refused_in_a_graph(elmo):
     import tensorflow as tf
 
-    layer = TokenEmbedding(300, 4)
+    layer = elmo.token_encoder
     compiled = tf.function(layer)
-    assert_equal(compiled(IDS.astype("float32")), layer(IDS))
+    floats = IDS.astype("float32")
+    assert_equal(numpy(compiled(floats)), numpy(layer(IDS)))
     with pytest.raises(tf.errors.InvalidArgumentError, match="fractions"):
         compiled(IDS + np.float32(0.5))
 

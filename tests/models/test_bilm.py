@@ -14,7 +14,6 @@ from small_models import randomize
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
-from keras_elmo import TokenEmbedding
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.variables import find_variable
@@ -209,7 +208,6 @@ def test_layer_must_be_built(paths):
     for method, arguments in (
         (elmo.save_to_bilm, paths),
         (elmo.load_bilm_weights, paths[1:]),
-        (elmo.dump_token_embeddings, (["the"], paths[1])),
     ):
         with pytest.raises(ValueError, match="'mine' has no weights yet"):
             method(*arguments)
@@ -255,26 +253,20 @@ def test_what_is_saved_is_what_the_variables_hold(paths):
     check_identical(bilm_arrays(other), expected)
 
 
-def test_word_input(paths):
-    elmo = ElmoLayer(TokenEmbedding(9, 6), BiLMEncoder(7, 6, num_layers=1))
-    elmo.build((None, None))
-    randomize(elmo)
+def test_word_input_is_not_supported(paths):
+    elmo = make_elmo()
     elmo.save_to_bilm(*paths)
     arrays = all_arrays(paths[1])
-    assert set(arrays) == {"embedding"} | {
-        f"RNN_{direction}/RNN/MultiRNNCell/Cell0/LSTMCell/{name}"
-        for direction in range(2)
-        for name in ("W_0", "B", "W_P_0")
-    }
-    np.testing.assert_array_equal(
-        arrays["embedding"], elmo.token_encoder.get_weights()[0]
-    )
-    expected = bilm_arrays(elmo)
-    randomize(elmo, 0.0)
-    elmo.load_bilm_weights(paths[1])
-    check_identical(bilm_arrays(elmo), expected)
-    options = parse_language_model_options(json.loads(paths[0].read_text()))
-    assert options.token_encoder == {"num_tokens": 9, "projection_dim": 6}
+    del arrays["char_embed"]
+    write(paths[1], {**arrays, "embedding": np.ones((9, 6), "float32")})
+    for load in (
+        lambda: ElmoLayer.from_bilm(*paths),
+        lambda: elmo.load_bilm_weights(paths[1]),
+    ):
+        with pytest.raises(ValueError, match=r"\(word input\) is not") as info:
+            load()
+        assert f"'{paths[1]}'" in str(info.value)
+        assert "their weights 'char_embed'" in str(info.value)
 
 
 def test_half_precision_halves_the_file(paths):

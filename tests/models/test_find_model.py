@@ -1,5 +1,6 @@
 """Every kind of model with every verb: it works or fails with a clear error."""
 
+import json
 import os
 import shutil
 import zipfile
@@ -188,6 +189,18 @@ def test_a_kind_with_a_verb(kind, verb, models, run):
     assert kind.removesuffix("_url") in error  # By its path.
 
 
+@pytest.mark.parametrize("verb", [*TO_LOAD, *OF_LANGUAGE_MODELS, "inspect"])
+def test_word_input_with_a_verb(verb, models, run, tmp_path):
+    folder = shutil.copytree(models["folder"], tmp_path / "words")
+    options = json.loads((folder / "options.json").read_text())
+    del options["char_cnn"]
+    (folder / "options.json").write_text(json.dumps(options))
+    error = run(verb, str(folder))
+    assert f"'{folder / 'options.json'}'" in error
+    assert "(word input) is not supported" in error
+    assert "a word's vector from its characters" in error
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(kind, models):
     assert type(find_model(models[kind])) is KINDS[kind]
@@ -205,13 +218,6 @@ def test_one_model_has_one_fingerprint_wherever_it_lies(models):
     assert files.content["n_tokens_vocab"] == WORDS
     assert files.vocabulary_label.endswith("vocab.txt")
     assert find_model(pair) is pair
-
-
-def test_the_words_of_a_model(models):
-    for kind in ("many_langs", "preset_folder"):
-        model = find_model(models[kind])
-        with pytest.raises(ValueError, match="which has its own"):
-            model.load(vocabulary="words.txt")
 
 
 def test_a_name_comes_before_a_path(models, tmp_path, monkeypatch):

@@ -1,5 +1,4 @@
 import gc
-import json
 import pathlib
 import zipfile
 
@@ -10,17 +9,12 @@ from hdf5_arrays import all_arrays
 from hdf5_arrays import check_equal
 from small_models import file_arrays
 from small_models import make_elmo
-from small_models import randomize
 
-from keras_elmo import BiLMEncoder
-from keras_elmo import ElmoLayer
-from keras_elmo import TokenEmbedding
 from keras_elmo.formats.array_tables import stored_arrays
 from keras_elmo.formats.bilm_files import write_softmax
-from keras_elmo.formats.bilm_variables import bilm_table
+from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.formats.weight_files import write_arrays
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.variables import assign_arrays
 
 W = np.arange(30, dtype="float32").reshape(5, 6) + 0.1
 B = np.arange(5, dtype="float32") + 0.3
@@ -30,8 +24,7 @@ VOCABULARY = "<S>\n</S>\n<UNK>\nthe\nof\n"
 
 def read_weights(files):
     """Returns the arrays of the biLM by their keys in a weight file."""
-    table = bilm_table(files.options.token_encoder)
-    return stored_arrays(table, files.read_arrays())
+    return stored_arrays(BILM_TABLE, files.read_arrays())
 
 
 def write_model(folder, softmax=True, vocabulary=True, dtype="float32"):
@@ -137,39 +130,10 @@ def test_zip_whose_checkpoint_lies_elsewhere(shared, tmp_path):
         find_model(path).open_language_model()
 
 
-def test_words_that_share_the_softmax(tmp_path):
-    model = ElmoLayer(TokenEmbedding(5, 6), BiLMEncoder(7, 6))
-    model.build((None, None))
-    randomize(model)
-    expected = file_arrays(model)
-    assert expected["embedding"].shape == (5, 6)
-    options = tmp_path / "options.json"
-    model.save_to_bilm(options, tmp_path / "weights.hdf5")
-    write_softmax(tmp_path / "softmax.hdf5", {"softmax.bias": B})
-    changed = json.loads(options.read_text())
-    assert changed["n_tokens_vocab"] == 5
-    changed["share_embedding_softmax"] = True
-    options.write_text(json.dumps(changed))
-    randomize(model, 0.0)
-    files = find_model(tmp_path).open_language_model()
-    assign_arrays(model, files.read_arrays())
-    check_equal(files.read_softmax(5), {"softmax.bias": B})
-    check_equal(file_arrays(model), expected)
-
-
-def test_softmax_of_a_checkpoint_may_be_shared_or_missing(tmp_path):
-    options = {
-        "lstm": {"dim": 3, "projection_dim": 2},
-        "n_tokens_vocab": 5,
-        "share_embedding_softmax": True,
-    }
-    (tmp_path / "options.json").write_text(json.dumps(options))
-    write_checkpoint(tmp_path, {"lm/softmax/b": B})
-    files = find_model(tmp_path).open_language_model()
-    check_equal(files.read_softmax(), {"softmax.bias": B})
-    write_checkpoint(tmp_path, {"lm/embedding": W})
-    files = find_model(tmp_path).open_language_model()
-    assert files.read_softmax(5) is None
+def test_a_checkpoint_without_softmax(tmp_path):
+    make_elmo().save_to_bilm(tmp_path / "options.json", tmp_path / "weights")
+    write_checkpoint(tmp_path, {"lm/char_embed": W})
+    assert find_model(tmp_path).open_language_model().read_softmax(5) is None
 
 
 @pytest.mark.parametrize("part", ["weights", "softmax", "options"])

@@ -11,7 +11,6 @@ from full_disk import no_file_over
 from keras import ops
 from small_models import ForeignEncoder
 from small_models import make_elmo
-from small_models import randomize
 from text.listed_characters import CHARACTERS
 from text.listed_characters import WORDS
 
@@ -21,7 +20,6 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
-from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
@@ -81,15 +79,6 @@ def saved(whole, folder):
     return shutil.copytree(whole, folder)
 
 
-def word_elmo():
-    elmo = ElmoLayer(
-        TokenEmbedding(9, 6, [*"abcdefg", "<S>", "</S>"]), BiLMEncoder(7, 6)
-    )
-    elmo.build((None, None))
-    randomize(elmo)
-    return elmo
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -110,13 +99,6 @@ def test_what_is_saved_is_loaded(folder, make):
     elmo.save_to_preset(folder)
     assert sorted(os.listdir(folder)) == FILES
     check_same(ElmoLayer.from_preset(str(folder)), elmo, IDS)
-
-
-def test_word_input(folder):
-    elmo = word_elmo()
-    elmo.save_to_preset(folder)
-    ids = np.array([[3, 4, 0], [5, 0, 0]], "int32")
-    check_same(ElmoLayer.from_preset(folder), elmo, ids)
 
 
 def test_a_layer_that_was_loaded_and_called_is_saved_again(folder):
@@ -428,7 +410,6 @@ _LEXICON = {"filters": [(1, 3)], "projection_dim": 6, "num_highways": 1}
         lambda: CharCNNEmbedding(6, [(1, 3), (2, 4)], 2),
         lambda: CharCNNEmbedding(None, [(1, 2), (2, 4)], 0),
         lambda: CharCNNEmbedding(6, [(1, 2), (2, 4)], 1),
-        lambda: TokenEmbedding(9, 6),
         lambda: LexiconEmbedding(CHARACTERS, **_LEXICON),
         lambda: LexiconEmbedding(CHARACTERS, WORDS, **_LEXICON),
     ],

@@ -11,15 +11,16 @@ import onnx
 import onnxruntime
 import pytest
 from small_models import make_elmo
+from text.listed_characters import CHARACTERS
 from tiers import quick_first
 
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
-from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
+from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
 
 # The expected values are then computed without a graph.
@@ -182,7 +183,8 @@ class Clipped(BiLMEncoder):
 
 def test_what_cannot_be_exported_is_refused(tmp_path):
     elmo = make_elmo()
-    words = ElmoLayer(TokenEmbedding(9, 6), elmo.encoder)
+    lexicon = LexiconEmbedding(CHARACTERS, None, 6, [(1, 3)])
+    lexicon = ElmoLayer(lexicon, elmo.encoder)
     gelu, own = (
         ElmoLayer(CharCNNEmbedding(6, [(1, 4)], activation=f), elmo.encoder)
         for f in ("gelu", unchanged)
@@ -190,7 +192,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     dense = keras.layers.Dense(2)
     clipped = ElmoLayer(elmo.token_encoder, Clipped(7, 6))
     for model, quantize, message in (
-        (words, None, "must be a `CharCNNEmbedding`.*TokenEmbedding"),
+        (lexicon, None, "must be a `CharCNNEmbedding`.*LexiconEmbedding"),
         (gelu, None, r"\['relu', 'sigmoid', 'tanh'\]. Received: 'gelu'"),
         (own, None, r"'tanh'\]. Received: .*unchanged"),
         (clipped, None, "encoder .* must be a `BiLMEncoder`.*Clipped"),

@@ -7,9 +7,17 @@ from small_models import make_shallow_elmo
 
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
-from keras_elmo import TokenEmbedding
 from keras_elmo.ops.weights import leave_out_random_values
+from keras_elmo.ops.weights import new_weight
 from keras_elmo.ops.weights import read_weight
+
+
+class Embeddings(keras.layers.Layer):
+    """A layer that names the initializer of its matrix."""
+
+    def build(self, input_shape):
+        normal = keras.initializers.RandomNormal()
+        self.embeddings = new_weight(self, "embeddings", (9, 4), normal)
 
 
 def matrices(layer):
@@ -30,12 +38,12 @@ def test_random_values_are_left_out_only_when_told(monkeypatch):
     with leave_out_random_values():
         found = matrices(layer)
         cell = matrices(ProjectedLSTMCell(8, 4))
-        words = matrices(TokenEmbedding(9, 4))
+        words = matrices(Embeddings())
     assert {name: m.shape for name, m in found.items()} == {
         "carry_kernel": (8, 8),
         "transform_kernel": (8, 8),
     }
-    for layer in (Highway(), TokenEmbedding(9, 4)):
+    for layer in (Highway(), Embeddings()):
         with pytest.raises(AssertionError, match="Values were drawn"):
             matrices(layer)
     monkeypatch.undo()

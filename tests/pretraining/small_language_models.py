@@ -12,7 +12,6 @@ from small_models import randomize
 from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
-from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 
 WORDS = 20
@@ -33,11 +32,8 @@ def make_new_model(tied=False, lstm=(), words=WORDS, **kwargs):
     lstm = {**LSTM, **dict(lstm)}
     dtype = kwargs.get("dtype")
     dim = lstm["projection_dim"] or lstm["units"]
-    if tied:
-        token_encoder = TokenEmbedding(words, dim, dtype=dtype)
-    else:
-        cnn = {**CNN, "projection_dim": dim}
-        token_encoder = CharCNNEmbedding(**cnn, dtype=dtype)
+    cnn = {**CNN, "projection_dim": dim}
+    token_encoder = CharCNNEmbedding(**cnn, dtype=dtype)
     return BidirectionalLanguageModel(
         words,
         token_encoder,

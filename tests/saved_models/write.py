@@ -26,7 +26,6 @@ from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import LanguageModelTrainer
 from keras_elmo import ProjectedLSTMCell
-from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
@@ -73,11 +72,6 @@ def char_cnn():
     return CharCNNEmbedding(
         DIM, [(1, 2), (3, 3)], 1, 3, max_characters_per_token=12
     )
-
-
-def words_alone():
-    words = ["<S>", "</S>", "<UNK>", "the"]
-    return TokenEmbedding(4, DIM, words, unknown_word="<UNK>")
 
 
 def lexicon():
@@ -140,7 +134,6 @@ def trainer():
 
 MODELS = {
     "characters": reader(char_cnn),
-    "words": reader(words_alone),
     "lexicon": reader(lexicon),
     "tagger": tagger,
     "parts": parts,

@@ -24,7 +24,6 @@ from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
-from keras_elmo import TokenEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo import export_saved_model
 
@@ -197,9 +196,7 @@ def test_an_unbuilt_layer_is_built(ask, tmp_path):
 
 
 def test_what_is_no_model_of_characters(elmo, tmp_path):
-    words = ElmoLayer(TokenEmbedding(9, 6), elmo.encoder)
     for model, options, message in (
-        (words, {}, "pass it `vocabulary`"),
         (elmo.token_encoder, {}, "`model` must be an `ElmoLayer` or a Keras"),
         (
             elmo,

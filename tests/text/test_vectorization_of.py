@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 from keras_elmo import CharCNNEmbedding
-from keras_elmo import TokenEmbedding
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
 from keras_elmo.text import ByteSpelling
@@ -55,7 +54,5 @@ def test_a_token_encoder_that_reads_no_words():
         ValueError, match=r"must have a method `make_vectorization`"
     ):
         vectorization_of(OfNumbers())
-    with pytest.raises(ValueError, match="pass it `vocabulary`"):
-        vectorization_of(TokenEmbedding(9, 6))
     with pytest.raises(ValueError, match=r"`make_vectorization`.*Received: "):
         vectorization_of(keras.layers.Dense(3))
