@@ -52,7 +52,7 @@ LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidat
 	perplexity language_model_windows jax
 BACKEND_TESTS := tests/test_docs_pretraining.py tests/layers tests/ops tests/crf \
 	tests/tagging tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
-	tests/formats/test_torch_state_dicts.py tests/formats/test_many_langs.py tests/text/test_byte_spelling.py tests/text/test_vocabulary_spelling.py \
+	tests/formats/test_torch_state_dicts.py tests/formats/test_many_langs.py tests/text/test_byte_indexer.py \
 	$(addprefix tests/pretraining/test_,$(LANGUAGE_MODEL_TESTS:=.py))
 
 test-spark: $(VENV)/installed-dev ## Test the embedder on Spark, which needs Java

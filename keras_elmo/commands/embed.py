@@ -176,12 +176,12 @@ def _embed(arguments, load, progress, counts, sentences):
             batch_tokens=arguments.batch_tokens,
             quantize=arguments.quantize,
         )
-    spelling = vectorization_of(embedder.elmo.token_encoder).spelling
+    indexer = vectorization_of(embedder.elmo.token_encoder).indexer
 
     def counted():
         for i, sentence in enumerate(itertools.chain([first], sentences)):
             words = sentence_words(sentence, i)
-            counts["cropped"] += sum(map(spelling.is_cropped, words))
+            counts["cropped"] += sum(map(indexer.is_cropped, words))
             yield words
 
     yield from embedder.embed_sentences(counted())

@@ -97,7 +97,7 @@ class ElmoEmbedder:
         self.layers = layers
         self.batch_tokens = batch_tokens
         self.quantize = quantize
-        self._spelling = vectorization_of(elmo.token_encoder).spelling
+        self._indexer = vectorization_of(elmo.token_encoder).indexer
         self._token_function = Compiled(
             self._encode_ids, elmo, least_sizes=((32,),)
         )
@@ -292,7 +292,7 @@ class ElmoEmbedder:
         # The forward stack needs <S> and the words, the backward stack </S> and
         # the reversed words: no vector depends on the last boundary read.
         words = [word for sentence in sentences for word in sentence]
-        vectors = self._embed_tokens([*self._spelling.boundary_words, *words])
+        vectors = self._embed_tokens([*self._indexer.boundary_words, *words])
         boundaries, vectors = vectors[:2], vectors[2:]
         lengths = np.array([len(sentence) for sentence in sentences])
         packing = pack_rows([len(s) + 1 for s in sentences], MAX_ROWS)
@@ -321,13 +321,13 @@ class ElmoEmbedder:
 
     def _embed_tokens(self, words):
         """Returns the token encoder's vectors of words: (words, dim)."""
-        words = list(map(self._spelling.crop, words))
+        words = list(map(self._indexer.crop, words))
         # Words of similar length together, as the longest determines the work.
         distinct = sorted(dict.fromkeys(words), key=len)
         encoded = []
         for start in range(0, len(distinct), MAX_WORDS):
             part = distinct[start : start + MAX_WORDS]
-            ids = self._spelling.ids_of_words(part)
+            ids = self._indexer.ids_of_words(part)
             vectors = _run(self._token_function, ids)
             encoded.append(vectors[: len(part)])
         vectors = np.concatenate(encoded)
@@ -361,8 +361,8 @@ def _checked_elmo(elmo):
             "`add_sentence_boundaries=False`"
         )
     if not elmo.built:
-        spelling = vectorization_of(elmo.token_encoder).spelling
-        elmo.build((None, None, *spelling.token_shape))
+        indexer = vectorization_of(elmo.token_encoder).indexer
+        elmo.build((None, None, *indexer.token_shape))
     return elmo
 
 

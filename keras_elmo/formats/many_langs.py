@@ -20,7 +20,7 @@ from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.many_langs_table import ENCODER
 from keras_elmo.formats.many_langs_table import TOKEN_EMBEDDER
 from keras_elmo.formats.torch_state_dicts import read_state_dict
-from keras_elmo.text.character_spelling import CharacterSpelling
+from keras_elmo.text.character_indexer import CharacterIndexer
 
 _CONFIG = "config.json"
 _ENCODER = "encoder.pkl"
@@ -73,7 +73,7 @@ class ManyLangsFiles:
         else:
             del self.token_encoder["word_embedding_dim"]
         try:
-            CharacterSpelling(
+            CharacterIndexer(
                 characters,
                 words,
                 self.token_encoder["max_characters_per_token"],

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_elmo.ops.inputs import as_ids
 from keras_elmo.ops.private_keras import sublayers
-from keras_elmo.text.spelling import Spelling
+from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.word_vectorization import WordVectorization
 
 
@@ -99,27 +99,27 @@ class IdLayer(FreezableLayer):
 class TokenEncoder(IdLayer):
     """Base class of layers that encode a token's ids as a vector.
 
-    The shape and range of the ids follow from the `spelling`, which defines how
+    The shape and range of the ids follow from the `indexer`, which defines how
     words become ids. Subclasses set it and `projection_dim`, the size of a
     vector.
     """
 
-    spelling: Spelling
+    indexer: TokenIndexer
 
     @property
     def token_shape(self):
         """Shape of one token's ids."""
-        return self.spelling.token_shape
+        return self.indexer.token_shape
 
     @property
     def num_ids(self):
         """Integer; ids range from 0 to `num_ids - 1`."""
-        return self.spelling.num_ids
+        return self.indexer.num_ids
 
     @property
     def boundary_ids(self):
         """The ids of the sentence boundaries, an array `(2, *token_shape)`."""
-        return self.spelling.boundary_ids
+        return self.indexer.boundary_ids
 
     def make_vectorization(
         self, split: str | None = "auto"
@@ -129,7 +129,7 @@ class TokenEncoder(IdLayer):
         Args:
             split: As for `WordVectorization`; `"whitespace"` for sentences.
         """
-        return WordVectorization(self.spelling, split)
+        return WordVectorization(self.indexer, split)
 
     def read_ids(self, ids):
         return as_ids(ids, self.num_ids, self.name, self.token_shape)

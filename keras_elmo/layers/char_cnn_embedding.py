@@ -9,7 +9,7 @@ from keras_elmo.checks import check_integer
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.ops.weights import affine
-from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.byte_indexer import ByteIndexer
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -90,7 +90,7 @@ class CharCNNEmbedding(CharacterCNN):
         check_integer("projection_dim", projection_dim, 1, optional=True)
         self.projection_dim = projection_dim
         self.has_projection = projection_dim not in (None, self.num_filters)
-        self.spelling = ByteSpelling(max_characters_per_token)
+        self.indexer = ByteIndexer(max_characters_per_token)
 
     def build(self, input_shape):
         self.build_characters(self.num_ids - 1)

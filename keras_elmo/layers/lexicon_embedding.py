@@ -13,7 +13,7 @@ from keras_elmo.ops.inputs import check_range
 from keras_elmo.ops.weights import affine
 from keras_elmo.ops.weights import look_up
 from keras_elmo.ops.weights import new_weight
-from keras_elmo.text.character_spelling import CharacterSpelling
+from keras_elmo.text.character_indexer import CharacterIndexer
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -111,21 +111,21 @@ class LexiconEmbedding(CharacterCNN):
         check_integer("word_embedding_dim", word_embedding_dim, 1)
         self.projection_dim = projection_dim
         self.word_embedding_dim = word_embedding_dim
-        self.spelling = CharacterSpelling(
+        self.indexer = CharacterIndexer(
             characters, words, max_characters_per_token
         )
         # Whether listed words have their own vectors.
-        self.has_words = self.spelling.num_words > 0
+        self.has_words = self.indexer.num_words > 0
 
     def build(self, input_shape):
-        self.build_characters(self.spelling.num_characters)
+        self.build_characters(self.indexer.num_characters)
         features = self.num_filters
         if self.has_words:
             features += self.word_embedding_dim
             self.word_embeddings = new_weight(
                 self,
                 "word_embeddings",
-                (self.spelling.num_words, self.word_embedding_dim),
+                (self.indexer.num_words, self.word_embedding_dim),
                 keras.initializers.RandomUniform(-0.25, 0.25),
             )
         self.build_projection(features)
@@ -137,8 +137,8 @@ class LexiconEmbedding(CharacterCNN):
         if not self.has_words or isinstance(ids, keras.KerasTensor):
             return ids
         # The two lists differ in size.
-        num_characters = self.spelling.num_characters
-        num_words = self.spelling.num_words
+        num_characters = self.indexer.num_characters
+        num_words = self.indexer.num_words
         characters, word = ids[..., :-1], ids[..., -1:]
         return ops.concatenate(
             [
@@ -163,7 +163,7 @@ class LexiconEmbedding(CharacterCNN):
     def get_config(self):
         return {
             **super().get_config(),
-            **self.spelling.get_config(),
+            **self.indexer.get_config(),
             "projection_dim": self.projection_dim,
             "word_embedding_dim": self.word_embedding_dim,
         }

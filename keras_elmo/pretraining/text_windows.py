@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import stream_pairs
-from keras_elmo.text.spelling import UNKNOWN
+from keras_elmo.text.token_indexer import UNKNOWN
 
 _SORTED_SENTENCES = 4096
 

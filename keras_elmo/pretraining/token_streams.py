@@ -9,8 +9,8 @@ import numpy as np
 
 from keras_elmo.pretraining.corpus_shards import ShardLines
 from keras_elmo.pretraining.corpus_shards import find_shards
-from keras_elmo.text.spelling import BEGIN_SENTENCE
-from keras_elmo.text.spelling import END_SENTENCE
+from keras_elmo.text.token_indexer import BEGIN_SENTENCE
+from keras_elmo.text.token_indexer import END_SENTENCE
 
 
 class Place(NamedTuple):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.byte_indexer import ByteIndexer
 
 
 class WordIds:
@@ -16,17 +16,17 @@ class WordIds:
 
     def __init__(self, vocabulary, token_shape):
         self._vocabulary = vocabulary
-        self._spelling = ByteSpelling(*token_shape) if token_shape else None
+        self._indexer = ByteIndexer(*token_shape) if token_shape else None
 
     def inputs(self, words):
         """Maps bytes objects `(rows, steps)` to `(rows, steps, *token_shape)`.
 
         The number of a word is that of its target plus one.
         """
-        if self._spelling is None:
+        if self._indexer is None:
             return self.targets(words) + 1
         distinct, places = np.unique(words.ravel(), return_inverse=True)
-        ids = self._spelling.ids_of_words(distinct)[places]
+        ids = self._indexer.ids_of_words(distinct)[places]
         return ids.reshape(*words.shape, -1)
 
     def targets(self, words):

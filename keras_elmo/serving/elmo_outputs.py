@@ -17,7 +17,7 @@ class ElmoOutputs:
 
     def __init__(self, elmo):
         self.vectorization = vectorization_of(elmo.token_encoder)
-        token_shape = self.vectorization.spelling.token_shape
+        token_shape = self.vectorization.indexer.token_shape
         self._elmo = elmo
         if not elmo.built:
             elmo.build((None, None, *token_shape))

@@ -14,7 +14,7 @@ class Endpoints:
     def __init__(self, outputs):
         self._vectorization = outputs.vectorization
         self._returns_tokens = outputs.returns_tokens
-        token_shape = self._vectorization.spelling.token_shape
+        token_shape = self._vectorization.indexer.token_shape
         self._ids = tf.TensorSpec((None, None, *token_shape), tf.int32, "ids")
         # One graph that all signatures call.
         self._outputs = tf.function(
@@ -51,7 +51,7 @@ class Endpoints:
         ids = tf.ensure_shape(ids, self._ids.shape)
         # A server that merges requests into batches pads shorter ones with
         # their own first number, the begin-of-word mark.
-        begin_id = self._vectorization.spelling.begin_id
+        begin_id = self._vectorization.indexer.begin_id
         if begin_id is None:
             return self._outputs(ids)
         is_padding = tf.reduce_all(ids == begin_id, axis=-1, keepdims=True)

@@ -9,7 +9,7 @@ from keras_elmo.ops.output_names import check_labels
 from keras_elmo.ops.output_names import label_names
 from keras_elmo.ops.output_names import named_outputs
 from keras_elmo.ops.private_keras import sublayers
-from keras_elmo.text.byte_spelling import ByteSpelling
+from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.word_vectorization import WordVectorization
 
 
@@ -126,7 +126,7 @@ class ModelOutputs:
         if not {None, ...}.intersection(token_shape):
             readers = [x for x in readers if _token_shape(x) == token_shape]
             if not readers and len(token_shape) == 1:
-                return WordVectorization(ByteSpelling(*token_shape))
+                return WordVectorization(ByteIndexer(*token_shape))
         if not readers:
             self._fail(
                 f"an input of shape={(None, None, *token_shape)}, "
@@ -134,7 +134,7 @@ class ModelOutputs:
                 "words of these ids"
             )
         found = [x.make_vectorization() for x in readers]
-        if not _are_alike([v.spelling for v in found]):
+        if not _are_alike([v.indexer for v in found]):
             self._fail("token encoders with different ids for words")
         return found[0]
 
@@ -151,13 +151,13 @@ class ModelOutputs:
 def _token_shape(token_encoder):
     shape = getattr(token_encoder, "token_shape", None)
     if shape is None:
-        return token_encoder.make_vectorization().spelling.token_shape
+        return token_encoder.make_vectorization().indexer.token_shape
     return tuple(shape)
 
 
-def _are_alike(spellings):
+def _are_alike(indexers):
     """Whether all give the same ids for the same words."""
-    configs = [(type(x), x.get_config()) for x in spellings]
+    configs = [(type(x), x.get_config()) for x in indexers]
     return all(x == configs[0] for x in configs)
 
 

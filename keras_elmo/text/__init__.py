@@ -1,13 +1,13 @@
 """Conversion of words to ids, and the sources of words."""
 
-from keras_elmo.text.byte_spelling import ByteSpelling as ByteSpelling
-from keras_elmo.text.byte_spelling import batch_to_ids as batch_to_ids
-from keras_elmo.text.character_spelling import (
-    CharacterSpelling as CharacterSpelling,
+from keras_elmo.text.byte_indexer import ByteIndexer as ByteIndexer
+from keras_elmo.text.byte_indexer import batch_to_ids as batch_to_ids
+from keras_elmo.text.character_indexer import (
+    CharacterIndexer as CharacterIndexer,
 )
 from keras_elmo.text.corpora import Sentence as Sentence
 from keras_elmo.text.corpora import read_corpus as read_corpus
-from keras_elmo.text.spelling import Spelling as Spelling
+from keras_elmo.text.token_indexer import TokenIndexer as TokenIndexer
 from keras_elmo.text.word_vectorization import (
     WordVectorization as WordVectorization,
 )

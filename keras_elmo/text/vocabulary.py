@@ -14,9 +14,9 @@ from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import open_unpacked
-from keras_elmo.text.spelling import BEGIN_SENTENCE
-from keras_elmo.text.spelling import END_SENTENCE
-from keras_elmo.text.spelling import UNKNOWN
+from keras_elmo.text.token_indexer import BEGIN_SENTENCE
+from keras_elmo.text.token_indexer import END_SENTENCE
+from keras_elmo.text.token_indexer import UNKNOWN
 
 _SPECIAL = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 

@@ -5,8 +5,8 @@ import keras
 import numpy as np
 
 from keras_elmo.checks import check_choice
-from keras_elmo.text.byte_spelling import ByteSpelling
-from keras_elmo.text.spelling import Spelling
+from keras_elmo.text.byte_indexer import ByteIndexer
+from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.word_lists import find_words
 from keras_elmo.text.word_lists import padded_batch
 
@@ -27,7 +27,7 @@ class WordVectorization(keras.layers.Layer):
     """Turns words or sentences into ids for a token encoder.
 
     ```
-    ids[i, j] = spelling(words[i, j])                          (*token_shape,)
+    ids[i, j] = indexer(words[i, j])                          (*token_shape,)
     ```
 
     Each token encoder's method `make_vectorization` returns the matching
@@ -39,7 +39,7 @@ class WordVectorization(keras.layers.Layer):
     works with every Keras backend, if TensorFlow is installed.
 
     Args:
-        spelling: Defines how words become ids, `token_encoder.spelling`.
+        indexer: Defines how words become ids, `token_encoder.indexer`.
             Defaults to that of `CharCNNEmbedding`, whose ids are those of the
             function `batch_to_ids`.
         split: What the strings of a call are.
@@ -107,18 +107,18 @@ class WordVectorization(keras.layers.Layer):
 
     def __init__(
         self,
-        spelling: Spelling | None = None,
+        indexer: TokenIndexer | None = None,
         split: str | None = "auto",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         check_choice("split", split, tuple(_SHAPES))
-        self.spelling = ByteSpelling() if spelling is None else spelling
-        if not isinstance(self.spelling, Spelling):
+        self.indexer = ByteIndexer() if indexer is None else indexer
+        if not isinstance(self.indexer, TokenIndexer):
             raise ValueError(
-                "`spelling` must be a `Spelling`, such as "
-                "`token_encoder.spelling`. "
-                f"Received: spelling={spelling!r}"
+                "`indexer` must be a `TokenIndexer`, such as "
+                "`token_encoder.indexer`. "
+                f"Received: indexer={indexer!r}"
             )
         self.split = split
         self.supports_jit = False  # XLA does not support strings.
@@ -139,7 +139,7 @@ class WordVectorization(keras.layers.Layer):
             ValueError: If a sentence is a string instead of a list of words, or
                 a word is neither a string nor bytes.
         """
-        return padded_batch(sentences, self.spelling.ids_of_words)
+        return padded_batch(sentences, self.indexer.ids_of_words)
 
     def find_cropped_words(
         self, sentences: Iterable[Iterable[str | bytes]]
@@ -161,7 +161,7 @@ class WordVectorization(keras.layers.Layer):
         >>> layer.find_cropped_words([["short", "x" * 49]])
         [(0, 1, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')]
         """
-        return find_words(sentences, self.spelling.is_cropped)
+        return find_words(sentences, self.indexer.is_cropped)
 
     def __call__(self, inputs, *args, **kwargs):
         if keras.backend.backend() == "tensorflow":
@@ -204,9 +204,7 @@ class WordVectorization(keras.layers.Layer):
             tokens, lengths = graph_tokens.pad_tokens(inputs)
             if self.split == "auto":
                 tokens = graph_tokens.check_words(tokens)
-        ids = graph_tokens.token_ids(
-            tokens, lengths, self.spelling.ids_in_graph
-        )
+        ids = graph_tokens.token_ids(tokens, lengths, self.indexer.ids_in_graph)
         return ids[0] if is_sentence else ids
 
     def _as_strings(self, inputs):
@@ -264,20 +262,20 @@ class WordVectorization(keras.layers.Layer):
         shape = tuple(input_shape)
         if self.split == "whitespace":
             shape = (*shape[:1], None)
-        return (*shape, *self.spelling.token_shape)
+        return (*shape, *self.indexer.token_shape)
 
     def get_config(self):
         return {
             **super().get_config(),
-            "spelling": keras.saving.serialize_keras_object(self.spelling),
+            "indexer": keras.saving.serialize_keras_object(self.indexer),
             "split": self.split,
         }
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        config["spelling"] = keras.saving.deserialize_keras_object(
-            config.get("spelling")
+        config["indexer"] = keras.saving.deserialize_keras_object(
+            config.get("indexer")
         )
         return super().from_config(config)
 
@@ -300,7 +298,7 @@ def vectorization_of(token_encoder: keras.layers.Layer) -> WordVectorization:
         return make()
     token_shape = getattr(token_encoder, "token_shape", ())
     if len(token_shape) == 1:
-        return WordVectorization(ByteSpelling(*token_shape))
+        return WordVectorization(ByteIndexer(*token_shape))
     raise ValueError(
         "To accept words, a token encoder must have a method "
         "`make_vectorization` that returns a layer from words to ids, as in "

@@ -17,7 +17,7 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
 from keras_elmo import export_saved_model
-from keras_elmo.text import CharacterSpelling
+from keras_elmo.text import CharacterIndexer
 
 SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京", "!"]]
 IDS = batch_to_ids(SENTENCES, 12)
@@ -278,7 +278,7 @@ class OtherWords(keras.layers.Identity):
 
     def make_vectorization(self):
         special = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
-        return WordVectorization(CharacterSpelling(special, None, 12))
+        return WordVectorization(CharacterIndexer(special, None, 12))
 
 
 def of_two_vectorizations():

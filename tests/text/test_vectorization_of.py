@@ -5,7 +5,7 @@ import pytest
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
-from keras_elmo.text import ByteSpelling
+from keras_elmo.text import ByteIndexer
 from keras_elmo.text import vectorization_of
 
 WORDS = ["", "a", "<S>", "</S>", "é" * 9, "x" * 80, b"\xff", b"a\0"]
@@ -26,26 +26,26 @@ class OfNumbers(keras.layers.Layer):
 def test_token_encoders_of_characters(encoder, width):
     vectorization = vectorization_of(encoder)
     assert type(vectorization) is WordVectorization
-    spelling = vectorization.spelling
-    assert type(spelling) is ByteSpelling
-    assert spelling.token_shape == (width,)
+    indexer = vectorization.indexer
+    assert type(indexer) is ByteIndexer
+    assert indexer.token_shape == (width,)
     expected = batch_to_ids([WORDS, []], width)
     found = vectorization.batch_to_ids([WORDS, []])
     np.testing.assert_array_equal(found, expected)
     assert found.dtype == "int32"
-    assert spelling.num_ids == 262
-    assert np.all(expected[0, :, 0] == spelling.begin_id)
+    assert indexer.num_ids == 262
+    assert np.all(expected[0, :, 0] == indexer.begin_id)
 
 
 def test_a_cropped_word_has_the_same_ids():
     for width in (3, 4, 5, 12):
-        spelling = ByteSpelling(width)
+        indexer = ByteIndexer(width)
         words = [w.encode() if isinstance(w, str) else w for w in WORDS]
         words += [b"<S>.", b"</S>.", b"</S"]
-        cropped = [spelling.crop(word) for word in words]
+        cropped = [indexer.crop(word) for word in words]
         assert max(map(len, cropped)) <= max(width, 5)
         np.testing.assert_array_equal(
-            spelling.ids_of_words(cropped), spelling.ids_of_words(words)
+            indexer.ids_of_words(cropped), indexer.ids_of_words(words)
         )
 
 

@@ -8,7 +8,7 @@ from comparisons import assert_equal
 
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
-from keras_elmo.text import ByteSpelling
+from keras_elmo.text import ByteIndexer
 
 SENTENCES = [
     ["First", "sentence", "."],
@@ -36,7 +36,7 @@ def ragged(sentences):
 
 @pytest.mark.parametrize("width", [3, 12, 50])
 def test_ids_are_those_of_batch_to_ids(width):
-    layer = WordVectorization(ByteSpelling(width))
+    layer = WordVectorization(ByteIndexer(width))
     expected = batch_to_ids(SENTENCES, width)
     lengths = [len(s) for s in SENTENCES]
     for ids in (
@@ -104,7 +104,7 @@ def test_a_column_is_split_or_refused():
 
 
 def test_an_empty_string_is_a_word_or_padding():
-    layer = WordVectorization(ByteSpelling(5))
+    layer = WordVectorization(ByteIndexer(5))
     words = [["", "a", ""], ["", "", ""], ["", "", "b"]]
     assert_equal(
         layer(tf.constant(words)), batch_to_ids([["", "a"], [], words[2]], 5)
@@ -145,7 +145,7 @@ def test_in_a_pipeline():
 def test_in_a_model_that_is_saved(tmp_path):
     tokens = keras.Input((None,), dtype="string")
     lengths = keras.Input((), dtype="int32")
-    layer = WordVectorization(ByteSpelling(12))
+    layer = WordVectorization(ByteIndexer(12))
     by_length = layer(tokens, sequence_len=lengths)
     assert by_length.shape == (None, None, 12) and by_length.dtype == "int32"
     model = keras.Model([tokens, lengths], [layer(tokens), by_length])
@@ -161,12 +161,12 @@ def test_in_a_model_that_is_saved(tmp_path):
 
 def test_words_of_a_dataset_that_is_not_batched_yet():
     rows = [["one", "two"], ["three"], ["four", "five", "", "six"], []]
-    layer = WordVectorization(ByteSpelling(7), split=None)
+    layer = WordVectorization(ByteIndexer(7), split=None)
     dataset = tf.data.Dataset.from_generator(
         lambda: iter(rows), output_signature=tf.TensorSpec([None], tf.string)
     )
     with pytest.raises(ValueError, match=r"of one sentence.*`split=None`"):
-        dataset.map(WordVectorization(ByteSpelling(7)))
+        dataset.map(WordVectorization(ByteIndexer(7)))
     dataset = dataset.map(layer)
     assert dataset.element_spec.shape.as_list() == [None, 7]
     (found,) = dataset.padded_batch(4)
@@ -187,21 +187,21 @@ def test_splits_that_are_not_known(split):
         WordVectorization(split=split)
 
 
-def test_spellings_must_be_such():
-    with pytest.raises(ValueError, match=r"`spelling` must .*spelling=50"):
+def test_indexers_must_be_such():
+    with pytest.raises(ValueError, match=r"`indexer` must .*indexer=50"):
         WordVectorization(50)
 
 
 def test_config():
-    layer = WordVectorization(ByteSpelling(12), split=None, name="ids")
+    layer = WordVectorization(ByteIndexer(12), split=None, name="ids")
     serialized = keras.saving.serialize_keras_object(layer)
     assert serialized["registered_name"] == "keras_elmo>WordVectorization"
     copy = keras.saving.deserialize_keras_object(serialized)
     assert copy.get_config() == layer.get_config()
-    assert copy.spelling.max_characters_per_token == 12
+    assert copy.indexer.max_characters_per_token == 12
     assert copy.split is None and copy.name == "ids"
     default = WordVectorization.from_config({})
-    assert default.split == "auto" and default.spelling.token_shape == (50,)
+    assert default.split == "auto" and default.indexer.token_shape == (50,)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_lengths_that_cannot_be(lengths):
 
 def test_other_backends(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
-    layer = WordVectorization(ByteSpelling(12))
+    layer = WordVectorization(ByteIndexer(12))
     with pytest.raises(RuntimeError, match=r"batch_to_ids.*backend='jax'"):
         layer(keras.Input((None,), dtype="string"))
     lines = tf.data.Dataset.from_tensors(["a b", "c"])

@@ -9,10 +9,10 @@ END_SENTENCE = b"</S>"
 UNKNOWN = b"<UNK>"
 
 
-class Spelling:
+class TokenIndexer:
     """Defines how a token encoder's words become ids. Words are bytes.
 
-    Base class of the `spelling` argument of `WordVectorization`. Subclasses
+    Base class of the `indexer` argument of `WordVectorization`. Subclasses
     define at least `token_shape`, `num_ids`, `ids_of_words`, `ids_in_graph` and
     `get_config`. Like a custom layer, a subclass can be saved with a model if
     it is registered with `keras.saving.register_keras_serializable`.

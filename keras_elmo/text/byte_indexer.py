@@ -12,8 +12,8 @@ import keras
 import numpy as np
 
 from keras_elmo.checks import check_integer
-from keras_elmo.text.spelling import Spelling
-from keras_elmo.text.spelling import framed
+from keras_elmo.text.token_indexer import TokenIndexer
+from keras_elmo.text.token_indexer import framed
 from keras_elmo.text.word_lists import padded_batch
 
 # Each is the row in the weight file, plus one.
@@ -28,8 +28,8 @@ _BOUNDARIES = 257, 258
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class ByteSpelling(Spelling):
-    """Spells words as their UTF-8 bytes, as `batch_to_ids` does.
+class ByteIndexer(TokenIndexer):
+    """Turns words into ids of their UTF-8 bytes, as `batch_to_ids` does.
 
     ```
     ids = [259, bytes + 1, 260, 261, 261, ...]     (max_characters_per_token,)
@@ -45,7 +45,7 @@ class ByteSpelling(Spelling):
 
     Example:
 
-    >>> ByteSpelling(6).ids_of_words([b"cat"])
+    >>> ByteIndexer(6).ids_of_words([b"cat"])
     array([[259, 100,  98, 117, 260, 261]], dtype=int32)
     """
 
@@ -140,5 +140,5 @@ def batch_to_ids(
     >>> ids.shape
     (2, 3, 50)
     """
-    spelling = ByteSpelling(max_characters_per_token)
-    return padded_batch(sentences, spelling.ids_of_words)
+    indexer = ByteIndexer(max_characters_per_token)
+    return padded_batch(sentences, indexer.ids_of_words)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.text import ByteSpelling
+from keras_elmo.text import ByteIndexer
 
 WORDS = [
     *(b"", b"a", b"Cat", b"<S>", b"</S>", b"<s>", b" <S>", b"<S>\0"),
@@ -16,15 +16,15 @@ WORDS = [
 
 @pytest.mark.parametrize("width", [3, 4, 5, 8, 16, 50, 300])
 def test_ids_are_those_of_python(width):
-    expected = ByteSpelling(width).ids_of_words(WORDS)
-    ids = ByteSpelling(width).ids_in_graph(tf.constant(WORDS))
+    expected = ByteIndexer(width).ids_of_words(WORDS)
+    ids = ByteIndexer(width).ids_in_graph(tf.constant(WORDS))
     assert ids.dtype == tf.int32
     np.testing.assert_array_equal(ids, expected)
 
 
 def test_no_words_have_no_ids():
     function = tf.function(
-        ByteSpelling().ids_in_graph,
+        ByteIndexer().ids_in_graph,
         input_signature=[tf.TensorSpec([None], tf.string)],
     )
     assert function(tf.zeros([0], tf.string)).shape == (0, 50)

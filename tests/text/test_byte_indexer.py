@@ -3,13 +3,13 @@ import pytest
 
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
-from keras_elmo.text import ByteSpelling
+from keras_elmo.text import ByteIndexer
 
 BEGIN_SENTENCE, END_SENTENCE, BEGIN, END, PAD = 257, 258, 259, 260, 261
 
 
 def find_cropped_words(sentences, width=50):
-    layer = WordVectorization(ByteSpelling(width))
+    layer = WordVectorization(ByteIndexer(width))
     return layer.find_cropped_words(sentences)
 
 
@@ -38,8 +38,8 @@ def row_of(*body, width=50):
 @pytest.mark.parametrize("width", [12, 50])
 def test_word_is_its_bytes_between_marks(word, body, width):
     expected = [[row_of(*body, width=width)]]
-    for spelling in (word, word.encode()):
-        ids = batch_to_ids([[spelling]], width)
+    for indexer in (word, word.encode()):
+        ids = batch_to_ids([[indexer]], width)
         np.testing.assert_array_equal(ids, expected)
         assert ids.dtype == "int32"
 
@@ -79,7 +79,7 @@ def test_boundary_words_are_whole_at_any_width():
             [row_of(mark, width=width) for mark in (257, 258)],
         )
         np.testing.assert_array_equal(
-            ByteSpelling(width).boundary_ids,
+            ByteIndexer(width).boundary_ids,
             batch_to_ids([["<S>", "</S>"]], width)[0],
         )
 

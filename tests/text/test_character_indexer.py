@@ -7,7 +7,7 @@ from text.listed_characters import SPECIAL
 from text.listed_characters import WORDS
 
 from keras_elmo import WordVectorization
-from keras_elmo.text import CharacterSpelling
+from keras_elmo.text import CharacterIndexer
 
 BOS, EOS, OOV, PAD, BOW, EOW = range(1, 7)
 
@@ -30,7 +30,7 @@ def random_words(number):
 @pytest.mark.parametrize("words", [None, WORDS])
 @pytest.mark.parametrize("width", [3, 4, 9, 50])
 def test_the_graph_makes_the_ids_of_python(width, words):
-    layer = WordVectorization(CharacterSpelling(CHARACTERS, words, width))
+    layer = WordVectorization(CharacterIndexer(CHARACTERS, words, width))
     sentences = [AS_BYTES, [], random_words(500)]
     expected = layer.batch_to_ids(sentences)
     assert expected.dtype == "int32"
@@ -43,7 +43,7 @@ def test_the_graph_makes_the_ids_of_python(width, words):
 
 
 def test_strings_and_their_bytes_are_the_same_words():
-    layer = WordVectorization(CharacterSpelling(CHARACTERS, WORDS, 9))
+    layer = WordVectorization(CharacterIndexer(CHARACTERS, WORDS, 9))
     np.testing.assert_array_equal(
         layer.batch_to_ids([ODD_WORDS]), layer.batch_to_ids([AS_BYTES])
     )
@@ -53,17 +53,17 @@ def test_strings_and_their_bytes_are_the_same_words():
 
 @pytest.mark.parametrize("width", [3, 9])
 def test_a_cropped_word_has_the_same_ids(width):
-    spelling = CharacterSpelling(CHARACTERS, WORDS, width)
+    indexer = CharacterIndexer(CHARACTERS, WORDS, width)
     words = AS_BYTES + random_words(500)
-    cropped = [spelling.crop(word) for word in words]
+    cropped = [indexer.crop(word) for word in words]
     assert max(map(len, cropped)) <= 4 * width
     np.testing.assert_array_equal(
-        spelling.ids_of_words(cropped), spelling.ids_of_words(words)
+        indexer.ids_of_words(cropped), indexer.ids_of_words(words)
     )
 
 
 def test_cropped_words_are_counted_in_code_points():
-    layer = WordVectorization(CharacterSpelling(CHARACTERS, None, 5))
+    layer = WordVectorization(CharacterIndexer(CHARACTERS, None, 5))
     found = layer.find_cropped_words(
         [["今天今", "abab"], ["<bos>", "今天今天"]]
     )
@@ -71,18 +71,18 @@ def test_cropped_words_are_counted_in_code_points():
 
 
 def test_what_serving_needs_to_know():
-    spelling = CharacterSpelling(CHARACTERS, WORDS, 9)
-    ids = spelling.ids_of_words([*spelling.boundary_words, b"a", b""])
-    assert np.all(ids[:, 0] == spelling.begin_id)
-    assert not np.any(np.all(ids == spelling.begin_id, axis=1))
+    indexer = CharacterIndexer(CHARACTERS, WORDS, 9)
+    ids = indexer.ids_of_words([*indexer.boundary_words, b"a", b""])
+    assert np.all(ids[:, 0] == indexer.begin_id)
+    assert not np.any(np.all(ids == indexer.begin_id, axis=1))
     assert ids[0, 1] == 1 and ids[1, 1] == 2
-    assert spelling.num_ids == len(CHARACTERS) + 1
+    assert indexer.num_ids == len(CHARACTERS) + 1
 
 
 def ids(words, width=6, listed=None):
     words = [w.encode() if isinstance(w, str) else w for w in words]
-    spelling = CharacterSpelling(CHARACTERS, listed, width)
-    return spelling.ids_of_words(words).tolist()
+    indexer = CharacterIndexer(CHARACTERS, listed, width)
+    return indexer.ids_of_words(words).tolist()
 
 
 def test_ids_by_hand():
@@ -110,14 +110,14 @@ def test_what_is_no_utf_8_is_replaced_code_point_by_code_point():
 
 
 def test_shape_and_number_of_ids():
-    spelling = CharacterSpelling(CHARACTERS, None, 6)
-    assert spelling.token_shape == (6,)
-    assert spelling.num_ids == len(CHARACTERS) + 1 == 15
-    spelling = CharacterSpelling(SPECIAL, WORDS, 6)
-    assert spelling.token_shape == (7,)
-    assert spelling.num_ids == len(WORDS) + 1 == 10
-    config = spelling.get_config()
-    assert CharacterSpelling.from_config(config).get_config() == config
+    indexer = CharacterIndexer(CHARACTERS, None, 6)
+    assert indexer.token_shape == (6,)
+    assert indexer.num_ids == len(CHARACTERS) + 1 == 15
+    indexer = CharacterIndexer(SPECIAL, WORDS, 6)
+    assert indexer.token_shape == (7,)
+    assert indexer.num_ids == len(WORDS) + 1 == 10
+    config = indexer.get_config()
+    assert CharacterIndexer.from_config(config).get_config() == config
 
 
 @pytest.mark.parametrize(
@@ -143,4 +143,4 @@ def test_shape_and_number_of_ids():
 )
 def test_lists_that_cannot_be(characters, words, width, message):
     with pytest.raises(ValueError, match=message):
-        CharacterSpelling(characters, words, width)
+        CharacterIndexer(characters, words, width)

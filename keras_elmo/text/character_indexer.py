@@ -4,8 +4,8 @@ import keras
 import numpy as np
 
 from keras_elmo.checks import check_integer
-from keras_elmo.text.spelling import Spelling
-from keras_elmo.text.spelling import framed
+from keras_elmo.text.token_indexer import TokenIndexer
+from keras_elmo.text.token_indexer import framed
 from keras_elmo.text.word_table import WordTable
 
 BEGIN_SENTENCE, END_SENTENCE = "<bos>", "<eos>"
@@ -25,8 +25,8 @@ _OF_WORDS = (UNKNOWN,)
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class CharacterSpelling(Spelling):
-    """Spells words as listed characters, plus the word itself if listed.
+class CharacterIndexer(TokenIndexer):
+    """Turns words into ids of their characters and, if listed, of the word.
 
     ```
     ids = [<bow>, characters of the word, <eow>, <pad>, <pad>, ..., word]
@@ -51,8 +51,8 @@ class CharacterSpelling(Spelling):
     Example:
 
     >>> special = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
-    >>> spelling = CharacterSpelling([*special, "a", "é"], None, 5)
-    >>> spelling.ids_of_words(["éa".encode(), b"x"]).tolist()
+    >>> indexer = CharacterIndexer([*special, "a", "é"], None, 5)
+    >>> indexer.ids_of_words(["éa".encode(), b"x"]).tolist()
     [[6, 8, 7, 5, 4], [6, 3, 5, 4, 4]]
     """
 
