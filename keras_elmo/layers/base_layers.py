@@ -121,9 +121,7 @@ class TokenEncoder(IdLayer):
         """The ids of the sentence boundaries, an array `(2, *token_shape)`."""
         return self.indexer.boundary_ids
 
-    def make_vectorization(
-        self, split: str | None = "auto"
-    ) -> WordVectorization:
+    def make_vectorization(self, split: str | None = None) -> WordVectorization:
         """Returns the layer that turns words into ids for this layer.
 
         Args:

@@ -24,20 +24,25 @@ def pad_tokens(
     return tokens, tf.maximum(last, 0)  # The maximum of an empty row is < 0.
 
 
-def check_words(tokens: tf.Tensor) -> tf.Tensor:
-    """Returns tokens, unless they are a column of what could be sentences."""
-    if tokens.shape[1] not in (None, 1):
+def check_words(tokens: tf.Tensor, is_sentence: bool) -> tf.Tensor:
+    """Returns tokens, unless they could be sentences.
+
+    Args:
+        tokens: Strings `(batch, time)`.
+        is_sentence: Boolean, whether they were given as `(time,)`.
+    """
+    if not is_sentence and tokens.shape[1] not in (None, 1):
         return tokens
-    column = tf.reshape(tokens[:, :1], [-1])  # (batch,)
-    is_several = tf.strings.split(column).row_lengths() > 1
-    is_column = tf.shape(tokens)[1] == 1
-    return require(
-        ~(is_column & tf.reduce_any(is_several)),
+    strings = tf.reshape(tokens if is_sentence else tokens[:, :1], [-1])
+    is_several = tf.strings.split(strings).row_lengths() > 1
+    is_list = is_sentence or tf.shape(tokens)[1] == 1
+    return check_in_graph(
+        ~(is_list & tf.reduce_any(is_several)),
         # TensorFlow puts backslashes before quotes.
-        "Strings of shape (batch, 1) with white space in them may be sentences "
-        "or words: set `split` of WordVectorization to whitespace for "
-        "sentences, to None for words. Received:",
-        column,
+        "Strings of shape (batch,) or (batch, 1) with white space in them may "
+        "be sentences or words: set `split` of WordVectorization to whitespace "
+        "for sentences, or pass `sequence_len` with words. Received:",
+        strings,
         tokens,
     )
 
@@ -54,7 +59,7 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
     """
     batch, time = tf.unstack(tf.shape(tokens))
     is_right = (lengths >= 0) & (lengths <= tf.cast(time, lengths.dtype))
-    return require(
+    return check_in_graph(
         (tf.shape(lengths)[0] == batch) & tf.reduce_all(is_right),
         "`sequence_len` must have one number per sentence, none negative or "
         "greater than the number of words in a row. Received:",
@@ -63,7 +68,7 @@ def check_lengths(lengths: tf.Tensor, tokens: tf.Tensor) -> tf.Tensor:
     )
 
 
-def require(
+def check_in_graph(
     condition: tf.Tensor, message: str, received: tf.Tensor, tensor: tf.Tensor
 ) -> tf.Tensor:
     """Returns `tensor`, or raises `InvalidArgumentError` with `received`."""

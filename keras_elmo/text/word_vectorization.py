@@ -12,13 +12,11 @@ from keras_elmo.text.word_lists import padded_batch
 
 # The shapes of strings for each value of `split`.
 _SHAPES = {
-    "auto": '(batch, time), which are words, such as [["A", "sentence"]]; for '
-    "sentences, pass `split='whitespace'`; for the words of one sentence, or "
-    "sentences of one word, `split=None`",
+    None: '(batch, time), which are words, such as [["A", "sentence"]], or '
+    "(time,), the words of one sentence; for sentences, pass "
+    "`split='whitespace'`",
     "whitespace": "(batch,), (batch, 1) or (), which are sentences, such as "
     '["A sentence"]; for words, pass `split=None`',
-    None: '(batch, time), which are words, such as [["A", "sentence"]], or '
-    "(time,), the words of one sentence",
 }
 
 
@@ -44,25 +42,23 @@ class WordVectorization(keras.layers.Layer):
             function `batch_to_ids`.
         split: What the strings of a call are.
 
+            - `None`, the default: words, which are never split, `(batch,
+              time)`; or `(time,)`, those of a single sentence, as in the
+              elements of a dataset before batching:
+              `dataset.map(WordVectorization()).padded_batch(32)`.
             - `"whitespace"`: sentences, `(batch,)`, or `(batch, 1)` as for
               `keras.layers.TextVectorization`, or `()`, a single one. They are
               split on runs of ASCII's white space, as by `tf.strings.split`.
-            - `None`: words, which are never split: `(batch, time)`, or
-              `(time,)`, those of a single sentence, as in the elements of a
-              dataset before batching:
-              `dataset.map(WordVectorization(split=None)).padded_batch(32)`.
-            - `"auto"`, the default: words `(batch, time)`. What could also be
-              sentences is refused: other shapes, and `(batch, 1)` with white
-              space in a string.
         **kwargs: Base layer keyword arguments, such as `name`.
 
     Call arguments:
         inputs: Strings, as a tensor, an array or a list. Words have one row per
             sentence, padded at the end with `""`; or they are a list of lists
             or a `tf.RaggedTensor`, without padding.
-        sequence_len: Integer tensor of shape `(batch,)`, the number of words in
-            each row of padded words; everything after them is padding. Without
-            it, each `""` at the end of a row is padding.
+        sequence_len: Integer tensor of shape `(batch,)`, or `()` for a single
+            sentence: the number of words in each row of padded words.
+            Everything after them is padding. Without it, each `""` at the end
+            of a row is padding.
 
     Input shape:
         `(batch, time)`, or as `split` says.
@@ -83,8 +79,8 @@ class WordVectorization(keras.layers.Layer):
             as for `batch_to_ids`.
         tf.errors.InvalidArgumentError: If `sequence_len` does not have one
             number per row, or a number is negative or greater than `time`; or
-            if `split` is `"auto"` and the strings of shape `(batch, 1)` have
-            white space in them.
+            if words of shape `(time,)` or `(batch, 1)`, without `sequence_len`,
+            have white space in them, because these may be sentences.
         RuntimeError: If a model on Keras' JAX or PyTorch backend begins with
             it; make the ids in its `tf.data` pipeline, or with `batch_to_ids`.
 
@@ -108,7 +104,7 @@ class WordVectorization(keras.layers.Layer):
     def __init__(
         self,
         indexer: TokenIndexer | None = None,
-        split: str | None = "auto",
+        split: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -202,8 +198,8 @@ class WordVectorization(keras.layers.Layer):
             )
         else:
             tokens, lengths = graph_tokens.pad_tokens(inputs)
-            if self.split == "auto":
-                tokens = graph_tokens.check_words(tokens)
+            if not is_split:
+                tokens = graph_tokens.check_words(tokens, is_sentence)
         ids = graph_tokens.token_ids(tokens, lengths, self.indexer.ids_in_graph)
         return ids[0] if is_sentence else ids
 
@@ -229,9 +225,8 @@ class WordVectorization(keras.layers.Layer):
         is_ragged = type(inputs).__name__ == "RaggedTensor"
         is_column = shape[1:] == (1,) and not is_ragged
         is_right = {
-            "auto": len(shape) == 2,
-            "whitespace": len(shape) < 2 or is_column,
             None: len(shape) in (1, 2),
+            "whitespace": len(shape) < 2 or is_column,
         }[self.split]
         if dtype != "string" or not is_right:
             raise ValueError(f"{self._expected()} shape={shape}, dtype={dtype}")
@@ -252,8 +247,10 @@ class WordVectorization(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, sequence_len=None):
         self._check(inputs, sequence_len)
-        is_column = tuple(inputs.shape)[1:] == (1,)
-        if self.split == "auto" and is_column and sequence_len is None:
+        # The words of one sentence have no batch axis, but a symbolic input
+        # does.
+        may_be_sentences = tuple(inputs.shape)[1:] in ((), (1,))
+        if self.split is None and may_be_sentences and sequence_len is None:
             raise ValueError(f"{self._expected()} {inputs}")
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, dtype="int32")

@@ -98,9 +98,27 @@ def test_a_column_is_split_or_refused():
     assert_equal(by_graph(words), batch_to_ids([["10 000", "m"], ["no"]]))
     one = tf.constant([["10 000"], [""]])
     expected = batch_to_ids([["10 000"], []])
-    assert_equal(WordVectorization(split=None)(one), expected)
     assert_equal(layer(one, sequence_len=[1, 0]), expected)
     assert_equal(layer([["Stop"], [""]]), batch_to_ids([["Stop"], [""]]))
+
+
+def test_a_list_of_sentences_is_not_taken_for_words():
+    layer = WordVectorization()
+    with pytest.raises(ValueError, match=r"`split='whitespace'`"):
+        layer(keras.Input((), dtype="string"))
+    sentences = ["First sentence .", "Another ."]
+    lines = tf.data.Dataset.from_tensors(sentences)
+    for read in (
+        lambda: layer(sentences),
+        lambda: layer(np.array(sentences)),
+        lambda: tf.function(layer)(tf.constant(sentences)),
+        lambda: list(lines.map(layer)),
+    ):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="whitespace for sentences"
+        ):
+            read()
+    assert_equal(layer(["First", "word"]), batch_to_ids([["First", "word"]])[0])
 
 
 def test_an_empty_string_is_a_word_or_padding():
@@ -118,7 +136,7 @@ def test_an_empty_string_is_a_word_or_padding():
 
 @pytest.mark.parametrize("shape", [(0,), (0, 0), (0, 4), (3, 0), (0, 1)])
 def test_nothing_has_no_ids(shape):
-    split = "auto" if len(shape) == 2 else "whitespace"
+    split = None if len(shape) == 2 else "whitespace"
     ids = WordVectorization(split=split)(tf.zeros(shape, tf.string))
     assert ids.shape == (shape[0], shape[1] if len(shape) == 2 else 0, 50)
 
@@ -161,12 +179,10 @@ def test_in_a_model_that_is_saved(tmp_path):
 
 def test_words_of_a_dataset_that_is_not_batched_yet():
     rows = [["one", "two"], ["three"], ["four", "five", "", "six"], []]
-    layer = WordVectorization(ByteIndexer(7), split=None)
+    layer = WordVectorization(ByteIndexer(7))
     dataset = tf.data.Dataset.from_generator(
         lambda: iter(rows), output_signature=tf.TensorSpec([None], tf.string)
     )
-    with pytest.raises(ValueError, match=r"of one sentence.*`split=None`"):
-        dataset.map(WordVectorization(ByteIndexer(7)))
     dataset = dataset.map(layer)
     assert dataset.element_spec.shape.as_list() == [None, 7]
     (found,) = dataset.padded_batch(4)
@@ -181,7 +197,7 @@ def test_words_of_a_dataset_that_is_not_batched_yet():
     assert layer.compute_output_shape((3,)) == (3, 7)
 
 
-@pytest.mark.parametrize("split", ["space", True, 0])
+@pytest.mark.parametrize("split", ["space", "auto", True, 0])
 def test_splits_that_are_not_known(split):
     with pytest.raises(ValueError, match=r"`split` must be .*Received"):
         WordVectorization(split=split)
@@ -193,15 +209,15 @@ def test_indexers_must_be_such():
 
 
 def test_config():
-    layer = WordVectorization(ByteIndexer(12), split=None, name="ids")
+    layer = WordVectorization(ByteIndexer(12), "whitespace", name="ids")
     serialized = keras.saving.serialize_keras_object(layer)
     assert serialized["registered_name"] == "keras_elmo>WordVectorization"
     copy = keras.saving.deserialize_keras_object(serialized)
     assert copy.get_config() == layer.get_config()
     assert copy.indexer.max_characters_per_token == 12
-    assert copy.split is None and copy.name == "ids"
+    assert copy.split == "whitespace" and copy.name == "ids"
     default = WordVectorization.from_config({})
-    assert default.split == "auto" and default.indexer.token_shape == (50,)
+    assert default.split is None and default.indexer.token_shape == (50,)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +225,6 @@ def test_config():
     [
         tf.constant("a sentence"),
         "a sentence",
-        ["a sentence"],
         tf.constant([[["a"]]]),
         tf.constant([[1, 2]]),
         [1, 2],
@@ -244,7 +259,7 @@ def test_other_inputs_are_no_sentences(inputs):
     ("inputs", "split"),
     [
         (["a b"], "whitespace"),
-        ([["a"], ["b", "c"]], "auto"),
+        ([["a"], ["b", "c"]], None),
         (tf.ragged.constant([["a"], []]), None),
     ],
 )
@@ -282,7 +297,7 @@ def test_other_backends(monkeypatch):
     expected = batch_to_ids([["a", "b"], ["c"]])
     (found,) = lines.map(WordVectorization(split="whitespace"))
     assert_equal(found, expected)
-    (found,) = rows.map(WordVectorization(split=None))
+    (found,) = rows.map(WordVectorization())
     assert_equal(found, expected[0])
     assert_equal(
         layer([["a", "b"], ["c"]]), batch_to_ids([["a", "b"], ["c"]], 12)
