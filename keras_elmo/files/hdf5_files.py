@@ -3,16 +3,25 @@
 import contextlib
 import io
 import math
+import zlib
 
 import h5py
 from h5py import h5d
 from h5py import h5l
 from h5py import h5o
+from h5py import h5z
 
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import check_regular
 from keras_elmo.files.untrusted_files import describe_mistaken
 from keras_elmo.files.untrusted_files import most_unpacked
+
+# HDF5 gives the others as much memory as the file asks for.
+_FILTERS = [
+    (*shuffle, *packing)
+    for shuffle in ((), (h5z.FILTER_SHUFFLE,))
+    for packing in ((), (h5z.FILTER_DEFLATE,), (h5z.FILTER_LZF,))
+]
 
 
 @contextlib.contextmanager
@@ -30,7 +39,7 @@ def open_hdf5(path):
 
     Raises:
         UntrustedFile: If it is not a regular file, has data stored elsewhere,
-            or declares more data than it stores.
+            declares more data than it stores, or takes far more memory.
         OSError: If it is not an HDF5 file, or is truncated.
     """
     check_regular(path)
@@ -59,7 +68,9 @@ def _checked_shapes(store):
 
     root = store["/"].id  # Its links do not keep the file open.
     root.links.visit(visit, info=True)
+    size = store.id.get_filesize()
     shapes = {}
+    packed = []
     declared = 0
     for name, kind in links:
         key = name.decode("utf-8", "backslashreplace")
@@ -68,16 +79,19 @@ def _checked_shapes(store):
         item = h5o.open(root, name)
         if isinstance(item, h5d.DatasetID):
             shapes[key] = item.shape
-            declared += _checked_size(key, item)
-    size = store.id.get_filesize()
+            declared += _checked_size(key, item, size)
+            if item.get_create_plist().get_nfilters():
+                packed.append((key, item))
     if declared > most_unpacked(size):
         raise UntrustedFile(
             f"its arrays declare {declared:,} bytes, but the file has {size:,}"
         )
+    for key, item in packed:
+        _check_chunks(key, item)
     return shapes
 
 
-def _checked_size(key, dataset):
+def _checked_size(key, dataset, file_size):
     """Returns the declared size of an array, which must be in the file."""
     creation = dataset.get_create_plist()
     if creation.get_layout() == h5d.VIRTUAL:
@@ -92,15 +106,49 @@ def _checked_size(key, dataset):
         )
     is_null = dataset.shape is None
     numbers = 0 if is_null else math.prod(dataset.shape)
-    declared = numbers * dataset.get_type().get_size()
+    number_size = dataset.get_type().get_size()
+    declared = numbers * number_size
     stored = dataset.get_storage_size()
-    is_packed = creation.get_nfilters() > 0
-    if stored < (min(1, declared) if is_packed else declared):
+    if creation.get_nfilters():
+        # A chunk is unpacked as a whole, even if it is larger than the array.
+        stored = number_size * math.prod(creation.get_chunk())
+        stored *= dataset.get_num_chunks()
+    if stored < declared:
         raise UntrustedFile(
             f"its array '{key}' declares {declared:,} bytes, but only "
             f"{stored:,} are stored"
         )
-    return declared
+    # Strings may all refer to the same bytes.
+    return numbers * file_size if dataset.dtype.hasobject else stored
+
+
+def _check_chunks(key, dataset):
+    """Raises `UntrustedFile` if chunks unpack to more than they declare."""
+    creation = dataset.get_create_plist()
+    filters = [
+        creation.get_filter(i)[0] for i in range(creation.get_nfilters())
+    ]
+    if tuple(f for f in filters if f != h5z.FILTER_FLETCHER32) not in _FILTERS:
+        raise UntrustedFile(
+            f"its array '{key}' is packed with other filters than gzip, lzf, "
+            "shuffle and fletcher32: write it again with one of these or none"
+        )
+    if h5z.FILTER_DEFLATE not in filters:
+        return
+    deflate = filters.index(h5z.FILTER_DEFLATE)
+    # Perhaps with a checksum.
+    size = math.prod(creation.get_chunk()) * dataset.get_type().get_size() + 4
+    offsets = []
+    dataset.chunk_iter(lambda chunk: offsets.append(chunk.chunk_offset))
+    for offset in offsets:
+        unfiltered, content = dataset.read_direct_chunk(offset)
+        if unfiltered >> deflate & 1:
+            continue
+        if len(zlib.decompressobj().decompress(content, size + 1)) > size:
+            raise UntrustedFile(
+                f"a chunk of its array '{key}' unpacks to more than its size, "
+                f"{size - 4:,} bytes"
+            )
 
 
 @contextlib.contextmanager

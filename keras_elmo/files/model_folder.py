@@ -60,6 +60,13 @@ def _open_archive(path):
                 f"The archive '{path}' contains a path outside itself, so "
                 f"it is not trusted. Received: {info.filename!r}"
             )
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # Python unpacks the others without a limit.
+            raise ValueError(
+                f"The archive '{path}' must be packed by the usual method, "
+                "deflate, or not at all. Received: another method for "
+                f"{info.filename!r}"
+            )
         declared += info.file_size
     size = os.path.getsize(path)
     if declared > most_unpacked(size):

@@ -1,10 +1,18 @@
 """HDF5 files for reading: data from outside the file is refused."""
 
 import os
+import subprocess
+import sys
+import zlib
 
 import h5py
 import numpy as np
 import pytest
+from h5py import h5d
+from h5py import h5p
+from h5py import h5s
+from h5py import h5t
+from h5py import h5z
 
 from keras_elmo.files import untrusted_files
 from keras_elmo.files.hdf5_files import open_hdf5
@@ -70,6 +78,55 @@ def huge_and_packed(store):
     x[:10] = 1.0
 
 
+def packed_chunk(filters, chunk, content):
+    """Returns a function that writes 16 bytes in a larger or crafted chunk."""
+
+    def write(store):
+        creation = h5p.create(h5p.DATASET_CREATE)
+        creation.set_chunk((chunk,))
+        for code, values in filters:
+            creation.set_filter(code, 0, values)
+        space = h5s.create_simple((4,), (h5s.UNLIMITED,))
+        x = h5d.create(store.id, b"x", h5t.IEEE_F32LE, space, creation)
+        x.write_direct_chunk((0,), content)
+
+    return write
+
+
+def zeros(number):
+    """Packs many zeros, without so much memory."""
+    packer = zlib.compressobj(9)
+    parts = [packer.compress(bytes(1 << 20)) for _ in range(number >> 20)]
+    return b"".join([*parts, packer.flush()])
+
+
+GZIP = (h5z.FILTER_DEFLATE, (9,))
+SHUFFLE = (h5z.FILTER_SHUFFLE, (4,))
+
+
+def other_filter(store):
+    store.create_dataset("x", data=np.arange(4), scaleoffset=3)
+
+
+def same_strings(store):
+    """Writes strings that all refer to the same bytes."""
+    text = store.create_dataset("text", data=["a" * 9999])
+    creation = text.id.get_create_plist()
+    creation.set_chunk((100000,))
+    creation.set_deflate(9)
+    space = h5s.create_simple((100000,))
+    x = h5d.create(store.id, b"x", text.id.get_type(), space, creation)
+    place = bytes_at(store, text.id.get_offset(), 16)
+    x.write_direct_chunk((0,), zlib.compress(100000 * place))
+
+
+def bytes_at(store, offset, number):
+    store.flush()
+    with open(store.filename, "rb") as file:
+        file.seek(offset)
+        return file.read(number)
+
+
 @pytest.mark.parametrize(
     "write, told",
     [
@@ -81,10 +138,20 @@ def huge_and_packed(store):
         (never_stored, "'x' declares 16 bytes, but only 0 are stored"),
         (huge, "'x' declares 4,398,046,511,104 bytes, but only 0 are"),
         (larger_than_64_bits_count, "'x' declares 18,446,744,073,709,551,616"),
+        (huge_and_packed, "'x' declares 4,398,046,511,104 bytes, but only"),
+        # The array has 16 bytes, and its only chunk unpacks to 2 GB.
         (
-            huge_and_packed,
-            "arrays declare 4,398,046,511,152 bytes, but the file",
+            packed_chunk([GZIP], 1 << 29, zeros(1 << 20)),
+            "its arrays declare 2,147,483,696 bytes, but the file has",
         ),
+        (
+            packed_chunk([GZIP], 1 << 12, zeros(1 << 20)),
+            "chunk of its array 'x' unpacks to more than its size, 16,384 byt",
+        ),
+        (packed_chunk([GZIP, GZIP], 4, b"x"), "'x' is packed with other filt"),
+        (packed_chunk([GZIP, SHUFFLE], 4, b"x"), "'x' is packed with other fi"),
+        (other_filter, "'x' is packed with other filters th"),
+        (same_strings, "its arrays declare .* bytes, but the file has"),
     ],
 )
 def test_what_lies_elsewhere_or_nowhere(path, write, told):
@@ -99,7 +166,29 @@ def test_packed_arrays_of_far_more_than_the_file(path, monkeypatch):
         path,
         lambda store: store.create_dataset("x", data=zeros, compression=9),
     )
-    refused(path, "its arrays declare 8,000,048 bytes")
+    refused(path, "its arrays declare 8,128,560 bytes")
+
+
+PEAK = """
+import resource, sys
+from keras_elmo.files.hdf5_files import open_hdf5
+from keras_elmo.files.untrusted_files import UntrustedFile
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+try:
+    with open_hdf5(sys.argv[1]) as (store, shapes):
+        store["x"][()]
+except UntrustedFile:
+    print(peak() - before)
+"""
+
+
+def test_the_memory_that_a_crafted_file_takes(path):
+    number = 1 << 28
+    change(path, packed_chunk([GZIP], 1 << 14, zeros(number)))
+    command = [sys.executable, "-c", PEAK, path]
+    added = subprocess.check_output(command)
+    assert int(added) << 10 < number // 8
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
@@ -110,7 +199,16 @@ def test_a_regular_file(tmp_path, make):
 
 def test_what_is_its_own_is_read(path):
     def write(store):
-        store.create_dataset("packed", data=np.zeros((9, 9)), compression=9)
+        for name in ("gzip", "lzf"):
+            for order in (False, True):
+                store.create_dataset(
+                    f"{name}{order:d}",
+                    data=np.random.rand(9, 9),
+                    maxshape=(None, 9),
+                    compression=name,
+                    shuffle=order,
+                    fletcher32=order,
+                )
         store["null"] = h5py.Empty("f4")
         store["empty"] = np.zeros((3, 0, 4))
         store["text"] = "a text"
@@ -122,7 +220,11 @@ def test_what_is_its_own_is_read(path):
         with open_hdf5(file) as (store, shapes):
             assert shapes == {
                 "group/a": (2, 3),
-                "packed": (9, 9),
+                **{
+                    f"{name}{i}": (9, 9)
+                    for name in ("gzip", "lzf")
+                    for i in (0, 1)
+                },
                 "null": None,
                 "empty": (3, 0, 4),
                 "text": (),

@@ -129,6 +129,13 @@ def test_zip(tmp_path, kind, folder, compression):
     assert not unpacked.parent.exists()
 
 
+def test_zip_of_a_method_without_a_limit(tmp_path):
+    # 4 KB of it can unpack to more than 4 GB.
+    path = write_zip(tmp_path / "model.zip", FILES, zipfile.ZIP_BZIP2)
+    with pytest.raises(ValueError, match="deflate, or not at all"):
+        open_bilm(path)
+
+
 def test_a_full_disk_is_not_a_broken_zip(tmp_path):
     path = write_zip(tmp_path / "model.zip")
     with no_file_over(len(WEIGHTS) - 1), pytest.raises(OSError) as info:
