@@ -105,7 +105,7 @@ def main():
     # Padding has no weight: not every layer passes ELMo's mask on to the loss.
     real = ids.any(axis=-1).astype("float32")
     model.fit(ids, tags, sample_weight=real, epochs=8, batch_size=4)
-    weights, gamma = elmo.normalized_weights
+    weights, gamma = elmo.mix_weights
     print(f"learned layer weights {weights.round(3)}, gamma {gamma:.3f}")
 
     with tempfile.TemporaryDirectory() as folder:

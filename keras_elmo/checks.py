@@ -57,14 +57,22 @@ def check_choice(name, value, choices):
         )
 
 
-def check_limit(name, value):
-    """Raises `ValueError` unless `value` is a positive number or `None`."""
+def is_limit(value):
+    """Whether a value is a positive number that float32 can represent."""
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return is_real and 1e-37 < value < 3e38
+
+
+def checked_limit(name, value):
+    """Returns a positive number as a float, or `None`; else `ValueError`."""
     if value is None:
-        return
-    if not isinstance(value, numbers.Real) or not value > 0:
+        return None
+    if not is_limit(value):
         raise ValueError(
-            f"`{name}` must be a positive number or None. Received: {value!r}"
+            f"`{name}` must be a positive number of float32, or None. "
+            f"Received: {value!r}"
         )
+    return float(value)
 
 
 def shapes_agree(a, b):
@@ -124,8 +132,7 @@ class CheckedOptions:
         value = self._get(key, None)
         if value is None:
             return None
-        # float32 has no smaller and no larger ones.
-        if not is_number(value) or not 1e-37 < value < 3e38:
+        if not is_limit(value):
             self.fail(key, "a positive number or null", value)
         return float(value)
 

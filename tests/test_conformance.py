@@ -113,7 +113,7 @@ CASES = {
     "ElmoLayer, layer norm": (
         lambda **kwargs: elmo(
             scalar_mix=ScalarMix(
-                layer_norm=True, l2=0.1, dtype=kwargs.get("dtype")
+                layer_norm=True, regularizer="l2", dtype=kwargs.get("dtype")
             ),
             keep_sentence_boundaries=True,
             **kwargs,

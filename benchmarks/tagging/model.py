@@ -72,7 +72,7 @@ def mix_weights(model):
     learned = {}
     for layer in model.layers:
         if isinstance(layer, keras_elmo.ScalarMix):
-            weights, gamma = layer.normalized_weights
+            weights, gamma = layer.mix_weights
             learned[layer.name.removeprefix("mix_")] = {
                 "weights": [float(w) for w in weights],
                 "gamma": float(gamma),
@@ -93,7 +93,9 @@ def _spelling(rows):
 def _make_mix(options, num_layers, name):
     """Returns a learned mix, or one that learns only the factor `gamma`."""
     if options.mix == "learned":
-        return keras_elmo.ScalarMix(l2=options.mix_l2, name=name)
+        return keras_elmo.ScalarMix(
+            regularizer=keras.regularizers.L2(options.mix_l2), name=name
+        )
     if options.mix == "average":
         weights = [1 / num_layers] * num_layers
     else:

@@ -405,7 +405,7 @@ def _learned_mix(elmo):
         )
 
     def select(outputs):
-        weights, gamma = mix.normalized_weights
+        weights, gamma = mix.mix_weights
         return [gamma * sum(w * x for w, x in zip(weights, outputs))]
 
     return select

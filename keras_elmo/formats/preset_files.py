@@ -41,6 +41,7 @@ _FLAGS = (
 )
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
 _DTYPES = (*_FLOATS, "mixed_bfloat16", "mixed_float16")
+_REGULARIZERS = ("L1", "L1L2", "L2")
 
 
 def write_preset(path, layer, metadata, arrays):
@@ -135,8 +136,11 @@ def _check_values(config, others=()):
             continue
         if key == "dtype":
             _check_dtype(config)
+        elif key == "regularizer" and value is not None:
+            _check_regularizer(config.section(key))
         elif key in _FLAGS:
-            config.flag(key)
+            if not isinstance(value, bool):
+                config.fail(key, "true or false", value)
         elif key in _LIMITS:
             config.limit(key)
         elif key in _SIZES:
@@ -154,6 +158,14 @@ def _check_dtype(config):
     value = config.values["dtype"]
     if value not in _DTYPES and value not in policies:
         config.fail("dtype", f"a policy of Keras, one of {_DTYPES}", value)
+
+
+def _check_regularizer(part):
+    part.one_of("class_name", _REGULARIZERS)
+    part.one_of("module", ("keras.regularizers",))
+    if part.values.get("registered_name") is not None:
+        part.fail("registered_name", "null", part.values["registered_name"])
+    _check_values(part.section("config"))
 
 
 def _has_object(value):

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
+from keras_elmo.checks import checked_limit
 from keras_elmo.layers.base_layers import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import lstm_window
@@ -108,8 +109,8 @@ class BiLMEncoder(FreezableLayer):
         self.units = units
         self.projection_dim = projection_dim
         self.num_layers = num_layers
-        self.cell_clip = cell_clip
-        self.proj_clip = proj_clip
+        self.cell_clip = checked_limit("cell_clip", cell_clip)
+        self.proj_clip = checked_limit("proj_clip", proj_clip)
         self.use_skip_connections = use_skip_connections
         self.supports_masking = True
         self.supports_jit = backend().supports_jit

@@ -221,7 +221,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
         )
 
     @property
-    def normalized_weights(self) -> Any:
+    def mix_weights(self) -> Any:
         """The learned layer weights and gamma, as NumPy arrays.
 
         A named tuple `(weights, gamma)`, or a list of them with
@@ -232,9 +232,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
                 f"Layer '{self.name}' has no mix weights, as it was created "
                 "with `return_all_layers=True`."
             )
-        return self._one_or_list(
-            [m.normalized_weights for m in self.scalar_mixes]
-        )
+        return self._one_or_list([m.mix_weights for m in self.scalar_mixes])
 
     def build(self, input_shape):
         token_shape = self._token_shape(input_shape)

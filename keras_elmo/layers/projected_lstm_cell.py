@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.checks import check_integer
-from keras_elmo.checks import check_limit
+from keras_elmo.checks import checked_limit
 from keras_elmo.layers.base_layers import BaseLayer
 from keras_elmo.ops.weights import new_weight
 from keras_elmo.ops.weights import read_weight
@@ -87,12 +87,10 @@ class ProjectedLSTMCell(BaseLayer):
         super().__init__(**kwargs)
         check_integer("units", units, 1)
         check_integer("projection_dim", projection_dim, 1, optional=True)
-        check_limit("cell_clip", cell_clip)
-        check_limit("proj_clip", proj_clip)
         self.units = units
         self.projection_dim = projection_dim
-        self.cell_clip = cell_clip
-        self.proj_clip = proj_clip
+        self.cell_clip = checked_limit("cell_clip", cell_clip)
+        self.proj_clip = checked_limit("proj_clip", proj_clip)
         self.has_projection = projection_dim not in (None, units)
         self.output_size = projection_dim if self.has_projection else units
         self.state_size = [self.output_size, units]  # The sizes of h and c.

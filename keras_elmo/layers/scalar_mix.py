@@ -1,4 +1,3 @@
-import numbers
 from collections.abc import Iterable
 from typing import Any
 from typing import NamedTuple
@@ -36,8 +35,10 @@ class ScalarMix(BaseLayer):
             mean and variance over all its unmasked entries, across batch and
             time. With this option, a sentence's output depends on the rest of
             the batch.
-        l2: Float, factor of the regularisation term
-            `l2 * sum(scalars ** 2)`, which pulls the weights together.
+        regularizer: Regularizer of `scalars`, the logits of the layers'
+            weights: a name, a `keras.regularizers.Regularizer`, or `None`.
+            `keras.regularizers.L2(x)` adds `x * sum(scalars ** 2)` to the loss,
+            as bilm-tf's `l2_coef` does, which pulls the weights together.
         fixed_weights: Numbers to use instead of `softmax(scalars)`, one for
             each layer. They are not trained, but `gamma` is. For three layers,
             `[0, 0, 1]` selects the top layer and `[1/3, 1/3, 1/3]` their
@@ -68,7 +69,7 @@ class ScalarMix(BaseLayer):
     >>> mix = ScalarMix()
     >>> tuple(mix(layers).shape)
     (2, 5, 16)
-    >>> mix.normalized_weights.weights.round(2)
+    >>> mix.mix_weights.weights.round(2)
     array([0.33, 0.33, 0.33], dtype=float32)
 
     Reference:
@@ -79,26 +80,28 @@ class ScalarMix(BaseLayer):
     def __init__(
         self,
         layer_norm: bool = False,
-        l2: float = 0.0,
+        regularizer: str | dict | keras.regularizers.Regularizer | None = None,
         fixed_weights: Iterable[float] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if not isinstance(l2, numbers.Real) or not l2 >= 0:
-            raise ValueError(
-                f"`l2` must be a number of at least 0. Received: {l2!r}"
-            )
-        if l2 and fixed_weights is not None:
-            raise ValueError(
-                "`l2` applies to learned weights, but `fixed_weights` are not "
-                f"learned: pass one of them. Received: l2={l2}, "
-                f"fixed_weights={fixed_weights}"
-            )
         self.layer_norm = layer_norm
-        self.l2 = l2
-        self.fixed_weights = (
-            None if fixed_weights is None else [float(w) for w in fixed_weights]
-        )
+        self.regularizer = keras.regularizers.get(regularizer)
+        self.fixed_weights = None
+        if fixed_weights is not None:
+            self.fixed_weights = [float(w) for w in fixed_weights]
+            if not all(abs(w) < 3e38 for w in self.fixed_weights):
+                raise ValueError(
+                    "`fixed_weights` must be finite numbers of float32. "
+                    f"Received: fixed_weights={self.fixed_weights}"
+                )
+            if regularizer is not None:
+                raise ValueError(
+                    "`regularizer` applies to learned weights, but "
+                    "`fixed_weights` are not learned: pass one of them. "
+                    f"Received: regularizer={regularizer}, "
+                    f"fixed_weights={fixed_weights}"
+                )
         self.num_layers = None
         self.supports_masking = True
 
@@ -111,10 +114,7 @@ class ScalarMix(BaseLayer):
         num_layers = self.num_layers = len(input_shape)
         if self.fixed_weights is None:
             self.scalars = new_weight(
-                self,
-                "scalars",
-                (num_layers,),
-                regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
+                self, "scalars", (num_layers,), regularizer=self.regularizer
             )
         elif len(self.fixed_weights) != num_layers:
             raise ValueError(
@@ -147,7 +147,7 @@ class ScalarMix(BaseLayer):
         return mix_layers(inputs, self._weights(), read_weight(self.gamma))
 
     @property
-    def normalized_weights(self) -> MixWeights:
+    def mix_weights(self) -> MixWeights:
         """The layers' `weights`, and `gamma`: a named tuple of NumPy arrays."""
         if not self.built:
             raise ValueError(
@@ -175,7 +175,7 @@ class ScalarMix(BaseLayer):
         return {
             **super().get_config(),
             "layer_norm": self.layer_norm,
-            "l2": self.l2,
+            "regularizer": keras.regularizers.serialize(self.regularizer),
             "fixed_weights": self.fixed_weights,
         }
 

@@ -230,7 +230,7 @@ def mix(graph, layers, scalar_mix, mask):
     """
     if scalar_mix.layer_norm:
         layers = [normalize_layer(graph, x, mask) for x in layers]
-    weights, gamma = scalar_mix.normalized_weights
+    weights, gamma = scalar_mix.mix_weights
     return weighted_sum(graph, layers, gamma * weights)
 
 

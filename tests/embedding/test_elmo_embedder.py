@@ -76,7 +76,7 @@ def test_layers_are_chosen(elmo, name):
 
 def test_the_learned_mix():
     elmo = make_elmo(scalar_mix=ScalarMix())
-    weights, gamma = elmo.normalized_weights
+    weights, gamma = elmo.mix_weights
     assert abs(weights - 1 / 3).max() > 0.05
     check_each(
         elmo,

@@ -317,6 +317,9 @@ def test_a_state_that_is_passed_is_not_rounded():
         ("units", 2.5),
         ("projection_dim", 0),
         ("cell_clip", -3),
+        ("cell_clip", True),
+        ("cell_clip", 10**400),
+        ("proj_clip", float("inf")),
         ("proj_clip", 0),
     ],
 )

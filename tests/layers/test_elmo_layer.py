@@ -80,7 +80,7 @@ def test_equals_the_oracle(cnn, lstm, path_taken):
 
 def test_the_call_mixes_the_layers():
     elmo = make_shallow_elmo(scalar_mix=ScalarMix(layer_norm=False))
-    weights, gamma = elmo.normalized_weights
+    weights, gamma = elmo.mix_weights
     layers = numpy(elmo.all_layers(IDS))  # (batch, layers, time, width)
     expected = gamma * np.tensordot(layers, weights, (1, 0))
     vectors = numpy(elmo(IDS))
@@ -270,20 +270,20 @@ def test_several_representations_share_one_run_and_each_has_the_mask():
             if length:
                 alone = elmo(IDS[i : i + 1, :length])[k]
                 assert_close(last[i], numpy(lstm(alone))[0], rtol=1e-4)
-    assert len(elmo.normalized_weights) == 2
+    assert len(elmo.mix_weights) == 2
 
 
 def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
     elmo = ElmoLayer(
         CharCNNEmbedding(6, [(2, 8)], 0, 4, max_characters_per_token=12),
         BiLMEncoder(7, 6),
-        ScalarMix(l2=0.5, layer_norm=True, name="mix"),
+        ScalarMix(regularizer="l2", layer_norm=True, name="mix"),
         num_representations=3,
     )
     first, *others = elmo(IDS)
     for other in others:
         assert_equal(first, other)
-    assert [mix.l2 for mix in elmo.scalar_mixes] == [0.5] * 3
+    assert [mix.regularizer.l2 for mix in elmo.scalar_mixes] == [0.01] * 3
     assert len({mix.name for mix in elmo.scalar_mixes}) == 3
     assert len(elmo.losses) == 3
 
@@ -293,7 +293,7 @@ def test_layer_norm_counts_what_is_in_the_output(keep):
     elmo = make_shallow_elmo(
         scalar_mix=ScalarMix(layer_norm=True), keep_sentence_boundaries=keep
     )
-    weights, gamma = elmo.normalized_weights
+    weights, gamma = elmo.mix_weights
     expected = 0
     layers = np.moveaxis(numpy(elmo.all_layers(IDS)).astype("float64"), 1, 0)
     mask = numpy(elmo.compute_mask(IDS))
@@ -658,7 +658,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match=r"the same size.*8 and 6"):
         elmo.build((None, None, 50))
     with pytest.raises(ValueError, match="has no mix weights"):
-        make_shallow_elmo(return_all_layers=True).normalized_weights  # noqa: B018
+        make_shallow_elmo(return_all_layers=True).mix_weights  # noqa: B018
 
 
 def test_a_mask_of_the_wrong_shape_is_named(elmo):

@@ -39,7 +39,7 @@ def test_equals_the_formula(number):
     mix = mix_of(layers, scalars, 1.5)
     expected = 1.5 * np.tensordot(softmax(scalars), layers, 1)
     assert_close(mix(layers), expected, atol=1e-5)
-    weights, gamma = mix.normalized_weights
+    weights, gamma = mix.mix_weights
     assert_close(weights, softmax(scalars), rtol=1e-6, atol=0)
     assert gamma == 1.5
 
@@ -47,7 +47,7 @@ def test_equals_the_formula(number):
 def test_weights_in_half_precision_sum_to_one():
     mix = ScalarMix(dtype="mixed_bfloat16")
     mix(random_layers(3))
-    assert abs(mix.normalized_weights.weights.sum() - 1) < 1e-6
+    assert abs(mix.mix_weights.weights.sum() - 1) < 1e-6
 
 
 def test_the_output_of_a_mix_that_is_not_built():
@@ -76,12 +76,23 @@ def test_layer_norm_without_mask_and_with_nothing_unmasked():
     assert_equal(nothing, 0)
 
 
-def test_l2_is_the_sum_of_squares_of_the_scalars():
+@pytest.mark.parametrize(
+    "regularizer, expected",
+    [
+        (keras.regularizers.L2(0.1), 1.4),
+        (keras.regularizers.serialize(keras.regularizers.L2(0.1)), 1.4),
+        ("l1", 0.06),
+    ],
+)
+def test_the_regularizer_is_that_of_the_scalars(regularizer, expected):
     layers = random_layers()
-    mix = mix_of(layers, [1.0, 2.0, -3.0], 1.0, l2=0.1)
-    mix(layers)
-    (loss,) = mix.losses
-    assert float(ops.convert_to_numpy(loss)) == pytest.approx(1.4)
+    scalars = [1.0, 2.0, -3.0]
+    mix = mix_of(layers, scalars, 1.0, regularizer=regularizer)
+    again = mix_of(layers, scalars, 1.0, **mix.get_config())
+    for layer in (mix, again):
+        layer(layers)
+        (loss,) = layer.losses
+        assert float(ops.convert_to_numpy(loss)) == pytest.approx(expected)
     assert mix_of(layers, [1.0, 2.0, -3.0], 1.0).losses == []
 
 
@@ -90,7 +101,7 @@ def test_fixed_weights_are_used_as_they_are_and_not_trained():
     mix = mix_of(layers, None, 2.0, fixed_weights=[0, 0, 1])
     assert_close(mix(layers), 2 * layers[2], rtol=1e-6, atol=0)
     assert [v.name for v in mix.trainable_weights] == ["gamma"]
-    assert_equal(mix.normalized_weights.weights, [0, 0, 1])
+    assert_equal(mix.mix_weights.weights, [0, 0, 1])
 
 
 def test_the_mask_passes_through():
@@ -124,9 +135,12 @@ def test_bad_inputs_are_named():
         ScalarMix()([layers[0], layers[1][..., 0]])
     with pytest.raises(ValueError, match=r"fixed_weights.*\[1.0\]"):
         ScalarMix(fixed_weights=[1])(layers)
-    with pytest.raises(ValueError, match="`l2` must be"):
-        ScalarMix(l2=-1)
+    with pytest.raises(ValueError, match="regularizer identifier: nothing"):
+        ScalarMix(regularizer="nothing")
     with pytest.raises(ValueError, match="pass one of them"):
-        ScalarMix(l2=0.1, fixed_weights=[1, 0, 0])
+        ScalarMix(regularizer="l2", fixed_weights=[1, 0, 0])
+    for bad in (1e39, float("nan"), -float("inf")):
+        with pytest.raises(ValueError, match="must be finite numbers"):
+            ScalarMix(fixed_weights=[0, bad, 1])
     with pytest.raises(ValueError, match="call it or build it"):
-        ScalarMix().normalized_weights  # noqa: B018
+        ScalarMix().mix_weights  # noqa: B018

@@ -88,7 +88,7 @@ def saved(whole, folder):
         lambda: make_elmo(keep_sentence_boundaries=True, trainable=False),
         lambda: make_elmo({"activation": "tanh"}, {"proj_clip": None}),
         lambda: make_elmo(
-            scalar_mix=ScalarMix(layer_norm=True, l2=0.1, name="mix")
+            scalar_mix=ScalarMix(layer_norm=True, regularizer="l1", name="mix")
         ),
         lambda: make_elmo(dtype="mixed_bfloat16"),
         lambda: make_elmo(dtype="bfloat16"),
@@ -190,7 +190,7 @@ def test_no_dtype_means_the_saved_one(folder):
         ({"num_representations": 2}, {"num_representations": 1}),
         ({"return_all_layers": True}, {"num_representations": 2}),
         ({"return_all_layers": True}, {"return_all_layers": False}),
-        ({}, {"scalar_mix": ScalarMix(l2=0.5)}),
+        ({}, {"scalar_mix": ScalarMix(regularizer="l2")}),
     ],
 )
 def test_new_mixes_over_the_saved_bilm(folder, saved, given):
@@ -201,7 +201,7 @@ def test_new_mixes_over_the_saved_bilm(folder, saved, given):
     assert loaded.name == "mine"
     assert loaded.return_all_layers == given.get("return_all_layers", False)
     for mix in loaded.scalar_mixes:
-        mixed = mix.normalized_weights
+        mixed = mix.mix_weights
         np.testing.assert_allclose(mixed.weights, 1 / 3, rtol=1e-6)
     assert not loaded.encoder.trainable and not loaded.token_encoder.trainable
     check_same_bilm(loaded, elmo)
@@ -210,11 +210,11 @@ def test_new_mixes_over_the_saved_bilm(folder, saved, given):
 
 
 def test_new_mixes_are_like_the_saved_ones(folder):
-    mix = ScalarMix(layer_norm=True, l2=0.25)
+    mix = ScalarMix(layer_norm=True, regularizer=keras.regularizers.L2(0.25))
     make_elmo(scalar_mix=mix).save_to_preset(folder)
     loaded = ElmoLayer.from_preset(folder, num_representations=2)
     assert [mix.layer_norm for mix in loaded.scalar_mixes] == [True, True]
-    assert [mix.l2 for mix in loaded.scalar_mixes] == [0.25, 0.25]
+    assert [mix.regularizer.l2 for mix in loaded.scalar_mixes] == [0.25] * 2
 
 
 def test_a_directory_of_bilm_files(tmp_path):
@@ -270,6 +270,7 @@ def test_a_layer_of_another_package_is_not_saved(folder):
 
 
 LAMBDA = keras.saving.serialize_keras_object(keras.layers.Lambda(keras.ops.abs))
+L2 = keras.regularizers.serialize(keras.regularizers.L2(0.1))
 POLICY = keras.saving.serialize_keras_object(keras.DTypePolicy("float32"))
 
 
@@ -323,6 +324,13 @@ def change_config(folder, path, value):
         ),
         ("config.scalar_mix", [LAMBDA]),
         ("config.scalar_mix.0.registered_name", "Users>Tool"),
+        ("config.scalar_mix.0.config.regularizer", LAMBDA),
+        ("config.scalar_mix.0.config.regularizer", L2 | {"module": "os"}),
+        (
+            "config.scalar_mix.0.config.regularizer",
+            L2 | {"registered_name": "Users>Tool"},
+        ),
+        ("config.scalar_mix.0.config.regularizer", L2 | {"config": {"l2": L2}}),
         ("config.scalar_mix", ["Users>Tool"]),
         ("config.dtype", LAMBDA),
         ("config.dtype", POLICY | {"registered_name": "Users>Tool"}),
@@ -339,6 +347,8 @@ def change_config(folder, path, value):
         ("config.dtype", "int32"),
         ("config.encoder.config.dtype", POLICY | {"config": {"name": "int8"}}),
         ("config.encoder.config.cell_clip", 1e-60),
+        ("config.encoder.config.proj_clip", 10**39),
+        ("config.add_sentence_boundaries", None),
     ],
 )
 def test_only_what_is_known_is_loaded(saved, path, value):
@@ -346,6 +356,18 @@ def test_only_what_is_known_is_loaded(saved, path, value):
     with pytest.raises(ValueError, match=r"The option '.*' must be") as info:
         ElmoLayer.from_preset(saved)
     assert f"'{saved}/config.json' is not a layer's config" in str(info.value)
+
+
+@pytest.mark.parametrize("key", ["cell_clip", "proj_clip"])
+def test_a_limit_beyond_64_bits(saved, key):
+    ids = np.ones((1, 2, 12), "int32")
+    change_config(saved, f"config.encoder.config.{key}", None)
+    expected = ElmoLayer.from_preset(saved)(ids)
+    change_config(saved, f"config.encoder.config.{key}", 1 << 63)
+    found = ElmoLayer.from_preset(saved)
+    # JAX and PyTorch convert an integer to their own.
+    assert type(getattr(found.encoder, key)) is float
+    np.testing.assert_array_equal(found(ids), expected)
 
 
 def test_a_preset_does_not_say_how_to_build(folder):
