@@ -72,7 +72,7 @@ class Evaluator:
         self._is_stream = procedure == "stream"
         self._rows = rows
         self._is_unknown = counted and _is_unknown(vocabulary, counted)
-        self._ids = WordIds(vocabulary, model.token_encoder.token_shape)
+        self._ids = WordIds(vocabulary, *model.token_encoder.token_shape)
         windows = (1, 8)  # rows, steps
         self._measure = Compiled(
             self._measure_window, model, (windows, windows, windows, (1,))
