@@ -47,12 +47,13 @@ class CRF(keras.layers.Layer):
         num_tags: Integer, the number of tags.
         tag_names: List of strings, the tags' names in order. Required with a
             `scheme`.
-        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, tag sequences that
-            it forbids have probability zero in training and in decoding:
-            `I-PER` after any tag other than `B-PER` and `I-PER`, or, with
-            `"BIOES"`, a sentence that ends inside a span. The training tags
-            must follow the scheme. To constrain only the decoding, pass the
-            scheme to `CRFDecoder` instead.
+        scheme: `"BIO"`, `"BIOES"`, `"BIOUL"` (AllenNLP's letters for BIOES) or
+            `None`. With a scheme, tag sequences that it forbids have
+            probability zero in training and in decoding: `I-PER` after any tag
+            other than `B-PER` and `I-PER`, or, except with `"BIO"`, a sentence
+            that ends inside a span. The training tags must follow the scheme.
+            To constrain only the decoding, pass the scheme to `CRFDecoder`
+            instead.
         transitions_initializer: Initializer of `transitions`.
         boundary_initializer: Initializer of `start_transitions` and
             `end_transitions`.
