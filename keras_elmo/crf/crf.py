@@ -5,6 +5,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
+from keras_elmo.checks import shapes_agree
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.linear_chain import constrain
 from keras_elmo.crf.linear_chain import pack_scores
@@ -12,8 +13,7 @@ from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_tag_names
 from keras_elmo.crf.tags import checked_log_likelihood
 from keras_elmo.ops.inputs import as_mask
-from keras_elmo.ops.private_keras import get_mask
-from keras_elmo.ops.private_keras import sublayers
+from keras_elmo.ops.private_keras import masks_above
 from keras_elmo.ops.weights import wide_dtype
 
 
@@ -244,16 +244,23 @@ class CRF(keras.layers.Layer):
         self._check_shape(inputs.shape)
         if mask is not None:
             as_mask(mask, inputs.shape[:2], self.name)
-        elif lost := _masked_layer_above(inputs):
-            raise ValueError(
-                f"Layer '{self.name}' received no mask, although the output of "
-                f"layer '{lost}' has one: a layer in between does not pass it "
-                "on, and padding would count as words. Pass it, as in "
-                "`crf(potentials, mask=elmo.compute_mask(ids))`. "
-                "Received: mask=None"
-            )
+        else:
+            self._check_that_no_mask_is_lost(inputs)
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, self.scores_dtype)
+
+    def _check_that_no_mask_is_lost(self, inputs):
+        # Keras drops a mask at each layer that does not pass one on: `Conv1D`,
+        # and from Keras 3.16 on also `LSTM` and `Bidirectional`.
+        for mask, name in masks_above(inputs):
+            if shapes_agree(getattr(mask, "shape", ()), inputs.shape[:2]):
+                raise ValueError(
+                    f"Layer '{self.name}' received no mask, although layer "
+                    f"'{name}' has one: a layer in between does not pass it "
+                    "on, and padding would count as words. Pass it, as in "
+                    "`crf(potentials, mask=elmo.compute_mask(ids))`. "
+                    "Received: mask=None"
+                )
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:2], self.num_tags + 1, self.num_tags)
@@ -274,34 +281,6 @@ class CRF(keras.layers.Layer):
                 self.transitions_regularizer
             ),
         }
-
-
-def _masked_layer_above(x):
-    """Returns the name of the last layer above `x` that made its tokens' mask.
-
-    Keras drops a mask at each layer that does not pass one on: `Conv1D`, and
-    from Keras 3.16 on also `LSTM` and `Bidirectional`.
-
-    Args:
-        x: Symbolic tensor `(batch, time, channels)` without a mask.
-
-    Returns:
-        String, or `None` if there is no such layer, or if `x` belongs to no
-        Functional model.
-    """
-    inputs = keras.utils.get_source_inputs(x)
-    if not isinstance(inputs, list) or x is inputs[0]:
-        return None
-    # With a name of its own, it takes none from the user's models.
-    above = keras.Model(inputs, x, name="above_crf")
-    for layer in reversed([*sublayers(above)]):
-        for output in keras.tree.flatten(getattr(layer, "output", None)):
-            mask = get_mask(output)
-            if mask is None or len(mask.shape) != 2:
-                continue
-            if len({mask.shape[1], x.shape[1]} - {None}) < 2:
-                return layer.name
-    return None
 
 
 def _with_own_values(initializer):
