@@ -13,6 +13,7 @@ from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_tag_names
 from keras_elmo.crf.tags import checked_log_likelihood
 from keras_elmo.ops.inputs import as_mask
+from keras_elmo.ops.private_keras import is_saving_h5
 from keras_elmo.ops.private_keras import masks_above
 from keras_elmo.ops.weights import wide_dtype
 
@@ -82,8 +83,9 @@ class CRF(keras.layers.Layer):
         zero. The scores contain the mask; no Keras mask is passed on.
 
     Raises:
-        ValueError: If the input has the wrong shape, or if a mask was made for
-            it in a Functional model and did not arrive.
+        ValueError: If the input has the wrong shape, if a mask was made for it
+            in a Functional model and did not arrive, or if the model is saved
+            as .h5, because Keras cannot load masks from such a file.
 
     Example:
 
@@ -266,6 +268,13 @@ class CRF(keras.layers.Layer):
         return (*input_shape[:2], self.num_tags + 1, self.num_tags)
 
     def get_config(self):
+        if is_saving_h5():
+            raise ValueError(
+                f"A model with layer '{self.name}' cannot be saved as .h5, "
+                "because Keras cannot load the operations that compute masks "
+                'from such a file: use `model.save("model.keras")`. To save '
+                "the weights alone, use `model.save_weights`."
+            )
         return {
             **super().get_config(),
             "num_tags": self.num_tags,

@@ -17,6 +17,7 @@ __all__ = [
     "get_mask",
     "in_stateless_scope",
     "inputs_of",
+    "is_saving_h5",
     "layer_of",
     "masks_above",
     "more_is_better",
@@ -131,6 +132,12 @@ def refuse_onnx_export(layer):
                 f"Received: layer '{layer.name}'"
             )
         frame = frame.f_back
+
+
+def is_saving_h5():
+    """Whether Keras is saving a model as an .h5 file, its former format."""
+    attribute = _private("backend.common.global_state", "get_global_attribute")
+    return bool(attribute("use_legacy_config", False))
 
 
 def more_is_better(metric):

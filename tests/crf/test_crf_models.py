@@ -182,6 +182,15 @@ def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
     )
 
 
+@pytest.mark.filterwarnings("ignore:You are saving")
+def test_a_format_that_keras_could_not_load_is_refused(tmp_path):
+    model = make_tagger()
+    with pytest.raises(ValueError, match=r'use `model.save\("model.keras"\)`'):
+        model.save(tmp_path / "model.h5")
+    model.save_weights(tmp_path / "model.weights.h5")
+    model.save(tmp_path / "model.keras")
+
+
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 @pytest.mark.exhaustive
 def test_half_precision_trains(policy):
