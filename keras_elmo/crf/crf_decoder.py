@@ -62,6 +62,7 @@ class CRFDecoder(keras.layers.Layer):
 
     def __init__(
         self,
+        *,
         return_marginals: bool = False,
         tag_names: Sequence[str] | None = None,
         scheme: str | None = None,
