@@ -145,9 +145,12 @@ class ElmoFiles:
     ) -> None:
         """Saves the layer to a directory, atomically.
 
-        The files are those of KerasHub's presets: `config.json`,
+        The files are named as in KerasHub's presets: `config.json`,
         `metadata.json` and `model.weights.h5`. They include the mixes and all
-        settings.
+        settings. Only `from_preset` reads them: in the HDF5 file, the arrays
+        have the names of the layer's variables, such as
+        `encoder.forward_cells.0.kernel`, so that other programs can read them,
+        but Keras' `load_weights` cannot.
 
         Args:
             preset_dir: Path of the directory.
