@@ -127,7 +127,9 @@ class BidirectionalLanguageModel(keras.Model):
         logits = [ops.reshape(x, shape) for x in logits]
         return (logits, state) if return_state else logits
 
-    def predict_hidden(self, inputs, initial_state=None, seed=None):
+    def predict_hidden(
+        self, inputs, initial_state=None, seed=None, is_real=None
+    ):
         """Runs the model up to its softmax.
 
         Args:
@@ -135,6 +137,8 @@ class BidirectionalLanguageModel(keras.Model):
             initial_state: As for a call.
             seed: `keras.random.SeedGenerator` for the dropout, or `None` for no
                 dropout.
+            is_real: Boolean tensor `(batch, time)`; where it is `False`, the
+                states stay as they are. Defaults to `True` everywhere.
 
         Returns:
             The last layer's vectors of the forward and the backward stack, two
@@ -156,6 +160,8 @@ class BidirectionalLanguageModel(keras.Model):
         vectors = ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
         if initial_state is None:
             initial_state = self.get_initial_state(batch)
+        if is_real is not None:
+            is_real = ops.transpose(is_real)[..., None]  # (time, batch, 1)
 
         def drop(x):
             return keras.random.dropout(x, self.dropout, seed=seed)
@@ -164,6 +170,7 @@ class BidirectionalLanguageModel(keras.Model):
         layers, state = self.encoder.run_directions(
             ops.unstack(vectors),
             initial_state,
+            is_real=is_real,
             drop=drop if drops else None,
             training=training,
         )

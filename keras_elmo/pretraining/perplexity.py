@@ -118,7 +118,10 @@ class Evaluator:
         return stream_windows(sentences, self._rows, steps)
 
     def _measure_window(self, inputs, targets, is_real, state):
-        hidden, state = self._model.predict_hidden(inputs, state)
+        # JAX fills up the windows, and the next one continues from the state.
+        hidden, state = self._model.predict_hidden(
+            inputs, state, is_real=is_real
+        )
         losses = self._model.losses_of(hidden, targets, self._is_unknown)
         sums = [ops.sum(ops.where(is_real, loss, 0)) for loss in losses]
         return ops.stack(sums), state

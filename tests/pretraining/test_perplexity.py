@@ -156,9 +156,13 @@ def test_windows_make_no_difference(monkeypatch, procedure):
 
 
 @pytest.mark.parametrize(
-    "rows", [pytest.param(2, marks=pytest.mark.exhaustive), 3, 9]
+    "rows",
+    [
+        pytest.param(2, marks=[pytest.mark.exhaustive, pytest.mark.slow_on_jax]),
+        3,  # The rows and the steps are filled up on JAX.
+        pytest.param(9, marks=pytest.mark.slow_on_jax),
+    ],
 )
-@pytest.mark.slow_on_jax
 def test_rows_count_each_token_once(monkeypatch, rows):
     monkeypatch.setattr(module, "_MAX_STEPS", 4)
     model = make()
