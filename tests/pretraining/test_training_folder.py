@@ -161,15 +161,6 @@ def test_where_another_begins_the_weights_stay(begun, vocabulary):
     assert set(os.listdir(begun.path)) == left
 
 
-def test_where_another_begins_a_state_without_a_record_is_none(
-    folder, vocabulary
-):
-    fill(folder)
-    folder.begin(START, [], COUNTS, vocabulary)
-    assert not folder.has_state
-    assert not os.path.exists(folder.file(LOG_FILE))
-
-
 def test_what_begins_can_be_killed_at_any_point(
     folder, vocabulary, monkeypatch
 ):
@@ -184,7 +175,7 @@ def test_what_begins_can_be_killed_at_any_point(
         else:
             raise Kill
 
-    for count in range(3):
+    for count in range(4):
         folder.begin(START, [], COUNTS, vocabulary)
         fill(folder)
         left = [False, *[True] * count]
@@ -195,6 +186,31 @@ def test_what_begins_can_be_killed_at_any_point(
         # The state is removed first, so that no other training can use it.
         assert folder.has_training
         assert folder.has_state == (count == 0)
+        folder.check_files()
+
+
+def test_a_training_that_has_no_vocabulary_yet_can_begin(begun):
+    os.remove(begun.file("vocab.txt"))  # As if killed before it was written.
+    assert not begun.has_training
+    begun.check_files()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["vocab.txt", "weights.hdf5", "softmax.hdf5", "options.json", "log.jsonl"],
+)
+def test_files_that_no_training_wrote_are_not_replaced(folder, name):
+    folder.check_files()
+    pathlib.Path(folder.file(name)).write_text("mine")
+    with pytest.raises(ValueError, match=f"would replace them: {name}"):
+        folder.check_files()
+
+
+def test_a_record_that_no_training_wrote_is_not_replaced(begun):
+    begun.check_files()
+    pathlib.Path(begun.file("training.json")).write_text('{"mine": 1}')
+    with pytest.raises(ValueError, match="is not the record of a training"):
+        begun.check_files()
 
 
 def test_files_of_the_user_stay(folder, vocabulary):
