@@ -59,7 +59,6 @@ _NOT_SHOWN = [
     "run_directions",
     "sampled_losses_of",
     "scan_in_training",
-    "scores_dtype",
     "state_dtypes",
     "state_spec",
     "step",
