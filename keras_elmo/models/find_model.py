@@ -42,7 +42,8 @@ def find_model(model, weights=None) -> FoundModel:
     if isinstance(model, FoundModel):
         return model
     if isinstance(model, str) and model in TAGGERS:
-        return KerasFile(TAGGERS[model], name=model)
+        head, elmo = TAGGERS[model]
+        return KerasFile(head, name=model, elmo=elmo)
     is_name = isinstance(model, str) and model in PRESETS
     is_path = isinstance(model, (str, os.PathLike)) and not is_name
     path = fetch(model, "model") if is_path else ""
