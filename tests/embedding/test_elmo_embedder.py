@@ -175,7 +175,7 @@ def watch_runs(elmo, monkeypatch, look):
     seen = []
     for owner, name in (
         (elmo.token_encoder, "call"),
-        (elmo.encoder, "run_directions"),
+        (elmo.encoder, "get_initial_state"),
     ):
         function = getattr(owner, name)
         monkeypatch.setattr(
