@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import keras
 
+from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.files.atomic import write_atomically
@@ -94,8 +95,8 @@ def export_onnx(
         exported = tagger_model(model, product, labels)
     elif labels:
         raise ValueError(
-            "`labels` can only be used with a model that returns labels, not "
-            f"with an `ElmoLayer`. Received: labels={labels!r}"
+            f"{argument_name('labels')} can only be used with a model that "
+            f"returns labels, not with an `ElmoLayer`. Received: {labels!r}"
         )
     else:
         exported = elmo_model(model, product)

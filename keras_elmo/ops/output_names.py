@@ -4,6 +4,7 @@ import collections
 
 import keras
 
+from keras_elmo.checks import argument_name
 from keras_elmo.ops.private_keras import layer_of
 
 
@@ -71,7 +72,8 @@ def label_names(outputs, labels):
         found = [] if isinstance(given, (str, bytes)) else list(given)
         if not found or not all(isinstance(x, (str, bytes)) for x in found):
             raise ValueError(
-                "`labels` must be lists of names, each a string. "
+                f"{argument_name('labels')} must be lists of names, each a "
+                "string. "
                 f"Received for output '{name}': {given!r}"
             )
         names[name] = found
@@ -88,8 +90,8 @@ def check_labels(labels, outputs):
     unknown = set(labels) - set(outputs)
     if unknown:
         raise ValueError(
-            "The keys of `labels` must be outputs of the model, which are "
-            f"{sorted(outputs)}. Received: {sorted(unknown)}"
+            f"The keys of {argument_name('labels')} must be outputs of the "
+            f"model, which are {sorted(outputs)}. Received: {sorted(unknown)}"
         )
     for name, names in labels.items():
         x = outputs[name]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import keras
 
+from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.choices import SIGNATURES
 from keras_elmo.files.atomic import write_folder_atomically
@@ -140,8 +141,8 @@ def _outputs(model, labels):
     if isinstance(model, ElmoLayer):
         if labels:
             raise ValueError(
-                "`labels` can only be used with a model that returns labels, "
-                f"not with an `ElmoLayer`. Received: labels={labels!r}"
+                f"{argument_name('labels')} can only be used with a model that "
+                f"returns labels, not with an `ElmoLayer`. Received: {labels!r}"
             )
         return ElmoOutputs(model)
     if isinstance(model, keras.Model):
