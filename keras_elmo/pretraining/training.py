@@ -6,6 +6,7 @@ import random
 import keras
 import numpy as np
 
+from keras_elmo.checks import argument_name
 from keras_elmo.pretraining.language_model_trainer import LanguageModelTrainer
 from keras_elmo.pretraining.language_model_windows import LanguageModelWindows
 from keras_elmo.pretraining.model_files import save_language_model
@@ -210,6 +211,6 @@ class Training(keras.callbacks.Callback):
         return ValueError(
             f"{what} in step {self.progress.step}, so training stopped. The "
             f"last checkpoint in '{self._folder.path}', if any, is unchanged: "
-            "resume, without `restart`, with a lower `learning_rate` or "
-            "`clip_norm`."
+            f"resume, without {argument_name('restart', True)}, with a lower "
+            f"{argument_name('learning_rate')} or {argument_name('clip_norm')}."
         )

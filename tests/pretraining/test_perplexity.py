@@ -158,7 +158,9 @@ def test_windows_make_no_difference(monkeypatch, procedure):
 @pytest.mark.parametrize(
     "rows",
     [
-        pytest.param(2, marks=[pytest.mark.exhaustive, pytest.mark.slow_on_jax]),
+        pytest.param(
+            2, marks=[pytest.mark.exhaustive, pytest.mark.slow_on_jax]
+        ),
         3,  # The rows and the steps are filled up on JAX.
         pytest.param(9, marks=pytest.mark.slow_on_jax),
     ],
