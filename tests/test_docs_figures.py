@@ -157,6 +157,20 @@ def test_word_senses():
     assert f"({only[mini[1]][mini[2]]} the other way" in page
 
 
+def test_occurrences():
+    results = read_results("occurrences")
+    counts, sentences = results["counts"], results["sentences"]
+    none, *shares = results["nearest_has_same_tag"]
+    assert none is None
+    same = " and ".join(f"{share:.0%}" for share in shares)
+    for page in ("README.md", "docs/layer.md"):
+        check(page, f"{sentences} sentences")
+        check(page, f"in {same} of the cases")
+    check("docs/layer.md", f"one of the {sum(counts.values())} occurrences")
+    largest = max(counts.values()) / sum(counts.values())
+    assert largest < 0.55, "docs/layer.md says that half agree by chance"
+
+
 def test_more_text():
     table = read_table(TAGGING, "More text")
     ends = ("_sixteenth", "_quarter", "")
