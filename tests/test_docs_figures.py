@@ -1,6 +1,7 @@
 """Figures on the pages are those of docs/results, and the same on each page."""
 
 import hashlib
+import importlib
 import itertools
 import json
 import math
@@ -37,7 +38,7 @@ def check(page, sentence):
 
 def read_table(page, heading):
     """Returns the first table below a heading, lists of its rows' cells."""
-    text = (ROOT / page).read_text("utf-8").split(f"\n## {heading}", 1)[1]
+    text = (ROOT / page).read_text("utf-8").split(f"# {heading}", 1)[1]
     rows = re.search(r"^\| ---.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
     return [
         [cell.strip() for cell in row[1:-1].split("|")]
@@ -228,38 +229,83 @@ def test_transformers_in_words():
     assert f"and {float32:.1f} times in float32" in page
 
 
+SIZES = ("original", "small")
+ON_A_CORPUS = {  # The page's rows, and their names in the JSON files.
+    "AllenNLP": "AllenNLP",
+    "simple_elmo": "simple_elmo",
+    "`ElmoLayer`": "ElmoLayer",
+    "`ElmoEmbedder`": "ElmoEmbedder",
+    "`ElmoEmbedder`, `mixed_bfloat16`": "ElmoEmbedder, mixed_bfloat16",
+    '`ElmoEmbedder(quantize="int8")`': "ElmoEmbedder, int8",
+}
+ON_ONE_SENTENCE = {
+    **dict([*ON_A_CORPUS.items()][:4]),
+    "exported SavedModel": "SavedModel",
+    "ONNX file": "ONNX",
+    "ONNX file, 8 bits": "ONNX, int8",
+}
+
+
 def test_other_packages():
-    rows = {row["name"]: row for row in read_results("packages")["rows"]}
-    peer = rows["bilm-tf"]
+    results = [read_results(f"packages_{size}") for size in SIZES]
 
-    def times(row, kind, size):
-        if kind not in row[size]:
-            return ""
-        ratio = row[size][kind] / peer[size][kind]
-        is_time = kind == "sentence_ms"
-        name = "sentence_ratio" if is_time else "tokens_ratio"
-        ratio = row[size].get(name, 1 / ratio if is_time else ratio)
-        return f"{ratio:.1f}"
+    def speed_up(result, section, name):
+        every = result[section]
+        return f"{median(every['bilm-tf']) / median(every[name]):.1f}"
 
-    for name, *cells in read_table("docs/speed.md", "Compared"):
-        assert cells == [
-            times(rows[name], kind, size)
-            for kind in ("tokens_per_second", "sentence_ms")
-            for size in ("original", "small")
-        ]
-    ours = rows["`ElmoLayer`, batches of 32, eager"]["small"]
-    theirs = rows["AllenNLP"]["small"]
-    step = theirs["training_step_ms"] / ours["training_step_ms"]
-    page = read_page("docs/speed.md")
-    assert f"takes AllenNLP {step:.1f} times as long" in page
-    memory = rows["`ElmoEmbedder`"]["small"]["megabytes"]
-    for name in ("bilm-tf", "simple_elmo"):
-        more = rows[name]["small"]["megabytes"] / memory
-        assert f"takes {more:.1f} times the memory" in page
+    for heading, section, names in (
+        ("A corpus", "throughput", ON_A_CORPUS),
+        ("One sentence", "latency", ON_ONE_SENTENCE),
+    ):
+        table = read_table("docs/speed.md", heading)
+        for row, (shown, name) in zip(table, names.items(), strict=True):
+            assert row == [
+                shown,
+                *(speed_up(result, section, name) for result in results),
+            ]
+    *_, small = results
+    ours, theirs = (
+        median(small["training"][name]) for name in ("ElmoLayer", "AllenNLP")
+    )
+    page = "docs/speed.md"
+    check(page, f"the layer in a compiled model is {theirs / ours:.1f} times")
+    memory = {
+        name: median(megabytes for _, megabytes in found)
+        for name, found in small["load"].items()
+    }
+    for name, *cells in read_table(page, "Memory"):
+        megabytes = memory[ON_ONE_SENTENCE.get(name, name)]
+        ratio = megabytes / memory["ElmoEmbedder"]
+        assert cells == [f"{megabytes:,.0f}", f"{ratio:.1f}"]
+    for result in results:
+        check(page, f"on {result['date']}")
+        check(page, f"the first {result['sentences']} sentences")
+
+
+def test_shares_of_the_machine(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    machine = importlib.import_module("machine")
+    results = read_results("packages_original")
+    page = "docs/speed.md"
+    # Without the speeds of the machine, there is nothing to state.
+    assert ("## What limits it" in read_page(page)) == bool(results["speeds"])
+    if results["speeds"]:
+        speeds = machine.medians(results["speeds"])
+        corpus, sentence = (
+            median(results[section]["ElmoEmbedder"])
+            for section in ("throughput", "latency")
+        )
+        flops = results["flops"] / corpus / speeds["float32"] / 1e9
+        read = results["bytes"]["ElmoEmbedder"] / sentence / speeds["read"]
+        check(page, f"reached {flops:.0%} of the machine's matrix multiply")
+        check(page, f"uses {read / 1e9:.0%} of the memory bandwidth")
 
 
 def test_the_pictures_are_of_the_results():
-    for picture, name in (("speed", "packages"), ("transformers", "encoders")):
+    for picture, name in (
+        ("speed", "packages_original"),
+        ("transformers", "encoders"),
+    ):
         results = (ROOT / f"docs/results/{name}.json").read_bytes()
         digest = hashlib.sha256(results).hexdigest()
         drawn = (ROOT / f"docs/{picture}.svg").read_text("utf-8")
@@ -294,7 +340,7 @@ def test_pretraining():
         [results["tokens_per_turn"] / s for s in results["seconds"][name]]
         for name in ("bilm-tf", "keras-elmo")
     )
-    ratio = median(our / their for our, their in zip(ours, theirs))
+    ratio = median(ours) / median(theirs)
     page = read_page("docs/pretraining.md")
     assert f"bilm-tf {median(theirs):,.0f} tokens per second" in page
     assert f"`keras-elmo pretrain` {median(ours):,.0f}" in page
@@ -326,8 +372,10 @@ def test_backends():
 
 def test_the_cluster():
     results = read_results("cluster")
-    pairs = zip(results["seconds"]["process"], results["seconds"]["workers"])
-    ratio = median(process / workers for process, workers in pairs)
+    process, workers = (
+        median(results["seconds"][way]) for way in ("process", "workers")
+    )
+    ratio = process / workers
     check("docs/cluster.md", f"were {ratio:.1f} times as fast as one process")
 
 
@@ -410,8 +458,7 @@ def test_the_readme_quotes():
         rounded = f"{mean(values):.1f} ± {statistics.stdev(values):.1f}%"
         assert rounded in page
         assert f"{mean(values):.1f}" in read_page("docs/transformers.md")
-    # The columns are two tasks, each at two sizes.
-    rows = {row[0]: row[1] for row in read_table("docs/speed.md", "Compared")}
+    rows = {row[0]: row[1] for row in read_table("docs/speed.md", "A corpus")}
     for kind in ("`ElmoEmbedder`", '`ElmoEmbedder(quantize="int8")`'):
         assert f" {rows[kind]} times" in page
     measured = read_table("docs/pretraining.md", "Measurements")
