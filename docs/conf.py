@@ -127,7 +127,7 @@ def _link_pages(app, docname, source):
     """Links to cards, and to classes, lead to their pages."""
     generated = "](/reference/generated"
     source[0] = re.sub(
-        r"\]\([./\w]*/(english_\w+)/README\.md",
+        r"\]\((?![^)]*/tests/)[./\w]*/(english_\w+)/README\.md",
         rf"{generated}/\1.md",
         source[0],
     )
@@ -141,7 +141,7 @@ def _link_pages(app, docname, source):
 def _download_markdown(app, docname, source):
     """Links to Markdown files outside `docs` are downloads, not pages."""
     source[0] = re.sub(
-        r"\]\(((?:\.\./)+(?:benchmarks|examples|keras_elmo)/[^)#]*\.md)(?:#[^)]*)?\)",
+        r"\]\(((?:\.\./)+(?:benchmarks|examples|keras_elmo|tests)/[^)#]*\.md)(?:#[^)]*)?\)",
         r"](path:\1)",
         source[0],
     )

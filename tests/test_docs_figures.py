@@ -321,7 +321,7 @@ def test_sizes_of_presets():
 
 
 def test_perplexities():
-    tiny = "keras_elmo/presets/english_tiny/README.md"
+    tiny = "tests/english_tiny/README.md"
     mini = "keras_elmo/presets/english_mini/README.md"
     (stream,) = re.findall(r"perplexity \| ([\d.]+) \(", read_page(tiny))
     (alone,) = re.findall(r"([\d.]+) with each sentence", read_page(tiny))

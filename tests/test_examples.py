@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 from conftest import ROOT
+from small_models import ENGLISH_TINY
 from small_models import make_elmo
 from small_models import make_shallow_elmo
 
@@ -228,7 +229,7 @@ def test_ner(ner, tmp_path, capsys):
 def test_ner_saves_a_tagger_that_exports(ner, tmp_path):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")
-    elmo = ElmoLayer.from_preset("english_tiny", name="elmo")
+    elmo = ElmoLayer.from_preset(ENGLISH_TINY, name="elmo")
     _, tagger = ner["build"](elmo, ["O", "B-LOC", "B-PER"])
     saved, served = tmp_path / "ner.keras", tmp_path / "served/1"
     tagger.save(saved)
@@ -241,7 +242,7 @@ def test_ner_saves_a_tagger_that_exports(ner, tmp_path):
 
 def test_ner_joins_what_it_trains(ner):
     names = ["O", "B-LOC", "B-PER"]
-    elmo = ElmoLayer.from_preset("english_tiny", name="elmo")
+    elmo = ElmoLayer.from_preset(ENGLISH_TINY, name="elmo")
     head, tagger = ner["build"](elmo, names)
     words = [["Maria", "flew", "to", "Oslo", "."], ["Hello"], [*"abc"]]
     tags = [["B-PER", "O", "O", "B-LOC", "O"], ["O"], ["O", "O", "B-LOC"]]

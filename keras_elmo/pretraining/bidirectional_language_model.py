@@ -268,8 +268,8 @@ class BidirectionalLanguageModel(keras.Model):
         """Loads a trained language model, with its softmax.
 
         Args:
-            preset: `"english_mini"` or `"english_tiny"`; or path of a folder or
-                `.zip` that `keras-elmo pretrain` or bilm-tf's training wrote.
+            preset: `"english_mini"`, or the path of a folder or `.zip` that
+                `keras-elmo pretrain` or bilm-tf's training wrote.
             dtype: Keras dtype or policy.
 
         Returns:

@@ -214,7 +214,7 @@ def test_mistakes_are_told_in_one_line(
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--model", "english_tinny"], "'english_tiny', "),
+        (["--model", "english_mimi"], "'english_mini', "),
         (["--options", "a"], "Pass --model, or"),
         (["--weights", "a"], "Pass --model, or"),
         (["--options", "a", "--weights", "b"], "no options file 'a'"),

@@ -257,11 +257,11 @@ def test_fine_tuning(folder, shared, fails):
 
 @pytest.mark.in_graphs(False)
 def test_a_model_has_a_folder_of_its_own(folder, fails):
-    run("--steps", 2, output="english_tiny")
+    run("--steps", 2, output="english_mini")
     said = fails(
         "pretrain",
-        *["--train", "train0.txt", "--output", "english_tiny"],
-        *["--from", "./english_tiny", "--restart"],
+        *["--train", "train0.txt", "--output", "english_mini"],
+        *["--from", "./english_mini", "--restart"],
     )
     assert "--output must not be the folder of --from" in said
 

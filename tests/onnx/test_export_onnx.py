@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from small_models import ENGLISH_TINY
 from small_models import make_elmo
 from text.listed_characters import CHARACTERS
 from tiers import quick_first
@@ -132,7 +133,7 @@ def test_wrong_ids_get_an_error(tmp_path):
 def test_eight_bits_change_a_trained_models_layers_by_two_percent(
     shared, tmp_path
 ):
-    elmo = ElmoLayer.from_preset("english_tiny")
+    elmo = ElmoLayer.from_preset(ENGLISH_TINY)
     sizes = {}
     for quantize in (None, "int8"):
         export_onnx(elmo, tmp_path / "elmo.onnx", quantize)
