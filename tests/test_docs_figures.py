@@ -98,7 +98,12 @@ def test_english_pos():
 def test_named_entities():
     table = read_table(TAGGING, "Named entity recognition")
     tests = {k: scores("tagging_names", v) for k, v in NAMES.items()}
-    baseline, _, layer_0 = tests.values()
+    baseline, both, layer_0 = tests.values()
+    check(
+        TAGGING,
+        f"alone gains {mean(layer_0) - mean(baseline):.1f} points, and context "
+        f"adds {mean(both) - mean(layer_0):.1f}",
+    )
     for row, (name, test) in zip(table, tests.items(), strict=True):
         runs = read_results("tagging_names")["trainings"][NAMES[name]]
         is_best = name == "ELMo at input and output"
@@ -210,23 +215,48 @@ def test_transformers():
 
 
 def test_transformers_in_words():
-    results = read_results("encoders")
-    elmo, bert = (
-        [row for row in results["rows"] if row["name"] == name]
-        for name in ("original", "BERT-base")
+    rows = {
+        (row["name"], row["runs_in"], row["precision"]): row
+        for row in read_results("encoders")["rows"]
+    }
+    runtime, page = "ONNX Runtime", "docs/transformers.md"
+    elmo, bert, distilbert, minilm = (
+        [rows[name, runs_in, precision] for precision in ("float32", "int8")]
+        for name, runs_in in (
+            ("original", "`ElmoEmbedder`"),
+            ("BERT-base", runtime),
+            ("DistilBERT", runtime),
+            ("MiniLM-L6", runtime),
+        )
     )
-    corpus = [
-        median(their["text"]) / median(our["text"])
-        for our, their in zip((elmo[0], elmo[2]), bert, strict=True)
-    ]
+    for our, their in zip(elmo, bert, strict=True):
+        ratio = median(their["text"]) / median(our["text"])
+        *first, last = (
+            f"{theirs / ours:.2f}"
+            for theirs, ours in zip(their["text"], our["text"], strict=True)
+        )
+        check(page, f"embeds {ratio:.1f} times as many")
+        check(page, f"({', '.join(first)} and {last}")
+
+    def faster(model):
+        return (
+            f"{median(our['text']) / median(their['text']):.1f}"
+            for our, their in zip(elmo, model, strict=True)
+        )
+
+    check(
+        page,
+        "DistilBERT embeds {} times as many words per second as `original` in "
+        "float32, and {} times with 8-bit weights. ".format(*faster(distilbert))
+        + "MiniLM-L6 embeds {} and {} times as many.".format(*faster(minilm)),
+    )
     float32, int8 = (
-        median(our["sentence"]) / median(their["sentence"])
-        for our, their in zip((elmo[1], elmo[3]), bert, strict=True)
+        median(rows["original", runtime, precision]["sentence"])
+        / median(rows["BERT-base", runtime, precision]["sentence"])
+        for precision in ("float32", "int8")
     )
-    page = read_page("docs/transformers.md")
-    assert f"{min(corpus):.1f} to {max(corpus):.1f} times as many" in page
-    assert f"{int8:.1f} times as long as BERT-base with 8-bit" in page
-    assert f"and {float32:.1f} times in float32" in page
+    check(page, f"{int8:.1f} times as long as BERT-base with 8-bit")
+    check(page, f"and {float32:.1f} times in float32")
 
 
 SIZES = ("original", "small")
@@ -399,35 +429,33 @@ def test_serving():
         [1000 * statistics.quantiles(results[way], n=100)[k] for k in (49, 98)]
         for way in ("alone", "together")
     )
-    check(
-        "docs/serving.md",
-        f"with `{results['model']}` in {alone[0]:,.0f} ms (median; 99th "
-        f"percentile: {alone[1]:,.0f}), and eight threads at the same time in "
-        f"{together[0]:,.0f} ({together[1]:,.0f}), with the same vectors",
-    )
+    assert read_table("docs/serving.md", "Speed and memory") == [
+        ["1", *(f"{milliseconds:,.0f}" for milliseconds in alone)],
+        ["8", *(f"{milliseconds:,.0f}" for milliseconds in together)],
+    ]
+    check("docs/serving.md", f"takes with `{results['model']}`")
     assert (results["threads"], results["largest"]) == (8, 64)
 
 
 def test_8_bits():
-    every, expected = [], []
-    for model in ("english_tiny", "english_mini"):
-        results = read_results(f"int8_{model}")
-        parts = [results["drift"][way] for way in ("embedder", "ONNX")]
-        expected += [
-            [_percents(results["layers"][way]) for way in ("embedder", "ONNX")],
-            [_percents([x[0], x[-1]]) for x in parts],
-            [f"{x:.2f}" for x in results["perplexity"].values()],
-            [
-                ", ".join(f"{mean(seeds):.2f}" for seeds in layers)
-                for layers in results["accuracy"].values()
-            ],
-        ]
-        every += results["layers"].values()
+    results = read_results("int8_english_mini")
+    ways = ("embedder", "ONNX")
+    layers = [results["layers"][way] for way in ways]
+    drifts = [results["drift"][way] for way in ways]
+    expected = [
+        ["", *map(_percents, layers)],
+        ["", *(_percents([x[0], x[-1]]) for x in drifts)],
+        [f"{x:.2f}" for x in results["perplexity"].values()],
+        [
+            ", ".join(f"{mean(seeds):.2f}" for seeds in every)
+            for every in results["accuracy"].values()
+        ],
+    ]
     for (_, *cells), row in zip(
         read_table("docs/onnx.md", "Accuracy"), expected, strict=True
     ):
-        assert cells == ["", *row][-3:]
-    shares = [100 * share for layers in every for share in layers if share]
+        assert cells == row
+    shares = [100 * share for x in layers for share in x if share]
     assert f" {min(shares):.0f} to {max(shares):.0f}%" in read_page("README.md")
 
 
@@ -464,6 +492,21 @@ def test_the_readme_quotes():
     measured = read_table("docs/pretraining.md", "Measurements")
     for _, _, perplexity in measured[:2]:
         assert f" {float(perplexity):.0f}" in page
+
+
+def test_the_browser():
+    page, path = "docs/browser.md", ROOT / "docs/results/browser.json"
+    if not path.exists():  # Without results, there is nothing to state.
+        assert " ms" not in read_page(page)
+        return
+    results = read_results("browser")
+    milliseconds = 1000 * median(results["seconds"])
+    runs, words = len(results["seconds"]), results["words"]
+    check(
+        page,
+        f"{words} words take {milliseconds:.0f} ms (median of {runs} runs",
+    )
+    check(page, f"loads {sum(results['megabytes'].values()):.0f} MB")
 
 
 def test_estimates_for_a_cluster():
