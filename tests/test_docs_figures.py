@@ -392,6 +392,7 @@ def test_backends():
         results = read_results(re.search(r"results/(\w+)\.json", link)[1])
         every = [results["tokens"] / seconds for seconds in results["seconds"]]
         assert (link, speed) == (link, f"{median(every):,.0f}")
+        check("docs/backends.md", f"The model is `{results['model']}`")
     gpu = read_results("backends_gpu")["tokens_per_second"]
     for name, *cells in read_table("docs/backends.md", "GPU"):
         assert cells == [
@@ -410,14 +411,14 @@ def test_the_cluster():
 
 
 def test_the_first_step():
-    found = read_results("first_step")["seconds"]
+    results = read_results("first_step")
     frozen, thawed, embedding = (
-        f"{median(found[kind]):.1f} s"
+        f"{median(results['seconds'][kind]):.1f} s"
         for kind in ("frozen", "thawed", "embedding")
     )
     check(
         "docs/speed.md",
-        f"takes {frozen} of processor time over a frozen `english_tiny`, "
+        f"takes {frozen} of processor time over a frozen `{results['model']}`, "
         f"{thawed} over a trainable one, and {embedding} over an `Embedding`",
     )
 
