@@ -1,5 +1,6 @@
 """Checks of arguments and of options in files."""
 
+import contextlib
 import numbers
 
 # Far more than any model has, so that a corrupt file is rejected at once.
@@ -7,6 +8,32 @@ MOST_LAYERS = 1000
 MOST_CHARACTERS = 1000
 
 _REQUIRED = object()
+_flags: dict[str, str] = {}  # of the command that runs, by argument
+
+
+def argument_name(name, value=None):
+    """Returns what a message calls an argument, for its reader.
+
+    In Python it is "`name`" or "`name=value`"; while a command runs, it is the
+    flag for it.
+    """
+    if name in _flags:
+        return _flags[name]
+    return f"`{name}`" if value is None else f"`{name}={value!r}`"
+
+
+@contextlib.contextmanager
+def named_by_flags(flags):
+    """Context manager in which messages call arguments by their flags.
+
+    Args:
+        flags: Dictionary from the names of arguments to flags.
+    """
+    _flags.update(flags)
+    try:
+        yield
+    finally:
+        _flags.clear()
 
 
 def is_integer(value, low, high=None):

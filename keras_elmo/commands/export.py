@@ -116,18 +116,20 @@ def run(arguments):
             "Exporting a SavedModel needs the Keras backend tensorflow: set "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
-    labels = _read_labels(arguments.labels)
+    tag_names = _read_labels(arguments.labels)
     found = find_model(arguments.model, arguments.weights)
     model = found.load_for_export(arguments.dtype)
     if is_onnx:
-        export_onnx(model, arguments.output, arguments.quantize, labels=labels)
+        export_onnx(
+            model, arguments.output, arguments.quantize, tag_names=tag_names
+        )
         print_onnx_summary(arguments.output)
         return
     export_saved_model(
         model,
         arguments.output,
         serving_default=arguments.serving_default or "default",
-        labels=labels,
+        tag_names=tag_names,
         overwrite=arguments.overwrite,
     )
     print_summary(arguments.output)

@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 
+from keras_elmo.checks import argument_name
 from keras_elmo.files.file_lock import file_lock
 
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
@@ -106,6 +107,22 @@ def replaceable_file(path):
             f"then moved there. Received a device or a pipe: '{path}'"
         )
     return target
+
+
+def refuse_existing(path, overwrite):
+    """Raises `FileExistsError` if there is something at a path.
+
+    Args:
+        path: Path of a file or a folder. An empty folder does not count.
+        overwrite: Boolean, whether it may be replaced.
+    """
+    if overwrite or not os.path.exists(path):
+        return
+    if not os.path.isdir(path) or os.listdir(path):
+        raise FileExistsError(
+            f"'{path}' exists. To replace it, pass "
+            f"{argument_name('overwrite', True)}."
+        )
 
 
 def replace_file(source, path):

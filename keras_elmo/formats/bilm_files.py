@@ -7,6 +7,7 @@ import os
 import posixpath
 import zlib
 
+from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
@@ -240,7 +241,14 @@ def _in_folder(path):
     return ModelFolder(folder), name
 
 
-def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
+def write_bilm(
+    options_path,
+    weights_path,
+    options,
+    arrays,
+    dtype="float32",
+    overwrite=True,
+):
     """Writes a biLM's two files, each of them atomically.
 
     Args:
@@ -249,11 +257,22 @@ def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
         options: Dictionary, the content of the options file.
         arrays: As `BilmFiles.read_arrays` returns them.
         dtype: `"float32"`, or `"float16"` for half the size.
+        overwrite: Boolean, whether existing files may be replaced.
 
     Raises:
-        ValueError: If the options cannot represent the layers, for example
-            their activation; or as for `write_arrays`.
+        FileExistsError: If there is a file at a path, and `overwrite` is not
+            set.
+        ValueError: If the two paths are one, or the options cannot represent
+            the layers, for example their activation; or as for `write_arrays`.
     """
+    paths = options_path, weights_path
+    if len(set(map(os.path.realpath, paths))) == 1:
+        raise ValueError(
+            "`options_path` and `weights_path` must be two files. "
+            f"Received: '{options_path}' for both"
+        )
+    for path in paths:
+        refuse_existing(path, overwrite)
     parse_language_model_options(options)
     stored = stored_arrays(BILM_TABLE, arrays)
     # The weights come first: if writing them fails, the options are unchanged.

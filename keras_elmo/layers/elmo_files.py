@@ -140,30 +140,40 @@ class ElmoFiles:
 
         return find_model(preset).load(cls, **kwargs)
 
-    def save_to_preset(self, preset_dir: str | os.PathLike) -> None:
+    def save_to_preset(
+        self, preset_dir: str | os.PathLike, *, overwrite: bool = False
+    ) -> None:
         """Saves the layer to a directory, atomically.
 
-        The files are those of KerasHub's presets: `config.json`,
+        The files are named as in KerasHub's presets: `config.json`,
         `metadata.json` and `model.weights.h5`. They include the mixes and all
-        settings.
+        settings. Only `from_preset` reads them: in the HDF5 file, the arrays
+        have the names of the layer's variables, such as
+        `encoder.forward_cells.0.kernel`, so that other programs can read them,
+        but Keras' `load_weights` cannot.
 
         Args:
-            preset_dir: Path of the directory, which must be empty or not exist
-                yet.
+            preset_dir: Path of the directory.
+            overwrite: Boolean, whether to replace a preset in an existing
+                directory. Other files in it stay.
 
         Raises:
-            ValueError: If the layer is not built, `preset_dir` exists and is
-                not empty, or the layer contains a layer of another package.
+            FileExistsError: If `preset_dir` is a directory with files, and
+                `overwrite` is not set.
+            ValueError: If the layer is not built, or contains a layer of
+                another package.
         """
         from keras_elmo.models.preset_folder import save_to_preset
 
-        save_to_preset(self, preset_dir)
+        save_to_preset(self, preset_dir, overwrite)
 
     def save_to_bilm(
         self,
         options_path: str | os.PathLike,
         weights_path: str | os.PathLike,
         dtype: str = "float32",
+        *,
+        overwrite: bool = False,
     ) -> None:
         """Writes the biLM as files for bilm-tf and AllenNLP.
 
@@ -175,11 +185,14 @@ class ElmoFiles:
             weights_path: Path of the weight file (HDF5) to write.
             dtype: `"float32"`, as in every published file, or `"float16"` for
                 a file of half the size.
+            overwrite: Boolean, whether to replace existing files.
 
         Raises:
-            ValueError: If the layer is not built, or the files cannot represent
-                it, for example because of an activation other than `"relu"` and
-                `"tanh"`.
+            FileExistsError: If there is a file at a path, and `overwrite` is
+                not set.
+            ValueError: If the layer is not built, the two paths are one, or the
+                files cannot represent the layer, for example because of an
+                activation other than `"relu"` and `"tanh"`.
 
         Example:
 
@@ -188,7 +201,7 @@ class ElmoFiles:
         """
         from keras_elmo.models.bilm_weights import save_bilm
 
-        save_bilm(self, options_path, weights_path, dtype)
+        save_bilm(self, options_path, weights_path, dtype, overwrite)
 
     def load_bilm_weights(self, weights_path: str | os.PathLike) -> None:
         """Loads a weight file into this layer's biLM.

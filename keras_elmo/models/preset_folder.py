@@ -62,10 +62,7 @@ class PresetFolder(FoundModel):
 
 
 def save_to_preset(layer, folder, overwrite=False):
-    """Writes a built layer; see `ElmoLayer.save_to_preset`.
-
-    With `overwrite`, it replaces the preset in an existing folder.
-    """
+    """Writes a built layer; see `ElmoLayer.save_to_preset`."""
     from keras_elmo import __version__
 
     check_built(layer)

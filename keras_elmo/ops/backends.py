@@ -35,6 +35,8 @@ class Backend:
     """Whether tensors may hold strings, as SavedModels need them."""
     has_own_threads = True
     """Whether it waits forever for its threads after a fork."""
+    supports_remat = False
+    """Whether Keras' `RematScope` works for layers with flags."""
 
     def concrete_value(self, x):
         """Returns a tensor as a NumPy array, or `None` while it is traced."""
@@ -253,6 +255,7 @@ class Jax(Backend):
 class Torch(Backend):
     name = "torch"
     has_own_threads = False
+    supports_remat = True
 
     def concrete_value(self, x):
         return None if x.device.type == "meta" else super().concrete_value(x)

@@ -112,7 +112,10 @@ def test_the_mask_comes_with_the_inputs_or_by_hand():
     assert_close(found, expected, rtol=1e-6, atol=0)
 
 
-@pytest.mark.filterwarnings("ignore:Layer 'conv1d:UserWarning")
+DROPS_MASKS = pytest.mark.filterwarnings("ignore:Layer 'conv1d:UserWarning")
+
+
+@DROPS_MASKS
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_mask_that_is_lost_on_the_way_is_an_error(nested):
     inputs = keras.Input((None,), dtype="int32")
@@ -136,6 +139,27 @@ def test_a_mask_that_is_lost_on_the_way_is_an_error(nested):
     CRF(3)(keras.layers.Conv1D(3, 1)(both))
 
 
+@DROPS_MASKS
+@pytest.mark.parametrize("by_position", [False, True])
+def test_a_mask_by_hand_that_is_lost_on_the_way_is_an_error(by_position):
+    vectors, mask = keras.Input((None, 4)), keras.Input((None,), dtype="bool")
+    lstm = keras.layers.LSTM(3, return_sequences=True, name="words")
+    x = lstm(vectors, None, mask) if by_position else lstm(vectors, mask=mask)
+    x = keras.layers.Conv1D(3, 1)(x)
+    with pytest.raises(ValueError, match="'words' has one: a layer in between"):
+        CRF(3)(x)
+
+
+def test_without_masks_there_is_none_to_lose():
+    flags = keras.Input((None,), dtype="bool")
+    both = ops.logical_or(flags, keras.Input((None,), dtype="bool"))
+    x = keras.layers.Embedding(2, 8)(ops.cast(both, "int32"))
+    for _ in range(30):  # A graph of 2 ** 30 ways.
+        x = keras.layers.Add()([x, x])
+    x = keras.Sequential([keras.layers.LSTM(3, return_sequences=True)])(x)
+    assert CRF(3)(x).shape == (None, None, 4, 3)
+
+
 def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
     ids, tags, _ = make_data()
     model = compile_tagger(make_tagger(transitions_regularizer="l2"))
@@ -156,6 +180,15 @@ def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
     assert_equal(
         *(ops.convert_to_numpy(decoder_of(m)(ids)) for m in (loaded, model))
     )
+
+
+@pytest.mark.filterwarnings("ignore:You are saving")
+def test_a_format_that_keras_could_not_load_is_refused(tmp_path):
+    model = make_tagger()
+    with pytest.raises(ValueError, match=r'use `model.save\("model.keras"\)`'):
+        model.save(tmp_path / "model.h5")
+    model.save_weights(tmp_path / "model.weights.h5")
+    model.save(tmp_path / "model.keras")
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])

@@ -201,8 +201,8 @@ def test_what_is_no_model_of_characters(elmo, tmp_path):
         (elmo.token_encoder, {}, "`model` must be an `ElmoLayer` or a Keras"),
         (
             elmo,
-            {"labels": {"elmo": ["a", "b"]}},
-            "`labels` can only be used with a model",
+            {"tag_names": {"elmo": ["a", "b"]}},
+            "`tag_names` can only be used with a model",
         ),
         (elmo, {"serving_default": "serve"}, "`serving_default` must be one"),
     ):
