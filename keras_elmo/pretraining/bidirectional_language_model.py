@@ -5,6 +5,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 
@@ -167,7 +168,8 @@ class BidirectionalLanguageModel(keras.Model):
             return keras.random.dropout(x, self.dropout, seed=seed)
 
         drops = training and self.dropout > 0
-        layers, state = self.encoder.run_directions(
+        layers, state = run_directions(
+            self.encoder,
             ops.unstack(vectors),
             initial_state,
             is_real=is_real,

@@ -78,7 +78,7 @@ def pretrain(
     initial = initial and find_model(initial)
     if initial and os.path.realpath(initial.path) == os.path.realpath(output):
         raise ValueError(
-            "The folder to train in must not be that of "
+            f"{argument_name('output')} must not be the folder of "
             f"{argument_name('initial')}, which is read again when the "
             f"training resumes. Received: '{output}'"
         )

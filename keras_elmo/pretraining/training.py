@@ -211,6 +211,6 @@ class Training(keras.callbacks.Callback):
         return ValueError(
             f"{what} in step {self.progress.step}, so training stopped. The "
             f"last checkpoint in '{self._folder.path}', if any, is unchanged: "
-            f"resume, without {argument_name('restart')}, with a lower "
+            f"resume, without {argument_name('restart', True)}, with a lower "
             f"{argument_name('learning_rate')} or {argument_name('clip_norm')}."
         )

@@ -190,7 +190,7 @@ class TrainingFolder:
 def _to_start_over():
     return (
         "To start over, choose another folder or pass "
-        f"{argument_name('restart')}."
+        f"{argument_name('restart', True)}."
     )
 
 

@@ -72,7 +72,7 @@ def test_other_settings_are_refused(begun, shards, name, value):
         begun.resume({**START, name: value}, shards)
     message = str(info.value)
     assert f"started with, {START[name]!r}. Received: {value!r}." in message
-    assert "`restart`" in message
+    assert "`restart=True`" in message
 
 
 def test_other_shards_are_refused(begun, shards):
@@ -82,7 +82,7 @@ def test_other_shards_are_refused(begun, shards):
     with pytest.raises(ValueError, match="the same shards") as info:
         begun.resume(START, [*shards[1:], path])
     assert "missing: ['a.txt', 'z.txt']" in str(info.value)
-    assert "`restart`" in str(info.value)
+    assert "`restart=True`" in str(info.value)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -93,7 +93,7 @@ def test_a_shard_that_was_changed_is_refused(begun, shards, number):
     with pytest.raises(ValueError, match="must have the text") as info:
         begun.resume(START, shards)
     assert f"missing: {[shards[number].name]}" in str(info.value)
-    assert "`restart`" in str(info.value)
+    assert "`restart=True`" in str(info.value)
     shards[number].write_bytes(content)
     begun.resume(START, shards)
 
