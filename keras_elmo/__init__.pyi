@@ -16,12 +16,6 @@ from keras_elmo.onnx.export_onnx import export_onnx as export_onnx
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel as BidirectionalLanguageModel,
 )
-from keras_elmo.pretraining.language_model_trainer import (
-    LanguageModelTrainer as LanguageModelTrainer,
-)
-from keras_elmo.pretraining.language_model_windows import (
-    LanguageModelWindows as LanguageModelWindows,
-)
 from keras_elmo.serving.export_saved_model import (
     export_saved_model as export_saved_model,
 )

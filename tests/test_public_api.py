@@ -15,21 +15,26 @@ from small_models import make_elmo
 import keras_elmo
 import keras_elmo.crf
 import keras_elmo.layers
+import keras_elmo.pretraining
 import keras_elmo.text
 from keras_elmo import lazy_names
 
+PUBLIC = {
+    name: getattr(package, name)
+    for package in (keras_elmo, keras_elmo.pretraining)
+    for name in package.__all__
+}
 DOCUMENTED = [
     name
-    for name in keras_elmo.__all__
-    if inspect.isclass(getattr(keras_elmo, name))
-    or inspect.isfunction(getattr(keras_elmo, name))
+    for name, value in PUBLIC.items()
+    if inspect.isclass(value) or inspect.isfunction(value)
 ]
 
 
 def test_every_name_is_in_the_reference():
     text = (ROOT / "docs/reference/index.md").read_text()
     found = re.findall(r"^   (\w+)$|py:data:: (\w+)$", text, re.MULTILINE)
-    assert sorted(map("".join, found)) == sorted(keras_elmo.__all__)
+    assert sorted(map("".join, found)) == sorted(PUBLIC)
 
 
 def test_members_that_the_guides_use_are_in_the_reference():
@@ -60,7 +65,7 @@ def test_rooms_export_what_is_public(module):
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_docstrings_are_complete(name):
-    value = getattr(keras_elmo, name)
+    value = PUBLIC[name]
     text = inspect.getdoc(value)
     assert text.splitlines()[0].endswith((".", ":"))
     if inspect.isfunction(value):
@@ -82,7 +87,7 @@ def test_docstrings_are_complete(name):
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_arguments_have_types(name):
-    value = getattr(keras_elmo, name)
+    value = PUBLIC[name]
     function = value.__init__ if inspect.isclass(value) else value
     parameters = set(inspect.signature(function).parameters) - {"self"}
     assert parameters | {"return"} == set(inspect.get_annotations(function))
@@ -100,9 +105,8 @@ def test_examples_run(name, tmp_path, monkeypatch, portable_path):
         pytest.importorskip(package, reason=f"{package} is optional.")
     monkeypatch.chdir(tmp_path)
     make_elmo().save_to_bilm("options.json", "weights.hdf5")
-    public = {name: getattr(keras_elmo, name) for name in keras_elmo.__all__}
-    names = {**public, "np": np, "keras": keras}
-    value = getattr(keras_elmo, name)
+    names = {**PUBLIC, "np": np, "keras": keras}
+    value = PUBLIC[name]
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     for part in with_base_classes(value):
         for test in doctest.DocTestFinder().find(part, name, globs=names):

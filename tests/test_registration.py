@@ -13,8 +13,9 @@ from keras_elmo import registration
 @pytest.fixture
 def registry(monkeypatch):
     """The Keras registry before any class of the package is imported."""
-    for name in keras_elmo.__all__:
-        getattr(keras_elmo, name)
+    for package in (keras_elmo, keras_elmo.pretraining):
+        for name in package.__all__:
+            getattr(package, name)
     known = keras.saving.get_custom_objects()
     ours = {k: v for k, v in known.items() if k.startswith("keras_elmo>")}
     for name in ours:

@@ -1,1 +1,5 @@
 """Training a bidirectional language model."""
+
+from keras_elmo.lazy_names import lazy_names as _lazy_names
+
+__all__, __getattr__, __dir__ = _lazy_names(__name__)

@@ -1,4 +1,5 @@
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -32,6 +33,8 @@ class BidirectionalLanguageModel(keras.Model):
         num_negatives: Integer, the number of negative samples of the sampled
             softmax.
         dropout: Float between 0 and 1.
+        words: List of `vocabulary_size` strings, the words that can be
+            predicted. Defaults to `None`: the model works without them.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -78,6 +81,7 @@ class BidirectionalLanguageModel(keras.Model):
         encoder: BiLMEncoder | None = None,
         num_negatives: int = 8192,
         dropout: float = 0.1,
+        words: Iterable[str] | None = None,
         **kwargs: Any,
     ) -> None:
         # No autocast: the cell states are float32 even in half precision.
@@ -88,6 +92,13 @@ class BidirectionalLanguageModel(keras.Model):
         )
         self.encoder = encoder or BiLMEncoder(dtype=dtype, name="encoder")
         self.vocabulary_size = vocabulary_size
+        self.words = None if words is None else tuple(words)
+        """Tuple of strings, the word of each entry of the logits' last axis."""
+        if self.words is not None and len(self.words) != vocabulary_size:
+            raise ValueError(
+                "`words` must have `vocabulary_size` words. Received: "
+                f"{len(self.words)} words, vocabulary_size={vocabulary_size}"
+            )
         self.num_negatives = num_negatives
         self.dropout = dropout
         self.softmax = VocabularySoftmax(
@@ -247,6 +258,7 @@ class BidirectionalLanguageModel(keras.Model):
             "encoder": serialize(self.encoder),
             "num_negatives": self.num_negatives,
             "dropout": self.dropout,
+            "words": self.words and list(self.words),
         }
 
     @classmethod
@@ -261,8 +273,7 @@ class BidirectionalLanguageModel(keras.Model):
             dtype: Keras dtype or policy.
 
         Returns:
-            A `BidirectionalLanguageModel` with an attribute `words`: the tuple
-            of strings to which the last axis of the logits belongs.
+            A `BidirectionalLanguageModel` with its `words`.
 
         Raises:
             ValueError: If the model has no softmax or no vocabulary, or a file

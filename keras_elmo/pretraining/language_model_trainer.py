@@ -49,6 +49,9 @@ class LanguageModelTrainer(keras.Model):
     Masking:
         None: the windows of a continuous text are full.
 
+    Raises:
+        ValueError: If `fit` or `evaluate` gets a `sample_weight`.
+
     Example:
 
     >>> with open("shard.txt", "w") as file:
@@ -89,8 +92,12 @@ class LanguageModelTrainer(keras.Model):
         self.seed = seed
         self._draws = keras.random.SeedGenerator(seed)
         self._window_loss = keras.metrics.Mean("window_loss")
+        # At once, as all sizes are known: some callbacks need a built model.
+        self.build()
 
     def build(self, input_shape=None):
+        if self.built:
+            return
         if not self.language_model.built:
             self.language_model.build()
         self.states = [
@@ -115,7 +122,8 @@ class LanguageModelTrainer(keras.Model):
         inputs = [
             ops.reshape(x, (self.batch_size, *x.shape[1:])) for x in inputs
         ]
-        state = [variable.value for variable in self.states]
+        # Copies, as PyTorch changes the variables in place, below.
+        state = [ops.copy(variable) for variable in self.states]
         if self.reset_rate:
             draws = keras.random.uniform((self.batch_size, 1), seed=self._draws)
             keeps = draws >= self.reset_rate
@@ -130,6 +138,11 @@ class LanguageModelTrainer(keras.Model):
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
+        if sample_weight is not None:
+            raise ValueError(
+                "All tokens of a window have the same weight, so "
+                "`LanguageModelTrainer` takes no `sample_weight`. Received: one"
+            )
         model = self.language_model
         if training:
             adds_up = getattr(self.optimizer, "adds_up_rows", False)

@@ -35,7 +35,6 @@ def make_trainer(make_model, settings, rows, total_steps):
     trainer = LanguageModelTrainer(
         make_model(), rows, settings.reset_rate, settings.seed % 2**31
     )
-    trainer.build()
     optimizer = make_optimizer(settings, total_steps)
     # In the first step, it would be traced twice.
     optimizer.build(trainer.trainable_variables)

@@ -1,4 +1,5 @@
 import functools
+import pickle
 
 import keras
 import layer_checks
@@ -451,6 +452,26 @@ def test_files(tmp_path):
     assert type(loaded) is BidirectionalLanguageModel
     for got, expected in zip(loaded(ids), model(ids)):
         np.testing.assert_array_equal(numpy(got), numpy(expected))
+
+
+def test_words_are_saved_with_the_model(tmp_path):
+    words = ["<S>", "</S>", "<UNK>", "été"]
+    model = BidirectionalLanguageModel(
+        4, CharCNNEmbedding(6, [(1, 6)]), BiLMEncoder(7, 6), words=words
+    )
+    model.build()
+    model.save(tmp_path / "model.keras")
+    copies = [
+        keras.saving.load_model(tmp_path / "model.keras"),
+        pickle.loads(pickle.dumps(model)),
+        keras.models.clone_model(model),
+    ]
+    assert [copy.words for copy in copies] == [tuple(words)] * 3
+    assert make_new_model().words is None
+    with pytest.raises(
+        ValueError, match="Received: 4 words"
+    ):
+        BidirectionalLanguageModel(5, words=words)
 
 
 @on_tensorflow

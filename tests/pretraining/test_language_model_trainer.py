@@ -7,6 +7,7 @@ from keras.random import SeedGenerator
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import make_settings
 
+from keras_elmo.pretraining import LanguageModelTrainer
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.training import make_trainer
@@ -140,6 +141,25 @@ def test_evaluate_is_exact_and_changes_nothing():
     assert found["window_loss"] == pytest.approx(expected, rel=1e-6)
     for one, other in zip(run.state(), state, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_sample_weight_is_refused():
+    run = Run()
+    window, weight = run.window(), np.ones(run.settings.batch_size)
+    for method in (run.trainer.train_on_batch, run.trainer.test_on_batch):
+        with pytest.raises(ValueError, match="takes no `sample_weight`"):
+            method(*window, sample_weight=(weight, weight))
+
+
+def test_a_callback_that_needs_a_built_model(tmp_path):
+    run = Run()
+    trainer = LanguageModelTrainer(
+        make_language_model(OPTIONS, WORDS), run.settings.batch_size
+    )
+    trainer.compile("sgd")
+    windows = (run.window() for _ in range(2))
+    backup = keras.callbacks.BackupAndRestore(tmp_path / "backup")
+    trainer.fit(windows, callbacks=[backup], shuffle=False, verbose=0)
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0])

@@ -24,10 +24,10 @@ from keras_elmo import CRFDecoder
 from keras_elmo import CRFLoss
 from keras_elmo import ElmoLayer
 from keras_elmo import Highway
-from keras_elmo import LanguageModelTrainer
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
+from keras_elmo.pretraining import LanguageModelTrainer
 
 SENTENCES = [["Save", "the", "cat", "."], ["the", "猫"]]
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
@@ -127,9 +127,7 @@ def language_model():
 
 def trainer():
     model, inputs = language_model()
-    trainer = LanguageModelTrainer(model, batch_size=2)
-    trainer.build()
-    return trainer, inputs
+    return LanguageModelTrainer(model, batch_size=2), inputs
 
 
 MODELS = {
