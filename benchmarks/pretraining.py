@@ -54,7 +54,10 @@ def main():
             )
             runs[THEIRS]()  # Not timed: builds graphs.
         training = PausedTraining(
-            folder / "ours", updates, {**flags, "dtype": arguments.dtype}
+            folder / "ours",
+            updates,
+            arguments.train,
+            {name: vars(arguments)[name] for name in (*names[1:], "dtype")},
         )
         runs[OURS] = training.run
         for turn in range(arguments.turns):

@@ -23,22 +23,23 @@ class PausedTraining:
     Args:
         folder: Path of a folder to train in, which must not exist.
         updates: Integer, the number of updates for each request.
-        flags: Dictionary of flags of `keras-elmo pretrain`, without dashes.
+        text: The corpus of `keras-elmo pretrain`.
+        flags: Dictionary of its flags, without dashes.
     """
 
-    def __init__(self, folder, updates, flags):
+    def __init__(self, folder, updates, text, flags):
         self._output = pathlib.Path(folder)
         self._log = self._output.with_suffix(".log")
         self._entries = 0
         flags = {
             **flags,
-            "output": self._output,
             "steps": 10**9,
             "checkpoint-every": 10**9,
             "log-every": updates,
         }
         typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
-        command = [sys.executable, "-m", "keras_elmo", "pretrain", *typed]
+        command = [sys.executable, "-m", "keras_elmo", "pretrain"]
+        command += [text, self._output, *typed]
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 [*command, "--quiet"], stdout=log, stderr=log

@@ -36,13 +36,12 @@ def main():
         vocabulary.write_text("\n".join([*special, *words]))
         corpus.write_text("\n".join(lines))
         flags = {
-            "train": corpus,
             "vocabulary": vocabulary,
             "recipe": arguments.recipe,
             "batch-size": arguments.batch_size,
             "dtype": arguments.dtype,
         }
-        training = PausedTraining(folder / "out", 1, flags)
+        training = PausedTraining(folder / "out", 1, corpus, flags)
         training.run()
         results = begin_results(
             recipe=arguments.recipe,

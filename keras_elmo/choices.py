@@ -3,6 +3,8 @@
 This module imports nothing, so that `keras-elmo embed --help` is fast.
 """
 
+DIRECTIONS = ("forward", "backward")
+"""The two directions of a biLM, in the order of its outputs"""
 CORPUS_FORMATS = ("text", "conllu")
 """Formats of an input corpus"""
 VECTOR_DTYPES = ("float32", "float16")

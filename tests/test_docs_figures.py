@@ -469,15 +469,19 @@ def _percents(shares):
 def test_perplexities_of_the_same_training():
     results = read_results("pretraining_perplexity")["perplexities"]
     table = read_table("docs/pretraining.md", "Measurements")
-    page = read_page("docs/pretraining.md")
+    page, readme = read_page("docs/pretraining.md"), read_page("README.md")
     for (*_, cell), runs in zip(table, results.values(), strict=False):
-        every = [run["perplexity"] for run in runs]
-        values = [value for value in every if value < 1000]
-        assert cell == f"{mean(values):.2f}"
-        if len(values) > 1:  # And a third, which lacks resets.
-            assert len(every) == 3
-            assert min(every) == min(values) < 1e6 < max(every)
-            assert ", ".join(f"{value:.2f}" for value in values) in page
+        assert cell == ", ".join(f"{run['perplexity']:,.2f}" for run in runs)
+    theirs, ours = list(results.values())[:2]
+    in_rows = theirs[2]["by_its_own_program_in_256_rows"]
+    assert f"in 256 rows, gives {in_rows:,.0f} for its third" in page
+    middle, most = (
+        [choose([run["perplexity"] for run in runs]) for runs in (ours, theirs)]
+        for choose in (median, max)
+    )
+    assert "is {:.0f}, and {:.0f} with bilm-tf".format(*middle) in readme
+    millions = [f"{value / 1e6:.0f}" for value in most]
+    assert f"a perplexity of {' and '.join(millions)} million" in readme
 
 
 def test_the_readme_quotes():
@@ -490,9 +494,6 @@ def test_the_readme_quotes():
     rows = {row[0]: row[1] for row in read_table("docs/speed.md", "A corpus")}
     for kind in ("`ElmoEmbedder`", '`ElmoEmbedder(quantize="int8")`'):
         assert f" {rows[kind]} times" in page
-    measured = read_table("docs/pretraining.md", "Measurements")
-    for _, _, perplexity in measured[:2]:
-        assert f" {float(perplexity):.0f}" in page
 
 
 def test_the_browser():

@@ -1,6 +1,6 @@
 """Trains a biLM, the language model behind ELMo's vectors, on raw text.
 
-The text of --train and --heldout is tokenised: one sentence per line, with
+TEXT and the text of --heldout are tokenised: one sentence per line, with
 spaces between the tokens, in UTF-8, plain or .gz. Keep the case, and tokenise
 it like the text on which the model will be used. The vocabulary is the list of
 words that can be predicted, one per line: <S>, </S> and <UNK> first, then by
@@ -8,7 +8,7 @@ decreasing count, as the sampled softmax depends on the rank. Without
 --vocabulary it is that of --from, or is built from the corpus. The input is
 characters, so any word can be read.
 
-OUTPUT receives the model with the best held-out perplexity so far, or without
+FOLDER receives the model with the best held-out perplexity so far, or without
 --heldout the latest one, as options.json, weights.hdf5, softmax.hdf5 and
 vocab.txt. After an interruption, including Ctrl-C, the same command resumes
 from the last checkpoint, with the same results as without the interruption.
@@ -35,13 +35,13 @@ from keras_elmo.pretraining.settings import RECIPES
 SUMMARY = "train a language model on text, or train one further"
 EPILOG = """\
 examples:
-  keras-elmo pretrain --train 'corpus/*.txt.gz' --heldout heldout.txt \\
-      --output my_elmo --recipe laptop
+  keras-elmo pretrain 'corpus/*.txt.gz' my_elmo --heldout heldout.txt \\
+      --recipe laptop
 
 fine-tuning (training a model further on another kind of text):
-  keras-elmo pretrain --from english_mini --train my_text.txt \\
-      --output my_elmo --heldout my_heldout.txt --recipe laptop --epochs 1 \\
-      --batch-size 16 --warmup-steps 20 --learning-rate 0.001
+  keras-elmo pretrain my_text.txt my_elmo --from english_mini \\
+      --heldout my_heldout.txt --recipe laptop --epochs 1 --batch-size 16 \\
+      --warmup-steps 20 --learning-rate 0.001
   AllenNLP's models come without their softmax: add --new-softmax, and
   --vocabulary unless the vocabulary is to be built from the text.
 """
@@ -93,7 +93,7 @@ def run(arguments):
                 "for a small text or a computer without one: --recipe laptop"
             )
         training = pretrain(
-            arguments.train,
+            arguments.text,
             arguments.output,
             make_settings(arguments, initial),
             heldout=arguments.heldout,
@@ -129,24 +129,24 @@ def run(arguments):
 
 def _add_files(add):
     add(
-        "--train",
+        "text",
         nargs="+",
-        required=True,
-        metavar="GLOB",
+        metavar="TEXT",
         help="the corpus: files, or quoted patterns, such as 'corpus/*.gz'",
     )
+    add("output", metavar="FOLDER", help="folder to train in")
     add(
         "--heldout",
-        nargs="+",
-        metavar="GLOB",
-        help="text that is not trained on, to choose the best model with",
+        action="append",
+        metavar="FILE",
+        help="text that is not trained on, to choose the best model with: a "
+        "file or a quoted pattern; may be repeated",
     )
-    add("--output", required=True, metavar="FOLDER", help="folder to train in")
     add(
         "--restart",
         action="store_true",
-        help="discard the training in FOLDER and start over; also needed to "
-        "overwrite a model there",
+        help="discard the training in FOLDER and start over. Files that no "
+        "training wrote are never replaced",
     )
 
 
@@ -155,9 +155,11 @@ def _add_model(group):
     add(
         "--recipe",
         choices=RECIPES,
-        help="the model and the default settings: paper (94 M parameters "
-        "without the softmax; takes days on large GPUs) or laptop (a small "
-        f"model that learns quickly). Default: {DEFAULT_RECIPE}",
+        help="the model and how it is trained: paper (94 M parameters without "
+        "the softmax; Adagrad with a constant rate; takes days on large GPUs) "
+        "or laptop (a small model that learns quickly; Adam with a cosine "
+        "decay of the rate). With --options or --from, only how it is trained. "
+        f"Default: {DEFAULT_RECIPE}",
     )
     either = group.add_mutually_exclusive_group()
     either.add_argument(

@@ -26,15 +26,15 @@ class TrainingProgress:
             f"counting the corpus: {sentences:,} sentences, {tokens:,} tokens"
         )
 
-    def begun(self, step, schedule):
+    def begun(self, step, plan):
         begins = f"after step {step:,}" if step else "from the start"
         self._progress.say(
-            f"training {begins}: {schedule.total:,} steps of "
-            f"{schedule.tokens_per_step:,} tokens"
+            f"training {begins}: {plan.total:,} steps of "
+            f"{plan.tokens_per_step:,} tokens"
         )
-        self._progress.start("steps", schedule.total)
-        self._tokens_per_step = schedule.tokens_per_step
-        self._losses = collections.deque(maxlen=schedule.settings.log_every)
+        self._progress.start("steps", plan.total)
+        self._tokens_per_step = plan.tokens_per_step
+        self._losses = collections.deque(maxlen=plan.settings.log_every)
 
     def stepped(self, step, loss):
         is_first = not self._losses  # The first step is slower.

@@ -20,7 +20,7 @@ _NOT_OF_THE_MODEL = {*_IN_OPTIONS, "n_train_tokens"}
 
 
 def add_settings(group):
-    """Adds a flag for each field of `Settings`, and for two options."""
+    """Adds a flag for each field of `Settings` that has one, and two more."""
     add, either = group.add_argument, group.add_mutually_exclusive_group()
     add(
         "--negatives",

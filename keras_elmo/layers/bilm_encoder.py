@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_elmo.checks import check_integer
 from keras_elmo.checks import checked_limit
+from keras_elmo.choices import DIRECTIONS
 from keras_elmo.layers.base_layers import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import lstm_window
@@ -21,8 +22,6 @@ from keras_elmo.ops.layout import reverse_slots
 from keras_elmo.ops.layout import rows_at
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import refuse_onnx_export
-
-DIRECTIONS = ("forward", "backward")
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

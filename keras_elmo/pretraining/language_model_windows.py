@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from keras_elmo.checks import check_integer
-from keras_elmo.pretraining.token_streams import DIRECTIONS
+from keras_elmo.choices import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.word_ids import WordIds
 from keras_elmo.text.vocabulary import Vocabulary

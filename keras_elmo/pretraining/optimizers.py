@@ -25,7 +25,7 @@ def make_optimizer(settings, total_steps):
 
 def _learning_rate(settings, total_steps):
     rate, warmup = float(settings.learning_rate), settings.warmup_steps
-    if settings.schedule == "cosine":
+    if settings.learning_rate_schedule == "cosine":
         return keras.optimizers.schedules.CosineDecay(
             0.0 if warmup else rate,
             max(1, total_steps - warmup),

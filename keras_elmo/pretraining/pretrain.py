@@ -11,7 +11,7 @@ from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import own_vocabulary
-from keras_elmo.pretraining.settings import Schedule
+from keras_elmo.pretraining.settings import TrainingPlan
 from keras_elmo.pretraining.training import Training
 from keras_elmo.pretraining.training import make_trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
@@ -23,7 +23,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 
 
 def pretrain(
-    train,
+    text,
     output,
     settings,
     report,
@@ -39,13 +39,13 @@ def pretrain(
     With a `keras.distribution.DataParallel`, each device has `batch_size` rows.
 
     Args:
-        train: The corpus: a glob, a path, or a list of them. The files have one
+        text: The corpus: a glob, a path, or a list of them. The files have one
             sentence per line, words separated by spaces, plain or gzip.
         output: Path of the folder to train in. If called again with the same
             arguments, training resumes from its last checkpoint.
         settings: The `Settings`.
         report: What shows the progress, as `TrainingProgress` does.
-        heldout: A glob, path or list like `train`: the text whose perplexity
+        heldout: A glob, path or list like `text`: the text whose perplexity
             decides which model is the best; or `None`.
         vocabulary: Path of a vocabulary file. Defaults to that of `initial`, or
             to one that is built from the corpus.
@@ -68,7 +68,7 @@ def pretrain(
             `Training.run`.
         OSError: As for `Training.run`.
     """
-    shards = find_shards(train)
+    shards = find_shards(text)
     for path in shards if heldout is None else shards + find_shards(heldout):
         if not os.path.isfile(path):
             raise ValueError(
@@ -118,13 +118,13 @@ def pretrain(
         rows = settings.batch_size * _num_devices()
         # Besides its words, each sentence has one mark to predict.
         targets = counts["tokens"] + counts["sentences"]
-        schedule = Schedule(settings, targets, rows)
+        plan = TrainingPlan(settings, targets, rows)
         with report.working("building the model"):
-            trainer = make_trainer(make_model, settings, rows, schedule.total)
+            trainer = make_trainer(make_model, settings, rows, plan.total)
         if not resumes:  # What is discarded is so only now, without errors.
             folder.begin(start, shards, counts, words)
         training = Training(
-            trainer, words, shards, folder, schedule, sentences, report
+            trainer, words, shards, folder, plan, sentences, report
         )
         training.run()
     return training

@@ -35,12 +35,13 @@ def _check_rate(name, value):
 _check_from_0 = functools.partial(check_integer, low=0)
 
 
-def _setting(default, help="", check=None, choices=None, fixed=False):
+def _setting(default, help=None, check=None, choices=None, fixed=False):
     """Makes a field of `Settings`, with its metadata.
 
     Args:
         default: The paper's value; `None` if the field may be left out.
-        help: String, its description in `keras-elmo pretrain --help`.
+        help: String, its description in `keras-elmo pretrain --help`; `None`
+            if it has no flag there, but is the recipe's or the options file's.
         check: Function that takes the name and a value, and raises an error
             unless it is valid. By default, a value is a positive integer.
         choices: Tuple of strings, instead of `check`.
@@ -64,34 +65,30 @@ class Settings:
     epochs: float = _setting(10, "passes over the text", _check_positive)
     steps: int | None = _setting(None, "number of steps, instead of epochs")
     batch_size: int = _setting(128, "rows of a window per device", fixed=True)
-    unroll_steps: int = _setting(
-        20,
-        "tokens per row of a window, over which gradients are propagated back",
-        fixed=True,
-    )
+    # Tokens per row of a window, over which gradients are propagated back.
+    unroll_steps: int = _setting(20, fixed=True)
     optimizer: str = _setting(
         "adagrad", choices=("adagrad", "adam"), fixed=True
     )
-    learning_rate: float = _setting(0.2, check=_check_positive)
-    schedule: str = _setting(
-        "constant",
-        "cosine decays the learning rate to 0 at the end",
-        choices=("constant", "cosine"),
+    learning_rate: float = _setting(
+        0.2, "the rate after the warm-up", _check_positive
+    )
+    # "cosine" decays the learning rate to 0 at the end.
+    learning_rate_schedule: str = _setting(
+        "constant", choices=("constant", "cosine")
     )
     warmup_steps: int = _setting(
         0, "steps in which the learning rate rises from 0", _check_from_0
     )
-    # As in bilm-tf, the loss is summed over the tokens of a row and averaged
-    # over rows and directions.
-    clip_norm: float = _setting(
-        10.0, "maximum global norm of the gradients", _check_positive
-    )
-    # With 0, as in bilm-tf, only the first window starts from a zero state, and
-    # the model may be bad in states near zero.
+    # Maximum global norm of the gradients. As in bilm-tf, the loss is summed
+    # over the tokens of a row and averaged over rows and directions.
+    clip_norm: float = _setting(10.0, check=_check_positive)
     reset_rate: float = _setting(
         0.0,
         "probability that a row starts from a zero state, as every sentence "
-        "does in ElmoLayer",
+        "does in ElmoLayer. With 0, as in bilm-tf, only the first window "
+        "starts there. A model can then become useless: one seed of three "
+        "reached a perplexity of millions",
         _check_rate,
         fixed=True,
     )
@@ -123,18 +120,20 @@ class Settings:
     def __post_init__(self):
         # The real size is that of the vocabulary.
         parse_language_model_options({"n_tokens_vocab": 1, **self.options})
-        for field in self.flags():
+        for field in dataclasses.fields(self)[1:]:
             field.metadata["check"](field.name, getattr(self, field.name))
 
     @classmethod
     def flags(cls):
-        """Returns the fields that have a flag: all but `options`."""
-        return dataclasses.fields(cls)[1:]
+        """Returns the fields that have a flag."""
+        fields = dataclasses.fields(cls)[1:]
+        return [f for f in fields if f.metadata["help"] is not None]
 
     def fixed(self):
         """Returns what must stay when a training is resumed, a dictionary."""
-        names = [f.name for f in self.flags() if f.metadata["fixed"]]
-        return {name: getattr(self, name) for name in ("options", *names)}
+        fields = dataclasses.fields(self)
+        names = [f.name for f in fields if f.metadata.get("fixed", True)]
+        return {name: getattr(self, name) for name in names}
 
 
 def _options(dim, projection_dim, filters, n_highway, n_negatives):
@@ -169,14 +168,14 @@ RECIPES = {
         batch_size=32,
         optimizer="adam",
         learning_rate=4e-3,
-        schedule="cosine",
+        learning_rate_schedule="cosine",
         warmup_steps=100,
         reset_rate=0.05,
     ),
 }
 
 
-class Schedule:
+class TrainingPlan:
     """When a training logs, evaluates and saves, and how long it takes.
 
     Args:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.pretraining.token_streams import DIRECTIONS
+from keras_elmo.choices import DIRECTIONS
 from keras_elmo.pretraining.token_streams import stream_pairs
-from keras_elmo.text.token_indexer import UNKNOWN
+from keras_elmo.text.token_indexer import UNKNOWN_WORD
 
 _SORTED_SENTENCES = 4096
 
@@ -76,7 +76,7 @@ def _tokens(sentence):
 
 
 def _window(rows, steps):
-    words = np.full((len(rows), steps, 4), UNKNOWN, dtype=object)
+    words = np.full((len(rows), steps, 4), UNKNOWN_WORD, dtype=object)
     is_real = np.zeros((len(rows), steps), "bool")
     for i, row in enumerate(rows):
         if row:

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_elmo.choices import DIRECTIONS
 from keras_elmo.pretraining.corpus_shards import ShardLines
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.text.token_indexer import BEGIN_SENTENCE
 from keras_elmo.text.token_indexer import END_SENTENCE
 
 
-class Place(NamedTuple):
+class SentencePosition(NamedTuple):
     """The position of a sentence in the passes over a corpus, all from 0."""
 
     corpus_pass: int
@@ -42,11 +43,11 @@ class SentenceStream:
         self._key = key
         self._seed = seed
         self._opened = self._lines = self._order = None
-        self.place = Place(0, 0, 0)
+        self.place = SentencePosition(0, 0, 0)
         """The next sentence is the first one from here on; can be set."""
 
     def draw(self):
-        """Returns the next sentence's `Place` and its words.
+        """Returns the next sentence's `SentencePosition` and its words.
 
         Raises:
             FileNotFoundError: If the next shard no longer exists.
@@ -60,7 +61,7 @@ class SentenceStream:
                 self.place = place._replace(sentence=place.sentence + 1)
                 return place, self.read(place)
             passes, shard = divmod(place.shard + 1, len(self._paths))
-            self.place = Place(place.corpus_pass + passes, shard, 0)
+            self.place = SentencePosition(place.corpus_pass + passes, shard, 0)
         raise ValueError(
             "A corpus must have at least one sentence. Received: empty files "
             f"{self._paths}"
@@ -96,9 +97,6 @@ class SentenceStream:
         return np.argsort(bits.random_raw(size), kind="stable")
 
 
-DIRECTIONS = ("forward", "backward")
-
-
 def stream_pairs(
     sentence: list[bytes], direction: str
 ) -> list[tuple[bytes, bytes]]:
@@ -130,7 +128,7 @@ def stream_pairs(
 class _Row:
     """The sentence that a row of the windows is reading."""
 
-    place: Place | None = None
+    place: SentencePosition | None = None
     pairs: Sequence[tuple[bytes, bytes]] = ()
     offset: int = 0
 
@@ -230,7 +228,7 @@ class TokenStream:
         begun = [i for i, row in enumerate(rows) if row is not None]
         # In the order of the corpus, so that each shard is opened once.
         for i in sorted(begun, key=rows.__getitem__):
-            where, offset = Place(*rows[i][:-1]), rows[i][-1]
+            where, offset = SentencePosition(*rows[i][:-1]), rows[i][-1]
             pairs = stream_pairs(self._sentences.read(where), self.direction)
             self._rows[i] = _Row(where, pairs, offset)
-        self._sentences.place = Place(*place)
+        self._sentences.place = SentencePosition(*place)

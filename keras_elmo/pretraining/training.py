@@ -57,7 +57,7 @@ class Training(keras.callbacks.Callback):
         shards: Paths of the corpus.
         folder: The `TrainingFolder`. It receives the best model so far, as
             `save_language_model` writes it; the last checkpoint; and the log.
-        schedule: The `Schedule`.
+        plan: The `TrainingPlan`.
         heldout: List of sentences, each a list of words as bytes, on which to
             measure the perplexity. If `None`, the latest model is kept.
         report: As for `pretrain`.
@@ -67,11 +67,11 @@ class Training(keras.callbacks.Callback):
     """
 
     def __init__(
-        self, trainer, vocabulary, shards, folder, schedule, heldout, report
+        self, trainer, vocabulary, shards, folder, plan, heldout, report
     ):
         super().__init__()
-        settings, model = schedule.settings, trainer.language_model
-        self.schedule = schedule
+        settings, model = plan.settings, trainer.language_model
+        self.plan = plan
         self.progress = Progress()
         self._trainer = trainer
         self._vocabulary = vocabulary
@@ -97,8 +97,8 @@ class Training(keras.callbacks.Callback):
     @property
     def is_finished(self):
         """Whether it is finished; if not, it can be resumed."""
-        progress, patience = self.progress, self.schedule.settings.patience
-        return progress.step >= self.schedule.total or (
+        progress, patience = self.progress, self.plan.settings.patience
+        return progress.step >= self.plan.total or (
             patience is not None and progress.evaluations_since_best >= patience
         )
 
@@ -114,7 +114,7 @@ class Training(keras.callbacks.Callback):
             OSError: If a shard cannot be read or a file cannot be written.
         """
         self._folder.wind_back_log(self.progress.log_size)
-        self._report.begun(self.progress.step, self.schedule)
+        self._report.begun(self.progress.step, self.plan)
         if self.is_finished:
             return
         try:
@@ -122,7 +122,7 @@ class Training(keras.callbacks.Callback):
             with self._stop, self._report.working("compiling the first step"):
                 self._trainer.fit(
                     iter(self._windows),
-                    steps_per_epoch=self.schedule.total - self.progress.step,
+                    steps_per_epoch=self.plan.total - self.progress.step,
                     callbacks=[self],
                     shuffle=False,
                     verbose=0,
@@ -135,7 +135,7 @@ class Training(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         # `self.model` is used only where needed: on JAX, this copies all of it.
-        progress, schedule = self.progress, self.schedule
+        progress, plan = self.progress, self.plan
         loss = float(logs["window_loss"])
         progress.step += 1
         if not math.isfinite(loss):
@@ -143,13 +143,13 @@ class Training(keras.callbacks.Callback):
         progress.positions = self._windows.next_position()
         progress.losses.append(loss)
         self._report.stepped(progress.step, loss)
-        if schedule.is_due(progress.step, schedule.settings.log_every):
+        if plan.is_due(progress.step, plan.settings.log_every):
             losses, progress.losses = progress.losses, []
             self._log(training_loss=math.fsum(losses) / len(losses))
         evaluates = self._heldout is not None
-        evaluates = evaluates and schedule.is_evaluation(progress.step)
+        evaluates = evaluates and plan.is_evaluation(progress.step)
         stops = self._stops
-        if evaluates or stops or schedule.is_checkpoint(progress.step):
+        if evaluates or stops or plan.is_checkpoint(progress.step):
             self._check_values()
             if evaluates:
                 self._measure()
@@ -173,7 +173,7 @@ class Training(keras.callbacks.Callback):
             self._save_model()
             progress.best, progress.best_step = found.perplexity, progress.step
             progress.evaluations_since_best = 0
-        elif self.schedule.is_regular_evaluation(progress.step):
+        elif self.plan.is_regular_evaluation(progress.step):
             progress.evaluations_since_best += 1
         self._log(heldout_perplexity=found.perplexity)
         self._report.evaluated(progress.step, found, is_best)
@@ -187,7 +187,7 @@ class Training(keras.callbacks.Callback):
             write_training_state(path, self.model, self.progress)
 
     def _save_model(self):
-        settings = self.schedule.settings
+        settings = self.plan.settings
         options = {
             "batch_size": settings.batch_size,
             "unroll_steps": settings.unroll_steps,
@@ -198,7 +198,7 @@ class Training(keras.callbacks.Callback):
 
     def _log(self, **values):
         step = self.progress.step
-        tokens = step * self.schedule.tokens_per_step
+        tokens = step * self.plan.tokens_per_step
         self._folder.log(step=step, tokens=tokens, **values)
 
     def _check_values(self):
@@ -211,5 +211,5 @@ class Training(keras.callbacks.Callback):
             f"{what} in step {self.progress.step}, so training stopped. The "
             f"last checkpoint in '{self._folder.path}', if any, is unchanged: "
             f"resume, without {argument_name('restart', True)}, with a lower "
-            f"{argument_name('learning_rate')} or {argument_name('clip_norm')}."
+            f"{argument_name('learning_rate')}."
         )

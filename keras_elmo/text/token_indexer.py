@@ -6,7 +6,7 @@ import numpy as np
 
 BEGIN_SENTENCE = b"<S>"
 END_SENTENCE = b"</S>"
-UNKNOWN = b"<UNK>"
+UNKNOWN_WORD = b"<UNK>"
 
 
 class TokenIndexer:

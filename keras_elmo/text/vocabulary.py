@@ -16,9 +16,9 @@ from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import open_unpacked
 from keras_elmo.text.token_indexer import BEGIN_SENTENCE
 from keras_elmo.text.token_indexer import END_SENTENCE
-from keras_elmo.text.token_indexer import UNKNOWN
+from keras_elmo.text.token_indexer import UNKNOWN_WORD
 
-_SPECIAL = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+_SPECIAL = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN_WORD)
 
 # A line that bilm-tf skips.
 _SKIPPED = b"!!!MAXTERMID"
@@ -118,7 +118,7 @@ class Vocabulary:
     @property
     def unknown_id(self) -> int:
         """The id of `<UNK>`, and of every word not in the vocabulary."""
-        return self._ids[UNKNOWN]
+        return self._ids[UNKNOWN_WORD]
 
     def ids(self, words: Iterable[bytes]) -> np.ndarray:
         """Looks up the ids of words.

@@ -25,7 +25,7 @@ from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.settings import RECIPES
-from keras_elmo.pretraining.settings import Schedule
+from keras_elmo.pretraining.settings import TrainingPlan
 
 pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
 OPTIONS = {
@@ -69,8 +69,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def command(*arguments, output="out"):
-    names = ["--train", "train*.txt", "--output", output]
-    names += ["--options", "options.json", *arguments]
+    names = ["train*.txt", output, "--options", "options.json", *arguments]
     return ["pretrain", *map(str, names)]
 
 
@@ -81,8 +80,7 @@ def run(*arguments, status=0, **kwargs):
 def parse(*arguments):
     parser = argparse.ArgumentParser()
     module.add_arguments(parser)
-    names = ["--train", "t", "--output", "o", *map(str, arguments)]
-    return parser.parse_args(names)
+    return parser.parse_args(["t", "o", *map(str, arguments)])
 
 
 def log_entries():
@@ -191,7 +189,7 @@ def test_an_interruption_before_the_first_evaluation(
 
 @pytest.mark.in_graphs(False)
 def test_without_a_held_out_text_the_last_model_stays(folder, capsys):
-    run("--steps", 2, "--negatives", "100", "--clip-norm", "1e9")
+    run("--steps", 2, "--negatives", "100")
     assert capsys.readouterr().out == "'out' contains the model of step 2.\n"
 
 
@@ -211,8 +209,7 @@ def test_patience(folder, capsys):
 @pytest.mark.exhaustive
 def test_fine_tuning(folder, shared, fails):
     checkpoint = shared / "reference/bilm_tf_checkpoint"
-    names = ["--train", "train0.txt", "--output", "out"]
-    names += ["--from", checkpoint, "--batch-size", 1, "--unroll-steps", 2]
+    names = ["train0.txt", "out", "--from", checkpoint, "--batch-size", 1]
     names += ["--steps", 1, "--learning-rate", 1e-6]
     assert main(["pretrain", *map(str, names)]) == 0
     before = all_arrays(checkpoint / "weights.hdf5")
@@ -232,7 +229,7 @@ def test_fine_tuning(folder, shared, fails):
     words[5] = b"not-there-before"
     pathlib.Path("vocab.txt").write_bytes(b"\n".join(words))
     pathlib.Path("short.txt").write_bytes(b"<S>\n</S>\n<UNK>\nthe\n")
-    names[3] = "other"
+    names[1] = "other"
     for name, told in [
         ("vocab.txt", "Received: one with other words"),
         ("short.txt", "which has 1503 words. Received: one with other"),
@@ -249,7 +246,7 @@ def test_fine_tuning(folder, shared, fails):
     os.mkdir("bare")
     for name in ("options.json", "weights.hdf5"):
         shutil.copy(checkpoint / name, "bare")
-    names[3], names[5] = "third", "bare"
+    names[1], names[3] = "third", "bare"
     said = fails("pretrain", *names)
     assert "to train a new one, run keras-elmo pretrain" in said
     assert "Put the vocabulary" in fails("pretrain", *names[:-2])
@@ -260,10 +257,10 @@ def test_a_model_has_a_folder_of_its_own(folder, fails):
     run("--steps", 2, output="english_mini")
     said = fails(
         "pretrain",
-        *["--train", "train0.txt", "--output", "english_mini"],
+        *["train0.txt", "english_mini"],
         *["--from", "./english_mini", "--restart"],
     )
-    assert "--output must not be the folder of --from" in said
+    assert "FOLDER must not be the folder of --from" in said
 
 
 @pytest.mark.in_graphs(False)
@@ -278,7 +275,7 @@ def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
     weights.write_bytes(weights.read_bytes()[:2000])
     said = fails(
         "pretrain",
-        *["--train", "train0.txt", "--output", "out", "--restart"],
+        *["train0.txt", "out", "--restart"],
         *["--from", "cut", "--new-softmax"],
     )
     assert "cut/weights.hdf5" in said
@@ -299,7 +296,7 @@ def test_a_recipe_for_small_texts_is_named(
     name = "keras_elmo.pretraining.pretrain.pretrain"
     training = mock.Mock(is_finished=False)
     monkeypatch.setattr(name, lambda *_, **__: training)
-    names = ["pretrain", "--train", "train0.txt", "--output", "out"]
+    names = ["pretrain", "train0.txt", "out"]
     training.progress.step = 0
     assert main([*names, *flags]) == 130
     assert ("--recipe laptop" in capsys.readouterr().err) == is_told
@@ -320,11 +317,18 @@ def test_without_tensorflow(folder, monkeypatch, fails):
     assert "KERAS_BACKEND to jax or torch" in said
 
 
-@pytest.mark.parametrize("flag", ["--train", "--heldout", "--vocabulary"])
-def test_text_must_be_utf8(folder, fails, flag):
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["latin1.txt", "out"],
+        ["train0.txt", "latin1.txt", "out"],
+        ["train0.txt", "out", "--heldout", "latin1.txt"],
+        ["--vocabulary", "latin1.txt", "train0.txt", "out"],
+    ],
+)
+def test_text_must_be_utf8(folder, fails, names):
     text = "a\nb\né\n<S>\n</S>\n<UNK>\n"
     (folder / "latin1.txt").write_bytes(text.encode("latin1"))
-    names = ["--train", "train0.txt", "--output", "out", flag, "latin1.txt"]
     said = fails("pretrain", *names, "--quiet")
     assert "'latin1.txt' must be UTF-8" in said and "in line 3" in said
     assert not os.path.exists("out/vocab.txt")
@@ -333,8 +337,8 @@ def test_text_must_be_utf8(folder, fails, flag):
 
 def test_text_from_a_pipe_is_refused(folder, fails):
     os.mkfifo("pipe")
-    for arguments in (["--train", "pipe"], ["--heldout", "pipe"]):
-        said = fails(*command(*arguments))
+    for names in (["pipe", "out"], ["train0.txt", "out", "--heldout", "pipe"]):
+        said = fails("pretrain", *names, "--recipe", "laptop")
         assert "must be in regular files. Received: 'pipe'" in said
 
 
@@ -368,7 +372,7 @@ def test_what_is_there_is_not_overwritten(folder, fails):
         (["--new-softmax"], "--new-softmax needs --from"),
         (["--patience", 1], "--patience needs --heldout"),
         (["--evaluate-every", 1], "--evaluate-every needs --heldout"),
-        (["--train", "none*"], "There is no corpus file 'none*'"),
+        (["--heldout", "none*"], "There is no corpus file 'none*'"),
         (["--options", "none.json"], "none.json"),
         (["--options", "train0.txt"], "'train0.txt' is not JSON"),
         (
@@ -382,7 +386,7 @@ def test_what_is_there_is_not_overwritten(folder, fails):
             "'dropout' must be a number of at least 0 and below 1",
         ),
         (["--log-every", 0], "--log-every must be an integer of at least 1"),
-        (["--clip-norm", -1], "--clip-norm must be a positive number"),
+        (["--learning-rate", 0], "--learning-rate must be a positive number"),
     ],
 )
 def test_errors(folder, fails, arguments, told):
@@ -407,7 +411,7 @@ def test_errors(folder, fails, arguments, told):
         ),
         (["--batch-size", "x"], "invalid int value: 'x'"),
         (["--steps", "1.5"], "invalid int value: '1.5'"),
-        (["--clip-norm", "x"], "invalid float value: 'x'"),
+        (["--learning-rate", "x"], "invalid float value: 'x'"),
     ],
 )
 def test_usage(capsys, arguments, told):
@@ -422,13 +426,9 @@ def test_settings_are_the_recipes_but_for_what_is_typed(folder):
     assert make_settings(parse("--recipe", "laptop")) == RECIPES["laptop"]
     typed = {
         "batch_size": 3,
-        "unroll_steps": 4,
         "steps": 6,
-        "optimizer": "adam",
         "learning_rate": 0.5,
-        "schedule": "cosine",
         "warmup_steps": 7,
-        "clip_norm": 8.0,
         "dtype": "mixed_bfloat16",
         "seed": 10,
     }
@@ -471,7 +471,7 @@ def show_training(clock, first=0, last=6, total=6):
         settings = dataclasses.replace(
             RECIPES["laptop"], unroll_steps=50, steps=total, log_every=2
         )
-        report.begun(first, Schedule(settings, 15_000, rows=100))
+        report.begun(first, TrainingPlan(settings, 15_000, rows=100))
         for step in range(first + 1, last + 1):
             clock.now += 60 if step == first + 1 else 5  # The first is slow.
             report.stepped(step, float(step))

@@ -168,7 +168,7 @@ def compiled_once(kept=None):
         new = real_trainer(make_model, settings, rows, total_steps)
         values = dataclasses.asdict(settings)
         # These are stored in a variable, or not at all.
-        if settings.schedule == "constant":
+        if settings.learning_rate_schedule == "constant":
             for name in ("learning_rate", "steps", "epochs"):
                 del values[name]
         for name in NOT_COMPILED:

@@ -468,9 +468,7 @@ def test_words_are_saved_with_the_model(tmp_path):
     ]
     assert [copy.words for copy in copies] == [tuple(words)] * 3
     assert make_new_model().words is None
-    with pytest.raises(
-        ValueError, match="Received: 4 words"
-    ):
+    with pytest.raises(ValueError, match="Received: 4 words"):
         BidirectionalLanguageModel(5, words=words)
 
 

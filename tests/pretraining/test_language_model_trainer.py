@@ -157,9 +157,10 @@ def test_a_callback_that_needs_a_built_model(tmp_path):
         make_language_model(OPTIONS, WORDS), run.settings.batch_size
     )
     trainer.compile("sgd")
-    windows = (run.window() for _ in range(2))
+    windows = (tuple(run.window()) for _ in range(2))
     backup = keras.callbacks.BackupAndRestore(tmp_path / "backup")
-    trainer.fit(windows, callbacks=[backup], shuffle=False, verbose=0)
+    options = {"steps_per_epoch": 2, "shuffle": False, "verbose": 0}
+    trainer.fit(windows, callbacks=[backup], **options)
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0])
@@ -212,10 +213,14 @@ def test_learning_rates():
     assert rates(3, learning_rate=1) == [1.0] * 3
     warm = rates(6, learning_rate=0.8, warmup_steps=4)
     np.testing.assert_allclose(warm, [0, 0.2, 0.4, 0.6, 0.8, 0.8], 1e-6)
-    cosine = rates(4, updates=6, learning_rate=2, schedule="cosine")
+    cosine = rates(
+        4, updates=6, learning_rate=2, learning_rate_schedule="cosine"
+    )
     expected = 1 + np.cos(np.pi * np.array([0, 1, 2, 3, 4, 4]) / 4)
     np.testing.assert_allclose(cosine, expected, atol=1e-6)
-    both = rates(6, 7, learning_rate=2.0, schedule="cosine", warmup_steps=2)
+    both = rates(
+        6, 7, learning_rate=2.0, learning_rate_schedule="cosine", warmup_steps=2
+    )
     expected = [0, 1, *expected[:5]]
     np.testing.assert_allclose(both, expected, atol=1e-6)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from keras_elmo import batch_to_ids
+from keras_elmo.choices import DIRECTIONS
 from keras_elmo.pretraining.language_model_windows import LanguageModelWindows
-from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.text.vocabulary import Vocabulary
 

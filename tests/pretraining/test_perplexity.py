@@ -14,12 +14,12 @@ from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
+from keras_elmo.choices import DIRECTIONS
 from keras_elmo.models.bilm_weights import load_bilm_weights
 from keras_elmo.pretraining import perplexity as module
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.text_windows import stream_windows
-from keras_elmo.pretraining.token_streams import DIRECTIONS
 from keras_elmo.pretraining.token_streams import stream_pairs
 from keras_elmo.text.vocabulary import Vocabulary
 

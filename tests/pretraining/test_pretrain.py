@@ -1,4 +1,4 @@
-"""Trainings that begin with a trained model, and schedules of trainings."""
+"""Trainings that begin with a trained model, and their plans."""
 
 import json
 import math
@@ -137,14 +137,14 @@ def test_epochs(corpus, tmp_path):
     epoch = sum(len(words) + 1 for words in sentences) / 20
 
     class Note(Losses):
-        def begun(self, step, schedule):
-            self.schedule = schedule
+        def begun(self, step, plan):
+            self.plan = plan
 
     report = Note()
     settings = make_settings(steps=None, epochs=0.2)
     assert train(corpus, tmp_path, settings, False, report=report, plan={})
-    assert report.schedule.total == len(report.of) == math.ceil(0.2 * epoch)
-    assert report.schedule.epoch == math.ceil(epoch)
+    assert report.plan.total == len(report.of) == math.ceil(0.2 * epoch)
+    assert report.plan.epoch == math.ceil(epoch)
 
 
 def test_an_empty_corpus_is_refused(tmp_path):

@@ -51,7 +51,11 @@ def test_a_recipe_goes_on_with_itself(recipe):
         ("reset_rate", 1.5, "a number from 0 to 1"),
         ("reset_rate", None, "a number from 0 to 1"),
         ("optimizer", "sgd", r"one of \['adagrad', 'adam'\]"),
-        ("schedule", "linear", r"one of \['constant', 'cosine'\]"),
+        (
+            "learning_rate_schedule",
+            "linear",
+            r"one of \['constant', 'cosine'\]",
+        ),
         ("dtype", "float16", r"one of \['float32', 'mixed_bfloat16'\]"),
     ],
 )

@@ -6,12 +6,12 @@ import os
 import numpy as np
 import pytest
 
+from keras_elmo.choices import DIRECTIONS
 from keras_elmo.pretraining import token_streams
 from keras_elmo.pretraining.corpus_shards import ShardLines
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.token_streams import stream_pairs
 
-DIRECTIONS = ("forward", "backward")
 # Sentences of no words, of one word, and of several windows; an empty shard; a
 # shard whose text is on one line.
 SHARDS = {

@@ -175,7 +175,7 @@ def test_more_steps_go_on(corpus, tmp_path, unbroken):
 ALL_AT_ONCE = {
     "dtype": "mixed_bfloat16",
     "optimizer": "adam",
-    "schedule": "cosine",
+    "learning_rate_schedule": "cosine",
     "warmup_steps": 3,
     "learning_rate": 0.01,
     "unroll_steps": 4,

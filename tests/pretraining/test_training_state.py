@@ -73,7 +73,11 @@ def path(tmp_path):
     "settings",
     [
         {},
-        {"optimizer": "adam", "schedule": "cosine", "warmup_steps": 3},
+        {
+            "optimizer": "adam",
+            "learning_rate_schedule": "cosine",
+            "warmup_steps": 3,
+        },
         {"dtype": "mixed_bfloat16"},
     ],
 )
@@ -81,7 +85,7 @@ def test_all_is_read_as_it_was_written(path, settings):
     first, second = make_model(**settings), make_model(**settings)
     fill(first)
     write_training_state(path, first, make_progress())
-    has_rate = "schedule" not in settings
+    has_rate = "learning_rate_schedule" not in settings
     rate = float(second.optimizer.learning_rate) if has_rate else None
     assert read_training_state(path, second) == make_progress()
     if has_rate:
@@ -93,7 +97,7 @@ def test_all_is_read_as_it_was_written(path, settings):
 
 
 def test_a_constant_rate_may_become_a_schedule(path):
-    first, second = make_model(), make_model(schedule="cosine")
+    first, second = make_model(), make_model(learning_rate_schedule="cosine")
     fill(first)
     write_training_state(path, first, make_progress())
     read_training_state(path, second)
