@@ -120,7 +120,11 @@ def run(arguments):
     model = found.load_for_export(arguments.dtype)
     if is_onnx:
         export_onnx(
-            model, arguments.output, arguments.quantize, tag_names=tag_names
+            model,
+            arguments.output,
+            arguments.quantize,
+            tag_names=tag_names,
+            overwrite=arguments.overwrite,
         )
         print_onnx_summary(arguments.output)
         return
