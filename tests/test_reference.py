@@ -116,7 +116,7 @@ def test_a_bilm_trained_by_bilm_tf_loads(shared):
 @pytest.mark.parametrize("variant", ["char_only", "char_and_word"])
 def test_elmo_for_many_langs(shared, variant, path_taken):
     folder = shared / "reference" / "elmo_for_many_langs" / variant
-    elmo = ElmoLayer.from_many_langs(folder)
+    elmo = ElmoLayer.from_preset(folder)
     sentences = json.loads((folder / "sentences.json").read_text("utf-8"))
     ids = elmo.token_encoder.make_vectorization().batch_to_ids(sentences)
     layers = ops.convert_to_numpy(elmo.all_layers(ids))
