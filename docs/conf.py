@@ -51,7 +51,6 @@ _NOT_SHOWN = [
     "losses_of",
     "predict_hidden",
     "sampled_losses_of",
-    "scores_dtype",
     "update_state",
 ]
 autodoc_default_options = {

@@ -10,8 +10,8 @@ from keras_elmo.layers.elmo_layer import ElmoLayer
 class FoundModel(abc.ABC):
     """A trained model in files, as returned by `find_model`.
 
-    A kind that does not support a method raises a `ValueError` that says what
-    to use instead.
+    A kind of model that lacks what a method needs raises a `ValueError` that
+    says what to use instead.
 
     Args:
         source: The `ModelFolder` of the model, or its local path.
@@ -49,7 +49,8 @@ class FoundModel(abc.ABC):
             "keras-elmo convert, perplexity and pretrain --from take the files "
             "of a language model: a checkpoint of bilm-tf, or options.json "
             "with weights.hdf5, as `ElmoLayer.save_to_bilm` writes them. "
-            f"Received: '{self.path}', {self.what}"
+            f"Received: '{self.path}', {self.what}, which is loaded with "
+            f"{self.how_to_load()}"
         )
 
     @abc.abstractmethod

@@ -110,8 +110,7 @@ def save_language_model(model, vocabulary, options, folder) -> None:
             "dropout": model.dropout,
         },
     )
-    kernel = ["softmax.kernel"] if model.softmax.has_kernel else []
-    softmax = VariableArrays(model, [*kernel, "softmax.bias"])
+    softmax = VariableArrays(model, ["softmax.kernel", "softmax.bias"])
 
     def at(name):
         return os.path.join(folder, name)

@@ -4,6 +4,7 @@ import os
 
 import keras
 
+from keras_elmo.checks import argument_name
 from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.corpus_shards import read_sentences
@@ -76,7 +77,8 @@ def pretrain(
     initial = initial and find_model(initial)
     if initial and os.path.realpath(initial.path) == os.path.realpath(output):
         raise ValueError(
-            "`output` must not be the folder of `from`, which is read again "
+            f"{argument_name('output')} must not be the folder of "
+            f"{argument_name('from')}, which is read again "
             f"when the training resumes. Received: '{output}'"
         )
     with report.working("reading the held-out text"):

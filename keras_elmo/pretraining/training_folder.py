@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 
+from keras_elmo.checks import argument_name
 from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.file_lock import file_lock
@@ -20,10 +21,17 @@ from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
-TO_START_OVER = "To start over, choose another `output` or pass `restart`."
 _RECORD_FILE = "training.json"
 _LOCK_FILE = ".lock"
 _ADVICE = "The last checkpoint is unchanged; make room and resume."
+
+
+def to_start_over():
+    """Returns how to start over, for messages."""
+    return (
+        f"To start over, choose another {argument_name('output')} or pass "
+        f"{argument_name('restart', True)}."
+    )
 
 
 class TrainingFolder:
@@ -88,7 +96,8 @@ class TrainingFolder:
         if os.path.exists(self.file(OPTIONS)):
             raise ValueError(
                 f"'{self.path}' holds a model but no training. Choose another "
-                "`output`, or pass `restart` to overwrite the model."
+                f"{argument_name('output')}, or pass "
+                f"{argument_name('restart', True)} to overwrite the model."
             )
 
     def begin(self, start, shards, counts, vocabulary):
@@ -139,8 +148,10 @@ class TrainingFolder:
             has_moved = name == "from" and new and old and new[1] == old[1]
             if new != old and not has_moved:
                 raise ValueError(
-                    f"A resumed training must have the `{name}` that it "
-                    f"started with, {old!r}. Received: {new!r}. {TO_START_OVER}"
+                    "A resumed training must have the "
+                    f"{argument_name(name)} that it "
+                    f"started with, {old!r}. Received: {new!r}. "
+                    f"{to_start_over()}"
                 )
         new, old = _digests(shards), record["shards"]
         if new != old:
@@ -149,7 +160,8 @@ class TrainingFolder:
             raise ValueError(
                 "A resumed training must have the text that it started with, "
                 "in the same shards and in the same order by path. "
-                f"Changed, new or missing: {names or 'none'}. {TO_START_OVER}"
+                f"Changed, new or missing: {names or 'none'}. "
+                f"{to_start_over()}"
             )
         path = self.file(VOCABULARY)
         own = Vocabulary.from_file(path)
@@ -157,7 +169,7 @@ class TrainingFolder:
         if not is_same or vocabulary not in (None, own):
             raise ValueError(
                 f"The training in '{self.path}' started with another "
-                f"vocabulary. {TO_START_OVER}"
+                f"vocabulary. {to_start_over()}"
             )
         return record["corpus"], own
 

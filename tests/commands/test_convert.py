@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from fast_paths import use_fast_paths
 
 import keras_elmo
 from keras_elmo.commands.main import main
@@ -34,9 +35,9 @@ def embed(*files):
 def perplexity(capsys):
     def measure(model, text):
         capsys.readouterr()
-        keras_elmo.set_fast_paths(True)  # Faster even without graphs.
+        use_fast_paths(True)  # Faster even without graphs.
         assert main(["perplexity", str(model), str(text), "--json"]) == 0
-        keras_elmo.set_fast_paths(False)
+        use_fast_paths(False)
         return json.loads(capsys.readouterr().out)["perplexity"]
 
     return measure
@@ -133,7 +134,7 @@ def test_errors(checkpoint, fails):
         ),
         (
             (checkpoint, "file", "--overwrite"),
-            "must not exist yet, or must be empty",
+            "The output must be a folder. Received a file: 'file'",
         ),
         (("none", "new"), "nor a file or directory. Expected one of"),
         (("empty", "new"), "'empty' holds no model: expected options.json"),

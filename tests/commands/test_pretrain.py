@@ -22,7 +22,7 @@ from keras_elmo.commands import pretrain_reports
 from keras_elmo.commands.main import main
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
-from keras_elmo.commands.progress import Progress
+from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import Schedule
@@ -461,7 +461,7 @@ def test_settings_of_an_options_file(folder):
 
 def show_training(clock, first=0, last=6, total=6):
     """Shows a training with steps of five seconds and a slow evaluation."""
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         report = TrainingProgress(progress)
         clock.now += 11
         report.counted(20_000, 300_000)

@@ -7,6 +7,7 @@ import pytest
 from backend_gradients import weight_gradients
 from comparisons import assert_close
 from comparisons import assert_equal
+from fast_paths import use_fast_paths
 from keras import ops
 from keras.ops import convert_to_numpy as numpy
 from small_models import make_elmo
@@ -14,7 +15,6 @@ from small_models import make_shallow_elmo
 from small_models import oracle_arguments
 from tiers import quick_first
 
-import keras_elmo
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
@@ -361,11 +361,11 @@ def runs_of_the_encoder(elmo):
 
 
 def without_graphs(call):
-    keras_elmo.set_fast_paths(False)
+    use_fast_paths(False)
     try:
         return call()
     finally:
-        keras_elmo.set_fast_paths(True)
+        use_fast_paths(True)
 
 
 def check_calls_are_one_graph(elmo, call, rtol=1e-5, atol=1e-6):
