@@ -6,6 +6,7 @@ import functools
 import os
 
 from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.models.presets import PRESETS
 
 
 def positive_integer(text):
@@ -21,8 +22,23 @@ def positive_integer(text):
     return number
 
 
-def add_weights_argument(add):
-    """Adds the argument for the second of the two files of a biLM."""
+def add_model_arguments(add, nargs=None):
+    """Adds MODEL, and the argument for the second of the two files of a biLM.
+
+    Args:
+        add: The parser's method `add_argument`.
+        nargs: `"?"` if MODEL may be left out.
+    """
+    add(
+        "model",
+        nargs=nargs,
+        metavar="MODEL",
+        help="a folder, a .zip or the URL of a .zip, with options.json and "
+        "one .hdf5 file or with an ELMoForManyLangs model; an options file, "
+        "with --weights; a preset folder; hf://user/repository; or the name of "
+        "a preset, which is in the package or is downloaded once: "
+        f"{', '.join(PRESETS)}",
+    )
     add(
         "--weights",
         metavar="FILE",
