@@ -5,6 +5,7 @@ import contextlib
 import functools
 import os
 
+from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.models.presets import PRESETS
 
@@ -46,9 +47,23 @@ def add_model_arguments(add, nargs=None):
     )
 
 
+def add_dtype_argument(add):
+    """Adds the argument for the dtype of the computation."""
+    add(
+        "--dtype",
+        choices=COMPUTE_DTYPES,
+        default="float32",
+        help="dtype to compute in. mixed_bfloat16 is faster on processors that "
+        "support it, and accurate to two or three digits. Default: float32",
+    )
+
+
 def add_corpus_arguments(add):
-    """Adds the arguments for the format of INPUT, and for replacing OUTPUT."""
+    """Adds INPUT and OUTPUT, and how they are read and written."""
+    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
+    add("output", metavar="OUTPUT", help="the file to write, as above")
     add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
+    add("--quiet", action="store_true", help="show no progress or summary")
     add(
         "--format",
         choices=CORPUS_FORMATS,

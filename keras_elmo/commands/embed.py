@@ -18,10 +18,10 @@ import functools
 import itertools
 import os
 
-from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.commands.arguments import add_corpus_arguments
+from keras_elmo.commands.arguments import add_dtype_argument
 from keras_elmo.commands.arguments import add_model_arguments
 from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.progress import ProgressDisplay
@@ -45,10 +45,7 @@ def add_arguments(parser):
     """Adds the arguments of `keras-elmo embed`."""
     add = parser.add_argument
     add_model_arguments(add)
-    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
-    add(
-        "output", metavar="OUTPUT", help="the file to write: .hdf5, .h5 or .npz"
-    )
+    add_corpus_arguments(add)
     add(
         "--layers",
         type=_layers,
@@ -58,9 +55,6 @@ def add_arguments(parser):
         "arrays of shape (layers, tokens, width), the others (tokens, width). "
         "Default: all",
     )
-
-    add = parser.add_argument_group("files").add_argument
-    add_corpus_arguments(add)
     add(
         "--output-dtype",
         choices=VECTOR_DTYPES,
@@ -73,15 +67,7 @@ def add_arguments(parser):
         action="store_true",
         help="discard the results of an unfinished run and start over",
     )
-
-    add = parser.add_argument_group("speed").add_argument
-    add(
-        "--dtype",
-        choices=COMPUTE_DTYPES,
-        default="float32",
-        help="dtype to compute in. mixed_bfloat16 is faster on processors that "
-        "support it, and accurate to two or three digits. Default: float32",
-    )
+    add_dtype_argument(add)
     add(
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
@@ -89,7 +75,6 @@ def add_arguments(parser):
         "faster on processors with AVX-512 VNNI or similar; the vectors differ "
         "by 1 to 6%%",
     )
-    add("--quiet", action="store_true", help="show no progress or summary")
 
 
 def run(arguments):
