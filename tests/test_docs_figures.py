@@ -186,6 +186,10 @@ def test_more_text():
             with_deviation(scores(f"tagging_pos{end}", "elmo-1")),
             with_deviation(scores(f"tagging_pos{end}", "elmo-10")),
         ]
+    least, *_, most = (
+        scores(f"tagging_names{end}", "elmo-both") for end in ends
+    )
+    check(TAGGING, f"both together ({gain(most, least)})")
 
 
 def test_classification():
