@@ -1,5 +1,6 @@
 """Figures on the pages are those of docs/results, and the same on each page."""
 
+import datetime
 import hashlib
 import importlib
 import itertools
@@ -161,6 +162,13 @@ def test_word_senses():
     assert f"the {words['ALL']:,} words" in page
     assert f"on {only[mini[2]][mini[1]]} words where the first is" in page
     assert f"({only[mini[1]][mini[2]]} the other way" in page
+
+
+def test_dates_on_the_tagging_page():
+    for name in ("english_pos", "word_senses"):
+        date = datetime.date.fromisoformat(read_results(name)["date"])
+        written = f"{date.day} {date:%B %Y}"
+        check(TAGGING, f"and the word senses were measured on {written}")
 
 
 def test_occurrences():
