@@ -44,25 +44,13 @@ nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
 
 # What the layers use among themselves, and what every Keras object has.
 _NOT_SHOWN = [
-    "check_state",
     "compute_loss",
-    "encode",
-    "encode_rows",
     "from_config",
     "get_config",
     "input_dtype",
-    "layers_and_mixes",
     "losses_of",
     "predict_hidden",
-    "read_ids",
-    "read_weights",
-    "run_directions",
     "sampled_losses_of",
-    "scan_in_training",
-    "scores_dtype",
-    "state_dtypes",
-    "state_spec",
-    "step",
     "update_state",
 ]
 autodoc_default_options = {

@@ -21,20 +21,23 @@ def positive_integer(text):
     return number
 
 
+def add_weights_argument(add):
+    """Adds the argument for the second of the two files of a biLM."""
+    add(
+        "--weights",
+        metavar="FILE",
+        help="the weight file (.hdf5), if MODEL is an options file",
+    )
+
+
 def add_corpus_arguments(add):
-    """Adds the arguments that say how to read the corpus INPUT."""
+    """Adds the arguments for the format of INPUT, and for replacing OUTPUT."""
+    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
     add(
         "--format",
         choices=CORPUS_FORMATS,
         help="format of INPUT. Default: conllu for .conllu and .conllu.gz, "
         "else text",
-    )
-    add(
-        "--encoding-errors",
-        choices=("strict", "replace"),
-        default="strict",
-        help="where INPUT is not UTF-8, stop (strict) or read U+FFFD "
-        "(replace). Default: strict",
     )
 
 
@@ -42,12 +45,7 @@ def read_counted(arguments, progress):
     """Yields the sentences of INPUT, and tells `progress` their number."""
     from keras_elmo.text.corpora import read_corpus
 
-    corpus = functools.partial(
-        read_corpus,
-        arguments.input,
-        arguments.format,
-        arguments.encoding_errors,
-    )
+    corpus = functools.partial(read_corpus, arguments.input, arguments.format)
     # A first pass finds the length, and any errors, before the work starts.
     is_file = os.path.isfile(arguments.input)
     progress.start("sentences", sum(1 for _ in corpus()) if is_file else None)

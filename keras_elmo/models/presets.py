@@ -25,6 +25,16 @@ class Preset(NamedTuple):
     `vocab.txt`."""
 
 
+class TaggerPreset(NamedTuple):
+    """A tagger inside the package."""
+
+    head: str
+    """The `.keras` file of the layers after ELMo: a Functional model of the
+    vectors `(batch, time, width)` and their mask `(batch, time)`."""
+    elmo: str
+    """The ELMo that the vectors come from, a key of `PRESETS`."""
+
+
 # The projects that published the files, bilm-tf and AllenNLP, are Apache 2.0;
 # the pages that list the weights state no licence for them.
 _ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
@@ -88,8 +98,12 @@ PRESETS = {
     ),
 }
 
-TAGGERS = {"english_pos": f"{_PACKAGE}/presets/english_pos/head.keras"}
-"""The files of the taggers inside the package, by name."""
+TAGGERS = {
+    "english_pos": TaggerPreset(
+        f"{_PACKAGE}/presets/english_pos/head.keras", "english_mini"
+    )
+}
+"""The taggers inside the package, by name."""
 
 
 def download_preset(name):

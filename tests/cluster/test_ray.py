@@ -79,7 +79,7 @@ def test_the_pipeline_of_the_docs(program, elmo, shared, tmp_path, monkeypatch):
     run_blocks([block])
     check_rows(rows_of("vectors"), tokens, elmo)
 
-    half = block.replace('"english_mini"', '"english_mini", dtype="float16"')
+    half = block.replace('"top"', '"top", output_dtype="float16"')
     run_blocks([half.replace('"vectors"', '"half"')])
     found = {row["id"]: row["vectors"] for row in rows_of("vectors")}
     table = pq.read_table("half").drop_columns("tokens")

@@ -83,6 +83,8 @@ def test_errors_leave_no_output(model, folder, fails):
         ((model, "latin.txt", "out.conll"), "in line 1, at byte 3"),
         ((model, "bad.conllu", "out.conll"), "not CoNLL-U in line 1"),
         ((model, "corpus.txt", "none/out.conll"), "No such file"),
+        ((model, "corpus.txt", ""), "The output must have a name"),
+        ((model, "corpus.txt", "a" * 256), f"name too long: '{'a' * 256}'"),
         (("english_po", "corpus.txt", "out"), "'english_mini', 'english_pos'"),
         (
             ("english_mini", "corpus.txt", "out"),
@@ -92,7 +94,7 @@ def test_errors_leave_no_output(model, folder, fails):
         ),
         (
             (model, "corpus.txt", "corpus.txt"),
-            "'corpus.txt' exists; pass --overwrite to replace it",
+            "'corpus.txt' exists. To replace it, pass --overwrite.",
         ),
     ]:
         assert message in fails("tag", *arguments)

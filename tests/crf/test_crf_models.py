@@ -1,5 +1,8 @@
 """Models that end in a CRF, trained, saved and served as users do it."""
 
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -202,6 +205,32 @@ def test_half_precision_trains(policy):
     assert np.all(np.isfinite(history)) and history[-1] < history[0] / 4
     predicted = ops.convert_to_numpy(decoder_of(model)(ids))
     assert np.mean((predicted == tags)[mask]) > 0.95
+
+
+PEAK = """
+import resource
+import keras, keras_elmo
+import numpy as np
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+x, y = np.ones((64, 900, 20), "float32"), np.ones((64, 900), "int32")
+inputs = keras.Input((None, 20))
+model = keras.Model(inputs, keras_elmo.CRF(20)(inputs))
+model.compile("sgd", loss=keras_elmo.CRFLoss())
+model.train_on_batch(x[:2], y[:2])
+before = peak()
+model.train_on_batch(x, y)
+print((peak() - before) / (4 * 20 * 21 * y.size))
+"""
+
+
+@pytest.mark.exhaustive
+def test_the_memory_that_a_training_step_takes():
+    command = [sys.executable, "-c", PEAK]
+    ratio = float(subprocess.check_output(command))
+    if keras.backend.backend() == "tensorflow":
+        assert ratio == pytest.approx(12, abs=3)  # By the order of its threads.
+    else:
+        assert 4 < ratio < 11
 
 
 @ON_TENSORFLOW

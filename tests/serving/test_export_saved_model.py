@@ -266,7 +266,7 @@ def test_a_model_is_only_overwritten_on_demand(elmo, tmp_path):
     other.scalar_mixes[0].gamma.assign(3.0)
     path = tmp_path / "elmo/1"
     export_saved_model(other, path)
-    with pytest.raises(ValueError, match="must not exist yet"):
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
         export_saved_model(elmo, path)
     (path / "notes.txt").write_text("mine")
     export_saved_model(elmo, path, overwrite=True)

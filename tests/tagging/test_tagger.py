@@ -21,6 +21,7 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
 from keras_elmo.models.find_model import find_model
+from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.presets import TAGGERS
 
 L = keras.layers
@@ -203,8 +204,8 @@ def test_a_file_and_a_folder(tmp_path):
         Tagger.load("english_mini")
 
 
-def make_head(width, name="english_mini"):
-    vectors = keras.Input((None, width), name=name)
+def make_head(width):
+    vectors = keras.Input((None, width), name="small")
     inputs = vectors, keras.Input((None,), dtype="bool")
     scores = CRF(5)(L.Dense(5)(inputs[0]), mask=inputs[1])
     decoder = CRFDecoder(tag_names=BIO, name="tags")
@@ -212,10 +213,11 @@ def make_head(width, name="english_mini"):
 
 
 def test_a_head_is_loaded_with_its_elmo(tmp_path, portable_path):
-    head = make_head(512)
+    head, path = make_head(512), tmp_path / "head.keras"
     randomize(head.layers[-3], 3.0)
-    head.save(tmp_path / "head.keras")
-    tagger = Tagger.load(tmp_path)
+    head.save(path)
+    found = KerasFile(path, elmo="english_mini")
+    tagger = Tagger(found.load_for_export())
     embedder = ElmoEmbedder(tagger.model.get_layer("elmo"), layers="mix")
     vectors, mask = embedder.batch_to_embeddings(SENTENCES)
     numbers = keras.ops.convert_to_numpy(head([vectors, mask]))
@@ -223,20 +225,19 @@ def test_a_head_is_loaded_with_its_elmo(tmp_path, portable_path):
         [BIO[i] for i in row[: len(words)]]
         for row, words in zip(numbers, SENTENCES)
     ]
-    make_head(256).save(tmp_path / "head.keras")
+    make_head(256).save(path)
     with pytest.raises(ValueError, match="cannot be loaded"):
-        Tagger.load(tmp_path)
+        found.load_for_export()
 
 
-def test_other_inputs_may_have_the_name_of_a_preset(tmp_path):
-    vectors = keras.Input((None, 3), name="small")
-    keras.Model(vectors, L.Dense(2)(vectors)).save(tmp_path / "x.keras")
+def test_an_input_may_have_the_name_of_a_preset(tmp_path):
+    make_head(256).save(tmp_path / "x.keras")
     model = find_model(tmp_path / "x.keras").load_for_export()
-    assert model.inputs[0].shape == (None, None, 3)
+    assert model.inputs[0].shape == (None, None, 256)
 
 
 def test_english_pos(tmp_path, portable_path):
-    folder = pathlib.Path(TAGGERS["english_pos"]).parent
+    folder = pathlib.Path(TAGGERS["english_pos"].head).parent
     assert sum(x.stat().st_size for x in folder.iterdir()) < 1.5e6
     with (
         zipfile.ZipFile(folder / "head.keras") as archive,
