@@ -178,7 +178,7 @@ def test_every_public_layer_is_here():
     }
     # They take strings, and have their own tests.
     public -= {name for name in public if name.endswith("Vectorization")}
-    public |= {"LexiconEmbedding"}  # `from_many_langs` creates it.
+    public |= {"LexiconEmbedding"}  # `from_preset` creates it.
     assert public == {name.split(",")[0] for name in CASES}
 
 

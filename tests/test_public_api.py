@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import operator
 import pathlib
 import re
 import sys
@@ -19,22 +20,22 @@ import keras_elmo.pretraining
 import keras_elmo.text
 from keras_elmo import lazy_names
 
-PUBLIC = {
-    name: getattr(package, name)
-    for package in (keras_elmo, keras_elmo.pretraining)
-    for name in package.__all__
-}
-DOCUMENTED = [
-    name
-    for name, value in PUBLIC.items()
-    if inspect.isclass(value) or inspect.isfunction(value)
-]
+REFERENCE = (ROOT / "docs/reference/index.md").read_text()
+# Classes and functions, by their names below `keras_elmo`.
+DOCUMENTED = re.findall(r"^   ([\w.]+)$", REFERENCE, re.MULTILINE)
+
+
+def value_of(name):
+    return operator.attrgetter(name)(keras_elmo)
 
 
 def test_every_name_is_in_the_reference():
-    text = (ROOT / "docs/reference/index.md").read_text()
-    found = re.findall(r"^   (\w+)$|py:data:: (\w+)$", text, re.MULTILINE)
-    assert sorted(map("".join, found)) == sorted(PUBLIC)
+    names = {*DOCUMENTED, *re.findall(r"py:data:: (\w+)$", REFERENCE, re.M)}
+    assert len(names) == len(DOCUMENTED) + 1
+    assert {name for name in names if "." not in name} == {*keras_elmo.__all__}
+    documented = {n for n in names if n.startswith("pretraining.")}
+    public = {f"pretraining.{name}" for name in keras_elmo.pretraining.__all__}
+    assert documented == public
 
 
 def test_members_that_the_guides_use_are_in_the_reference():
@@ -44,6 +45,7 @@ def test_members_that_the_guides_use_are_in_the_reference():
     assert re.findall(r"^    (\w+):", attributes, re.M) == [
         "token_encoder",
         "encoder",
+        "presets",
     ]
     assert inspect.getdoc(keras_elmo.CharCNNEmbedding.make_vectorization)
 
@@ -65,7 +67,7 @@ def test_rooms_export_what_is_public(module):
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_docstrings_are_complete(name):
-    value = PUBLIC[name]
+    value = value_of(name)
     text = inspect.getdoc(value)
     assert text.splitlines()[0].endswith((".", ":"))
     if inspect.isfunction(value):
@@ -87,7 +89,7 @@ def test_docstrings_are_complete(name):
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_arguments_have_types(name):
-    value = PUBLIC[name]
+    value = value_of(name)
     function = value.__init__ if inspect.isclass(value) else value
     parameters = set(inspect.signature(function).parameters) - {"self"}
     assert parameters | {"return"} == set(inspect.get_annotations(function))
@@ -105,8 +107,9 @@ def test_examples_run(name, tmp_path, monkeypatch, portable_path):
         pytest.importorskip(package, reason=f"{package} is optional.")
     monkeypatch.chdir(tmp_path)
     make_elmo().save_to_bilm("options.json", "weights.hdf5")
-    names = {**PUBLIC, "np": np, "keras": keras}
-    value = PUBLIC[name]
+    public = {name.split(".")[-1]: value_of(name) for name in DOCUMENTED}
+    names = {**public, "np": np, "keras": keras}
+    value = value_of(name)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     for part in with_base_classes(value):
         for test in doctest.DocTestFinder().find(part, name, globs=names):

@@ -17,11 +17,13 @@ from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_arrays
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_names import CHECKPOINT
+from keras_elmo.formats.bilm_names import MODEL_FILES
 from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.bilm_names import SOFTMAX
 from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.bilm_names import VOCABULARIES
 from keras_elmo.formats.bilm_names import WEIGHTS
+from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.formats.bilm_variables import SOFTMAX_TABLE
@@ -143,6 +145,26 @@ class BilmFiles:
                 f"'{self.vocabulary_label}' cannot be unpacked; it may be "
                 f"truncated or corrupt: {error}"
             ) from error
+
+    def write_to(self, folder, dtype="float32"):
+        """Writes them to an existing folder, by the names in `MODEL_FILES`.
+
+        Args:
+            folder: Path of the folder.
+            dtype: As for `write_bilm`.
+        """
+        content = make_options(self.options.token_encoder, self.options.encoder)
+        paths = [os.path.join(folder, name) for name in MODEL_FILES]
+        options, weights, softmax, vocabulary = paths
+        content = {**self.content, **content}
+        write_bilm(options, weights, content, self.read_arrays(), dtype)
+        arrays = self.read_softmax()
+        if arrays is not None:
+            write_softmax(softmax, arrays, dtype)
+        words = self.read_vocabulary()
+        if words is not None:
+            with open(vocabulary, "wb") as file:
+                file.write(words)
 
     @property
     def _vocabulary(self):

@@ -9,14 +9,25 @@ import os
 from typing import Self
 
 
+class _Presets:
+    """The attribute `presets` of a class."""
+
+    def __get__(self, layer, owner):
+        from keras_elmo.models.presets import PRESETS
+
+        return PRESETS
+
+
 class ElmoFiles:
     """Base class of `ElmoLayer`: loads and saves it."""
+
+    presets = _Presets()
 
     @classmethod
     def from_bilm(
         cls,
-        options: str | os.PathLike,
-        weights_file: str | os.PathLike | None = None,
+        options_path: str | os.PathLike,
+        weights_path: str | os.PathLike | None = None,
         *,
         trainable: bool = False,
         **kwargs,
@@ -24,13 +35,14 @@ class ElmoFiles:
         """Creates the layer from the files of a trained biLM (bilm-tf format).
 
         Args:
-            options: Path or http(s) URL of the options file (JSON); or path or
-                URL of a `.zip`, or path of a directory, with `options.json` and
-                an `.hdf5` file. Of several `.hdf5` files, it reads
+            options_path: Path or http(s) URL of the options file (JSON); or
+                path or URL of a `.zip`, or path of a directory, with
+                `options.json` and an `.hdf5` file. Of several `.hdf5` files, it
+                reads
                 `weights.hdf5` or, as in the models of the NLPL repository,
                 `model.hdf5`. Without an `.hdf5` file, it reads a checkpoint of
                 bilm-tf's training, for which TensorFlow must be installed.
-            weights_file: Path or URL of the weight file (HDF5). Leave it out
+            weights_path: Path or URL of the weight file (HDF5). Leave it out
                 for a directory or `.zip`.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
                 the mix is trained (`False`). Sets `trainable` of
@@ -52,44 +64,9 @@ class ElmoFiles:
 
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         """
-        from keras_elmo.models.bilm import Bilm
+        from keras_elmo.models.bilm import FoundBilm
 
-        return Bilm.at(options, weights_file).load(
-            cls, trainable=trainable, **kwargs
-        )
-
-    @classmethod
-    def from_many_langs(
-        cls,
-        directory: str | os.PathLike,
-        *,
-        trainable: bool = False,
-        **kwargs,
-    ) -> Self:
-        """Creates the layer from a model of ELMoForManyLangs.
-
-        The ids are specific to the model: `elmo.token_encoder` is a
-        `LexiconEmbedding`, whose `make_vectorization()` returns a layer that
-        turns words into ids. PyTorch is not needed.
-
-        Args:
-            directory: Path of the directory with `config.json`, `char.dic`,
-                `token_embedder.pkl`, `encoder.pkl` and, if the model has one,
-                `word.dic`; or path or http(s) URL of a `.zip` of it.
-            trainable: As for `from_bilm`.
-            **kwargs: As for `from_bilm`.
-
-        Returns:
-            An `ElmoLayer` with the files' weights.
-
-        Raises:
-            ValueError: If a file is invalid; the message states the file, the
-                key, what was expected and what was found.
-            FileNotFoundError: If a file is missing.
-        """
-        from keras_elmo.models.many_langs import ManyLangs
-
-        model = ManyLangs.at(directory)
+        model = FoundBilm.at(options_path, weights_path)
         return model.load(cls, trainable=trainable, **kwargs)
 
     @classmethod
@@ -105,7 +82,13 @@ class ElmoFiles:
                   once;
                 - the path of a directory written by `save_to_preset`;
                 - the path of a directory or `.zip`, or the URL of a `.zip`, for
-                  `from_bilm` or `from_many_langs`;
+                  `from_bilm`;
+                - such a directory or `.zip` of a model of ELMoForManyLangs,
+                  with `config.json`, `char.dic`, `token_embedder.pkl`,
+                  `encoder.pkl` and, if the model has one, `word.dic`. Its ids
+                  are the model's own: `elmo.token_encoder` is a
+                  `LexiconEmbedding`, whose `make_vectorization()` returns a
+                  layer that turns words into ids. PyTorch is not needed;
                 - `"hf://user/repository"` or `"hf://user/repository@revision"`,
                   such a directory on the Hugging Face Hub; the package
                   `huggingface_hub` must be installed.

@@ -1,5 +1,6 @@
 """Finds the model of a name, a path or a URL."""
 
+import difflib
 import fnmatch
 import os
 import posixpath
@@ -13,10 +14,10 @@ from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.many_langs import CHARACTERS
 from keras_elmo.formats.many_langs import STATE_DICTS
 from keras_elmo.formats.preset_files import PRESET_FILES
-from keras_elmo.models.bilm import Bilm
+from keras_elmo.models.bilm import FoundBilm
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.keras_file import KerasFile
-from keras_elmo.models.many_langs import ManyLangs
+from keras_elmo.models.many_langs import FoundManyLangs
 from keras_elmo.models.preset_folder import PresetFolder
 from keras_elmo.models.presets import PRESETS
 from keras_elmo.models.presets import TAGGERS
@@ -55,18 +56,21 @@ def find_model(model, weights=None) -> FoundModel:
                 "options files, and this model has its own. "
                 f"Received: '{weights}' with '{model}'"
             )
-        return Bilm(path, fetch(weights, "weights"))
+        return FoundBilm(path, fetch(weights, "weights"))
     if is_name:
-        return Bilm(download_preset(model), name=model)
+        return FoundBilm(download_preset(model), name=model)
     if path.endswith(".keras") and os.path.isfile(path):
         return KerasFile(path)
     if os.path.exists(path):
         folder = open_folder(path)
         return _kind_of(folder)(folder)
+    names = sorted({*PRESETS, *TAGGERS})
+    close = difflib.get_close_matches(path.lower(), names)
+    meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     raise ValueError(
         "There is no preset of that name, nor a file or directory. Expected "
-        f"one of {sorted({*PRESETS, *TAGGERS})}, or the path or URL of a "
-        f"model. Received: {model!r}"
+        f"one of {names}, or the path or URL of a model. "
+        f"Received: {model!r}.{meant}"
     )
 
 
@@ -79,20 +83,20 @@ def _kind_of(folder):
     names = list(map(posixpath.basename, folder.names))
     found = set(names)
     if found.issuperset(STATE_DICTS):
-        return ManyLangs
+        return FoundManyLangs
     if fnmatch.filter(names, f"*{OPTIONS}"):
-        return Bilm
+        return FoundBilm
     # From here on, files may be missing; the kind's reader reports them.
     if found.intersection([*STATE_DICTS, CHARACTERS]):
-        return ManyLangs
+        return FoundManyLangs
     if {"config.json", "model.weights.h5"} & found:
         if os.path.isdir(folder.path):
             return PresetFolder
         # Keras uses the same names in its .keras files.
-        return KerasFile if found.issuperset(PRESET_FILES) else Bilm
+        return KerasFile if found.issuperset(PRESET_FILES) else FoundBilm
     for pattern in ("*.hdf5", "*.index", TRAINING):
         if fnmatch.filter(names, pattern):
-            return Bilm
+            return FoundBilm
     files = fnmatch.filter(names, "*.keras")
     if len(files) == 1 and os.path.isdir(folder.path):
         return lambda folder: KerasFile(folder.file(files[0]))

@@ -4,6 +4,7 @@ import abc
 import json
 import os
 
+from keras_elmo.formats.bilm_names import MODEL_FILES
 from keras_elmo.layers.elmo_layer import ElmoLayer
 
 
@@ -52,6 +53,19 @@ class FoundModel(abc.ABC):
             f"Received: '{self.path}', {self.what}, which is loaded with "
             f"{self.how_to_load()}"
         )
+
+    def conversion(self, dtype="float32"):
+        """Returns how `keras-elmo convert` writes the model.
+
+        Args:
+            dtype: As for `write_bilm`.
+
+        Returns:
+            The names of the files, of which not all may be written, and the
+            function that writes them to a folder, given its path.
+        """
+        files = self.open_language_model()
+        return MODEL_FILES, lambda folder: files.write_to(folder, dtype)
 
     @abc.abstractmethod
     def facts(self):

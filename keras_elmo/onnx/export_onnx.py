@@ -6,6 +6,7 @@ import keras
 
 from keras_elmo.checks import check_choice
 from keras_elmo.choices import QUANTIZATIONS
+from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.output_names import refuse_tag_names
@@ -19,6 +20,7 @@ def export_onnx(
     tag_names: Mapping[str, Iterable[str | bytes]]
     | Iterable[str | bytes]
     | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Exports an `ElmoLayer` or a tagger to an ONNX file, for onnxruntime.
 
@@ -50,15 +52,17 @@ def export_onnx(
 
     Args:
         model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one.
-        path: Path of the file to write, such as `"elmo.onnx"`. It is written
-            atomically; an existing file is replaced.
+        path: Path of the file to write, atomically, such as `"elmo.onnx"`.
         quantize: `None` for float32, or `"int8"`.
         tag_names: List of strings, the names of the tags that the model
             returns, in order; for a model with several outputs, a dictionary
             from an output's name to such a list. Not needed for a `CRFDecoder`
             with `tag_names`.
+        overwrite: Boolean, whether to replace a file at `path`, once the new
+            one is written.
 
     Raises:
+        FileExistsError: If there is a file, and `overwrite` is not set.
         ValueError: If the model is not as described, ELMo has an activation
             other than `"relu"`, `"sigmoid"` and `"tanh"`, or the weights take 2
             GB or more, the limit of an ONNX file.
@@ -79,6 +83,7 @@ def export_onnx(
     (1, 3, 16)
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
+    refuse_existing(path, overwrite)
     if not isinstance(model, (ElmoLayer, keras.Model)):
         raise ValueError(
             "`model` must be an `ElmoLayer` or a Keras model. "

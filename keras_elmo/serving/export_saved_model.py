@@ -74,12 +74,13 @@ def export_saved_model(
             are returned as `<output>_labels`, with `""` at padding. Not needed
             for a model that ends in a `CRFDecoder` with `tag_names`.
         overwrite: Boolean, whether to replace a SavedModel at `path`, once the
-            new one is written. Without it, the folder must not exist or must be
-            empty.
+            new one is written.
 
     Raises:
-        ValueError: If the model takes anything other than ids as described, the
-            folder already exists, or an argument is not as described.
+        FileExistsError: If there is a folder with files, and `overwrite` is not
+            set.
+        ValueError: If the model takes anything other than ids as described, or
+            an argument is not as described.
         OSError: If it cannot be written, for example on a full disk.
         RuntimeError: On Keras' JAX or PyTorch backend.
 

@@ -41,7 +41,7 @@ def crf_tagger(crf=(), decoder=(), **kwargs):
 
 def answer(model, folder, ids=IDS, quantize=None):
     path = str(folder / "tagger.onnx")
-    export_onnx(model, path, quantize)
+    export_onnx(model, path, quantize, overwrite=True)
     session = onnxruntime.InferenceSession(path)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(None, {"ids": ids})))
@@ -196,13 +196,13 @@ def test_the_names_of_the_tags_are_in_the_metadata(tmp_path):
         (TAGS[::-1], TAGS[::-1]),
         ({"tags": [b"A", *"bcde"]}, "Abcde"),
     ):
-        export_onnx(model, path, tag_names=names)
+        export_onnx(model, path, tag_names=names, overwrite=True)
         meta = onnxruntime.InferenceSession(path).get_modelmeta()
         found = json.loads(meta.custom_metadata_map["tags_tag_names"])
         assert found == list(expected)
     for names in ({"tag": TAGS}, {"tags": "ab"}, "ab", []):
         with pytest.raises(ValueError, match="`tag_names` must be"):
-            export_onnx(model, path, tag_names=names)
+            export_onnx(model, tmp_path / "other.onnx", tag_names=names)
 
 
 @pytest.mark.parametrize("mode", ["int8", "int4"])
