@@ -8,7 +8,6 @@ import contextlib
 import functools
 import importlib
 import operator
-import sys
 
 import keras
 
@@ -18,14 +17,9 @@ __all__ = [
     "inputs_of",
     "layer_of",
     "more_is_better",
-    "refuse_onnx_export",
     "set_mask",
     "sublayers",
 ]
-
-
-# The module with Keras' own export to ONNX.
-ONNX_MODULE = "keras.src.export.onnx"
 
 
 def get_mask(x):
@@ -81,23 +75,6 @@ def inputs_of(x):
     with _errors_name_the_version():
         layer, node_index, _ = x._keras_history
         return layer._inbound_nodes[node_index].input_tensors
-
-
-def refuse_onnx_export(layer):
-    """Raises `ValueError` if Keras is exporting a layer to ONNX.
-
-    No runtime loads the file that it would write. Keras has no flag for the
-    export, so this looks for its module among the callers.
-    """
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__") == ONNX_MODULE:
-            raise ValueError(
-                '`model.export(format="onnx")` cannot export a model with '
-                "layers of keras_elmo: use `keras_elmo.export_onnx`. "
-                f"Received: layer '{layer.name}'"
-            )
-        frame = frame.f_back
 
 
 def more_is_better(metric):
