@@ -48,7 +48,7 @@ def run(arguments, paths, num_tokens):
     # The cluster's processes start before TensorFlow has threads.
     ray.init(num_cpus=2, log_to_driver=False)
     model = os.path.abspath(arguments.model)
-    embedder = keras_elmo.ArrowEmbedder(model)
+    embedder = keras_elmo.ArrowEmbedder(model, layers="top")
     remote = ray.remote(num_cpus=1)(embed_file)
 
     def on_ray(paths):

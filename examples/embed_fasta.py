@@ -29,7 +29,9 @@ def main(argv=None):
     parser.add_argument("fasta", help="the proteins")
     parser.add_argument("output", help="the HDF5 file to write")
     arguments = parser.parse_args(argv)
-    embedder = keras_elmo.ElmoEmbedder.from_bilm(arguments.model, layers="sum")
+    embedder = keras_elmo.ElmoEmbedder.from_preset(
+        arguments.model, layers="sum"
+    )
     number = 0
     with h5py.File(arguments.output, "w") as file:
         for name, vectors in embed_fasta(embedder, arguments.fasta):

@@ -71,7 +71,7 @@ def check_integer(name, value, low, optional=False):
         return
     if not is_integer(value, low):
         raise ValueError(
-            f"`{name}` must be an integer of at least {low}"
+            f"{argument_name(name)} must be an integer of at least {low}"
             f"{' or None' if optional else ''}. Received: {value!r}"
         )
 
@@ -80,7 +80,8 @@ def check_choice(name, value, choices):
     """Raises `ValueError` unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(
-            f"`{name}` must be one of {list(choices)}. Received: {value!r}"
+            f"{argument_name(name)} must be one of {list(choices)}. "
+            f"Received: {value!r}"
         )
 
 

@@ -5,8 +5,6 @@ This module imports nothing, so that `keras-elmo embed --help` is fast.
 
 CORPUS_FORMATS = ("text", "conllu")
 """Formats of an input corpus"""
-LAYOUTS = ("allennlp", "bilm-tf", "npz")
-"""Layouts of a file of embeddings"""
 VECTOR_DTYPES = ("float32", "float16")
 """Dtypes of a file of embeddings"""
 COMPUTE_DTYPES = ("float32", "mixed_bfloat16")

@@ -132,7 +132,10 @@ CASES = {
     "CRFDecoder": (CRFDecoder, scores(), 0, None),
     "CRFDecoder, marginals": (
         lambda **kwargs: CRFDecoder(
-            True, tag_names=["O", "B-X"], scheme="BIO", **kwargs
+            return_marginals=True,
+            tag_names=["O", "B-X"],
+            scheme="BIO",
+            **kwargs,
         ),
         scores(),
         0,

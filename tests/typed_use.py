@@ -32,7 +32,7 @@ def make_layers() -> list[keras.layers.Layer]:
 
 
 def embed() -> list[np.ndarray]:
-    elmo = ElmoLayer.from_preset("english_tiny")
+    elmo = ElmoLayer.from_preset("english_mini")
     assert_type(elmo, ElmoLayer)
     elmo.save_to_bilm("options.json", "weights.hdf5")
     embedder = ElmoEmbedder(elmo, layers="average")

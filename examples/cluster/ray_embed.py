@@ -37,7 +37,7 @@ def main(argv=None):
         default="english_mini",
         help="name of a preset, or a path or URL that every worker can read",
     )
-    add("--dtype", choices=("float32", "float16"), default="float32")
+    add("--output-dtype", choices=("float32", "float16"), default="float32")
     add("--sentence-vectors", action="store_true", help="write only the means")
     add("--rows", type=int, default=10_000, help="rows per task")
     add("--cpus", type=int, default=1, help="CPUs per worker; default: 1")
@@ -47,7 +47,8 @@ def main(argv=None):
     output = os.path.abspath(options.output)
     embedder = ArrowEmbedder(
         options.model,
-        dtype=options.dtype,
+        layers="top",
+        output_dtype=options.output_dtype,
         sentence_vectors=options.sentence_vectors,
     )
     new_cluster = {} if options.address else {"num_cpus": 2 * options.cpus}

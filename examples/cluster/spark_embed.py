@@ -44,7 +44,9 @@ def main(argv=None):
     options = parser.parse_args(argv)
 
     embedder = ArrowEmbedder(
-        options.model, sentence_vectors=options.sentence_vectors
+        options.model,
+        layers="top",
+        sentence_vectors=options.sentence_vectors,
     )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("keras-elmo")

@@ -5,9 +5,11 @@ spaces or tabs between the tokens; or CoNLL-U. It may be plain or .gz; "-" is
 standard input. An empty line is a sentence without tokens and keeps its number.
 
 OUTPUT holds the arrays under the keys "0", "1", ..., the numbers of the
-sentences, and also the text. It is written at the end; until then, the folder
-OUTPUT.parts holds the finished part. After an interruption, run the same
-command again to resume. At the end, both together take twice the space.
+sentences, and also the text. If its name ends in .hdf5 or .h5, it is HDF5 as
+AllenNLP writes it; if it ends in .npz, it is for numpy.load. It is written at
+the end; until then, the folder OUTPUT.parts holds the finished part. After an
+interruption, run the same command again to resume. At the end, both together
+take twice the space.
 """
 
 import argparse
@@ -16,23 +18,21 @@ import functools
 import itertools
 import os
 
-from keras_elmo.choices import COMPUTE_DTYPES
-from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.commands.arguments import add_corpus_arguments
-from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.arguments import add_dtype_argument
+from keras_elmo.commands.arguments import add_model_arguments
 from keras_elmo.commands.arguments import read_counted
-from keras_elmo.commands.progress import Progress
-from keras_elmo.models.presets import PRESETS
+from keras_elmo.commands.progress import ProgressDisplay
 
 SUMMARY = "embed a corpus into a file"
 EPILOG = """\
 examples:
-  keras-elmo embed corpus.txt corpus.hdf5 --model small
-  keras-elmo embed dev.conllu.gz dev.hdf5 --model model_folder --layers top
-  zcat text.gz | keras-elmo embed - out.npz --options options.json \\
-      --weights weights.hdf5 --layers 0,2 --dtype float16
+  keras-elmo embed english_mini corpus.txt corpus.hdf5
+  keras-elmo embed model_folder dev.conllu.gz dev.hdf5 --layers top
+  zcat text.gz | keras-elmo embed options.json --weights weights.hdf5 - \\
+      out.npz --layers 0,2 --output-dtype float16
 
 To read the result:
   with h5py.File("corpus.hdf5") as file:
@@ -44,59 +44,30 @@ To read the result:
 def add_arguments(parser):
     """Adds the arguments of `keras-elmo embed`."""
     add = parser.add_argument
-    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
-    add("output", metavar="OUTPUT", help="the file to write")
-
-    add = parser.add_argument_group("model").add_argument
-    add(
-        "--model",
-        help="a folder, a .zip or the URL of a .zip, with options.json and "
-        "one .hdf5 file or with an ELMoForManyLangs model; a preset folder; "
-        "hf://user/repository; or the name of a preset, which is in the "
-        f"package or is downloaded once: {', '.join(PRESETS)}",
-    )
-    add("--options", metavar="FILE", help="with --weights, instead of --model")
-    add("--weights", metavar="FILE", help="with --options, instead of --model")
+    add_model_arguments(add)
+    add_corpus_arguments(add)
     add(
         "--layers",
         type=_layers,
         default="all",
-        help="all, top, average, sum, or numbers from 0, such as 0,2. top, "
-        "average, sum and a single number give arrays of shape (tokens, "
-        "width), the others (layers, tokens, width). Default: all",
-    )
-
-    add = parser.add_argument_group("files").add_argument
-    add_corpus_arguments(add)
-    add(
-        "--layout",
-        choices=LAYOUTS,
-        help="layout of OUTPUT: allennlp is HDF5 with sentence_to_index, "
-        "bilm-tf is HDF5 with an array of sentences, npz is for numpy.load. "
-        "Default: npz for .npz, allennlp for .hdf5 and .h5",
+        help="all, top, average, sum, mix (the learned one of a preset "
+        "folder), or numbers from 0, such as 0,2. all and several numbers give "
+        "arrays of shape (layers, tokens, width), the others (tokens, width). "
+        "Default: all",
     )
     add(
-        "--dtype",
+        "--output-dtype",
         choices=VECTOR_DTYPES,
         default="float32",
         help="dtype of the vectors in OUTPUT; float16 halves the size. "
         "Default: float32",
     )
-    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
     add(
         "--restart",
         action="store_true",
         help="discard the results of an unfinished run and start over",
     )
-
-    add = parser.add_argument_group("speed").add_argument
-    add(
-        "--compute-dtype",
-        choices=COMPUTE_DTYPES,
-        default="float32",
-        help="mixed_bfloat16 is faster on processors that support it, and "
-        "accurate to two or three digits. Default: float32",
-    )
+    add_dtype_argument(add)
     add(
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
@@ -104,41 +75,31 @@ def add_arguments(parser):
         "faster on processors with AVX-512 VNNI or similar; the vectors differ "
         "by 1 to 6%%",
     )
-    add(
-        "--batch-tokens",
-        type=positive_integer,
-        default=16384,
-        metavar="N",
-        help="tokens per batch; fewer use less memory. Default: %(default)s",
-    )
-    add("--quiet", action="store_true", help="show no progress or summary")
 
 
 def run(arguments):
     """Runs `keras-elmo embed`."""
     from keras_elmo.embedding.corpus_job import embed_corpus
-    from keras_elmo.embedding.embedding_files import guess_layout
+    from keras_elmo.models.find_model import find_model
     from keras_elmo.text.corpora import guess_format
 
-    layout = arguments.layout or guess_layout(arguments.output)
-    model = _find_model(arguments)
+    model = find_model(arguments.model, arguments.weights)
     settings = {
         "model": model.fingerprint(),
         "layers": arguments.layers,
-        "compute_dtype": arguments.compute_dtype,
+        "dtype": arguments.dtype,
         "quantize": arguments.quantize,
         "format": arguments.format or guess_format(arguments.input),
     }
-    load = functools.partial(model.load, dtype=arguments.compute_dtype)
+    load = functools.partial(model.load, dtype=arguments.dtype)
     counts: collections.Counter[str] = collections.Counter()
-    with Progress(arguments.quiet) as progress:
+    with ProgressDisplay(arguments.quiet) as progress:
         done, kept = embed_corpus(
             read_counted(arguments, progress),
             functools.partial(_embed, arguments, load, progress, counts),
             arguments.output,
-            layout=layout,
             settings=settings,
-            dtype=arguments.dtype,
+            output_dtype=arguments.output_dtype,
             on_progress=progress.update,
             on_merge=lambda done: progress.show(f"{done:,} sentences written"),
             restart=arguments.restart,
@@ -148,16 +109,6 @@ def run(arguments):
         _print_summary(arguments.output, done, kept, progress.seconds)
         if number := counts["cropped"]:
             print(f"{number:,} tokens are too long and were cropped.")
-
-
-def _find_model(arguments):
-    from keras_elmo.models.find_model import find_model
-
-    paths = arguments.model, arguments.options, arguments.weights
-    given = tuple(map(bool, paths))
-    if given not in ((True, False, False), (False, True, True)):
-        raise ValueError("Pass --model, or --options and --weights together.")
-    return find_model(arguments.model or arguments.options, arguments.weights)
 
 
 def _embed(arguments, load, progress, counts, sentences):
@@ -171,10 +122,7 @@ def _embed(arguments, load, progress, counts, sentences):
         return
     with progress.waiting("loading the model"):
         embedder = ElmoEmbedder(
-            load(),
-            layers=arguments.layers,
-            batch_tokens=arguments.batch_tokens,
-            quantize=arguments.quantize,
+            load(), arguments.layers, quantize=arguments.quantize
         )
     indexer = vectorization_of(embedder.elmo.token_encoder).indexer
 
@@ -202,13 +150,13 @@ def _print_summary(output, done, kept, seconds):
 
 
 def _layers(text):
-    if text in ("all", "top", "average", "sum"):
+    if text in ("all", "top", "average", "sum", "mix"):
         return text
     try:
         numbers = [int(number) for number in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(
-            "must be all, top, average, sum, or numbers such as 0,2. "
+            "must be all, top, average, sum, mix, or numbers such as 0,2. "
             f"Received: {text!r}"
         ) from None
     return numbers if len(numbers) > 1 else numbers[0]

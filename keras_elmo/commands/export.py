@@ -2,11 +2,8 @@
 strings, for TensorFlow Serving and any other program that loads SavedModels;
 or as an ONNX file that takes character ids, for onnxruntime.
 
-MODEL is the name of a preset; a folder written by save_to_preset or keras-elmo
-pretrain; a folder or .zip with options.json and one .hdf5 file, or with an
-ELMoForManyLangs model; an options file, with --weights; or a .keras file of
-any Keras model whose input is character ids, such as a tagger with an
-ElmoLayer.
+MODEL may also be a .keras file of any Keras model whose input is character ids,
+such as a tagger with an ElmoLayer; or the name of a tagger in the package.
 
 OUTPUT is the folder to write. TensorFlow Serving takes folders whose names are
 version numbers, and serves the last one under the name of the folder around
@@ -16,12 +13,13 @@ If OUTPUT ends in .onnx, it is the ONNX file. Both are written atomically.
 
 import argparse
 
+from keras_elmo.checks import argument_name
 from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import SIGNATURES
+from keras_elmo.commands.arguments import add_model_arguments
 from keras_elmo.commands.export_summary import print_onnx_summary
 from keras_elmo.commands.export_summary import print_summary
-from keras_elmo.models.presets import PRESETS
 
 SUMMARY = "write a SavedModel for TensorFlow Serving, or an ONNX file"
 EPILOG = """\
@@ -40,41 +38,32 @@ outputs:
 
 examples:
   keras-elmo export english_mini served/elmo/1
-  keras-elmo export tagger.keras served/tagger/1 --labels tags=tags.txt
-  keras-elmo export small elmo.onnx --quantize int8
+  keras-elmo export tagger.keras served/tagger/1 --tag-names tags=tags.txt
+  keras-elmo export english_mini elmo.onnx --quantize int8
 """
 
 
 def add_arguments(parser):
     """Adds the arguments of `keras-elmo export`."""
     add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        help=f"a folder, a .zip, a .keras file, or one of {', '.join(PRESETS)}",
-    )
+    add_model_arguments(add)
     add(
         "output",
         metavar="OUTPUT",
-        help="the folder to write; or a .onnx file, which is replaced if it "
-        "exists",
+        help="the folder to write; or a .onnx file",
     )
     add(
-        "--weights",
-        metavar="FILE",
-        help="the weights (.hdf5), if MODEL is an options file",
-    )
-    add(
-        "--labels",
+        "--tag-names",
         type=_name_and_file,
         action="append",
         default=[],
-        metavar="OUTPUT=FILE",
-        help="for a .keras file: the names of an output's labels, one per "
-        "line, starting with label 0. A SavedModel returns the predicted names "
-        "as OUTPUT_labels; an ONNX file has the list in its metadata. May be "
-        "repeated",
+        metavar="NAME=FILE",
+        help="for a .keras file: the names of the tags that the output NAME "
+        "returns, one per line, starting with tag 0. A SavedModel returns the "
+        "predicted names as NAME_labels; an ONNX file has the list in its "
+        "metadata. May be repeated",
     )
+    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
 
     add = parser.add_argument_group("for a SavedModel").add_argument
     add(
@@ -89,7 +78,6 @@ def add_arguments(parser):
         "Float outputs are always float32. Default: float32, or the dtype in "
         "the folder",
     )
-    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
 
     add = parser.add_argument_group("for an ONNX file").add_argument
     add(
@@ -105,6 +93,8 @@ def run(arguments):
     """Runs `keras-elmo export`."""
     import keras
 
+    from keras_elmo.files.atomic import check_folder
+    from keras_elmo.files.atomic import refuse_existing
     from keras_elmo.models.find_model import find_model
     from keras_elmo.onnx.export_onnx import export_onnx
     from keras_elmo.serving import export_saved_model
@@ -116,18 +106,26 @@ def run(arguments):
             "Exporting a SavedModel needs the Keras backend tensorflow: set "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
-    labels = _read_labels(arguments.labels)
+    check = refuse_existing if is_onnx else check_folder
+    check(arguments.output, arguments.overwrite)
+    tag_names = _read_tag_names(arguments.tag_names)
     found = find_model(arguments.model, arguments.weights)
     model = found.load_for_export(arguments.dtype)
     if is_onnx:
-        export_onnx(model, arguments.output, arguments.quantize, labels=labels)
+        export_onnx(
+            model,
+            arguments.output,
+            arguments.quantize,
+            tag_names=tag_names,
+            overwrite=arguments.overwrite,
+        )
         print_onnx_summary(arguments.output)
         return
     export_saved_model(
         model,
         arguments.output,
         serving_default=arguments.serving_default or "default",
-        labels=labels,
+        tag_names=tag_names,
         overwrite=arguments.overwrite,
     )
     print_summary(arguments.output)
@@ -138,40 +136,40 @@ def _check_format(arguments, is_onnx):
     other, how, names = "an ONNX file", "must", ["quantize"]
     if is_onnx:
         other, how = "a SavedModel", "must not"
-        names = ["serving_default", "dtype", "overwrite"]
+        names = ["serving_default", "dtype"]
     for name in names:
         if getattr(arguments, name):
             raise ValueError(
-                f"--{name.replace('_', '-')} is for {other}: OUTPUT {how} end "
-                f"in .onnx. Received: {arguments.output}"
+                f"{argument_name(name)} is for {other}: OUTPUT {how} end in "
+                f".onnx. Received: {arguments.output}"
             )
 
 
-def _read_labels(pairs):
-    """Returns a dictionary from output names to label names."""
+def _read_tag_names(pairs):
+    """Returns a dictionary from the names of outputs to lists of tag names."""
     from keras_elmo.text.vocabulary import listed_lines
 
-    labels = {}
+    found = {}
     for name, path in pairs:
-        if name in labels:
+        if name in found:
             raise ValueError(
-                "--labels must be given once for each output. "
+                "--tag-names must be given once for each output. "
                 f"Received: '{name}' twice"
             )
-        labels[name] = list(listed_lines(path))
-        if b"" in labels[name]:
+        found[name] = list(listed_lines(path))
+        if b"" in found[name]:
             raise ValueError(
-                "--labels must be files with one name per line. Received: "
-                f"'{path}', whose line {labels[name].index(b'') + 1} is empty"
+                "--tag-names must be files with one name per line. Received: "
+                f"'{path}', whose line {found[name].index(b'') + 1} is empty"
             )
-    return labels
+    return found
 
 
 def _name_and_file(text):
     name, _, file = text.partition("=")
     if not name or not file:
         raise argparse.ArgumentTypeError(
-            "must be OUTPUT=FILE, an output's name and a file. "
+            "must be NAME=FILE, an output's name and a file. "
             f"Received: {text!r}"
         )
     return name, file

@@ -1,38 +1,40 @@
 """Says what a model is, its sizes and vocabulary, and how to load it.
 
 It reads all files and arrays: if they are incomplete or corrupt, the error says
-so.
+so. Without MODEL, it lists the models that have names. MODEL may also be a
+.keras file.
 """
+
+import os
+
+from keras_elmo.commands.arguments import add_model_arguments
+from keras_elmo.models.presets import PRESETS
+from keras_elmo.models.presets import TAGGERS
 
 SUMMARY = "say what a model is, and whether its files are complete"
 EPILOG = """\
 exit status: 0 if MODEL is a model that can be loaded, else 1.
 
 examples:
+  keras-elmo inspect
   keras-elmo inspect 210.zip
   keras-elmo inspect my_elmo
-  keras-elmo inspect options.json weights.hdf5
+  keras-elmo inspect options.json --weights weights.hdf5
 """
 
 
 def add_arguments(parser):
     """Adds the arguments of `keras-elmo inspect`."""
-    parser.add_argument(
-        "model",
-        metavar="MODEL",
-        help="name, path or URL of a model, or hf://user/repository: what the "
-        "other commands take, or a .keras file; names and URLs are downloaded",
-    )
-    parser.add_argument(
-        "weights",
-        metavar="WEIGHTS",
-        nargs="?",
-        help="the weight file, if MODEL is an options file",
-    )
+    add_model_arguments(parser.add_argument, nargs="?")
 
 
 def run(arguments):
     """Runs `keras-elmo inspect`."""
+    if arguments.model is None:
+        if arguments.weights:
+            raise ValueError("--weights needs an options file as MODEL.")
+        _list_models()
+        return
     from keras_elmo.models.find_model import find_model
 
     model = find_model(arguments.model, arguments.weights)
@@ -40,3 +42,19 @@ def run(arguments):
     for name, text in model.facts():
         print(f"  {name}: {text}")
     print(f"To load it: {model.how_to_load()}")
+
+
+def _list_models():
+    here = "in the package"
+    rows = [("NAME", "KIND", "SIZE", "WHERE", "LICENCE")]
+    for name, preset in PRESETS.items():
+        size = f"{preset.megabytes} MB"
+        where = here if preset.path else "to download"
+        rows.append((name, "ELMo", size, where, preset.licence))
+    for name, path in TAGGERS.items():
+        size = f"{os.path.getsize(path) / 1e6:.0f} MB"
+        rows.append((name, "tagger", size, here, "Apache 2.0"))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        print("  ".join(map(str.ljust, row, widths)).rstrip())
+    print("\nkeras-elmo inspect NAME says more of a model.")

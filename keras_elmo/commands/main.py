@@ -2,11 +2,11 @@ import argparse
 import functools
 import importlib
 import os
-import re
 import sys
 import warnings
 
 import keras_elmo
+from keras_elmo.checks import named_by_flags
 from keras_elmo.commands import convert
 from keras_elmo.commands import embed
 from keras_elmo.commands import export
@@ -25,11 +25,11 @@ _VERBS = (embed, tag, pretrain, perplexity, convert, export, inspect)
 
 def main(argv=None):
     """Runs the command `keras-elmo`; returns its exit status."""
-    arguments = _parse(argv)
+    arguments, flags = _parse(argv)
     # A word that the terminal cannot show must not end a finished job.
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), named_by_flags(flags):
         warnings.showwarning = _show_warning
         try:
             importlib.import_module("keras_elmo.quiet_start")
@@ -44,7 +44,7 @@ def main(argv=None):
             return 130
         except (ValueError, OSError, ImportError) as error:
             text = _without_tensorflow(error) or _without_number(error)
-            _say(f"error: {_with_flags(text, arguments.verb)}")
+            _say(f"error: {text}")
             return 1
         except Exception as error:
             # TensorFlow has an error of its own for this.
@@ -58,14 +58,20 @@ def main(argv=None):
 
 
 def _parse(argv):
+    """Returns the arguments, and what they are called on the command line."""
     argv = sys.argv[1:] if argv is None else argv
     parser, verbs = make_parser(argv)
     arguments, unknown = parser.parse_known_args(argv)
+    verb = verbs.choices.get(arguments.verb, parser)
     if unknown:  # Show the usage of the subcommand, not of `keras-elmo`.
-        verbs.choices[arguments.verb].error(
-            f"unrecognized arguments: {' '.join(unknown)}"
-        )
-    return arguments
+        verb.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if arguments.verb is None:
+        parser.print_help()
+        # As in git, it is not a success: a script may have lost its command.
+        raise SystemExit(2)
+    # argparse has no public list of them.
+    flags = {a.dest: (*a.option_strings, a.metavar)[0] for a in verb._actions}
+    return arguments, flags
 
 
 def make_parser(argv=None):
@@ -85,7 +91,6 @@ def make_parser(argv=None):
         title="commands",
         dest="verb",
         metavar="COMMAND",
-        required=True,
         parser_class=functools.partial(
             argparse.ArgumentParser,
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -116,17 +121,6 @@ def _without_tensorflow(error):
     )
 
 
-def _with_flags(text, verb):
-    """Puts flags in place of arguments: "--layers" for "`layers`"."""
-    usage = make_parser([verb])[1].choices[verb].format_usage()
-
-    def flag(found):
-        flag = f"--{found[1].replace('_', '-')}"
-        return flag if re.search(rf"{flag}\b", usage) else found[0]
-
-    return re.sub(r"`(\w+)`", flag, text)
-
-
 def _how_to_resume(arguments):
     if not hasattr(arguments, "restart"):
         return ""
@@ -136,7 +130,8 @@ def _how_to_resume(arguments):
 
 def _without_number(error):
     """An error's message, without the number that Python puts before it."""
-    return re.sub(r"^\[Errno \d+\] ", "", str(error))
+    number = getattr(error, "errno", None)
+    return str(error).removeprefix(f"[Errno {number}] ")
 
 
 def _show_warning(message, *_):

@@ -12,8 +12,8 @@ with the loss shown in training.
 To compare models with different vocabularies, use the same --vocabulary for
 each: every word outside it counts as <UNK>, with the sum of the probabilities
 of all such words. The model must be able to predict every word that counts. If
---vocabulary is given several files, only the words in all of them count: name
-the vocabularies of both models.
+--vocabulary is repeated, only the words in all of its files count: name the
+vocabularies of both models.
 
 TEXT is tokenised like the model's training text: one sentence per line, with
 spaces between the tokens, in its original case, in UTF-8, plain or .gz. MODEL
@@ -24,11 +24,11 @@ a vocabulary (vocab.txt).
 import itertools
 import json
 
-from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import PROCEDURES
+from keras_elmo.commands.arguments import add_dtype_argument
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.arguments import set_threads
-from keras_elmo.commands.progress import Progress
+from keras_elmo.commands.progress import ProgressDisplay
 
 SUMMARY = "measure how well a language model predicts a text"
 EPILOG = """\
@@ -42,8 +42,10 @@ procedures:
 examples:
   keras-elmo perplexity my_elmo heldout.txt
   keras-elmo perplexity bilm_tf_checkpoint 'heldout/*.txt.gz' --json
-  keras-elmo perplexity a heldout.txt --vocabulary a/vocab.txt b/vocab.txt
-  keras-elmo perplexity b heldout.txt --vocabulary a/vocab.txt b/vocab.txt
+  keras-elmo perplexity a heldout.txt --vocabulary a/vocab.txt \\
+      --vocabulary b/vocab.txt
+  keras-elmo perplexity b heldout.txt --vocabulary a/vocab.txt \\
+      --vocabulary b/vocab.txt
 """
 
 
@@ -80,17 +82,12 @@ def add_arguments(parser):
     )
     add(
         "--vocabulary",
-        nargs="+",
+        action="append",
         metavar="FILE",
-        help="the words that count, one per line; with several files, the "
-        "words in all of them. Default: all that the model predicts",
+        help="the words that count, one per line; if repeated, the words in "
+        "all of the files. Default: all that the model predicts",
     )
-    add(
-        "--dtype",
-        choices=COMPUTE_DTYPES,
-        default="float32",
-        help="dtype to compute in. Default: %(default)s",
-    )
+    add_dtype_argument(add)
     add("--quiet", action="store_true", help="show no progress")
 
 
@@ -122,7 +119,7 @@ def measure(arguments):
 
     sentences = read_sentences(arguments.text)
     counted = _common_words(arguments.vocabulary)
-    with Progress(arguments.quiet) as progress:
+    with ProgressDisplay(arguments.quiet) as progress:
         with progress.waiting("loading the model"):
             model, vocabulary = load_language_model(
                 arguments.model, dtype=arguments.dtype

@@ -24,6 +24,7 @@ reads it in one, as bilm-tf does.
 
 import sys
 
+from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.pretrain_settings import DEFAULT_RECIPE
@@ -45,7 +46,11 @@ fine-tuning (training a model further on another kind of text):
   --vocabulary unless the vocabulary is to be built from the text.
 """
 
-_NEEDS = dict(evaluate_every="heldout", patience="heldout", new_softmax="from")
+_NEEDS = {
+    "evaluate_every": "heldout",
+    "patience": "heldout",
+    "new_softmax": "initial",
+}
 
 
 def add_arguments(parser):
@@ -64,7 +69,7 @@ def run(arguments):
 
     from keras_elmo.commands.arguments import set_threads
     from keras_elmo.commands.pretrain_reports import TrainingProgress
-    from keras_elmo.commands.progress import Progress
+    from keras_elmo.commands.progress import ProgressDisplay
     from keras_elmo.models.find_model import find_model
     from keras_elmo.pretraining.pretrain import pretrain
 
@@ -73,13 +78,16 @@ def run(arguments):
     given = {k for k, value in vars(arguments).items() if value}
     for name, needed in _NEEDS.items():
         if name in given and needed not in given:
-            raise ValueError(f"`{name}` needs `{needed}`. Received: none")
+            raise ValueError(
+                f"{argument_name(name)} needs {argument_name(needed)}. "
+                "Received: none"
+            )
     set_threads()
     if backend == "jax" and len(keras.distribution.list_devices()) > 1:
         keras.distribution.set_distribution(keras.distribution.DataParallel())
-    initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
-    with Progress(arguments.quiet) as progress:
-        if not given.intersection(("recipe", "options", "from")):
+    initial = arguments.initial and find_model(arguments.initial)
+    with ProgressDisplay(arguments.quiet) as progress:
+        if not given.intersection(("recipe", "options", "initial")):
             progress.say(
                 "training the paper's model, which takes days on large GPUs; "
                 "for a small text or a computer without one: --recipe laptop"
@@ -160,6 +168,7 @@ def _add_model(group):
     )
     either.add_argument(
         "--from",
+        dest="initial",
         metavar="MODEL",
         help="a trained model to start from: a folder written by this command "
         "or by bilm-tf's training, a .zip of one, or the name of a preset",

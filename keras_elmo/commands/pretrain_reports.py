@@ -12,7 +12,7 @@ class TrainingProgress:
     is that of the steps only, without evaluations and checkpoints.
 
     Args:
-        progress: The `Progress` to show it with.
+        progress: The `ProgressDisplay` to show it with.
     """
 
     def __init__(self, progress):

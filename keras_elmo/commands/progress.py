@@ -10,7 +10,7 @@ _BAR_WIDTH = 12
 _CLEAR = "\r\x1b[K"
 
 
-class Progress:
+class ProgressDisplay:
     """Shows progress.
 
     On a terminal, it is one line with a bar that is rewritten in place;

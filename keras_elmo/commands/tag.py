@@ -11,11 +11,10 @@ line: {"words": [...], "tags": [...]}. It is written atomically.
 
 import itertools
 import json
-import os
 
 from keras_elmo.commands.arguments import add_corpus_arguments
 from keras_elmo.commands.arguments import read_counted
-from keras_elmo.commands.progress import Progress
+from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.models.presets import TAGGERS
 
 SUMMARY = "tag a corpus with a trained tagger"
@@ -39,21 +38,17 @@ def add_arguments(parser):
         "CRFDecoder with tag_names; a folder or hf://user/repository with one "
         f"such file; or a tagger in the package: {', '.join(TAGGERS)}",
     )
-    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
-    add("output", metavar="OUTPUT", help="the file to write")
     add_corpus_arguments(add)
-    add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
-    add("--quiet", action="store_true", help="show no progress or summary")
 
 
 def run(arguments):
     """Runs `keras-elmo tag`."""
+    from keras_elmo.files.atomic import refuse_existing
     from keras_elmo.files.atomic import write_atomically
 
     to = arguments.output
-    if os.path.exists(to) and not arguments.overwrite:
-        raise FileExistsError(f"'{to}' exists; pass `overwrite` to replace it.")
-    with Progress(arguments.quiet) as progress:
+    refuse_existing(to, arguments.overwrite)
+    with ProgressDisplay(arguments.quiet) as progress:
         write_atomically(to, lambda path: _tag(arguments, path, progress))
 
 

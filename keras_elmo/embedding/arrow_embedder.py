@@ -59,12 +59,12 @@ class ArrowEmbedder:
     Args:
         model: Name of a preset, or path or URL of a model, as for
             `ElmoLayer.from_preset`. It must be available to every process.
-        layers: As for `ElmoEmbedder`.
-        dtype: `"float32"` or `"float16"`, the dtype of `vectors`.
+        layers: As for `ElmoEmbedder`. A table of all layers is large: choose
+            those that you need.
+        output_dtype: `"float32"` or `"float16"`, the dtype of `vectors`.
         sentence_vectors: Boolean, whether to return the mean over a sentence's
             tokens instead of a vector for each token.
-        compute_dtype: The dtype policy to compute in, such as
-            `"mixed_bfloat16"`.
+        dtype: The dtype policy to compute in, such as `"mixed_bfloat16"`.
         **kwargs: Further arguments of `ElmoEmbedder`.
 
     Raises:
@@ -77,7 +77,7 @@ class ArrowEmbedder:
 
     >>> import pyarrow as pa
     >>> table = pa.table({"id": [7, 8], "tokens": [["A", "sentence"], []]})
-    >>> table = ArrowEmbedder("english_mini")(table)
+    >>> table = ArrowEmbedder("english_mini", layers="top")(table)
     >>> table.column_names
     ['id', 'tokens', 'num_tokens', 'width', 'vectors', 'error']
     >>> [len(numbers) for numbers in table["vectors"].to_pylist()]
@@ -87,20 +87,20 @@ class ArrowEmbedder:
     def __init__(
         self,
         model: str | os.PathLike,
-        layers: str | int | Sequence[int] = "top",
-        dtype: str = "float32",
+        layers: str | int | Sequence[int] = "all",
+        output_dtype: str = "float32",
         sentence_vectors: bool = False,
-        compute_dtype: str | None = None,
+        dtype: str | None = None,
         **kwargs: typing.Any,
     ) -> None:
-        check_choice("dtype", dtype, VECTOR_DTYPES)
+        check_choice("output_dtype", output_dtype, VECTOR_DTYPES)
         self.model = os.fspath(model)
         if self.model not in PRESETS and os.path.exists(self.model):
             self.model = os.path.abspath(self.model)
         self.layers = tuple(layers) if isinstance(layers, list) else layers
-        self.dtype = dtype
+        self.output_dtype = output_dtype
         self.sentence_vectors = sentence_vectors
-        self.compute_dtype = compute_dtype
+        self.dtype = dtype
         self.kwargs = kwargs
 
     def __call__(self, table: typing.Any) -> typing.Any:
@@ -133,7 +133,7 @@ class ArrowEmbedder:
         import pyarrow as pa
 
         _check_columns(schema)
-        number = pa.float16() if self.dtype == "float16" else pa.float32()
+        number = pa.type_for_alias(self.output_dtype)
         types = pa.int32(), pa.int32(), pa.list_(number), pa.string()
         for name, type in zip(_NEW_COLUMNS, types):
             schema = schema.append(pa.field(name, type))
@@ -154,7 +154,7 @@ class ArrowEmbedder:
         """
         embedder, _ = self._loaded()
         # Cast the mean, not the vectors.
-        dtype = "float32" if self.sentence_vectors else self.dtype
+        dtype = "float32" if self.sentence_vectors else self.output_dtype
         waiting: list[tuple[_Row, np.ndarray]] = []
         size = 0
         rows = _rows_of(batches)
@@ -163,7 +163,7 @@ class ArrowEmbedder:
                 yield self._batch(waiting)
                 waiting, size = [], 0
             if self.sentence_vectors:
-                vectors = mean_over_tokens(vectors).astype(self.dtype)
+                vectors = mean_over_tokens(vectors).astype(self.output_dtype)
             waiting.append((row, vectors))
             size += vectors.size
         if waiting:
@@ -179,7 +179,7 @@ class ArrowEmbedder:
         sizes = [0 if row.error else array.size for row, array in pairs]
         offsets = pa.array(np.cumsum([0, *sizes]), pa.int32())
         numbers = [array.ravel() for array, size in zip(arrays, sizes) if size]
-        numbers = np.concatenate([np.empty(0, self.dtype), *numbers])
+        numbers = np.concatenate([np.empty(0, self.output_dtype), *numbers])
         number = schema.field("vectors").type.value_type
         columns = [
             pa.array([len(row.tokens) for row in rows], pa.int32(), mask=bad),
@@ -200,9 +200,9 @@ class ArrowEmbedder:
         facts = {
             **facts,
             "layers": self.layers,
-            "dtype": self.dtype,
+            "output_dtype": self.output_dtype,
             "sentence_vectors": self.sentence_vectors,
-            "compute_dtype": self.compute_dtype,
+            "dtype": self.dtype,
             "quantize": embedder.quantize,
         }
         return json.dumps(facts).encode()
@@ -210,7 +210,7 @@ class ArrowEmbedder:
     def _loaded(self):
         arguments = tuple(sorted(self.kwargs.items()))
         with _loading:
-            return _load(self.model, self.layers, self.compute_dtype, arguments)
+            return _load(self.model, self.layers, self.dtype, arguments)
 
 
 @functools.cache

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from keras_elmo.checks import check_choice
-from keras_elmo.choices import LAYOUTS
 from keras_elmo.choices import VECTOR_DTYPES
-from keras_elmo.embedding.embedding_files import write_embeddings
+from keras_elmo.embedding.embedding_files import embeddings_writer
 from keras_elmo.embedding.job_folder import Finished
 from keras_elmo.embedding.job_folder import JobFolder
 from keras_elmo.embedding.job_folder import write_record
@@ -24,9 +23,8 @@ def embed_corpus(
     embed: Callable,
     output: str | os.PathLike,
     *,
-    layout: str = "allennlp",
     settings: dict[str, Any],
-    dtype: str = "float32",
+    output_dtype: str = "float32",
     save_tokens: int = 16384,
     on_progress: Callable | None = None,
     on_merge: Callable | None = None,
@@ -47,12 +45,11 @@ def embed_corpus(
         embed: Function that takes an iterator of token lists and returns an
             iterator of one array `(..., tokens, width)` for each, in the same
             order, such as `ElmoEmbedder.embed_sentences`. It may read ahead.
-        output: Path of the file.
-        layout: As for `write_embeddings`.
+        output: Path of the file, whose name ends as for `embeddings_writer`.
         settings: Dictionary, which JSON can represent, of everything that
             affects the arrays: the model, its layers, and so on. An unfinished
-            job resumes only with the same settings, layout and dtype.
-        dtype: `"float32"` or `"float16"`, the dtype in the file.
+            job resumes only with the same settings and output_dtype.
+        output_dtype: `"float32"` or `"float16"`, the dtype in the file.
         save_tokens: Integer, the number of tokens after which what is finished
             is saved. An interruption loses no more, and what `embed` has read
             ahead.
@@ -75,13 +72,15 @@ def embed_corpus(
             or an argument is not as described.
         OSError: If the disk is full; what is finished is kept.
     """
-    check_choice("layout", layout, LAYOUTS)
-    check_choice("dtype", dtype, VECTOR_DTYPES)
+    write = embeddings_writer(output)
+    check_choice("output_dtype", output_dtype, VECTOR_DTYPES)
     folder = JobFolder(output)
     with folder.locked():
-        folder.begin(
-            {**settings, "layout": layout, "dtype": dtype}, restart, overwrite
-        )
+        of_output = {
+            "output_dtype": output_dtype,
+            "suffix": os.path.splitext(output)[1],
+        }
+        folder.begin({**settings, **of_output}, restart, overwrite)
         kept = folder.finished
         digest = hashlib.sha256()
         source = iter(sentences)
@@ -97,11 +96,9 @@ def embed_corpus(
         if kept.sentences and on_progress:
             on_progress(kept.sentences, kept.tokens, True)
         if not folder.is_complete:
-            embedded = with_vectors(source, embed, dtype)
+            embedded = with_vectors(source, embed, output_dtype)
             _append(folder, embedded, digest, save_tokens, on_progress)
-            write_embeddings(
-                folder.output, _counted(folder.read_vectors(), on_merge), layout
-            )
+            write(folder.output, _counted(folder.read_vectors(), on_merge))
         folder.finish()
     return folder.finished, kept
 

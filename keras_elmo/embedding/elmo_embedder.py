@@ -10,15 +10,17 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.checks import check_integer
 from keras_elmo.choices import QUANTIZATIONS
-from keras_elmo.embedding.embedding_files import guess_layout
-from keras_elmo.embedding.embedding_files import write_embeddings
+from keras_elmo.embedding.embedding_files import embeddings_writer
 from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
+from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.layers import ElmoLayer
+from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.text.corpora import read_corpus
@@ -94,7 +96,7 @@ class ElmoEmbedder:
         check_integer("batch_tokens", batch_tokens, 1)
         check_choice("quantize", quantize, QUANTIZATIONS)
         self.elmo = _checked_elmo(elmo)
-        self.layers = layers
+        self._choose(layers)
         self.batch_tokens = batch_tokens
         self.quantize = quantize
         self._indexer = vectorization_of(elmo.token_encoder).indexer
@@ -111,41 +113,11 @@ class ElmoEmbedder:
             from keras_elmo.onnx.quantized_stacks import QuantizedStacks
 
             self._run_stacks = QuantizedStacks(elmo.encoder)
-        self._select = _selection(layers, elmo)
-        self._is_single = not (
-            layers == "all" or isinstance(layers, (list, tuple))
-        )
 
     def __reduce__(self):
         # Without graphs: a copy makes its own.
-        return type(self), self._arguments(self.layers)
-
-    def _arguments(self, layers):
-        return self.elmo, layers, self.batch_tokens, self.quantize
-
-    @classmethod
-    def from_bilm(
-        cls,
-        options: str | os.PathLike,
-        weights_file: str | os.PathLike | None = None,
-        *,
-        dtype: str | None = None,
-        **kwargs,
-    ) -> "ElmoEmbedder":
-        """Creates an embedder from the files of a trained biLM.
-
-        Args:
-            options: As for `ElmoLayer.from_bilm`.
-            weights_file: As for `ElmoLayer.from_bilm`.
-            dtype: The dtype policy to compute in, such as `"mixed_bfloat16"`.
-            **kwargs: Arguments of `ElmoEmbedder`.
-
-        Example:
-
-        >>> embedder = ElmoEmbedder.from_bilm("options.json", "weights.hdf5")
-        """
-        elmo = ElmoLayer.from_bilm(options, weights_file, dtype=dtype)
-        return cls(elmo, **kwargs)
+        arguments = self.elmo, self.layers, self.batch_tokens, self.quantize
+        return type(self), arguments
 
     @classmethod
     def from_preset(
@@ -156,6 +128,9 @@ class ElmoEmbedder:
         **kwargs,
     ) -> "ElmoEmbedder":
         """Creates an embedder from a trained model, given its name or path.
+
+        For a model of two files, pass `ElmoLayer.from_bilm(options, weights)`
+        to the constructor.
 
         Args:
             preset: As for `ElmoLayer.from_preset`.
@@ -248,10 +223,10 @@ class ElmoEmbedder:
         self,
         input_file: str | os.PathLike | Iterable[str],
         output_file_path: str | os.PathLike,
-        output_format: str | int | Sequence[int] | None = None,
+        layers: str | int | Sequence[int] | None = None,
         *,
-        layout: str | None = None,
-        dtype: str = "float32",
+        output_dtype: str = "float32",
+        overwrite: bool = False,
     ) -> None:
         """Embeds a corpus into a file, which is written atomically.
 
@@ -262,29 +237,42 @@ class ElmoEmbedder:
             input_file: Path of a text file with one tokenised sentence per
                 line, or of a CoNLL-U file (`.conllu`), plain or `.gz`; or an
                 open text file, or any iterable of lines.
-            output_file_path: Path of the file to write. An existing file is
-                replaced.
-            output_format: Overrides `layers` for this file.
-            layout: `"allennlp"` or `"bilm-tf"`, both HDF5 with the keys `"0"`,
-                `"1"`, ... for the lines, or `"npz"`. The default depends on the
-                name: `"npz"` for `.npz`, `"allennlp"` for `.hdf5` and `.h5`.
-            dtype: `"float32"` or `"float16"`, the dtype in the file.
+            output_file_path: Path of the file to write. It has an array for
+                each line, with the keys `"0"`, `"1"`, ..., and the text. If its
+                name ends in `.hdf5` or `.h5`, it is HDF5 as AllenNLP writes it,
+                and if it ends in `.npz`, it is for `numpy.load`.
+            layers: What to return for each token in this file, as for the
+                constructor. By default, it is that of the embedder.
+            output_dtype: `"float32"` or `"float16"`, the dtype in the file.
+            overwrite: Boolean, whether to replace a file at
+                `output_file_path`.
 
         Raises:
-            ValueError: If the input is not as described.
+            FileExistsError: If there is a file at `output_file_path`, and
+                `overwrite` is not set.
+            ValueError: If an argument is not as described.
             OSError: If a file cannot be read or written.
         """
-        layout = layout or guess_layout(output_file_path)
+        write = embeddings_writer(output_file_path)
+        refuse_existing(output_file_path, overwrite)
         if isinstance(input_file, (str, os.PathLike)):
             sentences = read_corpus(input_file)
         else:
             sentences = text_sentences(input_file)
         embedder = self
-        if output_format is not None:
-            embedder = ElmoEmbedder(*self._arguments(output_format))
-        pairs = with_vectors(sentences, embedder.embed_sentences, dtype)
-        write_embeddings(
-            output_file_path, ((s.text, v) for s, v in pairs), layout
+        if layers is not None:
+            # It shares the graphs, and the sessions of onnxruntime.
+            embedder = object.__new__(type(self))
+            vars(embedder).update(vars(self))
+            embedder._choose(layers)
+        pairs = with_vectors(sentences, embedder.embed_sentences, output_dtype)
+        write(output_file_path, ((s.text, v) for s, v in pairs))
+
+    def _choose(self, layers):
+        self.layers = layers
+        self._select = _selection(layers, self.elmo)
+        self._is_single = not (
+            layers == "all" or isinstance(layers, (list, tuple))
         )
 
     def _embed(self, sentences):
@@ -345,7 +333,7 @@ class ElmoEmbedder:
             ops.cast(x, encoder.compute_dtype) for x in (forward, backward)
         ]
         state = encoder.get_initial_state(ops.shape(forward)[1])
-        layers, _ = encoder.run_directions(inputs, state, carries_on)
+        layers, _ = run_directions(encoder, inputs, state, carries_on)
         return [[ops.cast(x, "float32") for x in both] for both in layers]
 
 
@@ -383,7 +371,8 @@ def _selection(layers, elmo):
     for index in indices:
         if type(index) is not int or not 0 <= index < num_layers:
             raise ValueError(
-                '`layers` must be "all", "top", "average", "sum", "mix", an '
+                f"{argument_name('layers')} must be 'all', 'top', 'average', "
+                "'sum', 'mix', an "
                 f"integer from 0 to {num_layers - 1}, or a list of such "
                 "integers. "
                 f"Received: layers={layers!r}"

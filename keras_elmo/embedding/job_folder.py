@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_elmo.checks import argument_name
 from keras_elmo.files.atomic import explain_full_disk
+from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import remove_file
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
@@ -104,10 +106,8 @@ class JobFolder:
         is_moved = is_complete and not os.path.exists(self.output)
         if is_moved and not os.path.exists(self.name):  # It was moved on.
             done, is_complete = Finished(), False
-        elif os.path.exists(self.name) and not (is_moved or overwrite):
-            raise FileExistsError(
-                f"'{self.name}' exists; pass `overwrite` to replace it."
-            )
+        else:
+            refuse_existing(self.name, is_moved or overwrite)
         self._settings = {"version": _VERSION, **settings}
         if done.sentences or is_complete:
             self._check_settings(job["settings"])
@@ -152,8 +152,8 @@ class JobFolder:
     def refusal(self, reason):
         """Returns a `ValueError` that also says how to start over."""
         return ValueError(
-            f"{reason} To start over, pass `restart`, or delete the folder "
-            f"'{self.path}'."
+            f"{reason} To start over, pass {argument_name('restart', True)}, "
+            f"or delete the folder '{self.path}'."
         )
 
     def _read_job(self):

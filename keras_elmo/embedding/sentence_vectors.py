@@ -9,17 +9,17 @@ from keras_elmo.checks import check_choice
 from keras_elmo.choices import VECTOR_DTYPES
 
 
-def with_vectors(sentences, embed, dtype):
+def with_vectors(sentences, embed, output_dtype):
     """Yields pairs of a `Sentence` and its array.
 
     Args:
         sentences: Iterator of `Sentence`.
         embed: Function that takes an iterator of token lists and returns an
             iterator of one array for each, in order. It may read ahead.
-        dtype: `"float32"` or `"float16"`, the dtype of the arrays in the pairs.
-            The first array that overflows gives a warning.
+        output_dtype: `"float32"` or `"float16"`, the dtype of the arrays in the
+            pairs. The first array that overflows gives a warning.
     """
-    check_choice("dtype", dtype, VECTOR_DTYPES)
+    check_choice("output_dtype", output_dtype, VECTOR_DTYPES)
     waiting = collections.deque()
     warned = False
 
@@ -30,8 +30,8 @@ def with_vectors(sentences, embed, dtype):
 
     for vectors in embed(tokens()):
         with np.errstate(over="ignore"):
-            cast = np.asarray(vectors, dtype)
-        if dtype == "float16" and not warned and np.isinf(cast).any():
+            cast = np.asarray(vectors, output_dtype)
+        if output_dtype == "float16" and not warned and np.isinf(cast).any():
             warned = True
             warnings.warn(
                 "Some values are beyond 65504, the largest in float16, and are "

@@ -2,16 +2,20 @@
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import secrets
 import shutil
+import stat
 
 from keras_elmo.checks import argument_name
 from keras_elmo.files.file_lock import file_lock
 
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Bytes of a name; most file systems take 255, and a temporary name is longer.
+_LONGEST = 120
 
 
 def write_atomically(path, write):
@@ -22,8 +26,9 @@ def write_atomically(path, write):
     permissions of the file that it replaces.
 
     The temporary file is beside `path` and named `.{name}.keras_elmo`, where
-    `name` is that of `path`. Another process that writes `path` waits for this
-    one. What a killed process left is overwritten by the next call for `path`.
+    `name` is that of `path`, or a digest of it if it is long. Another process
+    that writes `path` waits for this one. What a killed process left is
+    overwritten by the next call for `path`.
 
     Args:
         path: Path of the file, as for `replaceable_file`.
@@ -93,36 +98,27 @@ def replaceable_file(path):
 
     Raises:
         IsADirectoryError: If the path is a folder.
-        ValueError: If the path is neither a file nor a folder, for example a
-            device.
+        ValueError: If the path is empty, or neither a file nor a folder, for
+            example a device.
+        OSError: If no file can have this path, for example as it is too long.
     """
-    target = os.path.realpath(path) if os.path.islink(path) else path
-    if os.path.isdir(target):
+    mode = _mode_of(path)
+    if os.fspath(path).endswith(os.sep) or (mode and stat.S_ISDIR(mode)):
         raise IsADirectoryError(
             f"The output must be a file. Received a folder: '{path}'"
         )
-    if os.path.exists(target) and not os.path.isfile(target):
+    if mode and not stat.S_ISREG(mode):
         raise ValueError(
             "The output must be a file: it is written to a temporary file and "
             f"then moved there. Received a device or a pipe: '{path}'"
         )
-    return target
+    return os.path.realpath(path) if os.path.islink(path) else path
 
 
 def refuse_existing(path, overwrite):
-    """Raises `FileExistsError` if there is something at a path.
-
-    Args:
-        path: Path of a file or a folder. An empty folder does not count.
-        overwrite: Boolean, whether it may be replaced.
-    """
-    if overwrite or not os.path.exists(path):
-        return
-    if not os.path.isdir(path) or os.listdir(path):
-        raise FileExistsError(
-            f"'{path}' exists. To replace it, pass "
-            f"{argument_name('overwrite', True)}."
-        )
+    """Raises `FileExistsError` for an existing file, unless `overwrite`."""
+    if os.path.isfile(path) and not overwrite:
+        raise _exists(path)
 
 
 def replace_file(source, path):
@@ -157,12 +153,13 @@ def write_folder_atomically(path, write, files, overwrite=False):
         overwrite: Boolean, whether the folder may already have files.
 
     Raises:
-        ValueError: If `path` exists and is not an empty folder or, with
-            `overwrite`, not a folder.
+        FileExistsError: If there is a folder with files, and `overwrite` is not
+            set.
+        NotADirectoryError: If `path` is not a folder.
         OSError: If the folder cannot be written, for example on a full disk.
     """
+    check_folder(path, overwrite)
     path = os.path.realpath(path)
-    _check_folder(path, overwrite)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     complete = os.path.join(path, files[0])
     has_files = os.path.isdir(path) and bool(os.listdir(path))
@@ -178,7 +175,7 @@ def write_folder_atomically(path, write, files, overwrite=False):
             if _move_folder(temporary, path):
                 return
             # Another process has written it meanwhile. A third may replace it.
-            _check_folder(path, overwrite)
+            check_folder(path, overwrite)
             stack.enter_context(temporary_path(complete))
         _move_files(temporary, path, files)
 
@@ -202,14 +199,36 @@ def explain_full_disk(where, advice):
         ) from error
 
 
-def _check_folder(path, overwrite):
-    if os.path.exists(path) and not (
-        os.path.isdir(path) and (overwrite or not os.listdir(path))
-    ):
-        raise ValueError(
-            "The directory to write must not exist yet, or must be empty. "
-            f"Received: '{path}'"
+def check_folder(path, overwrite):
+    """Raises the errors of `write_folder_atomically` for a path."""
+    mode = _mode_of(path)
+    if mode and not stat.S_ISDIR(mode):
+        raise NotADirectoryError(
+            f"The output must be a folder. Received a file: '{path}'"
         )
+    if mode and os.listdir(path) and not overwrite:
+        raise _exists(path)
+
+
+def _exists(path):
+    return FileExistsError(
+        f"'{path}' exists. To replace it, pass "
+        f"{argument_name('overwrite', True)}."
+    )
+
+
+def _mode_of(path):
+    """Returns the mode of what is at a path; `None` if there is nothing.
+
+    The error for a path that cannot be names this path, and comes before a
+    temporary file is written.
+    """
+    if not os.fspath(path):
+        raise ValueError("The output must have a name. Received: ''")
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
 
 
 def _move_folder(source, path):
@@ -249,6 +268,8 @@ def _move_files(source, path, files):
 
 def _temporary_name(path):
     folder, name = os.path.split(os.path.abspath(path))
+    if len(os.fsencode(name)) > _LONGEST:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
     return os.path.join(folder, f".{name}.keras_elmo")
 
 

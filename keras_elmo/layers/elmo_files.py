@@ -76,10 +76,10 @@ class ElmoFiles:
         Args:
             preset: One of:
 
-                - a name from `keras_elmo.PRESETS`: `"english_mini"` or
-                  `"english_tiny"`, which are in the package, or `"original"`,
-                  `"5.5B"`, `"medium"`, `"small"`, `"portuguese"` or `"pubmed"`,
-                  which are downloaded once;
+                - a name from `keras_elmo.PRESETS`: `"english_mini"`, which is
+                  in the package, or `"original"`, `"5.5B"`, `"medium"`,
+                  `"small"`, `"portuguese"` or `"pubmed"`, which are downloaded
+                  once;
                 - the path of a directory written by `save_to_preset`;
                 - the path of a directory or `.zip`, or the URL of a `.zip`, for
                   `from_bilm`;

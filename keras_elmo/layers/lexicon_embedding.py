@@ -154,7 +154,7 @@ class LexiconEmbedding(CharacterCNN):
             set_mask(checked, mask)
         return checked
 
-    def encode(self, rows, training):
+    def _encode(self, rows, training):
         width = self.max_characters_per_token
         x = self.encode_characters(rows[:, :width], training)
         if self.has_words:

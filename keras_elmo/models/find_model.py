@@ -6,6 +6,7 @@ import os
 import posixpath
 import zipfile
 
+from keras_elmo.checks import argument_name
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.bilm_names import OPTIONS
@@ -51,8 +52,9 @@ def find_model(model, weights=None) -> FoundModel:
     if weights is not None:
         if is_name or os.path.isdir(path) or zipfile.is_zipfile(path):
             raise ValueError(
-                "`weights` must be left out: it is for options files, and this "
-                f"model has its own. Received: '{weights}' with '{model}'"
+                f"{argument_name('weights')} must be left out: it is for "
+                "options files, and this model has its own. "
+                f"Received: '{weights}' with '{model}'"
             )
         return FoundBilm(path, fetch(weights, "weights"))
     if is_name:

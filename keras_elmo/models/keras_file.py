@@ -1,6 +1,7 @@
 import keras
 import numpy as np
 
+from keras_elmo.checks import argument_name
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.layers.elmo_layer import ElmoLayer
@@ -42,7 +43,8 @@ class KerasFile(FoundModel):
     def load_for_export(self, dtype=None):
         if dtype:
             raise ValueError(
-                "`dtype` must be left out: a .keras file has its own. "
+                f"{argument_name('dtype')} must be left out: a .keras file has "
+                "its own. "
                 f"Received: '{dtype}' with '{self.path}'"
             )
         _check_weights(self.path)

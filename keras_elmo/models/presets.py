@@ -51,25 +51,15 @@ def _published(path, megabytes, description, suffix="", licence=_ALLENNLP):
     )
 
 
-def _shipped(folder, megabytes, description):
-    """A model in the package's folder `presets/<folder>`."""
-    path = os.path.join(_PACKAGE, "presets", folder)
-    licence = "Apache 2.0; the text's licences are in the model's card"
-    return Preset(None, None, megabytes, licence, description, path)
-
-
 PRESETS = {
-    "english_mini": _shipped(
-        "english_mini",
+    "english_mini": Preset(
+        None,
+        None,
         11,
+        "Apache 2.0; the text's licences are in the model's card",
         "English novels, encyclopedia, talk, textbooks, chat and web, 60 M "
         "tokens; 5.4 M parameters, 512 wide",
-    ),
-    "english_tiny": _shipped(
-        "english_tiny",
-        6,
-        "English novels, speeches, web and encyclopedia, 4.8 M tokens; 3.0 M "
-        "parameters, 256 wide",
+        os.path.join(_PACKAGE, "presets/english_mini"),
     ),
     "original": _published(
         "2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway",

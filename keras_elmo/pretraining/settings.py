@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 
+from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.checks import check_integer
 from keras_elmo.checks import is_number
@@ -18,14 +19,16 @@ _EARLY_STEPS = (10, 100, 1_000, 10_000)
 def _check_positive(name, value):
     if not is_number(value) or not 0 < value < float("inf"):
         raise ValueError(
-            f"`{name}` must be a positive number. Received: {value!r}"
+            f"{argument_name(name)} must be a positive number. "
+            f"Received: {value!r}"
         )
 
 
 def _check_rate(name, value):
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(
-            f"`{name}` must be a number from 0 to 1. Received: {value!r}"
+            f"{argument_name(name)} must be a number from 0 to 1. "
+            f"Received: {value!r}"
         )
 
 

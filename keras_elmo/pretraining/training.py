@@ -6,6 +6,7 @@ import random
 import keras
 import numpy as np
 
+from keras_elmo.checks import argument_name
 from keras_elmo.pretraining.language_model_trainer import LanguageModelTrainer
 from keras_elmo.pretraining.language_model_windows import LanguageModelWindows
 from keras_elmo.pretraining.model_files import save_language_model
@@ -71,7 +72,6 @@ class Training(keras.callbacks.Callback):
     ):
         super().__init__()
         settings, model = schedule.settings, trainer.language_model
-        token_shape = model.token_encoder.token_shape
         self.schedule = schedule
         self.progress = Progress()
         self._trainer = trainer
@@ -85,7 +85,7 @@ class Training(keras.callbacks.Callback):
             vocabulary,
             trainer.batch_size,
             settings.unroll_steps,
-            token_shape[0] if token_shape else None,
+            model.token_encoder.max_characters_per_token,
             settings.seed,
         )
         if folder.has_state:
@@ -211,6 +211,6 @@ class Training(keras.callbacks.Callback):
         return ValueError(
             f"{what} in step {self.progress.step}, so training stopped. The "
             f"last checkpoint in '{self._folder.path}', if any, is unchanged: "
-            "resume, without `restart`, with a lower `learning_rate` or "
-            "`clip_norm`."
+            f"resume, without {argument_name('restart', True)}, with a lower "
+            f"{argument_name('learning_rate')} or {argument_name('clip_norm')}."
         )

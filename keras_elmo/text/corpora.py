@@ -41,11 +41,11 @@ class Sentence(NamedTuple):
 
 
 def read_corpus(
-    path: str | os.PathLike,
-    format: str | None = None,
-    encoding_errors: str = "strict",
+    path: str | os.PathLike, format: str | None = None
 ) -> Iterator[Sentence]:
     r"""Reads a corpus of any size, sentence by sentence.
+
+    The file has one of two formats:
 
     - `"text"`: one sentence per line, with tokens separated by spaces, tabs or
       other white space of ASCII. Only `"\n"` and `"\r\n"` end a line. An empty
@@ -60,11 +60,10 @@ def read_corpus(
         path: Path of the file, or `"-"` for standard input.
         format: `"text"` or `"conllu"`. By default it depends on the file name:
             `.conllu` and `.conllu.gz` are CoNLL-U, all others text.
-        encoding_errors: How to handle bytes that are not UTF-8: `"strict"`
-            raises an error, `"replace"` replaces them with U+FFFD.
 
     Returns:
-        An iterator of `Sentence`.
+        An iterator of named tuples: `tokens` is the list of a sentence's
+        tokens, and `text` its line, or for CoNLL-U the tokens joined by spaces.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -74,6 +73,7 @@ def read_corpus(
 
     Example:
 
+    >>> from keras_elmo.text import read_corpus
     >>> with open("corpus.txt", "w") as file:
     ...     _ = file.write("First sentence .\n\nAnother .\n")
     >>> for sentence in read_corpus("corpus.txt"):
@@ -85,11 +85,10 @@ def read_corpus(
     path = os.fspath(path)
     format = guess_format(path) if format is None else format
     check_choice("format", format, CORPUS_FORMATS)
-    check_choice("encoding_errors", encoding_errors, ("strict", "replace"))
     if path != STANDARD_INPUT:
         check_file(path)
     lines = (
-        decode_line(line, path, number, start, encoding_errors)
+        decode_line(line, path, number, start)
         for number, start, line in numbered_lines(path)
     )
     return text_sentences(lines) if format == "text" else _conllu(lines, path)
@@ -179,7 +178,7 @@ def numbered_lines(path):
             start = end
 
 
-def decode_line(line, path, number, start, encoding_errors=None):
+def decode_line(line, path, number, start):
     """Returns the text of a line of a corpus.
 
     Args:
@@ -187,22 +186,17 @@ def decode_line(line, path, number, start, encoding_errors=None):
         path: The file's name in messages.
         number: The line's number, from 1.
         start: The line's position in the unpacked text, in bytes from 0.
-        encoding_errors: As for `read_corpus`; `None` for `"strict"` where the
-            user cannot choose.
 
     Raises:
         ValueError: If the line is not UTF-8.
     """
     try:
-        return line.decode("utf-8", encoding_errors or "strict")
+        return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        choice = encoding_errors and (
-            " Or pass `encoding_errors` replace, which puts U+FFFD in place of "
-            "each invalid letter."
-        )
         raise ValueError(
-            f"'{path}' must be UTF-8. Convert it first; if it is Latin-1, with "
-            f"`iconv -f latin1 -t utf-8`.{choice or ''} Received: "
+            f"'{path}' must be UTF-8. Convert it first: if it is Latin-1, with "
+            "`iconv -f latin1 -t utf-8`, and to leave out what is not UTF-8, "
+            "with `iconv -c -f utf-8 -t utf-8`. Received: "
             f"{line[error.start : error.end]!r} in line {number}, at byte "
             f"{start + error.start} of the text, from 0"
         ) from error

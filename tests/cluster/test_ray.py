@@ -12,6 +12,7 @@ from cluster.cluster_corpus import kill_when
 from cluster.cluster_corpus import write_corpus
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
+from small_models import ENGLISH_TINY
 
 pytestmark = [
     pytest.mark.skipif(
@@ -61,7 +62,9 @@ def test_a_job_that_is_killed_and_whose_workers_are_killed(
     finished = {path: path.stat().st_mtime_ns for path in out.iterdir()}
     assert not program.main(arguments)
     ray.shutdown()
-    assert "made with" in program.main([*arguments, "--model", "english_tiny"])
+    assert "made with" in program.main(
+        [*arguments, "--model", str(ENGLISH_TINY)]
+    )
     assert finished == {p: p.stat().st_mtime_ns for p in out.iterdir()}
 
 
@@ -76,7 +79,7 @@ def test_the_pipeline_of_the_docs(program, elmo, shared, tmp_path, monkeypatch):
     run_blocks([block])
     check_rows(rows_of("vectors"), tokens, elmo)
 
-    half = block.replace('"english_mini"', '"english_mini", dtype="float16"')
+    half = block.replace('"top"', '"top", output_dtype="float16"')
     run_blocks([half.replace('"vectors"', '"half"')])
     found = {row["id"]: row["vectors"] for row in rows_of("vectors")}
     table = pq.read_table("half").drop_columns("tokens")

@@ -135,7 +135,7 @@ def test_errors(checkpoint, fails):
         ),
         (
             (checkpoint, "file", "--overwrite"),
-            "must not exist yet, or must be empty",
+            "The output must be a folder. Received a file: 'file'",
         ),
         (("none", "new"), "nor a file or directory. Expected one of"),
         (("empty", "new"), "'empty' holds no model: expected options.json"),

@@ -9,7 +9,6 @@ import pkgutil
 import re
 import shutil
 import sys
-import zipfile
 
 import h5py
 import numpy as np
@@ -18,7 +17,8 @@ from small_models import make_elmo
 
 import keras_elmo
 from keras_elmo.commands.main import main
-from keras_elmo.commands.progress import Progress
+from keras_elmo.commands.progress import ProgressDisplay
+from keras_elmo.embedding import embedding_files
 from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
 from keras_elmo.models.bilm import FoundBilm
 from keras_elmo.models.find_model import find_model
@@ -40,7 +40,7 @@ def model(tmp_path_factory):
 @pytest.fixture(scope="module")
 def expected(model):
     """The vectors of `TOKENS`, each (3, tokens, 12)."""
-    return list(ElmoEmbedder.from_bilm(model).embed_sentences(TOKENS))
+    return list(ElmoEmbedder.from_preset(model).embed_sentences(TOKENS))
 
 
 _LAYERS = {}
@@ -69,7 +69,7 @@ def folder(tmp_path, monkeypatch):
 
 def embed(model, *arguments, source="corpus.txt", output="out.hdf5"):
     """Runs the command, which must not fail."""
-    names = [source, output, "--model", model, *arguments]
+    names = [model, source, output, *arguments]
     assert main(["embed", *map(str, names)]) == 0
 
 
@@ -85,7 +85,7 @@ def check(arrays, expected, **tolerance):
         np.testing.assert_allclose(array, vectors, **tolerance)
 
 
-def test_allennlp_layout_is_the_default(model, folder, expected, capsys):
+def test_hdf5_as_allennlp_writes_it(model, folder, expected, capsys):
     embed(model)
     check(read(), expected)
     with h5py.File("out.hdf5") as file:
@@ -99,15 +99,9 @@ def test_allennlp_layout_is_the_default(model, folder, expected, capsys):
     assert sorted(os.listdir()) == ["corpus.txt", "out.hdf5"]
 
 
-def test_other_layouts(model, folder, expected):
-    embed(model, "--layout", "bilm-tf")
-    check(read(), expected)
-    with h5py.File("out.hdf5") as file:
-        assert list(file["sentences"].asstr()) == TEXT.splitlines()
+def test_a_file_for_numpy(model, folder, expected):
     embed(model, output="out.npz")
     check(read("out.npz"), expected)
-    embed(model, "--layout", "npz", "--overwrite")
-    assert zipfile.is_zipfile("out.hdf5")
 
 
 @pytest.mark.parametrize(
@@ -116,6 +110,7 @@ def test_other_layouts(model, folder, expected):
         ("sum", lambda v: v.sum(0)),
         ("0,2", lambda v: v[[0, 2]]),
         ("1", lambda v: v[1]),
+        ("mix", lambda v: v.mean(0)),  # These files have no learned one.
     ],
 )
 def test_layers_are_chosen(model, folder, expected, layers, select):
@@ -124,25 +119,18 @@ def test_layers_are_chosen(model, folder, expected, layers, select):
 
 
 def test_dtypes(model, folder, expected):
-    embed(model, "--dtype", "float16")
+    embed(model, "--output-dtype", "float16")
     assert {array.dtype.name for array in read()} == {"float16"}
     check(read(), expected, rtol=1e-3, atol=1e-3)
-    embed(model, "--compute-dtype", "mixed_bfloat16", output="half.hdf5")
+    embed(model, "--dtype", "mixed_bfloat16", output="half.hdf5")
     assert {array.dtype.name for array in read("half.hdf5")} == {"float32"}
     check(read("half.hdf5"), expected, rtol=0, atol=0.05)
     assert any((a != b).any() for a, b in zip(read("half.hdf5"), expected))
 
 
 def test_a_model_of_two_files(model, folder, expected):
-    files = [str(model / name) for name in ("options.json", "weights.hdf5")]
-    arguments = ["--options", files[0], "--weights", files[1]]
-    assert main(["embed", "corpus.txt", "out.hdf5", *arguments]) == 0
+    embed(model / "options.json", "--weights", model / "weights.hdf5")
     check(read(), expected)
-
-
-def test_sizes_do_not_change_the_vectors(model, folder, expected):
-    embed(model, "--batch-tokens", 5)
-    check(read(), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_conllu_and_gzip(model, folder):
@@ -180,50 +168,42 @@ def test_quiet(model, folder, capfd):
     assert "sentences" not in err
 
 
-def test_encoding_errors(model, folder, fails):
-    (folder / "corpus.txt").write_bytes(b"fine\nb\xffd\n")
-    arguments = "embed", "corpus.txt", "out.hdf5", "--model", model
-    assert "in line 2, at byte 6" in fails(*arguments)
-    assert os.listdir() == ["corpus.txt"]
-    embed(model, "--encoding-errors", "replace")
-    with h5py.File("out.hdf5") as file:
-        index = json.loads(file["sentence_to_index"][0])
-    assert index == {"fine": "0", "b\ufffdd": "1"}
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
+        (["latin.txt", "o.npz"], "in line 2, at byte 6"),
         (["none.txt", "o.npz"], "There is no corpus file 'none.txt'"),
         ([".", "o.npz"], "Received a folder: '.'"),
-        (["corpus.txt", "o.txt"], "--layout"),
+        (["corpus.txt", "o.txt"], "must end in .hdf5 or .h5, for HDF5, or in"),
         (["corpus.txt", "no/o.npz"], "There is no folder"),
-        (["corpus.txt", "corpus.txt", "--layout", "npz"], "--overwrite"),
+        (["corpus.txt", "loop.npz"], "symbolic links: 'loop.npz'"),
+        (["corpus.txt", "old.npz"], "To replace it, pass --overwrite."),
         (["corpus.txt", "o.npz", "--layers", "7"], "--layers must be"),
-        (["corpus.txt", "o.npz", "--options", "a"], "--weights together"),
+        (["corpus.txt", "o.npz", "--weights", "a"], "--weights must be left"),
     ],
 )
 def test_mistakes_are_told_in_one_line(
     model, folder, fails, arguments, message
 ):
-    error = fails("embed", *arguments, "--model", model)
-    assert message in error
-    assert os.listdir() == ["corpus.txt"]
+    (folder / "latin.txt").write_bytes(b"fine\nb\xffd\n")
+    (folder / "old.npz").write_text("mine")
+    (folder / "loop.npz").symlink_to("loop.npz")
+    before = sorted(os.listdir())
+    assert message in fails("embed", model, *arguments)
+    assert sorted(os.listdir()) == before
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--model", "english_tinny"], "'english_tiny', "),
-        (["--options", "a"], "Pass --model, or"),
-        (["--weights", "a"], "Pass --model, or"),
-        (["--options", "a", "--weights", "b"], "no options file 'a'"),
-        ([], "Pass --model, or"),
+        (["english_minni"], "'english_mini', "),
+        (["a", "--weights", "b"], "no options file 'a'"),
+        (["options.json"], "There is no preset of that name"),
     ],
 )
-def test_the_model_must_be_told(folder, fails, arguments, message):
-    error = fails("embed", "corpus.txt", "out.npz", *arguments)
-    assert message in error
+def test_a_model_that_there_is_not(folder, fails, arguments, message):
+    model, *options = arguments
+    assert message in fails("embed", model, "corpus.txt", "out.npz", *options)
     assert os.listdir() == ["corpus.txt"]
 
 
@@ -292,19 +272,19 @@ def test_settings_tell_what_the_vectors_depend_on(
 ):
     jobs = []
 
-    def record(*_, settings, dtype, **__):
-        jobs.append({**settings, "dtype": dtype})
+    def record(*_, settings, output_dtype, **__):
+        jobs.append({**settings, "output_dtype": output_dtype})
         raise ValueError("recorded")
 
     monkeypatch.setattr("keras_elmo.embedding.corpus_job.embed_corpus", record)
-    names = ["embed", "corpus.txt", "out.hdf5", "--model", model]
+    names = ["embed", model, "corpus.txt", "out.hdf5"]
     fails(*names)
-    fails(*names, "--batch-tokens", 9, "--quiet")
+    fails(*names, "--quiet")
     assert jobs[0] == jobs[1]
     for key, value in [
         ("layers", "top"),
-        ("dtype", "float16"),
-        ("compute_dtype", "mixed_bfloat16"),
+        ("output_dtype", "float16"),
+        ("dtype", "mixed_bfloat16"),
         ("format", "conllu"),
     ]:
         fails(*names, f"--{key.replace('_', '-')}", value)
@@ -318,7 +298,7 @@ def test_float16_overflow_is_warned_of(folder, capsys):
     for variable in elmo.token_encoder.weights:
         variable.assign(variable * 1000)
     elmo.save_to_bilm("options.json", "weights.hdf5")
-    embed(folder, "--dtype", "float16")
+    embed(folder, "--output-dtype", "float16")
     err = capsys.readouterr().err
     assert err.count("keras-elmo: warning: Some values are beyond 65504") == 1
 
@@ -334,22 +314,16 @@ def test_an_interruption_says_how_to_go_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ElmoEmbedder, "embed_sentences", interrupt)
-    names = ["corpus.txt", "out.hdf5", "--model", str(model)]
+    names = [str(model), "corpus.txt", "out.hdf5"]
     assert main(["embed", *names, *flags]) == 130
     told = f"keras-elmo: interrupted; run the same command {how} resume.\n"
     assert capsys.readouterr().err.endswith(told)
 
 
-def test_a_batch_has_at_least_one_token(capsys):
-    with pytest.raises(SystemExit):
-        main(["embed", "a", "b", "--batch-tokens", "0"])
-    assert "argument --batch-tokens: " in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("layers", ["", "bottom", "0,", "0;1", "1.5"])
 def test_layers_must_be_names_or_numbers(capsys, layers):
     with pytest.raises(SystemExit):
-        main(["embed", "a", "b", "--layers", layers])
+        main(["embed", "a", "b", "c", "--layers", layers])
     assert f"Received: {layers!r}" in capsys.readouterr().err
 
 
@@ -359,10 +333,9 @@ def test_a_model_that_is_not_needed_is_not_loaded(
     def stop(*_):
         raise KeyboardInterrupt
 
-    names = ["embed", "corpus.txt", "out.hdf5", "--model", str(model)]
+    names = ["embed", str(model), "corpus.txt", "out.hdf5"]
     with monkeypatch.context() as patch:
-        name = "keras_elmo.embedding.corpus_job.write_embeddings"
-        patch.setattr(name, stop)
+        patch.setitem(embedding_files._WRITERS, ".hdf5", stop)
         assert main(names) == 130
     assert not os.path.exists("out.hdf5")
     monkeypatch.setattr(keras_elmo.ElmoLayer, "from_bilm", stop)
@@ -376,8 +349,8 @@ def test_a_model_that_is_not_needed_is_not_loaded(
 def test_progress_knows_the_length_of_a_file(
     model, folder, monkeypatch, capsys
 ):
-    show = functools.partial(Progress, interval=0)
-    monkeypatch.setattr("keras_elmo.commands.embed.Progress", show)
+    show = functools.partial(ProgressDisplay, interval=0)
+    monkeypatch.setattr("keras_elmo.commands.embed.ProgressDisplay", show)
     embed(model)
     lines = capsys.readouterr().err.splitlines()
     shown = [line.split(" left, ")[-1] for line in lines if "sentence" in line]

@@ -126,7 +126,7 @@ def test_options_are_passed_on(elmo, exported, capsys):
     assert exported[-1][1] == {
         "path": "served",
         "serving_default": "default",
-        "labels": {},
+        "tag_names": {},
         "overwrite": False,
     }
     options = ["--overwrite", "--serving-default", "tokens"]
@@ -140,7 +140,7 @@ def test_options_are_passed_on(elmo, exported, capsys):
 def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
     lines = export(
         capsys,
-        *("tagger.keras", "served/my tagger/7", "--labels", "tags=tags.txt"),
+        *("tagger.keras", "served/my tagger/7", "--tag-names", "tags=tags.txt"),
         *("--serving-default", "tokens"),
     )
     assert lines[0].startswith("'served/my tagger/7' is a SavedModel, ")
@@ -194,7 +194,7 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
     pathlib.Path("empty.txt").write_text("")
     pathlib.Path("broken.keras").write_text("none")
     write_damaged("tagger.keras", "damaged.keras")
-    labels = ["--labels", "tags=tags.txt"]
+    labels = ["--tag-names", "tags=tags.txt"]
     for arguments, told in [
         (["none"], "There is no preset of that name, nor a file or directory."),
         (["none.keras"], "nor a file or directory."),
@@ -206,11 +206,11 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
         (["tagger.keras", "--weights", "w"], "--weights must be left out"),
         (["tagger.keras", "--dtype", "float32"], "--dtype must be left out"),
         (["tagger.keras", *labels, *labels], "Received: 'tags' twice"),
-        (["tagger.keras", "--labels", "a=tags.txt"], "Received: ['a']"),
-        (["tagger.keras", "--labels", "tags=gap.txt"], "whose line 2 is"),
-        (["tagger.keras", "--labels", "tags=empty.txt"], "lists of names"),
-        (["tagger.keras", "--labels", "tags=none.txt"], "none.txt"),
-        (["model", *labels], "--labels can only be used with a model"),
+        (["tagger.keras", "--tag-names", "a=tags.txt"], "Received: ['a']"),
+        (["tagger.keras", "--tag-names", "tags=gap.txt"], "whose line 2 is"),
+        (["tagger.keras", "--tag-names", "tags=empty.txt"], "lists of names"),
+        (["tagger.keras", "--tag-names", "tags=none.txt"], "none.txt"),
+        (["model", *labels], "--tag-names can only be used with a model"),
     ]:
         model, *options = arguments
         assert told in fails("export", model, "served/x", *options), arguments
@@ -242,8 +242,8 @@ def test_a_folder_without_a_number_is_told(elmo, capsys):
 def test_what_cannot_be_understood(capsys):
     for options, told in [
         (
-            ["--labels", "tags"],
-            "must be OUTPUT=FILE, an output's name and a file",
+            ["--tag-names", "tags"],
+            "must be NAME=FILE, an output's name and a file",
         ),
         (["--serving-default", "serve"], "invalid choice: 'serve'"),
     ]:
@@ -259,8 +259,13 @@ def test_another_backend_is_told_at_once(monkeypatch, fails):
     assert "KERAS_BACKEND=tensorflow. Received: torch" in said
 
 
-def test_an_onnx_file(elmo, capsys):
-    lines = export(capsys, "model", "elmo.onnx", "--quantize", "int8")
+def test_an_onnx_file(elmo, fails, capsys):
+    pathlib.Path("elmo.onnx").write_text("mine")
+    arguments = "model", "elmo.onnx", "--quantize", "int8"
+    said = fails("export", *arguments)
+    assert "'elmo.onnx' exists. To replace it, pass --overwrite." in said
+    assert pathlib.Path("elmo.onnx").read_text() == "mine"
+    lines = export(capsys, *arguments, "--overwrite")
     size = os.path.getsize("elmo.onnx")
     vectors = "float32 (batch, time, 12)"
     assert lines == [
@@ -278,19 +283,19 @@ def test_an_onnx_file(elmo, capsys):
 
 
 def test_an_onnx_file_of_a_tagger(tagger, capsys):
-    labels = ["--labels", "tags=tags.txt"]
+    labels = ["--tag-names", "tags=tags.txt"]
     lines = export(capsys, "tagger.keras", "tagger.onnx", *labels)
     assert lines[5:] == ["  tags: float32 (batch, time, 2)"]
     session = onnxruntime.InferenceSession("tagger.onnx")
     metadata = session.get_modelmeta().custom_metadata_map
-    assert json.loads(metadata["tags_labels"]) == ["naïve", "O"]
+    assert json.loads(metadata["tags_tag_names"]) == ["naïve", "O"]
     (found,) = session.run(["tags"], {"ids": IDS})
     expected = keras.ops.convert_to_numpy(tagger(IDS))
     np.testing.assert_allclose(found[0], expected[0], atol=1e-5)
 
 
 def test_options_of_the_other_format_are_refused(elmo, fails):
-    for name in ("--overwrite", "--dtype=float32", "--serving-default=tokens"):
+    for name in ("--dtype=float32", "--serving-default=tokens"):
         line = fails("export", "model", "elmo.onnx", name)
         assert f"{name.split('=')[0]} is for a SavedModel" in line
     line = fails("export", "model", "served", "--quantize", "int8")

@@ -16,6 +16,8 @@ from small_models import make_elmo
 from keras_elmo import ElmoLayer
 from keras_elmo.commands.main import main
 from keras_elmo.models.find_model import find_model
+from keras_elmo.models.presets import PRESETS
+from keras_elmo.models.presets import TAGGERS
 
 pytestmark = pytest.mark.usefixtures("portable_module")
 BILM = "a biLM in the format of bilm-tf, AllenNLP and NLPL"
@@ -64,6 +66,19 @@ def bad(path, told):
         dict(find_model(path).facts())
 
 
+def test_without_a_model_the_names_are_listed(inspect, fails):
+    rows = [re.split("  +", line) for line in inspect()]
+    assert rows[0] == ["NAME", "KIND", "SIZE", "WHERE", "LICENCE"]
+    here = "in the package"
+    listed = {name: cells for name, *cells in rows}
+    assert listed.keys() > {*PRESETS, *TAGGERS}
+    assert listed["english_mini"][:3] == ["ELMo", "11 MB", here]
+    assert listed["small"][:3] == ["ELMo", "54 MB", "to download"]
+    assert listed["small"][3].startswith("none stated for the weights")
+    assert listed["english_pos"] == ["tagger", "1 MB", here, "Apache 2.0"]
+    assert "--weights needs an options file" in fails("inspect", "--weights=w")
+
+
 def test_a_bilm(folder, inspect):
     (folder / "vocab.txt.gz").write_bytes(gzip.compress(b"<S>\n</S>\nthe\n"))
     number = sum(a.size for a in all_arrays(folder / "weights.hdf5").values())
@@ -77,7 +92,7 @@ def test_a_bilm(folder, inspect):
     load = f'To load it: keras_elmo.ElmoLayer.from_preset("{folder}")'
     assert inspect(folder) == [f"'{folder}': {BILM}", *facts, load]
     files = folder / "options.json", folder / "weights.hdf5"
-    shown = inspect(*files)
+    shown = inspect("--weights", files[1], files[0])
     assert shown[1:5] == facts[:4]
     assert shown[-1].endswith('from_bilm("{}", "{}")'.format(*files))
 

@@ -14,6 +14,8 @@ import keras_elmo
 from keras_elmo import quiet_start
 from keras_elmo.commands import inspect
 from keras_elmo.commands.main import main
+from keras_elmo.files.atomic import refuse_existing
+from keras_elmo.models.find_model import find_model
 
 ROOT = pathlib.Path(quiet_start.__file__).parent.parent
 _NUMBERS = itertools.count()
@@ -54,6 +56,33 @@ def run(*arguments, **options):
     )
 
 
+def test_without_a_command_the_help_is_shown(capsys):
+    with pytest.raises(SystemExit) as info:
+        main([])
+    assert info.value.code == 2
+    out, err = capsys.readouterr()
+    assert not err and "embed a corpus into a file" in out
+    with pytest.raises(SystemExit):
+        main(["--nothing"])
+    assert "unrecognized arguments: --nothing" in capsys.readouterr().err
+
+
+def test_messages_name_arguments_as_their_reader_writes_them(
+    tmp_path, monkeypatch, fails
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "mine").touch()
+    said = fails("export", "english_mini", "old")
+    assert said.endswith("'old' exists. To replace it, pass --overwrite.")
+    said = fails("export", "english_mini", "new", "--weights", "w")
+    assert "error: --weights must be left out: " in said
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
+        refuse_existing("old/mine", False)
+    with pytest.raises(ValueError, match="`weights` must be left out: "):
+        find_model("english_mini", "w")
+
+
 def test_help_and_wrong_usage_import_nothing_heavy():
     done = run("-c", PROGRAM)
     assert done.stdout.endswith("\nimported:\n"), done.stdout + done.stderr
@@ -65,7 +94,7 @@ def test_help_and_wrong_usage_import_nothing_heavy():
     ("command", "told"),
     [
         ("", "embed a corpus into a file"),
-        ("embed", "examples: keras-elmo embed corpus.txt"),
+        ("embed", "examples: keras-elmo embed english_mini corpus.txt"),
         ("tag", "examples: keras-elmo tag english_pos corpus.txt"),
         ("convert", "keras-elmo convert bilm_tf_checkpoint my_elmo"),
         ("convert", "written atomically"),
@@ -90,7 +119,7 @@ def test_help_teaches(command, told, capsys):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_unknown_option_shows_the_usage_of_its_command(command, capsys):
-    needed = {"embed": 2, "tag": 3, "perplexity": 2, "convert": 2, "export": 2}
+    needed = {"embed": 3, "tag": 3, "perplexity": 2, "convert": 2, "export": 2}
     arguments = ["a"] * needed.get(command, 1)
     if command == "pretrain":
         arguments = ["--train", "a", "--output", "b"]
@@ -198,7 +227,7 @@ def test_a_pipe_that_is_closed(variables):
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "keras_elmo", "inspect", "english_tiny"],
+        [sys.executable, "-m", "keras_elmo", "inspect", "english_mini"],
         cwd=ROOT,
         env=environment,
         stdout=write,

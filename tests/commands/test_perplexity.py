@@ -8,7 +8,7 @@ import pytest
 
 from keras_elmo.commands import perplexity as module
 from keras_elmo.commands.main import main
-from keras_elmo.commands.progress import Progress
+from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.pretraining.perplexity import Perplexity
 
 pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
@@ -105,8 +105,10 @@ def test_words_that_count(checkpoint, tmp_path, monkeypatch, fails, capsys):
             file.writelines(some)
 
     def measure(*vocabularies):
-        options = ["--json", "--rows", 8, "--vocabulary", *vocabularies]
-        return json.loads(run(capsys, checkpoint, text, *options).out)
+        options = [x for path in vocabularies for x in ("--vocabulary", path)]
+        options += ["--json", "--rows", 8]
+        # Flags before the model do not take it for their own.
+        return json.loads(run(capsys, *options, checkpoint, text).out)
 
     half = measure("half.txt")["perplexity"]
     assert 10 < half < 50
@@ -138,10 +140,10 @@ def test_errors(checkpoint, tmp_path, monkeypatch, fails):
 @pytest.mark.exhaustive
 def test_progress(checkpoint, monkeypatch, capsys):
     text = checkpoint / "heldout.txt"
-    always = functools.partial(Progress, interval=0)
-    monkeypatch.setattr(module, "Progress", always)
+    always = functools.partial(ProgressDisplay, interval=0)
+    monkeypatch.setattr(module, "ProgressDisplay", always)
     monkeypatch.setattr(
-        Progress, "waiting", lambda *_: contextlib.nullcontext()
+        ProgressDisplay, "waiting", lambda *_: contextlib.nullcontext()
     )
     first, second = run(capsys, checkpoint, text).err.splitlines()
     assert first == "measuring the perplexity: 256/494 tokens"

@@ -1,10 +1,10 @@
 import pytest
 
-from keras_elmo.commands.progress import Progress
+from keras_elmo.commands.progress import ProgressDisplay
 
 
 def test_lines_from_time_to_time(clock, capsys):
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         progress.start("sentences", 10_000)
         progress.update(1000, 30_000, resumed=True)
         with progress.waiting("reading the model"):
@@ -24,7 +24,7 @@ def test_lines_from_time_to_time(clock, capsys):
 
 
 def test_an_unknown_length(clock, capsys):
-    progress = Progress(interval=0)
+    progress = ProgressDisplay(interval=0)
     progress.start("sentences")
     clock.now += 3725
     progress.update(2, 7450)
@@ -32,7 +32,7 @@ def test_an_unknown_length(clock, capsys):
 
 
 def test_time_that_does_not_count_and_what_else_is_said(clock, capsys):
-    progress = Progress(interval=0)
+    progress = ProgressDisplay(interval=0)
     progress.start("steps", 4, "training: ")
     clock.now += 60
     progress.update(1, 5, resumed=True, note="loss 1.0")
@@ -53,7 +53,7 @@ def test_time_that_does_not_count_and_what_else_is_said(clock, capsys):
 def test_a_bar_on_a_terminal(clock, open_terminal, monkeypatch, total):
     terminal = open_terminal()
     monkeypatch.setenv("COLUMNS", "100")
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         progress.start("sentences", total)
         clock.now += 10
         progress.update(1000, 5000)
@@ -68,7 +68,7 @@ def test_a_bar_on_a_terminal(clock, open_terminal, monkeypatch, total):
 def test_a_line_is_no_longer_than_the_terminal(open_terminal, monkeypatch):
     terminal = open_terminal()
     monkeypatch.setenv("COLUMNS", "20")
-    progress = Progress()
+    progress = ProgressDisplay()
     progress._interval = 0
     progress.show("0123456789" * 3)
     assert terminal.getvalue() == "\r\x1b[K0123456789012345678\r"
@@ -76,7 +76,7 @@ def test_a_line_is_no_longer_than_the_terminal(open_terminal, monkeypatch):
 
 def test_what_is_said_stays(open_terminal):
     terminal = open_terminal()
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         progress._interval = 0
         progress.show("a line")
         progress.say("step 1")
@@ -85,7 +85,7 @@ def test_what_is_said_stays(open_terminal):
 
 def test_what_takes_long_is_shown_on_a_terminal(clock, open_terminal):
     terminal = open_terminal()
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         with progress.waiting("compiling"):
             assert terminal.getvalue() == "\r\x1b[Kcompiling ...\r"
             clock.now += 60
@@ -98,7 +98,7 @@ def test_an_error_starts_on_its_own_line(open_terminal):
     terminal = open_terminal()
     with (
         pytest.raises(ValueError, match="broken"),
-        Progress() as progress,
+        ProgressDisplay() as progress,
         progress.waiting("compiling"),
     ):
         raise ValueError("broken")
@@ -106,11 +106,11 @@ def test_an_error_starts_on_its_own_line(open_terminal):
 
 
 def test_quiet_and_what_is_over_at_once(open_terminal, capsys):
-    with Progress(interval=60).waiting("compiling"):
+    with ProgressDisplay(interval=60).waiting("compiling"):
         pass
     assert capsys.readouterr().err == ""
     terminal = open_terminal()
-    with Progress(quiet=True, interval=0) as progress:
+    with ProgressDisplay(quiet=True, interval=0) as progress:
         with progress.waiting("compiling"):
             pass
         progress.update(1, 1)

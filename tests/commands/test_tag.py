@@ -83,16 +83,20 @@ def test_errors_leave_no_output(model, folder, fails):
         ((model, "latin.txt", "out.conll"), "in line 1, at byte 3"),
         ((model, "bad.conllu", "out.conll"), "not CoNLL-U in line 1"),
         ((model, "corpus.txt", "none/out.conll"), "No such file"),
+        ((model, "corpus.txt", "/dev/null"), "or a pipe: '/dev/null'"),
+        ((model, "corpus.txt", "."), "Received a folder: '.'"),
+        ((model, "corpus.txt", ""), "The output must have a name"),
+        ((model, "corpus.txt", "a" * 256), f"name too long: '{'a' * 256}'"),
         (("english_po", "corpus.txt", "out"), "'english_mini', 'english_pos'"),
         (
-            ("english_tiny", "corpus.txt", "out"),
+            ("english_mini", "corpus.txt", "out"),
             "A tagger is one of ['english_pos'], or a .keras file of a Keras "
             "model that returns tags (examples/ner.py writes one). "
-            "Received: 'english_tiny', a biLM in the format of bilm-tf",
+            "Received: 'english_mini', a biLM in the format of bilm-tf",
         ),
         (
             (model, "corpus.txt", "corpus.txt"),
-            "'corpus.txt' exists; pass --overwrite to replace it",
+            "'corpus.txt' exists. To replace it, pass --overwrite.",
         ),
     ]:
         assert message in fails("tag", *arguments)

@@ -53,28 +53,27 @@ def run(output, sentences=None, embed=None, **kwargs):
     )
 
 
-def read(path, layout="allennlp"):
+def read(path):
     """Returns the arrays in the order of their keys, and all text."""
-    opened = np.load(path) if layout == "npz" else h5py.File(path)
-    with opened as file:
-        texts = {
-            "allennlp": lambda: json.loads(file["sentence_to_index"][0]),
-            "bilm-tf": lambda: list(file["sentences"].asstr()),
-            "npz": lambda: json.loads(file["sentences"].tobytes()),
-        }[layout]()
+    is_npz = path.suffix == ".npz"
+    with np.load(path) if is_npz else h5py.File(path) as file:
+        if is_npz:
+            texts = json.loads(file["sentences"].tobytes())
+        else:
+            texts = json.loads(file["sentence_to_index"][0])
         arrays = [file[str(i)][...] for i in range(len(file) - 1)]
         return arrays, texts
 
 
-def check(path, sentences=None, layout="allennlp"):
+def check(path, sentences=None):
     """Asserts that a file is complete and correct."""
     sentences = make_sentences() if sentences is None else sentences
-    arrays, texts = read(path, layout)
+    arrays, texts = read(path)
     assert len(arrays) == len(sentences)
     for array, sentence in zip(arrays, sentences):
         np.testing.assert_array_equal(array, vectors_of(sentence.tokens))
     expected = [sentence.text for sentence in sentences]
-    if layout == "allennlp":
+    if path.suffix == ".hdf5":
         expected = {text: str(i) for i, text in enumerate(expected)}
     assert texts == expected
 

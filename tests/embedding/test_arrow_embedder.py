@@ -117,16 +117,16 @@ def test_it_is_pickled_without_weights(model, table):
 
 def test_metadata_tell_the_model(model, table):
     table = table.replace_schema_metadata({"mine": "kept"})
-    metadata = ArrowEmbedder(model, "all")(table).schema.metadata
+    metadata = ArrowEmbedder(model)(table).schema.metadata
     assert metadata[b"mine"] == b"kept"
     facts = json.loads(metadata[b"keras_elmo"])
     assert len(facts.pop("model")) == 16
     assert facts == {
         "layers": "all",
         "num_layers": 2,
-        "dtype": "float32",
+        "output_dtype": "float32",
         "sentence_vectors": False,
-        "compute_dtype": None,
+        "dtype": None,
         "quantize": None,
     }
 
@@ -148,8 +148,8 @@ def test_tables_of_another_kind(model, columns, message):
 
 
 def test_arguments(model, table):
-    with pytest.raises(ValueError, match=r"`dtype` must be .*'float64'"):
-        ArrowEmbedder(model, dtype="float64")
+    with pytest.raises(ValueError, match=r"`output_dtype` .*'float64'"):
+        ArrowEmbedder(model, output_dtype="float64")
     with pytest.raises(ValueError, match=r"no preset .* Received: 'nowhere'"):
         ArrowEmbedder("nowhere").schema(table.schema)
     with pytest.raises(ValueError, match=r"from 0 to 1, .*layers=2"):
@@ -168,7 +168,7 @@ def test_a_token_that_is_not_utf8_costs_its_row_alone(model, elmo):
             offsets = offsets.cast(pa.int64())
         strings = tokens.values.view(pa.string())
         table = pa.table({"tokens": lists.from_arrays(offsets, strings)})
-        found = ArrowEmbedder(model)(table)
+        found = ArrowEmbedder(model, "top")(table)
         error = r"token b'not\xff' is not UTF-8"
         assert found["error"].to_pylist() == [None, error, None]
         assert found["num_tokens"].to_pylist() == [1, None, 1]

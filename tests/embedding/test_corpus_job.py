@@ -18,16 +18,17 @@ from embedding.small_corpus import run
 from embedding.small_corpus import vectors_of
 
 from keras_elmo.embedding import job_folder
-from keras_elmo.embedding.embedding_files import LAYOUTS
 from keras_elmo.embedding.job_folder import read_record
 from keras_elmo.embedding.job_folder import write_record
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.text import Sentence
 
+SUFFIXES = [".hdf5", ".npz"]
+
 
 @pytest.fixture
 def output(tmp_path):
-    return tmp_path / "vectors"
+    return tmp_path / "vectors.hdf5"
 
 
 def broken_after(number):
@@ -50,39 +51,38 @@ def break_off(output, after=25, **kwargs):
     return num_finished(output)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("ahead", [1, 7, 1000])
-def test_every_sentence_gets_its_own_vectors(output, layout, ahead):
-    done, kept = run(output, embed=Embedder(ahead), layout=layout)
-    check(output, layout=layout)
+def test_every_sentence_gets_its_own_vectors(output, suffix, ahead):
+    output = output.with_suffix(suffix)
+    done, kept = run(output, embed=Embedder(ahead))
+    check(output)
     tokens = sum(len(s.tokens) for s in make_sentences())
     assert done[:2] == (40, tokens)
     assert kept[:2] == (0, 0)
-    assert os.listdir(output.parent) == ["vectors"]
+    assert os.listdir(output.parent) == [output.name]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(
     "sentences",
     [[], [Sentence("", [])], [Sentence(" ", [])] * 50, [Sentence("a", ["a"])]],
     ids=["none", "empty", "many empty", "one"],
 )
-def test_hardly_anything(output, layout, sentences):
-    done, _ = run(output, iter(sentences), layout=layout)
-    check(output, sentences, layout)
+def test_hardly_anything(output, suffix, sentences):
+    output = output.with_suffix(suffix)
+    done, _ = run(output, iter(sentences))
+    check(output, sentences)
     assert done[:2] == (len(sentences), sum(len(s.tokens) for s in sentences))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_odd_text(output, layout):
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_odd_text(output, suffix):
+    output = output.with_suffix(suffix)
     texts = ["\0a\0", "\udfff\ud800", "\u2028\x85 c\r", '"\\\U0001f600', "a\tb"]
     sentences = [Sentence(text, text.split(" ")) for text in texts]
-    run(output, sentences, layout=layout)
-    if layout == "bilm-tf":
-        stored = ["\u2400a\u2400", "\ufffd\ufffd", *texts[2:]]
-        assert read(output, layout)[1] == stored
-    else:
-        check(output, sentences, layout)
+    run(output, sentences)
+    check(output, sentences)
 
 
 def test_what_is_done_is_saved_after_the_tokens_asked(output):
@@ -123,10 +123,11 @@ def test_memory_does_not_grow_with_the_corpus(output):
     assert most <= 5
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_float16_on_disk(output, layout):
-    run(output, dtype="float16", layout=layout)
-    arrays, _ = read(output, layout)
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_float16_on_disk(output, suffix):
+    output = output.with_suffix(suffix)
+    run(output, output_dtype="float16")
+    arrays, _ = read(output)
     assert {array.dtype for array in arrays} == {np.dtype("float16")}
     for array, sentence in zip(arrays, make_sentences()):
         np.testing.assert_array_equal(array, vectors_of(sentence.tokens))
@@ -137,7 +138,7 @@ def test_float16_may_overflow_and_then_warns_once(output):
         return (vectors_of(tokens) * 1000 for tokens in sentences)
 
     with pytest.warns(UserWarning, match="65504") as record:
-        run(output, embed=large, dtype="float16")
+        run(output, embed=large, output_dtype="float16")
     assert len(record) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -161,7 +162,7 @@ def test_a_broken_job_goes_on_where_it_was(output):
     assert calls[len(resumed) :] == [
         (i + 1, sum(lengths[: i + 1]), False) for i in range(kept, 40)
     ]
-    assert os.listdir(output.parent) == ["vectors"]
+    assert os.listdir(output.parent) == ["vectors.hdf5"]
 
 
 def test_what_a_kill_left_after_the_finished_part_is_cut_off(output):
@@ -210,9 +211,9 @@ def test_any_bit_flipped_in_a_record_is_found():
 )
 def test_a_damaged_file_is_told_before_it_spreads(output, damage):
     break_off(output)
-    path = output.with_name("vectors.parts") / "vectors"
+    path = output.with_name("vectors.hdf5.parts") / "vectors"
     damage(path)
-    with pytest.raises(ValueError, match=r"is corrupt.*`restart`") as info:
+    with pytest.raises(ValueError, match=r"is corrupt.*`restart=True`") as info:
         run(output)
     assert str(path) in str(info.value)
     assert not output.exists()
@@ -249,7 +250,7 @@ def test_another_text_is_refused(output, change):
     change(sentences)
     with pytest.raises(ValueError, match="sentences must be those") as info:
         run(output, sentences)
-    assert "`restart`" in str(info.value)
+    assert "`restart=True`" in str(info.value)
     assert f"{output}.parts" in str(info.value)
     run(output)
     check(output)
@@ -259,13 +260,13 @@ def test_other_settings_are_refused_by_name(output):
     break_off(output)
     settings = {**SETTINGS, "model": "large", "format": "text"}
     with pytest.raises(ValueError, match="has other settings") as info:
-        run(output, settings=settings, dtype="float16")
+        run(output, settings=settings, output_dtype="float16")
     message = str(info.value)
-    assert "dtype: 'float32' before, 'float16' now" in message
+    assert "output_dtype: 'float32' before, 'float16' now" in message
     assert "format: None before, 'text' now" in message
     assert "model: 'small' before, 'large' now" in message
     assert "layers" not in message
-    assert "`restart`" in message
+    assert "`restart=True`" in message
     with pytest.raises(ValueError, match="layers"):
         run(output, settings={**SETTINGS, "layers": (0, 1)})
     run(output, settings={"layers": (0, 2), "model": "small"})
@@ -299,12 +300,12 @@ def test_a_file_at_the_output_is_not_touched_unless_asked(output):
     output.write_text("old")
     embed = Embedder()
     for restart in (False, True):
-        with pytest.raises(FileExistsError, match="`overwrite`") as info:
+        with pytest.raises(FileExistsError, match="`overwrite=True`") as info:
             run(output, embed=embed, restart=restart)
         assert f"'{output}' exists" in str(info.value)
     assert embed.num_read == 0
     assert output.read_text() == "old"
-    assert os.listdir(output.parent) == ["vectors"]
+    assert os.listdir(output.parent) == ["vectors.hdf5"]
     run(output, overwrite=True)
     check(output)
 
@@ -312,7 +313,7 @@ def test_a_file_at_the_output_is_not_touched_unless_asked(output):
 def test_an_output_that_came_in_between_is_not_touched(output):
     break_off(output)
     output.write_text("another's")
-    with pytest.raises(FileExistsError, match="`overwrite`"):
+    with pytest.raises(FileExistsError, match="`overwrite=True`"):
         run(output)
     assert output.read_text() == "another's"
     embed = Embedder()
@@ -358,7 +359,7 @@ def test_a_finished_job_is_tidied_up(complete, overwrite):
     assert done == kept
     assert calls == [(40, done.tokens, True)]
     check(complete)
-    assert os.listdir(complete.parent) == ["vectors"]
+    assert os.listdir(complete.parent) == ["vectors.hdf5"]
 
 
 def test_a_finished_job_of_another_text_or_settings(complete):
@@ -366,8 +367,8 @@ def test_a_finished_job_of_another_text_or_settings(complete):
         run(complete, make_sentences(41))
     with pytest.raises(ValueError, match="has other settings"):
         run(complete, settings={})
-    with pytest.raises(ValueError, match="layout: 'allennlp' before"):
-        run(complete, layout="npz")
+    with pytest.raises(ValueError, match="output_dtype: 'float32' before"):
+        run(complete, output_dtype="float16")
     if complete.exists():
         with pytest.raises(FileExistsError):
             run(complete, settings={}, restart=True)
@@ -476,15 +477,12 @@ def test_other_errors_of_the_system_stay_as_they_are(output):
     assert os.listdir(output.parent) == []
 
 
-@pytest.mark.parametrize(
-    "arguments, named",
-    [({"layout": "hdf5"}, "`layout`"), ({"dtype": "float64"}, "`dtype`")],
-)
-def test_arguments_are_checked(output, arguments, named):
-    with pytest.raises(ValueError, match=named) as info:
-        run(output, **arguments)
-    (received,) = arguments.values()
-    assert f"Received: {received!r}" in str(info.value)
+def test_arguments_are_checked(output):
+    with pytest.raises(ValueError, match="`output_dtype` must be") as info:
+        run(output, output_dtype="float64")
+    assert "Received: 'float64'" in str(info.value)
+    with pytest.raises(ValueError, match="must end in"):
+        run(output.with_suffix(".txt"))
     assert os.listdir(output.parent) == []
 
 
@@ -494,11 +492,11 @@ def test_the_output_must_have_a_folder_and_be_none(output):
     output.mkdir()
     with pytest.raises(IsADirectoryError, match="Received a folder"):
         run(output, overwrite=True)
-    assert os.listdir(output.parent) == ["vectors"]
+    assert os.listdir(output.parent) == ["vectors.hdf5"]
 
 
 def test_links_are_followed(output, tmp_path):
-    target = tmp_path / "elsewhere" / "target"
+    target = tmp_path / "elsewhere" / "target.hdf5"
     target.parent.mkdir()
     output.symlink_to(target)
     with pytest.raises(KeyboardInterrupt):
@@ -508,14 +506,14 @@ def test_links_are_followed(output, tmp_path):
     assert output.is_symlink()
     check(target)
     target.chmod(0o600)
-    with pytest.raises(FileExistsError, match="vectors' exists"):
+    with pytest.raises(FileExistsError, match=r"vectors\.hdf5' exists"):
         run(output)
     run(output, make_sentences(3), overwrite=True)
     assert output.is_symlink()
     check(target, make_sentences(3))
     assert target.stat().st_mode & 0o777 == 0o600
-    assert os.listdir(target.parent) == ["target"]
-    assert set(os.listdir(tmp_path)) == {"elsewhere", "vectors"}
+    assert os.listdir(target.parent) == ["target.hdf5"]
+    assert set(os.listdir(tmp_path)) == {"elsewhere", "vectors.hdf5"}
 
 
 def test_a_device_is_not_replaced(output):
@@ -525,14 +523,22 @@ def test_a_device_is_not_replaced(output):
         run(output, embed=embed, overwrite=True)
     assert f"'{output}'" in str(info.value)
     assert embed.num_read == 0
-    assert os.listdir(output.parent) == ["vectors"]
+    assert os.listdir(output.parent) == ["vectors.hdf5"]
 
 
 def test_the_folder_may_be_moved_with_its_job(output):
     kept = break_off(output)
-    moved = output.with_name("moved")
+    moved = output.with_name("moved.hdf5")
     shutil.move(f"{output}.parts", f"{moved}.parts")
     embed = Embedder()
     run(moved, embed=embed)
     check(moved)
     assert embed.num_read == 40 - kept
+
+
+def test_a_job_does_not_become_another_kind_of_file(output):
+    break_off(output)
+    other = output.with_suffix(".npz")
+    shutil.move(f"{output}.parts", f"{other}.parts")
+    with pytest.raises(ValueError, match=r"suffix: '\.hdf5' before, '\.npz'"):
+        run(other)

@@ -14,14 +14,12 @@ from embedding.small_corpus import num_finished
 from embedding.small_corpus import run
 from tiers import quick_first
 
-from keras_elmo.embedding.embedding_files import LAYOUTS
-
 # Python 3.12 warns of forks in processes with threads; the child uses none.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
     pytest.mark.skipif(not hasattr(os, "fork"), reason="There is no os.fork."),
 ]
-NUM_KILLS = 18  # In each layout.
+NUM_KILLS = 18  # For each suffix.
 FINISHED, FAILED = 0, 1
 
 
@@ -79,34 +77,34 @@ def run_with_events(output, kill_at, **kwargs):
 
 @pytest.fixture(scope="module")
 def num_events(tmp_path_factory):
-    """The number of events in a whole job, by layout."""
+    """The number of events in a whole job, by the suffix of its file."""
 
     @functools.cache
-    def count(layout):
+    def count(suffix):
         folder = tmp_path_factory.mktemp("events")
         # The first run may also import modules and create folders.
-        assert run_in_child(folder / "first", layout=layout) == FINISHED
+        assert run_in_child(folder / f"first{suffix}") == FINISHED
         (folder / "events").unlink()
-        assert run_in_child(folder / "second", layout=layout) == FINISHED
-        check(folder / "second", layout=layout)
+        assert run_in_child(folder / f"second{suffix}") == FINISHED
+        check(folder / f"second{suffix}")
         return int((folder / "events").read_text())
 
     return count
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("suffix", [".hdf5", ".npz"])
 @pytest.mark.parametrize(
     "kill", quick_first(sorted(range(NUM_KILLS), key=lambda i: i % 3), 6)
 )
-def test_a_kill_at_any_point_does_no_harm(tmp_path, num_events, layout, kill):
-    output = tmp_path / "vectors"
-    last = num_events(layout)
+def test_a_kill_at_any_point_does_no_harm(tmp_path, num_events, suffix, kill):
+    output = tmp_path / f"vectors{suffix}"
+    last = num_events(suffix)
     assert last > 150
     kill_at = 1 + round(kill * (last - 1) / (NUM_KILLS - 1))
-    status = run_in_child(output, kill_at, layout=layout)
+    status = run_in_child(output, kill_at)
     assert status == signal.SIGKILL
     if output.exists():
-        check(output, layout=layout)
+        check(output)
         finished = 40
     else:
         finished = num_finished(output)
@@ -115,24 +113,24 @@ def test_a_kill_at_any_point_does_no_harm(tmp_path, num_events, layout, kill):
     if not num_finished(output) and output.exists():
         # Everything except the folder was already removed.
         with pytest.raises(FileExistsError):
-            run(output, embed=embed, layout=layout)
+            run(output, embed=embed)
     else:
-        run(output, embed=embed, layout=layout)
+        run(output, embed=embed)
         assert embed.num_read == 40 - finished
-    check(output, layout=layout)
-    assert os.listdir(tmp_path) == ["vectors"]
-    assert output.read_bytes() == whole(tmp_path, layout)
+    check(output)
+    assert os.listdir(tmp_path) == [output.name]
+    assert output.read_bytes() == whole(tmp_path, suffix)
 
 
-def whole(tmp_path, layout):
+def whole(tmp_path, suffix):
     """The result of an uninterrupted job."""
-    run(tmp_path / "whole", layout=layout)
-    return (tmp_path / "whole").read_bytes()
+    run(tmp_path / f"whole{suffix}")
+    return (tmp_path / f"whole{suffix}").read_bytes()
 
 
 @pytest.mark.exhaustive
 def test_a_job_that_is_killed_again_and_again_gets_done(tmp_path):
-    output = tmp_path / "vectors"
+    output = tmp_path / "vectors.hdf5"
     finished = [0]
     while not output.exists():
         assert len(finished) < 50
@@ -146,15 +144,15 @@ def test_a_job_that_is_killed_again_and_again_gets_done(tmp_path):
     assert finished[-1] > 5
     run(output, overwrite=True)
     check(output)
-    assert "vectors.parts" not in os.listdir(tmp_path)
+    assert "vectors.hdf5.parts" not in os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize("kill", range(8))
 def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path, num_events, kill):
-    output = tmp_path / "vectors"
+    output = tmp_path / "vectors.hdf5"
     output.write_text("old")
     # Near the end, where the file is replaced.
-    kill_at = num_events("allennlp") - 3 * kill
+    kill_at = num_events(".hdf5") - 3 * kill
     run_in_child(output, kill_at, overwrite=True)
     if output.read_bytes() != b"old":
         check(output)
@@ -166,11 +164,11 @@ def test_a_kill_leaves_the_old_file_or_the_new_one(tmp_path, num_events, kill):
 
 
 def test_what_a_kill_left_half_written_is_removed(tmp_path, num_events):
-    output = tmp_path / "vectors"
+    output = tmp_path / "vectors.hdf5"
     left = set()
-    for kill_at in range(20, num_events("allennlp"), 13):
+    for kill_at in range(20, num_events(".hdf5"), 13):
         run_in_child(output, kill_at, restart=True, overwrite=True)
         left.update(path.name for path in tmp_path.glob("*/.*"))
         run(output, overwrite=True)
-        assert os.listdir(tmp_path) == ["vectors"]
+        assert os.listdir(tmp_path) == ["vectors.hdf5"]
     assert {".output.keras_elmo", ".job.json.keras_elmo"} <= left

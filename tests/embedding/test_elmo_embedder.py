@@ -175,7 +175,7 @@ def watch_runs(elmo, monkeypatch, look):
     seen = []
     for owner, name in (
         (elmo.token_encoder, "call"),
-        (elmo.encoder, "run_directions"),
+        (elmo.encoder, "get_initial_state"),
     ):
         function = getattr(owner, name)
         monkeypatch.setattr(
@@ -261,11 +261,11 @@ def test_copies_embed_the_same(elmo, copied):
         np.testing.assert_array_equal(a, b)
 
 
-def test_from_bilm(elmo, tmp_path):
+def test_from_preset(elmo, tmp_path):
     elmo.save_to_bilm(tmp_path / "options.json", tmp_path / "w.hdf5")
-    embedder = ElmoEmbedder.from_bilm(tmp_path, layers="top")
+    embedder = ElmoEmbedder.from_preset(tmp_path, layers="top")
     check_each(elmo, embedder.embed_batch(SENTENCES), lambda x: x[-1])
-    half = ElmoEmbedder.from_bilm(tmp_path, dtype="mixed_bfloat16")
+    half = ElmoEmbedder.from_preset(tmp_path, dtype="mixed_bfloat16")
     assert half.elmo.compute_dtype == "bfloat16"
 
 
@@ -301,17 +301,45 @@ def test_a_file_in_other_forms(elmo, tmp_path):
     embedder = ElmoEmbedder(elmo)
     output = tmp_path / "out.npz"
     output.write_text("something older")
-    embedder.embed_file([TEXT[:13]], output, "average", dtype="float16")
+    arguments = [TEXT[:13]], output, "average"
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
+        embedder.embed_file(*arguments, output_dtype="float16")
+    assert output.read_text() == "something older"
+    embedder.embed_file(*arguments, output_dtype="float16", overwrite=True)
     expected = expected_layers(elmo, ["The", "cat", "sat", "."]).mean(axis=0)
     with np.load(output) as found:
         assert found["0"].dtype == "float16"
         np.testing.assert_allclose(found["0"], expected, rtol=2e-3, atol=1e-3)
-    other = tmp_path / "out.bin"
-    embedder.embed_file([TEXT[:13]], other, layout="bilm-tf")
-    with h5py.File(other) as found:
-        assert found["0"].shape == (3, 4, 12)
-        assert found["sentences"].asstr()[()].tolist() == ["The cat sat ."]
+    assert embedder.layers == "all"
     assert embedder.embed_sentence(["cat"]).shape == (3, 1, 12)
+
+
+def test_other_layers_of_a_subclass_share_what_is_costly(
+    elmo, tmp_path, monkeypatch
+):
+    pytest.importorskip("onnxruntime")
+    from keras_elmo.onnx import quantized_stacks
+
+    made = []
+    stacks = quantized_stacks.QuantizedStacks
+    monkeypatch.setattr(
+        quantized_stacks,
+        "QuantizedStacks",
+        lambda encoder: made.append(encoder) or stacks(encoder),
+    )
+
+    class Doubled(ElmoEmbedder):
+        def embed_sentences(self, sentences):
+            for vectors in super().embed_sentences(sentences):
+                yield 2 * vectors
+
+    embedder = Doubled(elmo, quantize="int8")
+    for name in ("a.npz", "b.npz"):
+        embedder.embed_file(["The cat"], tmp_path / name, "top")
+        with np.load(tmp_path / name) as found:
+            expected = embedder.embed_sentence(["The", "cat"])[-1]
+            np.testing.assert_array_equal(found["0"], expected)
+    assert len(made) == 1
 
 
 def test_files_that_cannot_be(elmo, tmp_path):
@@ -320,8 +348,10 @@ def test_files_that_cannot_be(elmo, tmp_path):
         embedder.embed_file(["a"], tmp_path / "out.txt")
     with pytest.raises(FileNotFoundError, match="missing"):
         embedder.embed_file(tmp_path / "missing", tmp_path / "out.npz")
-    with pytest.raises(ValueError, match="dtype"):
-        embedder.embed_file(["a"], tmp_path / "out.npz", dtype="int8")
+    with pytest.raises(ValueError, match="output_dtype"):
+        embedder.embed_file(["a"], tmp_path / "out.npz", output_dtype="int8")
+    with pytest.raises(ValueError, match="`layers` must be"):
+        embedder.embed_file(["a"], tmp_path / "out.npz", "best")
     assert not list(tmp_path.iterdir())
 
 
@@ -337,7 +367,7 @@ def test_layers_that_cannot_be_embedded_with_are_refused():
     with pytest.raises(ValueError, match="must be an `ElmoLayer`"):
         ElmoEmbedder(keras.layers.Dense(3))
     with pytest.raises(ValueError, match=r"use `ElmoEmbedder\.from_preset`"):
-        ElmoEmbedder("english_tiny")
+        ElmoEmbedder("english_mini")
     with pytest.raises(ValueError, match="return_all_layers"):
         ElmoEmbedder(make_elmo(return_all_layers=True), layers="mix")
     with pytest.raises(ValueError, match="layer_norm"):

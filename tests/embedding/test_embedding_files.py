@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from full_disk import no_file_over
 
-from keras_elmo.embedding.embedding_files import LAYOUTS
-from keras_elmo.embedding.embedding_files import guess_layout
-from keras_elmo.embedding.embedding_files import write_embeddings
+from keras_elmo.embedding.embedding_files import embeddings_writer
 from keras_elmo.files.hdf5_files import create_hdf5
 
 TEXTS = [
@@ -27,6 +25,10 @@ def embeddings(request):
         (text, generator.normal(size=(*request.param, i, 4)).astype("float32"))
         for i, text in enumerate(TEXTS)
     ]
+
+
+def write_embeddings(path, embeddings):
+    embeddings_writer(path)(path, embeddings)
 
 
 def check_datasets(file, embeddings):
@@ -57,27 +59,17 @@ def test_allennlp_users_find_a_sentence_by_its_text(tmp_path, embeddings):
         )
 
 
-def test_bilm_tf_users_find_a_sentence_by_its_line(tmp_path, embeddings):
-    path = tmp_path / "vectors.hdf5"
-    write_embeddings(path, iter(embeddings), layout="bilm-tf")
-    with h5py.File(path, "r") as file:
-        check_datasets(file, embeddings)
-        assert set(file) == {"0", "1", "2", "3", "4", "sentences"}
-        assert list(file["sentences"].asstr()) == TEXTS
-        assert file["sentences"][2].decode() == TEXTS[2]
-
-
 def test_numpy_users_need_no_pickle(tmp_path, embeddings):
     path = tmp_path / "vectors.npz"
-    write_embeddings(path, iter(embeddings), layout="npz")
+    write_embeddings(path, iter(embeddings))
     with np.load(path, allow_pickle=False) as file:
         check_datasets(file, embeddings)
         assert file.files == ["0", "1", "2", "3", "4", "sentences"]
         assert json.loads(file["sentences"].tobytes()) == TEXTS
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_full_disk_is_told(tmp_path, layout):
+@pytest.mark.parametrize("suffix", [".hdf5", ".npz"])
+def test_a_full_disk_is_told(tmp_path, suffix):
     written = []
 
     def endless():
@@ -89,7 +81,7 @@ def test_a_full_disk_is_told(tmp_path, layout):
         no_file_over(200_000),
         pytest.raises(OSError, match="File too large"),
     ):
-        write_embeddings(tmp_path / "vectors", endless(), layout)
+        write_embeddings(tmp_path / f"vectors{suffix}", endless())
     assert 10 < len(written) < 200
     assert not list(tmp_path.iterdir())
 
@@ -104,7 +96,7 @@ def test_a_full_disk_is_told_at_the_end(tmp_path):
 
 
 def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    path = tmp_path / "vectors"
+    path = tmp_path / "vectors.hdf5"
     events = []
     fsync, replace = os.fsync, os.replace
 
@@ -125,21 +117,14 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     assert [number for number, _ in events[2:]] == [folder.st_ino]
 
 
-@pytest.mark.parametrize(
-    "name, layout",
-    [
-        ("a.hdf5", "allennlp"),
-        ("b/a.h5", "allennlp"),
-        ("a.HDF5", "allennlp"),
-        ("a.npz", "npz"),
-    ],
-)
-def test_layout_of_a_name(name, layout):
-    assert guess_layout(name) == layout
+@pytest.mark.parametrize("name", ["a.hdf5", "a.h5", "a.HDF5"])
+def test_names_of_hdf5(tmp_path, name):
+    write_embeddings(tmp_path / name, [])
+    assert h5py.is_hdf5(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["a", "a.txt", "npz", "a.hdf5/b"])
+@pytest.mark.parametrize("name", ["", "a", "a.txt", "npz", "a.hdf5/b"])
 def test_a_name_may_tell_nothing(name):
-    with pytest.raises(ValueError, match="`layout` must be given") as info:
-        guess_layout(name)
+    with pytest.raises(ValueError, match="must end in") as info:
+        embeddings_writer(name)
     assert f"Received: '{name}'" in str(info.value)

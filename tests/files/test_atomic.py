@@ -62,7 +62,7 @@ def test_a_folder_that_is_there_gives_way_only_if_told(tmp_path):
     path = tmp_path / "folder"
     path.mkdir()
     write_folder(path, write("old"))  # It is empty.
-    with pytest.raises(ValueError, match="must not exist yet"):
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
         write_folder(path, write("new"))
     assert contents(path) == folder_of("old")
     (path / "optional").write_text("old")
@@ -126,7 +126,7 @@ def test_nothing_but_files_is_replaced(tmp_path, kind, is_linked):
 def test_a_folder_replaces_no_file(tmp_path):
     (tmp_path / "file").touch()
     for overwrite in (False, True):
-        with pytest.raises(ValueError, match="must not exist yet"):
+        with pytest.raises(NotADirectoryError, match="must be a folder"):
             write_folder(tmp_path / "file", fail, overwrite)
     assert (tmp_path / "file").is_file()
 
@@ -162,6 +162,45 @@ def test_errors_name_the_path_that_was_asked_for(tmp_path):
     with pytest.raises(FileNotFoundError) as info:
         write_atomically(path, fail)
     assert info.value.filename == path
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("", "must have a name. Received: ''"),
+        ("loop", "Too many levels of symbolic links: 'loop'"),
+        ("a" * 256, f"File name too long: '{'a' * 256}'"),
+        ("file/new", "Not a directory: 'file/new'"),
+        ("new/", "must be a file. Received a folder: 'new/'"),
+        ("stream", "Received a device or a pipe: 'stream'"),
+    ],
+)
+def test_a_name_that_no_file_can_have(tmp_path, monkeypatch, name, told):
+    monkeypatch.chdir(tmp_path)
+    os.symlink("loop", "loop")
+    read, pipe = os.pipe()
+    os.symlink(f"/proc/self/fd/{pipe}", "stream")  # As /dev/stdout.
+    open("file", "w").close()
+    before = sorted(os.listdir())
+    with pytest.raises((ValueError, OSError)) as info:
+        write_atomically(name, fail)
+    assert str(info.value).endswith(told)
+    if name not in ("stream", "new/"):
+        with pytest.raises((ValueError, OSError)) as info:
+            write_folder(name, fail)
+        assert str(info.value).endswith(told)
+    assert sorted(os.listdir()) == before
+    os.close(read)
+    os.close(pipe)
+
+
+def test_the_longest_name_that_a_file_can_have(tmp_path):
+    name = "\u4e2d" * 85  # 255 bytes
+    write_atomically(tmp_path / name, put(NEW))
+    assert (tmp_path / name).read_text() == NEW
+    write_folder(tmp_path / "folder" / name, write(NEW))
+    assert contents(tmp_path / "folder" / name) == folder_of(NEW)
+    assert sorted(os.listdir(tmp_path)) == ["folder", name]
 
 
 KINDS = pytest.mark.parametrize("kind", [write_atomically, write_folder])
@@ -370,7 +409,7 @@ def test_a_folder_that_came_in_between_is_not_touched(tmp_path):
         (path / "mine").write_text("mine")
         write(NEW)(temporary)
 
-    with pytest.raises(ValueError, match="must not exist yet"):
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
         write_folder(path, write_while_another_does)
     assert contents(path) == {"mine": "mine"}
     assert os.listdir(tmp_path) == ["folder"]

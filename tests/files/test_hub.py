@@ -83,7 +83,7 @@ def test_a_bilm_of_the_hub(hub, elmo, tmp_path, capsys):
     text = tmp_path / "text.txt"
     text.write_text("A sentence\n")
     output = tmp_path / "text.npz"
-    arguments = [text, output, "--model", "hf://user/repo", "--quiet"]
+    arguments = ["hf://user/repo", text, output, "--quiet"]
     assert main(["embed", *map(str, arguments)]) == 0
     assert output.exists()
 

@@ -3,9 +3,12 @@ import os
 import shutil
 import zipfile
 
+import h5py
 import numpy as np
 import pytest
+from comparisons import assert_close
 from formats.state_dicts import file_of
+from keras import ops
 
 from keras_elmo import ElmoLayer
 from keras_elmo.formats.many_langs import ManyLangsFiles
@@ -49,6 +52,27 @@ def refused(path, message, error=ValueError):
 def is_same(elmo, other):
     pairs = zip(elmo.get_weights(), other.get_weights(), strict=True)
     return all(np.array_equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.in_graphs(False)
+@pytest.mark.parametrize("variant", ["char_only", "char_and_word"])
+def test_the_vectors_are_those_of_elmo_for_many_langs(
+    shared, variant, path_taken
+):
+    folder = shared / "reference" / "elmo_for_many_langs" / variant
+    elmo = ElmoLayer.from_preset(folder)
+    sentences = json.loads((folder / "sentences.json").read_text("utf-8"))
+    ids = elmo.token_encoder.make_vectorization().batch_to_ids(sentences)
+    layers = ops.convert_to_numpy(elmo.all_layers(ids))
+    with h5py.File(folder / "expected.hdf5") as stored:
+        assert len(stored) == len(sentences)
+        for i, sentence in enumerate(sentences):
+            expected = stored[str(i)][...]
+            assert expected.shape == (3, len(sentence), 32)
+            assert_close(
+                layers[i, :, : len(sentence)], expected, rtol=0, atol=1e-5
+            )
+            assert not np.any(layers[i, :, len(sentence) :])
 
 
 def test_what_the_files_say(stored):

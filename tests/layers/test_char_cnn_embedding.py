@@ -146,10 +146,10 @@ def test_bad_filters_are_named(filters):
 def test_fast_path_encodes_each_distinct_word_once(monkeypatch):
     layer = make_elmo().token_encoder
     seen = []
-    encode = layer.encode
+    encode = layer._encode
     monkeypatch.setattr(
         layer,
-        "encode",
+        "_encode",
         lambda rows, **more: seen.append(len(rows)) or encode(rows, **more),
     )
     ids = batch_to_ids([["the", "cat", "the"], ["a", "cat"]], 12)

@@ -459,10 +459,11 @@ def test_nothing_is_written_over(folder):
     elmo = make_elmo()
     elmo.save_to_preset(folder)  # An empty folder is allowed.
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    for path in (folder, folder / "config.json"):
-        with pytest.raises(ValueError, match="must not exist yet") as info:
-            elmo.save_to_preset(path)
-        assert f"Received: '{path}'" in str(info.value)
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`") as info:
+        elmo.save_to_preset(folder)
+    assert f"'{folder}' exists" in str(info.value)
+    with pytest.raises(NotADirectoryError, match="Received a file"):
+        elmo.save_to_preset(folder / "config.json")
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
     assert os.listdir(folder.parent) == ["mine"]
 

@@ -81,7 +81,7 @@ def test_a_crf(scheme):
     tagger = Tagger(model)
     assert tagger.tag_names == BIO
     tags, marginals = tagger.predict(SENTENCES, batch_size=2, marginals=True)
-    decoder = CRFDecoder(True, BIO, scheme)
+    decoder = CRFDecoder(return_marginals=True, tag_names=BIO, scheme=scheme)
     check = keras.Model(model.input, decoder(model.layers[-2].output))
     for words, names, array in zip(SENTENCES, tags, marginals, strict=True):
         if words:
@@ -95,17 +95,17 @@ def test_a_crf(scheme):
     assert tagger.predict([]) == [] and tagger.predict([[]]) == [[]]
 
 
-def test_scores_and_numbers_with_labels():
+def test_scores_and_numbers_with_tag_names():
     model = scores_tagger()
-    labels = {"tags": [name.encode() for name in BIO]}
-    tags, scores = Tagger(model, labels).predict(SENTENCES, marginals=True)
+    names = {"tags": [name.encode() for name in BIO]}
+    tags, scores = Tagger(model, names).predict(SENTENCES, marginals=True)
     for words, names, array in zip(SENTENCES, tags, scores, strict=True):
         if words:
             (expected,) = alone(model, words)
             np.testing.assert_allclose(array, expected, atol=1e-5)
             assert names == [BIO[i] for i in expected.argmax(axis=-1)]
     numbers = scores_tagger(BestTag(name="best"))
-    tagger = Tagger(numbers, {"best": BIO})
+    tagger = Tagger(numbers, BIO)
     found, certain = tagger.predict(SENTENCES, marginals=True)
     assert found == tags
     assert [[BIO[i] for i in x.argmax(-1)] for x in certain] == tags
@@ -135,13 +135,13 @@ def classifier():
 
 
 @pytest.mark.parametrize(
-    ("make", "labels", "message"),
+    ("make", "tag_names", "message"),
     [
         (lambda: "ner.keras", None, "use `Tagger.load`. Received: 'ner.keras'"),
         (make_shallow_elmo, None, "must be a Keras model that returns tags"),
-        (scores_tagger, None, "one tag for each word: .* labels of \\[\\]"),
+        (scores_tagger, None, "one tag for each word: .* tags of \\[\\]"),
         (scores_tagger, {"tag": BIO}, "outputs of the model, .*'tags'"),
-        (scores_tagger, {"tags": BIO[:4]}, "of size 4, the number of labels"),
+        (scores_tagger, {"tags": BIO[:4]}, "of size 4, the number of names"),
         (classifier, {"mean": BIO}, "must return one tag for each word"),
         (
             lambda: crf_tagger(keep_sentence_boundaries=True),
@@ -151,9 +151,9 @@ def classifier():
         (embedding_tagger, {"tags": BIO}, "one input, character ids of shape"),
     ],
 )
-def test_other_models_are_refused(make, labels, message):
+def test_other_models_are_refused(make, tag_names, message):
     with pytest.raises(ValueError, match=message):
-        Tagger(make(), labels)
+        Tagger(make(), tag_names)
 
 
 def test_sentences_are_checked():
@@ -200,8 +200,8 @@ def test_a_file_and_a_folder(tmp_path):
     model.save(tmp_path / "other.keras")
     with pytest.raises(ValueError, match=r"one \.keras file"):
         Tagger.load(tmp_path)
-    with pytest.raises(ValueError, match="Received: 'english_tiny', a biLM"):
-        Tagger.load("english_tiny")
+    with pytest.raises(ValueError, match="Received: 'english_mini', a biLM"):
+        Tagger.load("english_mini")
 
 
 def make_head(width):
@@ -261,7 +261,7 @@ def test_english_pos(tmp_path, portable_path):
     session = onnxruntime.InferenceSession(tmp_path / "pos.onnx")
     (numbers,) = session.run(["tags"], {"ids": batch_to_ids([sentence])})
     metadata = session.get_modelmeta().custom_metadata_map
-    names = json.loads(metadata["tags_labels"])
+    names = json.loads(metadata["tags_tag_names"])
     assert [names[i] for i in numbers[0]] == expected
 
 

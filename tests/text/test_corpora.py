@@ -2,7 +2,6 @@ import codecs
 import gzip
 import io
 import itertools
-import re
 import sys
 import tracemalloc
 
@@ -105,23 +104,16 @@ def test_bytes_that_are_not_utf8_are_told_by_line_and_byte(tmp_path):
     assert f"'{path}'" in str(info.value)
     assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
     assert content[13:14] == b"\xff"
-    assert re.search("iconv .*`encoding_errors` replace", str(info.value))
+    assert "iconv -c -f utf-8 -t utf-8" in str(info.value)
     with pytest.raises(ValueError, match="must be UTF-8") as info:
         count_words([path])
     assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
-    assert "iconv" in str(info.value) and "replace" not in str(info.value)
 
 
 def test_the_place_of_a_bad_byte_is_right_in_the_first_line(tmp_path):
     path = write(tmp_path / "corpus.txt", codecs.BOM_UTF8 + b"a\xff")
     with pytest.raises(ValueError, match="in line 1, at byte 4 of the text"):
         list(read_corpus(path))
-
-
-def test_bytes_that_are_not_utf8_can_be_replaced(tmp_path):
-    path = write(tmp_path / "corpus.txt", b"a\xffb \xff\n\xed\xa0\x80\n")
-    texts = [s.text for s in read_corpus(path, encoding_errors="replace")]
-    assert texts == ["a\ufffdb \ufffd", "\ufffd" * 3]
 
 
 def test_conllu_gives_the_words_forms(tmp_path):
@@ -257,20 +249,12 @@ def test_no_file_and_no_folder(tmp_path):
     assert str(tmp_path) in str(info.value)
 
 
-@pytest.mark.parametrize(
-    "arguments, named",
-    [
-        ({"format": "conll"}, "`format`"),
-        ({"format": ""}, "`format`"),
-        ({"encoding_errors": "ignore"}, "`encoding_errors`"),
-    ],
-)
-def test_arguments_are_checked(tmp_path, arguments, named):
+@pytest.mark.parametrize("format", ["conll", ""])
+def test_arguments_are_checked(tmp_path, format):
     path = write(tmp_path / "corpus.txt", "a")
-    with pytest.raises(ValueError, match=named) as info:
-        read_corpus(path, **arguments)
-    (received,) = arguments.values()
-    assert f"Received: {received!r}" in str(info.value)
+    with pytest.raises(ValueError, match="`format`") as info:
+        read_corpus(path, format)
+    assert f"Received: {format!r}" in str(info.value)
 
 
 @pytest.mark.parametrize("name", ["corpus.txt.gz", "corpus.conllu.gz"])
