@@ -47,6 +47,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo convert`."""
+    from keras_elmo.files.atomic import refuse_other_files
     from keras_elmo.files.atomic import write_folder_atomically
     from keras_elmo.models.find_model import find_model
     from keras_elmo.models.presets import PRESETS
@@ -54,26 +55,11 @@ def run(arguments):
     folder = arguments.folder
     model = find_model(arguments.model)
     names, write = model.conversion(arguments.output_dtype)
-    _check_folder(arguments, names)
+    refuse_other_files(folder, names)
     write_folder_atomically(folder, write, names, arguments.overwrite)
     _print_files(folder, names)
     path = os.path.join(".", folder) if folder in PRESETS else folder
     print(f"To load it: {find_model(path).how_to_load()}")
-
-
-def _check_folder(arguments, names):
-    """Raises `ValueError` if FOLDER has files that may not be replaced."""
-    folder = arguments.folder
-    found = os.listdir(folder) if os.path.isdir(folder) else []
-    kept = {name for name in found if not name.startswith(".")}
-    if arguments.overwrite:
-        kept -= {*names}
-    if kept:
-        raise ValueError(
-            "FOLDER must not exist yet, or must be empty; --overwrite replaces "
-            f"a model in it, only if all its files are among {sorted(names)}. "
-            f"Received: '{folder}' with {sorted(kept)}"
-        )
 
 
 def _print_files(folder, names):

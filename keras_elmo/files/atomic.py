@@ -121,6 +121,21 @@ def refuse_existing(path, overwrite):
         raise _exists(path)
 
 
+def refuse_other_files(folder, names):
+    """Raises `FileExistsError` if a folder has files of other names.
+
+    With them, a model that is written there could be taken for another one.
+    Hidden files do not count.
+    """
+    found = os.listdir(folder) if os.path.isdir(folder) else []
+    others = {x for x in found if not x.startswith(".")} - {*names}
+    if others:
+        raise FileExistsError(
+            f"'{folder}' is not replaced, because it has files other than "
+            f"{sorted(names)}. Received: {sorted(others)}"
+        )
+
+
 def replace_file(source, path):
     """Durably moves a file to a path that `replaceable_file` returned.
 

@@ -21,7 +21,6 @@ from keras_elmo.ops.layout import outputs_at
 from keras_elmo.ops.layout import reverse_slots
 from keras_elmo.ops.layout import rows_at
 from keras_elmo.ops.private_keras import get_mask
-from keras_elmo.ops.private_keras import refuse_onnx_export
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -180,8 +179,6 @@ class BiLMEncoder(FreezableLayer):
     def _run_steps(
         self, rows, layout, state, returns_state, omits_ends, training
     ):
-        # Here, as eager calls of TensorFlow and JAX only come here to compile.
-        refuse_onnx_export(self)
         batch, num_steps = ops.shape(layout.rows)
         if state is None:
             state = self.get_initial_state(batch)

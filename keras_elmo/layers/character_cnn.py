@@ -8,7 +8,6 @@ from keras_elmo.checks import pairs_of_filters
 from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.layers.highway import Highway
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.private_keras import refuse_onnx_export
 from keras_elmo.ops.weights import new_weight
 from keras_elmo.ops.weights import read_weight
 
@@ -103,7 +102,6 @@ class CharacterCNN(TokenEncoder):
         )
 
     def call(self, inputs, training=None):
-        refuse_onnx_export(self)
         rows = ops.reshape(inputs, (-1, *self.token_shape))
         encode = functools.partial(self._encode, training=training)
         vectors = backend().map_distinct_rows(encode, rows)

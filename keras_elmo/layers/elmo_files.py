@@ -137,12 +137,11 @@ class ElmoFiles:
 
         Args:
             preset_dir: Path of the directory.
-            overwrite: Boolean, whether to replace a preset in an existing
-                directory. Other files in it stay.
+            overwrite: Boolean, whether to replace a preset in the directory.
 
         Raises:
-            FileExistsError: If `preset_dir` is a directory with files, and
-                `overwrite` is not set.
+            FileExistsError: If `preset_dir` has files, and `overwrite` is not
+                set or they are not those of a preset.
             ValueError: If the layer is not built, or contains a layer of
                 another package.
         """

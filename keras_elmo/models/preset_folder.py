@@ -2,6 +2,7 @@ import datetime
 
 import keras
 
+from keras_elmo.files.atomic import refuse_other_files
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.preset_files import PRESET_FILES
@@ -64,6 +65,7 @@ class PresetFolder(FoundModel):
 def save_to_preset(layer, folder, overwrite=False):
     """Writes a built layer; see `ElmoLayer.save_to_preset`."""
     write = preset_writer(layer)
+    refuse_other_files(folder, PRESET_FILES)
     write_folder_atomically(folder, write, PRESET_FILES, overwrite)
 
 

@@ -9,7 +9,6 @@ import functools
 import importlib
 import inspect
 import operator
-import sys
 
 import keras
 
@@ -21,14 +20,9 @@ __all__ = [
     "layer_of",
     "masks_above",
     "more_is_better",
-    "refuse_onnx_export",
     "set_mask",
     "sublayers",
 ]
-
-
-# The module with Keras' own export to ONNX.
-ONNX_MODULE = "keras.src.export.onnx"
 
 
 def get_mask(x):
@@ -115,23 +109,6 @@ def masks_above(x):
         for mask in keras.tree.flatten([given.get("mask"), get_mask(x)]):
             if mask is not None:
                 yield mask, layer.name
-
-
-def refuse_onnx_export(layer):
-    """Raises `ValueError` if Keras is exporting a layer to ONNX.
-
-    No runtime loads the file that it would write. Keras has no flag for the
-    export, so this looks for its module among the callers.
-    """
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__") == ONNX_MODULE:
-            raise ValueError(
-                '`model.export(format="onnx")` cannot export a model with '
-                "layers of keras_elmo: use `keras_elmo.export_onnx`. "
-                f"Received: layer '{layer.name}'"
-            )
-        frame = frame.f_back
 
 
 def is_saving_h5():

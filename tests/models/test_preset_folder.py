@@ -468,6 +468,17 @@ def test_nothing_is_written_over(folder):
     assert os.listdir(folder.parent) == ["mine"]
 
 
+def test_a_preset_is_replaced_on_request(folder):
+    make_elmo().save_to_preset(folder)
+    elmo = make_elmo(lstm={"num_layers": 1})
+    elmo.save_to_preset(folder, overwrite=True)
+    check_same(ElmoLayer.from_preset(folder), elmo)
+    # With a biLM's files, the folder would be taken for the biLM.
+    (folder / "options.json").write_text("{}")
+    with pytest.raises(FileExistsError, match=r"Received: \['options.json'\]"):
+        elmo.save_to_preset(folder, overwrite=True)
+
+
 @pytest.mark.parametrize("size", [100, 3_000, 50_000, 150_000])
 def test_a_full_disk_leaves_nothing(folder, size):
     elmo = make_elmo({"embedding_dim": 3000})

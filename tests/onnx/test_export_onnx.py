@@ -205,25 +205,6 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() == "torch", reason="Keras needs onnxscript there."
-)
-@pytest.mark.parametrize("part", ["elmo", "encoder", "token_encoder"])
-def test_keras_own_export_is_refused(part, tmp_path):
-    elmo = make_elmo()
-    ids = keras.Input((None, 12), dtype="int32")
-    x = keras.Input((None, 6))
-    model = {
-        "elmo": lambda: keras.Model(ids, elmo(ids)),
-        "encoder": lambda: keras.Model(x, elmo.encoder(x)),
-        "token_encoder": lambda: keras.Model(ids, elmo.token_encoder(ids)),
-    }[part]()
-    model(np.ones((1, 2, 6 if part == "encoder" else 12), "int32"))
-    with pytest.raises(ValueError, match=r"use `keras_elmo\.export_onnx`"):
-        model.export(tmp_path / "model.onnx", format="onnx", verbose=False)
-    assert os.listdir(tmp_path) == []
-
-
 def test_a_failure_leaves_the_file_that_is_there(tmp_path, monkeypatch):
     path = tmp_path / "elmo.onnx"
     path.write_bytes(b"the one before")
