@@ -42,15 +42,12 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
 
-# What the layers use among themselves, and what every Keras object has.
+# What every Keras object has.
 _NOT_SHOWN = [
     "compute_loss",
     "from_config",
     "get_config",
     "input_dtype",
-    "losses_of",
-    "predict_hidden",
-    "sampled_losses_of",
     "update_state",
 ]
 autodoc_default_options = {
