@@ -60,7 +60,11 @@ templates_path = ["_templates"]
 # Methods of base classes, which autodoc shows only if they are named.
 autosummary_context = {
     "inherited_methods": {
-        "ElmoLayer": [name for name in vars(ElmoFiles) if name[0] != "_"],
+        "ElmoLayer": [
+            name
+            for name in vars(ElmoFiles)
+            if name[0] != "_" and inspect.isroutine(getattr(ElmoFiles, name))
+        ],
         "CharCNNEmbedding": ["make_vectorization"],
     }
 }
