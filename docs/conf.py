@@ -42,15 +42,12 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
 
-# What the layers use among themselves, and what every Keras object has.
+# What every Keras object has.
 _NOT_SHOWN = [
     "compute_loss",
     "from_config",
     "get_config",
     "input_dtype",
-    "losses_of",
-    "predict_hidden",
-    "sampled_losses_of",
     "update_state",
 ]
 autodoc_default_options = {
@@ -63,7 +60,11 @@ templates_path = ["_templates"]
 # Methods of base classes, which autodoc shows only if they are named.
 autosummary_context = {
     "inherited_methods": {
-        "ElmoLayer": [name for name in vars(ElmoFiles) if name[0] != "_"],
+        "ElmoLayer": [
+            name
+            for name in vars(ElmoFiles)
+            if name[0] != "_" and inspect.isroutine(getattr(ElmoFiles, name))
+        ],
         "CharCNNEmbedding": ["make_vectorization"],
     }
 }

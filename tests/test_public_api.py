@@ -1,5 +1,6 @@
 """The public names, their documentation, and its examples."""
 
+import ast
 import doctest
 import inspect
 import operator
@@ -36,6 +37,13 @@ def test_every_name_is_in_the_reference():
     documented = {n for n in names if n.startswith("pretraining.")}
     public = {f"pretraining.{name}" for name in keras_elmo.pretraining.__all__}
     assert documented == public
+
+
+def test_the_reference_hides_only_what_every_keras_object_has():
+    conf = (ROOT / "docs/conf.py").read_text()
+    hidden = re.search(r"^_NOT_SHOWN = (\[.*?\])", conf, re.M | re.S)[1]
+    for name in ast.literal_eval(hidden):
+        assert hasattr(keras.Model, name) or hasattr(keras.Metric, name), name
 
 
 def test_members_that_the_guides_use_are_in_the_reference():

@@ -191,16 +191,19 @@ class BidirectionalLanguageModel(keras.Model):
         return hidden, state
 
     def losses_of(self, hidden, targets, is_unknown=None):
-        """Computes the exact losses, with the full softmax.
+        """Computes the loss of each word exactly, with the full softmax.
 
         Args:
-            hidden: As returned by `predict_hidden`.
-            targets: Pair of integer tensors `(batch, time)`, the word that
-                follows each input.
-            is_unknown: As for `VocabularySoftmax.losses`.
+            hidden: The two tensors that `predict_hidden` returns.
+            targets: Pair of integer tensors `(batch, time)`, the vocabulary
+                index of the word that follows each input.
+            is_unknown: Boolean array `(vocabulary_size,)`, `True` for the words
+                that count as one word, with the sum of their probabilities.
+                Defaults to none.
 
         Returns:
-            The losses in nats, two float32 tensors `(batch, time)`.
+            The losses in nats, two float32 tensors `(batch, time)`, for the
+            forward and the backward direction.
         """
         return [
             ops.transpose(
@@ -210,16 +213,18 @@ class BidirectionalLanguageModel(keras.Model):
         ]
 
     def sampled_losses_of(self, hidden, targets, seed, adds_up_rows=False):
-        """Estimates the losses, with the sampled softmax.
+        """Estimates the loss of each word, with the sampled softmax.
 
-        Each direction draws its own candidates, unless `seed` is an integer.
+        Each direction draws its own negative samples, unless `seed` is an
+        integer.
 
         Args:
             hidden: As for `losses_of`.
             targets: As for `losses_of`.
             seed: Integer or `keras.random.SeedGenerator`.
-            adds_up_rows: Boolean, whether the optimizer adds up what a gradient
-                of TensorFlow has for the same word. Keras' optimizers do not.
+            adds_up_rows: Boolean, whether the optimizer accepts sparse
+                gradients of TensorFlow that have several rows for the same
+                word. Keras' optimizers do not.
 
         Returns:
             As for `losses_of`.
