@@ -5,6 +5,7 @@
 OMP_NUM_THREADS=1 leaves PyTorch one thread.
 """
 
+import pathlib
 import time
 
 import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
@@ -27,7 +28,8 @@ def main():
     parser = make_parser(__doc__)
     add = parser.add_argument
     add("text", help="one sentence per line, or CoNLL-U")
-    add("--size", choices=SIZES, help="else english_tiny")
+    add("--model", default="english_mini", help="preset or folder")
+    add("--size", choices=SIZES, help="random weights, in place of --model")
     add("--sentences", type=int, default=300)
     add("--turns", type=int, default=5)
     add("--output", required=True, help="JSON file to write")
@@ -36,7 +38,7 @@ def main():
     if arguments.size:
         elmo = make_elmo(arguments.size)
     else:
-        elmo = keras_elmo.ElmoLayer.from_preset("english_tiny")
+        elmo = keras_elmo.ElmoLayer.from_preset(arguments.model)
     embedder = keras_elmo.ElmoEmbedder(elmo)
     embedder.embed_batch(sentences)  # Not timed: builds graphs, compiles.
     seconds = []
@@ -46,7 +48,7 @@ def main():
         seconds.append(time.perf_counter() - start)
     results = begin_results(
         backend=keras.backend.backend(),
-        model=arguments.size or "english_tiny",
+        model=arguments.size or pathlib.Path(arguments.model).name,
         tokens=count_tokens(sentences),
         seconds=seconds,
     )

@@ -24,8 +24,8 @@ from workloads import read_sentences
 from workloads import sentence_of
 from workloads import split_batches
 
+PEERS = ("AllenNLP", "bilm-tf", "simple_elmo")
 SECTIONS = ("throughput", "latency", "load", "training")
-EMBEDDING = ("throughput", "load")
 WORDS = 20
 TRAINING_SENTENCES = 32
 CALLS = 5
@@ -54,12 +54,11 @@ class Implementation(NamedTuple):
 
 def main():
     arguments = parse_arguments()
-    output = pathlib.Path(arguments.output)
-    output.mkdir(parents=True, exist_ok=True)
     work = Work(arguments.model)
     results = begin_results(
         model=[work.units, work.projection_dim],
         text=pathlib.Path(arguments.text).name,
+        sentences=arguments.sentences,
         speeds=[],
         versions={},
     )
@@ -67,10 +66,8 @@ def main():
         bench = Bench(arguments, pathlib.Path(folder), results)
         for section in arguments.only:
             getattr(bench, section)(work)
-            write_results(output / "results.json", results)
-    tables = "\n".join(make_tables(results))
-    (output / "table.md").write_text(tables)
-    print(tables)
+            write_results(arguments.output, results)
+    print("\n".join(make_tables(results)))
 
 
 def parse_arguments():
@@ -78,9 +75,10 @@ def parse_arguments():
     add = parser.add_argument
     add("--model", required=True, help="folder of the biLM")
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
-    add("--output", required=True, help="folder to write the results to")
-    for name in ("allennlp", "bilm-tf", "simple-elmo"):
-        add(f"--{name}-python", help=f"a Python that has {name}")
+    add("--output", required=True, help="JSON file to write")
+    for name in PEERS:
+        flag = name.lower().replace("_", "-")
+        add(f"--{flag}-python", help=f"a Python that has {name}")
     add("--only", nargs="+", choices=SECTIONS, default=SECTIONS)
     add("--turns", type=int, default=3)
     add("--sentences", type=int, default=192, help="for the throughput")
@@ -94,11 +92,11 @@ def parse_arguments():
 def find_implementations(arguments, folder):
     """Returns the peers that were given, then this package's own variants."""
     found = []
-    for name in ("AllenNLP", "bilm-tf", "simple_elmo"):
+    for name in PEERS:
         python = vars(arguments)[f"{name.lower().replace('-', '_')}_python"]
         if python:
             peer = (name, python, "peer_worker.py")
-            sections, options = (*EMBEDDING, "latency"), {"kind": name}
+            sections, options = SECTIONS[:3], {"kind": name}
             found.append(Implementation(*peer, sections, options))
             if name == "AllenNLP":
                 options = {**options, "trainable": True}
@@ -109,23 +107,23 @@ def find_implementations(arguments, folder):
             options["exported"] = str(folder / exported)
         found.append(
             Implementation(
-                *(f"keras-elmo, {name}", sys.executable, "own_worker.py"),
+                *(name, sys.executable, "own_worker.py"),
                 *(sections, {"kind": kind, **options}, *more),
             )
         )
 
-    both, one = (*EMBEDDING, "latency"), ("latency", "load")
-    own("layer", both, "layer")
-    own("embedder", both, "embedder", "float32", None)
-    own("embedder in bfloat16", EMBEDDING, "embedder", "bfloat16", None,
+    both, one = ("throughput", "latency"), ("latency", "load")
+    own("ElmoLayer", both, "layer")
+    own("ElmoEmbedder", SECTIONS[:3], "embedder", "float32", None)
+    own("ElmoEmbedder, mixed_bfloat16", both[:1], "embedder", "bfloat16", None,
         dtype="mixed_bfloat16")  # fmt: skip
-    own("embedder in int8", EMBEDDING, "embedder", "int8", None,
+    own("ElmoEmbedder, int8", both[:1], "embedder", "int8", None,
         quantize="int8")  # fmt: skip
     own("SavedModel", one, "saved_model", exported="saved_model")
     own("ONNX", one, "onnx", exported="float32.onnx")
-    own("ONNX in int8", one, "onnx", "int8", exported="int8.onnx",
+    own("ONNX, int8", one, "onnx", "int8", exported="int8.onnx",
         quantize="int8")  # fmt: skip
-    own("layer in a model", ("training",), "training", trainable=True)
+    own("ElmoLayer", ("training",), "training", trainable=True)
     return found
 
 
@@ -175,9 +173,10 @@ class Bench:
         }
 
     def load(self, work):
-        """Loads each in fresh processes, after one that fills the cache."""
+        """Loads each in fresh processes, whose files are in the page cache."""
         found = {i.name: [] for i in self._of("load")}
-        for turn in range(self._arguments.turns + 1):
+        are_cached = found.keys() <= self._results["versions"].keys()
+        for turn in range(are_cached, self._arguments.turns + 1):
             for i in self._of("load"):
                 start = time.perf_counter()
                 with self._started(i) as worker:
@@ -287,16 +286,13 @@ def make_tables(results):
 
 
 def _table(results, section):
-    """Yields a table with the medians, and the speedup over each peer."""
-    found = results[section]
-    peers = [name for name in found if not name.startswith("keras-elmo")]
+    """Yields a table of the medians, and of their ratios to each peer's."""
+    found = {k: statistics.median(v) for k, v in results[section].items()}
     rows = {}
-    for name, own in found.items():
-        rows[name] = _cells(results, section, name, statistics.median(own))
-        for peer in peers:
-            # A ratio is taken within each turn.
-            ratios = [x / y for x, y in zip(found[peer], own)]
-            rows[name][f"times {peer}"] = f"{statistics.median(ratios):.2f}"
+    for name, seconds in found.items():
+        rows[name] = _cells(results, section, name, seconds)
+        for peer in filter(found.get, PEERS):
+            rows[name][f"times {peer}"] = f"{found[peer] / seconds:.2f}"
     titles = next(iter(rows.values()))
     yield f"\n| | {' | '.join(titles)} |"
     yield "| --- |" + " ---: |" * len(titles)

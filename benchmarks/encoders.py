@@ -31,7 +31,7 @@ import keras_elmo
 
 BATCH_SIZES = (1, 4, 8, 32)
 QUICK = {
-    "elmos": ["english_tiny"],
+    "elmos": ["english_mini"],
     "shapes": ["MiniLM-L6"],
     "sentences": 64,
     "turns": 1,

@@ -2,11 +2,12 @@
 
     python benchmarks/first_step.py --output first_step.json
 
-The model is a BiLSTM tagger over an `Embedding`, over a frozen `english_tiny`,
-and over a trainable ("thawed") one. Each is measured in separate processes, in
+The model is a BiLSTM tagger over an `Embedding`, over a frozen biLM, and
+over a trainable ("thawed") one. Each is measured in separate processes, in
 turns: CPU seconds of the first step of `fit`.
 """
 
+import pathlib
 import subprocess
 import sys
 import time
@@ -22,23 +23,26 @@ NUM_TAGS = 5
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--output", help="JSON file to write")
-    parser.add_argument("--measure", choices=KINDS, help="only this, here")
+    add = parser.add_argument
+    add("--model", default="english_mini", help="preset or folder")
+    add("--turns", type=int, default=3)
+    add("--output", help="JSON file to write")
+    add("--measure", choices=KINDS, help="only this, here")
     arguments = parser.parse_args()
     if arguments.measure:
-        print(measure(arguments.measure))
+        print(measure(arguments.measure, arguments.model))
         return
     seconds = {kind: [] for kind in KINDS}
     for _ in range(arguments.turns):
         for kind, found in seconds.items():
-            found.append(run(kind))
-    write_results(arguments.output, begin_results(seconds=seconds))
+            found.append(run(kind, arguments.model))
+    model = pathlib.Path(arguments.model).name
+    write_results(arguments.output, begin_results(model=model, seconds=seconds))
 
 
-def run(kind):
+def run(kind, model):
     result = subprocess.run(
-        [sys.executable, __file__, "--measure", kind],
+        [sys.executable, __file__, "--measure", kind, "--model", model],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         check=True,
@@ -47,10 +51,10 @@ def run(kind):
     return float(result.stdout.splitlines()[-1])
 
 
-def measure(kind):
+def measure(kind, name):
     import numpy as np
 
-    model, inputs_of = make_model(kind)
+    model, inputs_of = make_model(kind, name)
     model.compile("adam", "sparse_categorical_crossentropy")
     generator = np.random.default_rng(0)
     inputs = inputs_of(generator.integers(0, 1000, SHAPE))
@@ -60,7 +64,7 @@ def measure(kind):
     return time.process_time() - start
 
 
-def make_model(kind):
+def make_model(kind, name):
     """Returns a model, and the function that makes its inputs."""
     import keras
 
@@ -71,7 +75,7 @@ def make_model(kind):
         x = keras.layers.Embedding(1000, 256)(inputs)
     else:
         elmo = keras_elmo.ElmoLayer.from_preset(
-            "english_tiny", trainable=kind == "thawed"
+            name, trainable=kind == "thawed"
         )
         inputs = keras.Input((None, 50), dtype="int32")
         x = elmo(inputs)

@@ -40,7 +40,8 @@ sys.path[:0] = [str(HERE / "tagging"), str(HERE.parent / "examples" / "onnx")]
 def main():
     parser = make_parser(__doc__)
     add = parser.add_argument
-    add("--model", default="english_tiny", help="a preset with its softmax")
+    add("--model", default="english_mini", help="preset of the package, or a "
+        "folder, with the softmax")  # fmt: skip
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
     add("--treebank", type=pathlib.Path, help="folder with train.conllu and "
         "test.conllu")  # fmt: skip
@@ -48,17 +49,18 @@ def main():
     add("--output", required=True, help="JSON file to write")
     arguments = parser.parse_args()
     sentences = read_sentences(arguments.text)
+    preset = keras_elmo.PRESETS.get(arguments.model)
     elmo = keras_elmo.ElmoLayer.from_preset(arguments.model)
     with tempfile.TemporaryDirectory() as folder:
         ways = make_ways(elmo, folder)
         results = begin_results(
-            model=arguments.model,
+            model=pathlib.Path(arguments.model).name,
             text=pathlib.Path(arguments.text).name,
             layers=layer_errors(ways, sentences[:64]),
             drift=drift(ways, sentences),
             perplexity=perplexities(
                 ways,
-                pathlib.Path(keras_elmo.PRESETS[arguments.model].path),
+                pathlib.Path(getattr(preset, "path", arguments.model)),
                 sentences[: arguments.sentences],
             ),
         )

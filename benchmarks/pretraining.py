@@ -72,12 +72,12 @@ def summarise(results):
     peak = machine.medians(results["speeds"])["float32"]
     print(f"float32 matrix multiply of this machine: {peak:.0f} GFLOP/s")
     tokens = results["tokens_per_turn"]
-    for name, seconds in results["seconds"].items():
-        print(f"{name}: {tokens / statistics.median(seconds):,.0f} tokens/s")
-    if len(results["seconds"]) == 2:
-        pairs = zip(results["seconds"][THEIRS], results["seconds"][OURS])
-        ratio = statistics.median(theirs / ours for theirs, ours in pairs)
-        print(f"{OURS} is {ratio:.2f} times as fast (median of the turns)")
+    medians = {k: statistics.median(v) for k, v in results["seconds"].items()}
+    for name, seconds in medians.items():
+        print(f"{name}: {tokens / seconds:,.0f} tokens/s")
+    if THEIRS in medians:
+        ratio = medians[THEIRS] / medians[OURS]
+        print(f"{OURS} is {ratio:.2f} times as fast")
 
 
 def parse_arguments():

@@ -38,7 +38,7 @@ def main():
                 round_size=arguments.round,
             )
     results = begin_results(
-        model=arguments.model,
+        model=pathlib.Path(arguments.model).name,
         threads=arguments.threads,
         largest=arguments.largest,
         **found,
@@ -51,7 +51,7 @@ def parse_arguments():
     add = parser.add_argument
     add("--text", required=True, help="CoNLL-U, or one sentence per line")
     add("--output", required=True, help="JSON file to write")
-    add("--model", default="english_tiny", help="model for keras-elmo export")
+    add("--model", default="english_mini", help="model for keras-elmo export")
     add("--requests", type=int, default=1000)
     add("--threads", type=int, default=8)
     add("--largest", type=int, default=64, help="most sentences in a request")

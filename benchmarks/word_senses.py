@@ -53,7 +53,7 @@ def main():
     add("--semcor", required=True, help="folder with brown1, brown2, brownv")
     add("--tests", required=True, help="folder with ALL")
     add("--sense-index", required=True, help="WordNet's index.sense")
-    add("--models", nargs="+", default=["english_mini", "english_tiny"])
+    add("--models", nargs="+", default=["english_mini"])
     add("--output", required=True, help="JSON file to write")
     arguments = parser.parse_args()
     semcor = read_semcor(arguments.semcor)

@@ -44,25 +44,13 @@ nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
 
 # What the layers use among themselves, and what every Keras object has.
 _NOT_SHOWN = [
-    "check_state",
     "compute_loss",
-    "encode",
-    "encode_rows",
     "from_config",
     "get_config",
     "input_dtype",
-    "layers_and_mixes",
     "losses_of",
     "predict_hidden",
-    "read_ids",
-    "read_weights",
-    "run_directions",
     "sampled_losses_of",
-    "scan_in_training",
-    "scores_dtype",
-    "state_dtypes",
-    "state_spec",
-    "step",
     "update_state",
 ]
 autodoc_default_options = {
@@ -127,7 +115,7 @@ def _link_pages(app, docname, source):
     """Links to cards, and to classes, lead to their pages."""
     generated = "](/reference/generated"
     source[0] = re.sub(
-        r"\]\([./\w]*/(english_\w+)/README\.md",
+        r"\]\((?![^)]*/tests/)[./\w]*/(english_\w+)/README\.md",
         rf"{generated}/\1.md",
         source[0],
     )
@@ -141,7 +129,7 @@ def _link_pages(app, docname, source):
 def _download_markdown(app, docname, source):
     """Links to Markdown files outside `docs` are downloads, not pages."""
     source[0] = re.sub(
-        r"\]\(((?:\.\./)+(?:benchmarks|examples|keras_elmo)/[^)#]*\.md)(?:#[^)]*)?\)",
+        r"\]\(((?:\.\./)+(?:benchmarks|examples|keras_elmo|tests)/[^)#]*\.md)(?:#[^)]*)?\)",
         r"](path:\1)",
         source[0],
     )

@@ -34,23 +34,21 @@ def main():
 
 
 def draw_speed(path):
-    """Draws how many times as fast as bilm-tf each package embeds a corpus."""
-    rows = read("packages")["rows"]
-    peer = next(x["original"] for x in rows if x["name"] == "bilm-tf")
-    bars = {}
-    for row in rows:
-        size = row["original"]
-        if "tokens_per_second" in size:
-            ratio = size["tokens_per_second"] / peer["tokens_per_second"]
-            bars[row["name"].replace("`", "")] = size.get("tokens_ratio", ratio)
+    """Draws the speed-up of each package over bilm-tf on a corpus."""
+    medians = {
+        name: statistics.median(seconds)
+        for name, seconds in read("packages_original")["throughput"].items()
+    }
+    names = [*medians][::-1]
+    values = [medians["bilm-tf"] / medians[name] for name in names]
     figure, axes = plt.subplots()
-    names, values = [*bars][::-1], [*bars.values()][::-1]
-    colors = [OURS if "Elmo" in name else "#9a9a9a" for name in names]
+    colors = [OURS if name.startswith("Elmo") else "#9a9a9a" for name in names]
     drawn = axes.barh(names, values, color=colors)
     axes.bar_label(drawn, [f"{value:.1f}" for value in values], padding=3)
-    axes.set_yticks(range(len(names)), [wrap(name) for name in names])
-    axes.set(xlabel="times as fast as bilm-tf", xlim=(0, 1.12 * max(values)))
-    save(figure, path, "packages")
+    labels = [name.replace(", ", ",\n") for name in names]
+    axes.set_yticks(range(len(names)), labels)
+    axes.set(xlabel="speed-up over bilm-tf", xlim=(0, 1.12 * max(values)))
+    save(figure, path, "packages_original")
 
 
 def draw_encoders(path):
@@ -99,10 +97,6 @@ def read(name):
 
 def path_of(name):
     return HERE / f"results/{name}.json"
-
-
-def wrap(name):
-    return name.replace(", ", ",\n", 1).replace("(", "\n(")
 
 
 def save(figure, path, name):

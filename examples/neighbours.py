@@ -1,6 +1,6 @@
 """Shows which words each layer of a biLM places close to each other.
 
-    python examples/neighbours.py --model MODEL --text TEXT --picture FILE.png
+    python examples/neighbours.py --model MODEL --text TEXT
 
 Layer 0 sees only a word's characters: every "play" in a text has the same
 vector there, and its nearest neighbours are words with a similar spelling, even
@@ -13,8 +13,7 @@ Each source sentence contains a word in one of its senses. The program shows the
 words in context nearest to it, at most one per sentence. They may be any words,
 as in the paper. This is the strictest test, because the same word in the same
 sense should come before all others. With --same-word, only other occurrences of
-the word are shown. The picture is a map of the word's occurrences; it needs
-matplotlib (`pip install ".[examples]"`).
+the word are shown.
 """
 
 import argparse
@@ -45,7 +44,6 @@ SOURCES = [
 ]
 INVENTED = ["unfriendliest", "Brexiteers", "McDonaldsburg", "re-spellable"]
 MOST_SPELLINGS = 30_000
-COLORS = ["#1f6f8b", "#e07a3f", "#6a8f3c", "#8e5a9b"]
 
 
 def main():
@@ -72,9 +70,6 @@ def main():
             for x, *found in search.nearest(layer, i, arguments.top):
                 left, word, right = cut(*found, 34)
                 print(f"  {layer}  {x:.3f}  {left:>34} [{word}] {right}")
-    if arguments.picture:
-        draw(arguments.picture, search)
-        print(f"\nWrote {arguments.picture}")
 
 
 def parse_arguments():
@@ -93,17 +88,13 @@ def parse_arguments():
     add("--sentences", type=int, default=3000, help="how many to embed")
     add("--same-word", action="store_true", help="show only the word itself")
     add("--top", type=int, default=5, help="neighbours to show")
-    add("--picture", help="PNG file to write")
     arguments = parser.parse_args()
     split = [sentence.split() for sentence in arguments.source or SOURCES]
     sources = []
     for word in arguments.words:
         of_word = [(s, s.index(word)) for s in split if word in s]
-        if not 0 < len(of_word) <= len(COLORS):
-            parser.error(
-                f"'{word}' must be in 1 to {len(COLORS)} --source sentences; "
-                f"it is in {len(of_word)}"
-            )
+        if not of_word:
+            parser.error(f"'{word}' is in no --source sentence")
         sources += of_word
     return arguments, sources
 
@@ -151,8 +142,7 @@ def nearest_spellings(elmo, words, counts):
 class Search:
     """Finds the words in context that are nearest to those of the sources.
 
-    `vectors` are those of the sources, (layers, sources, width); `occurrences`
-    has, for each word, its vectors in the sentences, (layers, width) each.
+    `vectors` are those of the sources, (layers, sources, width).
     """
 
     def __init__(self, elmo, sources, sentences, same_word):
@@ -161,7 +151,6 @@ class Search:
         embedded = [embedder.embed_sentence(s)[:, k] for s, k in sources]
         self.vectors = unit(np.stack(embedded, axis=1))
         self.num_layers = len(self.vectors)
-        self.occurrences = {s[k]: [] for s, k in sources}
         self.best = []  # (layers, sources) for each sentence
         self.places = []
         for vectors in embedder.embed_sentences(sentences):
@@ -179,9 +168,6 @@ class Search:
                 cosines[:, words != source[k], i] = -np.inf
         self.best.append(cosines.max(1))
         self.places.append(cosines.argmax(1))
-        for word, found in self.occurrences.items():
-            kept = vectors[:, words == word].astype("float16")
-            found.extend(kept.swapaxes(0, 1))
 
     def nearest(self, layer, i, top):
         """Returns (cosine, sentence, index) of a source's neighbours."""
@@ -205,57 +191,6 @@ def cut(sentence, place, room):
     left = textwrap.shorten(left, room, placeholder=" …")[::-1]
     right = textwrap.shorten(right, room, placeholder=" …")
     return left, sentence[place], right
-
-
-def draw(path, search):
-    """Draws, for each word, a map of each layer, and the sources below."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    words = search.occurrences
-    figure = plt.figure(
-        figsize=(2.2 * search.num_layers, 3 * len(words)), layout="constrained"
-    )
-    rows = figure.subfigures(len(words), squeeze=False)[:, 0]
-    for row, (word, occurrences) in zip(rows, words.items()):
-        numbers = [i for i, (s, k) in enumerate(search.sources) if s[k] == word]
-        axes = row.subplots(1, search.num_layers, squeeze=False)[0]
-        draw_maps(axes, search.vectors[:, numbers], occurrences)
-        axes[0].set_ylabel(word, fontsize=16, fontweight="bold")
-        for layer, ax in enumerate(axes):
-            ax.set_title(f"layer {layer}", fontsize=15)
-        row.legend(
-            axes[-1].collections[1:],
-            [" ".join(search.sources[i][0]) for i in numbers],
-            loc="outside lower center",
-            prop={"size": 13},
-            frameon=False,
-        )
-        for text in row.legends[0].get_texts():
-            text.set_parse_math(False)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
-
-
-def draw_maps(axes, sources, occurrences):
-    """Draws each layer in its plane of largest variance, at the same scale."""
-    n = sources.shape[1]
-    vectors = np.stack([*sources.swapaxes(0, 1), *occurrences], axis=1)
-    centred = vectors - vectors.mean(axis=1, keepdims=True)
-    planes = np.linalg.svd(centred, full_matrices=False)[2][:, :2]
-    points = centred @ planes.swapaxes(1, 2)  # (layers, occurrences, 2)
-    points *= np.where(points[:, :1] > points[:, n - 1 : n], -1, 1)
-    limit = 1.1 * np.abs(points).max() + 1e-3
-    nearest = (vectors @ sources.swapaxes(1, 2)).argmax(-1)
-    for ax, xy, colors in zip(axes, points, np.array(COLORS)[nearest]):
-        ax.scatter(*xy[n:].T, s=10, c=colors[n:], alpha=0.5, lw=0)
-        for source, color in zip(xy[:n], COLORS):
-            ax.scatter(*source, s=150, c=color, marker="*", ec="black")
-        ax.set(xticks=[], yticks=[], xlim=(-limit, limit), ylim=(-limit, limit))
-        ax.spines[:].set_color("0.8")
-    axes[0].set_xlabel(f"all {len(occurrences):,} here", size=13, labelpad=-22)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from keras_elmo.layers import ProjectedLSTMCell as ProjectedLSTMCell
 from keras_elmo.layers import ScalarMix as ScalarMix
 from keras_elmo.models.presets import PRESETS as PRESETS
 from keras_elmo.onnx.export_onnx import export_onnx as export_onnx
-from keras_elmo.ops.backends import set_fast_paths as set_fast_paths
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel as BidirectionalLanguageModel,
 )

@@ -1,8 +1,13 @@
 """Imports Keras and TensorFlow without TensorFlow's start-up messages.
 
-For programs, as their first import: `import keras_elmo.quiet_start`. Errors are
-still raised. The environment variable `TF_CPP_MIN_LOG_LEVEL=0` shows the
-messages; 1 and 2 show TensorFlow's later warnings and errors.
+To use it, make this the first import of your program, because TensorFlow writes
+the messages while it is imported:
+
+>>> import keras_elmo.quiet_start
+
+If the import fails, what was written is shown, and the error is raised. To see
+the messages, set the environment variable `TF_CPP_MIN_LOG_LEVEL` to 0. With 1
+or 2 you see the warnings or errors that TensorFlow writes later.
 """
 
 import contextlib

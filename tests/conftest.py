@@ -8,14 +8,14 @@ import pathlib
 import random
 import sys
 
+from fast_paths import use_fast_paths
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import numpy as np
 import pytest
 from tiers import is_quick
-
-import keras_elmo
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -142,20 +142,18 @@ def path_taken(request):
     fast = request.param == "fast"
     if fast and keras.backend.backend() != "tensorflow":
         pytest.skip("Only TensorFlow has fast paths.")
-    keras_elmo.set_fast_paths(fast)
+    use_fast_paths(fast)
     yield request.param
-    keras_elmo.set_fast_paths(True)
+    use_fast_paths(True)
 
 
 def use_portable_code():
     """Uses the portable code, whose graphs are built faster, in this process
     and in processes that a test starts.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KERAS_ELMO_FAST_PATHS", "0")
-        keras_elmo.set_fast_paths(False)
-        yield
-    keras_elmo.set_fast_paths(True)
+    use_fast_paths(False)
+    yield
+    use_fast_paths(True)
 
 
 portable_path = pytest.fixture(use_portable_code)

@@ -1,4 +1,8 @@
-"""Small layers with random weights, and their arrays by biLM file key."""
+"""Small layers with random weights, their arrays by biLM file key, and a small
+trained biLM.
+"""
+
+import pathlib
 
 import keras
 import numpy as np
@@ -9,6 +13,9 @@ from keras_elmo import ElmoLayer
 from keras_elmo.formats.array_tables import stored_arrays
 from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.models.bilm_weights import bilm_arrays
+
+ENGLISH_TINY = pathlib.Path(__file__).parent / "english_tiny"
+"""A trained biLM of 256 units, with its softmax: see its card there."""
 
 CNN = {
     "projection_dim": 6,

@@ -132,7 +132,10 @@ CASES = {
     "CRFDecoder": (CRFDecoder, scores(), 0, None),
     "CRFDecoder, marginals": (
         lambda **kwargs: CRFDecoder(
-            True, tag_names=["O", "B-X"], scheme="BIO", **kwargs
+            return_marginals=True,
+            tag_names=["O", "B-X"],
+            scheme="BIO",
+            **kwargs,
         ),
         scores(),
         0,
@@ -175,7 +178,7 @@ def test_every_public_layer_is_here():
     }
     # They take strings, and have their own tests.
     public -= {name for name in public if name.endswith("Vectorization")}
-    public |= {"LexiconEmbedding"}  # `from_many_langs` creates it.
+    public |= {"LexiconEmbedding"}  # `from_preset` creates it.
     assert public == {name.split(",")[0] for name in CASES}
 
 

@@ -1,6 +1,7 @@
 """Figures on the pages are those of docs/results, and the same on each page."""
 
 import hashlib
+import importlib
 import itertools
 import json
 import math
@@ -37,7 +38,7 @@ def check(page, sentence):
 
 def read_table(page, heading):
     """Returns the first table below a heading, lists of its rows' cells."""
-    text = (ROOT / page).read_text("utf-8").split(f"\n## {heading}", 1)[1]
+    text = (ROOT / page).read_text("utf-8").split(f"# {heading}", 1)[1]
     rows = re.search(r"^\| ---.*\n((?:\|.*\n)+)", text, re.MULTILINE)[1]
     return [
         [cell.strip() for cell in row[1:-1].split("|")]
@@ -97,7 +98,12 @@ def test_english_pos():
 def test_named_entities():
     table = read_table(TAGGING, "Named entity recognition")
     tests = {k: scores("tagging_names", v) for k, v in NAMES.items()}
-    baseline, _, layer_0 = tests.values()
+    baseline, both, layer_0 = tests.values()
+    check(
+        TAGGING,
+        f"alone gains {mean(layer_0) - mean(baseline):.1f} points, and context "
+        f"adds {mean(both) - mean(layer_0):.1f}",
+    )
     for row, (name, test) in zip(table, tests.items(), strict=True):
         runs = read_results("tagging_names")["trainings"][NAMES[name]]
         is_best = name == "ELMo at input and output"
@@ -157,6 +163,20 @@ def test_word_senses():
     assert f"({only[mini[1]][mini[2]]} the other way" in page
 
 
+def test_occurrences():
+    results = read_results("occurrences")
+    counts, sentences = results["counts"], results["sentences"]
+    none, *shares = results["nearest_has_same_tag"]
+    assert none is None
+    same = " and ".join(f"{share:.0%}" for share in shares)
+    for page in ("README.md", "docs/layer.md"):
+        check(page, f"{sentences} sentences")
+        check(page, f"in {same} of the cases")
+    check("docs/layer.md", f"one of the {sum(counts.values())} occurrences")
+    largest = max(counts.values()) / sum(counts.values())
+    assert largest < 0.55, "docs/layer.md says that half agree by chance"
+
+
 def test_more_text():
     table = read_table(TAGGING, "More text")
     ends = ("_sixteenth", "_quarter", "")
@@ -195,57 +215,127 @@ def test_transformers():
 
 
 def test_transformers_in_words():
-    results = read_results("encoders")
-    elmo, bert = (
-        [row for row in results["rows"] if row["name"] == name]
-        for name in ("original", "BERT-base")
+    rows = {
+        (row["name"], row["runs_in"], row["precision"]): row
+        for row in read_results("encoders")["rows"]
+    }
+    runtime, page = "ONNX Runtime", "docs/transformers.md"
+    elmo, bert, distilbert, minilm = (
+        [rows[name, runs_in, precision] for precision in ("float32", "int8")]
+        for name, runs_in in (
+            ("original", "`ElmoEmbedder`"),
+            ("BERT-base", runtime),
+            ("DistilBERT", runtime),
+            ("MiniLM-L6", runtime),
+        )
     )
-    corpus = [
-        median(their["text"]) / median(our["text"])
-        for our, their in zip((elmo[0], elmo[2]), bert, strict=True)
-    ]
+    for our, their in zip(elmo, bert, strict=True):
+        ratio = median(their["text"]) / median(our["text"])
+        *first, last = (
+            f"{theirs / ours:.2f}"
+            for theirs, ours in zip(their["text"], our["text"], strict=True)
+        )
+        check(page, f"embeds {ratio:.1f} times as many")
+        check(page, f"({', '.join(first)} and {last}")
+
+    def faster(model):
+        return (
+            f"{median(our['text']) / median(their['text']):.1f}"
+            for our, their in zip(elmo, model, strict=True)
+        )
+
+    check(
+        page,
+        "DistilBERT embeds {} times as many words per second as `original` in "
+        "float32, and {} times with 8-bit weights. ".format(*faster(distilbert))
+        + "MiniLM-L6 embeds {} and {} times as many.".format(*faster(minilm)),
+    )
     float32, int8 = (
-        median(our["sentence"]) / median(their["sentence"])
-        for our, their in zip((elmo[1], elmo[3]), bert, strict=True)
+        median(rows["original", runtime, precision]["sentence"])
+        / median(rows["BERT-base", runtime, precision]["sentence"])
+        for precision in ("float32", "int8")
     )
-    page = read_page("docs/transformers.md")
-    assert f"{min(corpus):.1f} to {max(corpus):.1f} times as many" in page
-    assert f"{int8:.1f} times as long as BERT-base with 8-bit" in page
-    assert f"and {float32:.1f} times in float32" in page
+    check(page, f"{int8:.1f} times as long as BERT-base with 8-bit")
+    check(page, f"and {float32:.1f} times in float32")
+
+
+SIZES = ("original", "small")
+ON_A_CORPUS = {  # The page's rows, and their names in the JSON files.
+    "AllenNLP": "AllenNLP",
+    "simple_elmo": "simple_elmo",
+    "`ElmoLayer`": "ElmoLayer",
+    "`ElmoEmbedder`": "ElmoEmbedder",
+    "`ElmoEmbedder`, `mixed_bfloat16`": "ElmoEmbedder, mixed_bfloat16",
+    '`ElmoEmbedder(quantize="int8")`': "ElmoEmbedder, int8",
+}
+ON_ONE_SENTENCE = {
+    **dict([*ON_A_CORPUS.items()][:4]),
+    "exported SavedModel": "SavedModel",
+    "ONNX file": "ONNX",
+    "ONNX file, 8 bits": "ONNX, int8",
+}
 
 
 def test_other_packages():
-    rows = {row["name"]: row for row in read_results("packages")["rows"]}
-    peer = rows["bilm-tf"]
+    results = [read_results(f"packages_{size}") for size in SIZES]
 
-    def times(row, kind, size):
-        if kind not in row[size]:
-            return ""
-        ratio = row[size][kind] / peer[size][kind]
-        is_time = kind == "sentence_ms"
-        name = "sentence_ratio" if is_time else "tokens_ratio"
-        ratio = row[size].get(name, 1 / ratio if is_time else ratio)
-        return f"{ratio:.1f}"
+    def speed_up(result, section, name):
+        every = result[section]
+        return f"{median(every['bilm-tf']) / median(every[name]):.1f}"
 
-    for name, *cells in read_table("docs/speed.md", "Compared"):
-        assert cells == [
-            times(rows[name], kind, size)
-            for kind in ("tokens_per_second", "sentence_ms")
-            for size in ("original", "small")
-        ]
-    ours = rows["`ElmoLayer`, batches of 32, eager"]["small"]
-    theirs = rows["AllenNLP"]["small"]
-    step = theirs["training_step_ms"] / ours["training_step_ms"]
-    page = read_page("docs/speed.md")
-    assert f"takes AllenNLP {step:.1f} times as long" in page
-    memory = rows["`ElmoEmbedder`"]["small"]["megabytes"]
-    for name in ("bilm-tf", "simple_elmo"):
-        more = rows[name]["small"]["megabytes"] / memory
-        assert f"takes {more:.1f} times the memory" in page
+    for heading, section, names in (
+        ("A corpus", "throughput", ON_A_CORPUS),
+        ("One sentence", "latency", ON_ONE_SENTENCE),
+    ):
+        table = read_table("docs/speed.md", heading)
+        for row, (shown, name) in zip(table, names.items(), strict=True):
+            assert row == [
+                shown,
+                *(speed_up(result, section, name) for result in results),
+            ]
+    *_, small = results
+    ours, theirs = (
+        median(small["training"][name]) for name in ("ElmoLayer", "AllenNLP")
+    )
+    page = "docs/speed.md"
+    check(page, f"the layer in a compiled model is {theirs / ours:.1f} times")
+    memory = {
+        name: median(megabytes for _, megabytes in found)
+        for name, found in small["load"].items()
+    }
+    for name, *cells in read_table(page, "Memory"):
+        megabytes = memory[ON_ONE_SENTENCE.get(name, name)]
+        ratio = megabytes / memory["ElmoEmbedder"]
+        assert cells == [f"{megabytes:,.0f}", f"{ratio:.1f}"]
+    for result in results:
+        check(page, f"on {result['date']}")
+        check(page, f"the first {result['sentences']} sentences")
+
+
+def test_shares_of_the_machine(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    machine = importlib.import_module("machine")
+    results = read_results("packages_original")
+    page = "docs/speed.md"
+    # Without the speeds of the machine, there is nothing to state.
+    assert ("## What limits it" in read_page(page)) == bool(results["speeds"])
+    if results["speeds"]:
+        speeds = machine.medians(results["speeds"])
+        corpus, sentence = (
+            median(results[section]["ElmoEmbedder"])
+            for section in ("throughput", "latency")
+        )
+        flops = results["flops"] / corpus / speeds["float32"] / 1e9
+        read = results["bytes"]["ElmoEmbedder"] / sentence / speeds["read"]
+        check(page, f"reached {flops:.0%} of the machine's matrix multiply")
+        check(page, f"uses {read / 1e9:.0%} of the memory bandwidth")
 
 
 def test_the_pictures_are_of_the_results():
-    for picture, name in (("speed", "packages"), ("transformers", "encoders")):
+    for picture, name in (
+        ("speed", "packages_original"),
+        ("transformers", "encoders"),
+    ):
         results = (ROOT / f"docs/results/{name}.json").read_bytes()
         digest = hashlib.sha256(results).hexdigest()
         drawn = (ROOT / f"docs/{picture}.svg").read_text("utf-8")
@@ -261,7 +351,7 @@ def test_sizes_of_presets():
 
 
 def test_perplexities():
-    tiny = "keras_elmo/presets/english_tiny/README.md"
+    tiny = "tests/english_tiny/README.md"
     mini = "keras_elmo/presets/english_mini/README.md"
     (stream,) = re.findall(r"perplexity \| ([\d.]+) \(", read_page(tiny))
     (alone,) = re.findall(r"([\d.]+) with each sentence", read_page(tiny))
@@ -280,7 +370,7 @@ def test_pretraining():
         [results["tokens_per_turn"] / s for s in results["seconds"][name]]
         for name in ("bilm-tf", "keras-elmo")
     )
-    ratio = median(our / their for our, their in zip(ours, theirs))
+    ratio = median(ours) / median(theirs)
     page = read_page("docs/pretraining.md")
     assert f"bilm-tf {median(theirs):,.0f} tokens per second" in page
     assert f"`keras-elmo pretrain` {median(ours):,.0f}" in page
@@ -302,6 +392,7 @@ def test_backends():
         results = read_results(re.search(r"results/(\w+)\.json", link)[1])
         every = [results["tokens"] / seconds for seconds in results["seconds"]]
         assert (link, speed) == (link, f"{median(every):,.0f}")
+        check("docs/backends.md", f"The model is `{results['model']}`")
     gpu = read_results("backends_gpu")["tokens_per_second"]
     for name, *cells in read_table("docs/backends.md", "GPU"):
         assert cells == [
@@ -312,20 +403,22 @@ def test_backends():
 
 def test_the_cluster():
     results = read_results("cluster")
-    pairs = zip(results["seconds"]["process"], results["seconds"]["workers"])
-    ratio = median(process / workers for process, workers in pairs)
+    process, workers = (
+        median(results["seconds"][way]) for way in ("process", "workers")
+    )
+    ratio = process / workers
     check("docs/cluster.md", f"were {ratio:.1f} times as fast as one process")
 
 
 def test_the_first_step():
-    found = read_results("first_step")["seconds"]
+    results = read_results("first_step")
     frozen, thawed, embedding = (
-        f"{median(found[kind]):.1f} s"
+        f"{median(results['seconds'][kind]):.1f} s"
         for kind in ("frozen", "thawed", "embedding")
     )
     check(
         "docs/speed.md",
-        f"takes {frozen} of processor time over a frozen `english_tiny`, "
+        f"takes {frozen} of processor time over a frozen `{results['model']}`, "
         f"{thawed} over a trainable one, and {embedding} over an `Embedding`",
     )
 
@@ -337,35 +430,33 @@ def test_serving():
         [1000 * statistics.quantiles(results[way], n=100)[k] for k in (49, 98)]
         for way in ("alone", "together")
     )
-    check(
-        "docs/serving.md",
-        f"with `{results['model']}` in {alone[0]:,.0f} ms (median; 99th "
-        f"percentile: {alone[1]:,.0f}), and eight threads at the same time in "
-        f"{together[0]:,.0f} ({together[1]:,.0f}), with the same vectors",
-    )
+    assert read_table("docs/serving.md", "Speed and memory") == [
+        ["1", *(f"{milliseconds:,.0f}" for milliseconds in alone)],
+        ["8", *(f"{milliseconds:,.0f}" for milliseconds in together)],
+    ]
+    check("docs/serving.md", f"takes with `{results['model']}`")
     assert (results["threads"], results["largest"]) == (8, 64)
 
 
 def test_8_bits():
-    every, expected = [], []
-    for model in ("english_tiny", "english_mini"):
-        results = read_results(f"int8_{model}")
-        parts = [results["drift"][way] for way in ("embedder", "ONNX")]
-        expected += [
-            [_percents(results["layers"][way]) for way in ("embedder", "ONNX")],
-            [_percents([x[0], x[-1]]) for x in parts],
-            [f"{x:.2f}" for x in results["perplexity"].values()],
-            [
-                ", ".join(f"{mean(seeds):.2f}" for seeds in layers)
-                for layers in results["accuracy"].values()
-            ],
-        ]
-        every += results["layers"].values()
+    results = read_results("int8_english_mini")
+    ways = ("embedder", "ONNX")
+    layers = [results["layers"][way] for way in ways]
+    drifts = [results["drift"][way] for way in ways]
+    expected = [
+        ["", *map(_percents, layers)],
+        ["", *(_percents([x[0], x[-1]]) for x in drifts)],
+        [f"{x:.2f}" for x in results["perplexity"].values()],
+        [
+            ", ".join(f"{mean(seeds):.2f}" for seeds in every)
+            for every in results["accuracy"].values()
+        ],
+    ]
     for (_, *cells), row in zip(
         read_table("docs/onnx.md", "Accuracy"), expected, strict=True
     ):
-        assert cells == ["", *row][-3:]
-    shares = [100 * share for layers in every for share in layers if share]
+        assert cells == row
+    shares = [100 * share for x in layers for share in x if share]
     assert f" {min(shares):.0f} to {max(shares):.0f}%" in read_page("README.md")
 
 
@@ -396,13 +487,27 @@ def test_the_readme_quotes():
         rounded = f"{mean(values):.1f} ± {statistics.stdev(values):.1f}%"
         assert rounded in page
         assert f"{mean(values):.1f}" in read_page("docs/transformers.md")
-    # The columns are two tasks, each at two sizes.
-    rows = {row[0]: row[1] for row in read_table("docs/speed.md", "Compared")}
+    rows = {row[0]: row[1] for row in read_table("docs/speed.md", "A corpus")}
     for kind in ("`ElmoEmbedder`", '`ElmoEmbedder(quantize="int8")`'):
         assert f" {rows[kind]} times" in page
     measured = read_table("docs/pretraining.md", "Measurements")
     for _, _, perplexity in measured[:2]:
         assert f" {float(perplexity):.0f}" in page
+
+
+def test_the_browser():
+    page, path = "docs/browser.md", ROOT / "docs/results/browser.json"
+    if not path.exists():  # Without results, there is nothing to state.
+        assert " ms" not in read_page(page)
+        return
+    results = read_results("browser")
+    milliseconds = 1000 * median(results["seconds"])
+    runs, words = len(results["seconds"]), results["words"]
+    check(
+        page,
+        f"{words} words take {milliseconds:.0f} ms (median of {runs} runs",
+    )
+    check(page, f"loads {sum(results['megabytes'].values()):.0f} MB")
 
 
 def test_estimates_for_a_cluster():

@@ -6,7 +6,7 @@ from conftest import ROOT
 
 from keras_elmo.commands.main import make_parser
 
-FOLDERS = ("docs", "benchmarks", "examples", "keras_elmo/presets")
+FOLDERS = ("docs", "benchmarks", "examples", "keras_elmo/presets", "tests")
 
 
 def read_pages():

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
-
-import keras_elmo
-
-PRESETS = pathlib.Path(keras_elmo.__file__).parent / "presets"
+from small_models import ENGLISH_TINY
 
 
 @pytest.mark.skipif(
@@ -19,7 +16,7 @@ PRESETS = pathlib.Path(keras_elmo.__file__).parent / "presets"
 )
 def test_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(PRESETS / "english_tiny", "my_elmo")
+    shutil.copytree(ENGLISH_TINY, "my_elmo")
     pathlib.Path("corpus").mkdir()
     text = "the boat left the bank of the river\n" * 40
     pathlib.Path("corpus/a.txt").write_text(text)

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from conftest import ROOT
 from small_models import make_elmo
 from tiers import quick_first
 
@@ -183,8 +184,8 @@ def test_trainable_false_in_a_constructor_reaches_the_parts(make):
     assert keras.Model(inputs, layer(inputs)).trainable_weights == []
 
 
-def test_from_bilm_freezes_the_bilm_unless_asked(shared):
-    folder = shared / "reference" / "allennlp"
+def test_from_bilm_freezes_the_bilm_unless_asked():
+    folder = ROOT / "tests/reference/allennlp"
     files = folder / "options.json", folder / "lm_weights.hdf5"
     frozen = ElmoLayer.from_bilm(*files)
     assert [v.name for v in frozen.trainable_weights] == ["scalars", "gamma"]

@@ -7,7 +7,6 @@ from typing import assert_type
 import keras
 import numpy as np
 
-import keras_elmo
 from keras_elmo import CRF
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
@@ -33,9 +32,8 @@ def make_layers() -> list[keras.layers.Layer]:
 
 
 def embed() -> list[np.ndarray]:
-    elmo = ElmoLayer.from_preset("english_tiny")
+    elmo = ElmoLayer.from_preset("english_mini")
     assert_type(elmo, ElmoLayer)
-    keras_elmo.set_fast_paths(False)
     elmo.save_to_bilm("options.json", "weights.hdf5")
     embedder = ElmoEmbedder(elmo, layers="average")
     return list(embedder.embed_sentences([["a", "b"]]))

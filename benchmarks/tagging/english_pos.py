@@ -6,8 +6,9 @@
 Reads train.conllu, dev.conllu and test.conllu in the first folder. ELMo is
 frozen, so its vectors are computed once; then each head is trained on them.
 The one with the best dev accuracy is written, in float16, and scored as it is
-loaded from the package. Run it with the oldest supported Keras: an older one
-cannot load what a newer one saved.
+loaded from the package, where `TAGGERS` in keras_elmo/models/presets.py names
+the ELMo that goes in front of it. Run it with the oldest supported Keras: an
+older one cannot load what a newer one saved.
 """
 
 import pathlib
@@ -26,6 +27,7 @@ from data import read_tagged
 from evaluation import accuracy_scores
 
 import keras_elmo
+from keras_elmo.models.keras_file import KerasFile
 
 if __name__ == "__main__":
     sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
@@ -65,7 +67,8 @@ def main(argv=None):
     }
     best = max(trained, key=lambda kind: trained[kind][1])
     write(trained[best][0], options.output)
-    tagger = keras_elmo.Tagger.load(options.output)
+    path = options.output / "head.keras"
+    tagger = keras_elmo.Tagger(KerasFile(path, elmo=ELMO).load_for_export())
     results = begin_results(
         settings={
             "keras": keras.__version__,
@@ -122,8 +125,7 @@ class Batches(keras.utils.PyDataset):
 
 def build(units, names, width=512):
     """Returns a model from vectors and a mask to the scores of a `CRF`."""
-    # By this name, `Tagger.load` finds the ELMo of the vectors.
-    vectors = keras.Input((None, width), name=ELMO)
+    vectors = keras.Input((None, width), name="vectors")
     mask = keras.Input((None,), dtype="bool", name="mask")
     x = keras.layers.Dropout(DROPOUT)(vectors)
     if units:

@@ -17,18 +17,11 @@ represent it.
 
 import os
 
-from keras_elmo.formats.bilm_names import OPTIONS
-from keras_elmo.formats.bilm_names import SOFTMAX
-from keras_elmo.formats.bilm_names import VOCABULARY
-from keras_elmo.formats.bilm_names import WEIGHTS
-
-_BILM_FILES = OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY
-
 SUMMARY = "write a model's files, for example from a bilm-tf checkpoint"
 EPILOG = """\
 examples:
   keras-elmo convert bilm_tf_checkpoint my_elmo
-  keras-elmo convert my_elmo my_small_files --dtype float16
+  keras-elmo convert my_elmo my_small_files --output-dtype float16
   keras-elmo convert 178.zip my_vietnamese_elmo
 """
 
@@ -39,7 +32,7 @@ def add_arguments(parser):
     add("model", metavar="MODEL", help="the model to read")
     add("folder", metavar="FOLDER", help="the folder to write; new or empty")
     add(
-        "--dtype",
+        "--output-dtype",
         choices=("float32", "float16"),
         default="float32",
         help="dtype in the files; float16 halves the size and keeps three "
@@ -56,40 +49,16 @@ def run(arguments):
     """Runs `keras-elmo convert`."""
     from keras_elmo.files.atomic import write_folder_atomically
     from keras_elmo.models.find_model import find_model
-    from keras_elmo.models.many_langs import ManyLangs
-
-    folder = arguments.folder
-    model = find_model(arguments.model)
-    if isinstance(model, ManyLangs):
-        _convert_many_langs(model, arguments)
-        return
-    _check_folder(arguments, _BILM_FILES)
-    files = model.open_language_model()
-
-    def write(path):
-        _write_files(path, files, arguments.dtype)
-
-    write_folder_atomically(folder, write, _BILM_FILES, arguments.overwrite)
-    _print_summary(folder)
-
-
-def _convert_many_langs(model, arguments):
-    """Writes an ELMoForManyLangs model, which has no bilm-tf format."""
-    from keras_elmo.formats.preset_files import PRESET_FILES
-    from keras_elmo.models.preset_folder import save_to_preset
     from keras_elmo.models.presets import PRESETS
 
     folder = arguments.folder
-    if arguments.dtype != "float32":
-        raise ValueError(
-            "--dtype must be left out: an ELMoForManyLangs model is written as "
-            f"a preset folder, in float32. Received: {arguments.dtype}"
-        )
-    _check_folder(arguments, PRESET_FILES)
-    save_to_preset(model.load(), folder, arguments.overwrite)
-    _print_files(folder, PRESET_FILES)
+    model = find_model(arguments.model)
+    names, write = model.conversion(arguments.output_dtype)
+    _check_folder(arguments, names)
+    write_folder_atomically(folder, write, names, arguments.overwrite)
+    _print_files(folder, names)
     path = os.path.join(".", folder) if folder in PRESETS else folder
-    print(f'To use it: keras_elmo.ElmoLayer.from_preset("{path}")')
+    print(f"To load it: {find_model(path).how_to_load()}")
 
 
 def _check_folder(arguments, names):
@@ -107,36 +76,11 @@ def _check_folder(arguments, names):
         )
 
 
-def _write_files(folder, files, dtype):
-    from keras_elmo.formats.bilm_files import write_bilm
-    from keras_elmo.formats.bilm_files import write_softmax
-    from keras_elmo.formats.bilm_options import make_options
-
-    options = make_options(files.options.token_encoder, files.options.encoder)
-    options = {**files.content, **options}
-    paths = [os.path.join(folder, name) for name in (OPTIONS, WEIGHTS)]
-    write_bilm(*paths, options, files.read_arrays(), dtype)
-    softmax = files.read_softmax()
-    if softmax is not None:
-        write_softmax(os.path.join(folder, SOFTMAX), softmax, dtype)
-    vocabulary = files.read_vocabulary()
-    if vocabulary is not None:
-        with open(os.path.join(folder, VOCABULARY), "wb") as file:
-            file.write(vocabulary)
-
-
-def _print_summary(folder):
-    _print_files(folder, _BILM_FILES)
-    names = os.listdir(folder)
-    missing = [name for name in (SOFTMAX, VOCABULARY) if name not in names]
-    if missing:
-        print(f"MODEL has no {' or '.join(missing)}: it cannot predict words.")
-    print(f'To use it: keras_elmo.ElmoLayer.from_bilm("{folder}")')
-
-
 def _print_files(folder, names):
     print(f"'{folder}' contains:")
     found = [name for name in names if name in os.listdir(folder)]
     for name in found:
         size = os.path.getsize(os.path.join(folder, name)) / 1e6
         print(f"  {name:{max(map(len, found))}}  {size:,.2f} MB")
+    if missing := [name for name in names if name not in found]:
+        print(f"MODEL has no {' or '.join(missing)}: it cannot predict words.")

@@ -57,7 +57,6 @@ def add_arguments(parser):
         type=_name_and_file,
         action="append",
         default=[],
-        dest="labels",
         metavar="NAME=FILE",
         help="for a .keras file: the names of the tags that the output NAME "
         "returns, one per line, starting with tag 0. A SavedModel returns the "
@@ -109,18 +108,24 @@ def run(arguments):
         )
     check = refuse_existing if is_onnx else check_folder
     check(arguments.output, arguments.overwrite)
-    labels = _read_tag_names(arguments.labels)
+    tag_names = _read_tag_names(arguments.tag_names)
     found = find_model(arguments.model, arguments.weights)
     model = found.load_for_export(arguments.dtype)
     if is_onnx:
-        export_onnx(model, arguments.output, arguments.quantize, labels=labels)
+        export_onnx(
+            model,
+            arguments.output,
+            arguments.quantize,
+            tag_names=tag_names,
+            overwrite=arguments.overwrite,
+        )
         print_onnx_summary(arguments.output)
         return
     export_saved_model(
         model,
         arguments.output,
         serving_default=arguments.serving_default or "default",
-        labels=labels,
+        tag_names=tag_names,
         overwrite=arguments.overwrite,
     )
     print_summary(arguments.output)

@@ -46,7 +46,11 @@ fine-tuning (training a model further on another kind of text):
   --vocabulary unless the vocabulary is to be built from the text.
 """
 
-_NEEDS = dict(evaluate_every="heldout", patience="heldout", new_softmax="from")
+_NEEDS = {
+    "evaluate_every": "heldout",
+    "patience": "heldout",
+    "new_softmax": "initial",
+}
 
 
 def add_arguments(parser):
@@ -81,9 +85,9 @@ def run(arguments):
     set_threads()
     if backend == "jax" and len(keras.distribution.list_devices()) > 1:
         keras.distribution.set_distribution(keras.distribution.DataParallel())
-    initial = vars(arguments)["from"] and find_model(vars(arguments)["from"])
+    initial = arguments.initial and find_model(arguments.initial)
     with ProgressDisplay(arguments.quiet) as progress:
-        if not given.intersection(("recipe", "options", "from")):
+        if not given.intersection(("recipe", "options", "initial")):
             progress.say(
                 "training the paper's model, which takes days on large GPUs; "
                 "for a small text or a computer without one: --recipe laptop"
@@ -164,6 +168,7 @@ def _add_model(group):
     )
     either.add_argument(
         "--from",
+        dest="initial",
         metavar="MODEL",
         help="a trained model to start from: a folder written by this command "
         "or by bilm-tf's training, a .zip of one, or the name of a preset",

@@ -5,6 +5,7 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
+from keras_elmo.checks import shapes_agree
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.linear_chain import constrain
 from keras_elmo.crf.linear_chain import pack_scores
@@ -12,8 +13,8 @@ from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_tag_names
 from keras_elmo.crf.tags import checked_log_likelihood
 from keras_elmo.ops.inputs import as_mask
-from keras_elmo.ops.private_keras import get_mask
-from keras_elmo.ops.private_keras import sublayers
+from keras_elmo.ops.private_keras import is_saving_h5
+from keras_elmo.ops.private_keras import masks_above
 from keras_elmo.ops.weights import wide_dtype
 
 
@@ -47,12 +48,13 @@ class CRF(keras.layers.Layer):
         num_tags: Integer, the number of tags.
         tag_names: List of strings, the tags' names in order. Required with a
             `scheme`.
-        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, tag sequences that
-            it forbids have probability zero in training and in decoding:
-            `I-PER` after any tag other than `B-PER` and `I-PER`, or, with
-            `"BIOES"`, a sentence that ends inside a span. The training tags
-            must follow the scheme. To constrain only the decoding, pass the
-            scheme to `CRFDecoder` instead.
+        scheme: `"BIO"`, `"BIOES"`, `"BIOUL"` (AllenNLP's letters for BIOES) or
+            `None`. With a scheme, tag sequences that it forbids have
+            probability zero in training and in decoding: `I-PER` after any tag
+            other than `B-PER` and `I-PER`, or, except with `"BIO"`, a sentence
+            that ends inside a span. The training tags must follow the scheme.
+            To constrain only the decoding, pass the scheme to `CRFDecoder`
+            instead.
         transitions_initializer: Initializer of `transitions`.
         boundary_initializer: Initializer of `start_transitions` and
             `end_transitions`.
@@ -72,8 +74,8 @@ class CRF(keras.layers.Layer):
         `(batch, time, num_tags + 1, num_tags)`, float32 even in half precision:
         for each token, the score of each tag (column) after each tag (row); the
         last row is 1 at real tokens and 0 at padding. This takes
-        `4 * num_tags * (num_tags + 1)` bytes per token; a training step needs
-        twelve times as much.
+        `4 * num_tags * (num_tags + 1)` bytes per token; a training step takes
+        about twelve times as much on TensorFlow, and less on JAX and PyTorch.
 
     Masking:
         Padding may be anywhere and has no effect: its potentials get no
@@ -81,8 +83,9 @@ class CRF(keras.layers.Layer):
         zero. The scores contain the mask; no Keras mask is passed on.
 
     Raises:
-        ValueError: If the input has the wrong shape, or if a mask was made for
-            it in a Functional model and did not arrive.
+        ValueError: If the input has the wrong shape, if a mask was made for it
+            in a Functional model and did not arrive, or if the model is saved
+            as .h5, because Keras cannot load masks from such a file.
 
     Example:
 
@@ -135,7 +138,7 @@ class CRF(keras.layers.Layer):
         self.supports_masking = True
 
     @property
-    def scores_dtype(self):
+    def _scores_dtype(self):
         """Dtype of the scores and of all sums."""
         return wide_dtype(self.compute_dtype)
 
@@ -225,7 +228,7 @@ class CRF(keras.layers.Layer):
         return self(potentials, mask=mask)
 
     def _widen(self, values):
-        return ops.cast(values, self.scores_dtype)
+        return ops.cast(values, self._scores_dtype)
 
     def _check_shape(self, shape):
         if len(shape) != 3 or shape[-1] != self.num_tags:
@@ -243,21 +246,35 @@ class CRF(keras.layers.Layer):
         self._check_shape(inputs.shape)
         if mask is not None:
             as_mask(mask, inputs.shape[:2], self.name)
-        elif lost := _masked_layer_above(inputs):
-            raise ValueError(
-                f"Layer '{self.name}' received no mask, although the output of "
-                f"layer '{lost}' has one: a layer in between does not pass it "
-                "on, and padding would count as words. Pass it, as in "
-                "`crf(potentials, mask=elmo.compute_mask(ids))`. "
-                "Received: mask=None"
-            )
+        else:
+            self._check_that_no_mask_is_lost(inputs)
         shape = self.compute_output_shape(inputs.shape)
-        return keras.KerasTensor(shape, self.scores_dtype)
+        return keras.KerasTensor(shape, self._scores_dtype)
+
+    def _check_that_no_mask_is_lost(self, inputs):
+        # Keras drops a mask at each layer that does not pass one on: `Conv1D`,
+        # and from Keras 3.16 on also `LSTM` and `Bidirectional`.
+        for mask, name in masks_above(inputs):
+            if shapes_agree(getattr(mask, "shape", ()), inputs.shape[:2]):
+                raise ValueError(
+                    f"Layer '{self.name}' received no mask, although layer "
+                    f"'{name}' has one: a layer in between does not pass it "
+                    "on, and padding would count as words. Pass it, as in "
+                    "`crf(potentials, mask=elmo.compute_mask(ids))`. "
+                    "Received: mask=None"
+                )
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:2], self.num_tags + 1, self.num_tags)
 
     def get_config(self):
+        if is_saving_h5():
+            raise ValueError(
+                f"A model with layer '{self.name}' cannot be saved as .h5, "
+                "because Keras cannot load the operations that compute masks "
+                'from such a file: use `model.save("model.keras")`. To save '
+                "the weights alone, use `model.save_weights`."
+            )
         return {
             **super().get_config(),
             "num_tags": self.num_tags,
@@ -273,34 +290,6 @@ class CRF(keras.layers.Layer):
                 self.transitions_regularizer
             ),
         }
-
-
-def _masked_layer_above(x):
-    """Returns the name of the last layer above `x` that made its tokens' mask.
-
-    Keras drops a mask at each layer that does not pass one on: `Conv1D`, and
-    from Keras 3.16 on also `LSTM` and `Bidirectional`.
-
-    Args:
-        x: Symbolic tensor `(batch, time, channels)` without a mask.
-
-    Returns:
-        String, or `None` if there is no such layer, or if `x` belongs to no
-        Functional model.
-    """
-    inputs = keras.utils.get_source_inputs(x)
-    if not isinstance(inputs, list) or x is inputs[0]:
-        return None
-    # With a name of its own, it takes none from the user's models.
-    above = keras.Model(inputs, x, name="above_crf")
-    for layer in reversed([*sublayers(above)]):
-        for output in keras.tree.flatten(getattr(layer, "output", None)):
-            mask = get_mask(output)
-            if mask is None or len(mask.shape) != 2:
-                continue
-            if len({mask.shape[1], x.shape[1]} - {None}) < 2:
-                return layer.name
-    return None
 
 
 def _with_own_values(initializer):

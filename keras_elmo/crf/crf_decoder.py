@@ -26,9 +26,9 @@ class CRFDecoder(keras.layers.Layer):
             each tag, too.
         tag_names: List of strings, the tags' names in order. Required with a
             `scheme`; otherwise only stored, for use in displaying tags.
-        scheme: `"BIO"`, `"BIOES"` or `None`. With a scheme, tag sequences that
-            it forbids are never decoded, even if the CRF was trained without
-            it. Not needed if the `CRF` has the scheme.
+        scheme: `"BIO"`, `"BIOES"`, `"BIOUL"` or `None`. With a scheme, tag
+            sequences that it forbids are never decoded, even if the CRF was
+            trained without it. Not needed if the `CRF` has the scheme.
         **kwargs: Base layer keyword arguments, such as `name`.
 
     Call arguments:
@@ -62,6 +62,7 @@ class CRFDecoder(keras.layers.Layer):
 
     def __init__(
         self,
+        *,
         return_marginals: bool = False,
         tag_names: Sequence[str] | None = None,
         scheme: str | None = None,

@@ -1,4 +1,4 @@
-"""The tags that a user gives: schemes of spans (BIO, BIOES), names, indices."""
+"""The tags that a user gives: schemes of spans (BIO and others), names, ids."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,11 @@ from keras_elmo.crf.linear_chain import unpack_scores
 from keras_elmo.ops.backends import concrete_value
 from keras_elmo.ops.backends import require
 
-# For each scheme, the letters that continue the previous tag's span, and those
-# after which a span must continue. Continuing letters follow "B" or "I".
-_GOES_ON = {"BIO": "I", "BIOES": "IE"}
-_MUST_GO_ON = {"BIO": "", "BIOES": "BI"}
+# For each scheme, the letters after which a span must continue. The letters "I"
+# and "E" continue a span, after "B" or "I".
+_MUST_GO_ON = {"BIO": "", "BIOES": "BI", "BIOUL": "BI"}
+# What AllenNLP calls the last token of a span, and a span of one token.
+_AS_IN_BIOES = {"L": "E", "U": "S"}
 
 
 class AllowedTags(NamedTuple):
@@ -35,7 +36,7 @@ def allowed_tags(tag_names, scheme):
     Args:
         tag_names: List of strings: `"O"`, or one of the scheme's letters with
             `"-"` and a type, such as `"B-PER"`.
-        scheme: `"BIO"`, `"BIOES"` or `None`.
+        scheme: `"BIO"`, `"BIOES"`, `"BIOUL"` or `None`.
 
     Raises:
         ValueError: If the scheme is unknown, if a name does not belong to the
@@ -43,9 +44,9 @@ def allowed_tags(tag_names, scheme):
     """
     if scheme is None:
         return None
-    if scheme not in _GOES_ON:
+    if scheme not in _MUST_GO_ON:
         raise ValueError(
-            f"`scheme` must be one of {[*_GOES_ON]} or None. "
+            f"`scheme` must be one of {[*_MUST_GO_ON]} or None. "
             f"Received: scheme={scheme!r}"
         )
     if tag_names is None:
@@ -53,9 +54,10 @@ def allowed_tags(tag_names, scheme):
             "`scheme` needs `tag_names`, one per tag. Received: "
             f"scheme={scheme!r}, tag_names=None"
         )
-    parts = [_parts(name, scheme) for name in tag_names]
+    where = f"With `scheme`={scheme!r} each of `tag_names`"
+    parts = [_parts(name, scheme, where) for name in tag_names]
     letters, kinds = (np.array(part) for part in zip(*parts))
-    goes_on = np.isin(letters, [*_GOES_ON[scheme]])  # (tags,)
+    goes_on = np.isin(letters, ["I", "E"])  # (tags,)
     must_go_on = np.isin(letters, [*_MUST_GO_ON[scheme]])
     begun = np.isin(letters, ["B", "I"])
     same = begun[:, None] & (kinds[:, None] == kinds)  # (tags, tags)
@@ -69,19 +71,6 @@ def allowed_tags(tag_names, scheme):
     return allowed
 
 
-def _parts(name, scheme):
-    if name == "O":
-        return "O", ""
-    letter, _, kind = name.partition("-")
-    if letter not in [*scheme.replace("O", "")]:
-        letters = ", ".join(f"'{x}-...'" for x in scheme if x != "O")
-        raise ValueError(
-            f"With `scheme`={scheme!r} each of `tag_names` must be 'O' or like "
-            f"{letters}. Received: {name!r}"
-        )
-    return letter, kind
-
-
 def entities(tags):
     """Lists the entities that the tags of a sentence mark, as conlleval does.
 
@@ -89,20 +78,47 @@ def entities(tags):
     one, and `I-LOC` after `B-PER` ends one and begins another.
 
     Args:
-        tags: Iterable of strings in BIO, IOB1 or BIOES.
+        tags: Iterable of strings: `"O"`, or a letter of BIO, IOB1, BIOES or
+            BIOUL, with `"-"` and a type. In BIOUL, AllenNLP's scheme, `L` is
+            the last token of an entity, as `E` is in BIOES, and `U` is an
+            entity of one token, as `S` is.
 
     Returns:
         List of `(start, end, type)`, where `end` is exclusive.
+
+    Raises:
+        ValueError: If a tag is anything else, because it would be unclear where
+            an entity begins.
     """
+    parts = [_parts(tag, "BIESLU", "Each tag") for tag in tags]
     found, start, before, kind_before = [], 0, "O", ""
-    for i, tag in enumerate([*tags, "O"]):
-        letter, _, kind = tag.partition("-")
+    for i, (letter, kind) in enumerate([*parts, ("O", "")]):
         if before in "OES" or letter in "OBS" or kind != kind_before:
             if before != "O":
                 found.append((start, i, kind_before))
             start = i
         before, kind_before = letter, kind
     return found
+
+
+def _parts(name, known, what):
+    """Returns a tag's letter, as in BIOES, and its type.
+
+    Args:
+        name: The tag.
+        known: String of the letters that it may have.
+        what: What the tag is, for the message.
+    """
+    if name == "O":
+        return "O", ""
+    known = [letter for letter in known if letter != "O"]
+    letter, _, kind = str(name).partition("-")
+    if letter not in known:
+        examples = ", ".join(f"'{x}-...'" for x in known)
+        raise ValueError(
+            f"{what} must be 'O' or like {examples}. Received: {name!r}"
+        )
+    return _AS_IN_BIOES.get(letter, letter), kind
 
 
 def check_tag_names(tag_names, num_tags=None):

@@ -20,6 +20,7 @@ from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.layers import ElmoLayer
+from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.text.corpora import read_corpus
@@ -332,7 +333,7 @@ class ElmoEmbedder:
             ops.cast(x, encoder.compute_dtype) for x in (forward, backward)
         ]
         state = encoder.get_initial_state(ops.shape(forward)[1])
-        layers, _ = encoder.run_directions(inputs, state, carries_on)
+        layers, _ = run_directions(encoder, inputs, state, carries_on)
         return [[ops.cast(x, "float32") for x in both] for both in layers]
 
 

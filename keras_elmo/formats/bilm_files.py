@@ -7,6 +7,7 @@ import os
 import posixpath
 import zlib
 
+from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
@@ -16,11 +17,13 @@ from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_arrays
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_names import CHECKPOINT
+from keras_elmo.formats.bilm_names import MODEL_FILES
 from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.bilm_names import SOFTMAX
 from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.bilm_names import VOCABULARIES
 from keras_elmo.formats.bilm_names import WEIGHTS
+from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.formats.bilm_variables import SOFTMAX_TABLE
@@ -143,6 +146,26 @@ class BilmFiles:
                 f"truncated or corrupt: {error}"
             ) from error
 
+    def write_to(self, folder, dtype="float32"):
+        """Writes them to an existing folder, by the names in `MODEL_FILES`.
+
+        Args:
+            folder: Path of the folder.
+            dtype: As for `write_bilm`.
+        """
+        content = make_options(self.options.token_encoder, self.options.encoder)
+        paths = [os.path.join(folder, name) for name in MODEL_FILES]
+        options, weights, softmax, vocabulary = paths
+        content = {**self.content, **content}
+        write_bilm(options, weights, content, self.read_arrays(), dtype)
+        arrays = self.read_softmax()
+        if arrays is not None:
+            write_softmax(softmax, arrays, dtype)
+        words = self.read_vocabulary()
+        if words is not None:
+            with open(vocabulary, "wb") as file:
+                file.write(words)
+
     @property
     def _vocabulary(self):
         folder = self._beside or ()
@@ -240,7 +263,14 @@ def _in_folder(path):
     return ModelFolder(folder), name
 
 
-def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
+def write_bilm(
+    options_path,
+    weights_path,
+    options,
+    arrays,
+    dtype="float32",
+    overwrite=True,
+):
     """Writes a biLM's two files, each of them atomically.
 
     Args:
@@ -249,11 +279,22 @@ def write_bilm(options_path, weights_path, options, arrays, dtype="float32"):
         options: Dictionary, the content of the options file.
         arrays: As `BilmFiles.read_arrays` returns them.
         dtype: `"float32"`, or `"float16"` for half the size.
+        overwrite: Boolean, whether existing files may be replaced.
 
     Raises:
-        ValueError: If the options cannot represent the layers, for example
-            their activation; or as for `write_arrays`.
+        FileExistsError: If there is a file at a path, and `overwrite` is not
+            set.
+        ValueError: If the two paths are one, or the options cannot represent
+            the layers, for example their activation; or as for `write_arrays`.
     """
+    paths = options_path, weights_path
+    if len(set(map(os.path.realpath, paths))) == 1:
+        raise ValueError(
+            "`options_path` and `weights_path` must be two files. "
+            f"Received: '{options_path}' for both"
+        )
+    for path in paths:
+        refuse_existing(path, overwrite)
     parse_language_model_options(options)
     stored = stored_arrays(BILM_TABLE, arrays)
     # The weights come first: if writing them fails, the options are unchanged.

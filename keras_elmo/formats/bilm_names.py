@@ -6,6 +6,7 @@ SOFTMAX = "softmax.hdf5"
 VOCABULARY = "vocab.txt"
 CHECKPOINT = "checkpoint"
 TRAINING = "training.json"
+MODEL_FILES = (OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY)
 VOCABULARIES = (VOCABULARY, f"{VOCABULARY}.gz")
 
 # The array of a biLM that has a vector for each word of a vocabulary.

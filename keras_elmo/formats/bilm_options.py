@@ -41,6 +41,11 @@ def parse_language_model_options(options, label=None):
         raise top.error(
             "The options lack the key 'char_cnn'. " + WORD_INPUT_IS_REFUSED
         )
+    if top.flag("share_embedding_softmax"):
+        raise top.error(
+            "The option 'share_embedding_softmax' is true. "
+            + WORD_INPUT_IS_REFUSED
+        )
     if not top.flag("bidirectional", default=True):
         top.fail(
             "bidirectional", "true: the model must be bidirectional", False

@@ -1,7 +1,7 @@
 """The files of a preset folder: a layer's config, and its arrays.
 
 They are named as in KerasHub's presets. The arrays are in an HDF5 file, with
-the names of the variables as keys.
+the names of the variables as keys, which Keras' `load_weights` does not read.
 """
 
 import os

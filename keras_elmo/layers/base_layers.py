@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.ops.backends import backend
 from keras_elmo.ops.inputs import as_ids
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.token_indexer import TokenIndexer
@@ -19,6 +20,24 @@ class BaseLayer(keras.layers.Layer):
             "leaves as it is. 8-bit LSTMs are in "
             '`keras_elmo.ElmoEmbedder(elmo, quantize="int8")` and in '
             '`keras_elmo.export_onnx(..., quantize="int8")`.'
+        )
+
+    def rematerialized_call(self, layer_call, *args, **kwargs):
+        """Raises `NotImplementedError` where `keras.RematScope` would fail.
+
+        Keras passes flags such as `training` on by keyword, which TensorFlow's
+        custom gradients refuse, and of which JAX makes tensors.
+        """
+        call = super().rematerialized_call(layer_call, *args, **kwargs)
+        if call is layer_call or backend().supports_remat:
+            return call
+        raise NotImplementedError(
+            f"Layer '{self.name}' was made in a `keras.RematScope`, which "
+            "works only on PyTorch: on TensorFlow and JAX, Keras cannot "
+            "recompute layers that are called with flags such as `training`. "
+            "Make the layer outside of the scope. To use less memory in "
+            "training, pass smaller batches, or freeze a part, for example "
+            "with `elmo.encoder.trainable = False`."
         )
 
 

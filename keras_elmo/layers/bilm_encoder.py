@@ -9,6 +9,8 @@ from keras_elmo.layers.base_layers import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import lstm_window
 from keras_elmo.layers.projected_lstm_cell import project_inputs
+from keras_elmo.layers.projected_lstm_cell import read_cell_weights
+from keras_elmo.layers.projected_lstm_cell import step_cell
 from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
@@ -165,7 +167,8 @@ class BiLMEncoder(FreezableLayer):
         mask = as_mask(mask, inputs.shape[:2], self.name)  # (batch, time)
         inputs = at_least_one(inputs, axis=1)
         rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
-        outputs, state = self.encode_rows(
+        outputs, state = encode_rows(
+            self,
             at_least_one(rows),
             lay_out(at_least_one(mask, axis=1)),
             initial_state,
@@ -174,46 +177,6 @@ class BiLMEncoder(FreezableLayer):
         )
         outputs = [x[:, :time] for x in outputs]
         return (outputs, state) if return_state else outputs
-
-    def encode_rows(
-        self,
-        rows,
-        layout,
-        state=None,
-        returns_state=False,
-        omits_ends=False,
-        training=None,
-    ):
-        """Encodes the sentences of a batch, given all tokens as one matrix.
-
-        Args:
-            rows: Tensor `(rows, features)`, at least one row.
-            layout: The `Layout` of the batch.
-            state: List of tensors, as for a call, or `None` for zeros.
-            returns_state: Boolean, whether the last states are used.
-            omits_ends: Boolean. If `True`, each stack skips its last step where
-                possible: the forward output at a sentence's last token, and the
-                backward output at its first, are then undefined. Use it where
-                these tokens are sentence boundaries whose outputs are
-                discarded; a sentence then has at least two.
-            training: Boolean, whether gradients will be computed.
-
-        Returns:
-            The list of the layers' outputs `(batch, output time, 2 *
-            projection_dim)`, zero at padding, and the list of the last states.
-        """
-        if state is not None:
-            self.check_state(state)
-            spec = self.state_spec(None)
-            state = [ops.cast(s, x.dtype) for s, x in zip(state, spec)]
-        return self._run(
-            ops.cast(rows, self.compute_dtype),
-            layout,
-            state,
-            returns_state=returns_state,
-            omits_ends=omits_ends and not returns_state,
-            training=bool(training and self.trainable_variables),
-        )
 
     def _run_steps(
         self, rows, layout, state, returns_state, omits_ends, training
@@ -240,7 +203,8 @@ class BiLMEncoder(FreezableLayer):
         if returns_state:
             is_real = step[:, None, None] < length[None]  # (steps, batch, 1)
 
-        layers, state = self.run_directions(
+        layers, state = run_directions(
+            self,
             [ops.take(rows, ops.transpose(r), axis=0) for r in read],
             state,
             is_real=is_real,
@@ -255,79 +219,11 @@ class BiLMEncoder(FreezableLayer):
             outputs.append(ops.concatenate(halves, axis=-1))
         return outputs, state
 
-    def run_directions(
-        self,
-        inputs,
-        state,
-        carries_on=None,
-        is_real=None,
-        drop=None,
-        training=False,
-    ):
-        """Runs the two stacks, each on its own tokens.
-
-        Args:
-            inputs: Two tensors `(steps, batch, features)`, the tokens of the
-                forward and of the backward stack, each in reading order.
-            state: List of tensors, as `get_initial_state` returns it.
-            carries_on: Boolean tensor `(steps, batch, 1)`; where it is `False`,
-                the step starts from a zero state, as at the start of a
-                sentence. `None` means `True` everywhere.
-            is_real: Boolean tensor `(steps, batch, 1)`; where it is `False`,
-                the step leaves the state unchanged. `None` if the state there
-                does not matter.
-            drop: Function that applies dropout to a layer's input tensor in
-                training. The skip connection adds the input after dropout.
-            training: Boolean, whether gradients will be computed. It does not
-                change the outputs, only what TensorFlow stores for the
-                gradients.
-
-        Returns:
-            The list of the two stacks' outputs `(steps, batch, projection_dim)`
-            for each layer, and the list of the last states.
-        """
-        layers, last_state = [], []
-        both = inputs
-        for layer in range(self.num_layers):
-            cells = (self.forward_cells[layer], self.backward_cells[layer])
-            if drop is not None:
-                both = [drop(x) for x in both]
-            hidden, last = scan_both_directions(
-                cells,
-                both,
-                state[4 * layer : 4 * layer + 4],
-                carries_on,
-                is_real,
-                training,
-            )
-            if self.use_skip_connections and layer > 0:
-                hidden = [h + x for h, x in zip(hidden, both)]
-            both = hidden  # each (steps, batch, projection)
-            layers.append(both)
-            last_state.extend(last)
-        return layers, last_state
-
     def get_initial_state(self, batch_size: int) -> list[Any]:
         """Returns the list of zero states at the start of a sentence."""
         cell = self.forward_cells[0]  # All have states of the same sizes.
         number = 2 * self.num_layers
         return number * cell.get_initial_state(batch_size)
-
-    def check_state(self, state):
-        """Raises `ValueError` unless a state has the right shapes."""
-        spec = self.state_spec(None)
-        if len(state) != len(spec):
-            raise ValueError(
-                f"`initial_state` must have {len(spec)} tensors, h and c of "
-                f"both directions for each layer. Received: {len(state)}"
-            )
-        for i, (tensor, x) in enumerate(zip(state, spec)):
-            if tuple(tensor.shape[1:]) != x.shape[1:]:
-                raise ValueError(
-                    f"Tensor {i} of `initial_state` must have the shape "
-                    f"(batch, {x.shape[1]}). "
-                    f"Received: shape={tuple(tensor.shape)}"
-                )
 
     def compute_mask(self, inputs, mask=None):
         if mask is not None:
@@ -346,23 +242,14 @@ class BiLMEncoder(FreezableLayer):
         return_state=False,
     ):
         if initial_state is not None:
-            self.check_state(initial_state)
+            check_state(self, initial_state)
         outputs = [
             keras.KerasTensor(shape, dtype=self.compute_dtype)
             for shape in self.compute_output_shape(inputs.shape)
         ]
         if not return_state:
             return outputs
-        return outputs, self.state_spec(inputs.shape[0])
-
-    def state_spec(self, batch):
-        """Returns the list of symbolic states."""
-        cell = self.forward_cells[0]
-        pairs = [*zip(cell.state_size, cell.state_dtypes)]
-        return [
-            keras.KerasTensor((batch, size), dtype)
-            for size, dtype in 2 * self.num_layers * pairs
-        ]
+        return outputs, state_spec(self, inputs.shape[0])
 
     def get_config(self):
         return {
@@ -376,6 +263,129 @@ class BiLMEncoder(FreezableLayer):
         }
 
 
+def encode_rows(
+    encoder,
+    rows,
+    layout,
+    state=None,
+    returns_state=False,
+    omits_ends=False,
+    training=None,
+):
+    """Encodes the sentences of a batch, given all tokens as one matrix.
+
+    Args:
+        encoder: A `BiLMEncoder`.
+        rows: Tensor `(rows, features)`, at least one row.
+        layout: The `Layout` of the batch.
+        state: List of tensors, as for a call, or `None` for zeros.
+        returns_state: Boolean, whether the last states are used.
+        omits_ends: Boolean. If `True`, each stack skips its last step where
+            possible: the forward output at a sentence's last token, and the
+            backward output at its first, are then undefined. Use it where
+            these tokens are sentence boundaries whose outputs are
+            discarded; a sentence then has at least two.
+        training: Boolean, whether gradients will be computed.
+
+    Returns:
+        The list of the layers' outputs `(batch, output time, 2 *
+        projection_dim)`, zero at padding, and the list of the last states.
+    """
+    if state is not None:
+        check_state(encoder, state)
+        spec = state_spec(encoder, None)
+        state = [ops.cast(s, x.dtype) for s, x in zip(state, spec)]
+    return encoder._run(
+        ops.cast(rows, encoder.compute_dtype),
+        layout,
+        state,
+        returns_state=returns_state,
+        omits_ends=omits_ends and not returns_state,
+        training=bool(training and encoder.trainable_variables),
+    )
+
+
+def check_state(encoder, state):
+    """Raises `ValueError` unless a state has the encoder's shapes."""
+    spec = state_spec(encoder, None)
+    if len(state) != len(spec):
+        raise ValueError(
+            f"`initial_state` must have {len(spec)} tensors, h and c of "
+            f"both directions for each layer. Received: {len(state)}"
+        )
+    for i, (tensor, x) in enumerate(zip(state, spec)):
+        if tuple(tensor.shape[1:]) != x.shape[1:]:
+            raise ValueError(
+                f"Tensor {i} of `initial_state` must have the shape "
+                f"(batch, {x.shape[1]}). "
+                f"Received: shape={tuple(tensor.shape)}"
+            )
+
+
+def state_spec(encoder, batch):
+    """Returns the list of an encoder's symbolic states."""
+    cell = encoder.forward_cells[0]
+    pairs = [*zip(cell.state_size, cell.state_dtypes)]
+    return [
+        keras.KerasTensor((batch, size), dtype)
+        for size, dtype in 2 * encoder.num_layers * pairs
+    ]
+
+
+def run_directions(
+    encoder,
+    inputs,
+    state,
+    carries_on=None,
+    is_real=None,
+    drop=None,
+    training=False,
+):
+    """Runs the two stacks, each on its own tokens.
+
+    Args:
+        encoder: A `BiLMEncoder`.
+        inputs: Two tensors `(steps, batch, features)`, the tokens of the
+            forward and of the backward stack, each in reading order.
+        state: List of tensors, as `get_initial_state` returns it.
+        carries_on: Boolean tensor `(steps, batch, 1)`; where it is `False`,
+            the step starts from a zero state, as at the start of a
+            sentence. `None` means `True` everywhere.
+        is_real: Boolean tensor `(steps, batch, 1)`; where it is `False`,
+            the step leaves the state unchanged. `None` if the state there
+            does not matter.
+        drop: Function that applies dropout to a layer's input tensor in
+            training. The skip connection adds the input after dropout.
+        training: Boolean, whether gradients will be computed. It does not
+            change the outputs, only what TensorFlow stores for the
+            gradients.
+
+    Returns:
+        The list of the two stacks' outputs `(steps, batch, projection_dim)`
+        for each layer, and the list of the last states.
+    """
+    layers, last_state = [], []
+    both = inputs
+    for layer in range(encoder.num_layers):
+        cells = (encoder.forward_cells[layer], encoder.backward_cells[layer])
+        if drop is not None:
+            both = [drop(x) for x in both]
+        hidden, last = scan_both_directions(
+            cells,
+            both,
+            state[4 * layer : 4 * layer + 4],
+            carries_on,
+            is_real,
+            training,
+        )
+        if encoder.use_skip_connections and layer > 0:
+            hidden = [h + x for h, x in zip(hidden, both)]
+        both = hidden  # each (steps, batch, projection)
+        layers.append(both)
+        last_state.extend(last)
+    return layers, last_state
+
+
 def scan_both_directions(
     cells, inputs, state, carries_on=None, is_real=None, training=False
 ):
@@ -383,18 +393,18 @@ def scan_both_directions(
 
     Args:
         cells: The forward and the backward `ProjectedLSTMCell`.
-        inputs: As for `BiLMEncoder.run_directions`.
+        inputs: As for `run_directions`.
         state: List `[forward h, forward c, backward h, backward c]`.
-        carries_on: As for `BiLMEncoder.run_directions`.
-        is_real: As for `BiLMEncoder.run_directions`.
-        training: As for `BiLMEncoder.run_directions`.
+        carries_on: As for `run_directions`.
+        is_real: As for `run_directions`.
+        training: As for `run_directions`.
 
     Returns:
         The outputs, two tensors `(steps, batch, projection)`, and the last
         state.
     """
     flags = [flag for flag in (carries_on, is_real) if flag is not None]
-    weights = [cell.read_weights() for cell in cells]
+    weights = [read_cell_weights(cell) for cell in cells]
     if training and not flags and backend().makes_graphs:
         return _scan_in_training(cells, inputs, state, weights)
 
@@ -412,8 +422,8 @@ def scan_both_directions(
         new = [
             tensor
             for d, cell in enumerate(cells)
-            for tensor in cell.step(
-                projected[d], state[2 * d : 2 * d + 2], weights[d]
+            for tensor in step_cell(
+                cell, projected[d], state[2 * d : 2 * d + 2], weights[d]
             )
         ]
         if is_real is not None:

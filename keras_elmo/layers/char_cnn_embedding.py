@@ -97,7 +97,7 @@ class CharCNNEmbedding(CharacterCNN):
         if self.has_projection:
             self.build_projection(self.num_filters)
 
-    def encode(self, rows, training):
+    def _encode(self, rows, training):
         x = self.encode_characters(rows, training)
         if self.has_projection:
             x = affine(x, self.projection_kernel, self.projection_bias)

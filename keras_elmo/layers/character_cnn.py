@@ -60,7 +60,7 @@ class CharacterCNN(TokenEncoder):
         self._pass_on_trainable()
         self.supports_jit = backend().supports_jit
 
-    def encode(self, rows, training):
+    def _encode(self, rows, training):
         """Encodes ids `(words, *token_shape)` as vectors `(words, dim)`."""
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class CharacterCNN(TokenEncoder):
     def call(self, inputs, training=None):
         refuse_onnx_export(self)
         rows = ops.reshape(inputs, (-1, *self.token_shape))
-        encode = functools.partial(self.encode, training=training)
+        encode = functools.partial(self._encode, training=training)
         vectors = backend().map_distinct_rows(encode, rows)
         shape = (*ops.shape(inputs)[:-1], vectors.shape[-1])
         return ops.reshape(vectors, shape)  # (..., projection)

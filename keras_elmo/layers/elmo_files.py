@@ -15,8 +15,8 @@ class ElmoFiles:
     @classmethod
     def from_bilm(
         cls,
-        options: str | os.PathLike,
-        weights_file: str | os.PathLike | None = None,
+        options_path: str | os.PathLike,
+        weights_path: str | os.PathLike | None = None,
         *,
         trainable: bool = False,
         **kwargs,
@@ -24,13 +24,14 @@ class ElmoFiles:
         """Creates the layer from the files of a trained biLM (bilm-tf format).
 
         Args:
-            options: Path or http(s) URL of the options file (JSON); or path or
-                URL of a `.zip`, or path of a directory, with `options.json` and
-                an `.hdf5` file. Of several `.hdf5` files, it reads
+            options_path: Path or http(s) URL of the options file (JSON); or
+                path or URL of a `.zip`, or path of a directory, with
+                `options.json` and an `.hdf5` file. Of several `.hdf5` files, it
+                reads
                 `weights.hdf5` or, as in the models of the NLPL repository,
                 `model.hdf5`. Without an `.hdf5` file, it reads a checkpoint of
                 bilm-tf's training, for which TensorFlow must be installed.
-            weights_file: Path or URL of the weight file (HDF5). Leave it out
+            weights_path: Path or URL of the weight file (HDF5). Leave it out
                 for a directory or `.zip`.
             trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
                 the mix is trained (`False`). Sets `trainable` of
@@ -52,44 +53,9 @@ class ElmoFiles:
 
         >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
         """
-        from keras_elmo.models.bilm import Bilm
+        from keras_elmo.models.bilm import FoundBilm
 
-        return Bilm.at(options, weights_file).load(
-            cls, trainable=trainable, **kwargs
-        )
-
-    @classmethod
-    def from_many_langs(
-        cls,
-        directory: str | os.PathLike,
-        *,
-        trainable: bool = False,
-        **kwargs,
-    ) -> Self:
-        """Creates the layer from a model of ELMoForManyLangs.
-
-        The ids are specific to the model: `elmo.token_encoder` is a
-        `LexiconEmbedding`, whose `make_vectorization()` returns a layer that
-        turns words into ids. PyTorch is not needed.
-
-        Args:
-            directory: Path of the directory with `config.json`, `char.dic`,
-                `token_embedder.pkl`, `encoder.pkl` and, if the model has one,
-                `word.dic`; or path or http(s) URL of a `.zip` of it.
-            trainable: As for `from_bilm`.
-            **kwargs: As for `from_bilm`.
-
-        Returns:
-            An `ElmoLayer` with the files' weights.
-
-        Raises:
-            ValueError: If a file is invalid; the message states the file, the
-                key, what was expected and what was found.
-            FileNotFoundError: If a file is missing.
-        """
-        from keras_elmo.models.many_langs import ManyLangs
-
-        model = ManyLangs.at(directory)
+        model = FoundBilm.at(options_path, weights_path)
         return model.load(cls, trainable=trainable, **kwargs)
 
     @classmethod
@@ -99,13 +65,19 @@ class ElmoFiles:
         Args:
             preset: One of:
 
-                - a name from `keras_elmo.PRESETS`: `"english_mini"` or
-                  `"english_tiny"`, which are in the package, or `"original"`,
-                  `"5.5B"`, `"medium"`, `"small"`, `"portuguese"` or `"pubmed"`,
-                  which are downloaded once;
+                - a name from `keras_elmo.PRESETS`: `"english_mini"`, which is
+                  in the package, or `"original"`, `"5.5B"`, `"medium"`,
+                  `"small"`, `"portuguese"` or `"pubmed"`, which are downloaded
+                  once;
                 - the path of a directory written by `save_to_preset`;
                 - the path of a directory or `.zip`, or the URL of a `.zip`, for
-                  `from_bilm` or `from_many_langs`;
+                  `from_bilm`;
+                - such a directory or `.zip` of a model of ELMoForManyLangs,
+                  with `config.json`, `char.dic`, `token_embedder.pkl`,
+                  `encoder.pkl` and, if the model has one, `word.dic`. Its ids
+                  are the model's own: `elmo.token_encoder` is a
+                  `LexiconEmbedding`, whose `make_vectorization()` returns a
+                  layer that turns words into ids. PyTorch is not needed;
                 - `"hf://user/repository"` or `"hf://user/repository@revision"`,
                   such a directory on the Hugging Face Hub; the package
                   `huggingface_hub` must be installed.
@@ -140,30 +112,40 @@ class ElmoFiles:
 
         return find_model(preset).load(cls, **kwargs)
 
-    def save_to_preset(self, preset_dir: str | os.PathLike) -> None:
+    def save_to_preset(
+        self, preset_dir: str | os.PathLike, *, overwrite: bool = False
+    ) -> None:
         """Saves the layer to a directory, atomically.
 
-        The files are those of KerasHub's presets: `config.json`,
+        The files are named as in KerasHub's presets: `config.json`,
         `metadata.json` and `model.weights.h5`. They include the mixes and all
-        settings.
+        settings. Only `from_preset` reads them: in the HDF5 file, the arrays
+        have the names of the layer's variables, such as
+        `encoder.forward_cells.0.kernel`, so that other programs can read them,
+        but Keras' `load_weights` cannot.
 
         Args:
-            preset_dir: Path of the directory, which must be empty or not exist
-                yet.
+            preset_dir: Path of the directory.
+            overwrite: Boolean, whether to replace a preset in an existing
+                directory. Other files in it stay.
 
         Raises:
-            ValueError: If the layer is not built, `preset_dir` exists and is
-                not empty, or the layer contains a layer of another package.
+            FileExistsError: If `preset_dir` is a directory with files, and
+                `overwrite` is not set.
+            ValueError: If the layer is not built, or contains a layer of
+                another package.
         """
         from keras_elmo.models.preset_folder import save_to_preset
 
-        save_to_preset(self, preset_dir)
+        save_to_preset(self, preset_dir, overwrite)
 
     def save_to_bilm(
         self,
         options_path: str | os.PathLike,
         weights_path: str | os.PathLike,
         dtype: str = "float32",
+        *,
+        overwrite: bool = False,
     ) -> None:
         """Writes the biLM as files for bilm-tf and AllenNLP.
 
@@ -175,11 +157,14 @@ class ElmoFiles:
             weights_path: Path of the weight file (HDF5) to write.
             dtype: `"float32"`, as in every published file, or `"float16"` for
                 a file of half the size.
+            overwrite: Boolean, whether to replace existing files.
 
         Raises:
-            ValueError: If the layer is not built, or the files cannot represent
-                it, for example because of an activation other than `"relu"` and
-                `"tanh"`.
+            FileExistsError: If there is a file at a path, and `overwrite` is
+                not set.
+            ValueError: If the layer is not built, the two paths are one, or the
+                files cannot represent the layer, for example because of an
+                activation other than `"relu"` and `"tanh"`.
 
         Example:
 
@@ -188,7 +173,7 @@ class ElmoFiles:
         """
         from keras_elmo.models.bilm_weights import save_bilm
 
-        save_bilm(self, options_path, weights_path, dtype)
+        save_bilm(self, options_path, weights_path, dtype, overwrite)
 
     def load_bilm_weights(self, weights_path: str | os.PathLike) -> None:
         """Loads a weight file into this layer's biLM.

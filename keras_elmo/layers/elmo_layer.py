@@ -9,6 +9,9 @@ from keras_elmo.checks import check_integer
 from keras_elmo.checks import shapes_agree
 from keras_elmo.layers.base_layers import IdLayer
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.bilm_encoder import check_state
+from keras_elmo.layers.bilm_encoder import encode_rows
+from keras_elmo.layers.bilm_encoder import state_spec
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_files import ElmoFiles
 from keras_elmo.layers.scalar_mix import ScalarMix
@@ -201,7 +204,18 @@ class ElmoLayer(ElmoFiles, IdLayer):
             )
 
     def read_ids(self, ids):
-        """Returns ids as the token encoder takes them, or raises an error."""
+        """Checks ids, before Keras casts them to the layer's dtype.
+
+        Args:
+            ids: Array or tensor of ids, of an integer or a float dtype.
+
+        Returns:
+            The ids as int32 or int64, as the token encoder takes them.
+
+        Raises:
+            ValueError: If an id is not an integer or is out of range, or if
+                the dtype cannot represent all ids.
+        """
         if hasattr(self.token_encoder, "read_ids"):
             return self.token_encoder.read_ids(ids)
         num_ids = getattr(self.token_encoder, "num_ids", None)
@@ -310,21 +324,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
         layers, *_ = self._run_bilm(inputs, mask)
         return ops.stack(layers, axis=-3)
 
-    def layers_and_mixes(self, inputs):
-        """Returns all layers, the mixes and the mask of one run of the biLM.
-
-        Args:
-            inputs: Tensor of ids, as for a call.
-
-        Returns:
-            The list of `h_0`, ..., `h_L`, and the list of their mixes (none
-            with `return_all_layers`); each `(batch, time, 2 * projection)`, or
-            for documents `(batch, sentences, time, 2 * projection)`. Zero at
-            padding. And their mask, `(batch, time)`, `False` at padding.
-        """
-        layers, mask, _ = self._run_bilm(self.read_ids(inputs), mask=None)
-        return layers, self._mix(layers, mask), mask
-
     def _run_bilm(
         self, ids, mask, training=None, state=None, returns_state=False
     ):
@@ -399,7 +398,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
         # Its ids were read before.
         embed = getattr(self.token_encoder, "embed", self.token_encoder)
         rows = embed(at_least_one(tokens))  # (tokens + 2, projection)
-        layers, state = self.encoder.encode_rows(
+        layers, state = encode_rows(
+            self.encoder,
             rows,
             layout,
             state,
@@ -497,7 +497,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
         return_state=False,
     ):
         if initial_state is not None:
-            self.encoder.check_state(initial_state)
+            check_state(self.encoder, initial_state)
         outputs = keras.tree.map_shape_structure(
             lambda shape: keras.KerasTensor(shape, dtype=self.compute_dtype),
             self.compute_output_shape(inputs.shape),
@@ -506,7 +506,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
             return outputs
         *leading, _ = self._sentence_shape(inputs.shape)
         batch = None if None in leading else math.prod(leading)
-        return outputs, self.encoder.state_spec(batch)
+        return outputs, state_spec(self.encoder, batch)
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object
@@ -530,6 +530,23 @@ class ElmoLayer(ElmoFiles, IdLayer):
             if config.get(key):
                 config[key] = keras.saving.deserialize_keras_object(config[key])
         return super().from_config(config)
+
+
+def layers_and_mixes(elmo, inputs):
+    """Returns all layers, the mixes and the mask of one run of the biLM.
+
+    Args:
+        elmo: An `ElmoLayer`.
+        inputs: Tensor of ids, as for a call.
+
+    Returns:
+        The list of `h_0`, ..., `h_L`, and the list of their mixes (none
+        with `return_all_layers`); each `(batch, time, 2 * projection)`, or
+        for documents `(batch, sentences, time, 2 * projection)`. Zero at
+        padding. And their mask, `(batch, time)`, `False` at padding.
+    """
+    layers, mask, _ = elmo._run_bilm(elmo.read_ids(inputs), mask=None)
+    return layers, elmo._mix(layers, mask), mask
 
 
 def _build_once(layer, input_shape):

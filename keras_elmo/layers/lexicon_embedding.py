@@ -10,6 +10,8 @@ from keras_elmo.checks import check_integer
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.layers.character_cnn import CharacterCNN
 from keras_elmo.ops.inputs import check_range
+from keras_elmo.ops.private_keras import get_mask
+from keras_elmo.ops.private_keras import set_mask
 from keras_elmo.ops.weights import affine
 from keras_elmo.ops.weights import look_up
 from keras_elmo.ops.weights import new_weight
@@ -140,15 +142,19 @@ class LexiconEmbedding(CharacterCNN):
         num_characters = self.indexer.num_characters
         num_words = self.indexer.num_words
         characters, word = ids[..., :-1], ids[..., -1:]
-        return ops.concatenate(
+        checked = ops.concatenate(
             [
                 check_range(characters, num_characters + 1, self.name),
                 check_range(word, num_words + 1, self.name),
             ],
             axis=-1,
         )
+        mask = get_mask(ids)
+        if mask is not None:
+            set_mask(checked, mask)
+        return checked
 
-    def encode(self, rows, training):
+    def _encode(self, rows, training):
         width = self.max_characters_per_token
         x = self.encode_characters(rows[:, :width], training)
         if self.has_words:

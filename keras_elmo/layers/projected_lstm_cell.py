@@ -140,51 +140,10 @@ class ProjectedLSTMCell(BaseLayer):
             )
 
     def call(self, inputs, states):
-        weights = self.read_weights()
-        states = self.step(project_inputs(inputs, weights), states, weights)
+        weights = read_cell_weights(self)
+        projected = project_inputs(inputs, weights)
+        states = step_cell(self, projected, states, weights)
         return states[0], states
-
-    def read_weights(self):
-        """Reads the variables once for many steps."""
-        dtype = self.compute_dtype
-        kernel = read_weight(self.kernel, dtype)
-        bias = read_weight(self.bias, dtype)
-        # In training, the steps' gradients are summed in a kernel's own dtype,
-        # so it is cast in each step; otherwise once.
-        if self.recurrent_kernel.trainable:
-            dtype = None
-        recurrent_kernel = read_weight(self.recurrent_kernel, dtype)
-        projection_kernel = None
-        if self.has_projection:
-            projection_kernel = read_weight(self.projection_kernel, dtype)
-        bias = bias + ops.convert_to_tensor(self.forget_bias, bias.dtype)
-        return LSTMWeights(kernel, bias, recurrent_kernel, projection_kernel)
-
-    def step(self, projected_inputs, states, weights):
-        """Computes the next states from `states`.
-
-        Args:
-            projected_inputs: Tensor `(batch, 4 * units)`, `project_inputs` of
-                the step's input.
-            states: List of `h` and `c`.
-            weights: The result of `read_weights`.
-
-        Returns:
-            The list of the new `h` and `c`.
-        """
-        h, c = states
-        recurrent_kernel = ops.cast(
-            weights.recurrent_kernel, self.compute_dtype
-        )
-        gates = projected_inputs + ops.matmul(h, recurrent_kernel)
-        h, c = lstm_gates(ops.cast(gates, c.dtype), c, self.cell_clip)
-        h = ops.cast(h, self.compute_dtype)
-        if self.has_projection:
-            projection_kernel = ops.cast(
-                weights.projection_kernel, self.compute_dtype
-            )
-            h = clip(ops.matmul(h, projection_kernel), self.proj_clip)
-        return [h, c]
 
     def get_initial_state(self, batch_size=None):
         return [
@@ -205,6 +164,49 @@ class ProjectedLSTMCell(BaseLayer):
             "cell_clip": self.cell_clip,
             "proj_clip": self.proj_clip,
         }
+
+
+def read_cell_weights(cell):
+    """Reads a cell's variables, once for many steps."""
+    dtype = cell.compute_dtype
+    kernel = read_weight(cell.kernel, dtype)
+    bias = read_weight(cell.bias, dtype)
+    # In training, the steps' gradients are summed in a kernel's own dtype,
+    # so it is cast in each step; otherwise once.
+    if cell.recurrent_kernel.trainable:
+        dtype = None
+    recurrent_kernel = read_weight(cell.recurrent_kernel, dtype)
+    projection_kernel = None
+    if cell.has_projection:
+        projection_kernel = read_weight(cell.projection_kernel, dtype)
+    bias = bias + ops.convert_to_tensor(cell.forget_bias, bias.dtype)
+    return LSTMWeights(kernel, bias, recurrent_kernel, projection_kernel)
+
+
+def step_cell(cell, projected_inputs, states, weights):
+    """Computes the next states from `states`.
+
+    Args:
+        cell: A `ProjectedLSTMCell`.
+        projected_inputs: Tensor `(batch, 4 * units)`, `project_inputs` of
+            the step's input.
+        states: List of `h` and `c`.
+        weights: The result of `read_cell_weights`.
+
+    Returns:
+        The list of the new `h` and `c`.
+    """
+    h, c = states
+    recurrent_kernel = ops.cast(weights.recurrent_kernel, cell.compute_dtype)
+    gates = projected_inputs + ops.matmul(h, recurrent_kernel)
+    h, c = lstm_gates(ops.cast(gates, c.dtype), c, cell.cell_clip)
+    h = ops.cast(h, cell.compute_dtype)
+    if cell.has_projection:
+        projection_kernel = ops.cast(
+            weights.projection_kernel, cell.compute_dtype
+        )
+        h = clip(ops.matmul(h, projection_kernel), cell.proj_clip)
+    return [h, c]
 
 
 @functools.cache  # Compiled once for all cells with the same clips.

@@ -13,7 +13,7 @@ from keras_elmo.models.variables import make_elmo
 from keras_elmo.text.vocabulary import vocabulary_words
 
 
-class Bilm(FoundModel):
+class FoundBilm(FoundModel):
     """A biLM's files: in a folder, in a `.zip`, or options and weights.
 
     Args:
@@ -29,11 +29,11 @@ class Bilm(FoundModel):
         self._weights = weights
 
     @classmethod
-    def at(cls, options, weights=None):
+    def at(cls, options_path, weights_path=None):
         """The model at the paths or URLs that `ElmoLayer.from_bilm` takes."""
-        if weights is not None:
-            weights = fetch(weights, "weights_file")
-        return cls(fetch(options, "options"), weights)
+        if weights_path is not None:
+            weights_path = fetch(weights_path, "weights_path")
+        return cls(fetch(options_path, "options_path"), weights_path)
 
     @functools.cached_property
     def _files(self):

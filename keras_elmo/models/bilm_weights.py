@@ -13,22 +13,11 @@ from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import check_built
 
 
-def save_bilm(model, options_path, weights_path, dtype="float32"):
-    """Writes a biLM's files; see `ElmoLayer.save_to_bilm`.
-
-    Args:
-        model: A built `ElmoLayer` or language model.
-        options_path: As for `ElmoLayer.save_to_bilm`.
-        weights_path: As for `ElmoLayer.save_to_bilm`.
-        dtype: As for `ElmoLayer.save_to_bilm`.
-    """
-    write_bilm(
-        options_path,
-        weights_path,
-        make_options(*bilm_configs(model)),
-        bilm_arrays(model),
-        dtype,
-    )
+def save_bilm(layer, options_path, weights_path, dtype, overwrite):
+    """Writes a built layer; see `ElmoLayer.save_to_bilm`."""
+    options = make_options(*bilm_configs(layer))
+    arrays = bilm_arrays(layer)
+    write_bilm(options_path, weights_path, options, arrays, dtype, overwrite)
 
 
 def load_bilm_weights(model, weights_path):

@@ -13,10 +13,10 @@ from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.many_langs import CHARACTERS
 from keras_elmo.formats.many_langs import STATE_DICTS
 from keras_elmo.formats.preset_files import PRESET_FILES
-from keras_elmo.models.bilm import Bilm
+from keras_elmo.models.bilm import FoundBilm
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.keras_file import KerasFile
-from keras_elmo.models.many_langs import ManyLangs
+from keras_elmo.models.many_langs import FoundManyLangs
 from keras_elmo.models.preset_folder import PresetFolder
 from keras_elmo.models.presets import PRESETS
 from keras_elmo.models.presets import TAGGERS
@@ -43,7 +43,8 @@ def find_model(model, weights=None) -> FoundModel:
     if isinstance(model, FoundModel):
         return model
     if isinstance(model, str) and model in TAGGERS:
-        return KerasFile(TAGGERS[model], name=model)
+        head, elmo = TAGGERS[model]
+        return KerasFile(head, name=model, elmo=elmo)
     is_name = isinstance(model, str) and model in PRESETS
     is_path = isinstance(model, (str, os.PathLike)) and not is_name
     path = fetch(model, "model") if is_path else ""
@@ -54,9 +55,9 @@ def find_model(model, weights=None) -> FoundModel:
                 "options files, and this model has its own. "
                 f"Received: '{weights}' with '{model}'"
             )
-        return Bilm(path, fetch(weights, "weights"))
+        return FoundBilm(path, fetch(weights, "weights"))
     if is_name:
-        return Bilm(download_preset(model), name=model)
+        return FoundBilm(download_preset(model), name=model)
     if path.endswith(".keras") and os.path.isfile(path):
         return KerasFile(path)
     if os.path.exists(path):
@@ -78,20 +79,20 @@ def _kind_of(folder):
     names = list(map(posixpath.basename, folder.names))
     found = set(names)
     if found.issuperset(STATE_DICTS):
-        return ManyLangs
+        return FoundManyLangs
     if fnmatch.filter(names, f"*{OPTIONS}"):
-        return Bilm
+        return FoundBilm
     # From here on, files may be missing; the kind's reader reports them.
     if found.intersection([*STATE_DICTS, CHARACTERS]):
-        return ManyLangs
+        return FoundManyLangs
     if {"config.json", "model.weights.h5"} & found:
         if os.path.isdir(folder.path):
             return PresetFolder
         # Keras uses the same names in its .keras files.
-        return KerasFile if found.issuperset(PRESET_FILES) else Bilm
+        return KerasFile if found.issuperset(PRESET_FILES) else FoundBilm
     for pattern in ("*.hdf5", "*.index", TRAINING):
         if fnmatch.filter(names, pattern):
-            return Bilm
+            return FoundBilm
     files = fnmatch.filter(names, "*.keras")
     if len(files) == 1 and os.path.isdir(folder.path):
         return lambda folder: KerasFile(folder.file(files[0]))

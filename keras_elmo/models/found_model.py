@@ -4,14 +4,15 @@ import abc
 import json
 import os
 
+from keras_elmo.formats.bilm_names import MODEL_FILES
 from keras_elmo.layers.elmo_layer import ElmoLayer
 
 
 class FoundModel(abc.ABC):
     """A trained model in files, as returned by `find_model`.
 
-    A kind that does not support a method raises a `ValueError` that says what
-    to use instead.
+    A kind of model that lacks what a method needs raises a `ValueError` that
+    says what to use instead.
 
     Args:
         source: The `ModelFolder` of the model, or its local path.
@@ -49,8 +50,22 @@ class FoundModel(abc.ABC):
             "keras-elmo convert, perplexity and pretrain --from take the files "
             "of a language model: a checkpoint of bilm-tf, or options.json "
             "with weights.hdf5, as `ElmoLayer.save_to_bilm` writes them. "
-            f"Received: '{self.path}', {self.what}"
+            f"Received: '{self.path}', {self.what}, which is loaded with "
+            f"{self.how_to_load()}"
         )
+
+    def conversion(self, dtype="float32"):
+        """Returns how `keras-elmo convert` writes the model.
+
+        Args:
+            dtype: As for `write_bilm`.
+
+        Returns:
+            The names of the files, of which not all may be written, and the
+            function that writes them to a folder, given its path.
+        """
+        files = self.open_language_model()
+        return MODEL_FILES, lambda folder: files.write_to(folder, dtype)
 
     @abc.abstractmethod
     def facts(self):

@@ -8,29 +8,37 @@ from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
-from keras_elmo.models.presets import PRESETS
 from keras_elmo.ops.private_keras import layer_of
 
 
 class KerasFile(FoundModel):
     """A `.keras` file: a whole Keras model, such as a tagger with ELMo.
 
-    Or a model that follows the ELMo of a preset: a Functional model of two
-    inputs, the vectors `(batch, time, width)`, named after the preset, and
-    their mask `(batch, time)`. It is loaded with ELMo in front.
+    Args:
+        source: As for `FoundModel`.
+        name: As for `FoundModel`.
+        elmo: If the file has only the layers after ELMo, what
+            `ElmoLayer.from_preset` takes to load it; see `TaggerPreset`.
     """
 
     what = "a .keras file, a whole Keras model"
 
-    def load(self, *args, **kwargs):
-        raise ValueError(
-            "from_preset and keras-elmo embed, convert, perplexity and "
-            "pretrain --from take only ELMo models. "
+    def __init__(self, source, name=None, elmo=None):
+        super().__init__(source, name)
+        self._elmo = elmo
+
+    def load(self, cls=ElmoLayer, **kwargs):
+        raise self._has_more_than_elmo()
+
+    def fingerprint(self):
+        raise self._has_more_than_elmo()
+
+    def _has_more_than_elmo(self):
+        return ValueError(
+            "from_preset and keras-elmo embed take only ELMo models. "
             f"Received: '{self.path}', {self.what}: load it with "
             f"{self.how_to_load()}, or serve it with keras-elmo export"
         )
-
-    fingerprint = open_language_model = load
 
     def load_for_export(self, dtype=None):
         if dtype:
@@ -41,7 +49,8 @@ class KerasFile(FoundModel):
             )
         _check_weights(self.path)
         try:
-            return _with_elmo(keras.saving.load_model(self.path, compile=False))
+            model = keras.saving.load_model(self.path, compile=False)
+            return _after_elmo(model, self._elmo) if self._elmo else model
         except TypeError as error:  # A class that is not registered.
             raise ValueError(
                 "A .keras file must be made of layers of Keras and keras_elmo: "
@@ -77,14 +86,9 @@ class KerasFile(FoundModel):
         return f"keras.saving.load_model({quoted(self.path)})"
 
 
-def _with_elmo(model):
-    """Returns a model, with ELMo in front if it takes vectors of a preset."""
-    # A subclassed model has no known inputs.
-    inputs = getattr(model, "inputs", None) or ()
-    kinds = [(len(x.shape), x.dtype == "bool") for x in inputs]
-    if kinds != [(3, False), (2, True)] or inputs[0].name not in PRESETS:
-        return model
-    elmo = ElmoLayer.from_preset(inputs[0].name, name="elmo")
+def _after_elmo(model, preset):
+    """Returns a model of vectors and their mask, with ELMo in front."""
+    elmo = ElmoLayer.from_preset(preset, name="elmo")
     ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
     outputs = {}
 

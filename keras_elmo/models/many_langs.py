@@ -1,25 +1,22 @@
 import functools
 
-from keras_elmo.files.fetch import fetch
+from keras_elmo.checks import argument_name
 from keras_elmo.formats.many_langs import ManyLangsFiles
+from keras_elmo.formats.preset_files import PRESET_FILES
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import size_facts
+from keras_elmo.models.preset_folder import preset_writer
 from keras_elmo.models.variables import make_elmo
 
 
-class ManyLangs(FoundModel):
+class FoundManyLangs(FoundModel):
     """A model of ELMoForManyLangs, in a folder or a `.zip`."""
 
     what = "a model of ELMoForManyLangs"
-
-    @classmethod
-    def at(cls, directory):
-        """The model at a path or URL, as `ElmoLayer.from_many_langs` takes."""
-        return cls(fetch(directory, "directory"))
 
     @functools.cached_property
     def _files(self):
@@ -39,6 +36,16 @@ class ManyLangs(FoundModel):
         files = self._files
         sizes = files.token_encoder, files.encoder
         return fingerprint(sizes, files.weight_files)
+
+    def conversion(self, dtype="float32"):
+        # The formats of bilm-tf and AllenNLP cannot represent it.
+        if dtype != "float32":
+            raise ValueError(
+                f"{argument_name('output_dtype')} must be left out: {self.what}"
+                " is written as a preset folder, in float32. "
+                f"Received: '{dtype}'"
+            )
+        return PRESET_FILES, lambda folder: preset_writer(self.load())(folder)
 
     def facts(self):
         files = self._files

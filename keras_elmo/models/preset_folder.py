@@ -62,9 +62,18 @@ class PresetFolder(FoundModel):
 
 
 def save_to_preset(layer, folder, overwrite=False):
-    """Writes a built layer; see `ElmoLayer.save_to_preset`.
+    """Writes a built layer; see `ElmoLayer.save_to_preset`."""
+    write = preset_writer(layer)
+    write_folder_atomically(folder, write, PRESET_FILES, overwrite)
 
-    With `overwrite`, it replaces the preset in an existing folder.
+
+def preset_writer(layer):
+    """Returns the function that writes a built layer's `PRESET_FILES`.
+
+    It takes the path of an existing folder.
+
+    Raises:
+        ValueError: As for `ElmoLayer.save_to_preset`.
     """
     from keras_elmo import __version__
 
@@ -86,10 +95,8 @@ def save_to_preset(layer, folder, overwrite=False):
         "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
     }
 
-    def write(path):
-        write_preset(path, saved, metadata, VariableArrays(layer, names))
-
-    write_folder_atomically(folder, write, PRESET_FILES, overwrite)
+    arrays = VariableArrays(layer, names)
+    return lambda path: write_preset(path, saved, metadata, arrays)
 
 
 def _saved_layer(cls, folder):

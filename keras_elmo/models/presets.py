@@ -25,6 +25,16 @@ class Preset(NamedTuple):
     `vocab.txt`."""
 
 
+class TaggerPreset(NamedTuple):
+    """A tagger inside the package."""
+
+    head: str
+    """The `.keras` file of the layers after ELMo: a Functional model of the
+    vectors `(batch, time, width)` and their mask `(batch, time)`."""
+    elmo: str
+    """The ELMo that the vectors come from, a key of `PRESETS`."""
+
+
 # The projects that published the files, bilm-tf and AllenNLP, are Apache 2.0;
 # the pages that list the weights state no licence for them.
 _ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
@@ -41,25 +51,15 @@ def _published(path, megabytes, description, suffix="", licence=_ALLENNLP):
     )
 
 
-def _shipped(folder, megabytes, description):
-    """A model in the package's folder `presets/<folder>`."""
-    path = os.path.join(_PACKAGE, "presets", folder)
-    licence = "Apache 2.0; the text's licences are in the model's card"
-    return Preset(None, None, megabytes, licence, description, path)
-
-
 PRESETS = {
-    "english_mini": _shipped(
-        "english_mini",
+    "english_mini": Preset(
+        None,
+        None,
         11,
+        "Apache 2.0; the text's licences are in the model's card",
         "English novels, encyclopedia, talk, textbooks, chat and web, 60 M "
         "tokens; 5.4 M parameters, 512 wide",
-    ),
-    "english_tiny": _shipped(
-        "english_tiny",
-        6,
-        "English novels, speeches, web and encyclopedia, 4.8 M tokens; 3.0 M "
-        "parameters, 256 wide",
+        os.path.join(_PACKAGE, "presets/english_mini"),
     ),
     "original": _published(
         "2x4096_512_2048cnn_2xhighway/elmo_2x4096_512_2048cnn_2xhighway",
@@ -98,8 +98,12 @@ PRESETS = {
     ),
 }
 
-TAGGERS = {"english_pos": f"{_PACKAGE}/presets/english_pos/head.keras"}
-"""The files of the taggers inside the package, by name."""
+TAGGERS = {
+    "english_pos": TaggerPreset(
+        f"{_PACKAGE}/presets/english_pos/head.keras", "english_mini"
+    )
+}
+"""The taggers inside the package, by name."""
 
 
 def download_preset(name):

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 import keras
 
-from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.choices import QUANTIZATIONS
+from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.ops.output_names import refuse_tag_names
 
 
 def export_onnx(
@@ -16,7 +17,10 @@ def export_onnx(
     path: str | os.PathLike,
     quantize: str | None = None,
     *,
-    labels: Mapping[str, Iterable[str | bytes]] | None = None,
+    tag_names: Mapping[str, Iterable[str | bytes]]
+    | Iterable[str | bytes]
+    | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Exports an `ElmoLayer` or a tagger to an ONNX file, for onnxruntime.
 
@@ -37,7 +41,7 @@ def export_onnx(
     dropout layers, `CRF` and `CRFDecoder`. The outputs are those of the tagger,
     named after their layers: numbers of tags from a `CRFDecoder`, floats from
     the others. All outputs are zero at padding. The names of the tags are in
-    the file's metadata, as a JSON list named `<output>_labels`.
+    the file's metadata, as a JSON list named `<output>_tag_names`.
 
     With `quantize="int8"`, ELMo's large kernels (of the highways, projections
     and LSTMs) have 8 bits, with one scale per block of 128, and so have the
@@ -48,13 +52,17 @@ def export_onnx(
 
     Args:
         model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one.
-        path: Path of the file to write, such as `"elmo.onnx"`. It is written
-            atomically; an existing file is replaced.
+        path: Path of the file to write, atomically, such as `"elmo.onnx"`.
         quantize: `None` for float32, or `"int8"`.
-        labels: Mapping from the name of an output to the names of its labels,
-            in order. Not needed for a `CRFDecoder` with `tag_names`.
+        tag_names: List of strings, the names of the tags that the model
+            returns, in order; for a model with several outputs, a dictionary
+            from an output's name to such a list. Not needed for a `CRFDecoder`
+            with `tag_names`.
+        overwrite: Boolean, whether to replace a file at `path`, once the new
+            one is written.
 
     Raises:
+        FileExistsError: If there is a file, and `overwrite` is not set.
         ValueError: If the model is not as described, ELMo has an activation
             other than `"relu"`, `"sigmoid"` and `"tanh"`, or the weights take 2
             GB or more, the limit of an ONNX file.
@@ -75,6 +83,7 @@ def export_onnx(
     (1, 3, 16)
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
+    refuse_existing(path, overwrite)
     if not isinstance(model, (ElmoLayer, keras.Model)):
         raise ValueError(
             "`model` must be an `ElmoLayer` or a Keras model. "
@@ -91,13 +100,9 @@ def export_onnx(
     from keras_elmo.onnx.tagger_model import tagger_model
 
     product = products.block_product if quantize else products.float_product
-    if not isinstance(model, ElmoLayer):
-        exported = tagger_model(model, product, labels)
-    elif labels:
-        raise ValueError(
-            f"{argument_name('labels')} can only be used with a model that "
-            f"returns labels, not with an `ElmoLayer`. Received: {labels!r}"
-        )
-    else:
+    if isinstance(model, ElmoLayer):
+        refuse_tag_names(tag_names)
         exported = elmo_model(model, product)
+    else:
+        exported = tagger_model(model, product, tag_names)
     write_atomically(path, lambda temporary: onnx.save(exported, temporary))

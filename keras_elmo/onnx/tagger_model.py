@@ -13,9 +13,9 @@ from keras_elmo.onnx.elmo_model import output_time
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.tagger_layers import TaggerLayers
-from keras_elmo.ops.output_names import check_labels
-from keras_elmo.ops.output_names import label_names
+from keras_elmo.ops.output_names import check_tagged_outputs
 from keras_elmo.ops.output_names import named_outputs
+from keras_elmo.ops.output_names import tag_names_of
 
 # Operations with which Keras computes the masks between layers. They are
 # ignored: the mask here is that of the ids.
@@ -25,13 +25,13 @@ _OF_MASKS = {
 }
 
 
-def tagger_model(model, make_product, labels=None):
+def tagger_model(model, make_product, tag_names=None):
     """Makes the ONNX model of a Functional or Sequential Keras model.
 
     Args:
         model: Keras model that starts with an `ElmoLayer` on character ids.
         make_product: Function of `products`, for the large kernels of ELMo.
-        labels: As for `export_onnx`.
+        tag_names: As for `export_onnx`.
 
     Returns:
         `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, and
@@ -85,11 +85,11 @@ def tagger_model(model, make_product, labels=None):
         else:
             shape, dtype = [*shape, x.shape[-1]], "float32"
         results[name] = (value, dtype, shape)
-    found = label_names(symbolic, labels)
-    check_labels(found, symbolic)
+    tag_names = tag_names_of(symbolic, tag_names)
+    check_tagged_outputs(tag_names, symbolic)
     metadata = {
-        f"{name}_labels": json.dumps([os.fsdecode(x) for x in texts])
-        for name, texts in found.items()
+        f"{name}_tag_names": json.dumps([os.fsdecode(x) for x in names])
+        for name, names in tag_names.items()
     }
     return graph.model("tagger", ids_input(elmo), results, metadata)
 

@@ -2,8 +2,7 @@
 
 Everything else is written in `keras.ops`. What `FastTensorFlow` does faster
 also has a portable version with the same results, in `Backend`; TensorFlow uses
-it after `set_fast_paths(False)` or with the environment variable
-`KERAS_ELMO_FAST_PATHS=0`.
+it with the environment variable `KERAS_ELMO_FAST_PATHS=0`.
 """
 
 import contextlib
@@ -17,8 +16,6 @@ from keras import ops
 # How many tokens `scan_time` prepares at a time: enough for a matrix multiply
 # at full speed. For the original model, 2048 tokens take 256 MB.
 PREPARED_ROWS = 2048
-
-_is_fast = os.environ.get("KERAS_ELMO_FAST_PATHS", "1") != "0"
 
 
 class Backend:
@@ -35,6 +32,8 @@ class Backend:
     """Whether tensors may hold strings, as SavedModels need them."""
     has_own_threads = True
     """Whether it waits forever for its threads after a fork."""
+    supports_remat = False
+    """Whether Keras' `RematScope` works for layers with flags."""
 
     def concrete_value(self, x):
         """Returns a tensor as a NumPy array, or `None` while it is traced."""
@@ -253,6 +252,7 @@ class Jax(Backend):
 class Torch(Backend):
     name = "torch"
     has_own_threads = False
+    supports_remat = True
 
     def concrete_value(self, x):
         return None if x.device.type == "meta" else super().concrete_value(x)
@@ -287,26 +287,9 @@ _FAST = {**_BACKENDS, "tensorflow": FastTensorFlow()}
 
 def backend():
     """Returns the `Backend` that Keras uses."""
-    known = _FAST if _is_fast else _BACKENDS
+    is_fast = os.environ.get("KERAS_ELMO_FAST_PATHS") != "0"
+    known = _FAST if is_fast else _BACKENDS
     return known.get(keras.backend.backend(), known["numpy"])
-
-
-def set_fast_paths(enabled: bool) -> None:
-    """Enables or disables the TensorFlow-only fast paths of all layers.
-
-    They are enabled by default and change speed, not results. Models that are
-    already traced keep the path they were traced with.
-
-    Args:
-        enabled: Boolean.
-
-    Example:
-
-    >>> set_fast_paths(False)
-    >>> set_fast_paths(True)
-    """
-    global _is_fast
-    _is_fast = bool(enabled)
 
 
 def at_least_one(x, axis=0):

@@ -26,7 +26,9 @@ class Compiled:
 
     JAX compiles each shape, so axes are filled up with zeros to a few sizes:
     powers of two, and halfway between. The results have the filled-up sizes,
-    and no gradients. PyTorch runs the function as it is.
+    and no gradients. So a function that returns a state must take a mask, with
+    which it leaves the state as it is where an axis is filled up. PyTorch runs
+    the function as it is.
 
     Args:
         function: Takes tensors, nests of them, or `None`; its keyword arguments

@@ -1,6 +1,8 @@
 """Names of model outputs."""
 
 import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
 
 import keras
 
@@ -51,16 +53,20 @@ def named_elmo_outputs(tokens, layers, mixes):
     return outputs
 
 
-def label_names(outputs, labels):
-    """The names of the labels that a model returns, by the output's name.
+def tag_names_of(outputs, tag_names):
+    """The names of the tags that a model returns, by the output's name.
 
     Args:
         outputs: Dictionary from names to symbolic outputs.
-        labels: Mapping from the name of an output to the names of its labels,
-            strings or bytes; or `None`. A `CRFDecoder` has its `tag_names`.
+        tag_names: Dictionary from names of outputs to lists of strings or
+            bytes; such a list, if there is one output; or `None`. A
+            `CRFDecoder` has its own.
+
+    Returns:
+        Dictionary from names of outputs to lists.
 
     Raises:
-        ValueError: If `labels` is not as described.
+        ValueError: If `tag_names` is not as described.
     """
     names = {
         name: getattr(layer_of(x), "tag_names", None)
@@ -68,11 +74,23 @@ def label_names(outputs, labels):
         if len(x.shape) == 2 and x.dtype.startswith("int")
     }
     names = {name: found for name, found in names.items() if found}
-    for name, given in (labels or {}).items():
-        found = [] if isinstance(given, (str, bytes)) else list(given)
+    if tag_names is None:
+        return names
+    if not isinstance(tag_names, Mapping):
+        if len(outputs) != 1:
+            raise ValueError(
+                "`tag_names` must be a dictionary from an output's name to a "
+                "list of names, because the model does not have one output: "
+                f"its outputs are {sorted(outputs)}. "
+                f"Received: tag_names={tag_names!r}"
+            )
+        tag_names = dict.fromkeys(outputs, tag_names)
+    for name, given in tag_names.items():
+        is_list = isinstance(given, Iterable) and type(given) is not str
+        found = list(given) if is_list else []
         if not found or not all(isinstance(x, (str, bytes)) for x in found):
             raise ValueError(
-                f"{argument_name('labels')} must be lists of names, each a "
+                f"{argument_name('tag_names')} must be lists of names, each a "
                 "string. "
                 f"Received for output '{name}': {given!r}"
             )
@@ -80,20 +98,20 @@ def label_names(outputs, labels):
     return names
 
 
-def check_labels(labels, outputs):
-    """Raises `ValueError` if an output cannot have these labels.
+def check_tagged_outputs(tag_names, outputs):
+    """Raises `ValueError` if an output cannot have these tags.
 
     Args:
-        labels: As `label_names` returns them.
+        tag_names: As `tag_names_of` returns them.
         outputs: Dictionary from names to tensors, symbolic or not.
     """
-    unknown = set(labels) - set(outputs)
+    unknown = set(tag_names) - set(outputs)
     if unknown:
         raise ValueError(
-            f"The keys of {argument_name('labels')} must be outputs of the "
+            f"The keys of {argument_name('tag_names')} must be outputs of the "
             f"model, which are {sorted(outputs)}. Received: {sorted(unknown)}"
         )
-    for name, names in labels.items():
+    for name, names in tag_names.items():
         x = outputs[name]
         dtype = keras.backend.standardize_dtype(x.dtype)
         is_scores = "float" in dtype
@@ -101,8 +119,17 @@ def check_labels(labels, outputs):
         fits = rank in (1, 2) and (is_scores or "int" in dtype)
         if not fits or (is_scores and x.shape[-1] != len(names)):
             raise ValueError(
-                f"To have labels, output '{name}' must be integers of shape "
-                "(batch, time) or (batch,), or floats with one more axis, of "
-                f"size {len(names)}, the number of labels. Received: an output "
-                f"of shape={tuple(x.shape)}, dtype={dtype}"
+                f"To have `tag_names`, output '{name}' must be integers of "
+                "shape (batch, time) or (batch,), or floats with one more "
+                f"axis, of size {len(names)}, the number of names. Received: "
+                f"an output of shape={tuple(x.shape)}, dtype={dtype}"
             )
+
+
+def refuse_tag_names(tag_names):
+    """Raises `ValueError` if an `ElmoLayer` is exported with `tag_names`."""
+    if tag_names:
+        raise ValueError(
+            f"{argument_name('tag_names')} can only be used with a model that "
+            f"returns tags, not with an `ElmoLayer`. Received: {tag_names!r}"
+        )

@@ -7,6 +7,7 @@ to detect versions of Keras that change one.
 import contextlib
 import functools
 import importlib
+import inspect
 import operator
 import sys
 
@@ -16,7 +17,9 @@ __all__ = [
     "get_mask",
     "in_stateless_scope",
     "inputs_of",
+    "is_saving_h5",
     "layer_of",
+    "masks_above",
     "more_is_better",
     "refuse_onnx_export",
     "set_mask",
@@ -83,6 +86,37 @@ def inputs_of(x):
         return layer._inbound_nodes[node_index].input_tensors
 
 
+def masks_above(x):
+    """Yields the masks of all layer calls that led to a symbolic tensor.
+
+    These are the masks that the calls were given and those of their outputs.
+    The public API has no way from a tensor to the calls above it.
+
+    Args:
+        x: Symbolic tensor. Without a Functional model around it, there are no
+            masks.
+
+    Yields:
+        Pairs of a mask and the layer's name, those nearest to `x` first.
+    """
+    calls, seen = [x], set()
+    for x in calls:  # Grows in the loop.
+        if id(x) in seen or not hasattr(x, "_keras_history"):
+            continue
+        seen.add(id(x))
+        with _errors_name_the_version():
+            layer, node_index, i = x._keras_history
+            node = layer._inbound_nodes[node_index]
+            args, kwargs = node.arguments.args, node.arguments.kwargs
+            calls += node.input_tensors
+        # A model inside the model has calls of its own.
+        calls += getattr(layer, "outputs", ())[i : i + 1]
+        given = inspect.signature(layer.call).bind(*args, **kwargs).arguments
+        for mask in keras.tree.flatten([given.get("mask"), get_mask(x)]):
+            if mask is not None:
+                yield mask, layer.name
+
+
 def refuse_onnx_export(layer):
     """Raises `ValueError` if Keras is exporting a layer to ONNX.
 
@@ -98,6 +132,12 @@ def refuse_onnx_export(layer):
                 f"Received: layer '{layer.name}'"
             )
         frame = frame.f_back
+
+
+def is_saving_h5():
+    """Whether Keras is saving a model as an .h5 file, its former format."""
+    attribute = _private("backend.common.global_state", "get_global_attribute")
+    return bool(attribute("use_legacy_config", False))
 
 
 def more_is_better(metric):

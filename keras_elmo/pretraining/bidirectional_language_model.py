@@ -5,6 +5,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 
@@ -26,13 +27,11 @@ class BidirectionalLanguageModel(keras.Model):
     Args:
         vocabulary_size: Integer, the number of words that can be predicted.
         token_encoder: Layer that maps the ids of a token to its vector, a
-            `CharCNNEmbedding` or a `TokenEmbedding`. Defaults to the paper's.
+            `CharCNNEmbedding`. Defaults to the paper's.
         encoder: The `BiLMEncoder`. Defaults to the paper's.
         num_negatives: Integer, the number of negative samples of the sampled
             softmax.
         dropout: Float between 0 and 1.
-        share_embedding_softmax: Boolean, whether the softmax uses the matrix of
-            the token encoder, which must then be a `TokenEmbedding`.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -79,7 +78,6 @@ class BidirectionalLanguageModel(keras.Model):
         encoder: BiLMEncoder | None = None,
         num_negatives: int = 8192,
         dropout: float = 0.1,
-        share_embedding_softmax: bool = False,
         **kwargs: Any,
     ) -> None:
         # No autocast: the cell states are float32 even in half precision.
@@ -89,25 +87,11 @@ class BidirectionalLanguageModel(keras.Model):
             dtype=dtype, name="token_encoder"
         )
         self.encoder = encoder or BiLMEncoder(dtype=dtype, name="encoder")
-        if share_embedding_softmax and (
-            getattr(self.token_encoder, "num_tokens", None) != vocabulary_size
-        ):
-            raise ValueError(
-                "With `share_embedding_softmax=True`, `token_encoder` must be "
-                "a `TokenEmbedding` of all words in the vocabulary. Received: "
-                f"token_encoder={self.token_encoder}, "
-                f"vocabulary_size={vocabulary_size}"
-            )
         self.vocabulary_size = vocabulary_size
         self.num_negatives = num_negatives
         self.dropout = dropout
-        self.share_embedding_softmax = share_embedding_softmax
         self.softmax = VocabularySoftmax(
-            vocabulary_size,
-            num_negatives,
-            self._tied_kernel if share_embedding_softmax else None,
-            dtype=dtype,
-            name="softmax",
+            vocabulary_size, num_negatives, dtype=dtype, name="softmax"
         )
         self._seed = keras.random.SeedGenerator()
 
@@ -144,7 +128,9 @@ class BidirectionalLanguageModel(keras.Model):
         logits = [ops.reshape(x, shape) for x in logits]
         return (logits, state) if return_state else logits
 
-    def predict_hidden(self, inputs, initial_state=None, seed=None):
+    def predict_hidden(
+        self, inputs, initial_state=None, seed=None, is_real=None
+    ):
         """Runs the model up to its softmax.
 
         Args:
@@ -152,6 +138,8 @@ class BidirectionalLanguageModel(keras.Model):
             initial_state: As for a call.
             seed: `keras.random.SeedGenerator` for the dropout, or `None` for no
                 dropout.
+            is_real: Boolean tensor `(batch, time)`; where it is `False`, the
+                states stay as they are. Defaults to `True` everywhere.
 
         Returns:
             The last layer's vectors of the forward and the backward stack, two
@@ -173,14 +161,18 @@ class BidirectionalLanguageModel(keras.Model):
         vectors = ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
         if initial_state is None:
             initial_state = self.get_initial_state(batch)
+        if is_real is not None:
+            is_real = ops.transpose(is_real)[..., None]  # (time, batch, 1)
 
         def drop(x):
             return keras.random.dropout(x, self.dropout, seed=seed)
 
         drops = training and self.dropout > 0
-        layers, state = self.encoder.run_directions(
+        layers, state = run_directions(
+            self.encoder,
             ops.unstack(vectors),
             initial_state,
+            is_real=is_real,
             drop=drop if drops else None,
             training=training,
         )
@@ -239,9 +231,6 @@ class BidirectionalLanguageModel(keras.Model):
         """Returns the list of zero states at the start of a text."""
         return self.encoder.get_initial_state(batch_size)
 
-    def _tied_kernel(self):
-        return self.token_encoder.embeddings
-
     def compute_output_spec(self, *args, **kwargs):
         # Found by tracing: not all outputs have the compute dtype.
         return keras.Operation.compute_output_spec(self, *args, **kwargs)
@@ -258,7 +247,6 @@ class BidirectionalLanguageModel(keras.Model):
             "encoder": serialize(self.encoder),
             "num_negatives": self.num_negatives,
             "dropout": self.dropout,
-            "share_embedding_softmax": self.share_embedding_softmax,
         }
 
     @classmethod
@@ -268,8 +256,8 @@ class BidirectionalLanguageModel(keras.Model):
         """Loads a trained language model, with its softmax.
 
         Args:
-            preset: `"english_mini"` or `"english_tiny"`; or path of a folder or
-                `.zip` that `keras-elmo pretrain` or bilm-tf's training wrote.
+            preset: `"english_mini"`, or the path of a folder or `.zip` that
+                `keras-elmo pretrain` or bilm-tf's training wrote.
             dtype: Keras dtype or policy.
 
         Returns:

@@ -49,11 +49,6 @@ class LanguageModelTrainer(keras.Model):
     Masking:
         None: the windows of a continuous text are full.
 
-    Raises:
-        ValueError: If the model has word input on TensorFlow, where Keras'
-            optimizers do not add up the gradients of a word that is in a window
-            twice.
-
     Example:
 
     >>> with open("shard.txt", "w") as file:
@@ -136,20 +131,8 @@ class LanguageModelTrainer(keras.Model):
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
     ):
         model = self.language_model
-        adds_up = getattr(self.optimizer, "adds_up_rows", False)
-        if (
-            training
-            and not model.token_encoder.token_shape
-            and keras.backend.backend() == "tensorflow"
-            and not adds_up
-        ):
-            raise ValueError(
-                "On TensorFlow, Keras' optimizers do not add up the gradients "
-                "of a word that is in a window twice. For a model with word "
-                "input, use JAX or `keras-elmo pretrain`. "
-                f"Received: {self.optimizer}"
-            )
         if training:
+            adds_up = getattr(self.optimizer, "adds_up_rows", False)
             losses = model.sampled_losses_of(y_pred, y, self._draws, adds_up)
         else:
             losses = model.losses_of(y_pred, y)

@@ -28,16 +28,14 @@ class LanguageModelWindows:
             `</S>` and `<UNK>`.
         batch_size: Integer, the number of rows.
         unroll_steps: Integer, the number of words in a row.
-        max_characters_per_token: Integer, the number of ids per word; `None`
-            for a model with word input.
+        max_characters_per_token: Integer, the number of ids per word.
         seed: Integer, random seed of the order.
 
     Yields:
         `(inputs, targets)`. The inputs are a pair of int32 arrays, forward and
         backward: character ids `(batch_size, unroll_steps,
-        max_characters_per_token)`; or for a model with word input `(batch_size,
-        unroll_steps)`, numbers of words plus one. The targets are a pair of
-        int32 arrays `(batch_size, unroll_steps)`, numbers of words.
+        max_characters_per_token)`. The targets are a pair of int32 arrays
+        `(batch_size, unroll_steps)`, numbers of words.
 
     Raises:
         FileNotFoundError: If a file does not exist.
@@ -61,7 +59,7 @@ class LanguageModelWindows:
         vocabulary: str | os.PathLike | Iterable[str] | Vocabulary,
         batch_size: int = 128,
         unroll_steps: int = 20,
-        max_characters_per_token: int | None = 50,
+        max_characters_per_token: int = 50,
         seed: int = 0,
     ) -> None:
         check_integer("batch_size", batch_size, 1)
@@ -73,8 +71,7 @@ class LanguageModelWindows:
             self.vocabulary = Vocabulary.from_file(vocabulary)
         else:
             self.vocabulary = Vocabulary([w.encode() for w in vocabulary])
-        width = max_characters_per_token
-        self._ids = WordIds(self.vocabulary, () if width is None else (width,))
+        self._ids = WordIds(self.vocabulary, max_characters_per_token)
         self._streams = [
             TokenStream(paths, direction, batch_size, unroll_steps, seed)
             for direction in DIRECTIONS

@@ -3,6 +3,7 @@
 import contextlib
 import os
 
+from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.formats.bilm_files import write_bilm
 from keras_elmo.formats.bilm_files import write_softmax
 from keras_elmo.formats.bilm_names import OPTIONS
@@ -23,6 +24,8 @@ from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
 from keras_elmo.text.vocabulary import Vocabulary
+
+_FILES = (OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY)
 
 
 def make_language_model(options, vocabulary_size, dtype=None):
@@ -88,16 +91,20 @@ def load_language_model(
 
 
 def save_language_model(model, vocabulary, options, folder) -> None:
-    """Writes a model's four files, each of them atomically.
+    """Writes a model's four files.
+
+    The old `options.json` is removed first and the new one comes last, because
+    without it the folder is not taken for a model: a process that is killed
+    leaves no mixture of two models.
 
     Args:
         model: A built `BidirectionalLanguageModel`.
         vocabulary: Its `Vocabulary`.
         options: Dictionary of further entries about the training for the
             options file, with bilm-tf's keys.
-        folder: Path of an existing folder. It receives `options.json`,
-            `weights.hdf5` and `softmax.hdf5` in the formats of bilm-tf and
-            AllenNLP, and `vocab.txt`.
+        folder: Path of the folder. It receives `options.json`, `weights.hdf5`
+            and `softmax.hdf5` in the formats of bilm-tf and AllenNLP, and
+            `vocab.txt`, in place of those that it has.
     """
     token_encoder, encoder = bilm_configs(model)
     content = make_options(
@@ -110,16 +117,16 @@ def save_language_model(model, vocabulary, options, folder) -> None:
             "dropout": model.dropout,
         },
     )
-    kernel = ["softmax.kernel"] if model.softmax.has_kernel else []
-    softmax = VariableArrays(model, [*kernel, "softmax.bias"])
+    softmax = VariableArrays(model, ["softmax.kernel", "softmax.bias"])
 
-    def at(name):
-        return os.path.join(folder, name)
+    def write(temporary):
+        paths = (os.path.join(temporary, name) for name in _FILES)
+        options_path, weights_path, softmax_path, vocabulary_path = paths
+        write_bilm(options_path, weights_path, content, bilm_arrays(model))
+        write_softmax(softmax_path, softmax)
+        vocabulary.write(vocabulary_path)
 
-    vocabulary.write(at(VOCABULARY))
-    write_softmax(at(SOFTMAX), softmax)
-    # The options come last: without them, the folder is not taken for a model.
-    write_bilm(at(OPTIONS), at(WEIGHTS), content, bilm_arrays(model))
+    write_folder_atomically(folder, write, _FILES, overwrite=True)
 
 
 def own_vocabulary(files, is_needed=False):

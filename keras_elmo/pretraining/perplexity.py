@@ -72,7 +72,7 @@ class Evaluator:
         self._is_stream = procedure == "stream"
         self._rows = rows
         self._is_unknown = counted and _is_unknown(vocabulary, counted)
-        self._ids = WordIds(vocabulary, model.token_encoder.token_shape)
+        self._ids = WordIds(vocabulary, *model.token_encoder.token_shape)
         windows = (1, 8)  # rows, steps
         self._measure = Compiled(
             self._measure_window, model, (windows, windows, windows, (1,))
@@ -118,7 +118,10 @@ class Evaluator:
         return stream_windows(sentences, self._rows, steps)
 
     def _measure_window(self, inputs, targets, is_real, state):
-        hidden, state = self._model.predict_hidden(inputs, state)
+        # JAX fills up the windows, and the next one continues from the state.
+        hidden, state = self._model.predict_hidden(
+            inputs, state, is_real=is_real
+        )
         losses = self._model.losses_of(hidden, targets, self._is_unknown)
         sums = [ops.sum(ops.where(is_real, loss, 0)) for loss in losses]
         return ops.stack(sums), state

@@ -64,7 +64,8 @@ def pretrain(
     Raises:
         ValueError: If an argument is not as above, or if the training in
             `output` has other settings, another text or another initial model;
-            or as for `Training.run`.
+            if no training wrote the files in `output`; or as for
+            `Training.run`.
         OSError: As for `Training.run`.
     """
     shards = find_shards(train)
@@ -78,14 +79,14 @@ def pretrain(
     if initial and os.path.realpath(initial.path) == os.path.realpath(output):
         raise ValueError(
             f"{argument_name('output')} must not be the folder of "
-            f"{argument_name('from')}, which is read again "
-            f"when the training resumes. Received: '{output}'"
+            f"{argument_name('initial')}, which is read again when the "
+            f"training resumes. Received: '{output}'"
         )
     with report.working("reading the held-out text"):
         sentences = None if heldout is None else read_sentences(heldout)
     start = {
         "heldout": sentences and text_digest(sentences),
-        "from": initial and [initial.name, initial.fingerprint()],
+        "initial": initial and [initial.name, initial.fingerprint()],
         "new_softmax": new_softmax,
         "min_count": min_count,
         **settings.fixed(),
@@ -102,8 +103,7 @@ def pretrain(
         if resumes:
             counts, words = folder.resume(start, shards, words)
         else:
-            if not restart:
-                folder.check_free()
+            folder.check_files()
             counts, words = _survey(shards, words, min_count, report)
 
         def make_model():

@@ -72,7 +72,6 @@ class Training(keras.callbacks.Callback):
     ):
         super().__init__()
         settings, model = schedule.settings, trainer.language_model
-        token_shape = model.token_encoder.token_shape
         self.schedule = schedule
         self.progress = Progress()
         self._trainer = trainer
@@ -86,7 +85,7 @@ class Training(keras.callbacks.Callback):
             vocabulary,
             trainer.batch_size,
             settings.unroll_steps,
-            token_shape[0] if token_shape else None,
+            model.token_encoder.max_characters_per_token,
             settings.seed,
         )
         if folder.has_state:

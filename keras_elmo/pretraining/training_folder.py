@@ -15,23 +15,19 @@ from keras_elmo.files.atomic import write_json
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.formats.bilm_names import OPTIONS
+from keras_elmo.formats.bilm_names import SOFTMAX
+from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.bilm_names import VOCABULARY
+from keras_elmo.formats.bilm_names import WEIGHTS
 from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
-_RECORD_FILE = "training.json"
+# All that a training writes, besides its record.
+_FILES = (STATE_FILE, LOG_FILE, OPTIONS, VOCABULARY, WEIGHTS, SOFTMAX)
 _LOCK_FILE = ".lock"
 _ADVICE = "The last checkpoint is unchanged; make room and resume."
-
-
-def to_start_over():
-    """Returns how to start over, for messages."""
-    return (
-        f"To start over, choose another {argument_name('output')} or pass "
-        f"{argument_name('restart', True)}."
-    )
 
 
 class TrainingFolder:
@@ -68,7 +64,14 @@ class TrainingFolder:
     @property
     def has_training(self):
         """Whether a training was started here."""
-        return os.path.exists(self.file(_RECORD_FILE))
+        if not self._has_record:
+            return False
+        # The vocabulary is written after the record, and never removed alone.
+        return self.has_state or os.path.exists(self.file(VOCABULARY))
+
+    @property
+    def _has_record(self):
+        return os.path.exists(self.file(TRAINING))
 
     @property
     def has_state(self):
@@ -91,39 +94,45 @@ class TrainingFolder:
         if self.log_size > size:
             os.truncate(self.file(LOG_FILE), size)
 
-    def check_free(self):
-        """Raises `ValueError` if there is a model without a training."""
-        if os.path.exists(self.file(OPTIONS)):
+    def check_files(self):
+        """Raises `ValueError` if no training wrote the files that are here."""
+        if self._has_record:
+            self._read_record()
+            return
+        found = [x for x in _FILES if os.path.lexists(self.file(x))]
+        if found:
             raise ValueError(
-                f"'{self.path}' holds a model but no training. Choose another "
-                f"{argument_name('output')}, or pass "
-                f"{argument_name('restart', True)} to overwrite the model."
+                f"'{self.path}' has files that no training wrote, and this one "
+                f"would replace them: {', '.join(found)}. Choose another "
+                "folder, or move them away."
             )
 
     def begin(self, start, shards, counts, vocabulary):
         """Removes an old training, and records what a new one starts with.
 
+        A record stays all the time: it tells that the files are a training's.
+
         Args:
             start: Dictionary of arguments that must stay the same, which JSON
-                can represent. `from` is the name and the fingerprint of the
-                model to start from, or `None`.
+                can represent. `initial` is the name and the fingerprint of
+                the model to start from, or `None`.
             shards: Paths of the corpus.
             counts: Dictionary, the numbers of sentences and tokens in it.
             vocabulary: The `Vocabulary`.
         """
         # Without `options.json`, the old weights, which do not match the new
         # vocabulary, no longer count as a model.
-        for name in (STATE_FILE, LOG_FILE, _RECORD_FILE, OPTIONS):
+        for name in (STATE_FILE, LOG_FILE, OPTIONS, VOCABULARY):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.file(name))
-        vocabulary.write(self.file(VOCABULARY))
         record = {
             "start": start,
             "corpus": counts,
             "shards": _digests(shards),
-            "words": file_digest(self.file(VOCABULARY)),
+            "words": _words_digest(vocabulary),
         }
-        write_json(self.file(_RECORD_FILE), record)
+        write_json(self.file(TRAINING), record)
+        vocabulary.write(self.file(VOCABULARY))
 
     def resume(self, start, shards, vocabulary=None):
         """Checks that a training is resumed with what it started with.
@@ -139,19 +148,15 @@ class TrainingFolder:
         Raises:
             ValueError: If something has changed, or the record is corrupt.
         """
-        record = ModelFolder(self.path).read_object(_RECORD_FILE)
-        if record.keys() != {"start", "corpus", "shards", "words"}:
-            path = self.file(_RECORD_FILE)
-            raise ValueError(f"'{path}' is not the record of a training.")
+        record = self._read_record()
         for name, old in record["start"].items():
             new = start.get(name)
-            has_moved = name == "from" and new and old and new[1] == old[1]
+            has_moved = name == "initial" and new and old and new[1] == old[1]
             if new != old and not has_moved:
                 raise ValueError(
-                    "A resumed training must have the "
-                    f"{argument_name(name)} that it "
-                    f"started with, {old!r}. Received: {new!r}. "
-                    f"{to_start_over()}"
+                    f"A resumed training must have the {argument_name(name)} "
+                    f"that it started with, {old!r}. Received: {new!r}. "
+                    f"{_to_start_over()}"
                 )
         new, old = _digests(shards), record["shards"]
         if new != old:
@@ -161,17 +166,36 @@ class TrainingFolder:
                 "A resumed training must have the text that it started with, "
                 "in the same shards and in the same order by path. "
                 f"Changed, new or missing: {names or 'none'}. "
-                f"{to_start_over()}"
+                f"{_to_start_over()}"
             )
-        path = self.file(VOCABULARY)
-        own = Vocabulary.from_file(path)
-        is_same = file_digest(path) == record["words"]
+        own = Vocabulary.from_file(self.file(VOCABULARY))
+        is_same = _words_digest(own) == record["words"]
         if not is_same or vocabulary not in (None, own):
             raise ValueError(
                 f"The training in '{self.path}' started with another "
-                f"vocabulary. {to_start_over()}"
+                f"vocabulary. {_to_start_over()}"
             )
         return record["corpus"], own
+
+    def _read_record(self):
+        record = ModelFolder(self.path).read_object(TRAINING)
+        if record.keys() != {"start", "corpus", "shards", "words"}:
+            raise ValueError(
+                f"'{self.file(TRAINING)}' is not the record of a training. "
+                "Choose another folder."
+            )
+        return record
+
+
+def _to_start_over():
+    return (
+        "To start over, choose another folder or pass "
+        f"{argument_name('restart', True)}."
+    )
+
+
+def _words_digest(vocabulary):
+    return text_digest([word] for word in vocabulary.words)
 
 
 def text_digest(sentences):

@@ -26,8 +26,6 @@ class VocabularySoftmax(keras.layers.Layer):
     Args:
         vocabulary_size: Integer, the number of words.
         num_negatives: Integer, the number of candidates.
-        tied_kernel: Function that returns the kernel, a variable, if it belongs
-            to another layer, the word embedding.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -37,29 +35,24 @@ class VocabularySoftmax(keras.layers.Layer):
         `(..., vocabulary_size)`, logits in float32, even in half precision.
     """
 
-    def __init__(
-        self, vocabulary_size, num_negatives=8192, tied_kernel=None, **kwargs
-    ):
+    def __init__(self, vocabulary_size, num_negatives=8192, **kwargs):
         super().__init__(**kwargs)
         check_integer("vocabulary_size", vocabulary_size, 1)
         check_integer("num_negatives", num_negatives, 1)
         self.vocabulary_size = vocabulary_size
         self.num_negatives = num_negatives
-        self.has_kernel = tied_kernel is None
-        self._tied_kernel = tied_kernel
         self._candidates = None
 
     def build(self, input_shape):
-        if self.has_kernel:
-            # Rows are words, as in biLM files, so the fan-in is a row's length.
-            scale = input_shape[-1] ** -0.5
-            normal = keras.initializers.RandomNormal(stddev=scale)
-            self.kernel = self.add_weight(
-                shape=(self.vocabulary_size, input_shape[-1]),
-                initializer=for_large_matrix(normal),
-                autocast=False,
-                name="kernel",
-            )
+        # Rows are words, as in biLM files, so the fan-in is a row's length.
+        scale = input_shape[-1] ** -0.5
+        normal = keras.initializers.RandomNormal(stddev=scale)
+        self.kernel = self.add_weight(
+            shape=(self.vocabulary_size, input_shape[-1]),
+            initializer=for_large_matrix(normal),
+            autocast=False,
+            name="kernel",
+        )
         self.bias = self.add_weight(
             shape=(self.vocabulary_size,),
             initializer="zeros",
@@ -68,7 +61,7 @@ class VocabularySoftmax(keras.layers.Layer):
         )
 
     def call(self, inputs):
-        kernel = self._cast(read_weight(self._kernel()))
+        kernel = self._cast(read_weight(self.kernel))
         logits = ops.matmul(inputs, ops.transpose(kernel))
         return self._widen(logits) + self._widen(read_weight(self.bias))
 
@@ -137,7 +130,7 @@ class VocabularySoftmax(keras.layers.Layer):
                 in both directions. Keras' optimizers do not, so it is then done
                 here.
         """
-        weights = self._kernel(), self.bias
+        weights = self.kernel, self.bias
         if adds_up_rows:
             return weights
         weights = tuple(map(read_weight, weights))
@@ -146,9 +139,6 @@ class VocabularySoftmax(keras.layers.Layer):
         from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows
 
         return tuple(map(distinct_rows, weights))
-
-    def _kernel(self):
-        return self.kernel if self.has_kernel else self._tied_kernel()
 
     def _cast(self, values):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)

@@ -10,21 +10,15 @@ class WordIds:
 
     Args:
         vocabulary: The `Vocabulary`.
-        token_shape: Tuple, `(max_characters_per_token,)`, or `()` for a model
-            with word input.
+        max_characters_per_token: Integer, the number of ids per word.
     """
 
-    def __init__(self, vocabulary, token_shape):
+    def __init__(self, vocabulary, max_characters_per_token):
         self._vocabulary = vocabulary
-        self._indexer = ByteIndexer(*token_shape) if token_shape else None
+        self._indexer = ByteIndexer(max_characters_per_token)
 
     def inputs(self, words):
-        """Maps bytes objects `(rows, steps)` to `(rows, steps, *token_shape)`.
-
-        The number of a word is that of its target plus one.
-        """
-        if self._indexer is None:
-            return self.targets(words) + 1
+        """Maps bytes objects `(rows, steps)` to `(rows, steps, characters)`."""
         distinct, places = np.unique(words.ravel(), return_inverse=True)
         ids = self._indexer.ids_of_words(distinct)[places]
         return ids.reshape(*words.shape, -1)

@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_elmo.layers.elmo_layer import layers_and_mixes
 from keras_elmo.ops.output_names import named_elmo_outputs
 from keras_elmo.text.word_vectorization import vectorization_of
 
@@ -28,7 +29,7 @@ class ElmoOutputs:
         Args:
             ids: int32 tensor `(batch, time, *token_shape)`.
         """
-        layers, mixes, mask = self._elmo.layers_and_mixes(ids)
+        layers, mixes, mask = layers_and_mixes(self._elmo, ids)
         # Each (batch, time, 2 * projection).
         layers = [ops.cast(x, "float32") for x in layers]
         mixes = [ops.cast(x, "float32") for x in mixes]

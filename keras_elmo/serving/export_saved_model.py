@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 import keras
 
-from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.choices import SIGNATURES
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.backends import backend
+from keras_elmo.ops.output_names import refuse_tag_names
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
 from keras_elmo.serving.model_outputs import ModelOutputs
@@ -21,7 +21,9 @@ def export_saved_model(
     path: str | os.PathLike,
     *,
     serving_default: str = "default",
-    labels: Mapping[str, Iterable[str | bytes]] | None = None,
+    tag_names: Mapping[str, Iterable[str | bytes]]
+    | Iterable[str | bytes]
+    | None = None,
     overwrite: bool = False,
 ) -> None:
     """Exports a SavedModel that takes strings, for TensorFlow Serving.
@@ -64,19 +66,21 @@ def export_saved_model(
             folders whose names are version numbers, such as `served/elmo/1`.
         serving_default: The signature for requests that name none: `"default"`,
             `"tokens"` or `"character_ids"`.
-        labels: Mapping from the name of an output to the names of its labels,
-            in order. The output must be integers `(batch, time)` or `(batch,)`,
-            or scores (one more axis): then the label with the highest score is
-            returned. The names are returned as `<output>_labels`, with `""` at
-            padding. Not needed for a model that ends in a `CRFDecoder` with
-            `tag_names`.
+        tag_names: List of strings, the names of the tags or classes that the
+            model returns, in order; for a model with several outputs, a
+            dictionary from an output's name to such a list. The output must be
+            integers `(batch, time)` or `(batch,)`, or scores (one more axis):
+            then the tag with the highest score is returned. The predicted names
+            are returned as `<output>_labels`, with `""` at padding. Not needed
+            for a model that ends in a `CRFDecoder` with `tag_names`.
         overwrite: Boolean, whether to replace a SavedModel at `path`, once the
-            new one is written. Without it, the folder must not exist or must be
-            empty.
+            new one is written.
 
     Raises:
-        ValueError: If the model takes anything other than ids as described, the
-            folder already exists, or an argument is not as described.
+        FileExistsError: If there is a folder with files, and `overwrite` is not
+            set.
+        ValueError: If the model takes anything other than ids as described, or
+            an argument is not as described.
         OSError: If it cannot be written, for example on a full disk.
         RuntimeError: On Keras' JAX or PyTorch backend.
 
@@ -101,7 +105,7 @@ def export_saved_model(
 
     from keras_elmo.serving.endpoints import Endpoints
 
-    endpoints = Endpoints(_outputs(model, labels))
+    endpoints = Endpoints(_outputs(model, tag_names))
 
     def write(temporary):
         archive = keras.export.ExportArchive()
@@ -137,16 +141,12 @@ def _stateless(layer):
             part.stateful = True
 
 
-def _outputs(model, labels):
+def _outputs(model, tag_names):
     if isinstance(model, ElmoLayer):
-        if labels:
-            raise ValueError(
-                f"{argument_name('labels')} can only be used with a model that "
-                f"returns labels, not with an `ElmoLayer`. Received: {labels!r}"
-            )
+        refuse_tag_names(tag_names)
         return ElmoOutputs(model)
     if isinstance(model, keras.Model):
-        return ModelOutputs(model, labels)
+        return ModelOutputs(model, tag_names)
     raise ValueError(
         f"`model` must be an `ElmoLayer` or a Keras model. Received: {model!r}"
     )

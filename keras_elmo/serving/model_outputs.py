@@ -5,9 +5,9 @@ from keras import ops
 
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.layout import output_mask
-from keras_elmo.ops.output_names import check_labels
-from keras_elmo.ops.output_names import label_names
+from keras_elmo.ops.output_names import check_tagged_outputs
 from keras_elmo.ops.output_names import named_outputs
+from keras_elmo.ops.output_names import tag_names_of
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.word_vectorization import WordVectorization
@@ -20,7 +20,7 @@ class ModelOutputs:
         model: A Keras model with one input, character ids `(batch, time,
             chars)` or those of another token encoder, `(batch, time,
             *token_shape)`.
-        labels: Mapping from the name of an output to the names of its labels.
+        tag_names: As for `export_saved_model`.
 
     Raises:
         ValueError: If the model takes anything else, or is not built.
@@ -29,7 +29,7 @@ class ModelOutputs:
     returns_tokens = True
     """Whether sentences are returned with their words, as `tokens`"""
 
-    def __init__(self, model, labels=None):
+    def __init__(self, model, tag_names=None):
         self._model = model
         if not model.built:
             raise ValueError(
@@ -65,11 +65,11 @@ class ModelOutputs:
         # Whether ELMo adds and keeps sentence boundaries.
         self.boundaries = found.pop() if found else ()
         self.vectorization = self._vectorization_of_ids(tuple(shape[2:]))
-        # The names of the labels, by the name of their output.
-        self.labels = label_names(named_outputs(model), labels)
+        # By the name of their output.
+        self.tag_names = tag_names_of(named_outputs(model), tag_names)
 
     def __call__(self, ids):
-        """Returns a dictionary of the model's outputs and of their labels.
+        """Returns a dictionary of the model's outputs and predicted names.
 
         Args:
             ids: int32 tensor `(batch, time, *token_shape)`.
@@ -89,11 +89,11 @@ class ModelOutputs:
             name: _without_columns(_in_full_precision(x), num_added)
             for name, x in outputs.items()
         }
-        check_labels(self.labels, outputs)
+        check_tagged_outputs(self.tag_names, outputs)
         mask = self._output_mask(ids)
         labels = {
             f"{name}_labels": _look_up(names, outputs[name], mask)
-            for name, names in self.labels.items()
+            for name, names in self.tag_names.items()
         }
         taken = outputs.keys() & {"tokens", *labels}
         if taken:
@@ -175,12 +175,12 @@ def _in_full_precision(x):
 
 
 def _look_up(names, output, mask):
-    """The names of the labels in an output: strings, "" where `mask` is not."""
+    """The names of the tags in an output: strings, "" where `mask` is not."""
     import tensorflow as tf
 
     index = tf.argmax(output, axis=-1) if output.dtype.is_floating else output
     if len(index.shape) == 1:
         return tf.gather(names, index)  # (batch,)
-    # The values at padding need not be valid labels.
+    # The values at padding need not be valid tags.
     found = tf.gather(names, tf.where(mask, index, 0))
     return tf.where(mask, found, "")  # (batch, time)

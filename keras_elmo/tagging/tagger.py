@@ -1,5 +1,6 @@
 import os
 from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Self
 
 import keras
@@ -13,7 +14,7 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import TAGGERS
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.output_names import check_labels
+from keras_elmo.ops.output_names import check_tagged_outputs
 from keras_elmo.ops.output_names import named_outputs
 from keras_elmo.ops.private_keras import inputs_of
 from keras_elmo.ops.private_keras import layer_of
@@ -27,11 +28,13 @@ class Tagger:
     Args:
         model: A Keras model with one input, character ids of shape `(batch,
             time, chars)` or the ids of another token encoder; and an output
-            with a tag for each word: a `CRFDecoder` with `tag_names`, or the
-            output that `labels` names.
-        labels: Dictionary from the name of the output to the names of its tags,
-            in order, as for `export_saved_model`. The output must be integers
-            `(batch, time)`, or scores with one more axis, such as of a softmax.
+            with a tag for each word: a `CRFDecoder` with `tag_names`, or
+            integers `(batch, time)`, or scores with one more axis, such as of a
+            softmax.
+        tag_names: List of strings, the tags' names in order; for a model with
+            several outputs, a dictionary from the name of the output that has
+            the tags to such a list. Not needed for a `CRFDecoder` with
+            `tag_names`.
 
     Attributes:
         tag_names: List of the tags' names, in order.
@@ -48,41 +51,54 @@ class Tagger:
     [(0, 2, 'PER'), (3, 4, 'LOC')]
     """
 
-    def __init__(self, model: keras.Model, labels: dict | None = None) -> None:
+    def __init__(
+        self,
+        model: keras.Model,
+        tag_names: Mapping[str, Iterable[str]] | Iterable[str] | None = None,
+    ) -> None:
         if not isinstance(model, keras.Model):
             raise ValueError(
                 "`model` must be a Keras model that returns tags; for a name "
                 f"or path, use `Tagger.load`. Received: {model!r}"
             )
-        takes, outputs = ModelOutputs(model, labels), named_outputs(model)
-        check_labels(takes.labels, outputs)
-        name = next(iter(takes.labels), None)
+        takes, outputs = ModelOutputs(model, tag_names), named_outputs(model)
+        check_tagged_outputs(takes.tag_names, outputs)
+        name = next(iter(takes.tag_names), None)
         x = outputs.get(name)
         rank = 0 if x is None else len(x.shape) - ("float" in x.dtype)
         # With boundaries that ELMo adds and keeps, there are more tags than
         # words; with others that it removes, there are fewer.
         is_per_word = rank == 2 and len(set(takes.boundaries)) != 1
-        if len(takes.labels) != 1 or not is_per_word:
+        if len(takes.tag_names) != 1 or not is_per_word:
             raise ValueError(
                 "The model must return one tag for each word: from a CRFDecoder"
                 " with `tag_names`, or from one output (batch, time) or "
-                "(batch, time, tags) that `labels` names. Received: model "
-                f"'{model.name}', with labels of {sorted(takes.labels)}"
+                "(batch, time, tags) for which you pass `tag_names`. Received: "
+                f"model '{model.name}', with names for the tags of "
+                f"{sorted(takes.tag_names)}"
             )
         self.model = model
-        self.tag_names = list(map(os.fsdecode, takes.labels[name]))
+        self.tag_names = list(map(os.fsdecode, takes.tag_names[name]))
         self._to_ids = takes.vectorization.batch_to_ids
         results = [x, ops.one_hot(x, len(self.tag_names))]
         if "float" in x.dtype:
             results = [ops.argmax(x, axis=-1), x]
         elif isinstance(layer_of(x), CRFDecoder):
-            twin = CRFDecoder(True, self.tag_names, layer_of(x).scheme)
+            twin = CRFDecoder(
+                return_marginals=True,
+                tag_names=self.tag_names,
+                scheme=layer_of(x).scheme,
+            )
             results = twin(*inputs_of(x))
         complete = keras.Model(model.inputs[0], results)
         self._run = Compiled(complete, complete, [(32, 8)])
 
     @classmethod
-    def load(cls, path: str | os.PathLike, labels: dict | None = None) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike,
+        tag_names: Mapping[str, Iterable[str]] | Iterable[str] | None = None,
+    ) -> Self:
         """Loads a tagger.
 
         Args:
@@ -90,7 +106,7 @@ class Tagger:
                 package; or the path or http(s) URL of a `.keras` file, as
                 `model.save("ner.keras")` writes it; or a folder or
                 `hf://user/repository` with one such file.
-            labels: As for `Tagger`.
+            tag_names: As for `Tagger`.
 
         Raises:
             ValueError: If there is no such tagger, or it cannot be loaded.
@@ -104,7 +120,7 @@ class Tagger:
                 " model that returns tags (examples/ner.py writes one). "
                 f"Received: '{found.name}', {found.what}"
             )
-        return cls(model, labels)
+        return cls(model, tag_names)
 
     def predict(
         self,

@@ -45,6 +45,8 @@ def read_corpus(
 ) -> Iterator[Sentence]:
     r"""Reads a corpus of any size, sentence by sentence.
 
+    The file has one of two formats:
+
     - `"text"`: one sentence per line, with tokens separated by spaces, tabs or
       other white space of ASCII. Only `"\n"` and `"\r\n"` end a line. An empty
       line is a sentence without tokens.
@@ -60,7 +62,8 @@ def read_corpus(
             `.conllu` and `.conllu.gz` are CoNLL-U, all others text.
 
     Returns:
-        An iterator of `Sentence`.
+        An iterator of named tuples: `tokens` is the list of a sentence's
+        tokens, and `text` its line, or for CoNLL-U the tokens joined by spaces.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -70,6 +73,7 @@ def read_corpus(
 
     Example:
 
+    >>> from keras_elmo.text import read_corpus
     >>> with open("corpus.txt", "w") as file:
     ...     _ = file.write("First sentence .\n\nAnother .\n")
     >>> for sentence in read_corpus("corpus.txt"):

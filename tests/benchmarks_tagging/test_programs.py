@@ -11,6 +11,7 @@ from benchmarks_tagging.tagging_data import write_files
 from conftest import ROOT
 
 import keras_elmo
+from keras_elmo.models.keras_file import KerasFile
 
 pytest.importorskip(
     "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
@@ -72,7 +73,8 @@ def test_the_tagger_in_the_package(tmp_path, capsys, monkeypatch):
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert scores["test"]["accuracy"] > 0.9
     assert scores["chosen"] in scores["dev_accuracy"]
-    tagger = keras_elmo.Tagger.load(output)
+    found = KerasFile(output / "head.keras", elmo="english_mini")
+    tagger = keras_elmo.Tagger(found.load_for_export())
     assert tagger.tag_names == ["PROPN", "PUNCT", "VERB"]
     assert f"test: {100 * scores['test']['accuracy']:.2f}" in (
         capsys.readouterr().out

@@ -12,6 +12,7 @@ from cluster.cluster_corpus import kill_when
 from cluster.cluster_corpus import write_corpus
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
+from small_models import ENGLISH_TINY
 
 pytestmark = [
     pytest.mark.skipif(
@@ -61,7 +62,9 @@ def test_a_job_that_is_killed_and_whose_workers_are_killed(
     finished = {path: path.stat().st_mtime_ns for path in out.iterdir()}
     assert not program.main(arguments)
     ray.shutdown()
-    assert "made with" in program.main([*arguments, "--model", "english_tiny"])
+    assert "made with" in program.main(
+        [*arguments, "--model", str(ENGLISH_TINY)]
+    )
     assert finished == {p: p.stat().st_mtime_ns for p in out.iterdir()}
 
 

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from fast_paths import use_fast_paths
 
 import keras_elmo
 from keras_elmo.commands.main import main
@@ -34,9 +35,9 @@ def embed(*files):
 def perplexity(capsys):
     def measure(model, text):
         capsys.readouterr()
-        keras_elmo.set_fast_paths(True)  # Faster even without graphs.
+        use_fast_paths(True)  # Faster even without graphs.
         assert main(["perplexity", str(model), str(text), "--json"]) == 0
-        keras_elmo.set_fast_paths(False)
+        use_fast_paths(False)
         return json.loads(capsys.readouterr().out)["perplexity"]
 
     return measure
@@ -50,7 +51,8 @@ def test_a_checkpoint(checkpoint, perplexity, capsys):
     lines = out.splitlines()
     assert lines[0] == "'model' contains:"
     assert sorted(line.split()[0] for line in lines[1:5]) == FILES
-    assert lines[5:] == ['To use it: keras_elmo.ElmoLayer.from_bilm("model")']
+    loads = 'To load it: keras_elmo.ElmoLayer.from_preset("model")'
+    assert lines[5:] == [loads]
     assert sorted(os.listdir("model")) == FILES
     # The files that bilm-tf dumped from the checkpoint.
     files = checkpoint / "options.json", checkpoint / "weights.hdf5"
@@ -69,10 +71,10 @@ def test_half_the_size_and_in_place(checkpoint, fails):
     convert(checkpoint, "model")
     whole = embed("model")
     sizes = {name: os.path.getsize(f"model/{name}") for name in FILES}
-    said = fails("convert", "model", "model", "--dtype", "float16")
+    said = fails("convert", "model", "model", "--output-dtype", "float16")
     assert "--overwrite replaces a model in it" in said
     assert f"Received: 'model' with {FILES}" in said
-    convert("model", "model", "--dtype", "float16", "--overwrite")
+    convert("model", "model", "--output-dtype", "float16", "--overwrite")
     for name in ("softmax.hdf5", "weights.hdf5"):
         assert os.path.getsize(f"model/{name}") < 0.6 * sizes[name]
     np.testing.assert_allclose(embed("model"), whole, atol=0.01)
@@ -155,10 +157,12 @@ def test_a_model_of_elmo_for_many_langs(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "'model' contains:"
     assert [line.split()[0] for line in lines[1:4]] == PRESET_FILES
-    assert lines[4:] == ['To use it: keras_elmo.ElmoLayer.from_preset("model")']
+    assert lines[4:] == [
+        'To load it: keras_elmo.ElmoLayer.from_preset("model")'
+    ]
     assert sorted(os.listdir("model")) == PRESET_FILES
     found = keras_elmo.ElmoLayer.from_preset("model").get_weights()
-    expected = keras_elmo.ElmoLayer.from_many_langs(stored).get_weights()
+    expected = keras_elmo.ElmoLayer.from_preset(stored).get_weights()
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -166,8 +170,9 @@ def test_a_model_of_elmo_for_many_langs(
     assert "--overwrite replaces a model in it" in said
     assert f"Received: 'model' with {PRESET_FILES}" in said
     convert(stored, "model", "--overwrite")
-    said = fails("convert", stored, "other", "--dtype", "float16")
-    assert "--dtype must be left out" in said and not os.path.exists("other")
+    said = fails("convert", stored, "other", "--output-dtype", "float16")
+    assert "--output-dtype must be left out" in said
+    assert not os.path.exists("other")
     pathlib.Path("model/notes.txt").write_text("mine")
     said = fails("convert", stored, "model", "--overwrite")
     assert "with ['notes.txt']" in said

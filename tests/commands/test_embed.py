@@ -20,7 +20,7 @@ from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.embedding import embedding_files
 from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
-from keras_elmo.models.bilm import Bilm
+from keras_elmo.models.bilm import FoundBilm
 from keras_elmo.models.find_model import find_model
 
 pytestmark = pytest.mark.usefixtures("portable_module")
@@ -44,7 +44,7 @@ def expected(model):
 
 
 _LAYERS = {}
-_load = Bilm.load
+_load = FoundBilm.load
 
 
 def _load_once(model, *args, **kwargs):
@@ -56,7 +56,7 @@ def _load_once(model, *args, **kwargs):
 
 @pytest.fixture(autouse=True)
 def models_are_loaded_once(monkeypatch):
-    monkeypatch.setattr(Bilm, "load", _load_once)
+    monkeypatch.setattr(FoundBilm, "load", _load_once)
 
 
 @pytest.fixture
@@ -383,7 +383,7 @@ def test_a_finished_job_of_another_model_is_told_apart(shared, tmp_path):
     stored = shared / "reference/elmo_for_many_langs"
     paths = []
     for variant in ("char_only", "char_and_word"):
-        elmo = keras_elmo.ElmoLayer.from_many_langs(stored / variant)
+        elmo = keras_elmo.ElmoLayer.from_preset(stored / variant)
         elmo.save_to_preset(tmp_path / variant)
         paths += [stored / variant, tmp_path / variant]
     assert len({find_model(path).fingerprint() for path in paths}) == 4

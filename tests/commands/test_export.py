@@ -126,7 +126,7 @@ def test_options_are_passed_on(elmo, exported, capsys):
     assert exported[-1][1] == {
         "path": "served",
         "serving_default": "default",
-        "labels": {},
+        "tag_names": {},
         "overwrite": False,
     }
     options = ["--overwrite", "--serving-default", "tokens"]
@@ -288,7 +288,7 @@ def test_an_onnx_file_of_a_tagger(tagger, capsys):
     assert lines[5:] == ["  tags: float32 (batch, time, 2)"]
     session = onnxruntime.InferenceSession("tagger.onnx")
     metadata = session.get_modelmeta().custom_metadata_map
-    assert json.loads(metadata["tags_labels"]) == ["naïve", "O"]
+    assert json.loads(metadata["tags_tag_names"]) == ["naïve", "O"]
     (found,) = session.run(["tags"], {"ids": IDS})
     expected = keras.ops.convert_to_numpy(tagger(IDS))
     np.testing.assert_allclose(found[0], expected[0], atol=1e-5)

@@ -227,7 +227,7 @@ def test_a_pipe_that_is_closed(variables):
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "keras_elmo", "inspect", "english_tiny"],
+        [sys.executable, "-m", "keras_elmo", "inspect", "english_mini"],
         cwd=ROOT,
         env=environment,
         stdout=write,

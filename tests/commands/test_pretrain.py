@@ -257,11 +257,11 @@ def test_fine_tuning(folder, shared, fails):
 
 @pytest.mark.in_graphs(False)
 def test_a_model_has_a_folder_of_its_own(folder, fails):
-    run("--steps", 2, output="english_tiny")
+    run("--steps", 2, output="english_mini")
     said = fails(
         "pretrain",
-        *["--train", "train0.txt", "--output", "english_tiny"],
-        *["--from", "./english_tiny", "--restart"],
+        *["--train", "train0.txt", "--output", "english_mini"],
+        *["--from", "./english_mini", "--restart"],
     )
     assert "--output must not be the folder of --from" in said
 
@@ -342,10 +342,12 @@ def test_text_from_a_pipe_is_refused(folder, fails):
 def test_what_is_there_is_not_overwritten(folder, fails):
     os.mkdir("out")
     shutil.copy("options.json", "out")
-    said = fails(*command())
-    assert "'out' holds a model but no training" in said
-    assert "--restart" in said
-    run("--steps", 1, "--quiet", "--restart")
+    for flags in ([], ["--restart"]):
+        said = fails(*command(*flags))
+        assert "no training wrote, and this one would replace them" in said
+        assert "them: options.json. Choose another folder" in said
+    os.remove("out/options.json")
+    run("--steps", 1, "--quiet")
     assert os.path.exists("out/training.json")
 
     # A training with another seed cannot resume it either.

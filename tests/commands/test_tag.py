@@ -89,10 +89,10 @@ def test_errors_leave_no_output(model, folder, fails):
         ((model, "corpus.txt", "a" * 256), f"name too long: '{'a' * 256}'"),
         (("english_po", "corpus.txt", "out"), "'english_mini', 'english_pos'"),
         (
-            ("english_tiny", "corpus.txt", "out"),
+            ("english_mini", "corpus.txt", "out"),
             "A tagger is one of ['english_pos'], or a .keras file of a Keras "
             "model that returns tags (examples/ner.py writes one). "
-            "Received: 'english_tiny', a biLM in the format of bilm-tf",
+            "Received: 'english_mini', a biLM in the format of bilm-tf",
         ),
         (
             (model, "corpus.txt", "corpus.txt"),

@@ -170,7 +170,9 @@ def test_half_precision_sums_in_float32(policy):
 
 
 def test_float64_is_not_narrowed():
-    assert CRF(2, dtype="float64").scores_dtype == "float64"
+    potentials = keras.KerasTensor((None, None, 2))
+    scores = CRF(2, dtype="float64").compute_output_spec(potentials)
+    assert scores.dtype == "float64"
     assert CRFLoss(dtype="float64").dtype == "float64"
     assert CRFLoss().dtype == "float32"
 

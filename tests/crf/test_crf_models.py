@@ -1,5 +1,8 @@
 """Models that end in a CRF, trained, saved and served as users do it."""
 
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -112,7 +115,10 @@ def test_the_mask_comes_with_the_inputs_or_by_hand():
     assert_close(found, expected, rtol=1e-6, atol=0)
 
 
-@pytest.mark.filterwarnings("ignore:Layer 'conv1d:UserWarning")
+DROPS_MASKS = pytest.mark.filterwarnings("ignore:Layer 'conv1d:UserWarning")
+
+
+@DROPS_MASKS
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_mask_that_is_lost_on_the_way_is_an_error(nested):
     inputs = keras.Input((None,), dtype="int32")
@@ -134,6 +140,27 @@ def test_a_mask_that_is_lost_on_the_way_is_an_error(nested):
     own = keras.layers.Dense(8)(keras.Input((7, 8)))
     both = keras.layers.Attention()([own, others])
     CRF(3)(keras.layers.Conv1D(3, 1)(both))
+
+
+@DROPS_MASKS
+@pytest.mark.parametrize("by_position", [False, True])
+def test_a_mask_by_hand_that_is_lost_on_the_way_is_an_error(by_position):
+    vectors, mask = keras.Input((None, 4)), keras.Input((None,), dtype="bool")
+    lstm = keras.layers.LSTM(3, return_sequences=True, name="words")
+    x = lstm(vectors, None, mask) if by_position else lstm(vectors, mask=mask)
+    x = keras.layers.Conv1D(3, 1)(x)
+    with pytest.raises(ValueError, match="'words' has one: a layer in between"):
+        CRF(3)(x)
+
+
+def test_without_masks_there_is_none_to_lose():
+    flags = keras.Input((None,), dtype="bool")
+    both = ops.logical_or(flags, keras.Input((None,), dtype="bool"))
+    x = keras.layers.Embedding(2, 8)(ops.cast(both, "int32"))
+    for _ in range(30):  # A graph of 2 ** 30 ways.
+        x = keras.layers.Add()([x, x])
+    x = keras.Sequential([keras.layers.LSTM(3, return_sequences=True)])(x)
+    assert CRF(3)(x).shape == (None, None, 4, 3)
 
 
 def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
@@ -158,6 +185,15 @@ def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
     )
 
 
+@pytest.mark.filterwarnings("ignore:You are saving")
+def test_a_format_that_keras_could_not_load_is_refused(tmp_path):
+    model = make_tagger()
+    with pytest.raises(ValueError, match=r'use `model.save\("model.keras"\)`'):
+        model.save(tmp_path / "model.h5")
+    model.save_weights(tmp_path / "model.weights.h5")
+    model.save(tmp_path / "model.keras")
+
+
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 @pytest.mark.exhaustive
 def test_half_precision_trains(policy):
@@ -169,6 +205,32 @@ def test_half_precision_trains(policy):
     assert np.all(np.isfinite(history)) and history[-1] < history[0] / 4
     predicted = ops.convert_to_numpy(decoder_of(model)(ids))
     assert np.mean((predicted == tags)[mask]) > 0.95
+
+
+PEAK = """
+import resource
+import keras, keras_elmo
+import numpy as np
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+x, y = np.ones((64, 900, 20), "float32"), np.ones((64, 900), "int32")
+inputs = keras.Input((None, 20))
+model = keras.Model(inputs, keras_elmo.CRF(20)(inputs))
+model.compile("sgd", loss=keras_elmo.CRFLoss())
+model.train_on_batch(x[:2], y[:2])
+before = peak()
+model.train_on_batch(x, y)
+print((peak() - before) / (4 * 20 * 21 * y.size))
+"""
+
+
+@pytest.mark.exhaustive
+def test_the_memory_that_a_training_step_takes():
+    command = [sys.executable, "-c", PEAK]
+    ratio = float(subprocess.check_output(command))
+    if keras.backend.backend() == "tensorflow":
+        assert ratio == pytest.approx(12, abs=3)  # By the order of its threads.
+    else:
+        assert 4 < ratio < 11
 
 
 @ON_TENSORFLOW

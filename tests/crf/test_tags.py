@@ -5,9 +5,11 @@ from comparisons import assert_equal
 
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_tag_names
+from keras_elmo.crf.tags import entities
 
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
+BIOUL = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BILU"]
 
 
 def bio_tags(spans, length):
@@ -25,6 +27,11 @@ def bioes_tags(spans, length):
     return tags
 
 
+def bioul_tags(spans, length):
+    letters = str.maketrans("ES", "LU")
+    return [tag.translate(letters) for tag in bioes_tags(spans, length)]
+
+
 def span_sets(length, begin=0):
     """Yields all ways to place spans of two kinds in a sentence."""
     yield []
@@ -35,7 +42,11 @@ def span_sets(length, begin=0):
 
 @pytest.mark.parametrize(
     ("scheme", "names", "tags_of"),
-    [("BIO", BIO, bio_tags), ("BIOES", BIOES, bioes_tags)],
+    [
+        ("BIO", BIO, bio_tags),
+        ("BIOES", BIOES, bioes_tags),
+        ("BIOUL", BIOUL, bioul_tags),
+    ],
 )
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_just_the_tags_of_spans_are_allowed(scheme, names, tags_of, length):
@@ -68,6 +79,7 @@ def test_no_scheme_allows_all():
         (BIO, "IOB1", "`scheme` must be one of.*Received: scheme='IOB1'"),
         (None, "BIO", "`scheme` needs `tag_names`"),
         (BIOES, "BIO", "must be 'O' or like 'B-...', 'I-...'.*'E-X'"),
+        (BIOES, "BIOUL", "'U-...', 'L-...'. Received: 'E-X'"),
         (["O", "person"], "BIO", "Received: 'person'"),
         (["O", "O-X"], "BIO", "Received: 'O-X'"),
         (["O", "-X"], "BIO", "Received: '-X'"),
@@ -82,6 +94,37 @@ def test_no_scheme_allows_all():
 def test_bad_schemes_are_named(names, scheme, message):
     with pytest.raises(ValueError, match=message):
         allowed_tags(names, scheme)
+
+
+@pytest.mark.parametrize("tags_of", [bio_tags, bioes_tags, bioul_tags])
+def test_entities_are_the_spans_of_every_scheme(tags_of):
+    for spans in span_sets(4):
+        assert entities(tags_of(spans, 4)) == spans
+
+
+def test_entities_of_tags_that_break_their_scheme():
+    tags = ["B-PER", "I-PER", "L-PER", "U-PER", "U-LOC", "L-LOC", "I-LOC"]
+    expected = [(0, 3, "PER"), (3, 4, "PER")]
+    expected += [(4, 5, "LOC"), (5, 6, "LOC"), (6, 7, "LOC")]
+    assert entities(tags) == expected
+    # IOB1 has "B-" only between adjacent entities.
+    tags = ["I-PER", "B-PER", "I-PER", "I-LOC"]
+    expected = [(0, 1, "PER"), (1, 3, "PER"), (3, 4, "LOC")]
+    assert entities(tags) == expected
+    assert entities(["B", "I", "O", "S"]) == [(0, 2, ""), (3, 4, "")]
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        *("M-PER", "PER", "PER-B", "B_PER", "b-PER", "O-PER", "o", "", "NOUN"),
+        *(b"B-PER", None, 1, ["B-PER"]),
+    ],
+)
+def test_entities_of_unknown_tags_are_an_error(tag):
+    message = f"'O' or like 'B-...', .*'U-...'. Received: {tag!r}"
+    with pytest.raises(ValueError, match=message.replace("[", r"\[")):
+        entities(["O", tag])
 
 
 @pytest.mark.parametrize("names", [[], "OB", ["O", 1], ["O", "O"]])

@@ -175,7 +175,7 @@ def watch_runs(elmo, monkeypatch, look):
     seen = []
     for owner, name in (
         (elmo.token_encoder, "call"),
-        (elmo.encoder, "run_directions"),
+        (elmo.encoder, "get_initial_state"),
     ):
         function = getattr(owner, name)
         monkeypatch.setattr(
@@ -367,7 +367,7 @@ def test_layers_that_cannot_be_embedded_with_are_refused():
     with pytest.raises(ValueError, match="must be an `ElmoLayer`"):
         ElmoEmbedder(keras.layers.Dense(3))
     with pytest.raises(ValueError, match=r"use `ElmoEmbedder\.from_preset`"):
-        ElmoEmbedder("english_tiny")
+        ElmoEmbedder("english_mini")
     with pytest.raises(ValueError, match="return_all_layers"):
         ElmoEmbedder(make_elmo(return_all_layers=True), layers="mix")
     with pytest.raises(ValueError, match="layer_norm"):

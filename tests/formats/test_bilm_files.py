@@ -322,11 +322,11 @@ def test_options_must_be_json(tmp_path, text):
 
 @pytest.mark.parametrize("wrong", [None, 3, b"options.json", ["options.json"]])
 def test_arguments_must_be_paths(tmp_path, wrong):
-    with pytest.raises(ValueError, match="`options` must be a path") as info:
+    with pytest.raises(ValueError, match="`options_path` must be") as info:
         ElmoLayer.from_bilm(wrong)
     assert f"Received: {wrong!r}" in str(info.value)
     if wrong is not None:
-        with pytest.raises(ValueError, match="`weights_file` must be") as info:
+        with pytest.raises(ValueError, match="`weights_path` must be") as info:
             ElmoLayer.from_bilm("options.json", wrong)
         assert f"Received: {wrong!r}" in str(info.value)
 

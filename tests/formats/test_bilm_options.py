@@ -257,6 +257,9 @@ def test_word_input_is_not_supported():
     words = {"lstm": OPTIONS["lstm"], "n_tokens_vocab": 40}
     with pytest.raises(ValueError, match=r"key 'char_cnn'.*\(word input\)"):
         parse_language_model_options(words)
+    shared = {**OPTIONS, "share_embedding_softmax": True}
+    with pytest.raises(ValueError, match=r"softmax' is true.*\(word input\)"):
+        parse_language_model_options(shared)
 
 
 @pytest.mark.parametrize(

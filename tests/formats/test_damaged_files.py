@@ -313,7 +313,7 @@ def test_many_langs(data, name, many_langs):
     content = (whole / name).read_bytes()
     damage = damaged_json if name.endswith(".json") else damaged
     (folder / name).write_bytes(data.draw(damage(content)))
-    reads_or_says_why(lambda: ElmoLayer.from_many_langs(folder), str(folder))
+    reads_or_says_why(lambda: ElmoLayer.from_preset(folder), str(folder))
     shutil.copy(whole / name, folder)
 
 
@@ -359,7 +359,7 @@ def test_damaged_numbers_of_many_langs(many_langs):
     whole, folder = many_langs
     shutil.copy(whole / "token_embedder.pkl", folder / "encoder.pkl")
     with pytest.raises(ValueError, match=r"encoder\.pkl"):
-        ElmoLayer.from_many_langs(folder)
+        ElmoLayer.from_preset(folder)
     shutil.copy(whole / "encoder.pkl", folder)
 
 
@@ -386,7 +386,7 @@ def test_pickles_are_not_run(protocol, in_zip, many_langs, tmp_path):
     else:
         path.write_bytes(content)
     with pytest.raises(ValueError, match=r"encoder\.pkl"):
-        ElmoLayer.from_many_langs(folder)
+        ElmoLayer.from_preset(folder)
     assert not (tmp_path / "harm").exists()
     pickle.loads(content)
     assert (tmp_path / "harm").exists()

@@ -37,6 +37,16 @@ def test_whole_numbers_of_types_that_hold_all_ids_are_cast(elmo, dtype):
         assert_equal(numpy(elmo.all_layers(ids)), numpy(elmo.all_layers(IDS)))
 
 
+@pytest.mark.skipif(
+    keras.backend.backend() == "torch", reason="It works on PyTorch."
+)
+def test_a_scope_that_would_recompute_a_layer_says_what_to_do():
+    with keras.RematScope():
+        elmo = make_elmo()
+    with pytest.raises(NotImplementedError, match="outside of the scope"):
+        elmo(IDS)
+
+
 def make_lexicon(number):
     """Returns a token encoder of ids from 0 to `number`, three for a word."""
     others = map(chr, range(0x4E00, 0x4E00 + number - len(SPECIAL)))

@@ -12,6 +12,8 @@ from small_models import oracle_arguments
 from tiers import quick_first
 
 from keras_elmo import BiLMEncoder
+from keras_elmo.layers.bilm_encoder import encode_rows
+from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.ops import backends
 from keras_elmo.ops.layout import lay_out
 
@@ -81,7 +83,8 @@ def test_directions_over_sentences_laid_end_to_end(elmo, path_taken):
     long, short = random_batch((1, 4, 6))[0], random_batch((1, 2, 6))[0] + 1
     # The stacks may read the sentences in any order; each starts at zero.
     carries_on = np.array([0, 1, 1, 1, 0, 1], bool)[:, None, None]
-    layers, _ = encoder.run_directions(
+    layers, _ = run_directions(
+        encoder,
         [time_major(long, short), time_major(long[::-1], short[::-1])],
         encoder.get_initial_state(1),
         carries_on,
@@ -100,7 +103,8 @@ def test_directions_over_sentences_laid_end_to_end(elmo, path_taken):
 
 def omit_ends(encoder, x, mask, **kwargs):
     """Calls an encoder as `ElmoLayer` does for tokens between boundaries."""
-    return encoder.encode_rows(
+    return encode_rows(
+        encoder,
         ops.convert_to_tensor(x.reshape(-1, x.shape[-1])),
         lay_out(ops.convert_to_tensor(mask)),
         omits_ends=True,
@@ -391,8 +395,8 @@ def test_training_gives_the_same_gradients(options, graph):
     def run(training):
         with tf.GradientTape() as tape:
             tape.watch(inputs + state)
-            layers, last = encoder.run_directions(
-                inputs, state, training=training
+            layers, last = run_directions(
+                encoder, inputs, state, training=training
             )
             both = [h for layer in layers for h in layer]
             # The losses of a window and of one that continues it.

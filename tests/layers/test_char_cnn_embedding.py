@@ -5,11 +5,11 @@ import pytest
 from backend_gradients import weight_gradients
 from comparisons import assert_close
 from comparisons import assert_equal
+from fast_paths import use_fast_paths
 from keras import ops
 from small_models import make_elmo
 from small_models import oracle_arguments
 
-import keras_elmo
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
 from keras_elmo.layers import character_cnn
@@ -146,18 +146,18 @@ def test_bad_filters_are_named(filters):
 def test_fast_path_encodes_each_distinct_word_once(monkeypatch):
     layer = make_elmo().token_encoder
     seen = []
-    encode = layer.encode
+    encode = layer._encode
     monkeypatch.setattr(
         layer,
-        "encode",
+        "_encode",
         lambda rows, **more: seen.append(len(rows)) or encode(rows, **more),
     )
     ids = batch_to_ids([["the", "cat", "the"], ["a", "cat"]], 12)
     layer(ids)
     assert seen == [4]  # the, cat, a, and padding
-    keras_elmo.set_fast_paths(False)
+    use_fast_paths(False)
     layer(ids)
-    keras_elmo.set_fast_paths(True)
+    use_fast_paths(True)
     assert seen == [4, 6]
 
 

@@ -7,6 +7,7 @@ import pytest
 from backend_gradients import weight_gradients
 from comparisons import assert_close
 from comparisons import assert_equal
+from fast_paths import use_fast_paths
 from keras import ops
 from keras.ops import convert_to_numpy as numpy
 from small_models import make_elmo
@@ -14,7 +15,6 @@ from small_models import make_shallow_elmo
 from small_models import oracle_arguments
 from tiers import quick_first
 
-import keras_elmo
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
@@ -255,9 +255,7 @@ def test_symbolic_shapes_are_the_real_ones(add, keep, stack):
 @pytest.mark.slow_on_jax
 def test_several_representations_share_one_run_and_each_has_the_mask():
     elmo = make_shallow_elmo(num_representations=2)
-    runs = []
-    run = elmo.encoder.run_directions
-    elmo.encoder.run_directions = lambda *a, **k: runs.append(1) or run(*a, **k)
+    runs = runs_of_the_encoder(elmo)
     outputs = elmo(IDS)
     assert len(runs) == 1
     for output in outputs:
@@ -357,17 +355,17 @@ def test_dropout_only_in_training(all_layers):
 
 def runs_of_the_encoder(elmo):
     """Returns a list that collects the runs of its Python code from now on."""
-    runs, run = [], elmo.encoder.run_directions
-    elmo.encoder.run_directions = lambda *a, **k: runs.append(1) or run(*a, **k)
+    runs, begin = [], elmo.encoder.get_initial_state
+    elmo.encoder.get_initial_state = lambda n: runs.append(1) or begin(n)
     return runs
 
 
 def without_graphs(call):
-    keras_elmo.set_fast_paths(False)
+    use_fast_paths(False)
     try:
         return call()
     finally:
-        keras_elmo.set_fast_paths(True)
+        use_fast_paths(True)
 
 
 def check_calls_are_one_graph(elmo, call, rtol=1e-5, atol=1e-6):

@@ -9,6 +9,8 @@ from small_models import randomize
 from keras_elmo import BiLMEncoder
 from keras_elmo import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
+from keras_elmo.ops.private_keras import get_mask
+from keras_elmo.ops.private_keras import set_mask
 
 pytestmark = pytest.mark.in_graphs(False)
 
@@ -117,6 +119,44 @@ def test_ids_that_cannot_be(change, message):
     layer = make()
     with pytest.raises(ValueError, match=message):
         layer(change(ids_of(layer)))
+
+
+def test_the_mask_that_ids_carry_counts():
+    layer = make()
+    elmo = ElmoLayer(layer, BiLMEncoder(8, 6))
+    ids = ops.convert_to_tensor(ids_of(layer))
+    mask = np.arange(5) < [[2], [1]]
+    expected = elmo(ids, mask=mask)
+    set_mask(ids, ops.convert_to_tensor(mask))
+    output = elmo(ids)
+    assert_close(output, expected)
+    assert_equal(get_mask(output), mask)
+    assert_equal(get_mask(layer(ids)), mask)
+    assert_close(elmo.all_layers(ids), elmo.all_layers(ids, mask=mask))
+
+
+class _FirstTokens(keras.layers.Layer):
+    """Masks all tokens but the first two."""
+
+    supports_masking = True
+
+    def call(self, inputs):
+        return inputs
+
+    def compute_mask(self, inputs, mask=None):
+        is_first = ops.arange(inputs.shape[1]) < 2
+        return ops.logical_and(is_first, ops.not_equal(inputs[..., 0], 0))
+
+
+@pytest.mark.in_graphs(True)
+def test_the_mask_of_a_layer_before_it_counts_in_graphs():
+    layer = make()
+    elmo = ElmoLayer(layer, BiLMEncoder(8, 6))
+    inputs = keras.Input((5, 10), dtype="int32")
+    model = keras.Model(inputs, elmo(_FirstTokens(dtype="int32")(inputs)))
+    ids = ids_of(layer)
+    expected = elmo(ids, mask=np.arange(5) < [[2], [2]])
+    assert_close(model.predict(ids, verbose=0), expected)
 
 
 @pytest.mark.parametrize(

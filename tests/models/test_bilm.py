@@ -125,7 +125,7 @@ def test_other_precisions_load_as_float32(paths, dtype):
     write(paths[1], arrays)
     loaded = ElmoLayer.from_bilm(*paths)
     assert {v.dtype for v in loaded.weights} == {"float32"}
-    loaded.save_to_bilm(*paths)
+    loaded.save_to_bilm(*paths, overwrite=True)
     check_identical(
         all_arrays(paths[1]),
         {key: array.astype("float32") for key, array in arrays.items()},
@@ -213,6 +213,28 @@ def test_layer_must_be_built(paths):
             method(*arguments)
     assert not paths[0].exists()
     assert not paths[1].exists()
+
+
+def test_files_are_replaced_only_on_request(paths):
+    elmo = make_elmo()
+    for path in paths:
+        path.write_text("mine")
+        with pytest.raises(FileExistsError, match=f"'{path}' exists"):
+            elmo.save_to_bilm(*paths)
+        assert path.read_text() == "mine"
+        path.unlink()
+    elmo.save_to_bilm(*paths)
+    randomize(elmo, 0.1)
+    elmo.save_to_bilm(*paths, overwrite=True)
+    check_identical(file_arrays(ElmoLayer.from_bilm(*paths)), file_arrays(elmo))
+
+
+def test_one_path_for_both_files_is_refused(paths):
+    paths[1].symlink_to(paths[0])
+    for weights in paths:
+        with pytest.raises(ValueError, match="must be two files"):
+            make_elmo().save_to_bilm(paths[0], weights)
+    assert not paths[0].exists()
 
 
 def test_what_the_files_cannot_say_is_not_saved(paths):

@@ -20,10 +20,10 @@ from keras_elmo import ElmoLayer
 from keras_elmo import serving
 from keras_elmo.commands import export
 from keras_elmo.commands.main import main
-from keras_elmo.models.bilm import Bilm
+from keras_elmo.models.bilm import FoundBilm
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
-from keras_elmo.models.many_langs import ManyLangs
+from keras_elmo.models.many_langs import FoundManyLangs
 from keras_elmo.models.preset_folder import PresetFolder
 from keras_elmo.models.presets import Preset
 from keras_elmo.pretraining import perplexity
@@ -43,14 +43,14 @@ BILM = ("folder", "folder_with_config", "zip", "url", NAME)
 MANY_LANGS = ("many_langs", "many_langs_zip", "many_langs_url")
 KINDS = {
     # One for each class first.
-    "folder": Bilm,
-    "many_langs": ManyLangs,
+    "folder": FoundBilm,
+    "many_langs": FoundManyLangs,
     "preset_folder": PresetFolder,
     "model.keras": KerasFile,
-    **dict.fromkeys(BILM, Bilm),
-    "checkpoint": Bilm,
-    "checkpoint_zip": Bilm,
-    **dict.fromkeys(MANY_LANGS, ManyLangs),
+    **dict.fromkeys(BILM, FoundBilm),
+    "checkpoint": FoundBilm,
+    "checkpoint_zip": FoundBilm,
+    **dict.fromkeys(MANY_LANGS, FoundManyLangs),
 }
 TO_LOAD = ("from_preset", "embed", "export")
 OF_LANGUAGE_MODELS = ("convert", "perplexity", "pretrain")
@@ -223,23 +223,23 @@ def test_one_model_has_one_fingerprint_wherever_it_lies(models):
 def test_a_name_comes_before_a_path(models, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(models["preset_folder"], NAME)
-    assert type(find_model(NAME)) is Bilm
+    assert type(find_model(NAME)) is FoundBilm
     assert type(find_model(f"./{NAME}")) is PresetFolder
 
 
 @pytest.mark.parametrize(
     ("names", "kind"),
     [
-        (["encoder.pkl", "token_embedder.pkl", "options.json"], ManyLangs),
-        (["encoder.pkl", "config.json"], ManyLangs),
-        (["encoder.pkl", "x_options.json", "x_weights.hdf5"], Bilm),
+        (["encoder.pkl", "token_embedder.pkl", "options.json"], FoundManyLangs),
+        (["encoder.pkl", "config.json"], FoundManyLangs),
+        (["encoder.pkl", "x_options.json", "x_weights.hdf5"], FoundBilm),
         (["config.json"], PresetFolder),
         (["model.weights.h5"], PresetFolder),
-        (["model.weights.h5", "options.json"], Bilm),
-        (["options.json", "a.index"], Bilm),
-        (["options.json", "a.index", "weights.hdf5"], Bilm),
-        (["training.json", "vocab.txt"], Bilm),
-        (["weights.hdf5"], Bilm),
+        (["model.weights.h5", "options.json"], FoundBilm),
+        (["options.json", "a.index"], FoundBilm),
+        (["options.json", "a.index", "weights.hdf5"], FoundBilm),
+        (["training.json", "vocab.txt"], FoundBilm),
+        (["weights.hdf5"], FoundBilm),
     ],
 )
 def test_what_makes_a_kind_what_it_is(names, kind, tmp_path):

@@ -103,5 +103,5 @@ def test_no_layer_is_made_of_many_langs(shared, tmp_path, no_layer_is_made):
     sizes["encoder"]["dim"] = 10**9
     path.write_text(json.dumps(sizes))
     with pytest.raises(ValueError, match=r"shape \(4000000000, ") as info:
-        ElmoLayer.from_many_langs(folder)
+        ElmoLayer.from_preset(folder)
     assert f"'{folder}/encoder.pkl'" in str(info.value)

@@ -53,7 +53,6 @@ def check_same(loaded, elmo):
 def test_names():
     assert set(PRESETS) == {
         "english_mini",
-        "english_tiny",
         "original",
         "5.5B",
         "medium",

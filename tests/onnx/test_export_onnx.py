@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from small_models import ENGLISH_TINY
 from small_models import make_elmo
 from text.listed_characters import CHARACTERS
 from tiers import quick_first
@@ -132,10 +133,10 @@ def test_wrong_ids_get_an_error(tmp_path):
 def test_eight_bits_change_a_trained_models_layers_by_two_percent(
     shared, tmp_path
 ):
-    elmo = ElmoLayer.from_preset("english_tiny")
+    elmo = ElmoLayer.from_preset(ENGLISH_TINY)
     sizes = {}
     for quantize in (None, "int8"):
-        export_onnx(elmo, tmp_path / "elmo.onnx", quantize)
+        export_onnx(elmo, tmp_path / "elmo.onnx", quantize, overwrite=True)
         sizes[quantize] = os.path.getsize(tmp_path / "elmo.onnx")
     assert sizes["int8"] < 0.3 * sizes[None]
     lines = (shared / "data/english_lm/heldout.txt").read_text().splitlines()
@@ -233,9 +234,19 @@ def test_a_failure_leaves_the_file_that_is_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr(onnx, "save", save)
     with pytest.raises(OSError, match="disk is full"):
-        export_onnx(make_elmo(), path)
+        export_onnx(make_elmo(), path, overwrite=True)
     assert path.read_bytes() == b"the one before"
     assert os.listdir(tmp_path) == ["elmo.onnx"]
+
+
+def test_a_file_is_only_overwritten_on_demand(tmp_path):
+    path = tmp_path / "elmo.onnx"
+    path.write_bytes(b"the one before")
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
+        export_onnx(make_elmo(), path)
+    assert path.read_bytes() == b"the one before"
+    export_onnx(make_elmo(), path, overwrite=True)
+    open_session(path)
 
 
 def test_more_than_a_file_holds(tmp_path, monkeypatch):

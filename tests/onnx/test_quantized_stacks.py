@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from small_models import ENGLISH_TINY
 from small_models import make_elmo
 from tiers import quick_first
 
@@ -24,7 +25,7 @@ def relative_error(found, expected):
 
 @pytest.fixture(scope="module")
 def trained():
-    return ElmoLayer.from_preset("english_tiny")
+    return ElmoLayer.from_preset(ENGLISH_TINY)
 
 
 def test_a_trained_models_layers_change_by_two_percent(shared, trained):

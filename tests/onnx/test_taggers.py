@@ -41,7 +41,7 @@ def crf_tagger(crf=(), decoder=(), **kwargs):
 
 def answer(model, folder, ids=IDS, quantize=None):
     path = str(folder / "tagger.onnx")
-    export_onnx(model, path, quantize)
+    export_onnx(model, path, quantize, overwrite=True)
     session = onnxruntime.InferenceSession(path)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(None, {"ids": ids})))
@@ -191,17 +191,18 @@ def test_what_cannot_be_exported_is_refused(make, message, tmp_path):
 def test_the_names_of_the_tags_are_in_the_metadata(tmp_path):
     model = crf_tagger(decoder={"tag_names": TAGS})
     path = tmp_path / "tagger.onnx"
-    for labels, expected in (
+    for names, expected in (
         (None, TAGS),
+        (TAGS[::-1], TAGS[::-1]),
         ({"tags": [b"A", *"bcde"]}, "Abcde"),
     ):
-        export_onnx(model, path, labels=labels)
+        export_onnx(model, path, tag_names=names, overwrite=True)
         meta = onnxruntime.InferenceSession(path).get_modelmeta()
-        found = json.loads(meta.custom_metadata_map["tags_labels"])
+        found = json.loads(meta.custom_metadata_map["tags_tag_names"])
         assert found == list(expected)
-    for labels in ({"tag": TAGS}, {"tags": "ab"}):
-        with pytest.raises(ValueError, match="`labels` must be"):
-            export_onnx(model, path, labels=labels)
+    for names in ({"tag": TAGS}, {"tags": "ab"}, "ab", []):
+        with pytest.raises(ValueError, match="`tag_names` must be"):
+            export_onnx(model, tmp_path / "other.onnx", tag_names=names)
 
 
 @pytest.mark.parametrize("mode", ["int8", "int4"])

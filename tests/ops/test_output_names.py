@@ -1,14 +1,25 @@
 import keras
 import pytest
 
-from keras_elmo.ops.output_names import check_labels
-from keras_elmo.ops.output_names import label_names
+from keras_elmo.ops.output_names import check_tagged_outputs
+from keras_elmo.ops.output_names import tag_names_of
 
 
-@pytest.mark.parametrize("names", [[], "names", [1, 2], [["a"], "b"]])
+@pytest.mark.parametrize(
+    "names", [[], "names", b"names", 3, [1, 2], [["a"], "b"]]
+)
 def test_names_that_are_none(names):
-    with pytest.raises(ValueError, match="`labels` must be lists of names"):
-        label_names({}, {"tags": names})
+    with pytest.raises(ValueError, match="`tag_names` must be lists of names"):
+        tag_names_of({}, {"tags": names})
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_list_is_for_one_output(number):
+    output = keras.layers.Dense(2)(keras.Input((3,)))
+    assert tag_names_of({"x": output}, ["a", "b"]) == {"x": ["a", "b"]}
+    outputs = dict.fromkeys(["x", "y"][:number], output)
+    with pytest.raises(ValueError, match="must be a dictionary from an output"):
+        tag_names_of(outputs, ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -21,13 +32,13 @@ def test_names_that_are_none(names):
         ((), "int32"),
     ],
 )
-def test_outputs_that_are_no_labels(shape, dtype):
+def test_outputs_that_are_no_tags(shape, dtype):
     output = keras.KerasTensor(shape, dtype)
-    with pytest.raises(ValueError, match="To have labels, output 'tags'"):
-        check_labels({"tags": ["no", "yes"]}, {"tags": output})
+    with pytest.raises(ValueError, match="To have `tag_names`, output 'tags'"):
+        check_tagged_outputs({"tags": ["no", "yes"]}, {"tags": output})
 
 
 def test_outputs_that_there_are_not():
     output = keras.KerasTensor((None, None), "int32")
     with pytest.raises(ValueError, match=r"\['tags'\]. Received: \['tag'\]"):
-        check_labels({"tag": ["no", "yes"]}, {"tags": output})
+        check_tagged_outputs({"tag": ["no", "yes"]}, {"tags": output})

@@ -58,6 +58,10 @@ def test_an_error_names_the_version_of_keras(monkeypatch):
         private_keras.sublayers(keras.layers.Dense(1))
     with pytest.raises(ImportError, match=f"{version}.*_keras_history"):
         private_keras.layer_of(object())
+    x = keras.layers.Dense(1)(keras.Input((3,)))
+    monkeypatch.delattr(private_keras.layer_of(x), "_inbound_nodes")
+    with pytest.raises(ImportError, match=f"{version}.*_inbound_nodes"):
+        next(private_keras.masks_above(x))
 
 
 def test_sublayers():

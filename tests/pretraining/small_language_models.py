@@ -19,41 +19,33 @@ CHARACTERS = CNN["max_characters_per_token"]
 TEXT = ["the", "cat", "sat", "on", "a", "mat", "and", "ran", "away", "from"]
 
 
-def make_model(tied=False, lstm=(), **kwargs):
+def make_model(lstm=(), **kwargs):
     """Returns a model whose weights are large enough to matter."""
-    model = make_new_model(tied, lstm, **kwargs)
+    model = make_new_model(lstm, **kwargs)
     model.build()
     randomize(model)
     return model
 
 
-def make_new_model(tied=False, lstm=(), words=WORDS, **kwargs):
-    """Returns a model of characters, or of words with a shared matrix."""
+def make_new_model(lstm=(), words=WORDS, **kwargs):
+    """Returns a model that is not built."""
     lstm = {**LSTM, **dict(lstm)}
     dtype = kwargs.get("dtype")
     dim = lstm["projection_dim"] or lstm["units"]
     cnn = {**CNN, "projection_dim": dim}
     token_encoder = CharCNNEmbedding(**cnn, dtype=dtype)
     return BidirectionalLanguageModel(
-        words,
-        token_encoder,
-        BiLMEncoder(**lstm, dtype=dtype),
-        share_embedding_softmax=tied,
-        **kwargs,
+        words, token_encoder, BiLMEncoder(**lstm, dtype=dtype), **kwargs
     )
 
 
-def make_ids(model, batch=2, time=3):
+def make_ids(batch=2, time=3):
     """Returns ids of distinct words for both directions, and their targets."""
     generator = np.random.default_rng(2)
     ids, targets = [], []
     for _ in range(2):
-        if model.token_encoder.token_shape:
-            words = generator.choice(TEXT, (batch, time)).tolist()
-            ids.append(batch_to_ids(words, CHARACTERS))
-        else:
-            words = generator.integers(1, WORDS + 1, (batch, time))
-            ids.append(words.astype("int32"))
+        words = generator.choice(TEXT, (batch, time)).tolist()
+        ids.append(batch_to_ids(words, CHARACTERS))
         words = generator.integers(0, WORDS, (batch, time))
         targets.append(words.astype("int32"))
     return ids, targets
@@ -70,8 +62,6 @@ def arrays_and_options(model):
 def token_vectors(model, ids):
     """Maps the ids of one row to its token vectors (time, dim)."""
     arrays = file_arrays(model)
-    if not model.token_encoder.token_shape:
-        return arrays["embedding"][ids - 1]
     cnn = oracle_arguments(model)["cnn"]
     return np.array(
         [numpy_reference.encode_token(word, arrays, **cnn) for word in ids]
@@ -96,11 +86,7 @@ def oracle_hidden(model, ids, direction, state=None):
 def oracle_logits(model, hidden):
     """Maps vectors (..., dim) to logits (..., words), in float64."""
     softmax = model.softmax
-    if softmax.has_kernel:
-        kernel = softmax.kernel
-    else:
-        kernel = model.token_encoder.embeddings
-    return hidden @ _float64(kernel).T + _float64(softmax.bias)
+    return hidden @ _float64(softmax.kernel).T + _float64(softmax.bias)
 
 
 def oracle_losses(logits, targets):

@@ -36,10 +36,6 @@ OPTIONS = {
     },
     "n_negative_samples_batch": 8,
 }
-WORD_OPTIONS = {
-    **{k: v for k, v in OPTIONS.items() if k != "char_cnn"},
-    "share_embedding_softmax": True,
-}
 PLAN = {"evaluate_every": 7, "checkpoint_every": 3, "log_every": 1}
 
 

@@ -23,14 +23,10 @@ from pretraining.small_language_models import token_vectors
 from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
-from keras_elmo import TokenEmbedding
 
 BACKEND = keras.backend.backend()
 on_tensorflow = pytest.mark.skipif(
     BACKEND != "tensorflow", reason="Of TensorFlow's graphs."
-)
-both_kinds = pytest.mark.parametrize(
-    "tied", [False, True], ids=["characters", "tied"]
 )
 
 
@@ -59,8 +55,8 @@ OPTIONS = [
     ids=str,
 )
 def test_equals_the_oracle(lstm, path_taken):
-    model = make_model(lstm=lstm)
-    ids, targets = make_ids(model, batch=2, time=4)
+    model = make_model(lstm)
+    ids, targets = make_ids(batch=2, time=4)
     logits = model(ids)
     hidden, state = model.predict_hidden(ids)
     losses = model.losses_of(hidden, targets)
@@ -82,19 +78,9 @@ def test_equals_the_oracle(lstm, path_taken):
                 close(state[4 * k + 2 * d + 1][row], c)
 
 
-def test_words_equal_the_oracle():
-    model = make_model(tied=True)
-    ids, _ = make_ids(model)
-    for d, logits in enumerate(model(ids)):
-        for row in range(2):
-            expected, _ = oracle_hidden(model, ids[d][row], d)
-            close(logits[row], oracle_logits(model, expected), 1e-4)
-
-
-@both_kinds
-def test_directions_share_nothing_but_words(tied):
-    model = make_model(tied)
-    ids, _ = make_ids(model)
+def test_directions_share_nothing_but_words():
+    model = make_model()
+    ids, _ = make_ids()
     forward, backward = all_numpy(model(ids))
     others = [ids[1], ids[0]]
     close(model([ids[0], others[1]])[0], forward)
@@ -102,10 +88,9 @@ def test_directions_share_nothing_but_words(tied):
     assert np.abs(numpy(model(others)[0]) - forward).max() > 1e-2
 
 
-@both_kinds
-def test_windows_go_on_where_the_last_one_stopped(tied):
-    model = make_model(tied)
-    ids, _ = make_ids(model, batch=2, time=7)
+def test_windows_go_on_where_the_last_one_stopped():
+    model = make_model()
+    ids, _ = make_ids(batch=2, time=7)
     whole, last = model(ids, return_state=True)
     state, parts = None, []
     for start, end in ((0, 3), (3, 4), (4, 7)):
@@ -126,7 +111,7 @@ def test_windows_go_on_where_the_last_one_stopped(tied):
 
 def test_zero_state_is_the_default():
     model = make_model()
-    ids, _ = make_ids(model)
+    ids, _ = make_ids()
     state = model.get_initial_state(2)
     assert [tuple(x.shape) for x in state] == [(2, 6), (2, 7)] * 4
     assert not any(np.any(x) for x in all_numpy(state))
@@ -188,12 +173,11 @@ def oracle_with_dropout(model, ids, masks):
     [{}, {"num_layers": 3}, {"use_skip_connections": False}],
     ids=str,
 )
-@both_kinds
-def test_dropout_is_where_bilm_tf_has_it(monkeypatch, tied, lstm):
+def test_dropout_is_where_bilm_tf_has_it(monkeypatch, lstm):
     dropout = RecordedDropout()
     monkeypatch.setattr(keras.random, "dropout", dropout)
-    model = make_model(tied, lstm, dropout=0.3)
-    ids, _ = make_ids(model, batch=2, time=4)
+    model = make_model(lstm, dropout=0.3)
+    ids, _ = make_ids(batch=2, time=4)
     seed = SeedGenerator(1)
     hidden, _ = model.predict_hidden(ids, seed=seed)
     layers = model.encoder.num_layers
@@ -224,7 +208,7 @@ def zeros_of_dropout(monkeypatch, run):
 
 def test_draws_are_those_of_the_seed(monkeypatch):
     model = make_model(dropout=0.5)
-    ids, _ = make_ids(model, batch=4, time=5)
+    ids, _ = make_ids(batch=4, time=5)
 
     def run(seed):
         return zeros_of_dropout(
@@ -250,7 +234,7 @@ def test_no_dropout_unless_in_training(monkeypatch):
         raise AssertionError("dropout")
 
     model, without = make_model(), make_model(dropout=0.0)
-    ids, _ = make_ids(model)
+    ids, _ = make_ids()
     trained = all_numpy(model(ids, training=True))
     monkeypatch.setattr(keras.random, "dropout", fail)
     expected = all_numpy(model(ids))
@@ -270,7 +254,7 @@ def test_no_dropout_unless_in_training(monkeypatch):
 
 def test_training_calls_draw_anew():
     model = make_model(dropout=0.5)
-    ids, _ = make_ids(model)
+    ids, _ = make_ids()
     first, second = (numpy(model(ids, training=True)[0]) for _ in range(2))
     assert np.any(first != second)
 
@@ -286,10 +270,9 @@ def sampled_losses(model, ids, targets, seed):
     return np.array(all_numpy(losses))
 
 
-@both_kinds
-def test_all_words_as_candidates_give_the_exact_losses(tied):
-    model = make_model(tied, num_negatives=WORDS)
-    ids, targets = make_ids(model, batch=3, time=2)
+def test_all_words_as_candidates_give_the_exact_losses():
+    model = make_model(num_negatives=WORDS)
+    ids, targets = make_ids(batch=3, time=2)
     hidden, _ = model.predict_hidden(ids)
     exact = np.array(all_numpy(model.losses_of(hidden, targets)))
     assert exact.shape == (2, 3, 2)
@@ -300,7 +283,7 @@ def test_all_words_as_candidates_give_the_exact_losses(tied):
 @pytest.mark.slow_on_jax
 def test_both_directions_have_the_same_candidates():
     model = make_model(num_negatives=4)
-    ids, targets = make_ids(model, batch=3, time=2)
+    ids, targets = make_ids(batch=3, time=2)
     hidden, _ = model.predict_hidden(ids)
     targets = [ops.convert_to_tensor(x) for x in targets]
     forward, backward = model.sampled_losses_of(hidden, targets, 1)
@@ -354,24 +337,16 @@ def compiled(function):
     return function
 
 
-@pytest.mark.parametrize(
-    "tied, sampled",
-    [
-        pytest.param(False, True, id="characters, sampled"),
-        pytest.param(True, False, id="tied, full"),
-        pytest.param(False, False, id="characters, full"),
-        pytest.param(True, True, id="tied, sampled"),
-    ],
-)
+@pytest.mark.parametrize("sampled", [False, True], ids=["full", "sampled"])
 @pytest.mark.slow_on_jax
 @pytest.mark.exhaustive
-def test_gradients_are_those_of_finite_differences(tied, sampled):
+def test_gradients_are_those_of_finite_differences(sampled):
     # On other backends, Keras multiplies in float32.
     exact = BACKEND == "tensorflow"
     model = make_model(
-        tied, dropout=0.2, num_negatives=5, dtype="float64" if exact else None
+        dropout=0.2, num_negatives=5, dtype="float64" if exact else None
     )
-    ids, targets = make_ids(model, batch=3, time=3)
+    ids, targets = make_ids(batch=3, time=3)
     ids = ops.convert_to_tensor(np.array(ids))
     layer = TrainingLoss(model, targets, sampled)
     layer(ids)
@@ -404,67 +379,31 @@ def test_gradients_are_those_of_finite_differences(tied, sampled):
             ), (variable.path, place)
 
 
-# A shared matrix for the embedding and the softmax.
-
-
-def test_tied_softmax_has_no_matrix_of_its_own():
-    model = make_model(tied=True)
-    assert [v.name for v in model.softmax.weights] == ["bias"]
-    assert len(model.weights) == 1 + 16 + 1
-    shapes = [tuple(v.shape) for v in model.weights]
-    assert shapes.count((WORDS, 6)) == 1
-    ids, _ = make_ids(model)
-    before = all_numpy(model(ids))
-    table = model.token_encoder.embeddings
-    used = np.unique(np.array(ids)) - 1
-    unused = np.setdiff1d(np.arange(WORDS), used)[0]
-    table.assign(numpy(table) + (np.arange(WORDS) == unused)[:, None])
-    # For a word that is not in the input, only its logit changes.
-    for old, new in zip(before, all_numpy(model(ids))):
-        changed = np.any(old != new, axis=(0, 1))
-        np.testing.assert_array_equal(np.flatnonzero(changed), [unused])
-
-
-@pytest.mark.parametrize(
-    "token_encoder",
-    [None, CharCNNEmbedding(6, [(1, 6)]), TokenEmbedding(WORDS - 1, 6)],
-    ids=["default", "characters", "too few words"],
-)
-def test_what_cannot_be_tied(token_encoder):
-    with pytest.raises(ValueError, match="`TokenEmbedding` of all") as info:
-        BidirectionalLanguageModel(
-            WORDS, token_encoder, share_embedding_softmax=True
-        )
-    assert f"vocabulary_size={WORDS}" in str(info.value)
-
-
 def test_sizes_must_fit():
     model = BidirectionalLanguageModel(
-        WORDS, TokenEmbedding(WORDS, 5), BiLMEncoder(7, 6)
+        WORDS, CharCNNEmbedding(5, [(1, 6)]), BiLMEncoder(7, 6)
     )
     with pytest.raises(ValueError, match="of the same size"):
         model.build()
     for size in (0, -1, 2.5, None):
         with pytest.raises(ValueError, match="`vocabulary_size`"):
             BidirectionalLanguageModel(
-                size, TokenEmbedding(WORDS, 6), BiLMEncoder(7, 6)
+                size, CharCNNEmbedding(6, [(1, 6)]), BiLMEncoder(7, 6)
             )
 
 
 # As a Keras model.
 
 
-@both_kinds
-def test_config(tied):
+def test_config():
     def make(**kwargs):
-        return make_new_model(tied, num_negatives=5, dropout=0.25, **kwargs)
+        return make_new_model(num_negatives=5, dropout=0.25, **kwargs)
 
-    ids, _ = make_ids(make())
+    ids, _ = make_ids()
     layer_checks.check_config_round_trip(make, ids)
     config = make(name="small").get_config()
     assert config["num_negatives"] == 5 and config["dropout"] == 0.25
-    assert config["share_embedding_softmax"] is tied
-    model = make_model(tied)
+    model = make_model()
     copy = keras.models.clone_model(model)
     assert copy is not model and copy.get_config() == model.get_config()
     copy.build()
@@ -486,32 +425,26 @@ def test_default_parts_are_those_of_the_paper():
     assert copy.dropout == model.dropout
 
 
-@both_kinds
-def test_frozen_parts_stay_frozen(tied):
-    model = make_model(tied)
+def test_frozen_parts_stay_frozen():
+    model = make_model()
     model.token_encoder.trainable = False
-    number = 16 + (1 if tied else 2)
-    assert len(model.trainable_weights) == number
+    assert len(model.trainable_weights) == 18
     copy = BidirectionalLanguageModel.from_config(model.get_config())
     copy.build()
-    assert len(copy.trainable_weights) == number
+    assert len(copy.trainable_weights) == 18
 
 
-@both_kinds
-def test_weights(tied):
-    make = functools.partial(make_new_model, tied)
-    ids, _ = make_ids(make())
-    layer_checks.check_weight_count(make, ids, 18 if tied else 35)
+def test_weights():
+    make, (ids, _) = make_new_model, make_ids()
+    layer_checks.check_weight_count(make, ids, 35)
     layer_checks.check_build_from_shape_alone(make, ids)
     layer_checks.check_symbolic_call(make, ids)
 
 
-@both_kinds
-def test_files(tied, tmp_path):
-    make = functools.partial(make_new_model, tied)
-    ids, _ = make_ids(make())
+def test_files(tmp_path):
+    make, (ids, _) = make_new_model, make_ids()
     layer_checks.check_keras_file_round_trip(make, ids, tmp_path)
-    model = make_model(tied)
+    model = make_model()
     path = tmp_path / "itself.keras"
     model.save(path)
     loaded = keras.saving.load_model(path)
@@ -524,14 +457,14 @@ def test_files(tied, tmp_path):
 @pytest.mark.exhaustive
 def test_export(tmp_path, portable_path):
     make = functools.partial(make_new_model, lstm={"num_layers": 1})
-    ids, _ = make_ids(make())
+    ids, _ = make_ids()
     layer_checks.check_export(make, ids, tmp_path)
 
 
 @pytest.mark.slow_on_jax
 def test_fit(portable_path, built_optimizers):
     model = make_new_model(lstm={"num_layers": 1}, dropout=0.1)
-    ids, targets = make_ids(model, batch=4, time=3)
+    ids, targets = make_ids(batch=4, time=3)
     model(ids)
     losses = [
         keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -549,12 +482,11 @@ def test_fit(portable_path, built_optimizers):
     assert all(np.any(a != b) for a, b in zip(old, model.get_weights()))
 
 
-@both_kinds
 @pytest.mark.slow_on_jax
-def test_mixed_precision(tied):
-    model = make_model(tied, dtype="mixed_bfloat16", num_negatives=5)
-    exact = make_model(tied, num_negatives=5)
-    ids, targets = make_ids(model)
+def test_mixed_precision():
+    model = make_model(dtype="mixed_bfloat16", num_negatives=5)
+    exact = make_model(num_negatives=5)
+    ids, targets = make_ids()
     logits, state = model(ids, return_state=True)
     for got, expected in zip(logits, exact(ids)):
         assert keras.backend.standardize_dtype(got.dtype) == "float32"
@@ -592,14 +524,12 @@ def test_mixed_precision(tied):
 
 
 @on_tensorflow
-@pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.exhaustive
-def test_in_a_graph_of_unknown_size(tied):
+def test_in_a_graph_of_unknown_size():
     import tensorflow as tf
 
-    model = make_model(tied, {"num_layers": 1}, num_negatives=5)
-    token_shape = () if tied else (CHARACTERS,)
-    ids = tf.TensorSpec((2, None, None, *token_shape), tf.int32)
+    model = make_model({"num_layers": 1}, num_negatives=5)
+    ids = tf.TensorSpec((2, None, None, CHARACTERS), tf.int32)
     words = tf.TensorSpec((2, None, None), tf.int32)
 
     seed = SeedGenerator(0)
@@ -617,7 +547,7 @@ def test_in_a_graph_of_unknown_size(tied):
 
     in_graph = tf.function(run, input_signature=[ids, words])
     for batch, time in ((2, 3), (1, 4)):
-        ids, targets = map(np.array, make_ids(model, batch, time))
+        ids, targets = map(np.array, make_ids(batch, time))
         for got, expected in zip(
             keras.tree.flatten(in_graph(ids, targets)),
             keras.tree.flatten(run(ids, targets)),

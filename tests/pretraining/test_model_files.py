@@ -9,7 +9,6 @@ from hdf5_arrays import all_arrays
 from keras import ops
 from pretraining.small_language_models import make_model
 from pretraining.small_trainings import OPTIONS
-from pretraining.small_trainings import WORD_OPTIONS
 from pretraining.small_trainings import options_of
 from small_models import randomize
 
@@ -41,15 +40,10 @@ def check_equal(found, expected):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.fixture(scope="module", params=["characters", "words", "tied words"])
-def saved(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
     """A folder with a saved model, and the model."""
-    options = {
-        "characters": OPTIONS,
-        "words": {**WORD_OPTIONS, "share_embedding_softmax": False},
-        "tied words": WORD_OPTIONS,
-    }[request.param]
-    model = make_language_model(options, WORDS)
+    model = make_language_model(OPTIONS, WORDS)
     randomize(model)
     folder = tmp_path_factory.mktemp("model")
     save_language_model(model, make_vocabulary(), TRAINING, folder)
@@ -67,12 +61,9 @@ def test_what_the_options_say_is_made():
     assert model.built
     assert model.vocabulary_size == WORDS
     assert (model.num_negatives, model.dropout) == (8, 0.1)
-    assert not model.share_embedding_softmax
     assert model.encoder.units == 8
     assert model.token_encoder.token_shape == (8,)
-    model = make_language_model(WORD_OPTIONS, WORDS, "mixed_bfloat16")
-    assert model.share_embedding_softmax
-    assert model.token_encoder.num_tokens == WORDS
+    model = make_language_model(OPTIONS, WORDS, "mixed_bfloat16")
     for layer in (model, model.token_encoder, model.encoder, model.softmax):
         assert layer.compute_dtype == "bfloat16"
 
@@ -86,16 +77,13 @@ def test_a_model_is_loaded_as_it_was_saved(saved):
     check_equal(weights_of(loaded), weights_of(model))
     assert loaded.num_negatives == 8
     assert loaded.dropout == 0.1
-    assert loaded.share_embedding_softmax == model.share_embedding_softmax
     content = json.loads((folder / "options.json").read_text())
     assert options == content
     assert content["n_tokens_vocab"] == WORDS
     assert (content["batch_size"], content["unroll_steps"]) == (3, 5)
     assert "all_clip_norm_val" not in content
-    # The shared matrix is not stored twice.
     keys = set(all_arrays(folder / "softmax.hdf5"))
-    tied = model.share_embedding_softmax
-    assert keys == ({"softmax/b"} if tied else {"softmax/W", "softmax/b"})
+    assert keys == {"softmax/W", "softmax/b"}
 
 
 def test_options_and_vocabulary_alone(saved, folder):
@@ -132,11 +120,7 @@ def test_other_options_and_another_dtype(saved):
 
 def test_a_new_softmax(saved):
     folder, model = saved
-    if model.token_encoder.token_shape:
-        vocabulary = make_vocabulary(12)
-    else:
-        # The words that the model reads must stay the same.
-        vocabulary = make_vocabulary()
+    vocabulary = make_vocabulary(12)
     keras.utils.set_random_seed(1)
     loaded, found = load_language_model(folder, vocabulary, new_softmax=True)
     assert found is vocabulary
@@ -145,10 +129,9 @@ def test_a_new_softmax(saved):
         check_equal(weights_of(one), weights_of(other))
     assert not np.any(loaded.softmax.bias)
     assert loaded.softmax.bias.shape == (len(vocabulary),)
-    if loaded.softmax.has_kernel:
-        kernel = ops.convert_to_numpy(loaded.softmax.kernel)
-        assert kernel.shape == (len(vocabulary), 4)
-        assert 0.3 < kernel.std() < 0.7
+    kernel = ops.convert_to_numpy(loaded.softmax.kernel)
+    assert kernel.shape == (len(vocabulary), 4)
+    assert 0.3 < kernel.std() < 0.7
 
 
 def test_what_is_missing_is_told(saved, folder):

@@ -37,19 +37,16 @@ TEXT = [
     )
 ]
 TOKENS = sum(len(sentence) + 1 for sentence in TEXT)
-both_kinds = pytest.mark.parametrize(
-    "tied", [False, True], ids=["characters", "tied"]
-)
 
 
-def make_new(tied=False, **kwargs):
-    return make_model(tied, words=len(WORDS), **kwargs)
+def make_new(**kwargs):
+    return make_model(words=len(WORDS), **kwargs)
 
 
 @functools.cache
-def make(tied=False):
+def make():
     """Returns a model that tests share and must not change."""
-    return make_new(tied)
+    return make_new()
 
 
 @functools.cache
@@ -71,19 +68,14 @@ def forgotten():
     evaluator_of.cache_clear()
 
 
-def read_ids(model, words):
-    if model.token_encoder.token_shape:
-        return batch_to_ids([words], CHARACTERS)[0]
-    return VOCABULARY.ids(words) + 1
-
-
 def word_or_unknown(word, words=WORDS):
     return word if word in words else b"<UNK>"
 
 
 def losses_of_row(model, inputs, targets, direction, counted):
     """Returns all losses of a row that is read from start to end."""
-    hidden, _ = oracle_hidden(model, read_ids(model, inputs), direction)
+    ids = batch_to_ids([inputs], CHARACTERS)[0]
+    hidden, _ = oracle_hidden(model, ids, direction)
     odds = np.exp(oracle_logits(model, hidden))
     right = [
         [counted(word) == counted(target) for word in WORDS]
@@ -116,9 +108,8 @@ def check(got, expected, tolerance=1e-5):
     np.testing.assert_allclose(got, expected, rtol=tolerance)
 
 
-@both_kinds
-def test_stream_carries_its_state(tied):
-    model = make(tied)
+def test_stream_carries_its_state():
+    model = make()
     expected = oracle(model, [TEXT])
     assert expected.tokens == TOKENS
     got = evaluate(model)
@@ -129,10 +120,9 @@ def test_stream_carries_its_state(tied):
     assert got.perplexity != pytest.approx(alone.perplexity, rel=1e-2)
 
 
-@both_kinds
 @pytest.mark.slow_on_jax
-def test_sentences_start_from_zero(tied):
-    model = make(tied)
+def test_sentences_start_from_zero():
+    model = make()
     got = evaluate(model, TEXT, "sentences")
     check(got, oracle(model, [[sentence] for sentence in TEXT]))
     alone = evaluator_of(model, "sentences")
@@ -166,25 +156,18 @@ def test_windows_make_no_difference(monkeypatch, procedure):
 
 
 @pytest.mark.parametrize(
-    "tied, rows",
+    "rows",
     [
-        pytest.param(False, 9, id="characters-9"),
-        pytest.param(True, 3, id="tied-3"),
-        *(
-            pytest.param(tied, rows, marks=pytest.mark.exhaustive)
-            for tied, rows in (
-                (False, 2),
-                (False, 3),
-                (True, 2),
-                (True, 9),
-            )
+        pytest.param(
+            2, marks=[pytest.mark.exhaustive, pytest.mark.slow_on_jax]
         ),
+        3,  # The rows and the steps are filled up on JAX.
+        pytest.param(9, marks=pytest.mark.slow_on_jax),
     ],
 )
-@pytest.mark.slow_on_jax
-def test_rows_count_each_token_once(monkeypatch, tied, rows):
+def test_rows_count_each_token_once(monkeypatch, rows):
     monkeypatch.setattr(module, "_MAX_STEPS", 4)
-    model = make(tied)
+    model = make()
     got = evaluate(model, TEXT, "stream", rows)
     assert got.tokens == TOKENS
     # The oracle reads each row of these windows as one stream.
@@ -206,15 +189,10 @@ def test_rows_count_each_token_once(monkeypatch, tied, rows):
 
 
 @pytest.mark.slow_on_jax
-def test_unknown_words_are_predicted_as_unknown_and_read_as_they_are():
-    characters, words = (evaluator_of(make(tied)) for tied in (False, True))
+def test_unknown_words_are_read_as_they_are():
+    evaluator = evaluator_of(make())
     texts = [[[b"the", word, b"ran"]] for word in (b"mouse", b"<UNK>", b"cow")]
-    assert len({characters.evaluate(text).perplexity for text in texts}) == 3
-    assert len({words.evaluate(text).perplexity for text in texts}) == 1
-    # The last word is only predicted forward and only read backward.
-    ends = [[[b"the", word]] for word in (b"mouse", b"<UNK>")]
-    got = [words.evaluate(text) for text in ends]
-    assert got[0] == got[1]
+    assert len({evaluator.evaluate(text).perplexity for text in texts}) == 3
 
 
 def test_dropout_and_candidates_have_no_part():
@@ -264,9 +242,8 @@ def test_one_empty_sentence(procedure):
     check(got, oracle(model, [[[]]]))
 
 
-@both_kinds
-def test_only_some_words_count(tied):
-    model = make(tied)
+def test_only_some_words_count():
+    model = make()
     words = [b"<UNK>", b"the", b"<S>", b"sat", b"</S>", b"ran"]
     counted = functools.partial(word_or_unknown, words=words)
     got = evaluate(model, TEXT, counted=Vocabulary(words))

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hdf5_arrays import all_arrays
 from pretraining.small_trainings import OPTIONS
-from pretraining.small_trainings import WORD_OPTIONS
 from pretraining.small_trainings import Losses
 from pretraining.small_trainings import check_same
 from pretraining.small_trainings import make_settings
@@ -186,17 +185,11 @@ ALL_AT_ONCE = {
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param(
-            {"options": WORD_OPTIONS}, marks=pytest.mark.exhaustive, id="words"
-        ),
-        pytest.param(
-            {"options": WORD_OPTIONS, **ALL_AT_ONCE},
-            id="words, all at once",
-        ),
+        pytest.param(ALL_AT_ONCE, id="all at once"),
         pytest.param(
             {"options": {**OPTIONS, "dropout": 0.0}, **ALL_AT_ONCE},
             marks=pytest.mark.exhaustive,
-            id="all at once",
+            id="all at once, without dropout",
         ),
     ],
 )

@@ -72,7 +72,7 @@ def test_other_settings_are_refused(begun, shards, name, value):
         begun.resume({**START, name: value}, shards)
     message = str(info.value)
     assert f"started with, {START[name]!r}. Received: {value!r}." in message
-    assert "`restart`" in message
+    assert "`restart=True`" in message
 
 
 def test_other_shards_are_refused(begun, shards):
@@ -82,7 +82,7 @@ def test_other_shards_are_refused(begun, shards):
     with pytest.raises(ValueError, match="the same shards") as info:
         begun.resume(START, [*shards[1:], path])
     assert "missing: ['a.txt', 'z.txt']" in str(info.value)
-    assert "`restart`" in str(info.value)
+    assert "`restart=True`" in str(info.value)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -93,7 +93,7 @@ def test_a_shard_that_was_changed_is_refused(begun, shards, number):
     with pytest.raises(ValueError, match="must have the text") as info:
         begun.resume(START, shards)
     assert f"missing: {[shards[number].name]}" in str(info.value)
-    assert "`restart`" in str(info.value)
+    assert "`restart=True`" in str(info.value)
     shards[number].write_bytes(content)
     begun.resume(START, shards)
 
@@ -161,15 +161,6 @@ def test_where_another_begins_the_weights_stay(begun, vocabulary):
     assert set(os.listdir(begun.path)) == left
 
 
-def test_where_another_begins_a_state_without_a_record_is_none(
-    folder, vocabulary
-):
-    fill(folder)
-    folder.begin(START, [], COUNTS, vocabulary)
-    assert not folder.has_state
-    assert not os.path.exists(folder.file(LOG_FILE))
-
-
 def test_what_begins_can_be_killed_at_any_point(
     folder, vocabulary, monkeypatch
 ):
@@ -184,7 +175,7 @@ def test_what_begins_can_be_killed_at_any_point(
         else:
             raise Kill
 
-    for count in range(3):
+    for count in range(4):
         folder.begin(START, [], COUNTS, vocabulary)
         fill(folder)
         left = [False, *[True] * count]
@@ -195,6 +186,31 @@ def test_what_begins_can_be_killed_at_any_point(
         # The state is removed first, so that no other training can use it.
         assert folder.has_training
         assert folder.has_state == (count == 0)
+        folder.check_files()
+
+
+def test_a_training_that_has_no_vocabulary_yet_can_begin(begun):
+    os.remove(begun.file("vocab.txt"))  # As if killed before it was written.
+    assert not begun.has_training
+    begun.check_files()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["vocab.txt", "weights.hdf5", "softmax.hdf5", "options.json", "log.jsonl"],
+)
+def test_files_that_no_training_wrote_are_not_replaced(folder, name):
+    folder.check_files()
+    pathlib.Path(folder.file(name)).write_text("mine")
+    with pytest.raises(ValueError, match=f"would replace them: {name}"):
+        folder.check_files()
+
+
+def test_a_record_that_no_training_wrote_is_not_replaced(begun):
+    begun.check_files()
+    pathlib.Path(begun.file("training.json")).write_text('{"mine": 1}')
+    with pytest.raises(ValueError, match="is not the record of a training"):
+        begun.check_files()
 
 
 def test_files_of_the_user_stay(folder, vocabulary):

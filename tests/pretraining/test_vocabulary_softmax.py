@@ -24,8 +24,7 @@ LOGITS = X.astype("float64") @ KERNEL.T.astype("float64") + BIAS
 def make(num_negatives=8, **kwargs):
     softmax = VocabularySoftmax(WORDS, num_negatives, **kwargs)
     softmax.build((None, DIM))
-    if softmax.has_kernel:
-        softmax.kernel.assign(KERNEL)
+    softmax.kernel.assign(KERNEL)
     softmax.bias.assign(BIAS)
     return softmax
 
@@ -141,20 +140,6 @@ def test_expectation_of_the_sum_is_the_full_sum():
     full = np.exp(LOGITS).sum(axis=-1)
     assert np.all(np.abs(sums.mean(axis=0) - full) < 4 * error)
     assert np.all(error < 0.2 * full)
-
-
-def test_kernel_from_outside():
-    kernel, x = keras.Variable(KERNEL), ops.convert_to_tensor(X)
-    softmax = make(tied_kernel=lambda: kernel)
-    assert [v.name for v in softmax.weights] == ["bias"]
-    own = make()
-    targets = ops.convert_to_tensor(TARGETS)
-    for got, expected in (
-        (softmax(x), own(x)),
-        (softmax.losses(x, targets), own.losses(x, targets)),
-        (sampled(softmax, 1), sampled(own, 1)),
-    ):
-        np.testing.assert_array_equal(numpy(got), numpy(expected))
 
 
 class TrainingLoss(keras.layers.Layer):

@@ -1,9 +1,8 @@
 """The expected answers of a served `ElmoLayer`, from the layer itself."""
 
 import numpy as np
+from fast_paths import use_fast_paths
 from keras import ops
-
-import keras_elmo
 
 
 def hub_answer(elmo, sentences):
@@ -19,7 +18,7 @@ def hub_answer(elmo, sentences):
     vectorization = elmo.token_encoder.make_vectorization()
     time = max(map(len, sentences), default=0)
     # For a few words, building the graph takes longer than computing.
-    keras_elmo.set_fast_paths(time > 100)
+    use_fast_paths(time > 100)
     rows = []
     for sentence in sentences:
         ids = vectorization.batch_to_ids([sentence])
@@ -36,7 +35,7 @@ def hub_answer(elmo, sentences):
         padding = [(0, time - len(sentence)), (0, 0)]
         row = {name: np.pad(x, padding) for name, x in row.items()}
         rows.append({**row, "default": mean})
-    keras_elmo.set_fast_paths(True)
+    use_fast_paths(True)
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
 

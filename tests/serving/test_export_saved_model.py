@@ -15,6 +15,7 @@ from keras import ops
 from serving.answers import check
 from serving.answers import hub_answer
 from serving.answers import padded
+from small_models import ENGLISH_TINY
 from small_models import make_elmo
 from small_models import make_shallow_elmo
 from tiers import quick_first
@@ -52,7 +53,7 @@ def requests(sentences, width):
 
 @pytest.mark.exhaustive
 def test_every_signature_answers_outside_python(ask, tmp_path):
-    preset = ElmoLayer.from_preset("english_tiny")
+    preset = ElmoLayer.from_preset(ENGLISH_TINY)
     export_saved_model(preset, tmp_path)
     asked = requests(SENTENCES, 50)
     *answers, long = ask(
@@ -200,8 +201,8 @@ def test_what_is_no_model_of_characters(elmo, tmp_path):
         (elmo.token_encoder, {}, "`model` must be an `ElmoLayer` or a Keras"),
         (
             elmo,
-            {"labels": {"elmo": ["a", "b"]}},
-            "`labels` can only be used with a model",
+            {"tag_names": {"elmo": ["a", "b"]}},
+            "`tag_names` can only be used with a model",
         ),
         (elmo, {"serving_default": "serve"}, "`serving_default` must be one"),
     ):

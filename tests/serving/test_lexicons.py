@@ -35,7 +35,7 @@ def folder(request, shared):
 
 @pytest.fixture(scope="module")
 def elmo(folder):
-    return ElmoLayer.from_many_langs(folder)
+    return ElmoLayer.from_preset(folder)
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,7 @@ def names_of(scores, labels):
 
 def test_a_tagger_takes_sentences_and_gives_words_and_tags(ask, tmp_path):
     model = tagger()
-    export_saved_model(model, tmp_path, labels={"tags": TAGS})
+    export_saved_model(model, tmp_path, tag_names=TAGS)
     scores = as_float32(model(IDS))
     expected = {"tags": scores, "tags_labels": names_of(scores, TAGS)}
     assert len(set(expected["tags_labels"].flat)) > 2
@@ -147,7 +147,9 @@ def test_a_layer_that_knows_its_tags_brings_them(ask, tmp_path):
     model = keras.Model(ids, {"best": Best()(scores), "scores": scores})
     expected = names_of(model(IDS)["scores"], TAGS)
     export_saved_model(model, tmp_path / "1")
-    export_saved_model(model, tmp_path / "2", labels={"best": ["a", "b", "c"]})
+    export_saved_model(
+        model, tmp_path / "2", tag_names={"best": ["a", "b", "c"]}
+    )
     (answer,) = ask(tmp_path / "1", ("default", STRINGS))
     assert set(answer) == {"tokens", "best", "scores", "best_labels"}
     np.testing.assert_array_equal(answer["best_labels"], expected)
@@ -159,7 +161,7 @@ def test_a_sentence_classifier(ask, tmp_path):
     ids = keras.Input((None, 12), dtype="int32")
     pooled = keras.layers.GlobalAveragePooling1D()(encode(ids))
     model = keras.Model(ids, classify(ids, pooled, "genre", 2))
-    export_saved_model(model, tmp_path, labels={"genre": ["news", "novel"]})
+    export_saved_model(model, tmp_path, tag_names=["news", "novel"])
     (answer,) = ask(tmp_path, ("default", STRINGS))
     scores = as_float32(model(IDS))
     np.testing.assert_allclose(answer["genre"], scores, atol=1e-5)
@@ -317,5 +319,5 @@ def test_an_output_may_not_take_a_name_that_is_needed(tmp_path, name):
     tags = classify(ids, encode(ids), "tags")
     model = keras.Model(ids, {"tags": tags, name: tags})
     with pytest.raises(ValueError, match=f"rename it. Received: .*'{name}'"):
-        export_saved_model(model, tmp_path / "model", labels={"tags": TAGS})
+        export_saved_model(model, tmp_path / "model", tag_names={"tags": TAGS})
     assert os.listdir(tmp_path) == []

@@ -44,8 +44,7 @@ def tagger():
 def server(exported, tagger, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     export_saved_model(tagger, folder / "scores/1")
-    labels = {"tags": TAGS}
-    export_saved_model(tagger, folder / "tagger/1", labels=labels)
+    export_saved_model(tagger, folder / "tagger/1", tag_names=TAGS)
     taggers = {name: folder / name / "1" for name in ("tagger", "scores")}
     with rest_server.serve(elmo=exported, **taggers) as url:
         yield url

@@ -21,6 +21,7 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
 from keras_elmo.models.find_model import find_model
+from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.presets import TAGGERS
 
 L = keras.layers
@@ -80,7 +81,7 @@ def test_a_crf(scheme):
     tagger = Tagger(model)
     assert tagger.tag_names == BIO
     tags, marginals = tagger.predict(SENTENCES, batch_size=2, marginals=True)
-    decoder = CRFDecoder(True, BIO, scheme)
+    decoder = CRFDecoder(return_marginals=True, tag_names=BIO, scheme=scheme)
     check = keras.Model(model.input, decoder(model.layers[-2].output))
     for words, names, array in zip(SENTENCES, tags, marginals, strict=True):
         if words:
@@ -94,17 +95,17 @@ def test_a_crf(scheme):
     assert tagger.predict([]) == [] and tagger.predict([[]]) == [[]]
 
 
-def test_scores_and_numbers_with_labels():
+def test_scores_and_numbers_with_tag_names():
     model = scores_tagger()
-    labels = {"tags": [name.encode() for name in BIO]}
-    tags, scores = Tagger(model, labels).predict(SENTENCES, marginals=True)
+    names = {"tags": [name.encode() for name in BIO]}
+    tags, scores = Tagger(model, names).predict(SENTENCES, marginals=True)
     for words, names, array in zip(SENTENCES, tags, scores, strict=True):
         if words:
             (expected,) = alone(model, words)
             np.testing.assert_allclose(array, expected, atol=1e-5)
             assert names == [BIO[i] for i in expected.argmax(axis=-1)]
     numbers = scores_tagger(BestTag(name="best"))
-    tagger = Tagger(numbers, {"best": BIO})
+    tagger = Tagger(numbers, BIO)
     found, certain = tagger.predict(SENTENCES, marginals=True)
     assert found == tags
     assert [[BIO[i] for i in x.argmax(-1)] for x in certain] == tags
@@ -134,13 +135,13 @@ def classifier():
 
 
 @pytest.mark.parametrize(
-    ("make", "labels", "message"),
+    ("make", "tag_names", "message"),
     [
         (lambda: "ner.keras", None, "use `Tagger.load`. Received: 'ner.keras'"),
         (make_shallow_elmo, None, "must be a Keras model that returns tags"),
-        (scores_tagger, None, "one tag for each word: .* labels of \\[\\]"),
+        (scores_tagger, None, "one tag for each word: .* tags of \\[\\]"),
         (scores_tagger, {"tag": BIO}, "outputs of the model, .*'tags'"),
-        (scores_tagger, {"tags": BIO[:4]}, "of size 4, the number of labels"),
+        (scores_tagger, {"tags": BIO[:4]}, "of size 4, the number of names"),
         (classifier, {"mean": BIO}, "must return one tag for each word"),
         (
             lambda: crf_tagger(keep_sentence_boundaries=True),
@@ -150,9 +151,9 @@ def classifier():
         (embedding_tagger, {"tags": BIO}, "one input, character ids of shape"),
     ],
 )
-def test_other_models_are_refused(make, labels, message):
+def test_other_models_are_refused(make, tag_names, message):
     with pytest.raises(ValueError, match=message):
-        Tagger(make(), labels)
+        Tagger(make(), tag_names)
 
 
 def test_sentences_are_checked():
@@ -199,12 +200,12 @@ def test_a_file_and_a_folder(tmp_path):
     model.save(tmp_path / "other.keras")
     with pytest.raises(ValueError, match=r"one \.keras file"):
         Tagger.load(tmp_path)
-    with pytest.raises(ValueError, match="Received: 'english_tiny', a biLM"):
-        Tagger.load("english_tiny")
+    with pytest.raises(ValueError, match="Received: 'english_mini', a biLM"):
+        Tagger.load("english_mini")
 
 
-def make_head(width, name="english_tiny"):
-    vectors = keras.Input((None, width), name=name)
+def make_head(width):
+    vectors = keras.Input((None, width), name="small")
     inputs = vectors, keras.Input((None,), dtype="bool")
     scores = CRF(5)(L.Dense(5)(inputs[0]), mask=inputs[1])
     decoder = CRFDecoder(tag_names=BIO, name="tags")
@@ -212,10 +213,11 @@ def make_head(width, name="english_tiny"):
 
 
 def test_a_head_is_loaded_with_its_elmo(tmp_path, portable_path):
-    head = make_head(256)
+    head, path = make_head(512), tmp_path / "head.keras"
     randomize(head.layers[-3], 3.0)
-    head.save(tmp_path / "head.keras")
-    tagger = Tagger.load(tmp_path)
+    head.save(path)
+    found = KerasFile(path, elmo="english_mini")
+    tagger = Tagger(found.load_for_export())
     embedder = ElmoEmbedder(tagger.model.get_layer("elmo"), layers="mix")
     vectors, mask = embedder.batch_to_embeddings(SENTENCES)
     numbers = keras.ops.convert_to_numpy(head([vectors, mask]))
@@ -223,20 +225,19 @@ def test_a_head_is_loaded_with_its_elmo(tmp_path, portable_path):
         [BIO[i] for i in row[: len(words)]]
         for row, words in zip(numbers, SENTENCES)
     ]
-    make_head(512).save(tmp_path / "head.keras")
+    make_head(256).save(path)
     with pytest.raises(ValueError, match="cannot be loaded"):
-        Tagger.load(tmp_path)
+        found.load_for_export()
 
 
-def test_other_inputs_may_have_the_name_of_a_preset(tmp_path):
-    vectors = keras.Input((None, 3), name="small")
-    keras.Model(vectors, L.Dense(2)(vectors)).save(tmp_path / "x.keras")
+def test_an_input_may_have_the_name_of_a_preset(tmp_path):
+    make_head(256).save(tmp_path / "x.keras")
     model = find_model(tmp_path / "x.keras").load_for_export()
-    assert model.inputs[0].shape == (None, None, 3)
+    assert model.inputs[0].shape == (None, None, 256)
 
 
 def test_english_pos(tmp_path, portable_path):
-    folder = pathlib.Path(TAGGERS["english_pos"]).parent
+    folder = pathlib.Path(TAGGERS["english_pos"].head).parent
     assert sum(x.stat().st_size for x in folder.iterdir()) < 1.5e6
     with (
         zipfile.ZipFile(folder / "head.keras") as archive,
@@ -260,7 +261,7 @@ def test_english_pos(tmp_path, portable_path):
     session = onnxruntime.InferenceSession(tmp_path / "pos.onnx")
     (numbers,) = session.run(["tags"], {"ids": batch_to_ids([sentence])})
     metadata = session.get_modelmeta().custom_metadata_map
-    names = json.loads(metadata["tags_labels"])
+    names = json.loads(metadata["tags_tag_names"])
     assert [names[i] for i in numbers[0]] == expected
 
 
