@@ -1,5 +1,6 @@
 """Figures on the pages are those of docs/results, and the same on each page."""
 
+import datetime
 import hashlib
 import importlib
 import itertools
@@ -163,6 +164,13 @@ def test_word_senses():
     assert f"({only[mini[1]][mini[2]]} the other way" in page
 
 
+def test_dates_on_the_tagging_page():
+    for name in ("english_pos", "word_senses"):
+        date = datetime.date.fromisoformat(read_results(name)["date"])
+        written = f"{date.day} {date:%B %Y}"
+        check(TAGGING, f"and the word senses were measured on {written}")
+
+
 def test_occurrences():
     results = read_results("occurrences")
     counts, sentences = results["counts"], results["sentences"]
@@ -186,6 +194,10 @@ def test_more_text():
             with_deviation(scores(f"tagging_pos{end}", "elmo-1")),
             with_deviation(scores(f"tagging_pos{end}", "elmo-10")),
         ]
+    least, *_, most = (
+        scores(f"tagging_names{end}", "elmo-both") for end in ends
+    )
+    check(TAGGING, f"both together ({gain(most, least)})")
 
 
 def test_classification():
