@@ -93,8 +93,6 @@ def run(arguments):
     """Runs `keras-elmo export`."""
     import keras
 
-    from keras_elmo.files.atomic import check_folder
-    from keras_elmo.files.atomic import refuse_existing
     from keras_elmo.models.find_model import find_model
     from keras_elmo.onnx.export_onnx import export_onnx
     from keras_elmo.serving import export_saved_model
@@ -106,8 +104,6 @@ def run(arguments):
             "Exporting a SavedModel needs the Keras backend tensorflow: set "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
-    check = refuse_existing if is_onnx else check_folder
-    check(arguments.output, arguments.overwrite)
     tag_names = _read_tag_names(arguments.tag_names)
     found = find_model(arguments.model, arguments.weights)
     model = found.load_for_export(arguments.dtype)

@@ -51,8 +51,8 @@ def _list_models():
         size = f"{preset.megabytes} MB"
         where = here if preset.path else "to download"
         rows.append((name, "ELMo", size, where, preset.licence))
-    for name, path in TAGGERS.items():
-        size = f"{os.path.getsize(path) / 1e6:.0f} MB"
+    for name, tagger in TAGGERS.items():
+        size = f"{os.path.getsize(tagger.head) / 1e6:.0f} MB"
         rows.append((name, "tagger", size, here, "Apache 2.0"))
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:

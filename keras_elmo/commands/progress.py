@@ -49,7 +49,7 @@ class ProgressDisplay:
         self._first = (0, 0)
         self._counted_at = time.monotonic()
         self.seconds = 0.0
-        """How long the counting took, without the time `skip_time` left out"""
+        """How long the counting took, without the time of `waiting`"""
 
     def update(self, done, tokens, resumed=False, note=""):
         """Shows how much is done, the speed, and the time left.
@@ -67,10 +67,6 @@ class ProgressDisplay:
         else:
             self.seconds += self._counted_at - since
         self.show(self._describe(done, tokens, note))
-
-    def skip_time(self):
-        """Excludes the time since the last update from the speed."""
-        self._counted_at = time.monotonic()
 
     def show(self, text):
         """Replaces the text shown, if the interval has passed."""
@@ -90,7 +86,7 @@ class ProgressDisplay:
         if self._on_terminal:
             self._show(f"{what} ...")
         yield
-        self.skip_time()
+        self._counted_at = time.monotonic()
 
     def _describe(self, done, tokens, note):
         total = "" if self._total is None else f"/{self._total:,}"

@@ -24,6 +24,7 @@ _PATIENCE = 60
 _LEAST = 1 << 16
 # The published weights have 374 MB.
 _MOST = 1 << 33
+# Weights (HDF5), archives and .keras files (zip), and options (JSON).
 _STARTS = (b"\x89HDF", b"PK", b"{", b"\xef\xbb\xbf{")
 
 

@@ -7,6 +7,7 @@ import keras
 
 from keras_elmo.checks import check_choice
 from keras_elmo.choices import SIGNATURES
+from keras_elmo.files.atomic import check_folder
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.backends import backend
@@ -100,6 +101,7 @@ def export_saved_model(
             f"Received: backend='{backend().name}'"
         )
     check_choice("serving_default", serving_default, SIGNATURES)
+    check_folder(path, overwrite)
     # They need TensorFlow.
     import tensorflow as tf
 

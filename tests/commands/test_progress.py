@@ -39,7 +39,8 @@ def test_time_that_does_not_count_and_what_else_is_said(clock, capsys):
     clock.now += 2
     progress.update(2, 10, note="loss 0.5")
     clock.now += 1000
-    progress.skip_time()
+    with progress.waiting("saving"):
+        pass
     clock.now += 2
     progress.update(3, 15)
     assert capsys.readouterr().err.splitlines() == [
