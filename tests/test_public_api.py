@@ -41,6 +41,7 @@ def test_members_that_the_guides_use_are_in_the_reference():
     assert re.findall(r"^    (\w+):", attributes, re.M) == [
         "token_encoder",
         "encoder",
+        "presets",
     ]
     assert inspect.getdoc(keras_elmo.CharCNNEmbedding.make_vectorization)
 

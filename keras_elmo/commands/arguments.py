@@ -5,7 +5,9 @@ import contextlib
 import functools
 import os
 
+from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.models.presets import PRESETS
 
 
 def positive_integer(text):
@@ -21,8 +23,23 @@ def positive_integer(text):
     return number
 
 
-def add_weights_argument(add):
-    """Adds the argument for the second of the two files of a biLM."""
+def add_model_arguments(add, nargs=None):
+    """Adds MODEL, and the argument for the second of the two files of a biLM.
+
+    Args:
+        add: The parser's method `add_argument`.
+        nargs: `"?"` if MODEL may be left out.
+    """
+    add(
+        "model",
+        nargs=nargs,
+        metavar="MODEL",
+        help="a folder, a .zip or the URL of a .zip, with options.json and "
+        "one .hdf5 file or with an ELMoForManyLangs model; an options file, "
+        "with --weights; a preset folder; hf://user/repository; or the name of "
+        "a preset, which is in the package or is downloaded once: "
+        f"{', '.join(PRESETS)}",
+    )
     add(
         "--weights",
         metavar="FILE",
@@ -30,9 +47,23 @@ def add_weights_argument(add):
     )
 
 
+def add_dtype_argument(add):
+    """Adds the argument for the dtype of the computation."""
+    add(
+        "--dtype",
+        choices=COMPUTE_DTYPES,
+        default="float32",
+        help="dtype to compute in. mixed_bfloat16 is faster on processors that "
+        "support it, and accurate to two or three digits. Default: float32",
+    )
+
+
 def add_corpus_arguments(add):
-    """Adds the arguments for the format of INPUT, and for replacing OUTPUT."""
+    """Adds INPUT and OUTPUT, and how they are read and written."""
+    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
+    add("output", metavar="OUTPUT", help="the file to write, as above")
     add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
+    add("--quiet", action="store_true", help="show no progress or summary")
     add(
         "--format",
         choices=CORPUS_FORMATS,

@@ -18,14 +18,13 @@ import functools
 import itertools
 import os
 
-from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.commands.arguments import add_corpus_arguments
-from keras_elmo.commands.arguments import add_weights_argument
+from keras_elmo.commands.arguments import add_dtype_argument
+from keras_elmo.commands.arguments import add_model_arguments
 from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.progress import ProgressDisplay
-from keras_elmo.models.presets import PRESETS
 
 SUMMARY = "embed a corpus into a file"
 EPILOG = """\
@@ -45,31 +44,17 @@ To read the result:
 def add_arguments(parser):
     """Adds the arguments of `keras-elmo embed`."""
     add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        help="a folder, a .zip or the URL of a .zip, with options.json and "
-        "one .hdf5 file or with an ELMoForManyLangs model; an options file, "
-        "with --weights; a preset folder; hf://user/repository; or the name of "
-        "a preset, which is in the package or is downloaded once: "
-        f"{', '.join(PRESETS)}",
-    )
-    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
-    add(
-        "output", metavar="OUTPUT", help="the file to write: .hdf5, .h5 or .npz"
-    )
-    add_weights_argument(add)
+    add_model_arguments(add)
+    add_corpus_arguments(add)
     add(
         "--layers",
         type=_layers,
         default="all",
-        help="all, top, average, sum, or numbers from 0, such as 0,2. top, "
-        "average, sum and a single number give arrays of shape (tokens, "
-        "width), the others (layers, tokens, width). Default: all",
+        help="all, top, average, sum, mix (the learned one of a preset "
+        "folder), or numbers from 0, such as 0,2. all and several numbers give "
+        "arrays of shape (layers, tokens, width), the others (tokens, width). "
+        "Default: all",
     )
-
-    add = parser.add_argument_group("files").add_argument
-    add_corpus_arguments(add)
     add(
         "--output-dtype",
         choices=VECTOR_DTYPES,
@@ -82,15 +67,7 @@ def add_arguments(parser):
         action="store_true",
         help="discard the results of an unfinished run and start over",
     )
-
-    add = parser.add_argument_group("speed").add_argument
-    add(
-        "--dtype",
-        choices=COMPUTE_DTYPES,
-        default="float32",
-        help="dtype to compute in. mixed_bfloat16 is faster on processors that "
-        "support it, and accurate to two or three digits. Default: float32",
-    )
+    add_dtype_argument(add)
     add(
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
@@ -98,7 +75,6 @@ def add_arguments(parser):
         "faster on processors with AVX-512 VNNI or similar; the vectors differ "
         "by 1 to 6%%",
     )
-    add("--quiet", action="store_true", help="show no progress or summary")
 
 
 def run(arguments):
@@ -174,13 +150,13 @@ def _print_summary(output, done, kept, seconds):
 
 
 def _layers(text):
-    if text in ("all", "top", "average", "sum"):
+    if text in ("all", "top", "average", "sum", "mix"):
         return text
     try:
         numbers = [int(number) for number in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(
-            "must be all, top, average, sum, or numbers such as 0,2. "
+            "must be all, top, average, sum, mix, or numbers such as 0,2. "
             f"Received: {text!r}"
         ) from None
     return numbers if len(numbers) > 1 else numbers[0]

@@ -2,11 +2,8 @@
 strings, for TensorFlow Serving and any other program that loads SavedModels;
 or as an ONNX file that takes character ids, for onnxruntime.
 
-MODEL is the name of a preset; a folder written by save_to_preset or keras-elmo
-pretrain; a folder or .zip with options.json and one .hdf5 file, or with an
-ELMoForManyLangs model; an options file, with --weights; or a .keras file of
-any Keras model whose input is character ids, such as a tagger with an
-ElmoLayer.
+MODEL may also be a .keras file of any Keras model whose input is character ids,
+such as a tagger with an ElmoLayer; or the name of a tagger in the package.
 
 OUTPUT is the folder to write. TensorFlow Serving takes folders whose names are
 version numbers, and serves the last one under the name of the folder around
@@ -20,10 +17,9 @@ from keras_elmo.checks import argument_name
 from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import SIGNATURES
-from keras_elmo.commands.arguments import add_weights_argument
+from keras_elmo.commands.arguments import add_model_arguments
 from keras_elmo.commands.export_summary import print_onnx_summary
 from keras_elmo.commands.export_summary import print_summary
-from keras_elmo.models.presets import PRESETS
 
 SUMMARY = "write a SavedModel for TensorFlow Serving, or an ONNX file"
 EPILOG = """\
@@ -50,17 +46,12 @@ examples:
 def add_arguments(parser):
     """Adds the arguments of `keras-elmo export`."""
     add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        help=f"a folder, a .zip, a .keras file, or one of {', '.join(PRESETS)}",
-    )
+    add_model_arguments(add)
     add(
         "output",
         metavar="OUTPUT",
         help="the folder to write; or a .onnx file",
     )
-    add_weights_argument(add)
     add(
         "--tag-names",
         type=_name_and_file,
@@ -102,6 +93,7 @@ def run(arguments):
     """Runs `keras-elmo export`."""
     import keras
 
+    from keras_elmo.files.atomic import check_folder
     from keras_elmo.files.atomic import refuse_existing
     from keras_elmo.models.find_model import find_model
     from keras_elmo.onnx.export_onnx import export_onnx
@@ -114,7 +106,8 @@ def run(arguments):
             "Exporting a SavedModel needs the Keras backend tensorflow: set "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
-    refuse_existing(arguments.output, arguments.overwrite)
+    check = refuse_existing if is_onnx else check_folder
+    check(arguments.output, arguments.overwrite)
     tag_names = _read_tag_names(arguments.tag_names)
     found = find_model(arguments.model, arguments.weights)
     model = found.load_for_export(arguments.dtype)

@@ -1,12 +1,13 @@
 """Says what a model is, its sizes and vocabulary, and how to load it.
 
 It reads all files and arrays: if they are incomplete or corrupt, the error says
-so. Without MODEL, it lists the models that have names.
+so. Without MODEL, it lists the models that have names. MODEL may also be a
+.keras file.
 """
 
 import os
 
-from keras_elmo.commands.arguments import add_weights_argument
+from keras_elmo.commands.arguments import add_model_arguments
 from keras_elmo.models.presets import PRESETS
 from keras_elmo.models.presets import TAGGERS
 
@@ -24,14 +25,7 @@ examples:
 
 def add_arguments(parser):
     """Adds the arguments of `keras-elmo inspect`."""
-    parser.add_argument(
-        "model",
-        nargs="?",
-        metavar="MODEL",
-        help="name, path or URL of a model, or hf://user/repository: what the "
-        "other commands take, or a .keras file; names and URLs are downloaded",
-    )
-    add_weights_argument(parser.add_argument)
+    add_model_arguments(parser.add_argument, nargs="?")
 
 
 def run(arguments):

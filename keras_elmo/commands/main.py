@@ -51,8 +51,8 @@ def main(argv=None):
             if type(error).__name__ not in _OUT_OF_MEMORY:
                 raise
             _say(
-                "error: there is not enough memory. Use a smaller model or, in "
-                f"Python, smaller batches. {error}"
+                "error: there is not enough memory. Use smaller batches or a "
+                f"smaller model. {error}"
             )
             return 1
 

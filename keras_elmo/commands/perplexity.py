@@ -24,8 +24,8 @@ a vocabulary (vocab.txt).
 import itertools
 import json
 
-from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import PROCEDURES
+from keras_elmo.commands.arguments import add_dtype_argument
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.arguments import set_threads
 from keras_elmo.commands.progress import ProgressDisplay
@@ -87,12 +87,7 @@ def add_arguments(parser):
         help="the words that count, one per line; if repeated, the words in "
         "all of the files. Default: all that the model predicts",
     )
-    add(
-        "--dtype",
-        choices=COMPUTE_DTYPES,
-        default="float32",
-        help="dtype to compute in. Default: %(default)s",
-    )
+    add_dtype_argument(add)
     add("--quiet", action="store_true", help="show no progress")
 
 

@@ -38,10 +38,7 @@ def add_arguments(parser):
         "CRFDecoder with tag_names; a folder or hf://user/repository with one "
         f"such file; or a tagger in the package: {', '.join(TAGGERS)}",
     )
-    add("input", metavar="INPUT", help='the corpus; "-" for standard input')
-    add("output", metavar="OUTPUT", help="the file to write")
     add_corpus_arguments(add)
-    add("--quiet", action="store_true", help="show no progress or summary")
 
 
 def run(arguments):

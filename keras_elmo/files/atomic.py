@@ -116,19 +116,9 @@ def replaceable_file(path):
 
 
 def refuse_existing(path, overwrite):
-    """Raises `FileExistsError` if there is something at a path.
-
-    Args:
-        path: Path of a file or a folder. An empty folder does not count.
-        overwrite: Boolean, whether it may be replaced.
-    """
-    if overwrite or not os.path.exists(path):
-        return
-    if not os.path.isdir(path) or os.listdir(path):
-        raise FileExistsError(
-            f"'{path}' exists. To replace it, pass "
-            f"{argument_name('overwrite', True)}."
-        )
+    """Raises `FileExistsError` for an existing file, unless `overwrite`."""
+    if os.path.isfile(path) and not overwrite:
+        raise _exists(path)
 
 
 def replace_file(source, path):
@@ -168,7 +158,7 @@ def write_folder_atomically(path, write, files, overwrite=False):
         NotADirectoryError: If `path` is not a folder.
         OSError: If the folder cannot be written, for example on a full disk.
     """
-    _check_folder(path, overwrite)
+    check_folder(path, overwrite)
     path = os.path.realpath(path)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     complete = os.path.join(path, files[0])
@@ -185,7 +175,7 @@ def write_folder_atomically(path, write, files, overwrite=False):
             if _move_folder(temporary, path):
                 return
             # Another process has written it meanwhile. A third may replace it.
-            _check_folder(path, overwrite)
+            check_folder(path, overwrite)
             stack.enter_context(temporary_path(complete))
         _move_files(temporary, path, files)
 
@@ -209,13 +199,22 @@ def explain_full_disk(where, advice):
         ) from error
 
 
-def _check_folder(path, overwrite):
+def check_folder(path, overwrite):
+    """Raises the errors of `write_folder_atomically` for a path."""
     mode = _mode_of(path)
     if mode and not stat.S_ISDIR(mode):
         raise NotADirectoryError(
             f"The output must be a folder. Received a file: '{path}'"
         )
-    refuse_existing(path, overwrite)
+    if mode and os.listdir(path) and not overwrite:
+        raise _exists(path)
+
+
+def _exists(path):
+    return FileExistsError(
+        f"'{path}' exists. To replace it, pass "
+        f"{argument_name('overwrite', True)}."
+    )
 
 
 def _mode_of(path):

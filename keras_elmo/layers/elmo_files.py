@@ -9,8 +9,19 @@ import os
 from typing import Self
 
 
+class _Presets:
+    """The attribute `presets` of a class."""
+
+    def __get__(self, layer, owner):
+        from keras_elmo.models.presets import PRESETS
+
+        return PRESETS
+
+
 class ElmoFiles:
     """Base class of `ElmoLayer`: loads and saves it."""
+
+    presets = _Presets()
 
     @classmethod
     def from_bilm(

@@ -1,3 +1,4 @@
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -120,6 +121,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
             ids.
         encoder: The `BiLMEncoder`. Set `elmo.encoder.trainable` or
             `elmo.token_encoder.trainable` to train or freeze a part.
+        presets: The dictionary `keras_elmo.PRESETS`, of the class: the names
+            that `from_preset` takes, with descriptions.
 
     Raises:
         ValueError: If the rank, width or dtype of the ids is not what the token
@@ -202,6 +205,17 @@ class ElmoLayer(ElmoFiles, IdLayer):
                 "pass `add_sentence_boundaries=False`. "
                 f"Received: token_encoder={self.token_encoder}"
             )
+
+    def __call__(self, inputs, *args, **kwargs):
+        if wrong := sorted(kwargs.keys() & _CONSTRUCTOR_ARGUMENTS):
+            given = f"{wrong[0]}={kwargs[wrong[0]]!r}"
+            raise TypeError(
+                f"`{wrong[0]}` is an argument of the constructor, not of a "
+                f"call: pass it when the layer is made, such as "
+                f"`ElmoLayer.from_preset(..., {given})`. "
+                f"Received: {given} in a call of layer '{self.name}'"
+            )
+        return super().__call__(inputs, *args, **kwargs)
 
     def read_ids(self, ids):
         """Checks ids, before Keras casts them to the layer's dtype.
@@ -530,6 +544,11 @@ class ElmoLayer(ElmoFiles, IdLayer):
             if config.get(key):
                 config[key] = keras.saving.deserialize_keras_object(config[key])
         return super().from_config(config)
+
+
+_CONSTRUCTOR_ARGUMENTS = frozenset(
+    inspect.signature(ElmoLayer.__init__).parameters
+) - {"self", "kwargs"}
 
 
 def layers_and_mixes(elmo, inputs):

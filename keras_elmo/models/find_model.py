@@ -1,5 +1,6 @@
 """Finds the model of a name, a path or a URL."""
 
+import difflib
 import fnmatch
 import os
 import posixpath
@@ -63,10 +64,13 @@ def find_model(model, weights=None) -> FoundModel:
     if os.path.exists(path):
         folder = open_folder(path)
         return _kind_of(folder)(folder)
+    names = sorted({*PRESETS, *TAGGERS})
+    close = difflib.get_close_matches(path.lower(), names)
+    meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     raise ValueError(
         "There is no preset of that name, nor a file or directory. Expected "
-        f"one of {sorted({*PRESETS, *TAGGERS})}, or the path or URL of a "
-        f"model. Received: {model!r}"
+        f"one of {names}, or the path or URL of a model. "
+        f"Received: {model!r}.{meant}"
     )
 
 

@@ -54,7 +54,10 @@ class WordVectorization(keras.layers.Layer):
     Call arguments:
         inputs: Strings, as a tensor, an array or a list. Words have one row per
             sentence, padded at the end with `""`; or they are a list of lists
-            or a `tf.RaggedTensor`, without padding.
+            or a `tf.RaggedTensor`, without padding. To `fit` and `predict` of a
+            model, pass `tf.constant(sentences)` or a `tf.data.Dataset`: Keras
+            itself refuses lists and NumPy's arrays of strings there ("Invalid
+            dtype: str288").
         sequence_len: Integer tensor of shape `(batch,)`, or `()` for a single
             sentence: the number of words in each row of padded words.
             Everything after them is padding. Without it, each `""` at the end

@@ -78,7 +78,7 @@ def test_messages_name_arguments_as_their_reader_writes_them(
     said = fails("export", "english_mini", "new", "--weights", "w")
     assert "error: --weights must be left out: " in said
     with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
-        refuse_existing("old", False)
+        refuse_existing("old/mine", False)
     with pytest.raises(ValueError, match="`weights` must be left out: "):
         find_model("english_mini", "w")
 

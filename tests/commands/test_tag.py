@@ -83,6 +83,8 @@ def test_errors_leave_no_output(model, folder, fails):
         ((model, "latin.txt", "out.conll"), "in line 1, at byte 3"),
         ((model, "bad.conllu", "out.conll"), "not CoNLL-U in line 1"),
         ((model, "corpus.txt", "none/out.conll"), "No such file"),
+        ((model, "corpus.txt", "/dev/null"), "or a pipe: '/dev/null'"),
+        ((model, "corpus.txt", "."), "Received a folder: '.'"),
         ((model, "corpus.txt", ""), "The output must have a name"),
         ((model, "corpus.txt", "a" * 256), f"name too long: '{'a' * 256}'"),
         (("english_po", "corpus.txt", "out"), "'english_mini', 'english_pos'"),

@@ -317,6 +317,7 @@ def test_a_file_in_other_forms(elmo, tmp_path):
 def test_other_layers_of_a_subclass_share_what_is_costly(
     elmo, tmp_path, monkeypatch
 ):
+    pytest.importorskip("onnxruntime")
     from keras_elmo.onnx import quantized_stacks
 
     made = []

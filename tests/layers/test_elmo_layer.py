@@ -659,6 +659,11 @@ def test_bad_arguments_are_named():
         make_shallow_elmo(return_all_layers=True).mix_weights  # noqa: B018
 
 
+def test_a_call_refuses_arguments_of_the_constructor(elmo):
+    with pytest.raises(TypeError, match="of the constructor, not of a call"):
+        elmo(IDS, return_all_layers=True)
+
+
 def test_a_mask_of_the_wrong_shape_is_named(elmo):
     for bad in (MASK.T, MASK[:, :5], MASK[0]):
         for function in (elmo, elmo.all_layers):

@@ -146,3 +146,21 @@ def test_unknown_name(cache, name):
     assert "or the path or URL of a model" in message
     assert f"Received: {name!r}" in message
     assert not cache.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("Small", "'small'"),
+        ("english-mini", "'english_mini'"),
+        ("orignal", "'original'"),
+    ],
+)
+def test_names_like_a_misspelt_one_are_suggested(cache, name, meant):
+    with pytest.raises(ValueError, match=f"Did you mean {meant}"):
+        ElmoLayer.from_preset(name)
+
+
+def test_the_class_has_the_presets():
+    assert ElmoLayer.presets is PRESETS
+    assert "60 M tokens" in ElmoLayer.presets["english_mini"].description
