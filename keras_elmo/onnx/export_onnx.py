@@ -1,6 +1,4 @@
 import os
-from collections.abc import Iterable
-from collections.abc import Mapping
 
 import keras
 
@@ -9,6 +7,7 @@ from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.ops.output_names import TagNames
 from keras_elmo.ops.output_names import refuse_tag_names
 
 
@@ -17,9 +16,7 @@ def export_onnx(
     path: str | os.PathLike,
     quantize: str | None = None,
     *,
-    tag_names: Mapping[str, Iterable[str | bytes]]
-    | Iterable[str | bytes]
-    | None = None,
+    tag_names: TagNames | None = None,
     overwrite: bool = False,
 ) -> None:
     """Exports an `ElmoLayer` or a tagger to an ONNX file, for onnxruntime.

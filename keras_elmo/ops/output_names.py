@@ -9,6 +9,9 @@ import keras
 from keras_elmo.checks import argument_name
 from keras_elmo.ops.private_keras import layer_of
 
+# The argument of that name, which `tag_names_of` reads.
+TagNames = Mapping[str, Iterable[str | bytes]] | Iterable[str | bytes]
+
 
 def named_outputs(model, outputs=None):
     """The outputs of a model, named after their layers.

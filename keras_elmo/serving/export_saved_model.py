@@ -1,7 +1,5 @@
 import contextlib
 import os
-from collections.abc import Iterable
-from collections.abc import Mapping
 
 import keras
 
@@ -11,6 +9,7 @@ from keras_elmo.files.atomic import check_folder
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.backends import backend
+from keras_elmo.ops.output_names import TagNames
 from keras_elmo.ops.output_names import refuse_tag_names
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.elmo_outputs import ElmoOutputs
@@ -22,9 +21,7 @@ def export_saved_model(
     path: str | os.PathLike,
     *,
     serving_default: str = "default",
-    tag_names: Mapping[str, Iterable[str | bytes]]
-    | Iterable[str | bytes]
-    | None = None,
+    tag_names: TagNames | None = None,
     overwrite: bool = False,
 ) -> None:
     """Exports a SavedModel that takes strings, for TensorFlow Serving.

@@ -1,6 +1,5 @@
 import os
 from collections.abc import Iterable
-from collections.abc import Mapping
 from typing import Self
 
 import keras
@@ -14,6 +13,7 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import TAGGERS
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.output_names import TagNames
 from keras_elmo.ops.output_names import check_tagged_outputs
 from keras_elmo.ops.output_names import named_outputs
 from keras_elmo.ops.private_keras import inputs_of
@@ -52,9 +52,7 @@ class Tagger:
     """
 
     def __init__(
-        self,
-        model: keras.Model,
-        tag_names: Mapping[str, Iterable[str]] | Iterable[str] | None = None,
+        self, model: keras.Model, tag_names: TagNames | None = None
     ) -> None:
         if not isinstance(model, keras.Model):
             raise ValueError(
@@ -95,9 +93,7 @@ class Tagger:
 
     @classmethod
     def load(
-        cls,
-        path: str | os.PathLike,
-        tag_names: Mapping[str, Iterable[str]] | Iterable[str] | None = None,
+        cls, path: str | os.PathLike, tag_names: TagNames | None = None
     ) -> Self:
         """Loads a tagger.
 
