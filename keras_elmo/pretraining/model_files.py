@@ -6,10 +6,7 @@ import os
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.formats.bilm_files import write_bilm
 from keras_elmo.formats.bilm_files import write_softmax
-from keras_elmo.formats.bilm_names import OPTIONS
-from keras_elmo.formats.bilm_names import SOFTMAX
-from keras_elmo.formats.bilm_names import VOCABULARY
-from keras_elmo.formats.bilm_names import WEIGHTS
+from keras_elmo.formats.bilm_names import MODEL_FILES
 from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
@@ -24,8 +21,6 @@ from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
 from keras_elmo.text.vocabulary import Vocabulary
-
-_FILES = (OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY)
 
 
 def make_language_model(options, vocabulary_size, dtype=None):
@@ -120,13 +115,13 @@ def save_language_model(model, vocabulary, options, folder) -> None:
     softmax = VariableArrays(model, ["softmax.kernel", "softmax.bias"])
 
     def write(temporary):
-        paths = (os.path.join(temporary, name) for name in _FILES)
+        paths = (os.path.join(temporary, name) for name in MODEL_FILES)
         options_path, weights_path, softmax_path, vocabulary_path = paths
         write_bilm(options_path, weights_path, content, bilm_arrays(model))
         write_softmax(softmax_path, softmax)
         vocabulary.write(vocabulary_path)
 
-    write_folder_atomically(folder, write, _FILES, overwrite=True)
+    write_folder_atomically(folder, write, MODEL_FILES, overwrite=True)
 
 
 def own_vocabulary(files, is_needed=False):

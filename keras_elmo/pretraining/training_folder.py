@@ -14,18 +14,17 @@ from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.files.model_folder import ModelFolder
+from keras_elmo.formats.bilm_names import MODEL_FILES
 from keras_elmo.formats.bilm_names import OPTIONS
-from keras_elmo.formats.bilm_names import SOFTMAX
 from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.bilm_names import VOCABULARY
-from keras_elmo.formats.bilm_names import WEIGHTS
 from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
 LOG_FILE = "log.jsonl"
 # All that a training writes, besides its record.
-_FILES = (STATE_FILE, LOG_FILE, OPTIONS, VOCABULARY, WEIGHTS, SOFTMAX)
+_FILES = (STATE_FILE, LOG_FILE, *MODEL_FILES)
 _LOCK_FILE = ".lock"
 _ADVICE = "The last checkpoint is unchanged; make room and resume."
 
