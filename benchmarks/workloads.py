@@ -12,7 +12,7 @@ BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
 
 def read_sentences(path):
     """Reads a CoNLL-U file, or a file with one sentence per line."""
-    from keras_elmo.text import read_corpus  # Imports Keras.
+    from keras_elmo.text import read_corpus
 
     return [s.tokens for s in read_corpus(path) if s.tokens]
 

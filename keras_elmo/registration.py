@@ -14,8 +14,8 @@ from keras_elmo.lazy_names import read_homes
 _ROOMS = ("layers", "crf", "text")
 _MORE = {
     "BidirectionalLanguageModel": "pretraining.bidirectional_language_model",
-    "ByteIndexer": "text",
-    "CharacterIndexer": "text",
+    "ByteIndexer": "text.byte_indexer",
+    "CharacterIndexer": "text.character_indexer",
     "LanguageModelTrainer": "pretraining.language_model_trainer",
     "LexiconEmbedding": "layers.lexicon_embedding",
 }

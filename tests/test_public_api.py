@@ -19,7 +19,6 @@ import keras_elmo.crf
 import keras_elmo.layers
 import keras_elmo.pretraining
 import keras_elmo.text
-from keras_elmo import lazy_names
 
 REFERENCE = (ROOT / "docs/reference/index.md").read_text()
 # Classes and functions, by their names below `keras_elmo`.
@@ -56,21 +55,6 @@ def test_members_that_the_guides_use_are_in_the_reference():
         "presets",
     ]
     assert inspect.getdoc(keras_elmo.CharCNNEmbedding.make_vectorization)
-
-
-@pytest.mark.parametrize(
-    "module", [keras_elmo.layers, keras_elmo.crf, keras_elmo.text]
-)
-def test_rooms_export_what_is_public(module):
-    public = {
-        name: value
-        for name, value in vars(module).items()
-        if not name.startswith("_") and not inspect.ismodule(value)
-    }
-    assert all(v.__module__.startswith("keras_elmo.") for v in public.values())
-    homes = lazy_names.read_homes("keras_elmo")
-    ours = {k for k, home in homes.items() if home == module.__name__}
-    assert ours <= set(public)
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

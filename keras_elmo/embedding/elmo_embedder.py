@@ -19,8 +19,8 @@ from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.files.atomic import refuse_existing
-from keras_elmo.layers import ElmoLayer
 from keras_elmo.layers.bilm_encoder import run_directions
+from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.text.corpora import read_corpus

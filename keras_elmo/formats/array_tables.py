@@ -4,12 +4,14 @@ A table is a dictionary from the names of variables to `Place`s. In names and
 keys, `#` stands for a number, the same one in both.
 """
 
+import contextlib
 import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.formats.bilm_names import WORD_INPUT_IS_REFUSED
 from keras_elmo.formats.bilm_names import WORD_VECTORS
 
@@ -97,6 +99,30 @@ def _place(table, name):
 
 class WrongArrays(ValueError):
     """The arrays of a readable file are not those expected."""
+
+
+@contextlib.contextmanager
+def naming_file(subject):
+    """Context manager that reads a file, and names it in every error.
+
+    Args:
+        subject: Describes the file in messages: its kind and its name.
+
+    Raises:
+        ValueError: For whatever is raised, which depends on where a file is
+            corrupt. A `WrongArrays` is raised unchanged.
+    """
+    try:
+        yield
+    except WrongArrays:
+        raise
+    except UntrustedFile as error:
+        raise ValueError(f"The {subject} was not read: {error}.") from error
+    except Exception as error:
+        raise ValueError(
+            f"The {subject} cannot be read; it may be truncated or have "
+            f"another format. The error was: {error}"
+        ) from error
 
 
 def checked_arrays(stored, shapes, subject):

@@ -41,11 +41,6 @@ def parse_language_model_options(options, label=None):
         raise top.error(
             "The options lack the key 'char_cnn'. " + WORD_INPUT_IS_REFUSED
         )
-    if top.flag("share_embedding_softmax"):
-        raise top.error(
-            "The option 'share_embedding_softmax' is true. "
-            + WORD_INPUT_IS_REFUSED
-        )
     if not top.flag("bidirectional", default=True):
         top.fail(
             "bidirectional", "true: the model must be bidirectional", False
@@ -59,19 +54,6 @@ def parse_language_model_options(options, label=None):
     )
 
 
-_TRAINING_KEYS = (
-    "all_clip_norm_val",
-    "batch_size",
-    "bidirectional",
-    "dropout",
-    "n_epochs",
-    "n_negative_samples_batch",
-    "n_tokens_vocab",
-    "n_train_tokens",
-    "unroll_steps",
-)
-
-
 def make_options(token_encoder, encoder, training=None):
     """Converts layer configs to an options dictionary.
 
@@ -83,21 +65,27 @@ def make_options(token_encoder, encoder, training=None):
 
     Returns:
         Dictionary in the format of bilm-tf and AllenNLP.
-
-    Raises:
-        ValueError: If `training` has unknown keys.
     """
-    training = {k: v for k, v in (training or {}).items() if v is not None}
-    unknown = sorted(set(training) - set(_TRAINING_KEYS))
-    if unknown:
-        raise ValueError(
-            f"The keys of `training` must be among {_TRAINING_KEYS}. "
-            f"Received: {unknown}"
-        )
+    max_characters = token_encoder["max_characters_per_token"]
     options = {
-        "lstm": _make_lstm(encoder),
-        "char_cnn": _make_char_cnn(token_encoder),
+        "lstm": {
+            "use_skip_connections": encoder["use_skip_connections"],
+            "projection_dim": encoder["projection_dim"] or encoder["units"],
+            "cell_clip": encoder["cell_clip"],
+            "proj_clip": encoder["proj_clip"],
+            "dim": encoder["units"],
+            "n_layers": encoder["num_layers"],
+        },
+        "char_cnn": {
+            "activation": token_encoder["activation"],
+            "filters": token_encoder["filters"],
+            "n_highway": token_encoder["num_highways"],
+            "embedding": {"dim": token_encoder["embedding_dim"]},
+            "n_characters": 262,
+            "max_characters_per_token": max_characters,
+        },
     }
+    training = {k: v for k, v in (training or {}).items() if v is not None}
     if training:
         options |= {"bidirectional": True, **training}
     return options
@@ -141,26 +129,4 @@ def parse_character_cnn(section):
         "num_highways": section.integer("n_highway", 0, 0, MOST_LAYERS),
         "activation": section.one_of("activation", ("relu", "tanh")),
         "max_characters_per_token": max_characters,
-    }
-
-
-def _make_lstm(config):
-    return {
-        "use_skip_connections": config["use_skip_connections"],
-        "projection_dim": config["projection_dim"] or config["units"],
-        "cell_clip": config["cell_clip"],
-        "proj_clip": config["proj_clip"],
-        "dim": config["units"],
-        "n_layers": config["num_layers"],
-    }
-
-
-def _make_char_cnn(config):
-    return {
-        "activation": config["activation"],
-        "filters": config["filters"],
-        "n_highway": config["num_highways"],
-        "embedding": {"dim": config["embedding_dim"]},
-        "n_characters": 262,
-        "max_characters_per_token": config["max_characters_per_token"],
     }

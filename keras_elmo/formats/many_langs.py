@@ -64,23 +64,25 @@ class ManyLangsFiles:
 
     def __init__(self, path):
         self._folder = folder = open_folder(path).holding(_find_encoder)
-        sizes, label = _read_sizes(folder)
-        self.token_encoder, self.encoder = _parse_sizes(sizes, label)
-        """Arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
+        options = CheckedOptions(*_read_sizes(folder))
+        encoder = _parse_encoder(options.section("encoder"))
+        token_encoder = _parse_token_embedder(options.section("token_embedder"))
         characters, words = _read_lexicon(folder, CHARACTERS), None
-        if self.token_encoder["word_embedding_dim"]:
+        if token_encoder["word_embedding_dim"]:
             words = _read_lexicon(folder, WORDS)
         else:
-            del self.token_encoder["word_embedding_dim"]
+            del token_encoder["word_embedding_dim"]
         try:
-            CharacterIndexer(
-                characters,
-                words,
-                self.token_encoder["max_characters_per_token"],
-            )
+            CharacterIndexer(characters, words)
         except ValueError as error:
             raise ValueError(f"The model '{folder.path}': {error}") from error
-        self.token_encoder |= {"characters": characters, "words": words}
+        token_encoder |= {
+            "characters": characters,
+            "words": words,
+            "projection_dim": encoder["projection_dim"],
+        }
+        self.sizes = token_encoder, encoder
+        """Arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
 
     @property
     def weight_files(self):
@@ -100,7 +102,7 @@ class ManyLangsFiles:
                 unexpected, of the wrong shape or not of finite floating-point
                 numbers.
         """
-        shapes = variable_shapes(self.token_encoder, self.encoder)
+        shapes = variable_shapes(*self.sizes)
         values = {}
         for name, table in STATE_DICTS.items():
             part = "encoder." if table is ENCODER else "token_encoder."
@@ -140,15 +142,6 @@ def _read_sizes(files):
         if not name.startswith(("/", "..")) and name in files:
             return files.read_object(name), files.label(name)
     return _STANDARD, files.label(_CONFIG)
-
-
-def _parse_sizes(content, label):
-    """Returns arguments of `LexiconEmbedding` and of `BiLMEncoder`."""
-    sizes = CheckedOptions(content, label)
-    encoder = _parse_encoder(sizes.section("encoder"))
-    token_encoder = _parse_token_embedder(sizes.section("token_embedder"))
-    token_encoder["projection_dim"] = encoder["projection_dim"]
-    return token_encoder, encoder
 
 
 def _parse_encoder(section):

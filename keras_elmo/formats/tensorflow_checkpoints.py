@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
-from keras_elmo.formats.array_tables import WrongArrays
 from keras_elmo.formats.array_tables import checked_arrays
+from keras_elmo.formats.array_tables import naming_file
 from keras_elmo.formats.bilm_names import CHECKPOINT
 
 _NAMED = re.compile(rb'^model_checkpoint_path: "(?:.*[/\\])?(.+)"', re.M)
@@ -85,19 +85,11 @@ class Checkpoint:
         return self._read(lambda key: key.startswith("softmax/"), shapes, True)
 
     def _read(self, wants, shapes, is_optional=False):
-        try:
+        with naming_file(self._subject):
             stored = {k: v for k, v in self._stored().items() if wants(k)}
             if is_optional and not stored:
                 return None
             return checked_arrays(stored, shapes, self._subject)
-        except WrongArrays:
-            raise
-        except Exception as error:
-            # What is raised depends on where the file is corrupt.
-            raise ValueError(
-                f"The {self._subject} cannot be read; it may be truncated or "
-                f"corrupt. The error was: {error}"
-            ) from error
 
     def _stored(self):
         """Returns a dictionary from keys to variables."""

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from keras_elmo.formats.array_tables import naming_file
+
 _ZIP = b"PK\x03\x04"
 _MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 _PROTOCOL_VERSION = 1001
@@ -51,15 +53,10 @@ def read_state_dict(content, label):
         ValueError: If it is not a state dict, is corrupt, was written on a
             machine with another byte order, or contains anything but tensors.
     """
-    try:
+    with naming_file(f"state dict '{label}'"):
         if content.startswith(_ZIP):
             return _read_zip(content)
         return _read_legacy(content)
-    except Exception as error:
-        # Corrupt files raise many kinds of errors.
-        raise ValueError(
-            f"The state dict '{label}' cannot be read: {error}."
-        ) from error
 
 
 def _read_zip(content):

@@ -8,9 +8,8 @@ import numpy as np
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.hdf5_files import create_hdf5
 from keras_elmo.files.hdf5_files import open_hdf5
-from keras_elmo.files.untrusted_files import UntrustedFile
-from keras_elmo.formats.array_tables import WrongArrays
 from keras_elmo.formats.array_tables import checked_arrays
+from keras_elmo.formats.array_tables import naming_file
 from keras_elmo.formats.bilm_names import SOFTMAX
 
 
@@ -64,20 +63,9 @@ def read_arrays(path, shapes, label=None):
     subject = f"weight file '{label or os.fspath(path)}'"
     if not os.path.exists(path):
         raise FileNotFoundError(f"There is no {subject}.")
-    try:
-        with open_hdf5(path) as (store, stored):
-            found = {_canonical(key, stored): store[key] for key in stored}
-            return checked_arrays(found, shapes, subject)
-    except WrongArrays:
-        raise
-    except UntrustedFile as error:
-        raise ValueError(f"The {subject} was not read: {error}.") from error
-    except Exception as error:
-        # What h5py raises depends on where the file is corrupt.
-        raise ValueError(
-            f"The {subject} cannot be read as HDF5; it may be truncated or "
-            f"have another format. h5py's error was: {error}"
-        ) from error
+    with naming_file(subject), open_hdf5(path) as (store, stored):
+        found = {_canonical(key, stored): store[key] for key in stored}
+        return checked_arrays(found, shapes, subject)
 
 
 def write_arrays(path, arrays, dtype=None):

@@ -40,15 +40,10 @@ class FoundBilm(FoundModel):
         return open_bilm(self.source, self._weights)
 
     def load(self, cls=ElmoLayer, **kwargs):
-        files = self._files
-        arrays = files.read_arrays()
-        token_encoder = CharCNNEmbedding(
-            dtype=kwargs.get("dtype"),
-            name="token_encoder",
-            **files.options.token_encoder,
-        )
-        encoder = files.options.encoder
-        return make_elmo(cls, token_encoder, encoder, arrays, **kwargs)
+        options = self._files.options
+        arrays = self._files.read_arrays()
+        sizes = options.token_encoder, options.encoder
+        return make_elmo(cls, CharCNNEmbedding, sizes, arrays, **kwargs)
 
     def fingerprint(self):
         return fingerprint(self._files.content, self._files.weight_files)

@@ -4,6 +4,7 @@ import numpy as np
 from keras_elmo.checks import argument_name
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.files.model_folder import open_folder
+from keras_elmo.formats.array_tables import naming_file
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
@@ -107,11 +108,6 @@ def _check_weights(path):
     for name in archive.names:
         if not name.endswith(".h5"):
             continue
-        try:
-            with open_hdf5(archive.file(name)):
-                pass
-        except Exception as error:  # h5py raises many kinds of errors.
-            raise ValueError(
-                f"The weight file '{archive.label(name)}' cannot be read: "
-                f"{error}"
-            ) from error
+        subject = f"weight file '{archive.label(name)}'"
+        with naming_file(subject), open_hdf5(archive.file(name)):
+            pass

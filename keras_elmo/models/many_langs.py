@@ -23,19 +23,12 @@ class FoundManyLangs(FoundModel):
         return ManyLangsFiles(self.source)
 
     def load(self, cls=ElmoLayer, **kwargs):
-        files = self._files
-        arrays = files.read_arrays()
-        token_encoder = LexiconEmbedding(
-            dtype=kwargs.get("dtype"),
-            name="token_encoder",
-            **files.token_encoder,
-        )
-        return make_elmo(cls, token_encoder, files.encoder, arrays, **kwargs)
+        arrays = self._files.read_arrays()
+        sizes = self._files.sizes
+        return make_elmo(cls, LexiconEmbedding, sizes, arrays, **kwargs)
 
     def fingerprint(self):
-        files = self._files
-        sizes = files.token_encoder, files.encoder
-        return fingerprint(sizes, files.weight_files)
+        return fingerprint(self._files.sizes, self._files.weight_files)
 
     def conversion(self, dtype="float32"):
         # The formats of bilm-tf and AllenNLP cannot represent it.
@@ -48,6 +41,5 @@ class FoundManyLangs(FoundModel):
         return PRESET_FILES, lambda folder: preset_writer(self.load())(folder)
 
     def facts(self):
-        files = self._files
-        yield from size_facts(files.token_encoder, files.encoder)
-        yield parameter_fact(files.read_arrays())
+        yield from size_facts(*self._files.sizes)
+        yield parameter_fact(self._files.read_arrays())

@@ -8,19 +8,23 @@ from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.ops.weights import leave_out_random_values
 
 
-def make_elmo(cls, token_encoder, encoder, arrays, trainable=False, **kwargs):
+def make_elmo(cls, encoder_class, sizes, arrays, trainable=False, **kwargs):
     """Creates an `ElmoLayer` with the values of a trained biLM.
 
     Args:
         cls: The class: `ElmoLayer` or a subclass.
-        token_encoder: The token encoder.
-        encoder: Arguments of the `BiLMEncoder`.
+        encoder_class: The class of the token encoder.
+        sizes: Arguments of the token encoder, and of the `BiLMEncoder`.
         arrays: As for `assign_arrays`.
         trainable: Boolean, whether the token encoder and the encoder are.
         **kwargs: Further arguments of the class.
     """
     dtype = kwargs.get("dtype")
-    encoder = BiLMEncoder(dtype=dtype, name="encoder", **encoder)
+    of_tokens, of_encoder = sizes
+    token_encoder = encoder_class(
+        dtype=dtype, name="token_encoder", **of_tokens
+    )
+    encoder = BiLMEncoder(dtype=dtype, name="encoder", **of_encoder)
     layer = cls(token_encoder, encoder, **kwargs)
     build_with_arrays(layer, arrays)
     token_encoder.trainable = trainable

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.checks import check_integer
-from keras_elmo.crf import CRFDecoder
+from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.tags import entities
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import TAGGERS

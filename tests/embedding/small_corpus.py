@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 
 from keras_elmo.embedding.corpus_job import embed_corpus
-from keras_elmo.text import Sentence
+from keras_elmo.text.corpora import Sentence
 
 SETTINGS = {"model": "small", "layers": [0, 2]}
 

@@ -21,7 +21,7 @@ from keras_elmo.embedding import job_folder
 from keras_elmo.embedding.job_folder import read_record
 from keras_elmo.embedding.job_folder import write_record
 from keras_elmo.files.file_lock import file_lock
-from keras_elmo.text import Sentence
+from keras_elmo.text.corpora import Sentence
 
 SUFFIXES = [".hdf5", ".npz"]
 

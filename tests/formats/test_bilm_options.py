@@ -257,9 +257,6 @@ def test_word_input_is_not_supported():
     words = {"lstm": OPTIONS["lstm"], "n_tokens_vocab": 40}
     with pytest.raises(ValueError, match=r"key 'char_cnn'.*\(word input\)"):
         parse_language_model_options(words)
-    shared = {**OPTIONS, "share_embedding_softmax": True}
-    with pytest.raises(ValueError, match=r"softmax' is true.*\(word input\)"):
-        parse_language_model_options(shared)
 
 
 @pytest.mark.parametrize(
@@ -288,12 +285,3 @@ def test_make_options_with_training():
     assert parse_options(made) == parse_options(OPTIONS)
     nothing = dict.fromkeys(TRAINING)
     assert make_options(*parse_options(OPTIONS), nothing) == OPTIONS
-
-
-def test_make_options_refuses_what_does_not_fit():
-    parsed = parse_language_model_options(OPTIONS)
-    with pytest.raises(
-        ValueError, match="keys of `training` must be among"
-    ) as info:
-        make_options(*parsed[:2], {"dropuot": 0.1})
-    assert "Received: ['dropuot']" in str(info.value)

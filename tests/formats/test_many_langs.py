@@ -77,7 +77,7 @@ def test_the_vectors_are_those_of_elmo_for_many_langs(
 
 def test_what_the_files_say(stored):
     files = ManyLangsFiles(stored)
-    token_encoder, encoder = files.token_encoder, files.encoder
+    token_encoder, encoder = files.sizes
     assert encoder == {
         "units": 48,
         "projection_dim": 16,
@@ -142,20 +142,20 @@ def test_from_preset_and_trainable(stored):
 )
 def test_the_sizes_are_looked_for_in_the_folder(folder, path):
     edit(folder / "config.json", lambda config: config.update(config_path=path))
-    assert ManyLangsFiles(folder).encoder["units"] == 48
+    assert ManyLangsFiles(folder).sizes[1]["units"] == 48
 
 
 def test_nothing_outside_of_the_folder_is_read(folder):
     (folder.parent / "sizes.json").write_text("{}")
     for path in ("../sizes.json", str(folder.parent / "sizes.json")):
         (folder / "config.json").write_text(json.dumps({"config_path": path}))
-        assert ManyLangsFiles(folder).encoder["units"] == 4096
+        assert ManyLangsFiles(folder).sizes[1]["units"] == 4096
 
 
 def test_without_sizes_they_are_the_standard_ones(folder):
     os.remove(folder / "cnn_config.json")
     files = ManyLangsFiles(folder)
-    token_encoder, encoder = files.token_encoder, files.encoder
+    token_encoder, encoder = files.sizes
     assert encoder["units"] == 4096 and encoder["projection_dim"] == 512
     assert token_encoder["filters"] == [
         *([1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024])
@@ -167,7 +167,7 @@ def test_without_sizes_they_are_the_standard_ones(folder):
 
 def test_no_clips(folder):
     change_sizes(folder, "encoder", cell_clip=0, proj_clip=None)
-    encoder = ManyLangsFiles(folder).encoder
+    encoder = ManyLangsFiles(folder).sizes[1]
     assert encoder["cell_clip"] is None and encoder["proj_clip"] is None
 
 
@@ -241,4 +241,4 @@ def test_an_entry_that_is_white_space_is_that_of_u_3000(folder):
     path = folder / "char.dic"
     text = path.read_text("utf-8").replace("!\t6", "\u00a0\t6")
     path.write_text(text, "utf-8")
-    assert ManyLangsFiles(folder).token_encoder["characters"][6] == "\u3000"
+    assert ManyLangsFiles(folder).sizes[0]["characters"][6] == "\u3000"

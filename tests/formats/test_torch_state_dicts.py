@@ -28,7 +28,7 @@ def refused(data, reason):
     with pytest.raises(ValueError, match=reason) as info:
         read(data)
     assert str(info.value).startswith(
-        "The state dict 'weights.pkl' cannot be read: "
+        "The state dict 'weights.pkl' cannot be read; "
     )
 
 

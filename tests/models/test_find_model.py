@@ -156,13 +156,13 @@ def run(tmp_path, monkeypatch, capsys):
                 return str(error)
         else:
             arguments = {
-                "embed": ["text.txt", "out.npz", "--model", model],
+                "embed": [model, "text.txt", "out.npz"],
                 "export": [model, "served"],
                 "convert": [model, "written"],
                 "perplexity": [model, "text.txt"],
                 "pretrain": [
-                    *("--from", model, "--train", "text.txt"),
-                    *("--output", "trained", "--steps", "1"),
+                    *("text.txt", "trained"),
+                    *("--from", model, "--steps", "1"),
                 ],
                 "inspect": [model],
             }[verb]

@@ -17,7 +17,7 @@ from keras_elmo import CharCNNEmbedding
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
 from keras_elmo import export_saved_model
-from keras_elmo.text import CharacterIndexer
+from keras_elmo.text.character_indexer import CharacterIndexer
 
 SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京", "!"]]
 IDS = batch_to_ids(SENTENCES, 12)

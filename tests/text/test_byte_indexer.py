@@ -3,7 +3,7 @@ import pytest
 
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
-from keras_elmo.text import ByteIndexer
+from keras_elmo.text.byte_indexer import ByteIndexer
 
 BEGIN_SENTENCE, END_SENTENCE, BEGIN, END, PAD = 257, 258, 259, 260, 261
 

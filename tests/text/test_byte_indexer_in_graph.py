@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.text import ByteIndexer
+from keras_elmo.text.byte_indexer import ByteIndexer
 
 WORDS = [
     *(b"", b"a", b"Cat", b"<S>", b"</S>", b"<s>", b" <S>", b"<S>\0"),

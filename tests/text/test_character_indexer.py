@@ -7,7 +7,7 @@ from text.listed_characters import SPECIAL
 from text.listed_characters import WORDS
 
 from keras_elmo import WordVectorization
-from keras_elmo.text import CharacterIndexer
+from keras_elmo.text.character_indexer import CharacterIndexer
 
 BOS, EOS, OOV, PAD, BOW, EOW = range(1, 7)
 

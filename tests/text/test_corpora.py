@@ -7,9 +7,9 @@ import tracemalloc
 
 import pytest
 
-from keras_elmo.text import Sentence
 from keras_elmo.text import corpora
 from keras_elmo.text import read_corpus
+from keras_elmo.text.corpora import Sentence
 from keras_elmo.text.corpora import count_words
 from keras_elmo.text.corpora import text_sentences
 

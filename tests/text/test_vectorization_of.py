@@ -5,8 +5,8 @@ import pytest
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
-from keras_elmo.text import ByteIndexer
-from keras_elmo.text import vectorization_of
+from keras_elmo.text.byte_indexer import ByteIndexer
+from keras_elmo.text.word_vectorization import vectorization_of
 
 WORDS = ["", "a", "<S>", "</S>", "é" * 9, "x" * 80, b"\xff", b"a\0"]
 

@@ -8,7 +8,7 @@ from comparisons import assert_equal
 
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
-from keras_elmo.text import ByteIndexer
+from keras_elmo.text.byte_indexer import ByteIndexer
 
 SENTENCES = [
     ["First", "sentence", "."],
