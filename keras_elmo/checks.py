@@ -131,9 +131,7 @@ class CheckedOptions:
             )
 
     def section(self, key):
-        if key not in self.values:
-            raise self._lacks(key)
-        values = self.values[key]
+        values = self._get(key, _REQUIRED)
         if not isinstance(values, dict):
             self.fail(key, "a JSON object", values)
         return CheckedOptions(values, self._label, f"{self._path}{key}.")
@@ -204,13 +202,10 @@ class CheckedOptions:
         where = "" if self._label is None else f"The file '{self._label}': "
         return ValueError(where + text)
 
-    def _lacks(self, key):
-        return self.error(f"The options lack the key '{self._path}{key}'.")
-
     def _get(self, key, default):
         value = self.values.get(key)
-        if value is None:
-            if default is _REQUIRED:
-                raise self._lacks(key)
-            return default
-        return value
+        if value is not None:
+            return value
+        if default is _REQUIRED:
+            raise self.error(f"The options lack the key '{self._path}{key}'.")
+        return default

@@ -34,10 +34,11 @@ def open_folder(path):
         raise FileNotFoundError(f"There is no file or directory '{path}'.")
     try:
         return _ZippedFolder(_open_archive(path))
-    except ValueError as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise ValueError(
             "A model must be a directory, a .zip or a .keras file; or an "
-            f"options file with its weight file. {error}"
+            "options file with its weight file. "
+            f"The archive '{path}' cannot be read: {error}"
         ) from error
 
 
@@ -46,34 +47,27 @@ def _open_archive(path):
 
     No more of a file is read than the size that the archive declares.
     """
-    try:
-        archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise ValueError(
-            f"The archive '{path}' cannot be read: {error}"
-        ) from error
+    archive = zipfile.ZipFile(path)
     declared = 0
     for info in archive.infolist():
         start, *parts = info.filename.replace("\\", "/").split("/")
         if start in ("", "..") or ":" in start or ".." in parts:
             raise ValueError(
-                f"The archive '{path}' contains a path outside itself, so "
-                f"it is not trusted. Received: {info.filename!r}"
+                "it contains a path outside itself, so it is not trusted. "
+                f"Received: {info.filename!r}"
             )
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # Python unpacks the others without a limit.
             raise ValueError(
-                f"The archive '{path}' must be packed by the usual method, "
-                "deflate, or not at all. Received: another method for "
-                f"{info.filename!r}"
+                "it must be packed by the usual method, deflate, or not at "
+                f"all. Received: another method for {info.filename!r}"
             )
         declared += info.file_size
     size = os.path.getsize(path)
     if declared > most_unpacked(size):
         raise ValueError(
-            f"The archive '{path}' ({size:,} bytes) declares too much "
-            f"data. Expected at most {most_unpacked(size):,} bytes. "
-            f"Received: {declared:,}"
+            f"it ({size:,} bytes) declares too much data. Expected at most "
+            f"{most_unpacked(size):,} bytes. Received: {declared:,}"
         )
     return archive
 

@@ -1,17 +1,13 @@
 """The files of a biLM: two files, a folder, a zip or URLs."""
 
 import fnmatch
-import gzip
-import io
 import os
 import posixpath
-import zlib
 
 from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.files.model_folder import open_folder
-from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_arrays
@@ -31,8 +27,8 @@ from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
 from keras_elmo.formats.weight_files import WeightFile
 from keras_elmo.formats.weight_files import write_arrays
+from keras_elmo.text.corpora import open_unpacked
 
-_GZIP = b"\x1f\x8b"
 # The weight file is the first of these that exists. The second name is used by
 # the NLPL repository.
 _WEIGHTS = (WEIGHTS, "model.hdf5", f"*_{WEIGHTS}", "*.hdf5")
@@ -118,7 +114,12 @@ class BilmFiles:
         arrays = self._weights.read_softmax(shapes)
         if arrays is None:
             return None
-        _check_rows(arrays, f"The softmax of '{self.label}'")
+        if len({len(array) for array in arrays.values()}) > 1:
+            found = {key: array.shape for key, array in arrays.items()}
+            raise ValueError(
+                f"The softmax of '{self.label}' must have one row and one bias "
+                f"for each word. Received: shapes {found}"
+            )
         names = {place.key: name for name, place in SOFTMAX_TABLE.items()}
         return {names[key]: array for key, array in arrays.items()}
 
@@ -134,17 +135,9 @@ class BilmFiles:
         if name is None:
             return None
         content = self._beside.read(name)
-        if not (name.endswith(".gz") or content.startswith(_GZIP)):
-            return content
-        try:
-            with gzip.open(io.BytesIO(content)) as file:
-                # Whatever its size, as a zip may have unpacked it already.
-                return b"".join(bounded_lines(file, 0))
-        except (EOFError, OSError, zlib.error, UntrustedFile) as error:
-            raise ValueError(
-                f"'{self.vocabulary_label}' cannot be unpacked; it may be "
-                f"truncated or corrupt: {error}"
-            ) from error
+        with open_unpacked(self.vocabulary_label, content) as file:
+            # Whatever its size, as a zip may have unpacked it already.
+            return b"".join(bounded_lines(file, 0))
 
     def write_to(self, folder, dtype="float32"):
         """Writes them to an existing folder, by the names in `MODEL_FILES`.
@@ -314,19 +307,9 @@ def write_softmax(path, arrays, dtype="float32"):
         dtype: `"float32"`, or `"float16"` for half the size.
 
     Raises:
-        ValueError: If the sizes differ, or as for `write_arrays`.
+        ValueError: As for `write_arrays`.
     """
-    _check_rows(arrays, "The softmax")
     write_arrays(path, stored_arrays(SOFTMAX_TABLE, arrays), dtype)
-
-
-def _check_rows(arrays, subject):
-    if len({array.shape[0] for array in arrays.values()}) > 1:
-        shapes = {key: array.shape for key, array in arrays.items()}
-        raise ValueError(
-            f"{subject} must have one row and one bias for each word. "
-            f"Received: shapes {shapes}"
-        )
 
 
 def read_options(path):

@@ -37,7 +37,7 @@ class GraphBuilder:
         self._operators.append(
             helper.make_node(
                 operator,
-                [self._value(x) for x in inputs],
+                [x if isinstance(x, str) else self.constant(x) for x in inputs],
                 outputs,
                 domain=domain,
                 **attributes,
@@ -173,9 +173,6 @@ class GraphBuilder:
 
     def _graph(self, name, inputs, outputs):
         return helper.make_graph(self._operators, name, inputs, outputs)
-
-    def _value(self, x):
-        return x if isinstance(x, str) else self.constant(x)
 
     def _name(self, kind):
         self._model._num_names += 1

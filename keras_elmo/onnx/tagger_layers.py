@@ -42,7 +42,7 @@ class TaggerLayers:
             keras.layers.LSTM: self._lstm,
             keras.layers.Bidirectional: self._bidirectional,
             keras.layers.Concatenate: self._concatenate,
-            CRF: self._crf,
+            CRF: crf_decoding.chain_of,
             CRFDecoder: self._decoder,
             **dict.fromkeys(_DROPOUTS, lambda layer, x: x),
         }
@@ -112,9 +112,6 @@ class TaggerLayers:
         width = np.array([len(lstms) * units])
         shape = graph.add("Concat", graph.sizes(y, 0, 2), width, axis=0)
         return graph.add("Reshape", y, shape, allowzero=1)
-
-    def _crf(self, layer, x):
-        return crf_decoding.chain_of(layer, x)
 
     def _decoder(self, layer, scores):
         if layer.return_marginals:

@@ -122,19 +122,19 @@ class ModelOutputs:
             if hasattr(x, "make_vectorization")
         ]
         parts = {id(part) for x in readers for part in sublayers(x)}
-        readers = [x for x in readers if id(x) not in parts]
+        found = [x.make_vectorization() for x in readers if id(x) not in parts]
         if not {None, ...}.intersection(token_shape):
-            readers = [x for x in readers if _token_shape(x) == token_shape]
-            if not readers and len(token_shape) == 1:
+            found = [v for v in found if v.indexer.token_shape == token_shape]
+            if not found and len(token_shape) == 1:
                 return WordVectorization(ByteIndexer(*token_shape))
-        if not readers:
+        if not found:
             self._fail(
                 f"an input of shape={(None, None, *token_shape)}, "
                 f"dtype={self._dtype}, and no token encoder that defines the "
                 "words of these ids"
             )
-        found = [x.make_vectorization() for x in readers]
-        if not _are_alike([v.indexer for v in found]):
+        indexers = [(type(v.indexer), v.indexer.get_config()) for v in found]
+        if any(indexer != indexers[0] for indexer in indexers):
             self._fail("token encoders with different ids for words")
         return found[0]
 
@@ -146,19 +146,6 @@ class ModelOutputs:
             "token encoder. "
             f"Received: model '{self._model.name}' with {received}"
         )
-
-
-def _token_shape(token_encoder):
-    shape = getattr(token_encoder, "token_shape", None)
-    if shape is None:
-        return token_encoder.make_vectorization().indexer.token_shape
-    return tuple(shape)
-
-
-def _are_alike(indexers):
-    """Whether all give the same ids for the same words."""
-    configs = [(type(x), x.get_config()) for x in indexers]
-    return all(x == configs[0] for x in configs)
 
 
 def _without_columns(x, number):

@@ -5,6 +5,7 @@ import collections
 import contextlib
 import functools
 import gzip
+import io
 import itertools
 import os
 import re
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 from keras_elmo.checks import check_choice
 from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.files.untrusted_files import UntrustedFile
 
 STANDARD_INPUT = "-"
 
@@ -219,8 +221,6 @@ def count_words(
     Raises:
         ValueError: If a file is not UTF-8.
     """
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
     counts: collections.Counter[bytes] = collections.Counter()
     sentences = tokens = 0
     for path in paths:
@@ -239,14 +239,21 @@ def count_words(
 
 
 @contextlib.contextmanager
-def open_unpacked(path):
+def open_unpacked(path, content=None):
     """Opens a file, or standard input, to read the bytes of its text.
 
+    Args:
+        path: Path of the file, or `"-"`; with `content`, its name in messages.
+        content: The bytes of the file, if they have been read already.
+
     Raises:
-        ValueError: If it is a corrupt gzip file; also while it is read.
+        ValueError: If it is a corrupt gzip file, or unpacks to far more than
+            a caller expects (`UntrustedFile`); also while it is read.
     """
     with contextlib.ExitStack() as stack:
-        if path == STANDARD_INPUT:
+        if content is not None:
+            file = io.BufferedReader(io.BytesIO(content))
+        elif path == STANDARD_INPUT:
             file = sys.stdin.buffer
         else:
             file = stack.enter_context(open(path, "rb"))
@@ -257,7 +264,7 @@ def open_unpacked(path):
             elif path.endswith(".gz"):
                 raise gzip.BadGzipFile("it is not gzip, despite its name")
             yield file
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except (EOFError, zlib.error, gzip.BadGzipFile, UntrustedFile) as error:
             raise ValueError(
                 f"'{path}' cannot be unpacked; it may be truncated or corrupt: "
                 f"{error}"

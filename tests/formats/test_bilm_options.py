@@ -181,8 +181,9 @@ def test_make_options_without_projection():
     ],
 )
 def test_missing_key(path):
-    with pytest.raises(ValueError, match=f"options lack the key '{path}'"):
-        parse_options(changed(path, REMOVED))
+    for value in (REMOVED, None):
+        with pytest.raises(ValueError, match=f"options lack the key '{path}'"):
+            parse_options(changed(path, value))
 
 
 NAN, INFINITE = float("nan"), float("inf")
@@ -191,14 +192,14 @@ NAN, INFINITE = float("nan"), float("inf")
 @pytest.mark.parametrize(
     "path, values",
     [
-        ("lstm", [[1], None]),
+        ("lstm", [[1], "8"]),
         ("lstm.dim", ["16", 16.0, 0, True]),
         ("lstm.projection_dim", [[8], -8, True]),
         ("lstm.n_layers", [0, 1.5, True, 10**9]),
         ("lstm.cell_clip", ["3", -3, 0, True, NAN, INFINITE]),
         ("lstm.proj_clip", [[3], -0.1, False, NAN]),
         ("lstm.use_skip_connections", [1, "false"]),
-        ("char_cnn", [[], None]),
+        ("char_cnn", [[], "8"]),
         ("char_cnn.embedding", [4]),
         ("char_cnn.embedding.dim", [0, "4", True]),
         ("char_cnn.activation", ["gelu", "ReLU", ["relu"]]),

@@ -322,7 +322,7 @@ def test_what_diverges_leaves_the_last_good_state(
     message = str(info.value)
     assert "in step 7" in message or "in step 6" in message
     assert f"'{begun}', if any, is unchanged" in message
-    assert "without `restart`, with a lower `learning_rate`" in message
+    assert "without `restart=True`, with a lower `learning_rate`" in message
     # The weights may be those of a diverging model, but never NaN.
     after = snapshot(begun)
     assert all(

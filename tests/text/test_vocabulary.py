@@ -134,7 +134,7 @@ def test_words_are_counted(tmp_path):
     assert isinstance(counts, collections.Counter)
     assert (sentences, tokens) == (5, 8)
     assert progress[-1] == (5, 8)
-    assert count_words(a)[1:] == (4, 6)
+    assert count_words([a])[1:] == (4, 6)
     mark = write(tmp_path / "mark", codecs.BOM_UTF8)
     assert count_words([mark]) == ({}, 0, 0)
     with pytest.raises(FileNotFoundError, match="none"):
