@@ -130,14 +130,12 @@ class BilmFiles:
         return None if name is None else self._beside.label(name)
 
     def read_vocabulary(self):
-        """Returns the unpacked bytes of the vocabulary file, or `None`."""
+        """Returns the bytes of the vocabulary file, or `None`.
+
+        They may be gzip, as `Vocabulary.from_file` takes them.
+        """
         name = self._vocabulary
-        if name is None:
-            return None
-        content = self._beside.read(name)
-        with open_unpacked(self.vocabulary_label, content) as file:
-            # Whatever its size, as a zip may have unpacked it already.
-            return b"".join(bounded_lines(file, 0))
+        return None if name is None else self._beside.read(name)
 
     def write_to(self, folder, dtype="float32"):
         """Writes them to an existing folder, by the names in `MODEL_FILES`.
@@ -156,8 +154,10 @@ class BilmFiles:
             write_softmax(softmax, arrays, dtype)
         words = self.read_vocabulary()
         if words is not None:
-            with open(vocabulary, "wb") as file:
-                file.write(words)
+            label = self.vocabulary_label
+            with open_unpacked(label, words) as lines:
+                with open(vocabulary, "wb") as file:
+                    file.writelines(bounded_lines(lines, 0))
 
     @property
     def _vocabulary(self):
