@@ -154,10 +154,11 @@ class BilmFiles:
             write_softmax(softmax, arrays, dtype)
         words = self.read_vocabulary()
         if words is not None:
-            label = self.vocabulary_label
-            with open_unpacked(label, words) as lines:
-                with open(vocabulary, "wb") as file:
-                    file.writelines(bounded_lines(lines, 0))
+            with (
+                open_unpacked(self.vocabulary_label, words) as lines,
+                open(vocabulary, "wb") as file,
+            ):
+                file.writelines(bounded_lines(lines, 0))
 
     @property
     def _vocabulary(self):
