@@ -120,8 +120,7 @@ class BilmFiles:
                 f"The softmax of '{self.label}' must have one row and one bias "
                 f"for each word. Received: shapes {found}"
             )
-        names = {place.key: name for name, place in SOFTMAX_TABLE.items()}
-        return {names[key]: array for key, array in arrays.items()}
+        return {name: arrays[p.key] for name, p in SOFTMAX_TABLE.items()}
 
     @property
     def vocabulary_label(self):
