@@ -85,6 +85,15 @@ def check_choice(name, value, choices):
         )
 
 
+def check_built(layer):
+    """Raises `ValueError` if a layer or a model has no weights yet."""
+    if not layer.built:
+        raise ValueError(
+            f"{type(layer).__name__} '{layer.name}' has no weights yet: call "
+            "it or build it first."
+        )
+
+
 def is_limit(value):
     """Whether a value is a positive number that float32 can represent."""
     is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)

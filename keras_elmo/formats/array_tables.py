@@ -168,22 +168,20 @@ def _listed(keys):
 
 
 def _checked_array(stored, key, shape, subject):
+    def fail(expected, received):
+        raise WrongArrays(
+            f"The array '{key}' of the {subject} must {expected}. "
+            f"Received: {received}"
+        )
+
     if not _fits(stored.shape, shape):
-        raise WrongArrays(
-            f"The array '{key}' of the {subject} must have the shape "
-            f"{tuple(shape)} of the options. Received: {stored.shape}"
-        )
+        expected = f"have the shape {tuple(shape)} of the options"
+        fail(expected, stored.shape)
     if stored.dtype.kind != "f":
-        raise WrongArrays(
-            f"The array '{key}' of the {subject} must hold floating-point "
-            f"numbers. Received: dtype={stored.dtype}"
-        )
+        fail("hold floating-point numbers", f"dtype={stored.dtype}")
     array = np.asarray(stored)
     if not np.isfinite(array).all():
-        raise WrongArrays(
-            f"The array '{key}' of the {subject} must hold finite numbers. "
-            "Received: an infinity or a NaN"
-        )
+        fail("hold finite numbers", "an infinity or a NaN")
     return array
 
 

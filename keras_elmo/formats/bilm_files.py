@@ -120,8 +120,7 @@ class BilmFiles:
                 f"The softmax of '{self.label}' must have one row and one bias "
                 f"for each word. Received: shapes {found}"
             )
-        names = {place.key: name for name, place in SOFTMAX_TABLE.items()}
-        return {names[key]: array for key, array in arrays.items()}
+        return {name: arrays[p.key] for name, p in SOFTMAX_TABLE.items()}
 
     @property
     def vocabulary_label(self):
@@ -130,14 +129,12 @@ class BilmFiles:
         return None if name is None else self._beside.label(name)
 
     def read_vocabulary(self):
-        """Returns the unpacked bytes of the vocabulary file, or `None`."""
+        """Returns the bytes of the vocabulary file, or `None`.
+
+        They may be gzip, as `Vocabulary.from_file` takes them.
+        """
         name = self._vocabulary
-        if name is None:
-            return None
-        content = self._beside.read(name)
-        with open_unpacked(self.vocabulary_label, content) as file:
-            # Whatever its size, as a zip may have unpacked it already.
-            return b"".join(bounded_lines(file, 0))
+        return None if name is None else self._beside.read(name)
 
     def write_to(self, folder, dtype="float32"):
         """Writes them to an existing folder, by the names in `MODEL_FILES`.
@@ -156,8 +153,11 @@ class BilmFiles:
             write_softmax(softmax, arrays, dtype)
         words = self.read_vocabulary()
         if words is not None:
-            with open(vocabulary, "wb") as file:
-                file.write(words)
+            with (
+                open_unpacked(self.vocabulary_label, words) as lines,
+                open(vocabulary, "wb") as file,
+            ):
+                file.writelines(bounded_lines(lines, 0))
 
     @property
     def _vocabulary(self):

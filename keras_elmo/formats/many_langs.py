@@ -6,7 +6,6 @@ They are `config.json`, which names a second file with the sizes; the lists
 """
 
 import posixpath
-from typing import Any
 
 from keras_elmo.checks import CheckedOptions
 from keras_elmo.choices import PAPER_FILTERS
@@ -178,7 +177,7 @@ def _read_lexicon(files, name):
         lines = files.read(name).decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"The file '{label}' is not UTF-8: {error}") from error
-    entries: dict[Any, str] = {}
+    entries: dict[int, str] = {}
     for i, line in enumerate(lines, start=1):
         # As in ELMoForManyLangs, an entry of white space is U+3000.
         *entry, number = ["\u3000", *line.strip().split("\t")][-2:]

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import check_built
 from keras_elmo.checks import shapes_agree
 from keras_elmo.layers.base_layers import BaseLayer
 from keras_elmo.ops.weights import new_weight
@@ -149,11 +150,7 @@ class ScalarMix(BaseLayer):
     @property
     def mix_weights(self) -> MixWeights:
         """The layers' `weights`, and `gamma`: a named tuple of NumPy arrays."""
-        if not self.built:
-            raise ValueError(
-                f"Layer '{self.name}' has no weights yet: call it or build it "
-                "first."
-            )
+        check_built(self)
         return MixWeights(
             ops.convert_to_numpy(ops.cast(self._weights(), "float32")),
             ops.convert_to_numpy(ops.cast(self.gamma, "float32")),

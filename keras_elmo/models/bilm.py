@@ -59,10 +59,11 @@ class FoundBilm(FoundModel):
         expected = options.vocabulary_size
         vocabulary = files.read_vocabulary()
         if vocabulary is not None:
-            words = vocabulary_words(vocabulary)
+            label = files.vocabulary_label
+            words = vocabulary_words(label, vocabulary)
             if expected not in (None, len(words)):
                 raise ValueError(
-                    f"'{files.vocabulary_label}' must have as many words "
+                    f"'{label}' must have as many words "
                     f"as the options say, n_tokens_vocab={expected:,}. "
                     f"Received: {len(words):,} words"
                 )

@@ -1,5 +1,6 @@
 """Copies a biLM's weights from its files to its layers, and back."""
 
+from keras_elmo.checks import check_built
 from keras_elmo.formats.array_tables import read_variables
 from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_files import write_bilm
@@ -10,7 +11,6 @@ from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
-from keras_elmo.models.variables import check_built
 
 
 def save_bilm(layer, options_path, weights_path, dtype, overwrite):

@@ -2,6 +2,7 @@ import datetime
 
 import keras
 
+from keras_elmo.checks import check_built
 from keras_elmo.files.atomic import refuse_other_files
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.formats.bilm_variables import variable_shapes
@@ -17,7 +18,6 @@ from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import size_facts
 from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import build_with_arrays
-from keras_elmo.models.variables import check_built
 from keras_elmo.models.variables import find_variable
 
 _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")

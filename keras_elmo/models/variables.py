@@ -39,14 +39,6 @@ def build_with_arrays(layer, arrays):
     assign_arrays(layer, arrays)
 
 
-def check_built(layer):
-    """Raises `ValueError` if a layer has no weights yet."""
-    if not layer.built:
-        raise ValueError(
-            f"Layer '{layer.name}' has no weights yet: call or build it first."
-        )
-
-
 def assign_arrays(model, arrays):
     """Sets variables of a built model.
 

@@ -18,10 +18,9 @@ class ElmoOutputs:
 
     def __init__(self, elmo):
         self.vectorization = vectorization_of(elmo.token_encoder)
-        token_shape = self.vectorization.indexer.token_shape
         self._elmo = elmo
         if not elmo.built:
-            elmo.build((None, None, *token_shape))
+            elmo.build((None, None, *self.vectorization.indexer.token_shape))
 
     def __call__(self, ids):
         """Returns a dictionary of float32 tensors, zero at padding.

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.checks import check_built
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.layout import output_mask
 from keras_elmo.ops.output_names import check_tagged_outputs
@@ -31,11 +32,7 @@ class ModelOutputs:
 
     def __init__(self, model, tag_names=None):
         self._model = model
-        if not model.built:
-            raise ValueError(
-                f"Model '{model.name}' has no weights yet: call it or build it "
-                "first."
-            )
+        check_built(model)
         inputs = getattr(model, "inputs", None)
         if inputs is None:  # A subclassed model has no known shapes.
             shape, dtype = (None, None, ...), "int32"

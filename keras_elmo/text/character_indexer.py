@@ -21,7 +21,6 @@ _OF_CHARACTERS = (
     BEGIN_WORD,
     END_WORD,
 )
-_OF_WORDS = (UNKNOWN,)
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -76,7 +75,7 @@ class CharacterIndexer(TokenIndexer):
         self._words = None
         self.num_words = 0
         if words is not None:
-            self._words = WordTable(_checked("words", words, _OF_WORDS))
+            self._words = WordTable(_checked("words", words, (UNKNOWN,)))
             self._unknown_word = self._words.get(UNKNOWN.encode())
             self.num_words = len(self._words)
         self.num_ids = max(self.num_characters, self.num_words) + 1

@@ -1,7 +1,6 @@
 """Vocabularies: the words that a language model predicts."""
 
 import codecs
-import io
 import itertools
 import os
 from collections.abc import Iterable
@@ -57,15 +56,14 @@ class Vocabulary:
         Args:
             path: Path of the file. As in bilm-tf, a line `!!!MAXTERMID` is
                 skipped.
-            content: What the file has, unpacked, if it is already read.
+            content: The bytes of the file, if they have been read already.
 
         Raises:
             FileNotFoundError: If there is no such file.
             ValueError: As for the constructor.
         """
         try:
-            source = os.fspath(path) if content is None else content
-            return cls(vocabulary_words(source))
+            return cls(vocabulary_words(path, content))
         except ValueError as error:
             raise ValueError(
                 f"'{path}' is not a vocabulary. {error}"
@@ -136,30 +134,32 @@ class Vocabulary:
         return np.fromiter(found, "int32", len(words))
 
 
-def listed_lines(path):
-    """Yields the lines of a list as bytes, without their ends.
+def listed_lines(path, content=None):
+    """Yields the lines of a list, plain or gzip, as bytes without their ends.
+
+    Args:
+        path: Path of the file; with `content`, its name in messages.
+        content: The bytes of the file, if they have been read already.
 
     Raises:
         ValueError: If the file unpacks to far more than any real list.
     """
-    with open_unpacked(path) as file:
-        yield from _without_ends(bounded_lines(file, os.path.getsize(path)))
+    # The bytes may have been unpacked before, from a zip.
+    size = os.path.getsize(path) if content is None else 0
+    with open_unpacked(path, content) as file:
+        for number, line in enumerate(bounded_lines(file, size)):
+            line = line if number else line.removeprefix(codecs.BOM_UTF8)
+            if line:  # There may be only a byte order mark.
+                yield line.removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _without_ends(lines):
-    for number, line in enumerate(lines):
-        line = line if number else line.removeprefix(codecs.BOM_UTF8)
-        if line:  # There may be only a byte order mark.
-            yield line.removesuffix(b"\n").removesuffix(b"\r")
-
-
-def vocabulary_words(vocabulary):
+def vocabulary_words(path, content=None):
     """Returns the words of a vocabulary, without checking them.
 
     Args:
-        vocabulary: Path of a file with one word per line, plain or gzip; or the
-            bytes of a plain one. As in bilm-tf, a line `!!!MAXTERMID` is
-            skipped.
+        path: As for `listed_lines`: of a file with one word per line. As in
+            bilm-tf, a line `!!!MAXTERMID` is skipped.
+        content: As for `listed_lines`.
 
     Returns:
         A list of words, each bytes.
@@ -167,13 +167,10 @@ def vocabulary_words(vocabulary):
     Raises:
         FileNotFoundError: If there is no such file.
     """
-    if isinstance(vocabulary, bytes):
-        lines = _without_ends(io.BytesIO(vocabulary))
-    else:
-        path = os.fspath(vocabulary)
+    path = os.fspath(path)
+    if content is None:
         check_file(path, "vocabulary")
-        lines = listed_lines(path)
-    return [line for line in lines if line != _SKIPPED]
+    return [line for line in listed_lines(path, content) if line != _SKIPPED]
 
 
 def _numbered(words):
