@@ -11,9 +11,8 @@ from keras_elmo.lazy_names import read_homes
 
 # The rooms whose public classes are all registered, and the other registered
 # classes.
-_ROOMS = ("layers", "crf", "text")
+_ROOMS = ("layers", "crf", "text", "pretraining")
 _MORE = {
-    "BidirectionalLanguageModel": "pretraining.bidirectional_language_model",
     "ByteIndexer": "text.byte_indexer",
     "CharacterIndexer": "text.character_indexer",
     "LanguageModelTrainer": "pretraining.language_model_trainer",
@@ -28,7 +27,7 @@ def register_classes():
 
         _register(keras)
     else:
-        call_after_import("keras", _register)
+        sys.meta_path.insert(0, _Finder("keras", _register))
 
 
 def registered_classes():
@@ -39,16 +38,6 @@ def registered_classes():
         if module.split(".")[1] in _ROOMS and name[0].isupper()
     }
     return homes | {name: f"keras_elmo.{home}" for name, home in _MORE.items()}
-
-
-def call_after_import(name, function):
-    """Calls `function` with a module once the module has been imported.
-
-    Args:
-        name: The name of a top-level module that is not imported yet.
-        function: The function to call.
-    """
-    sys.meta_path.insert(0, _Finder(name, function))
 
 
 def _register(keras):
@@ -77,7 +66,12 @@ class _Unimported:
 
 
 class _Finder:
-    """Finds a module with the other finders; calls a function after import."""
+    """Finds a module with the other finders; calls a function after import.
+
+    Args:
+        name: The name of a top-level module that is not imported yet.
+        function: The function to call with the module.
+    """
 
     def __init__(self, name, function):
         self._name = name

@@ -56,9 +56,10 @@ def test_a_function_is_called_after_an_import(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "imported_later", raising=False)
     values, finders = [], list(sys.meta_path)
-    registration.call_after_import(
+    finder = registration._Finder(
         "imported_later", lambda module: values.append(module.value)
     )
+    sys.meta_path.insert(0, finder)
     # Looking for a module does not import it.
     assert importlib.util.find_spec("imported_later")
     assert importlib.util.find_spec("not_there_at_all") is None
@@ -72,7 +73,7 @@ def test_a_function_is_called_after_an_import(tmp_path, monkeypatch):
 
 
 def test_a_module_that_is_not_there_is_not_found(monkeypatch):
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    registration.call_after_import("not_there_at_all", print)
+    finder = registration._Finder("not_there_at_all", print)
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
     with pytest.raises(ModuleNotFoundError, match="not_there_at_all"):
         importlib.import_module("not_there_at_all")

@@ -95,7 +95,7 @@ def run(arguments):
 
     from keras_elmo.models.find_model import find_model
     from keras_elmo.onnx.export_onnx import export_onnx
-    from keras_elmo.serving import export_saved_model
+    from keras_elmo.serving.export_saved_model import export_saved_model
 
     is_onnx = arguments.output.endswith(".onnx")
     _check_format(arguments, is_onnx)
@@ -147,11 +147,6 @@ def _read_tag_names(pairs):
 
     found = {}
     for name, path in pairs:
-        if name in found:
-            raise ValueError(
-                "--tag-names must be given once for each output. "
-                f"Received: '{name}' twice"
-            )
         found[name] = list(listed_lines(path))
         if b"" in found[name]:
             raise ValueError(

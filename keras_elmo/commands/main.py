@@ -30,7 +30,7 @@ def main(argv=None):
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings(), named_by_flags(flags):
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_: _say(f"warning: {message}")
         try:
             importlib.import_module("keras_elmo.quiet_start")
             status = arguments.run(arguments) or 0
@@ -132,10 +132,6 @@ def _without_number(error):
     """An error's message, without the number that Python puts before it."""
     number = getattr(error, "errno", None)
     return str(error).removeprefix(f"[Errno {number}] ")
-
-
-def _show_warning(message, *_):
-    _say(f"warning: {message}")
 
 
 def _say(text):

@@ -93,32 +93,22 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo perplexity`."""
+    from keras_elmo.pretraining.corpus_shards import read_sentences
+    from keras_elmo.pretraining.model_files import load_language_model
+    from keras_elmo.pretraining.perplexity import Evaluator
+    from keras_elmo.text.vocabulary import Vocabulary
+
     if arguments.rows is not None and arguments.procedure != "stream":
         raise ValueError(
             "--rows needs --procedure stream. "
             f"Received: --procedure {arguments.procedure}"
         )
     set_threads()
-    found = measure(arguments)
-    if arguments.json:
-        what = {"procedure": arguments.procedure, "model": arguments.model}
-        print(json.dumps({**found._asdict(), **what}))
-    else:
-        print(describe_perplexity(found))
-        print(
-            f"{found.tokens:,} tokens in each direction, with one mark per "
-            f"sentence; procedure {arguments.procedure}"
-        )
-
-
-def measure(arguments):
-    """Returns the `Perplexity` for the arguments, and shows progress."""
-    from keras_elmo.pretraining.corpus_shards import read_sentences
-    from keras_elmo.pretraining.model_files import load_language_model
-    from keras_elmo.pretraining.perplexity import Evaluator
-
     sentences = read_sentences(arguments.text)
-    counted = _common_words(arguments.vocabulary)
+    counted = None
+    if arguments.vocabulary:
+        lists = map(Vocabulary.from_file, arguments.vocabulary)
+        counted = set.intersection(*(set(x.words) for x in lists))
     with ProgressDisplay(arguments.quiet) as progress:
         with progress.waiting("loading the model"):
             model, vocabulary = load_language_model(
@@ -135,23 +125,19 @@ def measure(arguments):
         progress.start("tokens", total, "measuring the perplexity: ")
         is_first = itertools.chain([True], itertools.repeat(False))
         with progress.waiting("compiling"):  # Until the first window is done.
-            return evaluator.evaluate(
+            found = evaluator.evaluate(
                 sentences,
                 lambda done: progress.update(done, done, next(is_first)),
             )
-
-
-def _common_words(paths):
-    """Returns a `Vocabulary` of the words in all files, `None` for no files."""
-    if not paths:
-        return None
-    from keras_elmo.text.vocabulary import Vocabulary
-
-    first, *others = map(Vocabulary.from_file, paths)
-    for other in others:
-        words = set(other.words)
-        first = Vocabulary(word for word in first.words if word in words)
-    return first
+    if arguments.json:
+        what = {"procedure": arguments.procedure, "model": arguments.model}
+        print(json.dumps({**found._asdict(), **what}))
+    else:
+        print(describe_perplexity(found))
+        print(
+            f"{found.tokens:,} tokens in each direction, with one mark per "
+            f"sentence; procedure {arguments.procedure}"
+        )
 
 
 def describe_perplexity(perplexity):

@@ -1,5 +1,6 @@
 """Vectors in Arrow tables, for engines that distribute a corpus."""
 
+import contextlib
 import functools
 import json
 import os
@@ -238,11 +239,10 @@ def _use_granted_threads():
         return
     import tensorflow as tf
 
-    try:
+    # If TensorFlow is already in use, it keeps its caller's threads.
+    with contextlib.suppress(RuntimeError):
         tf.config.threading.set_intra_op_parallelism_threads(int(granted))
         tf.config.threading.set_inter_op_parallelism_threads(int(granted))
-    except RuntimeError:
-        pass  # TensorFlow is already in use, with its caller's threads.
 
 
 def _check_columns(schema):

@@ -198,9 +198,8 @@ class ElmoEmbedder:
             for v, n in zip(vectors, lengths)
         ]
         if not padded:
-            return np.empty(
-                (0, *self.embed_sentence([]).shape), "float32"
-            ), mask
+            shape = (0, *self.embed_sentence([]).shape)
+            return np.empty(shape, "float32"), mask
         return np.stack(padded), mask
 
     def embed_sentence_vectors(
@@ -372,10 +371,8 @@ def _selection(layers, elmo):
         if type(index) is not int or not 0 <= index < num_layers:
             raise ValueError(
                 f"{argument_name('layers')} must be 'all', 'top', 'average', "
-                "'sum', 'mix', an "
-                f"integer from 0 to {num_layers - 1}, or a list of such "
-                "integers. "
-                f"Received: layers={layers!r}"
+                f"'sum', 'mix', an integer from 0 to {num_layers - 1}, or a "
+                f"list of such integers. Received: layers={layers!r}"
             )
     return lambda outputs: [outputs[index] for index in indices]
 

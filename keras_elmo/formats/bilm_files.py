@@ -294,7 +294,7 @@ def write_bilm(
     write_json(
         options_path,
         options,
-        lambda: write_arrays(weights_path, stored, dtype),
+        lambda: write_arrays(weights_path, stored.items(), dtype),
     )
 
 
@@ -309,7 +309,8 @@ def write_softmax(path, arrays, dtype="float32"):
     Raises:
         ValueError: As for `write_arrays`.
     """
-    write_arrays(path, stored_arrays(SOFTMAX_TABLE, arrays), dtype)
+    stored = stored_arrays(SOFTMAX_TABLE, arrays)
+    write_arrays(path, stored.items(), dtype)
 
 
 def read_options(path):

@@ -51,7 +51,7 @@ def write_preset(path, layer, metadata, arrays):
         path: Path of the folder.
         layer: The layer, as `checked_layer` returns it.
         metadata: Dictionary of metadata.
-        arrays: Dictionary from the names of the layer's variables to arrays.
+        arrays: Iterable of pairs of a variable's name and its array.
     """
     write_json(os.path.join(path, _CONFIG), layer)
     write_json(os.path.join(path, _METADATA), metadata)

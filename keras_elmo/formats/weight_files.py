@@ -69,11 +69,12 @@ def read_arrays(path, shapes, label=None):
 
 
 def write_arrays(path, arrays, dtype=None):
-    """Writes a dictionary from key to array, atomically.
+    """Writes named arrays, atomically.
 
     Args:
         path: Path of the file.
-        arrays: Dictionary from key to array.
+        arrays: Iterable of pairs of a key and an array. Only one array at a
+            time is in memory if it is a generator.
         dtype: `"float32"`, `"float16"`, or `None` for each array's dtype.
 
     Raises:
@@ -87,7 +88,7 @@ def write_arrays(path, arrays, dtype=None):
 
     def write(temporary):
         with create_hdf5(temporary) as (store, check):
-            for key, array in arrays.items():
+            for key, array in arrays:
                 data = array if dtype is None else _cast(array, key, dtype)
                 store.create_dataset(key, data=data)
                 check()

@@ -237,16 +237,9 @@ class ElmoLayer(ElmoFiles, IdLayer):
 
     @property
     def dropout(self):
-        """Float, the constructor's. It cannot be changed later."""
+        """Float, the constructor's. It cannot be set, because compiled models
+        would keep the old one."""
         return self._dropout.rate
-
-    @dropout.setter
-    def dropout(self, value):
-        raise AttributeError(
-            f"The `dropout` of layer '{self.name}' cannot be changed, as "
-            "compiled models would keep the old one. Pass it when the layer is "
-            f"made, such as `ElmoLayer.from_preset(..., dropout={value!r})`."
-        )
 
     @property
     def mix_weights(self) -> Any:

@@ -9,8 +9,8 @@ from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
+from keras_elmo.models.variables import variable_arrays
 
 
 def save_bilm(layer, options_path, weights_path, dtype, overwrite):
@@ -40,7 +40,7 @@ def bilm_arrays(model):
     # In float32, as in all such files.
     return {
         name: array.astype("float32", copy=False)
-        for name, array in VariableArrays(model, _shapes(model)).items()
+        for name, array in variable_arrays(model, _shapes(model))
     }
 
 

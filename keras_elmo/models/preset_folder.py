@@ -16,9 +16,9 @@ from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import size_facts
-from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import build_with_arrays
 from keras_elmo.models.variables import find_variable
+from keras_elmo.models.variables import variable_arrays
 
 _OF_MIXES = ("num_representations", "return_all_layers", "scalar_mix")
 
@@ -97,8 +97,10 @@ def preset_writer(layer):
         "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
     }
 
-    arrays = VariableArrays(layer, names)
-    return lambda path: write_preset(path, saved, metadata, arrays)
+    def write(path):
+        write_preset(path, saved, metadata, variable_arrays(layer, names))
+
+    return write
 
 
 def _saved_layer(cls, folder):

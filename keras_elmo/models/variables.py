@@ -1,7 +1,5 @@
 """The variables of models, by name, which is an attribute path."""
 
-from collections.abc import Mapping
-
 from keras import ops
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
@@ -54,8 +52,8 @@ def assign_arrays(model, arrays):
         find_variable(model, name).assign(arrays.pop(name))
 
 
-class VariableArrays(Mapping):
-    """The values of variables by name, each read on access.
+def variable_arrays(model, names):
+    """Yields the names of variables, each with its value, read one at a time.
 
     Dtypes unknown to NumPy, such as bfloat16, become float32.
 
@@ -63,20 +61,10 @@ class VariableArrays(Mapping):
         model: A layer or model.
         names: The names.
     """
-
-    def __init__(self, model, names):
-        self._model = model
-        self._names = list(names)
-
-    def __iter__(self):
-        return iter(self._names)
-
-    def __len__(self):
-        return len(self._names)
-
-    def __getitem__(self, name):
-        array = ops.convert_to_numpy(find_variable(self._model, name))
-        return array if array.dtype.kind == "f" else array.astype("float32")
+    for name in names:
+        array = ops.convert_to_numpy(find_variable(model, name))
+        is_known = array.dtype.kind == "f"
+        yield name, array if is_known else array.astype("float32")
 
 
 def find_variable(model, name):

@@ -154,7 +154,8 @@ class _StandIn(keras.layers.Layer):
 
         def compute_output_spec(*args, **kwargs):
             others = {k: x for k, x in kwargs.items() if k != "mask"}
-            if any(map(_is_symbolic, keras.tree.flatten(others))):
+            flat = keras.tree.flatten(others)
+            if any(isinstance(x, keras.KerasTensor) for x in flat):
                 raise ValueError(
                     "For ONNX, a layer must be called with its inputs only. "
                     f"Received: layer '{layer.name}' with {sorted(others)}"
@@ -171,7 +172,3 @@ class _StandIn(keras.layers.Layer):
 
     def compute_output_spec(self, *args, **kwargs):
         return self._compute_output_spec(*args, **kwargs)
-
-
-def _is_symbolic(x):
-    return isinstance(x, keras.KerasTensor)

@@ -12,18 +12,6 @@ import operator
 
 import keras
 
-__all__ = [
-    "get_mask",
-    "in_stateless_scope",
-    "inputs_of",
-    "is_saving_h5",
-    "layer_of",
-    "masks_above",
-    "more_is_better",
-    "set_mask",
-    "sublayers",
-]
-
 
 def get_mask(x):
     """Returns the mask attached to a tensor, or `None`.

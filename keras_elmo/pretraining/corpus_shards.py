@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from keras_elmo.text.corpora import check_file
-from keras_elmo.text.corpora import decode_line
+from keras_elmo.text.corpora import check_utf8
 from keras_elmo.text.corpora import open_unpacked
 
 
@@ -123,7 +123,7 @@ class ShardLines:
             )
         start, end = self._starts[index : index + 2].tolist()
         line = text[start:end]
-        decode_line(line, self.path, index + 1, start)
+        check_utf8(line, self.path, index + 1, start)
         return line.split()
 
 

@@ -14,8 +14,8 @@ from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.bilm_weights import bilm_configs
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.variables import VariableArrays
 from keras_elmo.models.variables import assign_arrays
+from keras_elmo.models.variables import variable_arrays
 from keras_elmo.ops.weights import leave_out_random_values
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
@@ -112,13 +112,13 @@ def save_language_model(model, vocabulary, options, folder) -> None:
             "dropout": model.dropout,
         },
     )
-    softmax = VariableArrays(model, ["softmax.kernel", "softmax.bias"])
+    softmax = variable_arrays(model, ["softmax.kernel", "softmax.bias"])
 
     def write(temporary):
         paths = (os.path.join(temporary, name) for name in MODEL_FILES)
         options_path, weights_path, softmax_path, vocabulary_path = paths
         write_bilm(options_path, weights_path, content, bilm_arrays(model))
-        write_softmax(softmax_path, softmax)
+        write_softmax(softmax_path, dict(softmax))
         vocabulary.write(vocabulary_path)
 
     write_folder_atomically(folder, write, MODEL_FILES, overwrite=True)

@@ -60,8 +60,8 @@ class Evaluator:
             divided. 1 is bilm-tf's procedure. More are faster, but then a
             sentence does not start from the state of the sentence before it in
             the text.
-        counted: `Vocabulary` of words that the model predicts. Defaults to all
-            of them.
+        counted: Set of words, as bytes, that the model predicts. Defaults to
+            all of them.
     """
 
     def __init__(
@@ -71,7 +71,9 @@ class Evaluator:
         self._vocabulary = vocabulary
         self._is_stream = procedure == "stream"
         self._rows = rows
-        self._is_unknown = counted and _is_unknown(vocabulary, counted)
+        self._is_unknown = None
+        if counted is not None:
+            self._is_unknown = _is_unknown(vocabulary, counted)
         self._ids = WordIds(vocabulary, *model.token_encoder.token_shape)
         windows = (1, 8)  # rows, steps
         self._measure = Compiled(
@@ -129,7 +131,6 @@ class Evaluator:
 
 def _is_unknown(vocabulary, counted):
     """Returns an array `(words,)`, true for words that do not count."""
-    counted = set(counted.words)
     words = vocabulary.words
     odd = sorted(counted.difference(words))
     if odd:

@@ -16,9 +16,8 @@ from keras_elmo.pretraining.training import Training
 from keras_elmo.pretraining.training import make_trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.training_folder import text_digest
+from keras_elmo.text.corpora import checked_lines
 from keras_elmo.text.corpora import count_words
-from keras_elmo.text.corpora import decode_line
-from keras_elmo.text.corpora import numbered_lines
 from keras_elmo.text.vocabulary import Vocabulary
 
 
@@ -137,8 +136,8 @@ def _num_devices():
 
 def _read_vocabulary(path):
     words = Vocabulary.from_file(path)
-    for number, start, line in numbered_lines(path):
-        decode_line(line, path, number, start)
+    for _ in checked_lines(path):  # Each must be UTF-8.
+        pass
     return words
 
 

@@ -63,10 +63,9 @@ class TrainingFolder:
     @property
     def has_training(self):
         """Whether a training was started here."""
-        if not self._has_record:
-            return False
         # The vocabulary is written after the record, and never removed alone.
-        return self.has_state or os.path.exists(self.file(VOCABULARY))
+        has_vocabulary = os.path.exists(self.file(VOCABULARY))
+        return self._has_record and (self.has_state or has_vocabulary)
 
     @property
     def _has_record(self):

@@ -89,10 +89,7 @@ def read_corpus(
     check_choice("format", format, CORPUS_FORMATS)
     if path != STANDARD_INPUT:
         check_file(path)
-    lines = (
-        decode_line(line, path, number, start)
-        for number, start, line in numbered_lines(path)
-    )
+    lines = (line.decode() for line in checked_lines(path))
     return text_sentences(lines) if format == "text" else _conllu(lines, path)
 
 
@@ -153,16 +150,14 @@ def check_file(path, what="corpus"):
         raise FileNotFoundError(f"There is no {what} file '{path}'.")
 
 
-def numbered_lines(path):
-    """Yields the lines of a file as bytes, without a byte order mark.
+def checked_lines(path):
+    """Yields the lines of a file as bytes of UTF-8, with their ends.
 
-    Yields:
-        Tuples `(number, start, line)`: the line's number, from 1; its position
-        in the unpacked text, in bytes from 0; and the line with its end.
+    A byte order mark at the start is left out.
 
     Raises:
-        ValueError: If a line is longer than that of any text. A small gzip file
-            may unpack to one that no memory can hold.
+        ValueError: If a line is not UTF-8, or is longer than that of any text.
+            A small gzip file may unpack to one that no memory can hold.
     """
     start = 0
     with open_unpacked(path) as file:
@@ -176,24 +171,22 @@ def numbered_lines(path):
             body = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             end = start + len(line)
             if body:
-                yield number, end - len(body), body
+                check_utf8(body, path, number, end - len(body))
+                yield body
             start = end
 
 
-def decode_line(line, path, number, start):
-    """Returns the text of a line of a corpus.
+def check_utf8(line, path, number, start):
+    """Raises `ValueError` if a line of a corpus is not UTF-8.
 
     Args:
         line: Bytes.
         path: The file's name in messages.
         number: The line's number, from 1.
         start: The line's position in the unpacked text, in bytes from 0.
-
-    Raises:
-        ValueError: If the line is not UTF-8.
     """
     try:
-        return line.decode("utf-8")
+        line.decode()
     except UnicodeDecodeError as error:
         raise ValueError(
             f"'{path}' must be UTF-8. Convert it first: if it is Latin-1, with "
@@ -225,8 +218,7 @@ def count_words(
     sentences = tokens = 0
     for path in paths:
         check_file(path)
-        for number, start, line in numbered_lines(os.fspath(path)):
-            decode_line(line, path, number, start)
+        for line in checked_lines(os.fspath(path)):
             words = line.split()
             counts.update(words)
             tokens += len(words)

@@ -103,9 +103,7 @@ class Vocabulary:
         return len(self._ids)
 
     def __eq__(self, other):
-        if not isinstance(other, Vocabulary):
-            return NotImplemented
-        return self.words == other.words
+        return isinstance(other, Vocabulary) and self.words == other.words
 
     @property
     def words(self) -> list[bytes]:

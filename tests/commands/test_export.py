@@ -205,7 +205,6 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
         (["model/options.json"], "or an options file with its weight file"),
         (["tagger.keras", "--weights", "w"], "--weights must be left out"),
         (["tagger.keras", "--dtype", "float32"], "--dtype must be left out"),
-        (["tagger.keras", *labels, *labels], "Received: 'tags' twice"),
         (["tagger.keras", "--tag-names", "a=tags.txt"], "Received: ['a']"),
         (["tagger.keras", "--tag-names", "tags=gap.txt"], "whose line 2 is"),
         (["tagger.keras", "--tag-names", "tags=empty.txt"], "lists of names"),

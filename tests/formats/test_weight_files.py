@@ -20,7 +20,7 @@ ARRAYS = {
 
 @pytest.fixture
 def path(tmp_path):
-    write_arrays(tmp_path / "weights.hdf5", ARRAYS)
+    write_arrays(tmp_path / "weights.hdf5", ARRAYS.items())
     return tmp_path / "weights.hdf5"
 
 
@@ -40,14 +40,14 @@ def test_what_is_written_is_read(path):
 @pytest.mark.parametrize("dtype", ["float16", "float64", ">f4", ">f8"])
 def test_any_floating_point_type_is_read(path, dtype):
     arrays = {key: array.astype(dtype) for key, array in ARRAYS.items()}
-    write_arrays(path, arrays)
+    write_arrays(path, arrays.items())
     check_equal(read_arrays(path, shapes_of(ARRAYS)), arrays)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_arrays_are_written_in_the_dtype_asked_for(path, dtype):
     large = {key: a.astype("float64") + 0.1 for key, a in ARRAYS.items()}
-    write_arrays(path, large, dtype)
+    write_arrays(path, large.items(), dtype)
     expected = {key: array.astype(dtype) for key, array in large.items()}
     check_equal(all_arrays(path), expected)
 
@@ -56,10 +56,10 @@ def test_numbers_too_large_for_float16_are_named(path):
     before = path.read_bytes()
     large = {**ARRAYS, "char_embed": np.array([1.0, -7e4], "float32")}
     with pytest.raises(ValueError, match="'char_embed' has numbers") as info:
-        write_arrays(path, large, "float16")
+        write_arrays(path, large.items(), "float16")
     assert "Received: numbers up to 70000.0" in str(info.value)
     with pytest.raises(ValueError, match="`dtype` must be") as info:
-        write_arrays(path, ARRAYS, "int8")
+        write_arrays(path, ARRAYS.items(), "int8")
     assert "Received: 'int8'" in str(info.value)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
@@ -117,7 +117,7 @@ def test_wrong_shape(path, shape):
 @pytest.mark.parametrize("dtype", ["int32", "bool", "complex64", "S1"])
 def test_numbers_must_be_floating_point(path, dtype):
     array = ARRAYS["char_embed"].astype(dtype)
-    write_arrays(path, {**ARRAYS, "char_embed": array})
+    write_arrays(path, {**ARRAYS, "char_embed": array}.items())
     with pytest.raises(ValueError, match="must hold floating-point") as info:
         read_arrays(path, shapes_of(ARRAYS))
     message = str(info.value)
@@ -132,21 +132,21 @@ def test_dump_of_a_one_layer_model(path):
         for key, array in ARRAYS.items()
     }
     assert "RNN_1/RNN/LSTMCell/B" in arrays
-    write_arrays(path, arrays)
+    write_arrays(path, arrays.items())
     check_equal(read_arrays(path, shapes_of(ARRAYS)), ARRAYS)
 
 
 def test_an_array_under_both_names_is_refused(path):
     twice = {"RNN_0/RNN/LSTMCell/B": np.zeros(2, "float32")}
     twice[f"RNN_0/{CELL}/B"] = np.ones(2, "float32")
-    write_arrays(path, twice)
+    write_arrays(path, twice.items())
     with pytest.raises(ValueError, match="not in the model") as info:
         read_arrays(path, {f"RNN_0/{CELL}/B": (2,)})
     assert f"'{path}'" in str(info.value)
 
 
 def test_dump_of_a_one_layer_model_has_no_second_layer(path):
-    write_arrays(path, {"RNN_0/RNN/LSTMCell/B": np.zeros(2, "float32")})
+    write_arrays(path, {"RNN_0/RNN/LSTMCell/B": np.zeros(2, "float32")}.items())
     second = "RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B"
     with pytest.raises(ValueError, match="that are missing") as info:
         read_arrays(path, {f"RNN_0/{CELL}/B": (2,), second: (2,)})
@@ -157,19 +157,21 @@ def test_dump_of_a_one_layer_model_has_no_second_layer(path):
 def test_failing_write_changes_nothing(path, bad):
     before = path.read_bytes()
     with pytest.raises(TypeError):
-        write_arrays(path, {"char_embed": np.zeros(3, "float32"), "bad": bad})
+        write_arrays(
+            path, {"char_embed": np.zeros(3, "float32"), "bad": bad}.items()
+        )
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
 
 
 def test_writing_replaces_the_file(path):
     arrays = {"char_embed": np.ones(3, "float32")}
-    write_arrays(path, arrays)
+    write_arrays(path, arrays.items())
     check_equal(all_arrays(path), arrays)
     assert os.listdir(path.parent) == [path.name]
 
 
 def test_writing_to_the_current_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_arrays("weights.hdf5", ARRAYS)
+    write_arrays("weights.hdf5", ARRAYS.items())
     assert os.listdir() == ["weights.hdf5"]

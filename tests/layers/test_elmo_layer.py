@@ -711,7 +711,7 @@ def test_quantize_names_what_takes_its_place(elmo):
 
 def test_dropout_is_not_changed_without_effect():
     elmo = make_shallow_elmo(dropout=0.2)
-    with pytest.raises(AttributeError, match=r"when the layer is made.*=0\.5"):
+    with pytest.raises(AttributeError, match="dropout"):
         elmo.dropout = 0.5
     assert elmo.get_config()["dropout"] == elmo.dropout == 0.2
 
