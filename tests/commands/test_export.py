@@ -13,9 +13,9 @@ from full_disk import no_file_over
 from small_models import make_elmo
 
 from keras_elmo import batch_to_ids
-from keras_elmo import serving
 from keras_elmo.commands import export as module
 from keras_elmo.commands.main import main
+from keras_elmo.serving import export_saved_model as serving
 
 pytestmark = pytest.mark.usefixtures("portable_module")
 SENTENCES = ["The cat sat .", "東京 !"]

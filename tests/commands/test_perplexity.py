@@ -9,6 +9,7 @@ import pytest
 from keras_elmo.commands import perplexity as module
 from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import ProgressDisplay
+from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity
 
 pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
@@ -47,7 +48,7 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
 
     # The same in readable form.
     measured = Perplexity(*(found[name] for name in Perplexity._fields))
-    monkeypatch.setattr(module, "measure", lambda *_: measured)
+    monkeypatch.setattr(Evaluator, "evaluate", lambda *_: measured)
     out = run(capsys, checkpoint, text).out.splitlines()
     assert out == [
         f"perplexity 54.21 (forward {found['forward']:.1f}, "

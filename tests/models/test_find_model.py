@@ -17,7 +17,6 @@ from tiers import quick_first
 
 from keras_elmo import PRESETS
 from keras_elmo import ElmoLayer
-from keras_elmo import serving
 from keras_elmo.commands import export
 from keras_elmo.commands.main import main
 from keras_elmo.models.bilm import FoundBilm
@@ -30,6 +29,7 @@ from keras_elmo.pretraining import perplexity
 from keras_elmo.pretraining import pretrain
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import save_language_model
+from keras_elmo.serving import export_saved_model as serving
 from keras_elmo.text.vocabulary import Vocabulary
 
 pytestmark = [

@@ -151,7 +151,7 @@ def test_damaged_files_are_named(tmp_path, part):
 def test_softmax_must_have_one_row_a_word(tmp_path):
     write_model(tmp_path)
     path = tmp_path / "softmax.hdf5"
-    write_arrays(path, {"softmax/W": W, "softmax/b": B[:4]})
+    write_arrays(path, {"softmax/W": W, "softmax/b": B[:4]}.items())
     files = find_model(tmp_path).open_language_model()
     with pytest.raises(ValueError, match="one row and one bias") as info:
         files.read_softmax()
