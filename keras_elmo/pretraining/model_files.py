@@ -112,12 +112,12 @@ def save_language_model(model, vocabulary, options, folder) -> None:
             "dropout": model.dropout,
         },
     )
-    softmax = variable_arrays(model, ["softmax.kernel", "softmax.bias"])
 
     def write(temporary):
         paths = (os.path.join(temporary, name) for name in MODEL_FILES)
         options_path, weights_path, softmax_path, vocabulary_path = paths
         write_bilm(options_path, weights_path, content, bilm_arrays(model))
+        softmax = variable_arrays(model, ["softmax.kernel", "softmax.bias"])
         write_softmax(softmax_path, dict(softmax))
         vocabulary.write(vocabulary_path)
 

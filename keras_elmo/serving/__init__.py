@@ -1,1 +1,1 @@
-"""SavedModels that take strings."""
+"""SavedModels that take strings, for TensorFlow Serving and similar servers."""
