@@ -89,9 +89,9 @@ def set_threads():
     Each uses half of the processors that this process may use. It has no effect
     with a GPU, with another backend, and once TensorFlow has computed anything.
     """
-    import keras
+    from keras_elmo.ops.backends import backend
 
-    if keras.backend.backend() != "tensorflow":
+    if backend().name != "tensorflow":
         return
     import tensorflow as tf
 

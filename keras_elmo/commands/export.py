@@ -91,18 +91,17 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo export`."""
-    import keras
-
     from keras_elmo.models.find_model import find_model
     from keras_elmo.onnx.export_onnx import export_onnx
+    from keras_elmo.ops.backends import backend
     from keras_elmo.serving.export_saved_model import export_saved_model
 
     is_onnx = arguments.output.endswith(".onnx")
     _check_format(arguments, is_onnx)
-    if not is_onnx and keras.backend.backend() != "tensorflow":
+    if not is_onnx and not backend().has_strings:
         raise ValueError(
             "Exporting a SavedModel needs the Keras backend tensorflow: set "
-            f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
+            f"KERAS_BACKEND=tensorflow. Received: {backend().name}"
         )
     tag_names = _read_tag_names(arguments.tag_names)
     found = find_model(arguments.model, arguments.weights)

@@ -71,10 +71,10 @@ def run(arguments):
     from keras_elmo.commands.pretrain_reports import TrainingProgress
     from keras_elmo.commands.progress import ProgressDisplay
     from keras_elmo.models.find_model import find_model
+    from keras_elmo.ops.backends import backend
     from keras_elmo.pretraining.pretrain import pretrain
 
-    backend = keras.backend.backend()
-    check_choice("KERAS_BACKEND", backend, ("tensorflow", "jax"))
+    check_choice("KERAS_BACKEND", backend().name, ("tensorflow", "jax"))
     given = {k for k, value in vars(arguments).items() if value}
     for name, needed in _NEEDS.items():
         if name in given and needed not in given:
@@ -83,7 +83,7 @@ def run(arguments):
                 "Received: none"
             )
     set_threads()
-    if backend == "jax" and len(keras.distribution.list_devices()) > 1:
+    if backend().name == "jax" and len(keras.distribution.list_devices()) > 1:
         keras.distribution.set_distribution(keras.distribution.DataParallel())
     initial = arguments.initial and find_model(arguments.initial)
     with ProgressDisplay(arguments.quiet) as progress:

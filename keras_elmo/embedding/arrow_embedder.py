@@ -232,10 +232,10 @@ def _load(model, layers, dtype, arguments):
 
 def _use_granted_threads():
     """Makes TensorFlow use the number of threads set for OpenMP."""
-    import keras
+    from keras_elmo.ops.backends import backend
 
     granted = os.environ.get("OMP_NUM_THREADS", "")
-    if keras.backend.backend() != "tensorflow" or not granted.isdecimal():
+    if backend().name != "tensorflow" or not granted.isdecimal():
         return
     import tensorflow as tf
 

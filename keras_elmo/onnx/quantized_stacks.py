@@ -1,6 +1,6 @@
 """The two LSTM stacks with 8-bit weights, for many rows at a time."""
 
-import keras
+from keras_elmo.ops.backends import backend
 
 
 class QuantizedStacks:
@@ -82,7 +82,7 @@ def _stacks_model(encoder):
 
 def _num_threads():
     """TensorFlow's configured number of threads; 0 means one per core."""
-    if keras.backend.backend() != "tensorflow":
+    if backend().name != "tensorflow":
         return 0
     import tensorflow as tf
 

@@ -30,6 +30,8 @@ class Backend:
     """Whether functions are compiled for each shape of their arguments."""
     has_strings = False
     """Whether tensors may hold strings, as SavedModels need them."""
+    has_sparse_gradients = False
+    """Whether the gradient of looked-up rows has these rows only."""
     has_own_threads = True
     """Whether it waits forever for its threads after a fork."""
     supports_remat = False
@@ -128,6 +130,7 @@ class TensorFlow(Backend):
     # the number of distinct words and their longest length are not.
     supports_jit = False
     has_strings = True
+    has_sparse_gradients = True
 
     def concrete_value(self, x):
         import tensorflow as tf

@@ -2,6 +2,8 @@
 
 import keras
 
+from keras_elmo.ops.backends import backend
+
 
 def make_optimizer(settings, total_steps):
     """Makes a Keras optimizer.
@@ -14,7 +16,7 @@ def make_optimizer(settings, total_steps):
         A `keras.optimizers.Optimizer`.
     """
     optimizers = keras.optimizers
-    if keras.backend.backend() == "tensorflow":
+    if backend().has_sparse_gradients:
         from keras_elmo.pretraining import tensorflow_optimizers as optimizers
 
     rate, norm = _learning_rate(settings, total_steps), settings.clip_norm

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from keras_elmo.checks import argument_name
+from keras_elmo.ops.backends import backend
 from keras_elmo.pretraining.language_model_trainer import LanguageModelTrainer
 from keras_elmo.pretraining.language_model_windows import LanguageModelWindows
 from keras_elmo.pretraining.model_files import save_language_model
@@ -38,7 +39,7 @@ def make_trainer(make_model, settings, rows, total_steps):
     optimizer = make_optimizer(settings, total_steps)
     # In the first step, it would be traced twice.
     optimizer.build(trainer.trainable_variables)
-    trainer.compile(optimizer, jit_compile=keras.backend.backend() == "jax")
+    trainer.compile(optimizer, jit_compile=backend().compiles_each_shape)
     return trainer
 
 

@@ -4,6 +4,7 @@ from keras import ops
 from keras import random
 
 from keras_elmo.checks import check_integer
+from keras_elmo.ops.backends import backend
 from keras_elmo.ops.weights import for_large_matrix
 from keras_elmo.ops.weights import read_weight
 from keras_elmo.ops.weights import wide_dtype
@@ -134,7 +135,7 @@ class VocabularySoftmax(keras.layers.Layer):
         if adds_up_rows:
             return weights
         weights = tuple(map(read_weight, weights))
-        if keras.backend.backend() != "tensorflow":
+        if not backend().has_sparse_gradients:
             return weights
         from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows
 

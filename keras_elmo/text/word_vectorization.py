@@ -5,6 +5,7 @@ import keras
 import numpy as np
 
 from keras_elmo.checks import check_choice
+from keras_elmo.ops.backends import backend
 from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.word_lists import find_words
@@ -163,7 +164,7 @@ class WordVectorization(keras.layers.Layer):
         return find_words(sentences, self.indexer.is_cropped)
 
     def __call__(self, inputs, *args, **kwargs):
-        if keras.backend.backend() == "tensorflow":
+        if backend().has_strings:
             return super().__call__(self._as_strings(inputs), *args, **kwargs)
         try:
             import tensorflow as tf
@@ -175,7 +176,7 @@ class WordVectorization(keras.layers.Layer):
                 "TensorFlow backend, and wherever TensorFlow is installed in "
                 "`tf.data` pipelines; elsewhere, make the ids in Python with "
                 "its method `batch_to_ids`. "
-                f"Received: backend='{keras.backend.backend()}'"
+                f"Received: backend='{backend().name}'"
             )
         ids = self.call(self._as_strings(inputs), *args, **kwargs)
         is_eager = tf.executing_eagerly()
