@@ -13,9 +13,9 @@ from keras_elmo.onnx.elmo_model import output_time
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.tagger_layers import TaggerLayers
-from keras_elmo.ops.output_names import check_tagged_outputs
-from keras_elmo.ops.output_names import named_outputs
-from keras_elmo.ops.output_names import tag_names_of
+from keras_elmo.serving.output_names import check_tagged_outputs
+from keras_elmo.serving.output_names import named_outputs
+from keras_elmo.serving.output_names import tag_names_of
 
 # Operations with which Keras computes the masks between layers. They are
 # ignored: the mask here is that of the ids.

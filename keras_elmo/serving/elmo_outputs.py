@@ -3,7 +3,7 @@
 from keras import ops
 
 from keras_elmo.layers.elmo_layer import layers_and_mixes
-from keras_elmo.ops.output_names import named_elmo_outputs
+from keras_elmo.serving.output_names import named_elmo_outputs
 from keras_elmo.text.word_vectorization import vectorization_of
 
 

@@ -6,10 +6,10 @@ from keras import ops
 from keras_elmo.checks import check_built
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.layout import output_mask
-from keras_elmo.ops.output_names import check_tagged_outputs
-from keras_elmo.ops.output_names import named_outputs
-from keras_elmo.ops.output_names import tag_names_of
 from keras_elmo.ops.private_keras import sublayers
+from keras_elmo.serving.output_names import check_tagged_outputs
+from keras_elmo.serving.output_names import named_outputs
+from keras_elmo.serving.output_names import tag_names_of
 from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.word_vectorization import WordVectorization
 

@@ -13,12 +13,12 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import TAGGERS
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.output_names import TagNames
-from keras_elmo.ops.output_names import check_tagged_outputs
-from keras_elmo.ops.output_names import named_outputs
 from keras_elmo.ops.private_keras import inputs_of
 from keras_elmo.ops.private_keras import layer_of
 from keras_elmo.serving.model_outputs import ModelOutputs
+from keras_elmo.serving.output_names import TagNames
+from keras_elmo.serving.output_names import check_tagged_outputs
+from keras_elmo.serving.output_names import named_outputs
 from keras_elmo.text.word_lists import sentence_words
 
 

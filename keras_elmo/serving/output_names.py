@@ -1,4 +1,4 @@
-"""Names of model outputs."""
+"""Names of a model's outputs and of their tags, in all its exports."""
 
 import collections
 from collections.abc import Iterable
