@@ -112,14 +112,6 @@ def checked_limit(name, value):
     return float(value)
 
 
-def shapes_agree(a, b):
-    """Whether two shapes are the same as far as they are known."""
-    for sizes in zip(a, b):
-        if None not in sizes and sizes[0] != sizes[1]:
-            return False
-    return len(a) == len(b)
-
-
 class CheckedOptions:
     """A dictionary of options, such as a JSON object, or a section of one.
 

@@ -94,3 +94,13 @@ def test_no_circles():
         for place in free:
             del left[place]
     assert {place: arrows[place] & left.keys() for place in left} == {}
+
+
+def test_one_file_asks_keras_for_its_backend():
+    question = re.compile(r"keras\.(backend|config)\.backend\b")
+    asking = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if question.search(path.read_text())
+    }
+    assert asking == {"ops/backends.py"}

@@ -5,17 +5,17 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
-from keras_elmo.checks import shapes_agree
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.linear_chain import constrain
 from keras_elmo.crf.linear_chain import pack_scores
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_tag_names
 from keras_elmo.crf.tags import checked_log_likelihood
+from keras_elmo.ops.backends import wide_dtype
 from keras_elmo.ops.inputs import as_mask
+from keras_elmo.ops.inputs import shapes_agree
 from keras_elmo.ops.private_keras import is_saving_h5
 from keras_elmo.ops.private_keras import masks_above
-from keras_elmo.ops.weights import wide_dtype
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

@@ -14,8 +14,8 @@ may be anywhere.
 
 from keras import ops
 
-from keras_elmo.ops.layout import pack_order
-from keras_elmo.ops.layout import pack_slots
+from keras_elmo.ops.padding import reading_order
+from keras_elmo.ops.padding import reading_steps
 
 # The score of what is forbidden. A sum of a few of these is still finite, and
 # no real score comes close.
@@ -177,8 +177,8 @@ def tag_pairs(scores, tags):
     """Like the pairs of `run_both_ways`, for known tags: ones and zeros."""
     cliques, mask = unpack_scores(scores)
     # The previous tag is that of the last real token, skipping any padding.
-    slot = ops.maximum(pack_slots(mask) - 1, 0)
-    place = ops.take_along_axis(pack_order(mask), slot, axis=1)
+    step = ops.maximum(reading_steps(mask) - 1, 0)
+    place = ops.take_along_axis(reading_order(mask), step, axis=1)
     tags = ops.where(mask, tags, 0)
     before = ops.take_along_axis(tags, place, axis=1)  # (batch, time)
     before, tags = (

@@ -6,8 +6,8 @@ from keras import ops
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.tags import check_tag_shape
 from keras_elmo.crf.tags import checked_log_likelihood
+from keras_elmo.ops.backends import wide_dtype
 from keras_elmo.ops.private_keras import more_is_better
-from keras_elmo.ops.weights import wide_dtype
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

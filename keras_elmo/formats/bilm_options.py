@@ -116,7 +116,7 @@ def _parse_char_cnn(top, projection_dim):
 
 
 def parse_character_cnn(section):
-    """Returns those arguments of a `CharacterCNN` that all formats name alike.
+    """Returns those arguments of a `CharCNNEmbedding` that formats name alike.
 
     Args:
         section: `CheckedOptions`.

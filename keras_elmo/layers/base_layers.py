@@ -1,13 +1,51 @@
-"""Base classes of the layers."""
+"""Base classes of the layers, and how they create and apply weights."""
 
 import keras
 from keras import ops
 
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.inputs import as_ids
+from keras_elmo.ops.backends import for_large_matrix
+from keras_elmo.ops.inputs import as_array
+from keras_elmo.ops.inputs import leading_shape
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.word_vectorization import WordVectorization
+
+
+def new_weight(layer, name, shape, initializer=None, **kwargs):
+    """Adds a weight to a layer; the layer casts it, not Keras.
+
+    By default, it starts as in biLMs: a vector with zeros, a matrix with a
+    normal distribution of deviation `1 / sqrt(fan-in)`.
+    """
+    if len(shape) == 2:
+        initializer = for_large_matrix(
+            initializer
+            or keras.initializers.VarianceScaling(
+                1.0, "fan_in", "untruncated_normal"
+            )
+        )
+    return layer.add_weight(
+        shape, initializer or "zeros", autocast=False, name=name, **kwargs
+    )
+
+
+def read_weight(weight, dtype):
+    """Returns the value of a weight, as a constant if it is frozen.
+
+    Keras does not update frozen weights, but TensorFlow and PyTorch would
+    compute their gradients, or store what these need.
+    """
+    value = weight.value
+    return ops.cast(
+        value if weight.trainable else ops.stop_gradient(value), dtype
+    )
+
+
+def affine(x, kernel, bias):
+    """Returns `x @ kernel + bias`, in the dtype of `x`."""
+    x = ops.matmul(x, read_weight(kernel, x.dtype))
+    return x + read_weight(bias, x.dtype)
 
 
 class BaseLayer(keras.layers.Layer):
@@ -16,9 +54,8 @@ class BaseLayer(keras.layers.Layer):
     def quantize(self, mode=None, **kwargs):
         """Raises `NotImplementedError`, which names what takes its place."""
         raise NotImplementedError(
-            f"Layer '{self.name}' is a part of ELMo, which Keras' `quantize` "
-            "leaves as it is. 8-bit LSTMs are in "
-            '`keras_elmo.ElmoEmbedder(elmo, quantize="int8")` and in '
+            f"Keras' `quantize` leaves layer '{self.name}' as it is. For 8-bit "
+            'LSTMs use `keras_elmo.ElmoEmbedder(elmo, quantize="int8")` or '
             '`keras_elmo.export_onnx(..., quantize="int8")`.'
         )
 
@@ -32,12 +69,10 @@ class BaseLayer(keras.layers.Layer):
         if call is layer_call or backend().supports_remat:
             return call
         raise NotImplementedError(
-            f"Layer '{self.name}' was made in a `keras.RematScope`, which "
-            "works only on PyTorch: on TensorFlow and JAX, Keras cannot "
-            "recompute layers that are called with flags such as `training`. "
-            "Make the layer outside of the scope. To use less memory in "
-            "training, pass smaller batches, or freeze a part, for example "
-            "with `elmo.encoder.trainable = False`."
+            f"Make layer '{self.name}' outside of the `keras.RematScope`: for "
+            "ELMo it works only on PyTorch. To use less memory in training, "
+            "pass smaller batches, or freeze a part, for example with "
+            "`elmo.encoder.trainable = False`."
         )
 
 
@@ -99,20 +134,11 @@ def _parts(layer):
 
 
 class IdLayer(FreezableLayer):
-    """Base class of layers of ids, of any dtype that represents them exactly.
-
-    Subclasses define `read_ids(ids)`, which returns them as int32 or int64, or
-    raises `ValueError`.
-    """
+    """Base class of layers of ids."""
 
     def __call__(self, inputs, *args, **kwargs):
-        # Before Keras casts floats to the compute dtype: bfloat16 rounds 257 to
-        # 256.
-        return super().__call__(self.read_ids(inputs), *args, **kwargs)
-
-    def embed(self, ids):
-        """Calls the layer with ids that `read_ids` has returned."""
-        return super().__call__(ids)
+        # Before Keras makes a tensor of an array, which on JAX is int32.
+        return super().__call__(as_array(inputs, self.name), *args, **kwargs)
 
 
 class TokenEncoder(IdLayer):
@@ -125,6 +151,10 @@ class TokenEncoder(IdLayer):
 
     indexer: TokenIndexer
 
+    def __init__(self, **kwargs):
+        # No autocast, because half precision rounds ids.
+        super().__init__(autocast=False, **kwargs)
+
     @property
     def token_shape(self):
         """Shape of one token's ids."""
@@ -132,7 +162,8 @@ class TokenEncoder(IdLayer):
 
     @property
     def num_ids(self):
-        """Integer; ids range from 0 to `num_ids - 1`."""
+        """Integer; ids range from 0 to `num_ids - 1`. Or an array of integers,
+        one for each of a token's ids."""
         return self.indexer.num_ids
 
     @property
@@ -148,14 +179,11 @@ class TokenEncoder(IdLayer):
         """
         return WordVectorization(self.indexer, split)
 
-    def read_ids(self, ids):
-        return as_ids(ids, self.num_ids, self.name, self.token_shape)
-
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is not None:
             return previous_mask
         return ops.any(ops.not_equal(inputs, 0), axis=-1)
 
     def compute_output_shape(self, input_shape):
-        rank = len(input_shape) - len(self.token_shape)
-        return (*input_shape[:rank], self.projection_dim)
+        shape = leading_shape(input_shape, self.token_shape, self.name)
+        return (*shape, self.projection_dim)

@@ -8,7 +8,7 @@ from keras_elmo.checks import checked_limit
 from keras_elmo.choices import DIRECTIONS
 from keras_elmo.layers.base_layers import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
-from keras_elmo.layers.projected_lstm_cell import lstm_window
+from keras_elmo.layers.projected_lstm_cell import lstm_gates
 from keras_elmo.layers.projected_lstm_cell import project_inputs
 from keras_elmo.layers.projected_lstm_cell import read_cell_weights
 from keras_elmo.layers.projected_lstm_cell import step_cell
@@ -16,10 +16,11 @@ from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.inputs import as_mask
-from keras_elmo.ops.layout import lay_out
-from keras_elmo.ops.layout import outputs_at
-from keras_elmo.ops.layout import reverse_slots
-from keras_elmo.ops.layout import rows_at
+from keras_elmo.ops.padding import output_mask
+from keras_elmo.ops.padding import reading_order
+from keras_elmo.ops.padding import reading_steps
+from keras_elmo.ops.padding import vectors_at
+from keras_elmo.ops.padding import without_ends
 from keras_elmo.ops.private_keras import get_mask
 
 
@@ -61,6 +62,10 @@ class BiLMEncoder(FreezableLayer):
             change the outputs.
         return_state: Boolean, whether to return the last states in addition to
             the outputs.
+        return_ends: Boolean. If `False`, the outputs at the first and at the
+            last position are zero, which saves a step: no other output needs
+            the forward LSTMs at the last token, or the backward LSTMs at the
+            first. `ElmoLayer` uses it where it drops `<S>` and `</S>`.
 
     Returns:
         A list of `num_layers` tensors of shape
@@ -112,6 +117,7 @@ class BiLMEncoder(FreezableLayer):
         self.cell_clip = checked_limit("cell_clip", cell_clip)
         self.proj_clip = checked_limit("proj_clip", proj_clip)
         self.use_skip_connections = use_skip_connections
+        self.input_spec = keras.InputSpec(ndim=3)
         self.supports_masking = True
         self.supports_jit = backend().supports_jit
         self.forward_cells, self.backward_cells = (
@@ -128,7 +134,7 @@ class BiLMEncoder(FreezableLayer):
             ]
             for direction in DIRECTIONS
         )
-        self._run = Compiled(self._run_steps, self)
+        self._compiled = Compiled(self._encode, self)
         self._pass_on_trainable()
 
     @property
@@ -137,11 +143,6 @@ class BiLMEncoder(FreezableLayer):
         return self.forward_cells[0].output_size
 
     def build(self, input_shape):
-        if len(input_shape) != 3:
-            raise ValueError(
-                f"Layer '{self.name}' takes inputs of shape (batch, time, "
-                f"features). Received: shape={tuple(input_shape)}"
-            )
         for cells in (self.forward_cells, self.backward_cells):
             features = input_shape[-1]
             for cell in cells:
@@ -156,70 +157,61 @@ class BiLMEncoder(FreezableLayer):
         mask=None,
         training=None,
         return_state=False,
+        return_ends=True,
     ):
+        mask = get_mask(inputs) if mask is None else mask
         if mask is None:
-            mask = get_mask(inputs)
-        batch, time = ops.shape(inputs)[:2]
-        if mask is None:
-            mask = ops.ones((batch, time), dtype="bool")
-        mask = as_mask(mask, inputs.shape[:2], self.name)  # (batch, time)
-        inputs = at_least_one(inputs, axis=1)
-        rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
-        outputs, state = encode_rows(
-            self,
-            at_least_one(rows),
-            lay_out(at_least_one(mask, axis=1)),
+            mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
+        if initial_state is not None:
+            initial_state = check_state(self, initial_state)
+        outputs, state = self._compiled(
+            ops.cast(inputs, self.compute_dtype),
+            as_mask(mask, inputs.shape[:2], self.name),
             initial_state,
-            returns_state=return_state,
-            training=training,
+            training=bool(training and self.trainable_variables),
+            return_state=return_state,
+            return_ends=return_ends,
         )
-        outputs = [x[:, :time] for x in outputs]
         return (outputs, state) if return_state else outputs
 
-    def _run_steps(
-        self, rows, layout, state, returns_state, omits_ends, training
-    ):
-        batch, num_steps = ops.shape(layout.rows)
+    def _encode(self, x, mask, state, training, return_state, return_ends):
+        batch, time = ops.shape(mask)
+        x, mask = at_least_one(x, axis=1), at_least_one(mask, axis=1)
         if state is None:
             state = self.get_initial_state(batch)
-        if omits_ends:
-            num_steps = num_steps - 1
-        step = ops.arange(num_steps, dtype="int32")  # (steps,)
-        # Each direction reads its rows in order; its output for a token is then
-        # at the token's slot.
-        length, slots = layout.length, layout.output_slots
-        read = (
-            layout.rows[:, :num_steps],
-            rows_at(layout.rows, reverse_slots(step[None], length)),
-        )  # each (batch, steps)
-        slots = (slots, reverse_slots(slots, length))
-        if omits_ends:
-            slots = [ops.minimum(slot, num_steps - 1) for slot in slots]
+        sentences = ops.arange(batch, dtype="int32")
+        backwards = (False, True)
+        # The position that each direction reads at each step: (steps, batch).
+        orders = [ops.transpose(reading_order(mask, b)) for b in backwards]
+        # The step at which it reads each position: (batch, time).
+        steps = [reading_steps(mask, b) for b in backwards]
         is_real = None
-        if returns_state:
-            is_real = step[:, None, None] < length[None]  # (steps, batch, 1)
-
+        if return_state:  # (steps, batch, 1): the padding is read last.
+            is_real = ops.transpose(output_mask(mask, False, True))[..., None]
+        elif not return_ends:  # Nothing of the last step is returned.
+            orders = [ops.concatenate([o[:1], o[1:-1]]) for o in orders]
+        if not return_ends:
+            mask = without_ends(mask)
+        # (steps, batch, features)
+        tokens = [vectors_at(x, sentences, order) for order in orders]
         layers, state = run_directions(
-            self,
-            [ops.take(rows, ops.transpose(r), axis=0) for r in read],
-            state,
-            is_real=is_real,
-            training=training,
+            self, tokens, state, is_real=is_real, training=training
         )
+        steps = [ops.where(mask, step, 0) for step in steps]
         outputs = []
         for both in layers:
             halves = [
-                outputs_at(h, slot, layout.output_mask)
-                for h, slot in zip(both, slots)
+                vectors_at(h, step, sentences[:, None])
+                for h, step in zip(both, steps)
             ]
-            outputs.append(ops.concatenate(halves, axis=-1))
+            y = ops.concatenate(halves, axis=-1)
+            outputs.append(ops.where(mask[..., None], y, 0)[:, :time])
         return outputs, state
 
     def get_initial_state(self, batch_size: int) -> list[Any]:
         """Returns the list of zero states at the start of a sentence."""
         cell = self.forward_cells[0]  # All have states of the same sizes.
-        number = 2 * self.num_layers
-        return number * cell.get_initial_state(batch_size)
+        return 2 * self.num_layers * cell.get_initial_state(batch_size)
 
     def compute_mask(self, inputs, mask=None):
         if mask is not None:
@@ -236,13 +228,11 @@ class BiLMEncoder(FreezableLayer):
         mask=None,
         training=None,
         return_state=False,
+        return_ends=True,
     ):
         if initial_state is not None:
             check_state(self, initial_state)
-        outputs = [
-            keras.KerasTensor(shape, dtype=self.compute_dtype)
-            for shape in self.compute_output_shape(inputs.shape)
-        ]
+        outputs = super().compute_output_spec(inputs)
         if not return_state:
             return outputs
         return outputs, state_spec(self, inputs.shape[0])
@@ -259,63 +249,21 @@ class BiLMEncoder(FreezableLayer):
         }
 
 
-def encode_rows(
-    encoder,
-    rows,
-    layout,
-    state=None,
-    returns_state=False,
-    omits_ends=False,
-    training=None,
-):
-    """Encodes the sentences of a batch, given all tokens as one matrix.
-
-    Args:
-        encoder: A `BiLMEncoder`.
-        rows: Tensor `(rows, features)`, at least one row.
-        layout: The `Layout` of the batch.
-        state: List of tensors, as for a call, or `None` for zeros.
-        returns_state: Boolean, whether the last states are used.
-        omits_ends: Boolean. If `True`, each stack skips its last step where
-            possible: the forward output at a sentence's last token, and the
-            backward output at its first, are then undefined. Use it where
-            these tokens are sentence boundaries whose outputs are
-            discarded; a sentence then has at least two.
-        training: Boolean, whether gradients will be computed.
-
-    Returns:
-        The list of the layers' outputs `(batch, output time, 2 *
-        projection_dim)`, zero at padding, and the list of the last states.
-    """
-    if state is not None:
-        check_state(encoder, state)
-        spec = state_spec(encoder, None)
-        state = [ops.cast(s, x.dtype) for s, x in zip(state, spec)]
-    return encoder._run(
-        ops.cast(rows, encoder.compute_dtype),
-        layout,
-        state,
-        returns_state=returns_state,
-        omits_ends=omits_ends and not returns_state,
-        training=bool(training and encoder.trainable_variables),
-    )
-
-
 def check_state(encoder, state):
-    """Raises `ValueError` unless a state has the encoder's shapes."""
+    """Returns a state in the encoder's dtypes.
+
+    Raises:
+        ValueError: If it has other shapes.
+    """
     spec = state_spec(encoder, None)
-    if len(state) != len(spec):
+    shapes = [(None, *tensor.shape[1:]) for tensor in state]
+    if shapes != [x.shape for x in spec]:
         raise ValueError(
-            f"`initial_state` must have {len(spec)} tensors, h and c of "
-            f"both directions for each layer. Received: {len(state)}"
+            f"`initial_state` must have {len(spec)} tensors, h and c of both "
+            f"directions for each layer, of shapes {[x.shape for x in spec]}. "
+            f"Received: {len(state)} tensors of shapes {shapes}"
         )
-    for i, (tensor, x) in enumerate(zip(state, spec)):
-        if tuple(tensor.shape[1:]) != x.shape[1:]:
-            raise ValueError(
-                f"Tensor {i} of `initial_state` must have the shape "
-                f"(batch, {x.shape[1]}). "
-                f"Received: shape={tuple(tensor.shape)}"
-            )
+    return [ops.cast(tensor, x.dtype) for tensor, x in zip(state, spec)]
 
 
 def state_spec(encoder, batch):
@@ -362,19 +310,20 @@ def run_directions(
     """
     layers, last_state = [], []
     both = inputs
-    for layer in range(encoder.num_layers):
-        cells = (encoder.forward_cells[layer], encoder.backward_cells[layer])
+    for k, cells in enumerate(
+        zip(encoder.forward_cells, encoder.backward_cells)
+    ):
         if drop is not None:
             both = [drop(x) for x in both]
-        hidden, last = scan_both_directions(
+        hidden, last = run_cells(
             cells,
             both,
-            state[4 * layer : 4 * layer + 4],
+            state[4 * k : 4 * k + 4],
             carries_on,
             is_real,
             training,
         )
-        if encoder.use_skip_connections and layer > 0:
+        if encoder.use_skip_connections and k > 0:
             hidden = [h + x for h, x in zip(hidden, both)]
         both = hidden  # each (steps, batch, projection)
         layers.append(both)
@@ -382,64 +331,43 @@ def run_directions(
     return layers, last_state
 
 
-def scan_both_directions(
-    cells, inputs, state, carries_on=None, is_real=None, training=False
-):
-    """Runs a layer's two cells over time, side by side.
+def run_cells(cells, inputs, state, carries_on, is_real, training):
+    """Runs the two cells of a layer over time; arguments as above.
 
     Args:
         cells: The forward and the backward `ProjectedLSTMCell`.
-        inputs: As for `run_directions`.
+        inputs: Two tensors `(steps, batch, features)`.
         state: List `[forward h, forward c, backward h, backward c]`.
-        carries_on: As for `run_directions`.
-        is_real: As for `run_directions`.
-        training: As for `run_directions`.
 
     Returns:
         The outputs, two tensors `(steps, batch, projection)`, and the last
         state.
     """
-    flags = [flag for flag in (carries_on, is_real) if flag is not None]
     weights = [read_cell_weights(cell) for cell in cells]
+    flags = [flag for flag in (carries_on, is_real) if flag is not None]
+    flags = [ops.cast(flag, cells[0].compute_dtype) for flag in flags]
     if training and not flags and backend().makes_graphs:
-        return _scan_in_training(cells, inputs, state, weights)
+        from keras_elmo.ops.lstm_window import run_windows
+
+        projected = [project_inputs(x, w) for x, w in zip(inputs, weights)]
+        clips = cells[0].cell_clip, cells[0].proj_clip
+        return run_windows(lstm_gates, clips, projected, state, weights)
 
     def prepare(inputs):
         # The inputs' contribution to the gates needs no loop: one matrix
         # multiply for many steps.
         projected = [project_inputs(x, w) for x, w in zip(inputs, weights)]
-        dtype = projected[0].dtype
-        return projected + [ops.cast(flag, dtype) for flag in inputs[2:]]
+        return projected + inputs[2:]
 
     def step(state, prepared):
         projected, flags = prepared[:2], prepared[2:]
         if carries_on is not None:
             state = [s * ops.cast(flags[0], s.dtype) for s in state]
-        new = [
-            tensor
-            for d, cell in enumerate(cells)
-            for tensor in step_cell(
-                cell, projected[d], state[2 * d : 2 * d + 2], weights[d]
-            )
-        ]
+        pairs = zip(cells, projected, (state[:2], state[2:]), weights)
+        forward, backward = [step_cell(*pair) for pair in pairs]
+        new = forward + backward
         if is_real is not None:
-            real = ops.cast(flags[-1], "bool")
-            new = [ops.where(real, n, s) for n, s in zip(new, state)]
+            new = [ops.where(flags[-1] > 0, n, s) for n, s in zip(new, state)]
         return new
 
-    return backend().scan_time(step, state, [*inputs, *flags], (0, 2), prepare)
-
-
-def _scan_in_training(cells, inputs, state, weights):
-    """Runs all steps of a window in training. TensorFlow only."""
-    outputs, last_state = [], []
-    for d, (cell, x, w) in enumerate(zip(cells, inputs, weights)):
-        hidden, c = lstm_window(cell.cell_clip, cell.proj_clip)(
-            project_inputs(x, w),
-            *state[2 * d : 2 * d + 2],
-            w.recurrent_kernel,
-            w.projection_kernel,
-        )
-        outputs.append(hidden)
-        last_state += [hidden[-1], c]
-    return outputs, last_state
+    return backend().scan(step, state, [*inputs, *flags], (0, 2), prepare)

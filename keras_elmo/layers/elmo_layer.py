@@ -1,4 +1,3 @@
-import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -7,30 +6,30 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
-from keras_elmo.checks import shapes_agree
 from keras_elmo.layers.base_layers import IdLayer
+from keras_elmo.layers.base_layers import TokenEncoder
+from keras_elmo.layers.bilm_base import BiLMBase
+from keras_elmo.layers.bilm_base import build_once
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.bilm_encoder import check_state
-from keras_elmo.layers.bilm_encoder import encode_rows
 from keras_elmo.layers.bilm_encoder import state_spec
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_files import ElmoFiles
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.scalar_mix import make_mixes
-from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.inputs import as_array
 from keras_elmo.ops.inputs import as_ids
 from keras_elmo.ops.inputs import as_mask
-from keras_elmo.ops.layout import lay_out
-from keras_elmo.ops.layout import output_mask
-from keras_elmo.ops.layout import rows_at
+from keras_elmo.ops.inputs import leading_shape
+from keras_elmo.ops.padding import output_mask
+from keras_elmo.ops.padding import reading_order
+from keras_elmo.ops.padding import vectors_at
 from keras_elmo.ops.private_keras import get_mask
-from keras_elmo.ops.private_keras import sublayers
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class ElmoLayer(ElmoFiles, IdLayer):
+class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
     """ELMo: contextual token vectors that depend on the whole sentence.
 
     ```
@@ -47,8 +46,9 @@ class ElmoLayer(ElmoFiles, IdLayer):
     whatever else is in the batch and whatever came before. For a text that is
     cut into batches, the state can be passed from call to call.
 
-    On TensorFlow, eager calls run as a graph that the first call traces. The
-    Python code of a custom token encoder still runs in every call.
+    On TensorFlow, eager calls run as a graph that the first call traces. If
+    the token encoder is not a `TokenEncoder` of this package, its Python code
+    runs in every call.
 
     Args:
         token_encoder: Layer that encodes a token's ids as a vector, `(...,
@@ -156,84 +156,38 @@ class ElmoLayer(ElmoFiles, IdLayer):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        # No autocast: the cell states are float32 even in half precision.
-        super().__init__(autocast=False, **kwargs)
-        dtype = self.dtype_policy
-        self.token_encoder = token_encoder or CharCNNEmbedding(
-            dtype=dtype, name="token_encoder"
-        )
-        self.encoder = encoder or BiLMEncoder(dtype=dtype, name="encoder")
-        for argument in ("token_encoder", "encoder"):
-            layer = getattr(self, argument)
-            if not isinstance(layer, keras.layers.Layer):
-                raise ValueError(
-                    f"`{argument}` must be a Keras layer. To load files, use "
-                    f"`ElmoLayer.from_bilm`. Received: {layer!r}"
-                )
+        super().__init__(token_encoder, encoder, **kwargs)
+        check_integer("num_representations", num_representations, 1)
+        if return_all_layers and (scalar_mix or num_representations > 1):
+            raise ValueError(
+                "`return_all_layers=True` leaves no use for `scalar_mix` and "
+                "`num_representations`, as the layers are not mixed. Received: "
+                f"scalar_mix={scalar_mix}, {num_representations=}"
+            )
         self.num_representations = num_representations
         self.return_all_layers = return_all_layers
-        check_integer("num_representations", num_representations, 1)
+        self.scalar_mixes = []
         if not return_all_layers:
             self.scalar_mixes = make_mixes(
-                scalar_mix, num_representations, dtype
-            )
-        elif num_representations == 1 and not scalar_mix:
-            self.scalar_mixes = []
-        else:
-            raise ValueError(
-                "With `return_all_layers=True` the layers are not mixed: leave "
-                "out `num_representations` and `scalar_mix`. Received: "
-                f"num_representations={num_representations}, "
-                f"scalar_mix={scalar_mix}"
+                scalar_mix, num_representations, self.dtype_policy
             )
         self.keep_sentence_boundaries = keep_sentence_boundaries
         self.add_sentence_boundaries = add_sentence_boundaries
-        self.seed = seed
-        self._dropout = keras.layers.Dropout(
-            dropout, seed=seed, dtype=dtype, name="dropout"
-        )
-        self._encode = Compiled(
-            self._encode_ids, self, least_sizes=((1, 1), (1, 1), (1,))
-        )
-        self._pass_on_trainable()
-        if add_sentence_boundaries and not hasattr(
-            self.token_encoder, "boundary_ids"
-        ):
+        has_boundaries = hasattr(self.token_encoder, "boundary_ids")
+        if add_sentence_boundaries and not has_boundaries:
             raise ValueError(
-                "To add sentence boundaries, `token_encoder` must have an "
-                "attribute `boundary_ids`, the ids of <S> and </S>; otherwise "
-                "pass `add_sentence_boundaries=False`. "
+                "`token_encoder` must have an attribute `boundary_ids`, the "
+                "ids of <S> and </S>, unless `add_sentence_boundaries=False`. "
                 f"Received: token_encoder={self.token_encoder}"
             )
-
-    def __call__(self, inputs, *args, **kwargs):
-        if wrong := sorted(kwargs.keys() & _CONSTRUCTOR_ARGUMENTS):
-            given = f"{wrong[0]}={kwargs[wrong[0]]!r}"
-            raise TypeError(
-                f"`{wrong[0]}` is an argument of the constructor, not of a "
-                f"call: pass it when the layer is made, such as "
-                f"`ElmoLayer.from_preset(..., {given})`. "
-                f"Received: {given} in a call of layer '{self.name}'"
-            )
-        return super().__call__(inputs, *args, **kwargs)
-
-    def read_ids(self, ids):
-        """Checks ids, before Keras casts them to the layer's dtype.
-
-        Args:
-            ids: Array or tensor of ids, of an integer or a float dtype.
-
-        Returns:
-            The ids as int32 or int64, as the token encoder takes them.
-
-        Raises:
-            ValueError: If an id is not an integer or is out of range, or if
-                the dtype cannot represent all ids.
-        """
-        if hasattr(self.token_encoder, "read_ids"):
-            return self.token_encoder.read_ids(ids)
-        num_ids = getattr(self.token_encoder, "num_ids", None)
-        return ids if num_ids is None else as_ids(ids, num_ids, self.name)
+        self.seed = seed
+        self._dropout = keras.layers.Dropout(
+            dropout, seed=seed, dtype=self.dtype_policy, name="dropout"
+        )
+        self._run = self._encode
+        if isinstance(self.token_encoder, TokenEncoder):
+            self._run = Compiled(self._encode, self, [(1, 1), (1, 1), (1,)])
+        self._pass_on_trainable()
 
     @property
     def dropout(self):
@@ -246,31 +200,16 @@ class ElmoLayer(ElmoFiles, IdLayer):
         """The learned layer weights and gamma, as NumPy arrays.
 
         A named tuple `(weights, gamma)`, or a list of them with
-        `num_representations > 1`.
+        `num_representations > 1`. The list is empty with `return_all_layers`.
         """
-        if self.return_all_layers:
-            raise ValueError(
-                f"Layer '{self.name}' has no mix weights, as it was created "
-                "with `return_all_layers=True`."
-            )
-        return self._one_or_list([m.mix_weights for m in self.scalar_mixes])
+        weights = [mix.mix_weights for mix in self.scalar_mixes]
+        return weights[0] if len(weights) == 1 else weights
 
     def build(self, input_shape):
-        token_shape = self._token_shape(input_shape)
-        _build_once(self.token_encoder, (None, *token_shape))
-        ids = keras.KerasTensor((None, *token_shape), "int32")
-        dim = self.token_encoder.compute_output_spec(ids).shape[-1]
-        if dim != self.encoder.output_dim:
-            raise ValueError(
-                "`token_encoder` and one direction of `encoder` must return "
-                "vectors of the same size, to be mixed. Received: sizes "
-                f"{dim} and {self.encoder.output_dim}"
-            )
-        _build_once(self.encoder, (None, None, dim))
-        width = 2 * dim
+        dim = self._build_bilm(self._token_shape(input_shape))
+        num_layers = self.encoder.num_layers + 1
         for mix in self.scalar_mixes:
-            layers = [(None, None, width)] * (self.encoder.num_layers + 1)
-            _build_once(mix, layers)
+            build_once(mix, num_layers * [(None, None, 2 * dim)])
 
     def call(
         self,
@@ -280,25 +219,17 @@ class ElmoLayer(ElmoFiles, IdLayer):
         initial_state=None,
         return_state=False,
     ):
-        layers, mask, state = self._run_bilm(
+        layers, mask, state = self._bilm(
             inputs, mask, training, initial_state, return_state
         )
         if self.return_all_layers:
             outputs = [ops.stack(layers, axis=-3)]
         else:
-            outputs = self._mix(layers, mask)
+            outputs = mixes_of(self, layers, mask)
         if training:
             outputs = [self._dropout(x, training=True) for x in outputs]
         outputs = self._one_or_list(outputs)
         return (outputs, state) if return_state else outputs
-
-    def get_initial_state(self, batch_size: int) -> list[Any]:
-        """Returns the state before a sentence: zeros, as a list of tensors.
-
-        Args:
-            batch_size: Integer, the number of sentences.
-        """
-        return self.encoder.get_initial_state(batch_size)
 
     def all_layers(self, inputs: Any, mask: Any = None) -> Any:
         """Returns every layer of the biLM, unmixed.
@@ -318,43 +249,38 @@ class ElmoLayer(ElmoFiles, IdLayer):
         """
         if isinstance(inputs, keras.KerasTensor):
             raise ValueError(
-                "`all_layers` takes values, not a symbolic `keras.Input`. In a "
-                "Functional model, use `ElmoLayer(..., "
-                "return_all_layers=True)(inputs)`. "
+                "`all_layers` takes values. In a Functional model, call an "
+                "`ElmoLayer` with `return_all_layers=True`. "
                 f"Received: inputs={inputs}"
             )
-        inputs = ops.convert_to_tensor(self.read_ids(inputs))
-        if mask is not None:
-            mask = ops.convert_to_tensor(mask)
-        if not self.built:
-            self.build(tuple(inputs.shape))
-        layers, *_ = self._run_bilm(inputs, mask)
+        inputs = as_array(inputs, self.name)
+        build_once(self, tuple(inputs.shape))
+        layers, *_ = self._bilm(inputs, mask)
         return ops.stack(layers, axis=-3)
 
-    def _run_bilm(
-        self, ids, mask, training=None, state=None, returns_state=False
-    ):
-        """Returns `h_0`..`h_L` (each (batch, ..., output time, width)), the
-        mask of each, and the last states."""
-        shape = self._sentence_shape(ids.shape)
-        if mask is None:
-            mask = get_mask(ids)
+    def _bilm(self, ids, mask, training=None, state=None, return_state=False):
+        """Returns `h_0`..`h_L` (each (batch, ..., output time, width)), their
+        mask, and the last states."""
+        *leading, time = self._sentence_shape(ids.shape)
+        mask = get_mask(ids) if mask is None else mask
         if mask is not None:
-            mask = as_mask(mask, shape, self.name)
-        *leading, time = ops.shape(ids)[: len(shape)]
+            mask = as_mask(mask, (*leading, time), self.name)
+        num_ids = getattr(self.token_encoder, "num_ids", None)
+        if num_ids is not None:
+            ids = as_ids(ids, num_ids, self.name)
+        *leading, time = ops.shape(ids)[: len(leading) + 1]
         number = math.prod(leading)
         if len(leading) > 1:  # Documents become batches of sentences.
-            ids = ops.reshape(ids, (number, time, *ids.shape[len(shape) :]))
+            ids = ops.reshape(ids, (number, time, *ids.shape[3:]))
             mask = None if mask is None else ops.reshape(mask, (number, time))
-        encode = self._encode if self._is_one_unit() else self._encode_ids
-        layers, mask, state = encode(
+        layers, mask, state = self._run(
             ids,
             mask,
             state,
-            add_boundaries=self.add_sentence_boundaries,
-            keep_boundaries=self.keep_sentence_boundaries,
-            returns_state=returns_state,
+            adds=self.add_sentence_boundaries,
+            keeps=self.keep_sentence_boundaries,
             training=bool(training),
+            return_state=return_state,
         )
         if backend().compiles_each_shape:  # The axes are filled up.
             time = self._output_time(time)
@@ -366,70 +292,44 @@ class ElmoLayer(ElmoFiles, IdLayer):
             layers = [ops.reshape(x, (*shape, x.shape[-1])) for x in layers]
         return layers, mask, state
 
-    def _is_one_unit(self):
-        """Whether the whole biLM is compiled in eager code, or only the LSTMs.
+    def _encode(self, ids, mask, state, adds, keeps, training, return_state):
+        """Encodes a batch of sentences, ids `(batch, time, *token_shape)`.
 
-        Not if a part is a custom layer, so that its Python code runs in every
-        call. Nor if only some weights are trained: a tape computes all
-        gradients of a graph.
+        It adds boundaries if `adds` is true, and keeps them if `keeps` is.
         """
-        trainable = total = 0
-        for part in (self.token_encoder, self.encoder):
-            for layer in (part, *sublayers(part)):
-                if not type(layer).__module__.startswith("keras_elmo."):
-                    return False
-            trainable += len(part.trainable_weights)
-            total += len(part.weights)
-        return trainable in (0, total) or not backend().makes_graphs
-
-    def _encode_ids(
-        self,
-        ids,
-        mask,
-        state,
-        add_boundaries,
-        keep_boundaries,
-        returns_state,
-        training,
-    ):
         if mask is None:
             mask = self.token_encoder.compute_mask(ids, None)
         if mask is None:
             mask = ops.ones(ops.shape(ids)[:2], dtype="bool")
-        # (tokens, *token shape)
-        tokens = ops.reshape(ids, (-1, *self._token_shape(ids.shape)))
-        if add_boundaries:
-            boundaries = ops.cast(self.token_encoder.boundary_ids, tokens.dtype)
-            tokens = ops.concatenate([tokens, boundaries])
-        layout = lay_out(mask, add_boundaries, keep_boundaries)
-        # Its ids were read before.
-        embed = getattr(self.token_encoder, "embed", self.token_encoder)
-        rows = embed(at_least_one(tokens))  # (tokens + 2, projection)
-        layers, state = encode_rows(
-            self.encoder,
-            rows,
-            layout,
-            state,
-            returns_state=returns_state,
-            omits_ends=add_boundaries and not keep_boundaries,
+        outputs_mask = output_mask(mask, adds, keeps)
+        if adds:
+            x = encode_with_boundaries(self.token_encoder, ids)
+            mask = ops.pad(mask, ((0, 0), (1, 1)), constant_values=True)
+        else:
+            x = self.token_encoder(ids)  # (batch, time, projection)
+        if keeps or not adds:  # All padding moves to the end.
+            order = reading_order(mask)
+            sentences = ops.arange(ops.shape(ids)[0], dtype="int32")[:, None]
+            x = vectors_at(x, sentences, order)
+            mask = ops.take_along_axis(mask, order, axis=1)
+        layers = self.encoder(
+            x,
+            mask=mask,
+            initial_state=state,
             training=training,
+            return_state=return_state,
+            return_ends=keeps,
         )
-        mask = layout.output_mask
-        output_rows = rows_at(layout.rows, layout.output_slots)
-        x = ops.take(rows, output_rows, axis=0)
-        x = ops.where(mask[..., None], x, 0)  # (batch, output time, projection)
+        layers, state = layers if return_state else (layers, [])
+        x = ops.where(ops.expand_dims(mask, -1), x, 0)
         layers = [ops.concatenate([x, x], axis=-1), *layers]
-        return [ops.cast(x, self.compute_dtype) for x in layers], mask, state
-
-    def _mix(self, layers, mask):
-        # In eager code, a slice `mask[..., None]` takes five times as long.
-        is_real = ops.expand_dims(mask, -1)
-        mixes = []
-        for mix in self.scalar_mixes:
-            # Layer normalization moves the zeros at padding.
-            x = ops.where(is_real, mix(layers, mask=mask), 0)
-            mixes.append(ops.cast(x, self.compute_dtype))
-        return mixes
+        if not keeps:
+            layers = [x[:, 1:-1] for x in layers]
+        if not (keeps or adds):  # Most sentences end before the last position.
+            is_real = ops.expand_dims(outputs_mask, -1)
+            layers = [ops.where(is_real, x, 0) for x in layers]
+        layers = [ops.cast(x, self.compute_dtype) for x in layers]
+        return layers, outputs_mask, state
 
     def _one_or_list(self, outputs):
         return outputs[0] if self.num_representations == 1 else outputs
@@ -441,17 +341,8 @@ class ElmoLayer(ElmoFiles, IdLayer):
     def _sentence_shape(self, input_shape):
         """The input's shape without that of a token: (batch, ..., time)."""
         token_shape = self._token_shape(input_shape)
-        rank = len(input_shape) - len(token_shape)
-        if rank not in (2, 3) or not shapes_agree(
-            input_shape[rank:], token_shape
-        ):
-            dims = "".join(f", {size}" for size in token_shape)
-            raise ValueError(
-                f"Layer '{self.name}' takes ids of shape (batch, time{dims}) "
-                f"or (batch, sentences, time{dims}). "
-                f"Received: shape={tuple(input_shape)}"
-            )
-        return tuple(input_shape[:rank])
+        axes = {2: "batch, time", 3: "batch, sentences, time"}
+        return leading_shape(input_shape, token_shape, self.name, axes)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Returns the mask of the output, for layers that take it by hand.
@@ -505,10 +396,7 @@ class ElmoLayer(ElmoFiles, IdLayer):
     ):
         if initial_state is not None:
             check_state(self.encoder, initial_state)
-        outputs = keras.tree.map_shape_structure(
-            lambda shape: keras.KerasTensor(shape, dtype=self.compute_dtype),
-            self.compute_output_shape(inputs.shape),
-        )
+        outputs = super().compute_output_spec(inputs)
         if not return_state:
             return outputs
         *leading, _ = self._sentence_shape(inputs.shape)
@@ -519,8 +407,6 @@ class ElmoLayer(ElmoFiles, IdLayer):
         serialize = keras.saving.serialize_keras_object
         return {
             **super().get_config(),
-            "token_encoder": serialize(self.token_encoder),
-            "encoder": serialize(self.encoder),
             "scalar_mix": [serialize(mix) for mix in self.scalar_mixes],
             "num_representations": self.num_representations,
             "keep_sentence_boundaries": self.keep_sentence_boundaries,
@@ -530,38 +416,35 @@ class ElmoLayer(ElmoFiles, IdLayer):
             "seed": self.seed,
         }
 
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        for key in ("token_encoder", "encoder", "scalar_mix"):
-            if config.get(key):
-                config[key] = keras.saving.deserialize_keras_object(config[key])
-        return super().from_config(config)
 
-
-_CONSTRUCTOR_ARGUMENTS = frozenset(
-    inspect.signature(ElmoLayer.__init__).parameters
-) - {"self", "kwargs"}
-
-
-def layers_and_mixes(elmo, inputs):
-    """Returns all layers, the mixes and the mask of one run of the biLM.
+def mixes_of(elmo, layers, mask):
+    """Returns the mixes of all layers, zero at padding.
 
     Args:
         elmo: An `ElmoLayer`.
-        inputs: Tensor of ids, as for a call.
-
-    Returns:
-        The list of `h_0`, ..., `h_L`, and the list of their mixes (none
-        with `return_all_layers`); each `(batch, time, 2 * projection)`, or
-        for documents `(batch, sentences, time, 2 * projection)`. Zero at
-        padding. And their mask, `(batch, time)`, `False` at padding.
+        layers: The list of `h_0`, ..., `h_L`, each `(..., dim)`.
+        mask: Boolean tensor `(...)`, `False` at padding.
     """
-    layers, mask, _ = elmo._run_bilm(elmo.read_ids(inputs), mask=None)
-    return layers, elmo._mix(layers, mask), mask
+    is_real = ops.expand_dims(mask, -1)
+    # Layer normalization moves the zeros at padding.
+    mixes = (
+        ops.where(is_real, m(layers, mask=mask), 0) for m in elmo.scalar_mixes
+    )
+    return [ops.cast(x, elmo.compute_dtype) for x in mixes]
 
 
-def _build_once(layer, input_shape):
-    # A layer from a saved file or from another model is already built.
-    if not layer.built:
-        layer.build(input_shape)
+def encode_with_boundaries(encoder, ids):
+    """Encodes `<S>`, the tokens, and `</S>`: `(batch, time + 2, projection)`.
+
+    Args:
+        encoder: The token encoder.
+        ids: Integer tensor `(batch, time, *token_shape)`.
+    """
+    batch, time, *token_shape = ops.shape(ids)
+    tokens = ops.reshape(ids, (-1, *token_shape))
+    boundaries = ops.cast(encoder.boundary_ids, ids.dtype)
+    x = encoder(ops.concatenate([tokens, boundaries]))
+    shape = (batch, 1, x.shape[-1])
+    begin, end = (ops.broadcast_to(x[i], shape) for i in (-2, -1))
+    x = ops.reshape(x[:-2], (batch, time, x.shape[-1]))
+    return ops.concatenate([begin, x, end], axis=1)

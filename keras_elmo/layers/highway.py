@@ -5,8 +5,8 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.base_layers import BaseLayer
-from keras_elmo.ops.weights import affine
-from keras_elmo.ops.weights import new_weight
+from keras_elmo.layers.base_layers import affine
+from keras_elmo.layers.base_layers import new_weight
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

@@ -4,22 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_elmo.checks import check_integer
 from keras_elmo.choices import PAPER_FILTERS
-from keras_elmo.layers.character_cnn import CharacterCNN
-from keras_elmo.ops.inputs import check_range
-from keras_elmo.ops.private_keras import get_mask
-from keras_elmo.ops.private_keras import set_mask
-from keras_elmo.ops.weights import affine
-from keras_elmo.ops.weights import look_up
-from keras_elmo.ops.weights import new_weight
+from keras_elmo.layers.base_layers import affine
+from keras_elmo.layers.base_layers import new_weight
+from keras_elmo.layers.base_layers import read_weight
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.text.character_indexer import CharacterIndexer
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class LexiconEmbedding(CharacterCNN):
+class LexiconEmbedding(CharCNNEmbedding):
     """Embeds words from characters and, if listed, from a vector per word.
 
     ```
@@ -102,6 +100,7 @@ class LexiconEmbedding(CharacterCNN):
         **kwargs: Any,
     ) -> None:
         super().__init__(
+            projection_dim,
             filters,
             num_highways,
             embedding_dim,
@@ -110,8 +109,8 @@ class LexiconEmbedding(CharacterCNN):
             **kwargs,
         )
         check_integer("projection_dim", projection_dim, 1)
+        self.has_projection = True
         check_integer("word_embedding_dim", word_embedding_dim, 1)
-        self.projection_dim = projection_dim
         self.word_embedding_dim = word_embedding_dim
         self.indexer = CharacterIndexer(
             characters, words, max_characters_per_token
@@ -120,7 +119,7 @@ class LexiconEmbedding(CharacterCNN):
         self.has_words = self.indexer.num_words > 0
 
     def build(self, input_shape):
-        self.build_characters(self.indexer.num_characters)
+        self._build_characters(self.indexer.num_characters)
         features = self.num_filters
         if self.has_words:
             features += self.word_embedding_dim
@@ -130,46 +129,29 @@ class LexiconEmbedding(CharacterCNN):
                 (self.indexer.num_words, self.word_embedding_dim),
                 keras.initializers.RandomUniform(-0.25, 0.25),
             )
-        self.build_projection(features)
+        self._build_projection(features)
 
-    def read_ids(self, ids):
-        ids = super().read_ids(ids)
-        # A symbolic input has no values to check, and Keras would store the
-        # operations as layers of the model.
-        if not self.has_words or isinstance(ids, keras.KerasTensor):
-            return ids
+    @property
+    def num_ids(self):
         # The two lists differ in size.
-        num_characters = self.indexer.num_characters
-        num_words = self.indexer.num_words
-        characters, word = ids[..., :-1], ids[..., -1:]
-        checked = ops.concatenate(
-            [
-                check_range(characters, num_characters + 1, self.name),
-                check_range(word, num_words + 1, self.name),
-            ],
-            axis=-1,
-        )
-        mask = get_mask(ids)
-        if mask is not None:
-            set_mask(checked, mask)
-        return checked
+        characters = [self.indexer.num_characters + 1]
+        words = [self.indexer.num_words + 1] * self.has_words
+        return np.array(self.max_characters_per_token * characters + words)
 
-    def _encode(self, rows, training):
+    def _encode(self, words, training):
         width = self.max_characters_per_token
-        x = self.encode_characters(rows[:, :width], training)
+        x = self._encode_characters(words[:, :width], training)
         if self.has_words:
-            # Padding may have any vector.
-            words = look_up(
-                rows[:, -1], self.word_embeddings, self.compute_dtype
-            )
-            x = ops.concatenate([words, x], axis=-1)
-        # (words, projection)
+            # Id i is row i - 1; padding may have any vector.
+            rows = ops.maximum(words[:, -1] - 1, 0)
+            table = read_weight(self.word_embeddings, self.variable_dtype)
+            v = ops.take(table, rows, axis=0)
+            x = ops.concatenate([ops.cast(v, x.dtype), x], axis=-1)
         return affine(x, self.projection_kernel, self.projection_bias)
 
     def get_config(self):
         return {
             **super().get_config(),
             **self.indexer.get_config(),
-            "projection_dim": self.projection_dim,
             "word_embedding_dim": self.word_embedding_dim,
         }

@@ -1,4 +1,3 @@
-import functools
 from typing import Any
 from typing import NamedTuple
 
@@ -9,9 +8,9 @@ from keras import ops
 from keras_elmo.checks import check_integer
 from keras_elmo.checks import checked_limit
 from keras_elmo.layers.base_layers import BaseLayer
-from keras_elmo.ops.weights import new_weight
-from keras_elmo.ops.weights import read_weight
-from keras_elmo.ops.weights import wide_dtype
+from keras_elmo.layers.base_layers import new_weight
+from keras_elmo.layers.base_layers import read_weight
+from keras_elmo.ops.backends import wide_dtype
 
 
 class LSTMWeights(NamedTuple):
@@ -23,7 +22,7 @@ class LSTMWeights(NamedTuple):
     """(4 * units,), including the +1 of the forget gate"""
     recurrent_kernel: Any
     """(projection_dim, 4 * units)"""
-    projection_kernel: Any
+    projection_kernel: Any = None
     """(units, projection_dim), or `None` without projection"""
 
 
@@ -169,18 +168,18 @@ class ProjectedLSTMCell(BaseLayer):
 def read_cell_weights(cell):
     """Reads a cell's variables, once for many steps."""
     dtype = cell.compute_dtype
-    kernel = read_weight(cell.kernel, dtype)
-    bias = read_weight(cell.bias, dtype)
     # In training, the steps' gradients are summed in a kernel's own dtype,
     # so it is cast in each step; otherwise once.
-    if cell.recurrent_kernel.trainable:
-        dtype = None
-    recurrent_kernel = read_weight(cell.recurrent_kernel, dtype)
-    projection_kernel = None
+    in_steps = cell.variable_dtype if cell.recurrent_kernel.trainable else dtype
+    forget_bias = ops.convert_to_tensor(cell.forget_bias, dtype)
+    kernels = [cell.recurrent_kernel]
     if cell.has_projection:
-        projection_kernel = read_weight(cell.projection_kernel, dtype)
-    bias = bias + ops.convert_to_tensor(cell.forget_bias, bias.dtype)
-    return LSTMWeights(kernel, bias, recurrent_kernel, projection_kernel)
+        kernels.append(cell.projection_kernel)
+    return LSTMWeights(
+        read_weight(cell.kernel, dtype),
+        read_weight(cell.bias, dtype) + forget_bias,
+        *[read_weight(kernel, in_steps) for kernel in kernels],
+    )
 
 
 def step_cell(cell, projected_inputs, states, weights):
@@ -207,15 +206,6 @@ def step_cell(cell, projected_inputs, states, weights):
         )
         h = clip(ops.matmul(h, projection_kernel), cell.proj_clip)
     return [h, c]
-
-
-@functools.cache  # Compiled once for all cells with the same clips.
-def lstm_window(cell_clip, proj_clip):
-    """Returns the `LSTMWindow` of a cell. TensorFlow only."""
-    from keras_elmo.ops.lstm_window import LSTMWindow
-
-    gates = functools.partial(lstm_gates, cell_clip=cell_clip)
-    return LSTMWindow(gates, proj_clip)
 
 
 def project_inputs(inputs, weights):

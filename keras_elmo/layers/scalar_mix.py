@@ -7,10 +7,10 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.checks import check_built
-from keras_elmo.checks import shapes_agree
 from keras_elmo.layers.base_layers import BaseLayer
-from keras_elmo.ops.weights import new_weight
-from keras_elmo.ops.weights import read_weight
+from keras_elmo.layers.base_layers import new_weight
+from keras_elmo.layers.base_layers import read_weight
+from keras_elmo.ops.inputs import shapes_agree
 
 
 class MixWeights(NamedTuple):
@@ -98,21 +98,21 @@ class ScalarMix(BaseLayer):
                 )
             if regularizer is not None:
                 raise ValueError(
-                    "`regularizer` applies to learned weights, but "
-                    "`fixed_weights` are not learned: pass one of them. "
-                    f"Received: regularizer={regularizer}, "
-                    f"fixed_weights={fixed_weights}"
+                    "`fixed_weights` are not learned, so they take no "
+                    f"`regularizer`. Received: {regularizer=}, {fixed_weights=}"
                 )
-        self.num_layers = None
         self.supports_masking = True
 
     def build(self, input_shape):
-        if not input_shape or isinstance(input_shape[0], (int, type(None))):
-            self._fail("a list of tensors, one per layer", input_shape)
-        first, *others = input_shape
-        if not all(shapes_agree(first, shape) for shape in others):
-            self._fail("a list of tensors of the same shape", input_shape)
-        num_layers = self.num_layers = len(input_shape)
+        is_list = input_shape and isinstance(input_shape[0], (list, tuple))
+        if not is_list or not all(
+            shapes_agree(input_shape[0], shape) for shape in input_shape
+        ):
+            raise ValueError(
+                f"Layer '{self.name}' takes a list of tensors of the same "
+                f"shape, one per layer. Received: shapes={input_shape}"
+            )
+        num_layers = len(input_shape)
         if self.fixed_weights is None:
             self.scalars = new_weight(
                 self, "scalars", (num_layers,), regularizer=self.regularizer
@@ -123,29 +123,19 @@ class ScalarMix(BaseLayer):
                 f"{num_layers}. Received: fixed_weights={self.fixed_weights}"
             )
         self.gamma = new_weight(self, "gamma", (), "ones")
+        self.input_spec = num_layers * [keras.InputSpec()]
 
     def _weights(self):
         if self.fixed_weights is None:
-            return ops.softmax(read_weight(self.scalars))
+            return ops.softmax(read_weight(self.scalars, self.variable_dtype))
         return ops.convert_to_tensor(self.fixed_weights, self.variable_dtype)
 
-    def _fail(self, expected, received):
-        raise ValueError(
-            f"Layer '{self.name}' takes {expected}. Received: {received}"
-        )
-
-    def _check_inputs(self, inputs):
-        if not isinstance(inputs, (list, tuple)):
-            self._fail("a list of tensors, one per layer", inputs)
-        if self.num_layers not in (None, len(inputs)):
-            self._fail(f"{self.num_layers} tensors", f"{len(inputs)} tensors")
-
     def call(self, inputs, mask=None):
-        self._check_inputs(inputs)
         if self.layer_norm:
             mask = self.compute_mask(inputs, mask)
             inputs = [normalize_layer(x, mask) for x in inputs]
-        return mix_layers(inputs, self._weights(), read_weight(self.gamma))
+        gamma = read_weight(self.gamma, self.variable_dtype)
+        return mix_layers(inputs, self._weights(), gamma)
 
     @property
     def mix_weights(self) -> MixWeights:
@@ -160,10 +150,6 @@ class ScalarMix(BaseLayer):
         if isinstance(mask, (list, tuple)):
             return next((m for m in mask if m is not None), None)
         return mask
-
-    def compute_output_spec(self, inputs, mask=None):
-        self._check_inputs(inputs)
-        return super().compute_output_spec(inputs, mask)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape[0])
@@ -199,16 +185,14 @@ def normalize_layer(x, mask):
     """
     dtype = x.dtype
     x = ops.cast(x, "float32")
-    if mask is None:
-        counted = ops.ones_like(x)
-    else:
-        counted = ops.cast(mask, "float32")[..., None] * ops.ones_like(x)
-    number = ops.sum(counted)
-    mean = ops.sum(x * counted) / ops.maximum(number, 1.0)
-    variance = ops.sum(ops.square(x - mean) * counted)
-    variance = variance / ops.maximum(number, 1.0)
+    counted = ops.ones_like(x)
+    if mask is not None:
+        counted = ops.where(ops.expand_dims(mask, -1), counted, 0.0)
+    number = ops.maximum(ops.sum(counted), 1.0)
+    mean = ops.sum(x * counted) / number
+    variance = ops.sum(ops.square(x - mean) * counted) / number
     x = (x - mean) * ops.rsqrt(variance + 1e-12)
-    return ops.cast(ops.where(number > 0, x, 0.0), dtype)
+    return ops.cast(ops.where(ops.any(counted > 0), x, 0.0), dtype)
 
 
 def make_mixes(scalar_mix, number, dtype):

@@ -8,9 +8,9 @@ from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_variables import BILM_TABLE
 from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.weight_files import read_arrays
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import variable_arrays
+from keras_elmo.text.byte_indexer import ByteIndexer
 
 
 def save_bilm(layer, options_path, weights_path, dtype, overwrite):
@@ -54,7 +54,8 @@ def bilm_configs(model):
         ValueError: As for `bilm_arrays`.
     """
     token_encoder = model.token_encoder
-    if not isinstance(token_encoder, CharCNNEmbedding):
+    indexer = getattr(token_encoder, "indexer", None)
+    if not isinstance(indexer, ByteIndexer):
         raise ValueError(
             "Only a model with a `CharCNNEmbedding` has the arrays of a biLM "
             "weight file; use `ElmoLayer.save_to_preset` for other models. "

@@ -3,7 +3,7 @@
 from keras import ops
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
-from keras_elmo.ops.weights import leave_out_random_values
+from keras_elmo.ops.backends import leave_out_random_values
 
 
 def make_elmo(cls, encoder_class, sizes, arrays, trainable=False, **kwargs):

@@ -6,6 +6,7 @@ it with the environment variable `KERAS_ELMO_FAST_PATHS=0`.
 """
 
 import contextlib
+import contextvars
 import itertools
 import os
 
@@ -13,9 +14,11 @@ import keras
 import numpy as np
 from keras import ops
 
-# How many tokens `scan_time` prepares at a time: enough for a matrix multiply
+# How many tokens `scan` prepares at a time: enough for a matrix multiply
 # at full speed. For the original model, 2048 tokens take 256 MB.
 PREPARED_ROWS = 2048
+# Of how many groups of words the gradient is computed separately.
+GROUPS = 8
 
 
 class Backend:
@@ -53,7 +56,7 @@ class Backend:
         """Returns a tensor whose values do not matter."""
         return ops.zeros(shape, dtype)
 
-    def map_distinct_rows(self, function, rows):
+    def distinct_rows(self, function, rows):
         """Applies `function` to each distinct row once.
 
         Args:
@@ -67,15 +70,14 @@ class Backend:
         number = ops.shape(rows)[0]
         return function(at_least_one(rows))[:number]
 
-    def map_groups_by_length(self, function, rows, groups):
+    def groups_by_length(self, function, rows):
         """Applies `function` to groups of rows of similar length.
 
         A row's length does not include its constant end.
 
         Args:
-            function: As for `map_distinct_rows`.
+            function: As for `distinct_rows`.
             rows: Integer tensor `(n, width)`, with at least one row.
-            groups: Integer, the number of groups.
 
         Returns:
             `function(rows)`, a tensor `(n, dim)`.
@@ -94,7 +96,7 @@ class Backend:
         """
         return rows.shape[1]
 
-    def scan_time(self, step, state, inputs, emitted, prepare):
+    def scan(self, step, state, inputs, emitted, prepare):
         """Runs `step` along the first axis of `inputs`.
 
         Args:
@@ -161,7 +163,7 @@ class TensorFlow(Backend):
 class FastTensorFlow(TensorFlow):
     makes_graphs = True
 
-    def map_distinct_rows(self, function, rows):
+    def distinct_rows(self, function, rows):
         import tensorflow as tf
 
         distinct, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
@@ -169,13 +171,13 @@ class FastTensorFlow(TensorFlow):
         distinct = at_least_one(distinct)
         return tf.gather(function(distinct), index)  # (n, dim)
 
-    def map_groups_by_length(self, function, rows, groups):
+    def groups_by_length(self, function, rows):
         import tensorflow as tf
 
         order = tf.argsort(_varying_lengths(rows), stable=True)
         rows = tf.gather(rows, order)
         number = tf.shape(rows)[0]
-        ends = [number * i // groups for i in range(groups + 1)]
+        ends = [number * i // GROUPS for i in range(GROUPS + 1)]
         if not tf.executing_eagerly():
             # One graph for all groups, and one for its gradient. If inlined,
             # each group would have a copy, which TensorFlow takes seconds to
@@ -201,7 +203,7 @@ class FastTensorFlow(TensorFlow):
         # The maximum over no rows is negative.
         return tf.maximum(tf.reduce_max(_varying_lengths(rows)), 0)
 
-    def scan_time(self, step, state, inputs, emitted, prepare):
+    def scan(self, step, state, inputs, emitted, prepare):
         import tensorflow as tf
 
         time, batch = tf.unstack(tf.shape(inputs[0])[:2])
@@ -265,7 +267,7 @@ class Torch(Backend):
 
         return torch.inference_mode()
 
-    def scan_time(self, step, state, inputs, emitted, prepare):
+    def scan(self, step, state, inputs, emitted, prepare):
         # Like `ops.scan` on PyTorch, without its packing of inputs and states.
         steps = []
         for prepared in zip(*(ops.unstack(x) for x in prepare(inputs))):
@@ -295,6 +297,29 @@ def backend():
     return known.get(keras.backend.backend(), known["numpy"])
 
 
+# The initializer of large matrices, whatever a layer asks for.
+_of_large_matrices = contextvars.ContextVar("of_large_matrices", default=None)
+
+
+@contextlib.contextmanager
+def leave_out_random_values():
+    """Builds large matrices without initial values, to be read from a file.
+
+    Drawing the random values of a large model takes longer than reading its
+    weights.
+    """
+    token = _of_large_matrices.set(backend().any_values)
+    try:
+        yield
+    finally:
+        _of_large_matrices.reset(token)
+
+
+def for_large_matrix(initializer):
+    """Returns `initializer`, or one of arbitrary values to save time."""
+    return _of_large_matrices.get() or initializer
+
+
 def at_least_one(x, axis=0):
     """Returns `x`, or one slice of zeros if it has no slices along `axis`.
 
@@ -321,6 +346,10 @@ def concrete_value(x):
     return backend().concrete_value(x)
 
 
+# Whether a function is traced whose arguments are checked in each call.
+arguments_are_checked = contextvars.ContextVar("are_checked", default=False)
+
+
 def require(condition, message, x, rows=None):
     """Returns `x`, or raises an error unless all of `condition` is true.
 
@@ -342,6 +371,14 @@ def require(condition, message, x, rows=None):
                 message += f" {concrete_value(rows)[values.argmin()].tolist()}"
             raise ValueError(message)
         return x
-    if isinstance(condition, keras.KerasTensor):
+    if isinstance(condition, keras.KerasTensor) or arguments_are_checked.get():
         return x
     return backend().require_in_graph(condition, message, x, rows)
+
+
+def wide_dtype(dtype):
+    """The dtype for sums: float32 for half precision, otherwise `dtype`.
+
+    `keras.backend.result_type` with float32 narrows float64 on JAX and PyTorch.
+    """
+    return "float32" if dtype in ("bfloat16", "float16") else dtype

@@ -6,11 +6,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.ops.backends import arguments_are_checked
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.backends import concrete_value
 from keras_elmo.ops.private_keras import in_stateless_scope
 from keras_elmo.ops.private_keras import sublayers
-from keras_elmo.ops.weights import hide_frozen_weights
 
 
 class Compiled:
@@ -20,9 +20,7 @@ class Compiled:
     loop than on computing them.
 
     On TensorFlow, one graph serves any size of all axes, except the last axis
-    of floating-point tensors. Gradients flow through it. A gradient tape
-    records all or nothing of a graph, so each part with its own weights should
-    have its own graph: frozen parts then cost no gradient computation.
+    of floating-point tensors. Gradients flow through it.
 
     JAX compiles each shape, so axes are filled up with zeros to a few sizes:
     powers of two, and halfway between. The results have the filled-up sizes,
@@ -86,10 +84,28 @@ class Compiled:
             function = tf.function(
                 lambda *args: self._function(*args, **options), autograph=False
             )
-            with hide_frozen_weights():
+            token = arguments_are_checked.set(True)
+            try:
                 graph = function.get_concrete_function(*specs)
-            self._compiled[key] = graph
-        return self._compiled[key](*args)
+            finally:
+                arguments_are_checked.reset(token)
+            self._compiled[key] = graph, self._has_gradients(graph, specs)
+        graph, has_gradients = self._compiled[key]
+        if has_gradients:
+            return graph(*args)
+        # It would report its variables, which are frozen, to gradient tapes.
+        with tf.init_scope():  # Pauses the tapes.
+            return graph(*args)
+
+    def _has_gradients(self, graph, specs):
+        read = {id(variable) for variable in graph.variables}
+        return any(
+            weight.trainable and id(weight.value) in read
+            for weight in self._layer.weights
+        ) or any(
+            spec is not None and spec.dtype.is_floating
+            for spec in keras.tree.flatten(specs)
+        )
 
     def _call_jitted(self, args, options):
         import jax

@@ -6,7 +6,39 @@ step is compiled and is recomputed in the gradient, and the gradient of a weight
 is a single matrix multiply over all steps.
 """
 
+import functools
+
 import tensorflow as tf
+
+
+def run_windows(gates, clips, projected, state, weights):
+    """Runs the LSTMs of both directions over a window.
+
+    Args:
+        gates: Function of the gates, the cell state and `cell_clip`: see
+            `LSTMWindow`.
+        clips: Pair of `cell_clip` and `proj_clip`.
+        projected: Two tensors `(time, batch, 4 * units)`, the inputs'
+            contributions to the gates.
+        state: List of tensors, h and c of each direction.
+        weights: Two objects with a `recurrent_kernel` and a
+            `projection_kernel`.
+
+    Returns:
+        The two tensors of outputs, and the list of the last states.
+    """
+    outputs, last_state = [], []
+    run = _window(gates, *clips)
+    for x, h, c, w in zip(projected, state[::2], state[1::2], weights):
+        hidden, c = run(x, h, c, w.recurrent_kernel, w.projection_kernel)
+        outputs.append(hidden)
+        last_state += [hidden[-1], c]
+    return outputs, last_state
+
+
+@functools.cache  # Compiled once for all cells with the same clips.
+def _window(gates, cell_clip, proj_clip):
+    return LSTMWindow(functools.partial(gates, cell_clip=cell_clip), proj_clip)
 
 
 class LSTMWindow:

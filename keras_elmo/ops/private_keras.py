@@ -23,11 +23,6 @@ def get_mask(x):
     return _private("backend.common.masking", "get_keras_mask")(x)
 
 
-def set_mask(x, mask):
-    """Attaches a mask to a tensor that was converted before Keras' own call."""
-    _private("backend.common.masking", "set_keras_mask")(x, mask)
-
-
 def in_stateless_scope():
     """Whether the variables' values are replaced.
 

@@ -5,14 +5,15 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.layers.bilm_base import BiLMBase
+from keras_elmo.layers.bilm_base import build_once
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.bilm_encoder import run_directions
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class BidirectionalLanguageModel(keras.Model):
+class BidirectionalLanguageModel(BiLMBase, keras.Model):
     """The bidirectional language model behind ELMo.
 
     ```
@@ -84,13 +85,7 @@ class BidirectionalLanguageModel(keras.Model):
         words: Iterable[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        # No autocast: the cell states are float32 even in half precision.
-        super().__init__(autocast=False, **kwargs)
-        dtype = self.dtype_policy
-        self.token_encoder = token_encoder or CharCNNEmbedding(
-            dtype=dtype, name="token_encoder"
-        )
-        self.encoder = encoder or BiLMEncoder(dtype=dtype, name="encoder")
+        super().__init__(token_encoder, encoder, **kwargs)
         self.vocabulary_size = vocabulary_size
         self.words = None if words is None else tuple(words)
         """Tuple of strings, the word of each entry of the logits' last axis."""
@@ -102,7 +97,10 @@ class BidirectionalLanguageModel(keras.Model):
         self.num_negatives = num_negatives
         self.dropout = dropout
         self.softmax = VocabularySoftmax(
-            vocabulary_size, num_negatives, dtype=dtype, name="softmax"
+            vocabulary_size,
+            num_negatives,
+            dtype=self.dtype_policy,
+            name="softmax",
         )
         self._seed = keras.random.SeedGenerator()
 
@@ -112,20 +110,8 @@ class BidirectionalLanguageModel(keras.Model):
         return "int32"
 
     def build(self, input_shape=None):
-        token_shape = self.token_encoder.token_shape
-        if not self.token_encoder.built:
-            self.token_encoder.build((None, *token_shape))
-        dim = self.token_encoder.compute_output_shape((None, *token_shape))[-1]
-        if dim != self.encoder.output_dim:
-            raise ValueError(
-                "`token_encoder` and one direction of `encoder` must return "
-                "vectors of the same size, to share a softmax. Received: sizes "
-                f"{dim} and {self.encoder.output_dim}"
-            )
-        if not self.encoder.built:
-            self.encoder.build((None, None, dim))
-        if not self.softmax.built:
-            self.softmax.build((None, dim))
+        dim = self._build_bilm(self.token_encoder.token_shape)
+        build_once(self.softmax, (None, dim))
         self.built = True
 
     def call(
@@ -243,10 +229,6 @@ class BidirectionalLanguageModel(keras.Model):
             losses.append(ops.transpose(ops.reshape(loss, (time, batch))))
         return losses
 
-    def get_initial_state(self, batch_size):
-        """Returns the list of zero states at the start of a text."""
-        return self.encoder.get_initial_state(batch_size)
-
     def compute_output_spec(self, *args, **kwargs):
         # Found by tracing: not all outputs have the compute dtype.
         return keras.Operation.compute_output_spec(self, *args, **kwargs)
@@ -255,12 +237,9 @@ class BidirectionalLanguageModel(keras.Model):
         return [(*shape[:2], self.vocabulary_size) for shape in input_shape]
 
     def get_config(self):
-        serialize = keras.saving.serialize_keras_object
         return {
             **super().get_config(),
             "vocabulary_size": self.vocabulary_size,
-            "token_encoder": serialize(self.token_encoder),
-            "encoder": serialize(self.encoder),
             "num_negatives": self.num_negatives,
             "dropout": self.dropout,
             "words": self.words and list(self.words),
@@ -290,10 +269,3 @@ class BidirectionalLanguageModel(keras.Model):
         words = vocabulary.words
         model.words = tuple(w.decode(errors="replace") for w in words)
         return model
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        for key in {"token_encoder", "encoder"} & config.keys():
-            config[key] = keras.saving.deserialize_keras_object(config[key])
-        return super().from_config(config)

@@ -16,7 +16,7 @@ from keras_elmo.models.bilm_weights import bilm_configs
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import variable_arrays
-from keras_elmo.ops.weights import leave_out_random_values
+from keras_elmo.ops.backends import leave_out_random_values
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )

@@ -5,9 +5,8 @@ from keras import random
 
 from keras_elmo.checks import check_integer
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.weights import for_large_matrix
-from keras_elmo.ops.weights import read_weight
-from keras_elmo.ops.weights import wide_dtype
+from keras_elmo.ops.backends import for_large_matrix
+from keras_elmo.ops.backends import wide_dtype
 
 _MINUS_INFINITY = -1e9
 
@@ -62,9 +61,9 @@ class VocabularySoftmax(keras.layers.Layer):
         )
 
     def call(self, inputs):
-        kernel = self._cast(read_weight(self.kernel))
+        kernel = self._cast(self.kernel)
         logits = ops.matmul(inputs, ops.transpose(kernel))
-        return self._widen(logits) + self._widen(read_weight(self.bias))
+        return self._widen(logits) + self._widen(self.bias)
 
     def losses(self, inputs, targets, is_unknown=None):
         """Computes the exact cross entropies, in nats.
@@ -134,7 +133,7 @@ class VocabularySoftmax(keras.layers.Layer):
         weights = self.kernel, self.bias
         if adds_up_rows:
             return weights
-        weights = tuple(map(read_weight, weights))
+        weights = [ops.convert_to_tensor(w.value) for w in weights]
         if not backend().has_sparse_gradients:
             return weights
         from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows

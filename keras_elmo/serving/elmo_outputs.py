@@ -2,7 +2,8 @@
 
 from keras import ops
 
-from keras_elmo.layers.elmo_layer import layers_and_mixes
+from keras_elmo.layers.elmo_layer import mixes_of
+from keras_elmo.ops.padding import output_mask
 from keras_elmo.serving.output_names import named_elmo_outputs
 from keras_elmo.text.word_vectorization import vectorization_of
 
@@ -28,8 +29,18 @@ class ElmoOutputs:
         Args:
             ids: int32 tensor `(batch, time, *token_shape)`.
         """
-        layers, mixes, mask = layers_and_mixes(self._elmo, ids)
+        elmo = self._elmo
+        mask = elmo.token_encoder.compute_mask(ids, None)
+        if mask is None:
+            mask = ops.ones(ops.shape(ids)[:2], dtype="bool")
+        mask = output_mask(
+            mask, elmo.add_sentence_boundaries, elmo.keep_sentence_boundaries
+        )
         # Each (batch, time, 2 * projection).
+        layers = ops.unstack(
+            elmo.all_layers(ids), elmo.encoder.num_layers + 1, axis=-3
+        )
+        mixes = mixes_of(elmo, layers, mask)
         layers = [ops.cast(x, "float32") for x in layers]
         mixes = [ops.cast(x, "float32") for x in mixes]
         if not mixes:  # The layer was created with `return_all_layers`.

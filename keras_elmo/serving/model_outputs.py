@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_elmo.checks import check_built
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.ops.layout import output_mask
+from keras_elmo.ops.padding import output_mask
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.output_names import check_tagged_outputs
 from keras_elmo.serving.output_names import named_outputs

@@ -43,7 +43,7 @@ def test_whole_numbers_of_types_that_hold_all_ids_are_cast(elmo, dtype):
 def test_a_scope_that_would_recompute_a_layer_says_what_to_do():
     with keras.RematScope():
         elmo = make_elmo()
-    with pytest.raises(NotImplementedError, match="outside of the scope"):
+    with pytest.raises(NotImplementedError, match="outside of the `keras"):
         elmo(IDS)
 
 
@@ -65,14 +65,14 @@ def test_few_characters_fit_into_a_small_type():
         make_lexicon(256)(ids.astype("uint8"))
 
 
-@pytest.mark.parametrize("dtype", ["uint64", "uint32", "float64"])
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "uint32", "float64"])
 def test_large_numbers_do_not_become_small_ids(dtype):
     layer = make_lexicon(9)
     good = np.array([[9, 9, 9]])
     assert_equal(numpy(layer(good.astype(dtype))), numpy(layer(good)))
     large = 2**32 + 5 if dtype != "uint32" else 2**31 + 5
     bad = np.array([[large, 9, 9]], dtype)
-    with pytest.raises(ValueError, match="ids from 0 to 9"):
+    with pytest.raises(ValueError, match=r"ids from 0 to 9|fit into int32"):
         layer(bad)
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -94,7 +94,7 @@ def test_fractions_are_refused(elmo):
     for bad in (0.5, float("nan")):
         for layer in (elmo, elmo.token_encoder):
             with pytest.raises(
-                ValueError, match=r'keras.Input\(.*"int32".*fractions'
+                ValueError, match=r'fractions.*keras.Input\(.*"int32"'
             ):
                 layer(IDS + np.float32(bad))
 
@@ -123,27 +123,17 @@ def test_a_model_of_floats_keeps_ids_whole(elmo):
     assert_equal(numpy(model(IDS)), numpy(elmo(IDS)))
 
 
-def test_lists_of_ids(elmo):
-    assert_equal(numpy(elmo(IDS.tolist())), numpy(elmo(IDS)))
-
-
-@on_tensorflow
-def test_ragged_sentences_are_padded(elmo):
-    import tensorflow as tf
-
-    ragged = tf.RaggedTensor.from_tensor(IDS, lengths=[3, 1])
-    assert_equal(numpy(elmo(ragged)), numpy(elmo(IDS)))
-
-
 @pytest.mark.parametrize(
     ("words", "received"),
     [
-        ([["a", "b"]], "strings"),
-        (np.array([["a", "b"]]), "strings"),
-        (np.array([[b"a", b"b"]]), "strings"),
-        ([["a", "b"], ["c"]], "lists of unequal lengths"),
-        ([IDS[0].tolist(), IDS[1, :1].tolist()], "lists of unequal lengths"),
-        (None, "neither a tensor nor an array"),
+        ([["a", "b"]], "list"),
+        (IDS.tolist(), "list"),
+        (np.array([["a", "b"]]), "ndarray, dtype=<U1"),
+        (
+            np.array([["a"], ["b", "c"]], dtype="object"),
+            "ndarray, dtype=object",
+        ),
+        (None, "NoneType"),
     ],
 )
 def test_words_are_sent_to_batch_to_ids(elmo, words, received):
@@ -157,5 +147,14 @@ def test_tensors_of_words_are_sent_to_batch_to_ids(elmo):
     import tensorflow as tf
 
     for words in (tf.constant([["a"]]), tf.ragged.constant([["a"], []])):
-        with pytest.raises(ValueError, match=r"batch_to_ids.*strings"):
+        with pytest.raises(ValueError, match=r"batch_to_ids.*Tensor, dtype"):
             elmo(words)
+
+
+@on_tensorflow
+def test_ragged_ids_are_refused(elmo):
+    import tensorflow as tf
+
+    ragged = tf.RaggedTensor.from_tensor(IDS, lengths=[3, 1])
+    with pytest.raises(ValueError, match=r"padded with zeros.*RaggedTensor"):
+        elmo(ragged)

@@ -12,10 +12,8 @@ from small_models import oracle_arguments
 from tiers import quick_first
 
 from keras_elmo import BiLMEncoder
-from keras_elmo.layers.bilm_encoder import encode_rows
 from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.ops import backends
-from keras_elmo.ops.layout import lay_out
 
 pytestmark = pytest.mark.in_graphs(False)
 
@@ -101,43 +99,36 @@ def test_directions_over_sentences_laid_end_to_end(elmo, path_taken):
             assert_close(found[len(x)], expected)
 
 
-def omit_ends(encoder, x, mask, **kwargs):
-    """Calls an encoder as `ElmoLayer` does for tokens between boundaries."""
-    return encode_rows(
-        encoder,
-        ops.convert_to_tensor(x.reshape(-1, x.shape[-1])),
-        lay_out(ops.convert_to_tensor(mask)),
-        omits_ends=True,
-        **kwargs,
-    )
+HOLES = RIGHT[:, [4, 0, 3, 1, 2]]
 
 
-@pytest.mark.parametrize("mask", [RIGHT, RIGHT[:, ::-1]], ids=["right", "left"])
-def test_omitting_ends_changes_nothing_else(elmo, mask, path_taken):
-    encoder = elmo.encoder
+@pytest.mark.parametrize("mask", [RIGHT, RIGHT[:, ::-1], HOLES], ids=str)
+@pytest.mark.parametrize("return_state", [False, True])
+def test_ends_that_are_not_returned_are_zero(
+    elmo, mask, return_state, path_taken
+):
     x = random_batch()
-    half = encoder.output_dim
-    for found, expected in zip(
-        omit_ends(encoder, x, mask)[0], encoder(x, mask=mask)
-    ):
-        found, expected = map(ops.convert_to_numpy, (found, expected))
-        for i in range(len(x)):
-            tokens = np.flatnonzero(mask[i])
-            for places, part in (
-                (tokens[:-1], slice(half)),
-                (tokens[1:], slice(half, None)),
-            ):
-                assert_close(found[i, places, part], expected[i, places, part])
-        assert np.isfinite(found).all() and not found[~mask].any()
+    results = [
+        elmo.encoder(x, mask=mask, return_state=return_state, return_ends=ends)
+        for ends in (True, False)
+    ]
+    if return_state:
+        (expected, state), (found, last) = results
+        for one, other in zip(last, state, strict=True):
+            assert_equal(one, other)
+    else:
+        expected, found = results
+    for one, other in zip(found, expected, strict=True):
+        one, other = map(ops.convert_to_numpy, (one, other))
+        assert not one[:, [0, -1]].any()
+        assert_close(one[:, 1:-1], other[:, 1:-1])
 
 
-@pytest.mark.parametrize("time", [2, 3])
-def test_omitting_ends_of_short_rows(elmo, time, path_taken):
-    encoder = elmo.encoder
+@pytest.mark.parametrize("time", [0, 1, 2])
+def test_ends_of_short_sentences_are_zero(elmo, time, path_taken):
     x = random_batch((3, time, 6))
-    for layer in omit_ends(encoder, x, np.ones((3, time), bool))[0]:
-        assert layer.shape == (3, time, 12)
-        assert np.isfinite(ops.convert_to_numpy(layer)).all()
+    for layer in elmo.encoder(x, return_ends=False):
+        assert_equal(layer, np.zeros((3, time, 12)))
 
 
 @pytest.mark.skipif(
@@ -192,17 +183,6 @@ def test_gradients_in_half_precision_add_up_over_many_steps(path_taken):
     expected = gradients["float32"]
     difference = np.linalg.norm(gradients["mixed_bfloat16"] - expected)
     assert difference < 0.05 * np.linalg.norm(expected)
-
-
-def test_omitting_ends_leaves_the_last_state_right(elmo):
-    encoder = elmo.encoder
-    x = random_batch()
-    _, state = encoder(x, mask=RIGHT, return_state=True)
-    for found, expected in zip(
-        omit_ends(encoder, x, RIGHT, returns_state=True)[1], state
-    ):
-        found, expected = map(ops.convert_to_numpy, (found, expected))
-        assert_close(found, expected)
 
 
 @pytest.mark.parametrize("where", ["left", "holes", "none"])
@@ -334,11 +314,11 @@ def test_a_bad_constructor_argument_is_named(argument, value):
 
 def test_bad_arguments_are_named():
     encoder = BiLMEncoder(7, 6)
-    with pytest.raises(ValueError, match=r"\(batch, time, features\)"):
+    with pytest.raises(ValueError, match="expected ndim=3"):
         encoder(np.zeros((2, 6), "float32"))
     with pytest.raises(ValueError, match=r"must have 8 tensors.*Received: 1"):
         encoder(random_batch(), initial_state=[np.zeros((4, 6), "float32")])
-    with pytest.raises(ValueError, match=r"\(batch, 6\).*\(4, 5\)"):
+    with pytest.raises(ValueError, match=r"\(None, 6\).* \[\(None, 5\)"):
         encoder(random_batch(), initial_state=[np.zeros((4, 5), "float32")] * 8)
     with pytest.raises(ValueError, match=r"must have 8 tensors.*Received: 1"):
         encoder(keras.Input((5, 6)), initial_state=[keras.Input((6,))])

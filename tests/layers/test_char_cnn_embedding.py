@@ -1,18 +1,15 @@
-import keras
 import numpy as np
 import numpy_reference
 import pytest
 from backend_gradients import weight_gradients
 from comparisons import assert_close
 from comparisons import assert_equal
-from fast_paths import use_fast_paths
 from keras import ops
 from small_models import make_elmo
 from small_models import oracle_arguments
 
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
-from keras_elmo.layers import character_cnn
 
 pytestmark = pytest.mark.in_graphs(False)
 
@@ -102,7 +99,7 @@ def test_an_all_zero_row_is_masked():
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        (np.full((2, 3, 12), 0.5, "float32"), ["integer", "float32"]),
+        (np.full((2, 3, 12), 0.5, "float32"), ["integer", "0.5"]),
         (np.zeros((2, 3, 11), "int32"), ["12", "11"]),
         (np.full((1, 1, 12), 262), ["0 to 261", "262 to 262"]),
         (np.full((1, 1, 12), -1), ["0 to 261", "-1 to -1"]),
@@ -119,16 +116,8 @@ def test_bad_ids_are_named(ids, words):
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "bool"])
 def test_ids_that_others_would_wrap_are_refused(dtype):
     layer = make_elmo().token_encoder
-    with pytest.raises(ValueError, match=f"int32 or int64.*{dtype}"):
+    with pytest.raises(ValueError, match=f"int32 and int64.*{dtype}"):
         layer(np.ones((1, 2, 12), dtype))
-
-
-def test_ids_as_an_array_are_checked():
-    layer = make_elmo().token_encoder
-    ids = np.ones((1, 2, 12), "int32")
-    assert_equal(layer.read_ids(ids), ids)
-    with pytest.raises(ValueError, match="takes ids from 0 to 261"):
-        layer.read_ids(ids * 263)
 
 
 @pytest.mark.parametrize(
@@ -140,27 +129,6 @@ def test_bad_filters_are_named(filters):
         CharCNNEmbedding(filters=filters, max_characters_per_token=12)
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
-)
-def test_fast_path_encodes_each_distinct_word_once(monkeypatch):
-    layer = make_elmo().token_encoder
-    seen = []
-    encode = layer._encode
-    monkeypatch.setattr(
-        layer,
-        "_encode",
-        lambda rows, **more: seen.append(len(rows)) or encode(rows, **more),
-    )
-    ids = batch_to_ids([["the", "cat", "the"], ["a", "cat"]], 12)
-    layer(ids)
-    assert seen == [4]  # the, cat, a, and padding
-    use_fast_paths(False)
-    layer(ids)
-    use_fast_paths(True)
-    assert seen == [4, 6]
-
-
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("length", [0, 1, 9, 10, 11, 12])
 def test_ends_of_any_length_and_ids_that_repeat(length, path_taken):
@@ -168,22 +136,3 @@ def test_ends_of_any_length_and_ids_that_repeat(length, path_taken):
     ids = np.full((4, 12), [[261], [5], [0], [261]], dtype="int32")
     ids[:, :length] = generator.integers(1, 262, size=(4, length))
     check_oracle(make_elmo(), ids)
-
-
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
-)
-def test_fast_path_leaves_out_the_end_that_words_have_in_common(monkeypatch):
-    seen = []
-    module = character_cnn
-    look_up = module.embed_characters
-    monkeypatch.setattr(
-        module,
-        "embed_characters",
-        lambda words, table: seen.append(words.shape) or look_up(words, table),
-    )
-    layer = make_elmo().token_encoder  # up to 3 wide
-    layer(batch_to_ids([["a", "four"]], 12))
-    layer(batch_to_ids([["a-long-word"]], 12))
-    # Four bytes and the two marks, then the widest window.
-    assert seen == [(2, 9), (1, 12)]

@@ -253,11 +253,9 @@ def test_symbolic_shapes_are_the_real_ones(add, keep, stack):
 
 
 @pytest.mark.slow_on_jax
-def test_several_representations_share_one_run_and_each_has_the_mask():
+def test_each_of_several_representations_has_the_mask():
     elmo = make_shallow_elmo(num_representations=2)
-    runs = runs_of_the_encoder(elmo)
     outputs = elmo(IDS)
-    assert len(runs) == 1
     for output in outputs:
         assert_equal(output._keras_mask, MASK)
     # A masked LSTM after the layer stops where each sentence ends.
@@ -353,13 +351,6 @@ def test_dropout_only_in_training(all_layers):
     assert_close(dropped[kept], 2 * vectors[kept])
 
 
-def runs_of_the_encoder(elmo):
-    """Returns a list that collects the runs of its Python code from now on."""
-    runs, begin = [], elmo.encoder.get_initial_state
-    elmo.encoder.get_initial_state = lambda n: runs.append(1) or begin(n)
-    return runs
-
-
 def without_graphs(call):
     use_fast_paths(False)
     try:
@@ -368,12 +359,10 @@ def without_graphs(call):
         use_fast_paths(True)
 
 
-def check_calls_are_one_graph(elmo, call, rtol=1e-5, atol=1e-6):
-    """Checks that a call is one graph, with the result of eager code."""
+def check_calls_agree(call, rtol=1e-5, atol=1e-6):
+    """Checks that a call gives the result of the portable code, each time."""
     expected = without_graphs(call)
-    runs = runs_of_the_encoder(elmo)
     first, *later = [keras.tree.map_structure(numpy, call()) for _ in range(3)]
-    assert len(runs) == 1  # The traced run.
     keras.tree.map_structure(
         lambda a, b: assert_close(
             a.astype("float32"),
@@ -386,7 +375,6 @@ def check_calls_are_one_graph(elmo, call, rtol=1e-5, atol=1e-6):
     )
     for other in later:
         keras.tree.map_structure(np.testing.assert_array_equal, other, first)
-    return runs
 
 
 @pytest.mark.skipif(
@@ -413,7 +401,8 @@ def test_lengths_alike_are_compiled_once(options):
     inputs = [(ids[:, :9], {}), (ids, {}), (ids[:1], {})]
     inputs.append((documents, {"mask": mask}))
     expected = [uncompiled(x, **kwargs) for x, kwargs in inputs]
-    runs = runs_of_the_encoder(elmo)
+    runs, call = [], elmo.token_encoder.call
+    elmo.token_encoder.call = lambda *a, **k: runs.append(1) or call(*a, **k)
     for number, (x, kwargs), wanted in zip((1, 1, 2, 3), inputs, expected):
         found = elmo(x, **kwargs)
         assert len(runs) == number
@@ -426,18 +415,16 @@ def test_lengths_alike_are_compiled_once(options):
 
 @on_tensorflow
 @pytest.mark.in_graphs(True)
-def test_eager_calls_share_one_graph_for_any_shape():
+def test_eager_calls_take_any_shape():
     elmo = make_shallow_elmo(num_representations=2)
-    runs = check_calls_are_one_graph(elmo, lambda: elmo(IDS))
+    check_calls_agree(lambda: elmo(IDS))
     expected = numpy(elmo.all_layers(IDS))
-    assert len(runs) == 1  # The mixes are not part of it.
     for i, length in enumerate(LENGTHS):
         alone = numpy(elmo.all_layers(IDS[i : i + 1, :length]))
         assert_close(alone[0], expected[i, :, :length])
     assert numpy(elmo(IDS[:0])[0]).shape == (0, 6, 12)
-    assert len(runs) == 1
     elmo.encoder.trainable = elmo.token_encoder.trainable = False
-    check_calls_are_one_graph(elmo, lambda: elmo(IDS))
+    check_calls_agree(lambda: elmo(IDS))
 
 
 @on_tensorflow
@@ -456,7 +443,7 @@ def test_eager_calls_give_what_others_give(options, shape, mask):
     mask = {"mask": mask} if shape else {}
     # A graph rounds less often: bfloat16 has 8 bits.
     limits = {"rtol": 2**-6, "atol": 2**-6} if "dtype" in options else {}
-    check_calls_are_one_graph(elmo, lambda: elmo(ids, **mask), **limits)
+    check_calls_agree(lambda: elmo(ids, **mask), **limits)
     output = elmo(ids, **mask)
     assert_equal(output._keras_mask, elmo.compute_mask(ids, **mask))
 
@@ -623,7 +610,7 @@ def test_the_paper_model_has_the_published_number_of_weights():
         (IDS[0], ["(batch, time, 12)", "(batch, sentences, time, 12)"]),
         (IDS[None, None], ["(1, 1, 5, 6, 12)"]),
         (IDS[..., :11], ["12", "11"]),
-        (IDS + 0.5, ["integer", "float64"]),
+        (IDS + 0.5, ["integer", "0.5"]),
         (IDS + 300, ["0 to 261"]),
         (IDS - 5, ["0 to 261", "-5"]),
     ],
@@ -655,13 +642,7 @@ def test_bad_arguments_are_named():
     elmo = ElmoLayer(CharCNNEmbedding(8, [(1, 4)]), BiLMEncoder(7, 6))
     with pytest.raises(ValueError, match=r"the same size.*8 and 6"):
         elmo.build((None, None, 50))
-    with pytest.raises(ValueError, match="has no mix weights"):
-        make_shallow_elmo(return_all_layers=True).mix_weights  # noqa: B018
-
-
-def test_a_call_refuses_arguments_of_the_constructor(elmo):
-    with pytest.raises(TypeError, match="of the constructor, not of a call"):
-        elmo(IDS, return_all_layers=True)
+    assert make_shallow_elmo(return_all_layers=True).mix_weights == []
 
 
 def test_a_mask_of_the_wrong_shape_is_named(elmo):

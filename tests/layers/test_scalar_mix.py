@@ -118,10 +118,10 @@ def test_a_built_mix_takes_its_number_of_layers_only():
     stacked = np.stack(layers)
     inputs = [stacked, keras.Input(batch_shape=stacked.shape)]
     for bad in inputs:
-        with pytest.raises(ValueError, match="takes a list of tensors"):
+        with pytest.raises(ValueError, match="expects 3 input"):
             mix(bad)
     for bad in (layers[:2], [*layers, layers[0]]):
-        with pytest.raises(ValueError, match=r"takes 3 tensors.*Received"):
+        with pytest.raises(ValueError, match="expects 3 input"):
             mix(bad)
 
 
@@ -137,7 +137,7 @@ def test_bad_inputs_are_named():
         ScalarMix(fixed_weights=[1])(layers)
     with pytest.raises(ValueError, match="regularizer identifier: nothing"):
         ScalarMix(regularizer="nothing")
-    with pytest.raises(ValueError, match="pass one of them"):
+    with pytest.raises(ValueError, match="they take no `reg"):
         ScalarMix(regularizer="l2", fixed_weights=[1, 0, 0])
     for bad in (1e39, float("nan"), -float("inf")):
         with pytest.raises(ValueError, match="must be finite numbers"):

@@ -91,7 +91,7 @@ def test_the_vectors_are_the_layers(options, tmp_path):
     elmo = make_elmo(**options)
     for mix in elmo.scalar_mixes:
         mix.gamma.assign(1.5)
-        mix.scalars.assign(np.arange(mix.num_layers))
+        mix.scalars.assign(np.arange(mix.scalars.shape[0]))
     path = str(tmp_path / "elmo.onnx")
     export_onnx(elmo, path)
     session = open_session(path)

@@ -86,8 +86,6 @@ def test_masks():
     np.testing.assert_array_equal(mask, [[True, False]])
     y = ops.zeros_like(x)
     assert private_keras.get_mask(y) is None
-    private_keras.set_mask(y, mask)
-    assert private_keras.get_mask(y) is mask
 
 
 def test_stateless_scope():

@@ -7,9 +7,8 @@ from small_models import make_shallow_elmo
 
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
-from keras_elmo.ops.weights import leave_out_random_values
-from keras_elmo.ops.weights import new_weight
-from keras_elmo.ops.weights import read_weight
+from keras_elmo.layers.base_layers import new_weight
+from keras_elmo.ops.backends import leave_out_random_values
 
 
 class Embeddings(keras.layers.Layer):
@@ -98,18 +97,3 @@ def test_thawed_between_calls():
     found = gradients(elmo)
     for path, gradient in expected.items():
         np.testing.assert_array_equal(found[path], gradient, err_msg=path)
-
-
-def test_a_weight_is_cast_when_asked():
-    variable = keras.Variable([1.0, 2.0], trainable=False, autocast=False)
-    assert read_weight(variable).dtype == variable.value.dtype
-    half = ops.convert_to_numpy(
-        ops.cast(read_weight(variable, "float16"), "float32")
-    )
-    np.testing.assert_array_equal(half, [1.0, 2.0])
-
-
-def test_values_of_a_stateless_scope_are_read():
-    variable = keras.Variable(1.0, trainable=False, autocast=False)
-    with keras.StatelessScope([(variable, ops.convert_to_tensor(2.0))]):
-        assert float(ops.convert_to_numpy(read_weight(variable))) == 2.0

@@ -90,4 +90,4 @@ def test_ids_out_of_range(ask, elmo, exported):
     ids = ids_of(elmo, [["a", "b"]])
     ids[0, 1, -1] = 51
     (answer,) = ask(exported, ("character_ids", {"ids": ids}))
-    assert "takes ids from 0 to" in answer
+    assert "takes integer ids from 0 to" in answer
