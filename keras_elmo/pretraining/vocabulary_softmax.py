@@ -4,6 +4,7 @@ from keras import ops
 from keras import random
 
 from keras_elmo.checks import check_integer
+from keras_elmo.layers.base_layers import read_weight
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.backends import for_large_matrix
 from keras_elmo.ops.backends import wide_dtype
@@ -61,9 +62,10 @@ class VocabularySoftmax(keras.layers.Layer):
         )
 
     def call(self, inputs):
-        kernel = self._cast(self.kernel)
+        kernel = read_weight(self.kernel, self.compute_dtype)
         logits = ops.matmul(inputs, ops.transpose(kernel))
-        return self._widen(logits) + self._widen(self.bias)
+        bias = read_weight(self.bias, wide_dtype(self.compute_dtype))
+        return self._widen(logits) + bias
 
     def losses(self, inputs, targets, is_unknown=None):
         """Computes the exact cross entropies, in nats.
@@ -133,7 +135,10 @@ class VocabularySoftmax(keras.layers.Layer):
         weights = self.kernel, self.bias
         if adds_up_rows:
             return weights
-        weights = [ops.convert_to_tensor(w.value) for w in weights]
+        weights = [
+            ops.convert_to_tensor(read_weight(weight, weight.dtype))
+            for weight in weights
+        ]
         if not backend().has_sparse_gradients:
             return weights
         from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows
