@@ -1,15 +1,20 @@
+import functools
 import os
 from collections.abc import Iterable
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_elmo.layers.bilm_base import BiLMBase
 from keras_elmo.layers.bilm_base import build_once
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.bilm_encoder import run_directions
+from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.word_lists import sentence_words
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -124,6 +129,84 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         logits = [ops.transpose(self.softmax(h), (1, 0, 2)) for h in hidden]
         logits = [ops.reshape(x, shape) for x in logits]
         return (logits, state) if return_state else logits
+
+    def perplexity(self, sentences: Iterable[Iterable[str]]) -> float:
+        """Measures how well the model predicts sentences.
+
+        ```
+        perplexity = exp(-sum(log_probabilities) / (2 * tokens))
+        ```
+
+        This is what `keras-elmo perplexity --procedure sentences` prints. A
+        lower perplexity is better. Compare it only with perplexities of the
+        same text and the same vocabulary.
+
+        Args:
+            sentences: As for `log_probabilities`.
+
+        Returns:
+            Float. The tokens are all words, and one `</S>` per sentence.
+
+        Raises:
+            ValueError: As for `log_probabilities`, or without sentences.
+
+        Example:
+
+        >>> model = BidirectionalLanguageModel.from_preset("english_mini")
+        >>> model.perplexity([["She", "sat", "on", "the", "bank", "."]]) < 200
+        True
+        """
+        sentences = _word_lists(sentences)
+        if not sentences:
+            raise ValueError(
+                "`sentences` must have at least one sentence. Received: none"
+            )
+        return self._evaluator.evaluate(sentences).perplexity
+
+    def log_probabilities(
+        self, sentences: Iterable[Iterable[str]]
+    ) -> np.ndarray:
+        """Computes how probable each sentence is, by both directions.
+
+        Each sentence is read from a zero state, as in `ElmoLayer`. A word
+        outside the vocabulary is read by its characters, and predicted as
+        `<UNK>`, so a sentence with a rare word can look too probable.
+
+        Args:
+            sentences: Iterable of sentences, each a list of words.
+
+        Returns:
+            float32 array of shape `(sentences, 2)`, natural logarithms. The
+            first column has the forward direction's `log p(words, </S>)`, the
+            second the backward direction's, from the last word to `<S>`. Each
+            is a probability of the whole sentence, so their sum is only a
+            score, but often a better one than either.
+
+        Raises:
+            ValueError: If the model has no `words`, or if a sentence is a
+                string instead of a list of words.
+
+        Example:
+
+        >>> model = BidirectionalLanguageModel.from_preset("english_mini")
+        >>> right, wrong = model.log_probabilities(
+        ...     [["The", "cats", "are", "here"], ["The", "cats", "is", "here"]]
+        ... )
+        >>> bool(right[0] > wrong[0])
+        True
+        """
+        return -self._evaluator.sentence_losses(_word_lists(sentences))
+
+    @functools.cached_property
+    def _evaluator(self):
+        if self.words is None:
+            raise ValueError(
+                "The model must know its `words` to find the probability of a "
+                "sentence. Received: words=None. Load it with `from_preset`, or "
+                "set `model.words` to the list of all words that it predicts"
+            )
+        vocabulary = Vocabulary(word.encode() for word in self.words)
+        return Evaluator(self, vocabulary, "sentences")
 
     def predict_hidden(
         self, inputs, initial_state=None, seed=None, is_real=None
@@ -269,3 +352,8 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         words = vocabulary.words
         model.words = tuple(w.decode(errors="replace") for w in words)
         return model
+
+
+def _word_lists(sentences):
+    """Returns the sentences as lists of words, as bytes."""
+    return [sentence_words(words, i) for i, words in enumerate(sentences)]

@@ -92,18 +92,9 @@ class Evaluator:
         Returns:
             A `Perplexity`.
         """
-        sums, count, state = np.zeros(2), 0, None
-        for window in self._windows(sentences):
-            if state is None or not self._is_stream:
-                rows = len(window.is_real)
-                state = self._model.get_initial_state(rows)
-            inputs = list(map(self._ids.inputs, window.inputs))
-            targets = list(map(self._ids.targets, window.targets))
-            tensors = keras.tree.map_structure(
-                ops.convert_to_tensor, (inputs, targets, window.is_real)
-            )
-            new, state = self._measure(*tensors, state)
-            sums += ops.convert_to_numpy(new)
+        sums, count = np.zeros(2), 0
+        for window, losses in self._losses(sentences):
+            sums += losses.sum(axis=1, dtype="float64")
             count += int(window.is_real.sum())
             if on_progress is not None:
                 on_progress(count)
@@ -111,6 +102,37 @@ class Evaluator:
         with np.errstate(over="ignore"):  # A useless model's is infinite.
             perplexity, forward, backward = np.exp(losses).tolist()
         return Perplexity(perplexity, forward, backward, count)
+
+    def sentence_losses(self, sentences: list[list[bytes]]) -> np.ndarray:
+        """Measures the loss of each sentence, with the procedure "sentences".
+
+        Args:
+            sentences: As for `evaluate`.
+
+        Returns:
+            float32 array `(sentences, 2)`: the losses of the forward and of the
+            backward direction, summed over the tokens.
+        """
+        found = np.zeros((len(sentences), 2), "float32")
+        for window, losses in self._losses(sentences):
+            found[window.places] = losses.T
+        return found
+
+    def _losses(self, sentences):
+        """Yields windows, and the sums of their rows' losses `(2, rows)`."""
+        state = None
+        for window in self._windows(sentences):
+            rows = len(window.is_real)
+            if state is None or not self._is_stream:
+                state = self._model.get_initial_state(rows)
+            inputs = list(map(self._ids.inputs, window.inputs))
+            targets = list(map(self._ids.targets, window.targets))
+            tensors = keras.tree.map_structure(
+                ops.convert_to_tensor, (inputs, targets, window.is_real)
+            )
+            losses, state = self._measure(*tensors, state)
+            # Without the rows that fill up the window.
+            yield window, ops.convert_to_numpy(losses)[:, :rows]
 
     def _windows(self, sentences):
         tokens = min(_MAX_TOKENS, _MAX_LOGITS // len(self._vocabulary))
@@ -125,8 +147,8 @@ class Evaluator:
             inputs, state, is_real=is_real
         )
         losses = self._model.losses_of(hidden, targets, self._is_unknown)
-        sums = [ops.sum(ops.where(is_real, loss, 0)) for loss in losses]
-        return ops.stack(sums), state
+        losses = ops.where(is_real, ops.stack(losses), 0)  # (2, rows, steps)
+        return ops.sum(losses, axis=-1), state
 
 
 def _is_unknown(vocabulary, counted):

@@ -21,6 +21,8 @@ class TextWindow(NamedTuple):
     """bytes objects `(2, rows, steps)`"""
     is_real: np.ndarray
     """bool `(rows, steps)`, `False` after the end of a row"""
+    places: list[int] | None = None
+    """The place of each row's sentence in the text, if a row is a sentence"""
 
 
 def stream_windows(sentences, rows, steps):
@@ -58,15 +60,16 @@ def sentence_windows(sentences, max_tokens):
     Yields:
         `TextWindow`s.
     """
-    tokens = map(_tokens, sentences)
+    tokens = enumerate(map(_tokens, sentences))
     while chunk := list(itertools.islice(tokens, _SORTED_SENTENCES)):
-        rows = []
-        for row in sorted(chunk, key=len):
+        rows, places = [], []
+        for place, row in sorted(chunk, key=lambda item: len(item[1])):
             if rows and (len(rows) + 1) * len(row) > max_tokens:
-                yield _window(rows, len(rows[-1]))
-                rows = []
+                yield _window(rows, len(rows[-1]), places)
+                rows, places = [], []
             rows.append(row)
-        yield _window(rows, len(rows[-1]))
+            places.append(place)
+        yield _window(rows, len(rows[-1]), places)
 
 
 def _tokens(sentence):
@@ -75,7 +78,7 @@ def _tokens(sentence):
     return [(*forward, *backward) for forward, backward in zip(*pairs)]
 
 
-def _window(rows, steps):
+def _window(rows, steps, places=None):
     words = np.full((len(rows), steps, 4), UNKNOWN_WORD, dtype=object)
     is_real = np.zeros((len(rows), steps), "bool")
     for i, row in enumerate(rows):
@@ -83,4 +86,4 @@ def _window(rows, steps):
             words[i, : len(row)] = row
             is_real[i, : len(row)] = True
     words = np.moveaxis(words, -1, 0)  # (4, rows, steps)
-    return TextWindow(words[0::2], words[1::2], is_real)
+    return TextWindow(words[0::2], words[1::2], is_real, places)

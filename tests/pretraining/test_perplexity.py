@@ -63,6 +63,7 @@ def forgotten():
     """Frees the shared models."""
     yield
     make.cache_clear()
+    make_with_words.cache_clear()
     evaluator_of.cache_clear()
 
 
@@ -133,6 +134,53 @@ def test_sentences_start_from_zero():
     stream = evaluator_of(model)
     for sentence, one in zip(TEXT, one_by_one):
         check(stream.evaluate([sentence]), one)
+
+
+@functools.cache
+def make_with_words():
+    model = make_new()
+    model.words = [word.decode() for word in WORDS]
+    return model
+
+
+def test_log_probabilities_are_those_of_each_sentence(monkeypatch):
+    model = make_with_words()
+    expected = []
+    for words in TEXT:
+        one = oracle(model, [[words]])
+        logs = np.log([one.forward, one.backward])
+        expected.append(-logs * one.tokens)
+    strings = [[word.decode() for word in words] for words in TEXT]
+    # The windows are sorted by length; the results are in the text's order.
+    for limit in (module._MAX_TOKENS, 8):
+        monkeypatch.setattr(module, "_MAX_TOKENS", limit)
+        for text in (strings, iter(TEXT)):
+            got = model.log_probabilities(text)
+            assert got.dtype == "float32"
+            np.testing.assert_allclose(got, expected, rtol=1e-5)
+    assert model.log_probabilities([]).shape == (0, 2)
+
+
+def test_perplexity_is_that_of_the_procedure_sentences():
+    model = make_with_words()
+    got = model.perplexity(TEXT)
+    assert type(got) is float
+    expected = evaluate(make(), TEXT, "sentences").perplexity
+    assert got == pytest.approx(expected, rel=1e-6)
+    total = model.log_probabilities(TEXT).sum()
+    assert got == pytest.approx(np.exp(-total / (2 * TOKENS)), rel=1e-5)
+
+
+def test_probabilities_need_words_and_sentences():
+    for measure in (make().perplexity, make().log_probabilities):
+        with pytest.raises(ValueError, match="words=None. Load it with"):
+            measure(TEXT)
+    model = make_with_words()
+    for measure in (model.perplexity, model.log_probabilities):
+        with pytest.raises(ValueError, match="must be a list of words"):
+            measure(["the cat sat"])
+    with pytest.raises(ValueError, match="at least one sentence"):
+        model.perplexity([])
 
 
 @pytest.mark.parametrize("procedure", ["stream", "sentences"])
