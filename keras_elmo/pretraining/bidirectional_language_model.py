@@ -202,8 +202,8 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         if self.words is None:
             raise ValueError(
                 "The model must know its `words` to find the probability of a "
-                "sentence. Received: words=None. Load it with `from_preset`, or "
-                "set `model.words` to the list of all words that it predicts"
+                "sentence. Received: words=None. Load it with `from_preset`, "
+                "or set `model.words` to all words that it predicts"
             )
         vocabulary = Vocabulary(word.encode() for word in self.words)
         return Evaluator(self, vocabulary, "sentences")

@@ -3,6 +3,7 @@
 import keras
 
 from keras_elmo.ops.backends import backend
+from keras_elmo.pretraining.muon import with_muon
 
 
 def make_optimizer(settings, total_steps):
@@ -20,9 +21,11 @@ def make_optimizer(settings, total_steps):
         from keras_elmo.pretraining import tensorflow_optimizers as optimizers
 
     rate, norm = _learning_rate(settings, total_steps), settings.clip_norm
-    if settings.optimizer == "adam":
-        return optimizers.Adam(rate, global_clipnorm=norm)
-    return optimizers.Adagrad(rate, 1.0, 0.0, global_clipnorm=norm)
+    if settings.optimizer == "adagrad":
+        return optimizers.Adagrad(rate, 1.0, 0.0, global_clipnorm=norm)
+    has_muon = settings.optimizer == "muon"
+    kind = with_muon(optimizers.Adam) if has_muon else optimizers.Adam
+    return kind(rate, global_clipnorm=norm)
 
 
 def _learning_rate(settings, total_steps):

@@ -68,7 +68,10 @@ class Settings:
     # Tokens per row of a window, over which gradients are propagated back.
     unroll_steps: int = _setting(20, fixed=True)
     optimizer: str = _setting(
-        "adagrad", choices=("adagrad", "adam"), fixed=True
+        "adagrad",
+        "muon (for the matrices; Adam for the rest), adam or adagrad",
+        choices=("adagrad", "adam", "muon"),
+        fixed=True,
     )
     learning_rate: float = _setting(
         0.2, "the rate after the warm-up", _check_positive

@@ -147,15 +147,22 @@ class TrainingFolder:
             ValueError: If something has changed, or the record is corrupt.
         """
         record = self._read_record()
-        for name, old in record["start"].items():
-            new = start.get(name)
-            has_moved = name == "initial" and new and old and new[1] == old[1]
-            if new != old and not has_moved:
-                raise ValueError(
-                    f"A resumed training must have the {argument_name(name)} "
-                    f"that it started with, {old!r}. Received: {new!r}. "
-                    f"{_to_start_over()}"
+        changed = []
+        new, old = _by_name(start), _by_name(record["start"])
+        for name in old:
+            one, other = new.get(name), old[name]
+            if name == "initial" and one and other:
+                one, other = one[1], other[1]  # It may have moved.
+            if one != other:
+                changed.append(
+                    f"the {argument_name(name)} that it started with, "
+                    f"{old[name]!r}. Received: {new.get(name)!r}"
                 )
+        if changed:
+            raise ValueError(
+                "A resumed training must have "
+                f"{'. It must have '.join(changed)}. {_to_start_over()}"
+            )
         new, old = _digests(shards), record["shards"]
         if new != old:
             differing = [x for x in new + old if x not in new or x not in old]
@@ -183,6 +190,11 @@ class TrainingFolder:
                 "Choose another folder."
             )
         return record
+
+
+def _by_name(start):
+    """Returns what a training started with, each option by its own name."""
+    return {**start, **start["options"], "options": None}
 
 
 def _to_start_over():

@@ -36,8 +36,9 @@ class StopAfter(Losses):
             signal.raise_signal(signal.SIGTERM)
 
 
-def test_a_stopped_training_resumes_bit_for_bit(corpus, tmp_path):
-    settings = make_settings(steps=6, reset_rate=0.1)
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "muon"])
+def test_a_stopped_training_resumes_bit_for_bit(corpus, tmp_path, optimizer):
+    settings = make_settings(steps=6, reset_rate=0.1, optimizer=optimizer)
     whole, first, second = Losses(), StopAfter(4), Losses()
     assert train(corpus, tmp_path / "a", settings, plan=PLAN, report=whole)
     assert not train(corpus, tmp_path / "b", settings, plan=PLAN, report=first)

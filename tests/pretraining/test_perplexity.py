@@ -173,7 +173,7 @@ def test_perplexity_is_that_of_the_procedure_sentences():
 
 def test_probabilities_need_words_and_sentences():
     for measure in (make().perplexity, make().log_probabilities):
-        with pytest.raises(ValueError, match="words=None. Load it with"):
+        with pytest.raises(ValueError, match=r"words=None\. Load it with"):
             measure(TEXT)
     model = make_with_words()
     for measure in (model.perplexity, model.log_probabilities):

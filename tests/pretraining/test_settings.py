@@ -50,7 +50,7 @@ def test_a_recipe_goes_on_with_itself(recipe):
         ("clip_norm", 0, "a positive number"),
         ("reset_rate", 1.5, "a number from 0 to 1"),
         ("reset_rate", None, "a number from 0 to 1"),
-        ("optimizer", "sgd", r"one of \['adagrad', 'adam'\]"),
+        ("optimizer", "sgd", r"one of \['adagrad', 'adam', 'muon'\]"),
         (
             "learning_rate_schedule",
             "linear",

@@ -186,6 +186,7 @@ ALL_AT_ONCE = {
     "settings",
     [
         pytest.param(ALL_AT_ONCE, id="all at once"),
+        pytest.param({"optimizer": "muon"}, id="muon"),
         pytest.param(
             {"options": {**OPTIONS, "dropout": 0.0}, **ALL_AT_ONCE},
             marks=pytest.mark.exhaustive,

@@ -1,0 +1,145 @@
+"""The optimizer Muon, on TensorFlow and JAX."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from pretraining.small_language_models import make_model
+from pretraining.small_trainings import make_settings
+from small_models import CNN
+
+from keras_elmo.pretraining import muon
+from keras_elmo.pretraining.optimizers import make_optimizer
+
+RATE = 0.01
+
+
+def polar_factor(x):
+    """Returns the nearest matrix whose singular values are 1."""
+    left, _, right = np.linalg.svd(x, full_matrices=False)
+    return left @ right
+
+
+def random_matrix(shape, smallest=1e-2, seed=0):
+    """Returns a matrix with singular values from `smallest` to 1."""
+    generator = np.random.default_rng(seed)
+    left, _, right = np.linalg.svd(generator.normal(size=shape), False)
+    values = np.geomspace(1, smallest, min(shape))
+    return ((left * values) @ right).astype("float32")
+
+
+def orthogonal(x):
+    return ops.convert_to_numpy(muon.orthogonal(ops.convert_to_tensor(x)))
+
+
+@pytest.mark.parametrize("shape", [(6, 20), (20, 6), (8, 8), (128, 256)])
+def test_singular_values_become_about_equal(shape):
+    x = random_matrix(shape)
+    got = orthogonal(x) / max(shape) ** 0.5
+    values = np.linalg.svd(got, compute_uv=False)
+    # The polynomials are rough for the sake of speed.
+    assert values.min() > 0.75 and values.max() < 1.15
+    # Only the singular values change.
+    expected = polar_factor(x)
+    assert (
+        np.sum(got * expected) > 0.99 * np.linalg.norm(got) * min(shape) ** 0.5
+    )
+    np.testing.assert_allclose(got.T @ expected, expected.T @ got, atol=2e-4)
+
+
+@pytest.mark.parametrize("shape", [(256, 300), (300, 256), (256, 256)])
+def test_large_matrices_are_divided_into_blocks(shape):
+    x = random_matrix(shape)
+    axis = 0 if shape[0] < shape[1] else 1
+    blocks = [orthogonal(block) for block in np.split(x, 2, axis)]
+    np.testing.assert_allclose(
+        orthogonal(x), np.concatenate(blocks, axis), rtol=1e-3, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 1), (1, 5)])
+def test_a_vector_gets_a_size_of_about_one(shape):
+    got = orthogonal(np.full(shape, -1e-3, "float32"))
+    np.testing.assert_allclose(got, np.full(shape, -1.0), rtol=0.2)
+
+
+def test_no_gradient_no_update():
+    assert not np.any(orthogonal(np.zeros((4, 6), "float32")))
+
+
+def test_which_variables_are_matrices():
+    model = make_model({"num_layers": 1})
+    names = {
+        v.path.partition("/")[2]
+        for v in model.trainable_variables
+        if muon.takes_muon(v)
+    }
+    encoder, tokens = model.encoder.name, model.token_encoder.name
+    cells = [f"{encoder}/{way}_0" for way in ("forward", "backward")]
+    parts = ("kernel", "recurrent_kernel", "projection_kernel")
+    assert names == {
+        f"{tokens}/projection_kernel",
+        *(
+            f"{tokens}/highway_{i}/{gate}_kernel"
+            for i in range(CNN["num_highways"])
+            for gate in ("carry", "transform")
+        ),
+        *(f"{cell}/{part}" for cell in cells for part in parts),
+    }
+
+
+class Variables(keras.layers.Layer):
+    """A matrix, and two variables that Adam updates."""
+
+    def build(self):
+        for name, shape in (
+            ("kernel", (4, 6)),
+            ("bias", (6,)),
+            ("embeddings", (5, 3)),
+        ):
+            weight = self.add_weight(shape=shape, name=name)
+            setattr(self, name, weight)
+        self.built = True
+
+
+def train(optimizer, steps=3):
+    """Returns the variables after some steps with random gradients."""
+    keras.utils.set_random_seed(0)
+    layer = Variables()
+    layer.build()
+    optimizer.build(layer.trainable_variables)
+    starts = [ops.convert_to_numpy(v) for v in layer.trainable_variables]
+    generator = np.random.default_rng(1)
+    gradients = [
+        [generator.normal(size=v.shape).astype("float32") for v in starts]
+        for _ in range(steps)
+    ]
+    for step in gradients:
+        optimizer.apply(list(map(ops.convert_to_tensor, step)))
+    ends = [ops.convert_to_numpy(v) for v in layer.trainable_variables]
+    return starts, gradients, ends
+
+
+def test_updates():
+    settings = {"learning_rate": RATE, "clip_norm": 1e9}
+    optimizer = make_optimizer(make_settings(optimizer="muon", **settings), 10)
+    starts, gradients, (kernel, *others) = train(optimizer)
+    adam = make_optimizer(make_settings(optimizer="adam", **settings), 10)
+    _, _, (_, *expected) = train(adam)
+    for found, value in zip(others, expected, strict=True):
+        np.testing.assert_array_equal(found, value)
+    value, momentum = starts[0], 0.0
+    for gradient, *_ in gradients:
+        momentum = 0.95 * momentum + gradient
+        update = orthogonal((gradient + 0.95 * momentum).astype("float32"))
+        value = value - RATE * muon._UPDATE_SIZE * update
+    np.testing.assert_allclose(kernel, value, rtol=1e-4, atol=1e-6)
+
+
+def test_gradients_are_clipped_before():
+    settings = {"learning_rate": RATE, "clip_norm": 1e-3}
+    optimizer = make_optimizer(make_settings(optimizer="muon", **settings), 10)
+    train(optimizer)
+    momentum = ops.convert_to_numpy(optimizer.variables[-6])
+    assert momentum.shape == (4, 6)
+    assert 0 < np.linalg.norm(momentum) < 3e-3
