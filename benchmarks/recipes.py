@@ -57,6 +57,8 @@ def main():
             curves={name: curve for name, curve in curves.items() if curve},
         )
         write_results(arguments.output, results)
+        if arguments.picture:
+            draw(results["curves"], max(arguments.minutes), arguments.picture)
 
 
 def read_speeds(folder, arguments):
@@ -120,6 +122,29 @@ def read_curve(log, medians):
     return curve if curve and curve[-1][0] > float(minutes) - 0.1 else None
 
 
+def draw(curves, minutes, path):
+    """Draws the longest trainings, with a colour for each recipe."""
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for number, recipe in enumerate(RECIPES):
+        label = recipe.title()
+        for name, curve in curves.items():
+            if name.startswith(f"{recipe}-{minutes}-"):
+                axes.plot(
+                    *zip(*curve), f"C{number}.-", label=label, linewidth=1
+                )
+                label = None  # Once in the legend.
+    axes.set_yscale("log")
+    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.set_xlabel("minutes of training on two cores")
+    axes.set_ylabel("held-out perplexity")
+    axes.grid(True, which="both", color="0.9")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+
+
 def parse_arguments():
     parser = make_parser(__doc__)
     add = parser.add_argument
@@ -131,6 +156,7 @@ def parse_arguments():
     add("--seeds", nargs="+", type=int, default=[0, 1])
     add("--only", nargs="+", choices=RECIPES, default=list(RECIPES))
     add("--output", help="JSON file to write")
+    add("--picture", help="with --output: PNG file of the longest trainings")
     return parser.parse_args()
 
 

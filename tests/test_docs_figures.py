@@ -164,6 +164,41 @@ def test_word_senses():
     assert f"({only[mini[1]][mini[2]]} the other way" in page
 
 
+def test_blimp():
+    card = "keras_elmo/presets/english_mini/README.md"
+    mini, tiny = read_results("blimp")["models"].values()
+    table = read_table(card, "Grammar")
+    for result, (_, _, *cells) in zip((mini, tiny), table, strict=False):
+        result = result["all"]
+        assert cells == [f"{result[k]:.1f}%" for k in ("forward", "sum")]
+    for result in (mini, tiny):
+        assert len(result["paradigms"]) == 67
+    page = read_page(card)
+    a, b = mini["unknown_words"], tiny["unknown_words"]
+    assert f"{a:.1f}% of BLiMP's words are outside" in page
+    assert f"({b:.1f}% for `english_tiny`)" in page
+    a, b = mini["all"], tiny["all"]
+    assert (
+        f"On the {a['known']:.0f}% of the pairs without such a word "
+        f"({b['known']:.0f}%), {a['forward_known']:.1f}% "
+        f"({b['forward_known']:.1f}%) are right"
+    ) in page
+    parts = {k: v["forward"] for k, v in mini["phenomena"].items()}
+    agreement = [v for k, v in parts.items() if k.endswith("_agreement")]
+    least, most, low, high = (
+        f"{value:.0f}"
+        for value in (
+            parts["npi_licensing"],
+            parts["irregular_forms"],
+            min(agreement),
+            max(agreement),
+        )
+    )
+    assert f"irregular forms ({most}%) and agreement ({low} to {high}%)" in page
+    assert f"least ({least}%)" in page
+    assert min(parts, key=parts.get) == "npi_licensing"
+
+
 def test_dates_on_the_tagging_page():
     for name in ("english_pos", "word_senses"):
         date = datetime.date.fromisoformat(read_results(name)["date"])
