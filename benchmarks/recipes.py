@@ -149,7 +149,6 @@ def parse_arguments():
     parser = make_parser(__doc__)
     add = parser.add_argument
     add("folder", help="folder for the trainings; resumes what is there")
-    add("flags", nargs="*", help="flags of keras-elmo pretrain, after --")
     add("--text", required=True, help="glob of the shards")
     add("--heldout", required=True)
     add("--minutes", nargs="+", type=int, default=[10])
@@ -157,7 +156,10 @@ def parse_arguments():
     add("--only", nargs="+", choices=RECIPES, default=list(RECIPES))
     add("--output", help="JSON file to write")
     add("--picture", help="with --output: PNG file of the longest trainings")
-    return parser.parse_args()
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    arguments = parser.parse_args(sys.argv[1:end])
+    arguments.flags = sys.argv[end + 1 :]
+    return arguments
 
 
 if __name__ == "__main__":
