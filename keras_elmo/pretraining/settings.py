@@ -169,7 +169,7 @@ RECIPES = {
     "laptop": Settings(
         _options(512, 128, _FILTERS[:5], 1, 1024),
         batch_size=32,
-        optimizer="adam",
+        optimizer="muon",
         learning_rate=4e-3,
         learning_rate_schedule="cosine",
         warmup_steps=100,
