@@ -41,7 +41,7 @@ examples:
 fine-tuning (training a model further on another kind of text):
   keras-elmo pretrain my_text.txt my_elmo --from english_mini \\
       --heldout my_heldout.txt --recipe laptop --epochs 1 --batch-size 16 \\
-      --warmup-steps 20 --learning-rate 0.001
+      --warmup-steps 20 --learning-rate 0.0003
   AllenNLP's models come without their softmax: add --new-softmax, and
   --vocabulary unless the vocabulary is to be built from the text.
 """
