@@ -147,17 +147,11 @@ class TrainingFolder:
             ValueError: If something has changed, or the record is corrupt.
         """
         record = self._read_record()
-        changed = []
-        new, old = _by_name(start), _by_name(record["start"])
-        for name in old:
-            one, other = new.get(name), old[name]
-            if name == "initial" and one and other:
-                one, other = one[1], other[1]  # It may have moved.
-            if one != other:
-                changed.append(
-                    f"the {argument_name(name)} that it started with, "
-                    f"{old[name]!r}. Received: {new.get(name)!r}"
-                )
+        changed = [
+            f"the {argument_name(name)} that it started with, {old!r}. "
+            f"Received: {new!r}"
+            for name, old, new in _differences(record["start"], start)
+        ]
         if changed:
             raise ValueError(
                 "A resumed training must have "
@@ -192,9 +186,18 @@ class TrainingFolder:
         return record
 
 
-def _by_name(start):
-    """Returns what a training started with, each option by its own name."""
-    return {**start, **start["options"], "options": None}
+def _differences(started, requested):
+    """Yields the name, the old and the new value of each that has changed."""
+    for name, old in started.items():
+        new = requested.get(name)
+        has_moved = name == "initial" and new and old and new[1] == old[1]
+        if new == old or has_moved:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            # The options, which have flags of their own.
+            yield from _differences({**dict.fromkeys(new), **old}, new)
+        else:
+            yield name, old, new
 
 
 def _to_start_over():

@@ -1,6 +1,7 @@
 import errno
 import os
 import pathlib
+import re
 import shutil
 
 import pytest
@@ -81,6 +82,19 @@ def test_other_settings_are_refused(begun, shards):
         assert told in message
     assert "`lstm`" not in message
     assert "`restart=True`" in message
+
+
+@pytest.mark.parametrize(
+    "options, name",
+    [({"lstm": {"dim": 8}}, "dropout"), ({**START["options"], "a": 1}, "a")],
+)
+def test_options_that_are_missing_or_new_are_refused(
+    begun, shards, options, name
+):
+    old, new = START["options"].get(name), options.get(name)
+    told = f"the `{name}` that it started with, {old!r}. Received: {new!r}. To"
+    with pytest.raises(ValueError, match=re.escape(told)):
+        begun.resume({**START, "options": options}, shards)
 
 
 def test_other_shards_are_refused(begun, shards):
