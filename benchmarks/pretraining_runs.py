@@ -13,6 +13,19 @@ from worker import status_megabytes
 INTERVAL = 0.001
 
 
+def pretrain_command(text, folder, flags):
+    """Returns the command `keras-elmo pretrain`.
+
+    Args:
+        text: The corpus.
+        folder: Path of the folder to train in.
+        flags: Dictionary of its flags, without dashes.
+    """
+    typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
+    command = [sys.executable, "-m", "keras_elmo", "pretrain"]
+    return [*command, text, str(folder), *typed]
+
+
 class PausedTraining:
     """A training that runs some updates on request, and never ends.
 
@@ -37,9 +50,7 @@ class PausedTraining:
             "checkpoint-every": 10**9,
             "log-every": updates,
         }
-        typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
-        command = [sys.executable, "-m", "keras_elmo", "pretrain"]
-        command += [text, self._output, *typed]
+        command = pretrain_command(text, self._output, flags)
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 [*command, "--quiet"], stdout=log, stderr=log

@@ -4,12 +4,13 @@
         --minutes 10 60 --output recipes.json -- --recipe laptop \\
         --vocabulary vocab.txt
 
-The flags after `--` are passed to each `keras-elmo pretrain`. First, the speed
-of each recipe is measured, in turns. A training then has as many steps as the
-recipe makes in the minutes, and its own schedule. So the results do not depend
-on what else the machine does, and trainings can run beside each other: the same
-command with another --seeds, --minutes or --only. Interrupted, it resumes; a
-training that is finished is only read. Results are of all that are finished.
+The flags after `--`, each with a value, are those of every `keras-elmo
+pretrain`. First, the speed of each recipe is measured, in turns. A training
+then has as many steps as the recipe makes in the minutes, and its own schedule.
+So the results do not depend on what else the machine does, and trainings can
+run beside each other: the same command with another --seeds, --minutes or
+--only. Interrupted, it resumes; a training that is finished is only read.
+Results are of all that are finished.
 """
 
 import itertools
@@ -18,8 +19,10 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from pretraining_runs import PausedTraining
+from pretraining_runs import pretrain_command
 from program import begin_results
 from program import make_parser
 from program import write_results
@@ -65,49 +68,44 @@ def read_speeds(folder, arguments):
     """Returns the tokens per second of each turn, measured only once."""
     path = folder / "speeds.json"
     if not path.exists():
-        common = flags_after_dashes(arguments.flags)
-        runs = {
-            name: PausedTraining(
-                folder / f"speed-{name}",
-                UPDATES,
-                arguments.text,
-                {**common, **recipe},
-            )
-            for name, recipe in RECIPES.items()
-        }
-        speeds = {name: [] for name in RECIPES}
-        for turn, (name, run) in itertools.product(range(TURNS), runs.items()):
-            speeds[name].append(UPDATES * tokens_per_step(name) / run.run())
-            tell(f"turn {turn + 1}: {name} {speeds[name][-1]:,.0f} tokens/s")
-        for run in runs.values():
-            run.close()
+        with tempfile.TemporaryDirectory() as temporary:
+            speeds = measure_speeds(pathlib.Path(temporary), arguments)
         path.write_text(json.dumps(speeds))
     return json.loads(path.read_text())
+
+
+def measure_speeds(folder, arguments):
+    runs = {
+        name: PausedTraining(
+            folder / name, UPDATES, arguments.text, arguments.flags | recipe
+        )
+        for name, recipe in RECIPES.items()
+    }
+    speeds = {name: [] for name in RECIPES}
+    for turn, (name, run) in itertools.product(range(TURNS), runs.items()):
+        speeds[name].append(UPDATES * tokens_per_step(name) / run.run())
+        tell(f"turn {turn + 1}: {name} {speeds[name][-1]:,.0f} tokens/s")
+    for run in runs.values():
+        run.close()
+    return speeds
 
 
 def tokens_per_step(name):
     return RECIPES[name]["batch-size"] * UNROLL_STEPS
 
 
-def flags_after_dashes(flags):
-    """Returns {flag without dashes: value}."""
-    return {k.removeprefix("--"): v for k, v in zip(flags[::2], flags[1::2])}
-
-
 def train(folder, steps, seed, name, arguments):
     """Trains a model, or goes on with it."""
     flags = {
+        **arguments.flags,
         **RECIPES[name],
         "heldout": arguments.heldout,
         "steps": steps,
         "evaluate-every": -(-steps // EVALUATIONS),
         "seed": seed,
     }
-    typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
-    command = [sys.executable, "-m", "keras_elmo", "pretrain"]
-    subprocess.run(
-        [*command, arguments.text, folder, *arguments.flags, *typed], check=True
-    )
+    command = pretrain_command(arguments.text, folder, flags)
+    subprocess.run(command, check=True)
 
 
 def read_curve(log, medians):
@@ -158,7 +156,8 @@ def parse_arguments():
     add("--picture", help="with --output: PNG file of the longest trainings")
     end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     arguments = parser.parse_args(sys.argv[1:end])
-    arguments.flags = sys.argv[end + 1 :]
+    after = [text.removeprefix("--") for text in sys.argv[end + 1 :]]
+    arguments.flags = dict(zip(after[::2], after[1::2], strict=True))
     return arguments
 
 
