@@ -5,8 +5,10 @@ This module imports nothing, so that `keras-elmo embed --help` is fast.
 
 DIRECTIONS = ("forward", "backward")
 """The two directions of a biLM, in the order of its outputs"""
-CORPUS_FORMATS = ("text", "conllu")
+CORPUS_FORMATS = ("text", "conllu", "raw")
 """Formats of an input corpus"""
+STANDARD_STREAM = "-"
+"""Standard input or output, as a path"""
 VECTOR_DTYPES = ("float32", "float16")
 """Dtypes of a file of embeddings"""
 COMPUTE_DTYPES = ("float32", "mixed_bfloat16")

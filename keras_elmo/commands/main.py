@@ -14,13 +14,23 @@ from keras_elmo.commands import inspect
 from keras_elmo.commands import perplexity
 from keras_elmo.commands import pretrain
 from keras_elmo.commands import tag
+from keras_elmo.commands import train_tagger
 
 # Characters of a message: some libraries print a whole vocabulary.
 _LONGEST = 1000
 _OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
 # Each has `SUMMARY`, `EPILOG`, `add_arguments` and `run`; only `run` imports
 # Keras.
-_VERBS = (embed, tag, pretrain, perplexity, convert, export, inspect)
+_VERBS = (
+    embed,
+    tag,
+    train_tagger,
+    pretrain,
+    perplexity,
+    convert,
+    export,
+    inspect,
+)
 
 
 def main(argv=None):
@@ -97,7 +107,7 @@ def make_parser(argv=None):
         ),
     )
     for verb in _VERBS:
-        name = verb.__name__.rpartition(".")[2]
+        name = verb.__name__.rpartition(".")[2].replace("_", "-")
         verb_parser = verbs.add_parser(
             name,
             help=verb.SUMMARY,

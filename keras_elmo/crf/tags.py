@@ -1,5 +1,6 @@
 """The tags that a user gives: schemes of spans (BIO and others), names, ids."""
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,10 @@ from keras_elmo.ops.inputs import shapes_agree
 # For each scheme, the letters after which a span must continue. The letters "I"
 # and "E" continue a span, after "B" or "I".
 _MUST_GO_ON = {"BIO": "", "BIOES": "BI", "BIOUL": "BI"}
+# For each scheme, the letters of a span of one token; and of the first, inner
+# and last tokens of a longer one.
+_LETTERS = {"BIO": "BBII", "BIOES": "SBIE", "BIOUL": "UBIL"}
+_SPAN = re.compile("[BIESLU]-.+")
 # What AllenNLP calls the last token of a span, and a span of one token.
 _AS_IN_BIOES = {"L": "E", "U": "S"}
 
@@ -99,6 +104,31 @@ def entities(tags):
             start = i
         before, kind_before = letter, kind
     return found
+
+
+def find_scheme(labels):
+    """Returns `"BIO"`, `"BIOES"`, `"BIOUL"`, or `None` for labels of no scheme.
+
+    Labels in IOB1 count as BIO: `to_scheme` converts them.
+    """
+    labels = set(map(str, labels)) - {"O"}
+    letters = {x[0] if _SPAN.fullmatch(x) else "" for x in labels}
+    fits = (s for s, known in _LETTERS.items() if letters <= set(known))
+    return next(fits, None) if labels else None
+
+
+def to_scheme(tags, scheme):
+    """Returns tags that mark the same `entities` in a scheme.
+
+    It corrects tags that violate the scheme, and converts those in IOB1.
+    """
+    single, first, inside, last = _LETTERS[scheme]
+    written = ["O"] * len(tags)
+    for start, end, kind in entities(tags):
+        between = inside * (end - start - 2)
+        letters = first + between + last if end - start > 1 else single
+        written[start:end] = [f"{letter}-{kind}" for letter in letters]
+    return written
 
 
 def _parts(name, known, what):

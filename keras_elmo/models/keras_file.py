@@ -51,7 +51,7 @@ class KerasFile(FoundModel):
         _check_weights(self.path)
         try:
             model = keras.saving.load_model(self.path, compile=False)
-            return _after_elmo(model, self._elmo) if self._elmo else model
+            return after_elmo(model, self._elmo) if self._elmo else model
         except TypeError as error:  # A class that is not registered.
             raise ValueError(
                 "A .keras file must be made of layers of Keras and keras_elmo: "
@@ -87,9 +87,15 @@ class KerasFile(FoundModel):
         return f"keras.saving.load_model({quoted(self.path)})"
 
 
-def _after_elmo(model, preset):
-    """Returns a model of vectors and their mask, with ELMo in front."""
-    elmo = ElmoLayer.from_preset(preset, name="elmo")
+def after_elmo(model, elmo):
+    """Returns a model of vectors and their mask, with ELMo in front.
+
+    Args:
+        model: The Keras model, whose layers the new one shares.
+        elmo: An `ElmoLayer`, or what `ElmoLayer.from_preset` takes.
+    """
+    if not isinstance(elmo, ElmoLayer):
+        elmo = ElmoLayer.from_preset(elmo, name="elmo")
     ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
     outputs = {}
 

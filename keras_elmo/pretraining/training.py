@@ -13,11 +13,11 @@ from keras_elmo.pretraining.language_model_windows import LanguageModelWindows
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
-from keras_elmo.pretraining.stop_request import StopRequest
 from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import variable_values
 from keras_elmo.pretraining.training_state import write_training_state
+from keras_elmo.stop_request import StopRequest
 
 
 def make_trainer(make_model, settings, rows, total_steps):

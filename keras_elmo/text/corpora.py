@@ -1,4 +1,4 @@
-"""Corpora: tokenised sentences, read from a file one at a time."""
+"""Corpora: sentences as tokens, read from a file one at a time."""
 
 import codecs
 import collections
@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 from keras_elmo.checks import check_choice
 from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.files.untrusted_files import UntrustedFile
-
-STANDARD_INPUT = "-"
 
 _GZIP = b"\x1f\x8b"
 
@@ -28,7 +27,7 @@ _GZIP = b"\x1f\x8b"
 _LONGEST = 1 << 26
 
 # ASCII's white space parts tokens, as in `bytes.split` and `tf.strings.split`.
-_TOKEN = re.compile(r"[^ \t\n\r\v\f]+")
+TOKEN = re.compile(r"[^ \t\n\r\v\f]+")
 
 # The ID of a word, a multiword token or an empty node of CoNLL-U.
 _ID = re.compile(r"[0-9]+([-.][0-9]+)?")
@@ -38,7 +37,7 @@ class Sentence(NamedTuple):
     """A tokenised sentence."""
 
     text: str
-    """The line of the file; for CoNLL-U, the tokens joined by single spaces."""
+    """The line of the file; else, the tokens joined by single spaces."""
     tokens: list[str]
 
 
@@ -47,7 +46,7 @@ def read_corpus(
 ) -> Iterator[Sentence]:
     r"""Reads a corpus of any size, sentence by sentence.
 
-    The file has one of two formats:
+    The file has one of three formats:
 
     - `"text"`: one sentence per line, with tokens separated by spaces, tabs or
       other white space of ASCII. Only `"\n"` and `"\r\n"` end a line. An empty
@@ -55,23 +54,28 @@ def read_corpus(
     - `"conllu"`: the FORM column of
       [CoNLL-U](https://universaldependencies.org/format.html). Multiword-token
       ranges and empty nodes are left out.
+    - `"raw"`: English as people write it. The package spaCy (`pip install
+      keras-elmo[raw]`) divides each line into sentences and tokens, by rules:
+      `"They can't."` becomes `["They", "ca", "n't", "."]`.
 
-    Both are UTF-8, with or without a byte order mark, plain or gzip.
+    All are UTF-8, with or without a byte order mark, plain or gzip.
 
     Args:
         path: Path of the file, or `"-"` for standard input.
-        format: `"text"` or `"conllu"`. By default it depends on the file name:
-            `.conllu` and `.conllu.gz` are CoNLL-U, all others text.
+        format: `"text"`, `"conllu"` or `"raw"`. By default it depends on the
+            file name: `.conllu` and `.conllu.gz` are CoNLL-U, all others text.
 
     Returns:
         An iterator of named tuples: `tokens` is the list of a sentence's
-        tokens, and `text` its line, or for CoNLL-U the tokens joined by spaces.
+        tokens, and `text` its line, or the tokens joined by spaces if a line of
+        the file is not a sentence.
 
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If an argument is invalid; or, while reading, if the file is
             not UTF-8, a gzip file is corrupt or truncated, or a line is not
             CoNLL-U.
+        ImportError: If raw text is read and spaCy is not installed.
 
     Example:
 
@@ -87,9 +91,11 @@ def read_corpus(
     path = os.fspath(path)
     format = guess_format(path) if format is None else format
     check_choice("format", format, CORPUS_FORMATS)
-    if path != STANDARD_INPUT:
+    if path != STANDARD_STREAM:
         check_file(path)
-    lines = (line.decode() for line in checked_lines(path))
+    lines = map(bytes.decode, checked_lines(path))
+    if format == "raw":
+        return _raw(lines)
     return text_sentences(lines) if format == "text" else _conllu(lines, path)
 
 
@@ -104,34 +110,72 @@ def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
         if number == 1:
             line = line.removeprefix("\ufeff")
         line = line.removesuffix("\n").removesuffix("\r")
-        yield Sentence(line, _TOKEN.findall(line))
+        yield Sentence(line, TOKEN.findall(line))
+
+
+def _raw(lines):
+    """Yields the `Sentence`s in each line of English."""
+    try:
+        import spacy
+    except ImportError as error:
+        raise ImportError(
+            "To divide raw text into words, install spaCy: pip install spacy"
+        ) from error
+    nlp = spacy.blank("en")
+    nlp.max_length = _LONGEST
+    nlp.add_pipe("sentencizer")
+    for document in nlp.pipe(lines):
+        for sentence in document.sents:
+            tokens = [x.text for x in sentence if not x.is_space]
+            if tokens:
+                yield Sentence(" ".join(tokens), tokens)
 
 
 def _conllu(lines, path):
     """Yields the `Sentence` of each block of lines of CoNLL-U."""
-    tokens: list[str] | None = None  # None between two blocks.
+    for rows in blocks_of_rows(lines, functools.partial(parse_conllu, path)):
+        tokens = [columns[1] for _, columns in rows]
+        yield Sentence(" ".join(tokens), tokens)
+
+
+def blocks_of_rows(lines, parse):
+    """Yields the rows of each block of lines, between empty lines.
+
+    Args:
+        lines: Iterable of strings.
+        parse: From a line and its number to its columns, or to `None` for a
+            line that is no row.
+
+    Returns:
+        An iterator of lists of `(number, columns)`.
+    """
+    rows: list | None = None  # None between two blocks.
     for number, line in enumerate(itertools.chain(lines, [""]), start=1):
         line = line.rstrip("\r\n")
-        if not line.strip():
-            if tokens is not None:
-                yield Sentence(" ".join(tokens), tokens)
-            tokens = None
-            continue
-        tokens = [] if tokens is None else tokens
-        word_id, *form = line.split("\t")[:2]
-        if line.startswith("#"):
-            _, is_there, names = line.partition("global.columns =")
-            is_right = not is_there or names.split()[:2] == ["ID", "FORM"]
-        else:
-            is_right = _ID.fullmatch(word_id) and form not in ([], [""])
-        if not is_right:
-            raise ValueError(
-                f"'{path}' is not CoNLL-U in line {number}: its columns must "
-                "be separated by tabs, and the first two be ID and FORM. "
-                f"Received: {line!r}"
-            )
-        if word_id.isdigit():
-            tokens += form
+        if line.strip():
+            rows = [] if rows is None else rows
+            if columns := parse(line, number):
+                rows.append((number, columns))
+        elif rows is not None:
+            yield rows
+            rows = None
+
+
+def parse_conllu(path, line, number):
+    """Returns the columns of a word of CoNLL-U, or `None`."""
+    columns = line.split("\t")
+    if line.startswith("#"):
+        _, is_there, names = line.partition("global.columns =")
+        is_right = not is_there or names.split()[:2] == ["ID", "FORM"]
+    else:
+        is_right = _ID.fullmatch(columns[0]) and columns[1:2] not in ([], [""])
+    if not is_right:
+        raise ValueError(
+            f"'{path}' is not CoNLL-U in line {number}: its columns must "
+            "be separated by tabs, and the first two be ID and FORM. "
+            f"Received: {line!r}"
+        )
+    return columns if columns[0].isdigit() else None
 
 
 def guess_format(path):
@@ -245,7 +289,7 @@ def open_unpacked(path, content=None):
     with contextlib.ExitStack() as stack:
         if content is not None:
             file = io.BufferedReader(io.BytesIO(content))
-        elif path == STANDARD_INPUT:
+        elif path == STANDARD_STREAM:
             file = sys.stdin.buffer
         else:
             file = stack.enter_context(open(path, "rb"))

@@ -23,6 +23,7 @@ HEAVY = "keras", "tensorflow", "numpy", "h5py"
 COMMANDS = (
     "embed",
     "tag",
+    "train-tagger",
     "pretrain",
     "perplexity",
     "convert",

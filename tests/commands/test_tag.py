@@ -70,8 +70,71 @@ def test_json_lines_of_conllu(model, folder):
     words = [["de", "le"], ["chat"]]
     tags = Tagger.load(model).predict(words)
     assert [*rows] == [
-        {"words": w, "tags": t} for w, t in zip(words, tags, strict=True)
+        {"words": w, "tags": t, "entities": [*map(list, Tagger.entities(t))]}
+        for w, t in zip(words, tags, strict=True)
     ]
+
+
+def test_entities_only_of_a_scheme(folder):
+    assert main(["tag", "english_pos", "corpus.txt", "out.jsonl"]) == 0
+    rows = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
+    assert {tuple(row) for row in rows} == {("words", "tags")}
+
+
+def test_standard_output(model, folder, capfd):
+    assert main(["tag", model, "corpus.txt", "out.conll"]) == 0
+    capfd.readouterr()
+    assert main(["tag", model, "corpus.txt", "-"]) == 0
+    out, err = capfd.readouterr()
+    assert out.encode() == (folder / "out.conll").read_bytes()
+    assert err == "4 sentences, 8 tokens\n"
+    assert sorted(x.name for x in folder.iterdir()) == [
+        "corpus.txt",
+        "out.conll",
+    ]
+
+
+def test_raw_text(model, folder, capsys):
+    pytest.importorskip("spacy")
+    (folder / "raw.txt").write_text("They can't. Did \u00c9t\u00e9?\n\nYes\n")
+    assert main(["tag", model, "raw.txt", "out.conll", "--raw"]) == 0
+    assert capsys.readouterr().out.startswith("3 sentences, 8 tokens")
+    blocks = (folder / "out.conll").read_text("utf-8").split("\n\n")
+    words = [[x.split("\t")[0] for x in b.splitlines()] for b in blocks]
+    assert words == [
+        ["They", "ca", "n't", "."],
+        ["Did", "\u00c9t\u00e9", "?"],
+        ["Yes"],
+        [],
+    ]
+
+
+def test_raw_text_without_spacy(model, folder, fails, monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    message = fails("tag", model, "corpus.txt", "out.conll", "--raw")
+    assert "install spaCy: pip install" in message
+    assert not (folder / "out.conll").exists()
+
+
+@pytest.mark.filterwarnings("always:punctuation is attached")
+@pytest.mark.parametrize("source", ["a.txt", "-"])
+def test_attached_punctuation_is_told(
+    model, folder, capsys, monkeypatch, source
+):
+    text = "They can fish. Didn't you?\n" * 3
+    (folder / "a.txt").write_text(text)
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode())))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["tag", model, source, "out.conll"]) == 0
+    (line,) = (
+        line
+        for line in capsys.readouterr().err.splitlines()
+        if "warning" in line
+    )
+    assert line == (
+        "keras-elmo: warning: punctuation is attached to words, which models "
+        "take for other words: 'fish.', 'you?'. Split it off, or pass --raw."
+    )
 
 
 def test_errors_leave_no_output(model, folder, fails):

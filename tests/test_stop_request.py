@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from keras_elmo.pretraining.stop_request import StopRequest
+from keras_elmo.stop_request import StopRequest
 
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
 

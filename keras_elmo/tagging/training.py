@@ -1,0 +1,190 @@
+"""Training of a tagger: a BiLSTM and a CRF on the vectors of a frozen ELMo."""
+
+import itertools
+import warnings
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_elmo.crf.crf import CRF
+from keras_elmo.crf.crf_decoder import CRFDecoder
+from keras_elmo.crf.loss_and_accuracy import CRFLoss
+from keras_elmo.crf.tags import find_scheme
+from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
+from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.models.keras_file import after_elmo
+from keras_elmo.ops.backends import backend
+from keras_elmo.ops.compiled import Compiled
+from keras_elmo.stop_request import StopRequest
+from keras_elmo.tagging.scores import score_tags
+from keras_elmo.tagging.scores import tagged_pairs
+
+# Training ends after so many epochs without a better score, or so many updates
+# if these are more. The learning rate is halved after a third of that.
+_PATIENCE, _PATIENT_UPDATES = 6, 200
+# Batches are padded to a multiple of it, because each shape is compiled once.
+_TIME = 8
+
+
+def train_tagger(
+    train, dev, elmo, units, dropout, learning_rate, batch_size, epochs, verbose
+):
+    """Trains a tagger.
+
+    Args:
+        train: The sentences, and their tags.
+        dev: The same for validation, or `None` to hold out a tenth of `train`.
+        elmo: What `ElmoLayer.from_preset` takes.
+        units: As for `Tagger.train`, like all that follow.
+
+    Returns:
+        A Keras model, from ids of words to tags.
+    """
+    sentences, tags = train[0], list(map(list, train[1]))
+    scheme = find_scheme(itertools.chain.from_iterable(tags))
+    train = tagged_pairs(sentences, tags, scheme)
+    if dev is None:
+        np.random.shuffle(train)
+        number = max(1, len(train) // 10)
+        dev, train = train[:number], train[number:]
+    else:
+        dev = tagged_pairs(*dev, scheme)
+    labels = _labels(train, scheme)
+    elmo = ElmoLayer.from_preset(elmo, name="elmo")
+    train, dev = (
+        TaggedBatches(part, labels, elmo, batch_size, verbose)
+        for part in (train, dev)
+    )
+    head = build_head(train.width, labels, scheme, units, dropout)
+    decoder = CRFDecoder(tag_names=labels, name="tags")
+    decoding = keras.Model(head.inputs, decoder(head.output))
+    decode = Compiled(lambda *x: decoding(x), decoding, [(16, _TIME)] * 2)
+    measure = "f1" if scheme else "accuracy"
+
+    def validate(_, logs):
+        found = [[labels[i] for i in ids] for ids in dev.predict(decode)]
+        logs[f"val_{measure}"] = score_tags(dev.tags, found, scheme)[measure]
+
+    head.compile(
+        keras.optimizers.Adam(learning_rate, global_clipnorm=5.0), CRFLoss()
+    )
+    fit(head, train, validate, f"val_{measure}", epochs, verbose)
+    return after_elmo(decoding, elmo)
+
+
+def _labels(pairs, scheme):
+    """Returns the different labels, `"O"` first."""
+    labels = {label for _, tags in pairs for label in tags}
+    spans = [x for x in sorted(labels) if x.startswith(("B-", "I-"))]
+    if len(labels) < 2 or (spans and not scheme):
+        raise ValueError(
+            "Expected two labels or more, which all mark entities (O and, for "
+            "BIO, B-... and I-...; for BIOES also E-... and S-...; for BIOUL "
+            "L-... and U-...), or none of which begins with B- or I-. "
+            f"Received: {spans[:5]} and {sorted(labels - {*spans})[:20]}"
+        )
+    return sorted(labels, key=lambda label: (label != "O", label))
+
+
+class TaggedBatches(keras.utils.PyDataset):
+    """Batches of `((vectors, mask), tags)`, of sentences of similar length.
+
+    Their shapes are `(batch, time, width)`, `(batch, time)`, `(batch, time)`.
+    The vectors are the average of ELMo's layers, computed once, in float16.
+
+    Args:
+        pairs: List of pairs: the words of a sentence, and their tags.
+        labels: List of strings: a tag becomes its index in it.
+        elmo: The `ElmoLayer`.
+        batch_size: Integer, sentences per batch.
+        verbose: As for `keras.utils.Progbar`.
+    """
+
+    def __init__(self, pairs, labels, elmo, batch_size, verbose):
+        super().__init__()
+        pairs = sorted(pairs, key=lambda pair: len(pair[1]))
+        self.tags = [tags for _, tags in pairs]
+        self.width = 2 * elmo.encoder.output_dim
+        self._batch_size = batch_size
+        ids = {label: i for i, label in enumerate(labels)}
+        # Validation may have tags that training has not.
+        self._ids = [[ids.get(tag, 0) for tag in row] for row in self.tags]
+        self._vectors = []
+        bar = keras.utils.Progbar(
+            len(pairs), verbose=verbose, unit_name="sentence"
+        )
+        embedder = ElmoEmbedder(elmo, layers="mix")
+        for x in embedder.embed_sentences(words for words, _ in pairs):
+            self._vectors.append(x.astype("float16"))
+            bar.add(1)
+
+    def __len__(self):
+        return -(-len(self.tags) // self._batch_size)
+
+    def __getitem__(self, i):
+        # The shortest, then the longest: Keras infers from the first two which
+        # axes vary.
+        return self._batch(-i % len(self))
+
+    def _batch(self, i):
+        rows = slice(i * self._batch_size, (i + 1) * self._batch_size)
+        lengths = np.array(list(map(len, self.tags[rows])))
+        time = -(-lengths.max() // _TIME) * _TIME
+        mask = np.arange(time) < lengths[:, None]  # (batch, time)
+        vectors = np.zeros((*mask.shape, self.width), "float32")
+        vectors[mask] = np.concatenate(self._vectors[rows])
+        ids = np.zeros(mask.shape, "int32")
+        ids[mask] = np.concatenate(self._ids[rows])
+        return (vectors, mask), ids
+
+    def predict(self, decode):
+        """Returns the ids that a function returns for each of `tags`."""
+        rows = []
+        for i in range(len(self)):
+            with backend().inference():
+                ids = ops.convert_to_numpy(decode(*self._batch(i)[0]))
+            rows += [*ids][: self._batch_size]
+        return [row[: len(tags)] for row, tags in zip(rows, self.tags)]
+
+
+def build_head(width, labels, scheme, units, dropout):
+    """Returns a model from vectors and their mask to the scores of a `CRF`."""
+    vectors = keras.Input((None, width), name="vectors")
+    mask = keras.Input((None,), dtype="bool", name="mask")
+    x = keras.layers.Dropout(dropout)(vectors)
+    lstm = keras.layers.LSTM(units, return_sequences=True)
+    x = keras.layers.Bidirectional(lstm)(x, mask=mask)
+    x = keras.layers.Dropout(dropout)(x)
+    x = keras.layers.Dense(len(labels))(x)
+    crf = CRF(len(labels), tag_names=labels, scheme=scheme)
+    return keras.Model([vectors, mask], crf(x, mask=mask))
+
+
+def fit(head, batches, validate, score, epochs, verbose):
+    """Trains a compiled head, and sets the weights of its best epoch."""
+    updates = -(-_PATIENT_UPDATES // len(batches))
+    patience, shared = (
+        max(_PATIENCE, updates),
+        {"monitor": score, "mode": "max"},
+    )
+    best = keras.callbacks.EarlyStopping(
+        patience=patience, restore_best_weights=True, **shared
+    )
+    slower = keras.callbacks.ReduceLROnPlateau(
+        factor=0.5, patience=patience // 3, **shared
+    )
+    scores = keras.callbacks.LambdaCallback(on_epoch_end=validate)
+    with StopRequest(lambda: setattr(head, "stop_training", True)) as stop:
+        head.fit(
+            batches,
+            epochs=epochs,
+            callbacks=[scores, best, slower],
+            verbose=verbose,
+        )
+    if stop.is_made:
+        warnings.warn(
+            "The training was interrupted. The tagger is the best so far, of "
+            f"epoch {best.best_epoch + 1}.",
+            stacklevel=4,
+        )

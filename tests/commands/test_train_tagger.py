@@ -1,0 +1,97 @@
+"""The command `keras-elmo train-tagger`."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+from keras_elmo import Tagger
+from keras_elmo.commands.main import main
+from keras_elmo.text import read_conll
+
+TRAIN = ROOT / "examples/ner_data/train.conll"
+DEV = ROOT / "examples/ner_data/dev.conll"
+TRAINING = ["train-tagger", str(TRAIN), "ner.keras", "--dev", str(DEV)]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder, with some labelled sentences."""
+    monkeypatch.chdir(tmp_path)
+    blocks = TRAIN.read_text("utf-8").split("\n\n")
+    (tmp_path / "few.conll").write_text("\n\n".join(blocks[:60]) + "\n")
+    return tmp_path
+
+
+def test_a_tagger_of_entities(folder, capsys):
+    assert main(TRAINING) == 0
+    out = capsys.readouterr().out
+    assert f"{TRAIN}: 2,252 words, scheme of the labels: BIO\n" in out
+    assert re.search(r"Epoch 5/50\n.* - val_f1: 0\.\d", out)
+    scores = Tagger.load("ner.keras").evaluate(*read_conll(DEV))
+    assert scores["f1"] > 0.85
+    assert f"{DEV}: {scores['accuracy']:.1%} of the labels are right\n" in out
+    assert re.search(rf"\nall +{scores['f1']:.1%} .* 104\nLOC  .* 43\n", out)
+    assert re.search(r"\n'ner.keras' \(23\.\d MB\)\n$", out)
+
+
+@pytest.mark.exhaustive
+def test_nothing_is_shown_if_quiet(folder, capsys):
+    (folder / "pos.conll").write_text("a X A O\nb X B O\n\n" * 9)
+    command = ["train-tagger", "pos.conll", "pos.keras", "--column", "3"]
+    assert main([*command, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert Tagger.load("pos.keras").tag_names == ["A", "B"]
+
+
+def test_errors_leave_no_output(folder, fails):
+    (folder / "bad.conll").write_text("a O\n\nb\n")
+    (folder / "latin.conll").write_bytes(b"caf\xe9 O\n")
+    (folder / "old.keras").write_text("old")
+    before = sorted(folder.iterdir())
+    for arguments, message in [
+        (("none.conll", "a.keras"), "no CoNLL file 'none.conll'"),
+        (("bad.conll", "a.keras"), "'bad.conll', line 3: expected 2 columns"),
+        (("latin.conll", "a.keras"), "in line 1, at byte 3"),
+        (("few.conll", "a.keras", "--dev", "bad.conll"), "line 3: expected"),
+        (("few.conll", "a.keras", "--test", "bad.conll"), "line 3: expected"),
+        (("few.conll", "a.keras", "--column", "7"), "label in column 7"),
+        (("few.conll", "old.keras"), "'old.keras' exists. To replace it, pass"),
+        (("few.conll", "a.h5"), "The file's name must end in .keras"),
+        (("few.conll", "none/a.keras"), "No such file"),
+        (
+            ("few.conll", "a.keras", "--elmo", "english_min"),
+            "Did you mean 'english_mini'",
+        ),
+    ]:
+        assert message in fails("train-tagger", *arguments, "--quiet")
+        assert sorted(folder.iterdir()) == before
+    assert (folder / "old.keras").read_text() == "old"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_training_is_ended(folder, number):
+    """Ctrl-C keeps the best tagger; a kill leaves nothing behind."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "keras_elmo", *TRAINING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stdout:
+        if line.startswith("Epoch 4/"):
+            break
+    process.send_signal(number)
+    out, err = process.communicate(timeout=120)
+    names = {path.name for path in folder.iterdir()} - {"few.conll"}
+    if number == signal.SIGKILL:
+        assert names == set()
+        return
+    assert process.returncode == 0
+    assert "warning: The training was interrupted. The tagger is the " in err
+    assert names == {"ner.keras"} and "of the labels are right" in out
+    assert Tagger.load("ner.keras").evaluate(*read_conll(DEV))["f1"] > 0.5

@@ -1,0 +1,205 @@
+"""Training of taggers."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import pytest
+from conftest import ROOT
+from small_models import make_elmo
+from tiers import quick_first
+
+from keras_elmo import ElmoEmbedder
+from keras_elmo import ElmoLayer
+from keras_elmo import Tagger
+from keras_elmo.tagging import training
+
+NAMES = ["Ann", "Bo", "Cy", "Dee"]
+PLACES = ["Rome", "Lima", "Oslo", "Bern"]
+
+
+def make_data(number, seed=0):
+    """Sentences in which the tag of a name depends on the words around it."""
+    generator = np.random.default_rng(seed)
+    sentences, tags = [], []
+    for _ in range(number):
+        a, b = generator.choice([*NAMES, *PLACES], 2)
+        if generator.random() < 0.5:
+            sentences.append([a, b, "lives", "in", a, "."])
+            tags.append(["B-PER", "I-PER", "O", "O", "B-LOC", "O"])
+        else:
+            sentences.append(["in", b, "!"])
+            tags.append(["O", "B-LOC", "O"])
+    return sentences, tags
+
+
+@pytest.fixture(scope="module")
+def elmo(tmp_path_factory):
+    path = tmp_path_factory.mktemp("elmo") / "small"
+    make_elmo().save_to_preset(path)
+    return path
+
+
+def train(elmo, data, dev=None, seed=1, **kwargs):
+    keras.utils.set_random_seed(seed)
+    options = {"units": 8, "verbose": 0, "learning_rate": 0.02, **kwargs}
+    return Tagger.train(*data, dev, elmo, **options)
+
+
+def test_a_tagger_of_entities(elmo, tmp_path):
+    dev = make_data(40, 1)
+    tagger = train(elmo, make_data(120), dev, epochs=12)
+    assert tagger.tag_names == ["O", "B-LOC", "B-PER", "I-PER"]
+    assert tagger.scheme == "BIO"
+    scores = tagger.evaluate(*dev)
+    assert scores["f1"] > 0.9 and scores["types"].keys() == {"LOC", "PER"}
+    assert scores["accuracy"] > 0.9
+    tagger.save(tmp_path / "ner.keras")
+    assert [*tmp_path.iterdir()] == [tmp_path / "ner.keras"]
+    loaded = Tagger.load(tmp_path / "ner.keras")
+    assert loaded.predict(dev[0]) == tagger.predict(dev[0])
+    # The layers are shared: nothing of the training is left out.
+    assert loaded.evaluate(*dev) == scores
+
+
+def test_labels_of_no_scheme_and_a_tenth_held_out(elmo):
+    sentences, tags = make_data(100)
+    tags = [[x[-1] for x in row] for row in tags]
+    tagger = train(elmo, (sentences, tags), epochs=8)
+    assert tagger.scheme is None and tagger.tag_names == ["O", "C", "R"]
+    scores = tagger.evaluate(sentences, tags)
+    assert scores["accuracy"] > 0.9 and "f1" not in scores
+    assert scores["types"].keys() == {"O", "C", "R"}
+
+
+def test_the_same_seed_and_iob1(elmo):
+    sentences, tags = make_data(40)
+    iob1 = [[x.replace("B-", "I-") for x in row] for row in tags]
+    a, b = (train(elmo, (sentences, x), epochs=1) for x in (tags, iob1))
+    assert a.tag_names == b.tag_names
+    assert a.predict(sentences) == b.predict(sentences)
+    assert a.evaluate(sentences, iob1) == b.evaluate(sentences, tags)
+    expected = ElmoLayer.from_preset(elmo).get_weights()
+    found = a.model.get_layer("elmo").get_weights()
+    for x, y in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("scheme", quick_first(["BIOES", "BIOUL"]))
+def test_other_schemes(elmo, scheme):
+    sentences, tags = make_data(60)
+    tags = [training.tagged_pairs([s], [t], scheme)[0][1]
+            for s, t in zip(sentences, tags)]  # fmt: skip
+    tagger = train(elmo, (sentences, tags), epochs=10)
+    assert tagger.scheme == scheme
+    assert {x[0] for x in tagger.tag_names} == {"O", *scheme} - {"I"}
+    assert tagger.evaluate(sentences, tags)["f1"] > 0.5
+
+
+def test_the_best_epoch_is_kept(elmo, monkeypatch):
+    data, dev = make_data(60), make_data(30, 1)
+    scores = []
+
+    def score(*arguments):
+        scores.append(0.5 if len(scores) == 2 else 0.1)
+        weights.append([*map(np.copy, head[0].get_weights())])
+        return {"f1": scores[-1]}
+
+    weights, head = [], []
+    build = training.build_head
+    monkeypatch.setattr(training, "score_tags", score)
+    monkeypatch.setattr(
+        training, "build_head", lambda *x: head.append(build(*x)) or head[0]
+    )
+    monkeypatch.setattr(training, "_PATIENT_UPDATES", 1)
+    train(elmo, data, dev, epochs=50)
+    assert len(scores) == 3 + training._PATIENCE
+    for a, b in zip(head[0].get_weights(), weights[2], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.filterwarnings("always:The training was interrupted")
+def test_an_interrupted_training_keeps_the_best(elmo, monkeypatch):
+    scores = iter([0.2, 0.6, 0.4])
+
+    def interrupted(*arguments):
+        score = next(scores)
+        if score == 0.4:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.5)  # A thread handles it.
+        return {"f1": score}
+
+    monkeypatch.setattr(training, "score_tags", interrupted)
+    with pytest.warns(UserWarning, match="best so far, of epoch 2"):
+        train(elmo, make_data(30), make_data(10))
+    assert next(scores, None) is None
+
+
+def test_batches_have_all_sentences(elmo):
+    sentences, tags = make_data(37)
+    pairs = training.tagged_pairs(sentences, tags, None)
+    labels = sorted({x for row in tags for x in row})
+    layer = ElmoLayer.from_preset(elmo)
+    batches = training.TaggedBatches(pairs, labels, layer, 8, 0)
+    vectors = ElmoEmbedder(layer, layers="mix").embed_batch(sentences)
+    expected = sorted(
+        (tuple(t), x.astype("float16").tobytes()) for t, x in zip(tags, vectors)
+    )
+    found = []
+    for i in range(len(batches)):
+        (x, mask), ids = batches[i]
+        assert x.shape[:2] == mask.shape == ids.shape and x.shape[1] == 8
+        found += [
+            (tuple(labels[j] for j in row[m]), v[m].astype("float16").tobytes())
+            for v, m, row in zip(x, mask, ids)
+        ]
+    assert sorted(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        ([["B-X", "PER"]], r"Received: \['B-X'\] and \['PER'\]"),
+        ([["B-X", "S-X", "L-X"]], "entities"),
+        ([["A", "A"]], r"two labels or more.*\['A'\]"),
+        ([["O", "B-X"], ["O"]], "sentence 1, of 2 words"),
+        ([["O", 1]], "sentence 0"),
+    ],
+)
+def test_bad_tags(elmo, tags, message):
+    sentences = [["a"] * len(row) for row in tags]
+    sentences[-1] = sentences[-1] if len(tags) == 1 else ["a", "b"]
+    with pytest.raises(ValueError, match=message):
+        train(elmo, (sentences, tags), (sentences[:1], tags[:1]))
+
+
+def test_bad_arguments(elmo, tmp_path):
+    data = make_data(10)
+    for name in ("units", "batch_size", "epochs"):
+        with pytest.raises(ValueError, match=f"`{name}`"):
+            train(elmo, data, **{name: 0})
+    tagger = train(elmo, data, epochs=1)
+    with pytest.raises(ValueError, match=r"must end in .keras"):
+        tagger.save(tmp_path / "ner.h5")
+    assert not [*tmp_path.iterdir()]
+    (tmp_path / "old.keras").write_text("old")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keras.Model, "save", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tagger.save(tmp_path / "old.keras")
+    assert [x.name for x in tmp_path.iterdir()] == ["old.keras"]
+    assert (tmp_path / "old.keras").read_text() == "old"
+
+
+def test_inference_does_not_import_training():
+    code = (
+        "import sys, keras_elmo; keras_elmo.Tagger; "
+        "print('keras_elmo.tagging.training' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.stdout == "False\n"
