@@ -7,16 +7,12 @@ import keras
 import numpy as np
 import pytest
 from conftest import ROOT
-from small_models import ENGLISH_TINY
 from small_models import make_elmo
 from small_models import make_shallow_elmo
 
-from keras_elmo import CRFDecoder
-from keras_elmo import ElmoEmbedder
-from keras_elmo import ElmoLayer
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
-from keras_elmo.commands.main import main as command
+from keras_elmo.text import read_conll
 
 pytestmark = pytest.mark.usefixtures("built_optimizers")
 portable = pytest.mark.usefixtures("portable_path")
@@ -201,122 +197,56 @@ def test_word_and_character_vectors_run(side_by_side, tmp_path, capsys):
     assert path.exists()
 
 
-@pytest.fixture(scope="module")
-def ner():
-    return runpy.run_path(str(ROOT / "examples" / "ner.py"))
-
-
 @pytest.mark.exhaustive
-def test_ner(ner, tmp_path, capsys):
+def test_ner(tmp_path, capsys):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")
-    text = (ner["DATA"] / "train.conll").read_text("utf-8")
-    few = tmp_path / "few.conll"
-    few.write_text("\n\n".join(text.split("\n\n")[:16]), "utf-8")
-    arguments = ["--train", few, "--dev", few, "--epochs", 30,
-                 "--output", tmp_path / "ner",
-                 "--text", "Maria flew to Oslo ."]  # fmt: skip
-    ner["main"]([*map(str, arguments)])
+    ner = runpy.run_path(str(ROOT / "examples" / "ner.py"))
+    blocks = (ner["DATA"] / "train.conll").read_text("utf-8").split("\n\n")
+    few = [block for block in blocks if "B-" in block and len(block) < 120][:48]
+    file = tmp_path / "few.conll"
+    file.write_text("\n\n".join(few), "utf-8")
+    ner["main"](
+        [f"--{part}={file}" for part in ("train", "dev", "test")]
+        + ["--epochs=40", f"--output={tmp_path}"]
+    )
     shown = capsys.readouterr().out
-    assert "Epoch 30/30" in shown and "val_crf_accuracy: " in shown
-    assert "'entities': 25, " in shown
-    tagged = served_tags(tmp_path / "ner" / "served" / "1")
-    assert "/B-" in tagged and "/O" in tagged
+    assert "val_crf_accuracy: " in shown
+    sentences, tags = read_conll(file)
+    tagger = Tagger.load(tmp_path / "ner.keras")
+    scores = tagger.evaluate(sentences, tags)
+    assert scores["f1"] > 0.5
+    assert f"{file}: entity F1 {scores['f1']:.3f}\n" in shown
+    first = " ".join(sentences[0])
+    tagged = " ".join(
+        map("/".join, zip(sentences[0], tagger.predict(sentences[:1])[0]))
+    )
     assert f"\n{tagged}\n" in shown
+    assert served_tags(tmp_path / "served/1", first) == tagged
 
 
 @pytest.mark.exhaustive
-def test_ner_saves_a_tagger_that_exports(ner, tmp_path):
-    if keras.backend.backend() != "tensorflow":
-        pytest.skip("TensorFlow alone exports.")
-    elmo = ElmoLayer.from_preset(ENGLISH_TINY, name="elmo")
-    _, tagger = ner["build"](elmo, ["O", "B-LOC", "B-PER"])
-    saved, served = tmp_path / "ner.keras", tmp_path / "served/1"
-    tagger.save(saved)
-    assert command(["export", str(saved), str(served)]) == 0
-    words = ["Maria", "flew", "to", "Oslo", "."]
-    (tags,) = Tagger.load(saved).predict([words])
-    tagged = " ".join(map("/".join, zip(words, tags)))
-    assert served_tags(served) == tagged
+def test_batches_of_ner_are_all_sentences():
+    ner = runpy.run_path(str(ROOT / "examples" / "ner.py"))
+    sentences, tags = [["Ann", "Lee", "left"], ["Hello"], ["In", "Oslo"]], [
+        ["B-PER", "I-PER", "O"],
+        ["O"],
+        ["O", "B-LOC"],
+    ]  # fmt: skip
+    labels = ["O", "B-LOC", "B-PER", "I-PER"]
+    batches = ner["Batches"](sentences, tags, labels, size=2)
+    found = [batches[i] for i in range(len(batches))]
+    assert [x.shape for x, _ in found] == [(2, 2, 50), (1, 3, 50)]
+    assert [y.tolist() for _, y in found] == [[[0, -1], [0, 1]], [[2, 3, 0]]]
+    np.testing.assert_array_equal(found[1][0], batch_to_ids(sentences[:1]))
 
 
-def test_ner_joins_what_it_trains(ner):
-    names = ["O", "B-LOC", "B-PER"]
-    elmo = ElmoLayer.from_preset(ENGLISH_TINY, name="elmo")
-    head, tagger = ner["build"](elmo, names)
-    words = [["Maria", "flew", "to", "Oslo", "."], ["Hello"], [*"abc"]]
-    tags = [["B-PER", "O", "O", "B-LOC", "O"], ["O"], ["O", "O", "B-LOC"]]
-    embedder = ElmoEmbedder(elmo, layers="mix")
-    batches = list(ner["batches"](embedder, words, tags, names, size=2))
-    shapes = sorted(tuple(targets.shape) for _, targets in batches)
-    assert shapes == [(1, 5), (2, 3)]
-    found = {}
-    for (vectors, mask), _ in batches:
-        rows = CRFDecoder()(head([vectors, mask]))
-        for row, length in zip(rows, mask.numpy().sum(axis=1)):
-            found[int(length)] = [names[number] for number in row[:length]]
-    expected = Tagger(tagger).predict(words)
-    assert found == {len(row): row for row in expected}
-
-
-def served_tags(folder):
+def served_tags(folder, text):
     """Returns the answer of an exported tagger."""
     import tensorflow as tf
 
     answer = tf.saved_model.load(str(folder)).signatures["default"](
-        strings=tf.constant(["Maria flew to Oslo ."])
+        strings=tf.constant([text])
     )
     rows = (answer[name][0].numpy() for name in ("tokens", "tags_labels"))
     return b" ".join(map(b"/".join, zip(*rows))).decode()
-
-
-def test_ner_reads_columns(ner, tmp_path):
-    path = tmp_path / "columns.conll"
-    path.write_text(
-        "-DOCSTART- -X- O O\n\nAnn NNP I-NP I-PER\nLee NNP I-NP I-PER\n"
-        "Oslo NNP I-NP I-LOC\nRome NNP I-NP B-LOC\n\t\n\nNew NNP I-NP I-LOC\n",
-        "utf-8",
-    )
-    assert ner["read_conll"](path) == (
-        [["-DOCSTART-"], ["Ann", "Lee", "Oslo", "Rome"], ["New"]],
-        [["O"], ["B-PER", "I-PER", "B-LOC", "B-LOC"], ["B-LOC"]],
-    )
-    path.write_text("\n")
-    with pytest.raises(
-        ValueError, match=r"columns\.conll' contains no sentences"
-    ):
-        ner["read_conll"](path)
-
-
-@pytest.mark.parametrize(
-    "line, message",
-    [
-        ("# text = Hello!", "Is this a comment\\? Received: '# text = Hello!'"),
-        ("Lee", "a row with one column: 'Lee'"),
-        ("Andr\xe9 B-PER", "must be UTF-8. If it is Latin-1, convert it"),
-    ],
-)
-def test_ner_names_the_line_that_it_cannot_read(ner, tmp_path, line, message):
-    path = tmp_path / "bad.conll"
-    path.write_bytes(f"Ann I-PER\n\n{line}\nran O\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=f"bad.conll', line 3: .*{message}"):
-        ner["read_conll"](path)
-
-
-def test_ner_counts_entities_by_sentence(ner):
-    assert ner["entities"]([["B-X", "I-X"], [], ["O", "B-Y"]]) == {
-        (0, 0, 2, "X"),
-        (2, 1, 2, "Y"),
-    }
-
-
-def test_ner_is_scored_on_unseen_names(ner):
-    """The held-out sentences contain no names of the training sentences."""
-    names = {}
-    for part in ("train", "dev"):
-        words, tags = ner["read_conll"](ner["DATA"] / f"{part}.conll")
-        names[part] = {
-            " ".join(words[number][start:end])
-            for number, start, end, _ in ner["entities"](tags)
-        }
-    assert len(names["dev"]) > 100 and not names["dev"] & names["train"]

@@ -123,8 +123,9 @@ class Tagger:
         if not isinstance(model, keras.Model):
             raise ValueError(
                 f"A tagger is one of {[*TAGGERS]}, or a .keras file of a Keras"
-                " model that returns tags (examples/ner.py writes one). "
-                f"Received: '{found.name}', {found.what}"
+                " model that returns tags. To make one from labelled sentences,"
+                " use `Tagger.train` or `keras-elmo train-tagger`. Received: "
+                f"'{found.name}', {found.what}"
             )
         return cls(model, tag_names)
 

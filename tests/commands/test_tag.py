@@ -154,7 +154,8 @@ def test_errors_leave_no_output(model, folder, fails):
         (
             ("english_mini", "corpus.txt", "out"),
             "A tagger is one of ['english_pos'], or a .keras file of a Keras "
-            "model that returns tags (examples/ner.py writes one). "
+            "model that returns tags. To make one from labelled sentences, use "
+            "`Tagger.train` or `keras-elmo train-tagger`. "
             "Received: 'english_mini', a biLM in the format of bilm-tf",
         ),
         (

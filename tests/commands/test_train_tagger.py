@@ -12,29 +12,36 @@ from keras_elmo import Tagger
 from keras_elmo.commands.main import main
 from keras_elmo.text import read_conll
 
-TRAIN = ROOT / "examples/ner_data/train.conll"
-DEV = ROOT / "examples/ner_data/dev.conll"
-TRAINING = ["train-tagger", str(TRAIN), "ner.keras", "--dev", str(DEV)]
+DATA = ROOT / "examples/ner_data"
+GIVEN = {"train.conll", "dev.conll", "few.conll"}
+TRAINING = ["train-tagger", "train.conll", "ner.keras", "--dev", "dev.conll"]
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """The current folder, with some labelled sentences."""
+    """The current folder, with short sentences that have entities."""
     monkeypatch.chdir(tmp_path)
-    blocks = TRAIN.read_text("utf-8").split("\n\n")
-    (tmp_path / "few.conll").write_text("\n\n".join(blocks[:60]) + "\n")
+    for name in ("train", "dev"):
+        blocks = (DATA / f"{name}.conll").read_text("utf-8").split("\n\n")
+        some = [x for x in blocks if "\tB-" in x and x.count("\n") < 12]
+        (tmp_path / f"{name}.conll").write_text("\n\n".join(some) + "\n")
+        (tmp_path / "few.conll").write_text("\n\n".join(some[:60]) + "\n")
     return tmp_path
 
 
-def test_a_tagger_of_entities(folder, capsys):
+def test_a_tagger_of_entities(capsys):
     assert main(TRAINING) == 0
     out = capsys.readouterr().out
-    assert f"{TRAIN}: 2,252 words, scheme of the labels: BIO\n" in out
+    words = sum(map(len, read_conll("train.conll")[0]))
+    dev = read_conll("dev.conll")
+    number = sum(tag.startswith("B-") for row in dev[1] for tag in row)
+    assert f"train.conll: {words:,} words, scheme of the labels: BIO\n" in out
     assert re.search(r"Epoch 5/50\n.* - val_f1: 0\.\d", out)
-    scores = Tagger.load("ner.keras").evaluate(*read_conll(DEV))
-    assert scores["f1"] > 0.85
-    assert f"{DEV}: {scores['accuracy']:.1%} of the labels are right\n" in out
-    assert re.search(rf"\nall +{scores['f1']:.1%} .* 104\nLOC  .* 43\n", out)
+    scores = Tagger.load("ner.keras").evaluate(*dev)
+    assert scores["f1"] > 0.6
+    right = f"dev.conll: {scores['accuracy']:.1%} of the labels are right\n"
+    assert right in out
+    assert re.search(rf"\nall +{scores['f1']:.1%} .* {number}\nLOC  ", out)
     assert re.search(r"\n'ner.keras' \(23\.\d MB\)\n$", out)
 
 
@@ -87,11 +94,12 @@ def test_a_training_is_ended(folder, number):
             break
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
-    names = {path.name for path in folder.iterdir()} - {"few.conll"}
+    names = {path.name for path in folder.iterdir()} - GIVEN
     if number == signal.SIGKILL:
         assert names == set()
         return
     assert process.returncode == 0
     assert "warning: The training was interrupted. The tagger is the " in err
     assert names == {"ner.keras"} and "of the labels are right" in out
-    assert Tagger.load("ner.keras").evaluate(*read_conll(DEV))["f1"] > 0.5
+    scores = Tagger.load("ner.keras").evaluate(*read_conll("dev.conll"))
+    assert scores["f1"] > 0.3
