@@ -83,7 +83,7 @@ def _fetch_from_hub(handle):
         ) from error
 
 
-def download(url, folder, filename):
+def download(url, folder, filename, sha256=None):
     """Returns the local path of a file from the web.
 
     Concurrent processes wait for the first one's download. A file at the path
@@ -94,6 +94,7 @@ def download(url, folder, filename):
         folder: Name of a folder in this package's part of Keras' cache
             (`~/.keras`, or the environment variable `KERAS_HOME`).
         filename: Name of the file in that folder.
+        sha256: The SHA-256 of the file, in hex digits, if it is known.
 
     Raises:
         OSError: If the download fails.
@@ -108,7 +109,7 @@ def download(url, folder, filename):
         with temporary_path(path) as temporary:
             # Another process may have downloaded it meanwhile.
             if not os.path.isfile(path):
-                _get(url, temporary)
+                _get(url, temporary, sha256)
                 replace_file(temporary, path)
     except (OSError, ValueError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
@@ -121,7 +122,7 @@ def download(url, folder, filename):
     return path
 
 
-def _get(url, path):
+def _get(url, path, sha256):
     with (
         contextlib.redirect_stdout(sys.stderr),  # `--json` writes to stdout.
         urllib.request.urlopen(url, timeout=_PATIENCE) as reply,
@@ -152,6 +153,10 @@ def _get(url, path):
                 describe_mistaken(start) or f"it begins with {start[:32]!r}"
             )
             raise ValueError(f"it must be HDF5, a zip or JSON, but {reason}")
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != (sha256 or digest):
+            raise ValueError(f"its SHA-256 must be {sha256}, not {digest}")
 
 
 def _chunks(reply):

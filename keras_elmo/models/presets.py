@@ -23,6 +23,8 @@ class Preset(NamedTuple):
     """The folder of a model inside the package: `options.json`,
     `weights.hdf5`, and for the language model `softmax.hdf5` and
     `vocab.txt`."""
+    sha256: str | None = None
+    """Checksum of the weight file, where it is known."""
 
 
 class TaggerPreset(NamedTuple):
@@ -41,13 +43,16 @@ _ALLENNLP = "none stated for the weights; published by AllenNLP (Apache 2.0)"
 _CONTRIBUTED = "none stated for the weights; contributed to AllenNLP"
 
 
-def _published(path, megabytes, description, suffix="", licence=_ALLENNLP):
+def _published(
+    path, megabytes, description, suffix="", licence=_ALLENNLP, sha256=None
+):
     return Preset(
         f"{_BASE}/{path}_options.json",
         f"{_BASE}/{path}_weights{suffix}.hdf5",
         megabytes,
         licence,
         description,
+        sha256=sha256,
     )
 
 
@@ -82,6 +87,8 @@ PRESETS = {
         "2x1024_128_2048cnn_1xhighway/elmo_2x1024_128_2048cnn_1xhighway",
         54,
         "English, 1 Billion Word Benchmark; 13.6 M parameters, 256 wide",
+        # From the Git LFS pointer in why2011btv/tf_1.2.0_event on GitHub.
+        sha256="747ba97abce8a5f446558369e10bb0f7931437a46867476fdd156f5d7f576229",
     ),
     "portuguese": _published(
         "contributed/pt/elmo_pt",
@@ -125,4 +132,5 @@ def download_preset(name):
     from keras_elmo.files.fetch import download
 
     download(preset.options_url, name, "options.json")
-    return os.path.dirname(download(preset.weights_url, name, "weights.hdf5"))
+    file = preset.weights_url, name, "weights.hdf5", preset.sha256
+    return os.path.dirname(download(*file))

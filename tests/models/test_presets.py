@@ -1,3 +1,4 @@
+import hashlib
 import pathlib
 
 import numpy as np
@@ -32,10 +33,13 @@ def model(tmp_path):
     return elmo, folder
 
 
-def publish(monkeypatch, root, weights="any_weights.hdf5"):
+def publish(monkeypatch, root, weights="any_weights.hdf5", sha256=None):
     """Makes the preset `small` point to a model on the test server."""
     preset = Preset(
-        f"{root}/any_options.json", f"{root}/{weights}", 1, "none", "a test"
+        f"{root}/any_options.json",
+        f"{root}/{weights}",
+        *(1, "none", "a test"),
+        sha256=sha256,
     )
     monkeypatch.setitem(PRESETS, "small", preset)
     return preset
@@ -98,6 +102,23 @@ def test_preset_is_downloaded_once(monkeypatch, model, cache):
         assert server.requests == ["/any_options.json", "/any_weights.hdf5"]
     check_same(ElmoLayer.from_preset("small"), elmo)
     assert download_preset("small") == str(cache / "keras_elmo/small")
+
+
+def test_weights_have_the_checksum_of_the_preset(monkeypatch, model, cache):
+    elmo, folder = model
+    content = (folder / "any_weights.hdf5").read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    weights = cache / "keras_elmo/small/weights.hdf5"
+    with serve(folder) as server:
+        preset = publish(monkeypatch, server.root, sha256="0" * 64)
+        with pytest.raises(OSError, match=f"must be {'0' * 64}, not {digest}"):
+            ElmoLayer.from_preset("small")
+        check_fails(preset.weights_url, weights)
+        assert [path.name for path in weights.parent.iterdir()] == [
+            "options.json"
+        ]
+        publish(monkeypatch, server.root, sha256=digest)
+        check_same(ElmoLayer.from_preset("small"), elmo)
 
 
 def check_fails(url, path):
