@@ -24,6 +24,7 @@ from program import make_parser
 from program import write_results
 
 import keras_elmo
+from keras_elmo.text import read_conll
 
 COLORS = {"NOUN": "#e07a3f", "VERB": "#1f6f8b"}
 
@@ -32,7 +33,7 @@ def main():
     arguments = parse_arguments()
     word, found = arguments.word, {}
     for path in arguments.treebanks:
-        for words, tags in read_tagged(path):
+        for words, tags in zip(*read_conll(path)):
             if word in words:  # A sentence that occurs twice counts once.
                 found[tuple(words)] = tags
     vectors, tags = embed(arguments.model, word, found, arguments.tags)
@@ -59,15 +60,6 @@ def parse_arguments():
     add("--picture", required=True, help="PNG file to write")
     add("--output", required=True, help="JSON file to write")
     return parser.parse_args()
-
-
-def read_tagged(path):
-    """Yields (words, tags) of each sentence."""
-    with open(path, encoding="utf-8") as file:
-        for block in file.read().split("\n\n"):
-            rows = [line.split("\t") for line in block.splitlines()]
-            rows = [row for row in rows if row[0].isdigit()]
-            yield [row[1] for row in rows], [row[3] for row in rows]
 
 
 def embed(model, word, found, names):

@@ -96,6 +96,18 @@ def test_english_pos():
     ) in read_page(TAGGING)
 
 
+def test_raw_text():
+    found = read_results("english_pos_raw")["tokens_by"]
+    rows = read_table(TAGGING, "`english_pos`")
+    assert [row[0].split(": ")[-1] for row in rows] == list(found)
+    for row, x in zip(rows, found.values()):
+        columns = ("tokens", "sentences", "tags")
+        assert row[1:] == [f"{100 * x[key]:.2f}" for key in columns]
+    tags = found["spaCy's rules"]["tags"]
+    card = "keras_elmo/presets/english_pos/README.md"
+    check(card, f"| F1 of tags on raw text | {tags:.2%} on test, ")
+
+
 def test_named_entities():
     table = read_table(TAGGING, "Named entity recognition")
     tests = {k: scores("tagging_names", v) for k, v in NAMES.items()}

@@ -3,13 +3,13 @@
 import collections
 import hashlib
 import os
-import pathlib
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 import keras_elmo
+from keras_elmo.text import read_conll
 
 CHARACTERS = 20
 PADDING_CHARACTER = 261
@@ -25,36 +25,8 @@ class Sentence(NamedTuple):
 
 
 def read_tagged(path):
-    """Reads a file of tagged sentences.
-
-    Args:
-        path: Path of a CoNLL-U file, named `.conllu`, whose UPOS tags are read;
-            or of a file with a word and its tag in each line, separated by a
-            tab, and a blank line after each sentence.
-
-    Raises:
-        ValueError: If a line is not like that. The message names the line.
-    """
-    is_conllu = os.fspath(path).endswith(".conllu")
-    number_of_columns, word, tag = (10, 1, 3) if is_conllu else (2, 0, 1)
-    sentences = [Sentence([], [])]
-    text = pathlib.Path(path).read_text("utf-8-sig")
-    for number, line in enumerate(text.split("\n"), start=1):
-        columns = line.split("\t")
-        if not line.strip():
-            sentences.append(Sentence([], []))
-        elif is_conllu and line.startswith("#"):
-            continue
-        elif len(columns) != number_of_columns:
-            raise ValueError(
-                f"'{path}', line {number}: there must be {number_of_columns} "
-                f"columns, separated by tabs. Received: {line!r}"
-            )
-        # Ranges such as 1-2 and empty nodes such as 1.1 are not words.
-        elif not is_conllu or columns[0].isdigit():
-            sentences[-1].words.append(columns[word])
-            sentences[-1].tags.append(columns[tag])
-    return [sentence for sentence in sentences if sentence.words]
+    """Reads a file of tagged sentences, as `read_conll` does."""
+    return [Sentence(*pair) for pair in zip(*read_conll(path))]
 
 
 def compute_layers(preset, sentences, folder):

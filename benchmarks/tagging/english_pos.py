@@ -24,7 +24,6 @@ import h5py
 import keras
 import numpy as np
 from data import read_tagged
-from evaluation import accuracy_scores
 
 import keras_elmo
 from keras_elmo.models.keras_file import KerasFile
@@ -82,9 +81,11 @@ def main(argv=None):
         chosen=best,
     )
     for name in ("dev", "test"):
-        found = tagger.predict([s.words for s in data[name]])
-        scores = accuracy_scores([s.tags for s in data[name]], found)
-        results[name] = {key: scores[key] for key in ("accuracy", "words")}
+        scores = tagger.evaluate(*zip(*data[name]))
+        results[name] = {
+            "accuracy": scores["accuracy"],
+            "words": sum(len(s.words) for s in data[name]),
+        }
         print(f"{name}: {100 * scores['accuracy']:.2f}")
     write_results(options.results, results)
 

@@ -137,6 +137,10 @@ def read_seeds(folder):
     return sorted(found, key=lambda result: result["seed"])
 
 
+# What is shown of one type: of a label, the share of its words that are right.
+OF_A_TYPE = {"f1": "f1", "accuracy": "recall"}
+
+
 def scores_of(run):
     """Returns what the tables show of a training with one seed."""
     return {
@@ -147,7 +151,7 @@ def scores_of(run):
             part: {
                 "score": run[part]["score"],
                 "types": {
-                    kind: scores[run["measure"]]
+                    kind: scores[OF_A_TYPE[run["measure"]]]
                     for kind, scores in run[part]["types"].items()
                 },
             }
@@ -196,7 +200,7 @@ def type_table(results, measure):
         cells = []
         for kind in types:
             scores = (run["test"]["types"].get(kind) for run in found)
-            scores = [score[measure] for score in scores if score]
+            scores = [score[OF_A_TYPE[measure]] for score in scores if score]
             cells.append(f"{100 * np.mean(scores):.1f}" if scores else "")
         yield _row(name, *cells)
     yield ""

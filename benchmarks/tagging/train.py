@@ -29,15 +29,14 @@ from data import Batches
 from data import compute_layers
 from data import frequent_words
 from data import read_tagged
-from evaluation import accuracy_scores
-from evaluation import entity_scores
 from model import ELMO_AT
 from model import build_tagger
 from model import mix_weights
 
 import keras_elmo
+from keras_elmo.crf.tags import find_scheme
+from keras_elmo.tagging.scores import score_tags
 
-MEASURES = {"f1": entity_scores, "accuracy": accuracy_scores}
 PATIENCE, DECAY_PATIENCE, DECAY, CLIP = 8, 3, 0.5, 5.0
 # Enough for a tagger to find some entities.
 QUICK_SENTENCES, QUICK_EPOCHS, QUICK_RATE = 300, 15, 0.005
@@ -129,11 +128,12 @@ def train_one(options, seed, data, layers):
     model = build_tagger(options, tag_names, len(numbers) + 2, shape)
     best_tags = keras_elmo.CRFDecoder(tag_names=tag_names)(model.output)
     tagger = keras.Model(model.input, best_tags)
-    measure = MEASURES[options.measure]
+    scheme = find_scheme(tag_names)
 
     def evaluate(name):
         gold = [sentence.tags for sentence in data[name]]
-        return measure(gold, tag_sentences(tagger, batches[name], tag_names))
+        found = tag_sentences(tagger, batches[name], tag_names)
+        return score_tags(gold, found, scheme)
 
     model.compile(
         keras.optimizers.Adam(options.learning_rate, global_clipnorm=CLIP),

@@ -24,7 +24,7 @@ def test_files_are_read(tmp_path):
         (["a b"], ["O"]),
     ]
     path.write_text("a\tO\nb\n")
-    with pytest.raises(ValueError, match=r"conll', line 2: .*'b'"):
+    with pytest.raises(ValueError, match="conll', line 2: expected 2 columns"):
         read_tagged(path)
 
 

@@ -9,19 +9,21 @@ from keras_elmo.crf.tags import to_scheme
 from keras_elmo.tagging.scores import score_tags
 from keras_elmo.tagging.scores import tagged_pairs
 
-LABELS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+BIOES = [*BIO, "E-X", "S-X", "E-Y", "S-Y"]
 
 
-def random_tags(generator, number):
+def random_tags(generator, labels, number):
     return [
-        generator.choices(LABELS, k=generator.randrange(1, 9))
+        generator.choices(labels, k=generator.randrange(1, 9))
         for _ in range(number)
     ]
 
 
-def test_entities_are_scored_as_by_seqeval():
+@pytest.mark.parametrize("labels", [BIO, BIOES])
+def test_entities_are_scored_as_by_seqeval(labels):
     generator = random.Random(1)
-    tags = random_tags(generator, 200)
+    tags = random_tags(generator, labels, 200)
     found = [[x if generator.random() < 0.7 else "O" for x in t] for t in tags]
     scores = score_tags(tags, found, "BIO")
     expected = seqeval.metrics.classification_report(

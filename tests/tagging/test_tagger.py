@@ -23,6 +23,7 @@ from keras_elmo import batch_to_ids
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.presets import TAGGERS
+from keras_elmo.text import read_conll
 
 L = keras.layers
 BIO = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
@@ -267,15 +268,9 @@ def test_english_pos(tmp_path, portable_path):
 
 @pytest.mark.exhaustive
 def test_the_accuracy_of_english_pos(shared, portable_path):
-    pytest.importorskip("tensorflow", reason="benchmarks/tagging needs it.")
-    from data import read_tagged
-    from evaluation import accuracy_scores
-
     results = json.loads((ROOT / "docs/results/english_pos.json").read_text())
-    path = shared / "data/ud_english_ewt/test.conllu"
-    words, tags = zip(*read_tagged(path))
-    found = Tagger.load("english_pos").predict(words)
-    scores = accuracy_scores(tags, found)
-    assert scores["words"] == results["test"]["words"]
+    data = read_conll(shared / "data/ud_english_ewt/test.conllu")
+    assert sum(map(len, data[0])) == results["test"]["words"]
+    scores = Tagger.load("english_pos").evaluate(*data)
     expected = pytest.approx(results["test"]["accuracy"], abs=2e-4)
     assert scores["accuracy"] == expected

@@ -1,0 +1,60 @@
+// Tags sentences with an exported tagger, in Node.js. In this file's folder:
+//
+//   npm install --ignore-scripts onnxruntime-node
+//   node tag.mjs ner.onnx < sentences.txt
+//
+// Each line of the input is a sentence, with spaces between its words. The
+// output is the same as that of `keras-elmo tag ner.keras - -`.
+
+import { existsSync, readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { InferenceSession, Tensor } from "onnxruntime-node";
+
+const BOUNDARIES = new Map([["<S>", [257]], ["</S>", [258]]]);
+
+/** Yields the number and the bytes of each field of a protobuf message. */
+function* fields(bytes, at = 0) {
+  const int = () => (bytes[at] & 127) + (bytes[at++] > 127 ? 128 * int() : 0);
+  while (at < bytes.length) {
+    const [tag, size] = [int(), int()]; // Or the value, if it is an integer.
+    if (tag % 8 === 2) yield [tag >> 3, bytes.subarray(at, (at += size))];
+  }
+}
+
+/** The ids of a word: its UTF-8 bytes plus one, between two marks. */
+function wordIds(word, chars) {
+  if (word === null) return Array(chars).fill(0); // Padding.
+  const bytes = [...Buffer.from(word)].slice(0, chars - 2);
+  const codes = BOUNDARIES.get(word) ?? bytes.map((byte) => byte + 1);
+  return Object.assign(Array(chars).fill(261), [259, ...codes, 260]);
+}
+
+const path = process.argv[2] ?? "";
+const file = existsSync(path) ? readFileSync(path) : [];
+const isLabels = ([number, x]) => number === 14 && x.includes("_tag_names");
+const metadata = [...fields(file)].find(isLabels); // The session lacks it.
+if (!metadata) {
+  console.error("Usage: node tag.mjs EXPORTED_TAGGER.onnx < SENTENCES");
+  process.exit(2);
+}
+const [[, key], [, names]] = fields(metadata[1]);
+const labels = JSON.parse(names);
+const session = await InferenceSession.create(file);
+const chars = session.inputMetadata[0].shape[2];
+const best = (x) => (x.length > 1 ? x.indexOf(Math.max(...x)) : x[0]);
+
+const lines = (await text(process.stdin)).match(/[^\n]*\n|[^\n]+$/g) ?? [];
+const sentences = lines.map((line) => line.match(/[^ \t\n\r\v\f]+/g) ?? []);
+while (sentences.length) {
+  const batch = sentences.splice(0, 32);
+  const time = Math.max(...batch.map((words) => words.length));
+  const slots = batch.flatMap((x) => Object.assign(Array(time).fill(null), x));
+  const ids = slots.flatMap((word) => wordIds(word, chars));
+  const feeds = { ids: new Tensor("int32", ids, [batch.length, time, chars]) };
+  const { data, dims } = (await session.run(feeds))[`${key}`.slice(0, -10)];
+  const size = dims[2] ?? 1; // Of a word's scores.
+  const label = (k) => labels[best(data.subarray(k * size, (k + 1) * size))];
+  batch.forEach((words, i) =>
+    console.log(words.map((x, j) => `${x}\t${label(i * time + j)}\n`).join("")),
+  );
+}
