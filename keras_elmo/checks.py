@@ -1,7 +1,9 @@
 """Checks of arguments and of options in files."""
 
 import contextlib
+import difflib
 import numbers
+import os
 
 # Far more than any model has, so that a corrupt file is rejected at once.
 MOST_LAYERS = 1000
@@ -34,6 +36,23 @@ def named_by_flags(flags):
         yield
     finally:
         _flags.clear()
+
+
+def did_you_mean(path, names=()):
+    """Returns a question with up to three similar names or files, or `""`.
+
+    Args:
+        path: The path that does not exist; its folder's files are considered.
+        names: Other strings that could have been meant.
+    """
+    folder, name = os.path.split(path)
+    files = []
+    with contextlib.suppress(OSError):
+        files = os.listdir(folder or ".")
+    close = difflib.get_close_matches(name, [*names, *files])
+    close += difflib.get_close_matches(name.lower(), names)
+    close = dict.fromkeys(close)
+    return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def is_integer(value, low, high=None):

@@ -200,7 +200,7 @@ def explain_full_disk(where, advice):
     """Context manager that makes the error of a full disk say what to do.
 
     Args:
-        where: What there is no room for, such as "to write 'a'".
+        where: What there is no space for, such as "to write 'a'".
         advice: Function that returns further sentences for the message.
     """
     try:
@@ -210,7 +210,8 @@ def explain_full_disk(where, advice):
             raise
         raise OSError(
             error.errno,
-            f"There is no room {where}. {advice()} The error was: {error}",
+            f"There is no space left on the device {where}. {advice()} "
+            f"The error was: {error}",
         ) from error
 
 

@@ -104,7 +104,7 @@ def _read_legacy(content):
 
 def _check_order(is_little):
     if not is_little:
-        raise ValueError("its numbers are in big-endian byte order")
+        raise ValueError("its tensor data is in big-endian byte order")
 
 
 def _dtypes(tensors):
@@ -135,7 +135,7 @@ def _array(name, tensor, numbers):
     # A stride of zero could make a huge array of a single number.
     is_inside = start >= 0 and last < len(numbers) >= math.prod(shape)
     if len(shape) != len(strides) or (0 not in shape and not is_inside):
-        raise ValueError(f"'{name}' extends outside its numbers")
+        raise ValueError(f"'{name}' extends outside its tensor data")
     steps = [step * numbers.itemsize for step in strides]
     return as_strided(numbers[start:], shape, steps, writeable=False)
 
@@ -231,5 +231,5 @@ class _Unpickler(pickle._Unpickler):
         is_known = kind == "storage" and dtype in tuple(_DTYPES.values())
         # Old versions of PyTorch could store a view of another storage.
         if not is_known or not isinstance(key, str) or any(view):
-            raise ValueError("it does not refer to its numbers as PyTorch does")
+            raise ValueError("it does not refer to tensor data as PyTorch does")
         return _Storage(key, dtype)

@@ -1,12 +1,12 @@
 """Finds the model of a name, a path or a URL."""
 
-import difflib
 import fnmatch
 import os
 import posixpath
 import zipfile
 
 from keras_elmo.checks import argument_name
+from keras_elmo.checks import did_you_mean
 from keras_elmo.files.fetch import fetch
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.bilm_names import OPTIONS
@@ -65,12 +65,10 @@ def find_model(model, weights=None) -> FoundModel:
         folder = open_folder(path)
         return _kind_of(folder)(folder)
     names = sorted({*PRESETS, *TAGGERS})
-    close = difflib.get_close_matches(path.lower(), names)
-    meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     raise ValueError(
         "There is no preset of that name, nor a file or directory. Expected "
         f"one of {names}, or the path or URL of a model. "
-        f"Received: {model!r}.{meant}"
+        f"Received: {model!r}.{did_you_mean(path, names)}"
     )
 
 

@@ -127,5 +127,5 @@ def _errors_name_the_version():
         raise ImportError(
             f"This version of keras_elmo does not work with Keras "
             f"{keras.__version__}, whose internals differ ({error}). "
-            "Install a version of Keras that docs/versions.md names."
+            "It works with Keras 3.12 to 3.15: pip install 'keras>=3.12,<3.16'"
         ) from error

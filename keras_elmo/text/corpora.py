@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from keras_elmo.checks import check_choice
+from keras_elmo.checks import did_you_mean
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.files.untrusted_files import UntrustedFile
@@ -191,7 +192,9 @@ def check_file(path, what="corpus"):
             f"A {what} must be a file. Received a folder: '{path}'"
         )
     if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no {what} file '{path}'.")
+        raise FileNotFoundError(
+            f"There is no {what} file '{path}'.{did_you_mean(path)}"
+        )
 
 
 def checked_lines(path):

@@ -442,7 +442,9 @@ def test_a_full_disk_keeps_what_is_finished(output, number):
         yield from (vectors_of(next(sentences)) for _ in range(25))
         raise OSError(number, "what the system says")
 
-    with pytest.raises(OSError, match="no room to write") as info:
+    with pytest.raises(
+        OSError, match="no space left on the device to write"
+    ) as info:
         run(output, embed=full)
     assert info.value.errno == number
     assert "what the system says" in str(info.value)
@@ -460,7 +462,9 @@ def test_a_full_disk_before_anything_is_finished(output):
         yield vectors_of(next(sentences))
         raise OSError(errno.ENOSPC, "what the system says")
 
-    with pytest.raises(OSError, match="no room to write") as info:
+    with pytest.raises(
+        OSError, match="no space left on the device to write"
+    ) as info:
         run(output, embed=full)
     assert "nothing is kept" in str(info.value)
     assert ".parts" not in str(info.value)

@@ -77,7 +77,7 @@ def test_tensors_that_are_parts_of_one_storage(make):
 def test_a_storage_that_is_part_of_another():
     part = Storage(MATRIX, "0", view=("1", 2, 3))
     data = legacy_file({"a": tensor(part, 1, (2,), (1,))}, [part])
-    refused(data, "does not refer to its numbers as PyTorch does")
+    refused(data, "does not refer to tensor data as PyTorch does")
 
 
 @FILES
@@ -163,7 +163,7 @@ def test_tuples_in_tuples_without_end(make):
 def test_tensors_outside_of_their_storage(make, start, shape, strides):
     storage = Storage(MATRIX, "0")
     data = make({"a": tensor(storage, start, shape, strides)}, [storage])
-    refused(data, "'a' extends outside its numbers")
+    refused(data, "'a' extends outside its tensor data")
 
 
 @FILES

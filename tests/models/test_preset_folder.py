@@ -480,7 +480,10 @@ def test_a_preset_is_replaced_on_request(folder):
 def test_a_full_disk_leaves_nothing(folder, size):
     elmo = make_elmo({"embedding_dim": 3000})
     with (
-        pytest.raises(OSError, match=r"no room to write .* File too large"),
+        pytest.raises(
+            OSError,
+            match=r"no space left on the device to write .* File too large",
+        ),
         no_file_over(size),
     ):
         elmo.save_to_preset(folder)

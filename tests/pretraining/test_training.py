@@ -427,7 +427,9 @@ def test_a_full_disk(corpus, begun, unbroken, limit):
     old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
-        with pytest.raises(OSError, match="no room to write") as info:
+        with pytest.raises(
+            OSError, match="no space left on the device to write"
+        ) as info:
             train(corpus, begun, plan=PLAN, report=At(7, fill_up))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)

@@ -248,7 +248,9 @@ def test_files_of_the_user_stay(folder, vocabulary):
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 def test_a_full_disk_is_told(folder, number):
     with (
-        pytest.raises(OSError, match="no room to write") as info,
+        pytest.raises(
+            OSError, match="no space left on the device to write"
+        ) as info,
         folder.lock(),
     ):
         raise OSError(number, "what the system says")

@@ -87,3 +87,11 @@ def test_bad_columns(tmp_path):
         read_conll(path, column=1)
     with pytest.raises(FileNotFoundError, match="no CoNLL file"):
         read_conll(tmp_path / "none.conll")
+
+
+def test_a_similar_file_is_suggested(tmp_path):
+    (tmp_path / "train.conll").write_text("a O\n")
+    (tmp_path / "other.txt").write_text("a O\n")
+    message = r"no CoNLL file '.*train.connl'. Did you mean 'train.conll'\?"
+    with pytest.raises(FileNotFoundError, match=message):
+        read_conll(tmp_path / "train.connl")
