@@ -75,7 +75,23 @@ napoleon_custom_sections = [
     "Masking",
 ]
 
+# The address of the repository, for "Edit this page"; none while it is empty.
+repository_url = ""
 html_theme = "furo"
+html_theme_options = (
+    {
+        "source_repository": repository_url,
+        "source_branch": "main",
+        "source_directory": "docs/",
+    }
+    if repository_url
+    else {}
+)
+html_favicon = "_static/icon.svg"
+myst_html_meta = {
+    "description": "ELMo word embeddings for Keras 3: layers, taggers with a "
+    "CRF, and language models for TensorFlow, JAX and PyTorch."
+}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"  # As browsers show it, without a script.
@@ -211,6 +227,8 @@ def _from_markdown(app, what, name, obj, options, lines):
     text = re.sub(
         r"^( *)```(\w*)\n(.*?)^\1```$", _as_block, text, flags=re.S | re.M
     )
+    # Sphinx would take the dot of `.zip` for a prefix, and hide it.
+    text = re.sub(r"(?<!`)`(\.[^`\n]+)`(?!`)", r"``\1``", text)
     text = re.sub(r"\[([^\]\n]+)\]\((https?://[^)\s]+)\)", r"`\1 <\2>`__", text)
     lines[:] = text.split("\n")
 

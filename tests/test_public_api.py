@@ -38,6 +38,14 @@ def test_every_name_is_in_the_reference():
     assert documented == public
 
 
+def test_the_citation_names_the_version():
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {keras_elmo.__version__}\n" in citation
+    (date,) = re.findall(r"^date-released: (.*)$", citation, re.MULTILINE)
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"\n## {keras_elmo.__version__} - {date}\n" in changes
+
+
 def test_the_reference_hides_only_what_every_keras_object_has():
     conf = (ROOT / "docs/conf.py").read_text()
     hidden = re.search(r"^_NOT_SHOWN = (\[.*?\])", conf, re.M | re.S)[1]
