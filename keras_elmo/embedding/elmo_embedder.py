@@ -35,12 +35,14 @@ MAX_WORDS = 512
 
 
 class ElmoEmbedder:
-    """Embeds sentences and corpora with a trained `ElmoLayer`, fast.
+    """Computes the vectors of sentences or of a corpus, as NumPy arrays.
 
-    Sentences are laid end to end in the rows of a batch, so that no padding is
-    computed, and each distinct word in a batch is encoded once. The vectors are
-    those that the layer returns for each sentence separately, up to rounding.
-    The vectors of `<S>` and `</S>` are left out.
+    Use it if you want ELMo's vectors themselves, for example as features of
+    another model. It is faster than calling `ElmoLayer`, because sentences are
+    laid end to end in the rows of a batch, so that no padding is computed, and
+    each distinct word in a batch is encoded once. The vectors are those that
+    the layer returns for each sentence separately, up to rounding. The vectors
+    of the BOS and EOS tokens, `<S>` and `</S>`, are left out.
 
     It can be pickled and copied, for use with joblib or `multiprocessing`.
     TensorFlow and JAX do not survive a fork: start processes with
@@ -51,20 +53,20 @@ class ElmoEmbedder:
     memory.
 
     Args:
-        elmo: An `ElmoLayer` that reads words. It is not copied.
-        layers: What to return for each token: `"all"` for all layers, from 0
+        elmo: An `ElmoLayer` that takes words. It is not copied.
+        layers: What to return for each token: by default `"all"` layers, from 0
             (the token encoder) to the top; `"top"`; `"average"` or `"sum"` of
             all layers; `"mix"` for the first learned mix of the layer; an
             integer for one layer; or a list of integers.
         batch_tokens: Integer, the number of tokens per batch, including `<S>`
-            and `</S>`. A single longer sentence is a batch by itself. More is
-            faster up to a point, and takes more memory: at the original size
-            with all layers, about 30 KB per token.
-        quantize: `None` for the layer's own precision, or `"int8"` to run the
-            LSTMs in 8 bits with the packages `onnx` and `onnxruntime`, with the
-            layer's current weights. The vectors differ by 1 to 6%. It is faster
-            on processors that multiply 8-bit integers (for example with AVX-512
-            VNNI), and slower on others.
+            and `</S>`. Defaults to 16384. A single longer sentence is a batch
+            by itself. More is faster up to a point, and takes more memory: at
+            the original size with all layers, about 30 KB per token.
+        quantize: `None`, the default, for the layer's own precision, or
+            `"int8"` to run the LSTMs in 8 bits with the packages `onnx` and
+            `onnxruntime`, with the layer's current weights. The vectors differ
+            by 1 to 6%. It is faster on processors that multiply 8-bit integers
+            (for example with AVX-512 VNNI), and slower on others.
 
     Raises:
         ValueError: If an argument is not as described, or a sentence is not a
@@ -73,17 +75,13 @@ class ElmoEmbedder:
 
     Example:
 
-    >>> elmo = ElmoLayer(
-    ...     CharCNNEmbedding(8, filters=[(1, 4), (2, 12)]),
-    ...     BiLMEncoder(units=16, projection_dim=8),
-    ... )
-    >>> embedder = ElmoEmbedder(elmo)
+    >>> embedder = ElmoEmbedder.from_preset("english_mini", layers="top")
     >>> sentences = [["First", "sentence", "."], [], ["Another", "."]]
     >>> for vectors in embedder.embed_sentences(sentences):
-    ...     print(vectors.shape)
-    (3, 3, 16)
-    (3, 0, 16)
-    (3, 2, 16)
+    ...     print(vectors.shape)  # (words, width)
+    (3, 512)
+    (0, 512)
+    (2, 512)
     """
 
     def __init__(

@@ -13,6 +13,10 @@ from keras_elmo.pretraining.bidirectional_language_model import (
 class LanguageModelTrainer(keras.Model):
     """Trains a `BidirectionalLanguageModel` with `compile` and `fit`.
 
+    Use it to train a language model with your own optimizer, callbacks or data.
+    `keras-elmo pretrain` does the usual training in one command, and resumes it
+    after an interruption.
+
     ```
     state_0 = 0
     h_t, state_t = model(window_t, state_{t-1})
@@ -32,7 +36,9 @@ class LanguageModelTrainer(keras.Model):
         batch_size: Integer, the number of rows in a window.
         reset_rate: Float between 0 and 1, the probability that a row starts a
             window from a zero state, as every sentence does in `ElmoLayer`.
+            Defaults to 0, as in bilm-tf.
         seed: Integer, random seed of the dropout, the samples and the resets.
+            By default, one is chosen at random.
         **kwargs: Base layer keyword arguments, such as `name`.
 
     Call arguments:

@@ -23,16 +23,17 @@ _SHAPES = {
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class WordVectorization(keras.layers.Layer):
-    """Turns words or sentences into ids for a token encoder.
+    """Lets a model or a `tf.data` pipeline take strings instead of ids.
 
     ```
     ids[i, j] = indexer(words[i, j])                          (*token_shape,)
     ```
 
-    Each token encoder's method `make_vectorization` returns the matching
-    vectorization. There are two ways to convert words to ids, with the same
-    result: the method `batch_to_ids`, in Python, on any backend; and a call,
-    which runs in a TensorFlow graph. A call uses only TensorFlow's core
+    Put it before an `ElmoLayer`, as you would put `TextVectorization` before an
+    `Embedding`. Each token encoder's method `make_vectorization` returns the
+    one whose ids it takes. There are two ways to convert words to ids, with the
+    same result: the method `batch_to_ids`, in Python, on any backend; and a
+    call, which runs in a TensorFlow graph. A call uses only TensorFlow's core
     operations and no tables that need initialisation. So models that begin
     with it, and `tf.data` pipelines, accept strings anywhere. In pipelines it
     works with every Keras backend, if TensorFlow is installed.
@@ -90,15 +91,17 @@ class WordVectorization(keras.layers.Layer):
 
     Example:
 
+    >>> import tensorflow as tf
     >>> layer = WordVectorization(split="whitespace")
+    >>> elmo = ElmoLayer.from_preset("english_mini")
+    >>> inputs = keras.Input((), dtype="string")
+    >>> model = keras.Model(inputs, elmo(layer(inputs)))
+    >>> model(tf.constant(["First sentence .", "Another  ."])).shape
+    TensorShape([2, 3, 512])
     >>> ids = layer(["First sentence .", "Another  ."])
     >>> expected = batch_to_ids([["First", "sentence", "."], ["Another", "."]])
     >>> bool(np.all(ids == expected))
     True
-    >>> inputs = keras.Input((), dtype="string")
-    >>> model = keras.Model(inputs, layer(inputs))
-    >>> model.output_shape
-    (None, None, 50)
 
     Reference:
 
