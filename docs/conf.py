@@ -106,6 +106,7 @@ def setup(app):
     app.connect("source-read", _link_pages)
     app.connect("source-read", _download_markdown)
     app.connect("source-read", _add_commands)
+    app.connect("source-read", _add_presets)
     app.connect("source-read", _add_tool)
     app.connect("source-read", _link_notebook)
 
@@ -166,6 +167,19 @@ def _add_commands(app, docname, source):
                 source[0] += f"\n**{group.title}**\n\n"
                 source[0] += "".join(map(_as_definition, actions))
         source[0] += f"\n```text\n{command.epilog}```\n"
+
+
+def _add_presets(app, docname, source):
+    """The table of presets on the page of the reference."""
+    table = ".. list-table::\n      :header-rows: 1\n\n"
+    rows = [("name", "MB", "description", "licence")]
+    rows += [
+        (f"``{name}``", x.megabytes, x.description, x.licence)
+        for name, x in keras_elmo.PRESETS.items()
+    ]
+    for row in rows:
+        table += "      * - " + "\n        - ".join(map(str, row)) + "\n"
+    source[0] = source[0].replace("PRESETS_LIST", table)
 
 
 def _add_tool(app, docname, source):

@@ -24,52 +24,6 @@ class ElmoFiles:
     presets = _Presets()
 
     @classmethod
-    def from_bilm(
-        cls,
-        options_path: str | os.PathLike,
-        weights_path: str | os.PathLike | None = None,
-        *,
-        trainable: bool = False,
-        **kwargs,
-    ) -> Self:
-        """Creates the layer from the files of a trained biLM (bilm-tf format).
-
-        Args:
-            options_path: Path or http(s) URL of the options file (JSON); or
-                path or URL of a `.zip`, or path of a directory, with
-                `options.json` and an `.hdf5` file. Of several `.hdf5` files, it
-                reads
-                `weights.hdf5` or, as in the models of the NLPL repository,
-                `model.hdf5`. Without an `.hdf5` file, it reads a checkpoint of
-                bilm-tf's training, for which TensorFlow must be installed.
-            weights_path: Path or URL of the weight file (HDF5). Leave it out
-                for a directory or `.zip`.
-            trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
-                the mix is trained (`False`). Sets `trainable` of
-                `token_encoder` and of `encoder`, which you can change
-                separately later.
-            **kwargs: Arguments of `ElmoLayer` and of a Keras layer, such as
-                `num_representations`, `dropout`, `name` and
-                `dtype="mixed_bfloat16"`.
-
-        Returns:
-            An `ElmoLayer` with the file's weights.
-
-        Raises:
-            ValueError: If a file is invalid; the message states the file, the
-                key, what was expected and what was found.
-            FileNotFoundError: If a file is missing.
-
-        Example:
-
-        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
-        """
-        from keras_elmo.models.bilm import FoundBilm
-
-        model = FoundBilm.at(options_path, weights_path)
-        return model.load(cls, trainable=trainable, **kwargs)
-
-    @classmethod
     def from_preset(cls, preset: str | os.PathLike, **kwargs) -> Self:
         """Creates the layer from a trained model, given its name or path.
 
@@ -122,6 +76,52 @@ class ElmoFiles:
         from keras_elmo.models.find_model import find_model
 
         return find_model(preset).load(cls, **kwargs)
+
+    @classmethod
+    def from_bilm(
+        cls,
+        options_path: str | os.PathLike,
+        weights_path: str | os.PathLike | None = None,
+        *,
+        trainable: bool = False,
+        **kwargs,
+    ) -> Self:
+        """Creates the layer from the files of a trained biLM (bilm-tf format).
+
+        Args:
+            options_path: Path or http(s) URL of the options file (JSON); or
+                path or URL of a `.zip`, or path of a directory, with
+                `options.json` and an `.hdf5` file. Of several `.hdf5` files, it
+                reads
+                `weights.hdf5` or, as in the models of the NLPL repository,
+                `model.hdf5`. Without an `.hdf5` file, it reads a checkpoint of
+                bilm-tf's training, for which TensorFlow must be installed.
+            weights_path: Path or URL of the weight file (HDF5). Leave it out
+                for a directory or `.zip`.
+            trainable: Boolean, whether the biLM is fine-tuned (`True`) or only
+                the mix is trained (`False`). Sets `trainable` of
+                `token_encoder` and of `encoder`, which you can change
+                separately later.
+            **kwargs: Arguments of `ElmoLayer` and of a Keras layer, such as
+                `num_representations`, `dropout`, `name` and
+                `dtype="mixed_bfloat16"`.
+
+        Returns:
+            An `ElmoLayer` with the file's weights.
+
+        Raises:
+            ValueError: If a file is invalid; the message states the file, the
+                key, what was expected and what was found.
+            FileNotFoundError: If a file is missing.
+
+        Example:
+
+        >>> elmo = ElmoLayer.from_bilm("options.json", "weights.hdf5")
+        """
+        from keras_elmo.models.bilm import FoundBilm
+
+        model = FoundBilm.at(options_path, weights_path)
+        return model.load(cls, trainable=trainable, **kwargs)
 
     def save_to_preset(
         self, preset_dir: str | os.PathLike, *, overwrite: bool = False
