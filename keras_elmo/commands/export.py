@@ -58,7 +58,7 @@ def add_arguments(parser):
         action="append",
         default=[],
         metavar="NAME=FILE",
-        help="for a .keras file: the names of the tags that the output NAME "
+        help="for a .keras file: the labels that the output NAME "
         "returns, one per line, starting with tag 0. A SavedModel returns the "
         "predicted names as NAME_labels; an ONNX file has the list in its "
         "metadata. May be repeated",

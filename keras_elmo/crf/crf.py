@@ -46,7 +46,7 @@ class CRF(keras.layers.Layer):
 
     Args:
         num_tags: Integer, the number of tags.
-        tag_names: List of strings, the tags' names in order. Required with a
+        tag_names: List of strings, the labels in order. Required with a
             `scheme`.
         scheme: `"BIO"`, `"BIOES"`, `"BIOUL"` (AllenNLP's letters for BIOES) or
             `None`. With a scheme, tag sequences that it forbids have

@@ -24,7 +24,7 @@ class CRFDecoder(keras.layers.Layer):
     Args:
         return_marginals: Boolean, whether to return each token's probability of
             each tag, too.
-        tag_names: List of strings, the tags' names in order. Required with a
+        tag_names: List of strings, the labels in order. Required with a
             `scheme`; otherwise only stored, for use in displaying tags.
         scheme: `"BIO"`, `"BIOES"`, `"BIOUL"` or `None`. With a scheme, tag
             sequences that it forbids are never decoded, even if the CRF was

@@ -37,7 +37,7 @@ def export_onnx(
     and continues with `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and
     dropout layers, `CRF` and `CRFDecoder`. The outputs are those of the tagger,
     named after their layers: numbers of tags from a `CRFDecoder`, floats from
-    the others. All outputs are zero at padding. The names of the tags are in
+    the others. All outputs are zero at padding. The labels are in
     the file's metadata, as a JSON list named `<output>_tag_names`.
 
     With `quantize="int8"`, ELMo's large kernels (of the highways, projections
@@ -51,7 +51,7 @@ def export_onnx(
         model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one.
         path: Path of the file to write, atomically, such as `"elmo.onnx"`.
         quantize: `None` for float32, or `"int8"`.
-        tag_names: List of strings, the names of the tags that the model
+        tag_names: List of strings, the labels that the model
             returns, in order; for a model with several outputs, a dictionary
             from an output's name to such a list. Not needed for a `CRFDecoder`
             with `tag_names`.

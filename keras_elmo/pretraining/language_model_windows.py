@@ -35,7 +35,7 @@ class LanguageModelWindows:
         `(inputs, targets)`. The inputs are a pair of int32 arrays, forward and
         backward: character ids `(batch_size, unroll_steps,
         max_characters_per_token)`. The targets are a pair of int32 arrays
-        `(batch_size, unroll_steps)`, numbers of words.
+        `(batch_size, unroll_steps)`, vocabulary indices.
 
     Raises:
         FileNotFoundError: If a file does not exist.

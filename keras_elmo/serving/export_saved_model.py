@@ -64,7 +64,7 @@ def export_saved_model(
             folders whose names are version numbers, such as `served/elmo/1`.
         serving_default: The signature for requests that name none: `"default"`,
             `"tokens"` or `"character_ids"`.
-        tag_names: List of strings, the names of the tags or classes that the
+        tag_names: List of strings, the labels or classes that the
             model returns, in order; for a model with several outputs, a
             dictionary from an output's name to such a list. The output must be
             integers `(batch, time)` or `(batch,)`, or scores (one more axis):

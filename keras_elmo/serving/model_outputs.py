@@ -159,7 +159,7 @@ def _in_full_precision(x):
 
 
 def _look_up(names, output, mask):
-    """The names of the tags in an output: strings, "" where `mask` is not."""
+    """The labels in an output: strings, "" where `mask` is not."""
     import tensorflow as tf
 
     index = tf.argmax(output, axis=-1) if output.dtype.is_floating else output

@@ -57,7 +57,7 @@ def named_elmo_outputs(tokens, layers, mixes):
 
 
 def tag_names_of(outputs, tag_names):
-    """The names of the tags that a model returns, by the output's name.
+    """The labels that a model returns, by the output's name.
 
     Args:
         outputs: Dictionary from names to symbolic outputs.

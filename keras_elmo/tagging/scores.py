@@ -38,8 +38,8 @@ def score_tags(tags, predicted, scheme=None):
     """Returns the accuracy, and precision, recall and F1 of each type.
 
     With a scheme, entities are scored, as by conlleval: one is right if its
-    start, its end and its type are. Without, a type is a label, and each word
-    is scored.
+    start, its end and its type are. Without a scheme, a type is a label, and
+    each word is scored.
 
     Args:
         tags: List of sentences, each a list of the right labels.

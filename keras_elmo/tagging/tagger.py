@@ -38,13 +38,13 @@ class Tagger:
             with a tag for each word: a `CRFDecoder` with `tag_names`, or
             integers `(batch, time)`, or scores with one more axis, such as of a
             softmax.
-        tag_names: List of strings, the tags' names in order; for a model with
+        tag_names: List of strings, the labels in order; for a model with
             several outputs, a dictionary from the name of the output that has
             the tags to such a list. Not needed for a `CRFDecoder` with
             `tag_names`.
 
     Attributes:
-        tag_names: List of the tags' names, in order.
+        tag_names: List of the labels, in order.
         scheme: `"BIO"`, `"BIOES"` or `"BIOUL"` if these mark entities, else
             `None`.
 
@@ -206,7 +206,7 @@ class Tagger:
         return cls(train_tagger(*data, elmo, *settings))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the whole tagger, with ELMo and the tags' names, to a file.
+        """Writes the whole tagger, with ELMo and the labels, to a file.
 
         It is written atomically: an existing file is replaced at once or not at
         all.
