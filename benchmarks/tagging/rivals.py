@@ -1,0 +1,386 @@
+"""Compares taggers: this package's, spaCy's, UDPipe's, and one on word2vec.
+
+    python benchmarks/tagging/rivals.py work --data data \\
+        --text english_text/train --output rivals.json \\
+        --picture rivals.svg --turns 5
+
+The folder `data` has ud_english_ewt/train.conllu, wnut17/train.conll and so on.
+
+Trains each tagger that is not yet in the folder `work`, once, in a process of
+its own. After an interruption, the same command resumes with the tagger that
+was being trained. With --turns, it then measures the seconds from the words of
+the test file to their labels, in turns, after one pass that is not timed.
+Without, the speeds are those of an earlier call. It needs `pip install spacy
+ufal.udpipe gensim matplotlib`.
+
+- keras-elmo: what `keras-elmo train-tagger` trains by default.
+- word2vec: the same BiLSTM and CRF, trained by the same code, on frozen vectors
+  of 300 numbers that gensim learns from --text, the text of `english_mini`.
+  They are CBOW, gensim's default, and cased. A word without a vector gets that
+  of its lower-case form, or else zeros. Characters are not used.
+- spaCy: the pipeline of `spacy init config --optimize efficiency`, with
+  `tok2vec,morphologizer` or `tok2vec,ner`. `--optimize accuracy` needs the
+  vectors of en_core_web_lg, which are not on PyPI.
+- UDPipe 1: its tagger with default options, on all columns of EWT. It does not
+  tag entities.
+
+All get the words of the files, and choose the best epoch or iteration on the
+dev file. Each tags with its default batches and threads: spaCy and UDPipe use
+one core. Minutes are those of the tagger, without `english_mini` or word2vec.
+Processor minutes, of all threads, depend less on other programs. Megabytes are
+those of the files that a tagger loads. A score's measure is UPOS accuracy, or
+entity F1.
+"""
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+from unittest import mock
+
+import keras
+import numpy as np
+
+from keras_elmo import Tagger
+from keras_elmo import text
+from keras_elmo.crf.tags import find_scheme
+from keras_elmo.ops.compiled import Compiled
+from keras_elmo.tagging import training
+from keras_elmo.tagging.scores import score_tags
+
+if __name__ == "__main__":
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import program
+import worker
+
+SEED, BATCH = 1, 32
+VECTORS = {"vector_size": 300, "workers": 2, "seed": SEED}
+PACKAGES = ("keras", "tensorflow", "gensim", "spacy", "ufal.udpipe")
+# For each task its title, its score, and the part of spaCy for it.
+TASKS = {
+    "ewt": ("UD English EWT", "accuracy", "morphologizer"),
+    "wnut": ("WNUT 2017", "f1", "ner"),
+}
+FILES = {"ewt": "ud_english_ewt/{}.conllu", "wnut": "wnut17/{}.conll"}
+
+
+class Job(NamedTuple):
+    """What a worker trains: one of `TAGGERS`, or the vectors for one."""
+
+    name: str
+    task: str
+    data: str  # Paths with "{}" for train, dev and test; or a folder.
+    folder: str
+
+
+def main():
+    arguments = parse_arguments()
+    work = arguments.work
+    jobs = [Job("vectors", "", arguments.text, f"{work}/vectors")]
+    for key, files in FILES.items():
+        data = f"{arguments.data}/{files}"
+        for name in TAGGERS:
+            if (key, name) != ("wnut", "UDPipe"):
+                jobs.append(Job(name, key, data, f"{work}/{key}-{name}"))
+    for job in jobs:
+        if not os.path.exists(f"{job.folder}.json"):
+            worker.tell(f"{job.folder} is trained.")
+            os.makedirs(job.folder, exist_ok=True)
+            with start(job, "train") as process:
+                write(job, process.call("train", job=job))
+    versions = {x: importlib.metadata.version(x) for x in PACKAGES}
+    results = program.begin_results(versions=versions, vectors=read(jobs[0]))
+    results["tasks"] = {}
+    for key, (title, measure, _) in TASKS.items():
+        own = [job for job in jobs if job.task == key]
+        if arguments.turns:
+            measure_speeds(own, arguments.turns)
+        task = {"title": title, "measure": measure}
+        task["taggers"] = {job.name: read(job) for job in own}
+        results["tasks"][key] = task
+    program.write_results(arguments.output, results)
+    if arguments.picture:
+        draw(results["tasks"], arguments.picture)
+    print("\n".join(make_tables(results)))
+
+
+def parse_arguments():
+    parser = program.make_parser(__doc__)
+    add = parser.add_argument
+    add("work", help="folder for what is trained; resumes what is there")
+    add("--data", required=True, help="folder of the two folders above")
+    add("--text", required=True, help="folder of the text for word2vec")
+    add("--turns", type=int, default=0, help="measure the speeds so often")
+    add("--output", required=True, help="JSON file to write")
+    add("--picture", help="SVG file to write, of scores and speeds")
+    return parser.parse_args()
+
+
+def start(job, request):
+    log = f"{job.folder}-{request}.log"
+    return worker.Worker(sys.executable, "tagging/rivals.py", log)
+
+
+def measure_speeds(jobs, turns):
+    """Adds the seconds of passes over the test file, made in turns."""
+    with contextlib.ExitStack() as stack:
+        workers = [stack.enter_context(start(job, "load")) for job in jobs]
+        for job, process in zip(jobs, workers):
+            process.call("load", job=job)
+        rounds = [[x.call("time") for x in workers] for _ in range(turns)]
+    for job, seconds in zip(jobs, zip(*rounds)):
+        write(job, {**read(job), "seconds": seconds})
+
+
+def read(job):
+    return json.loads(pathlib.Path(f"{job.folder}.json").read_text())
+
+
+def write(job, result):
+    program.write_results(f"{job.folder}.json", result)
+
+
+def make_tables(results):
+    """Yields the lines of the Markdown tables."""
+    costs = "megabytes", "minutes", "processor_minutes"
+    for task in results["tasks"].values():
+        titles = task["title"], task["measure"], "words/s", "MB", "minutes"
+        yield f"\n| {' | '.join(titles)} | processor minutes |"
+        yield "| --- |" + 5 * " ---: |"
+        for name, tagger in task["taggers"].items():
+            score, speed = score_and_speed(task, tagger)
+            cells = " | ".join(f"{tagger[cost]:,.1f}" for cost in costs)
+            yield f"| {name} | {score:.2f} | {speed:,.0f} | {cells} |"
+
+
+def score_and_speed(task, tagger):
+    """Returns percents and words per second, or 0 if it is not measured."""
+    seconds = statistics.median(tagger.get("seconds", [float("inf")]))
+    return 100 * tagger["test"][task["measure"]], tagger["words"] / seconds
+
+
+def draw(tasks, path):
+    """Draws scores against words per second, a panel for each task."""
+    from matplotlib import pyplot as plt
+
+    plt.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "rivals"}
+    shape = {"figsize": (8, 3.8), "layout": "constrained", "sharex": True}
+    figure, panels = plt.subplots(1, 2, **shape)
+    for axes, task in zip(panels, tasks.values()):
+        for name, tagger in task["taggers"].items():
+            score, speed = score_and_speed(task, tagger)
+            color = "#1f6f8b" if name == "keras-elmo" else "#c0602a"
+            axes.semilogx(speed, score, "o", color=color)
+            style = {"color": color, "textcoords": "offset points"}
+            axes.annotate(name, (speed, score), (0, 7), ha="center", **style)
+        axes.set(title=task["title"], xlabel="words per second")
+        axes.set_ylabel(f"{task['measure'].replace('f1', 'F1')}, %")
+        axes.xaxis.set_major_locator(plt.LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.margins(0.25)
+    figure.savefig(path, metadata={"Date": None})
+
+
+class Calls:
+    """The requests that a worker answers."""
+
+    def train(self, job):
+        """Trains what a job says, and returns its results."""
+        job = Job(*job)
+        train, load = TAGGERS.get(job.name, (train_vectors, None))
+        before = os.times()
+        result = train(job) or {}
+        *processor, wall = np.subtract(os.times(), before) / 60
+        result |= {"minutes": wall, "processor_minutes": sum(processor)}
+        every = pathlib.Path(job.folder).rglob("*")
+        sizes = (x.stat().st_size for x in every if x.is_file())
+        result["megabytes"] = sum(sizes) / 1e6
+        for part in ("dev", "test") if load else ():
+            sentences, tags = text.read_conll(job.data.format(part))
+            scheme = find_scheme(x for row in tags for x in row)
+            result[part] = score_tags(tags, load(job)(sentences), scheme)
+            del result[part]["types"]
+            result["words"] = sum(map(len, tags))
+        return result
+
+    def load(self, job):
+        """Loads a tagger, and tags the test file once."""
+        job = Job(*job)
+        self._tag = TAGGERS[job.name][1](job)
+        self._sentences, _ = text.read_conll(job.data.format("test"))
+        self._tag(self._sentences)
+
+    def time(self):
+        """Returns the seconds of tagging the test file."""
+        start = time.perf_counter()
+        self._tag(self._sentences)
+        return time.perf_counter() - start
+
+
+def read_training(job):
+    """Returns the sentences and the tags of train, and those of dev."""
+    return [text.read_conll(job.data.format(x)) for x in ("train", "dev")]
+
+
+def train_own(job):
+    (sentences, tags), dev = read_training(job)
+    keras.utils.set_random_seed(SEED)
+    tagger = Tagger.train(sentences, tags, dev, verbose=2)
+    tagger.save(f"{job.folder}/tagger.keras")
+
+
+def load_own(job):
+    tagger = Tagger.load(f"{job.folder}/tagger.keras")
+    return lambda sentences: tagger.predict(sentences, verbose=0)
+
+
+def train_vectors(job):
+    from gensim.models import word2vec
+
+    sentences = word2vec.PathLineSentences(job.data)
+    model = word2vec.Word2Vec(sentences, **VECTORS)
+    model.wv.save(f"{job.folder}/vectors.kv")
+    counts = {"tokens": model.corpus_total_words, "words": len(model.wv)}
+    return {**counts, "settings": VECTORS}
+
+
+def replace_elmo(job):
+    """Puts word2vec's vectors in the place of ELMo's, in this process."""
+    from gensim.models import KeyedVectors
+
+    vectors = KeyedVectors.load(f"{job.folder}/vectors.kv")
+    get, unknown = vectors.key_to_index.get, len(vectors.vectors)
+    matrix = np.pad(vectors.vectors, ((0, 1), (0, 0)))
+
+    def embed_sentences(sentences):
+        for words in sentences:
+            yield matrix[[get(x, get(x.lower(), unknown)) for x in words]]
+
+    elmo = mock.Mock(embed_sentences=embed_sentences)
+    elmo.return_value = elmo.from_preset.return_value = elmo
+    elmo.encoder.output_dim = vectors.vector_size // 2  # In each direction.
+    training.ElmoLayer = training.ElmoEmbedder = elmo
+    training.after_elmo = lambda head, _: head
+    return elmo
+
+
+def train_word2vec(job):
+    vectors = f"{pathlib.Path(job.folder).parent}/vectors"
+    shutil.copytree(vectors, job.folder, dirs_exist_ok=True)
+    replace_elmo(job)
+    settings = {**Tagger.train.__kwdefaults__, "verbose": 2}
+    keras.utils.set_random_seed(SEED)
+    head = training.train_tagger(*read_training(job), None, **settings)
+    head.save(f"{job.folder}/head.keras")
+
+
+def load_word2vec(job):
+    elmo = replace_elmo(job)
+    head = keras.models.load_model(f"{job.folder}/head.keras")
+    decode = Compiled(lambda *x: head(x), head)
+    labels = head.layers[-1].tag_names
+
+    def tag(sentences):
+        pairs = [(words, [labels[0]] * len(words)) for words in sentences]
+        batches = training.TaggedBatches(pairs, labels, elmo, BATCH, 0)
+        # They are sorted by length, and so are their tags.
+        order = np.argsort([*map(len, sentences)], kind="stable")
+        rows = dict(zip(order, batches.predict(decode)))
+        return [[labels[i] for i in rows[n]] for n in range(len(rows))]
+
+    return tag
+
+
+def train_spacy(job):
+    import spacy.cli
+
+    settings = {"lang": "en", "optimize": "efficiency"}
+    pipeline = ["tok2vec", TASKS[job.task][-1]]
+    config = spacy.cli.init_config(pipeline=pipeline, **settings)
+    vocab = spacy.blank("en").vocab
+    with tempfile.TemporaryDirectory() as folder:
+        for part, data in zip(("train", "dev"), read_training(job)):
+            docs = [make_doc(vocab, *row, job.task) for row in zip(*data)]
+            config["paths"][part] = f"{folder}/{part}.spacy"
+            spacy.tokens.DocBin(docs=docs).to_disk(config["paths"][part])
+        config.to_disk(f"{folder}/config.cfg")
+        spacy.cli.train.train(f"{folder}/config.cfg", folder)
+        shutil.copytree(f"{folder}/model-best", job.folder, dirs_exist_ok=True)
+
+
+def load_spacy(job):
+    import spacy
+
+    nlp = spacy.load(job.folder)
+
+    def tag(sentences):
+        docs = nlp.pipe(make_doc(nlp.vocab, words) for words in sentences)
+        return [read_doc(doc, job.task) for doc in docs]
+
+    return tag
+
+
+def make_doc(vocab, words, tags=None, task="ewt"):
+    """Returns spaCy's `Doc` of these words, which it does not tokenise."""
+    from spacy.tokens import Doc
+
+    return Doc(vocab, words, **{"pos" if task == "ewt" else "ents": tags})
+
+
+def read_doc(doc, task):
+    """Returns the tags of spaCy's `Doc`."""
+    if task == "ewt":
+        return [token.pos_ for token in doc]
+    return [f"{x.ent_iob_}-{x.ent_type_}".removesuffix("-") for x in doc]
+
+
+def train_udpipe(job):
+    from ufal import udpipe
+
+    data, error = [], udpipe.ProcessingError()
+    for part in ("train", "dev"):
+        reader = udpipe.InputFormat.newConlluInputFormat()
+        reader.setText(pathlib.Path(job.data.format(part)).read_text("utf-8"))
+        data.append(udpipe.Sentences())
+        while reader.nextSentence(sentence := udpipe.Sentence()):
+            data[-1].append(sentence)
+    options = "none", "", "none"  # Of the tokenizer, tagger and parser.
+    model = udpipe.Trainer.train("morphodita_parsito", *data, *options, error)
+    assert not error.occurred(), error.message
+    pathlib.Path(job.folder, "tagger.udpipe").write_bytes(model)
+
+
+def load_udpipe(job):
+    from ufal import udpipe
+
+    model = udpipe.Model.load(f"{job.folder}/tagger.udpipe")
+
+    def tag(words):
+        sentence = udpipe.Sentence()
+        for word in words:
+            sentence.addWord(word)
+        model.tag(sentence, model.DEFAULT)
+        return [x.upostag for x in sentence.words][1:]  # Without the root.
+
+    return lambda sentences: [*map(tag, sentences)]
+
+
+TAGGERS = {
+    "keras-elmo": (train_own, load_own),
+    "word2vec": (train_word2vec, load_word2vec),
+    "spaCy": (train_spacy, load_spacy),
+    "UDPipe": (train_udpipe, load_udpipe),
+}
+
+if __name__ == "__main__":
+    # Without arguments, it is a worker: see worker.py.
+    main() if sys.argv[1:] else worker.answer_requests(Calls())
