@@ -106,6 +106,9 @@ def test_raw_text():
     tags = found["spaCy's rules"]["tags"]
     card = "keras_elmo/presets/english_pos/README.md"
     check(card, f"| F1 of tags on raw text | {tags:.2%} on test, ")
+    gold = f"{100 * found['the treebank']['tags']:.2f}"
+    check(TAGGING, f"| `english_pos`, 12 MB | {gold} | UD 2.15 |")
+    check(TAGGING, f"| `english_pos` | {100 * tags:.2f} | UD 2.15 | raw text")
 
 
 def test_named_entities():
