@@ -224,40 +224,6 @@ def test_a_fasta_file(folder, capsys):
         names["main"](["folder_or_zip", "proteins.fasta", "proteins.h5"])
 
 
-class StaticVectors:
-    """A stand-in for DeLFT's `Embeddings`, with a vector for one word."""
-
-    static_embed_size = 3
-
-    def get_word_vector(self, word):
-        return np.full(3, 7.0 if word == "sentence" else 0.0)
-
-
-def test_delft(folder):
-    assert blocks_of("delft.md", 0) == []  # They need DeLFT.
-    names = runpy.run_path(str(ROOT / "examples/delft_embeddings.py"))
-    elmo = keras_elmo.ElmoLayer.from_bilm(
-        folder / "options.json", "weights.hdf5"
-    )
-    embedder = keras_elmo.ElmoEmbedder(elmo, layers="average")
-    embeddings = names["EmbeddingsWithElmo"](StaticVectors(), embedder)
-    assert embeddings.use_ELMo
-    assert embeddings.embed_size == 32 + 3
-
-    expected = np.zeros((2, 3, 35), "float32")
-    expected[..., :32] = layers_of(folder, SENTENCES).mean(axis=1)
-    expected[0, 1, 32:] = 7
-    for _ in range(2):  # Cached results are the same.
-        found = embeddings.get_sentence_vector_with_ELMo(SENTENCES)
-        assert found.dtype == "float32"
-        np.testing.assert_allclose(found, expected, **CLOSE)
-        assert not found[1, 2:].any()
-    found = embeddings.get_sentence_vector_only_ELMo([["Another", "."]], 4)
-    assert found.shape == (1, 4, 32)
-    np.testing.assert_allclose(found[0, :2], expected[1, :2, :32], **CLOSE)
-    assert not found[0, 2:].any()
-
-
 def test_each_page_is_listed_and_tested():
     pages = {path.name for path in (ROOT / PAGES).glob("*.md")}
     source = pathlib.Path(__file__).read_text(encoding="utf-8")
