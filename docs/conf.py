@@ -242,7 +242,7 @@ def _from_markdown(app, what, name, obj, options, lines):
         r"^( *)```(\w*)\n(.*?)^\1```$", _as_block, text, flags=re.S | re.M
     )
     # Sphinx would take the dot of `.zip` for a prefix, and hide it.
-    text = re.sub(r"(?<!`)`(\.[^`\n]+)`(?!`)", r"``\1``", text)
+    text = re.sub(r"(?<=[\s(])`(\.\w[^`\s]*)`", r"``\1``", text)
     text = re.sub(r"\[([^\]\n]+)\]\((https?://[^)\s]+)\)", r"`\1 <\2>`__", text)
     lines[:] = text.split("\n")
 
