@@ -179,7 +179,7 @@ def _add_presets(app, docname, source):
     ]
     for row in rows:
         table += "      * - " + "\n        - ".join(map(str, row)) + "\n"
-    source[0] = source[0].replace("PRESETS_LIST", table)
+    source[0] = source[0].replace("@PRESETS@", table)
 
 
 def _add_tool(app, docname, source):

@@ -47,7 +47,7 @@ def did_you_mean(path, names=()):
     """
     folder, name = os.path.split(path)
     files = []
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         files = os.listdir(folder or ".")
     close = difflib.get_close_matches(name, [*names, *files])
     close += difflib.get_close_matches(name.lower(), names)

@@ -47,16 +47,18 @@ def block_product(graph, kernel):
     return product
 
 
-def column_product(graph, kernel):
+def column_product(graph, kernel, is_signed=True):
     """Uses 8-bit weights, with one scale per column and per row of `x`.
 
     `MatMulIntegerToFloat` is a custom operator of onnxruntime, the fastest for
-    many rows `(rows, features)`.
+    many rows `(rows, features)`. With signed weights, its sums of two products
+    saturate on x86 processors without VNNI: then use unsigned ones.
     """
     kernel = as_array(kernel)
     scales = _scales(kernel, axis=0)  # (units,)
-    quantized = graph.constant(np.rint(kernel / scales).astype("int8"))
-    scales = graph.constant(scales)
+    zero = np.int8(0) if is_signed else _ZERO
+    quantized = (np.rint(kernel / scales) + zero).astype(zero.dtype)
+    quantized, scales = graph.constant(quantized), graph.constant(scales)
 
     def product(builder, x):
         largest = builder.add("Abs", x)
@@ -68,7 +70,7 @@ def column_product(graph, kernel):
         x = builder.add("QuantizeLinear", x, np.float32(1), _ZERO)
         y = builder.add(
             "MatMulIntegerToFloat",
-            *(x, quantized, np.float32(1), scales, _ZERO),
+            *(x, quantized, np.float32(1), scales, _ZERO, zero),
             domain=MICROSOFT,
         )
         return builder.add("Mul", y, row_scales)

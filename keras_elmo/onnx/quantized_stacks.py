@@ -1,5 +1,9 @@
 """The two LSTM stacks with 8-bit weights, for many rows at a time."""
 
+import functools
+
+import numpy as np
+
 from keras_elmo.ops.backends import backend
 
 
@@ -62,6 +66,7 @@ def _stacks_model(encoder):
     from keras_elmo.onnx.products import column_product
 
     graph = GraphBuilder()
+    product = functools.partial(column_product, is_signed=not _saturates())
     features = encoder.forward_cells[0].kernel.shape[0]
     both = ["forward", "backward"]
     sizes = {name: features for name in both} | {"carries_on": 1}
@@ -72,12 +77,28 @@ def _stacks_model(encoder):
     shape = ["steps", "rows", encoder.output_dim]
     outputs = {}
     stacks = elmo_layers.run_directions(
-        graph, encoder, both, column_product, "carries_on"
+        graph, encoder, both, product, "carries_on"
     )
     for k, values in enumerate(stacks):
         for direction, value in zip(both, values):
             outputs[f"{direction}_{k}"] = (value, "float32", shape)
     return graph.model("stacks", inputs, outputs)
+
+
+@functools.cache
+def _saturates():
+    """Whether products of signed weights saturate on this processor."""
+    import onnxruntime
+
+    from keras_elmo.onnx.graph_builder import GraphBuilder
+    from keras_elmo.onnx.products import column_product
+
+    x = np.ones((64, 64), "float32")
+    graph, kind = GraphBuilder(), ("float32", ["rows", 64])
+    y = column_product(graph, x)(graph, "x")
+    model = graph.model("product", {"x": kind}, {"y": (y, *kind)})
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    return bool(np.any(session.run(None, {"x": x})[0] < 63))
 
 
 def _num_threads():

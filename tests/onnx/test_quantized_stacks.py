@@ -11,6 +11,7 @@ from tiers import quick_first
 
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
+from keras_elmo.onnx import quantized_stacks
 
 
 def held_out(shared, number):
@@ -37,6 +38,19 @@ def test_a_trained_models_layers_change_by_two_percent(shared, trained):
     np.testing.assert_allclose(found[0], plain[0], atol=1e-5)
     for layer in (1, 2):
         assert 0.001 < relative_error(found[layer], plain[layer]) < 0.02
+
+
+@pytest.mark.parametrize("saturates", [True, False])
+def test_processors_without_vnni(monkeypatch, saturates):
+    """Unsigned weights give the same numbers, and they never saturate."""
+    if not saturates and quantized_stacks._saturates():
+        pytest.skip("Signed weights saturate on this processor.")
+    monkeypatch.setattr(quantized_stacks, "_saturates", lambda: saturates)
+    elmo, sentences = make_elmo(), [["a", "b", "c"], ["d"]]
+    found = ElmoEmbedder(elmo, quantize="int8").embed_batch(sentences)
+    plain = ElmoEmbedder(elmo).embed_batch(sentences)
+    for one, other in zip(found, plain, strict=True):
+        np.testing.assert_allclose(one, other, atol=0.02)
 
 
 @pytest.mark.exhaustive
