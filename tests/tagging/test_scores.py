@@ -3,7 +3,6 @@
 import random
 
 import pytest
-import seqeval.metrics
 
 from keras_elmo.crf.tags import to_scheme
 from keras_elmo.tagging.scores import score_tags
@@ -22,13 +21,12 @@ def random_tags(generator, labels, number):
 
 @pytest.mark.parametrize("labels", [BIO, BIOES])
 def test_entities_are_scored_as_by_seqeval(labels):
+    metrics = pytest.importorskip("seqeval.metrics", reason="It is optional.")
     generator = random.Random(1)
     tags = random_tags(generator, labels, 200)
     found = [[x if generator.random() < 0.7 else "O" for x in t] for t in tags]
     scores = score_tags(tags, found, "BIO")
-    expected = seqeval.metrics.classification_report(
-        tags, found, output_dict=True
-    )
+    expected = metrics.classification_report(tags, found, output_dict=True)
     for ours, theirs in (
         (scores, expected["micro avg"]),
         (scores["types"]["X"], expected["X"]),
@@ -38,7 +36,7 @@ def test_entities_are_scored_as_by_seqeval(labels):
         assert ours["recall"] == pytest.approx(theirs["recall"])
         assert ours["f1"] == pytest.approx(theirs["f1-score"])
         assert ours["count"] == theirs["support"]
-    accuracy = seqeval.metrics.accuracy_score(tags, found)
+    accuracy = metrics.accuracy_score(tags, found)
     assert scores["accuracy"] == pytest.approx(accuracy)
 
 
