@@ -39,7 +39,7 @@ def named_by_flags(flags):
 
 
 def did_you_mean(path, names=()):
-    """Returns a question with up to three similar names or files, or `""`.
+    """Returns a question with similar names and files, or `""`.
 
     Args:
         path: The path that does not exist; its folder's files are considered.

@@ -124,8 +124,8 @@ def test_dtypes(model, folder, expected):
     check(read(), expected, rtol=1e-3, atol=1e-3)
     embed(model, "--dtype", "mixed_bfloat16", output="half.hdf5")
     assert {array.dtype.name for array in read("half.hdf5")} == {"float32"}
-    # Processors without bfloat16 round more often: three layers lose 1.6%.
-    check(read("half.hdf5"), expected, rtol=0.02, atol=0.05)
+    # Of large numbers 2%, because some processors round after each product.
+    check(read("half.hdf5"), expected, rtol=0.02, atol=0.02)
     assert any((a != b).any() for a, b in zip(read("half.hdf5"), expected))
 
 
