@@ -14,6 +14,7 @@ from statistics import median
 from conftest import ROOT
 
 from keras_elmo import PRESETS
+from keras_elmo.text import read_conll
 
 TAGGING = "docs/tagging.md"
 TAGGING_README = "benchmarks/tagging/README.md"
@@ -109,6 +110,22 @@ def test_raw_text():
     gold = f"{100 * found['the treebank']['tags']:.2f}"
     check(TAGGING, f"| `english_pos`, 12 MB | {gold} | UD 2.15 |")
     check(TAGGING, f"| `english_pos` | {100 * tags:.2f} | UD 2.15 | raw text")
+
+
+def test_the_sentences_of_the_examples():
+    folder = ROOT / "examples/ner_data"
+    text = (folder / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \| (.*?) \|", text, re.M)
+    assert len(rows) == 3
+    for name, *cells in rows:
+        sentences, tags = read_conll(folder / name)
+        begins = [x for row in tags for x in row if x.startswith("B-")]
+        counts = len(sentences), sum(map(len, sentences)), len(begins)
+        assert cells == [f"{count:,}" for count in counts]
+        if name == "train.conll":
+            organisations = begins.count("B-ORG")
+            page = "docs/tutorials/named-entities.md"
+            check(page, f"training sentences contain only {organisations},")
 
 
 def test_named_entities():
