@@ -1,11 +1,11 @@
-"""Times the model of docs/browser.md in Chromium.
+"""Times the model of docs/gallery.md in Chromium.
 
     python benchmarks/browser.py --output browser.json
 
 Needs Chromium, and npm for onnxruntime-web. The page runs the 8-bit
 `english_mini` in WebAssembly, with one thread: first `--untimed` runs, until
 the browser has optimised the code, then `--runs` runs. The seconds of all are
-written, and the size of all files that docs/browser.md loads.
+written, and the size of all files that docs/gallery.md loads.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Makes the files that docs/browser.md loads: models and onnxruntime-web."""
+"""Makes the files that docs/gallery.md loads: models and onnxruntime-web."""
 
 import json
 import shutil

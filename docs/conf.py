@@ -3,7 +3,9 @@
 import inspect
 import os
 import re
+import shutil
 import sys
+from functools import partialmethod
 from pathlib import Path
 
 os.environ["COLUMNS"] = "80"  # for argparse
@@ -13,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import build_browser
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from nbclient import NotebookClient
 
 import keras_elmo
 import keras_elmo.quiet_start
@@ -31,7 +34,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "tutorials/ner_data"]
 default_role = "py:obj"  # `ElmoLayer` in a docstring links to its page.
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -39,8 +42,12 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
-nb_merge_streams = True
 nb_output_stderr = "remove"  # TensorFlow says there what it was built with.
+# IPython hands a command's output over in pieces of 100 bytes. This joins them
+# as they are; nb_merge_streams would put a line break after each.
+NotebookClient.__init__ = partialmethod(
+    NotebookClient.__init__, coalesce_streams=True
+)
 
 # What every Keras object has.
 _NOT_SHOWN = [
@@ -75,6 +82,9 @@ napoleon_custom_sections = [
     "Masking",
 ]
 
+# Files at the top level of the repository that are pages of the site.
+TOP_LEVEL = "CHANGELOG", "CONTRIBUTING", "SECURITY"
+
 # The address of the repository, for "Edit this page"; none while it is empty.
 repository_url = ""
 html_theme = "furo"
@@ -103,6 +113,7 @@ copybutton_prompt_is_regexp = True
 
 def setup(app):
     app.connect("builder-inited", _write_cards)
+    app.connect("builder-inited", _copy_data)
     app.connect("source-read", _link_pages)
     app.connect("source-read", _download_markdown)
     app.connect("source-read", _add_commands)
@@ -118,20 +129,30 @@ def setup(app):
 
 
 def _write_cards(app):
-    """Pages of the cards of the models in the package."""
-    folder = Path(app.confdir) / "reference/generated"
+    """Pages of the cards of the models, and of what is at the top level."""
+    root = Path(app.confdir).parent
+    folder = root / "docs/reference/generated"
     folder.mkdir(exist_ok=True)
-    presets = Path(app.confdir).parent / "keras_elmo/presets"
-    for card in presets.glob("*/README.md"):
-        base = f"../../../keras_elmo/presets/{card.parent.name}/"
-        text = card.read_text("utf-8")
-        text = re.sub(r"\]\((?!http|#)", f"]({base}", text)
-        (folder / f"{card.parent.name}.md").write_text(text, "utf-8")
+    pages = {
+        card.parent.name: card
+        for card in (root / "keras_elmo/presets").glob("*/README.md")
+    }
+    pages |= {name: root / f"{name}.md" for name in TOP_LEVEL}
+    for name, path in pages.items():
+        base = Path("../../..", path.parent.relative_to(root)).as_posix()
+        text = path.read_text("utf-8")
+        text = re.sub(r"\]\((?!http|#)", f"]({base}/", text)
+        (folder / f"{name}.md").write_text(text, "utf-8")
 
 
 def _link_pages(app, docname, source):
-    """Links to cards, and to classes, lead to their pages."""
+    """Links to what `_write_cards` wrote, and to classes, lead to pages."""
     generated = "](/reference/generated"
+    source[0] = re.sub(
+        rf"\]\([./]*/({'|'.join(TOP_LEVEL)})\.md",
+        rf"{generated}/\1.md",
+        source[0],
+    )
     source[0] = re.sub(
         r"\]\((?![^)]*/tests/)[./\w]*/(english_\w+)/README\.md",
         rf"{generated}/\1.md",
@@ -184,14 +205,25 @@ def _add_presets(app, docname, source):
 
 def _add_tool(app, docname, source):
     """The page that runs ELMo, and the files that it loads."""
-    if docname != "browser" or app.builder.format != "html":
+    if docname != "gallery" or app.builder.format != "html":
         return
     folder = Path(app.outdir) / "_static/browser"
     missing = build_browser.build(folder, Path(app.confdir) / "_build")
     size = sum(path.stat().st_size for path in folder.glob("*"))
     values = {"missing": missing, "megabytes": round(size / 1e6)}
     tool = app.builder.templates.render("browser.html", values)
-    source[0] = source[0].replace("TOOL", tool)
+    demo = f"```{{raw}} html\n{tool}\n```"
+    source[0] = re.sub(
+        '<div id="elmo-demo">.*</div>', lambda _: demo, source[0]
+    )
+
+
+def _copy_data(app):
+    """The sentences of the tutorials, beside them and in a zip file."""
+    examples = Path(app.confdir).parent / "examples"
+    data = Path(app.confdir) / "tutorials/ner_data"
+    shutil.copytree(examples / "ner_data", data, dirs_exist_ok=True)
+    shutil.make_archive(str(data), "zip", examples, "ner_data")
 
 
 def _link_notebook(app, docname, source):
@@ -199,6 +231,8 @@ def _link_notebook(app, docname, source):
     if docname.startswith("tutorials/"):
         name = docname.removeprefix("tutorials/")
         link = f"{{nb-download}}`Download as a notebook <{name}.ipynb>`"
+        if '"ner_data"' in source[0]:
+            link += ", and unpack beside it {download}`the data <ner_data.zip>`"
         source[0] = re.sub(
             r"(?m)^(# .*)$", rf"\1\n\n{link}", source[0], count=1
         )

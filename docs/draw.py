@@ -1,4 +1,4 @@
-"""Draws the pictures of speed.md and transformers.md from docs/results.
+"""Draws the pictures of benchmarks.md and transformers.md from docs/results.
 
 python docs/draw.py
 """

@@ -5,7 +5,7 @@
 Writes two arrays for each protein: `residues/NAME`, a vector for each residue,
 and `mean/NAME`, their mean. NAME is the first word of the header and must be
 unique. Letters are turned to upper case; gaps (`-`) and the stop sign (`*`) are
-left out. The file need not fit into memory. docs/migrating/seqvec.md has more.
+left out. The file need not fit into memory. docs/migrating/index.md has more.
 """
 
 import argparse

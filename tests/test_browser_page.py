@@ -1,4 +1,4 @@
-"""docs/browser.md: its ids are ELMo's, and so is what the page shows."""
+"""docs/gallery.md: its ids are ELMo's, and so is what the page shows."""
 
 import functools
 import http.server
@@ -84,10 +84,10 @@ def open_page(folder, is_served):
         threading.Thread(target=server.serve_forever).start()
         url = f"http://127.0.0.1:{server.server_port}"
         script = SCRIPT.replace("WORDS", json.dumps(SENTENCES[2]))
-        page = (SITE / "browser.html").read_text("utf-8")
+        page = (SITE / "gallery.html").read_text("utf-8")
         page += script.replace("URL", url)
-        (folder / "browser.html").write_text(page, "utf-8")
-        page = f"{url if is_served else folder.as_uri()}/browser.html"
+        (folder / "gallery.html").write_text(page, "utf-8")
+        page = f"{url if is_served else folder.as_uri()}/gallery.html"
         flags = [*FLAGS.split(), f"--user-data-dir={folder}/profile"]
         with subprocess.Popen([chromium, *flags, page]) as process:
             try:

@@ -16,7 +16,7 @@ from conftest import ROOT
 from keras_elmo import PRESETS
 from keras_elmo.text import read_conll
 
-TAGGING = "docs/tagging.md"
+BENCHMARKS = "docs/benchmarks.md"
 TAGGING_README = "benchmarks/tagging/README.md"
 NAMES = {
     "baseline": "baseline",
@@ -63,7 +63,7 @@ def gain(values, others):
 
 
 def test_parts_of_speech():
-    table = read_table(TAGGING, "Part-of-speech tagging")
+    table = read_table(BENCHMARKS, "Part-of-speech tagging")
     for row, percent in zip(table, (1, 10, 100), strict=True):
         runs = read_results("tagging_pos")["trainings"][f"elmo-{percent}"]
         (number,) = {run["training_sentences"] for run in runs}
@@ -94,12 +94,12 @@ def test_english_pos():
     assert (
         f"{dev} on dev ({100 * others['Dense, CRF']:.2f} without the BiLSTM) "
         f"and {test} on test, between the baseline's {baseline} and {mini} "
-    ) in read_page(TAGGING)
+    ) in read_page(BENCHMARKS)
 
 
 def test_raw_text():
     found = read_results("english_pos_raw")["tokens_by"]
-    rows = read_table(TAGGING, "`english_pos`")
+    rows = read_table(BENCHMARKS, "`english_pos`")
     assert [row[0].split(": ")[-1] for row in rows] == list(found)
     for row, x in zip(rows, found.values()):
         columns = ("tokens", "sentences", "tags")
@@ -108,8 +108,24 @@ def test_raw_text():
     card = "keras_elmo/presets/english_pos/README.md"
     check(card, f"| F1 of tags on raw text | {tags:.2%} on test, ")
     gold = f"{100 * found['the treebank']['tags']:.2f}"
-    check(TAGGING, f"| `english_pos`, 12 MB | {gold} | UD 2.15 |")
-    check(TAGGING, f"| `english_pos` | {100 * tags:.2f} | UD 2.15 | raw text")
+    check(BENCHMARKS, f"| `english_pos`, 12 MB | {gold} | UD 2.15 |")
+    check(
+        BENCHMARKS, f"| `english_pos` | {100 * tags:.2f} | UD 2.15 | raw text"
+    )
+
+
+def test_the_formats_of_a_tagger():
+    found = read_results("tagger_formats")
+    for (*_, speed, size, different), x in zip(
+        read_table(BENCHMARKS, "One tagger in four formats"),
+        found["formats"].values(),
+        strict=True,
+    ):
+        assert speed == f"{found['words'] / median(x['seconds']):,.0f}"
+        assert size == f"{x['megabytes']:.1f}"
+        assert different == str(x["different_labels"])
+    check(BENCHMARKS, f"This is `{found['model']}` in each")
+    check(BENCHMARKS, f"on the {found['words']:,} words")
 
 
 def test_the_sentences_of_the_examples():
@@ -129,11 +145,11 @@ def test_the_sentences_of_the_examples():
 
 
 def test_named_entities():
-    table = read_table(TAGGING, "Named entity recognition")
+    table = read_table(BENCHMARKS, "Named entity recognition")
     tests = {k: scores("tagging_names", v) for k, v in NAMES.items()}
     baseline, both, layer_0 = tests.values()
     check(
-        TAGGING,
+        BENCHMARKS,
         f"alone gains {mean(layer_0) - mean(baseline):.1f} points, and context "
         f"adds {mean(both) - mean(layer_0):.1f}",
     )
@@ -161,7 +177,7 @@ def test_named_entities_by_type():
 
 
 def test_single_layers():
-    table = read_table(TAGGING, "Which layer to use")
+    table = read_table(BENCHMARKS, "Which layer to use")
     probes = ("layer-0", "layer-1", "layer-2", "average")
     for (_, *cells), probe in zip(table, probes, strict=True):
         assert cells == [
@@ -174,7 +190,7 @@ def test_word_senses():
     results = read_results("word_senses")
     right, only, words = (results[key] for key in ("right", "only", "words"))
     sizes = ("tiny", "mini")
-    for row, *cells in read_table(TAGGING, "Word senses"):
+    for row, *cells in read_table(TAGGING_README, "Word senses"):
         names = [f"english_{size}, {row}" for size in sizes]
         shares = [
             right.get(name, right["first sense"])["ALL"] / words["ALL"]
@@ -190,7 +206,7 @@ def test_word_senses():
         assert max(model, key=lambda x: right[x][test_set]) == model[2]
     best = right["first sense"]["ALL"]
     assert all(right[name]["ALL"] < best for name in (*tiny, *mini))
-    page = read_page(TAGGING)
+    page = read_page(TAGGING_README)
     assert f"the {words['ALL']:,} words" in page
     assert f"on {only[mini[2]][mini[1]]} words where the first is" in page
     assert f"({only[mini[1]][mini[2]]} the other way" in page
@@ -235,7 +251,7 @@ def test_dates_on_the_tagging_page():
     for name in ("english_pos", "word_senses"):
         date = datetime.date.fromisoformat(read_results(name)["date"])
         written = f"{date.day} {date:%B %Y}"
-        check(TAGGING, f"and the word senses were measured on {written}")
+        check(TAGGING_README, f"word senses on {written}")
 
 
 def test_occurrences():
@@ -244,16 +260,17 @@ def test_occurrences():
     none, *shares = results["nearest_has_same_tag"]
     assert none is None
     same = " and ".join(f"{share:.0%}" for share in shares)
-    for page in ("README.md", "docs/layer.md"):
-        check(page, f"{sentences} sentences")
-        check(page, f"in {same} of the cases")
-    check("docs/layer.md", f"one of the {sum(counts.values())} occurrences")
+    page = "docs/what-is-elmo.md"
+    for each in ("README.md", page):
+        check(each, f"{sentences} sentences")
+        check(each, f"in {same} of the cases")
+    check(page, f"one of the {sum(counts.values())} occurrences")
     largest = max(counts.values()) / sum(counts.values())
-    assert largest < 0.55, "docs/layer.md says that half agree by chance"
+    assert largest < 0.55, f"{page} says that half agree by chance"
 
 
 def test_more_text():
-    table = read_table(TAGGING, "More text")
+    table = read_table(TAGGING_README, "More text")
     ends = ("_sixteenth", "_quarter", "")
     for (_, _, *cells), end in zip(table, ends, strict=True):
         assert cells == [
@@ -264,7 +281,7 @@ def test_more_text():
     least, *_, most = (
         scores(f"tagging_names{end}", "elmo-both") for end in ends
     )
-    check(TAGGING, f"both together ({gain(most, least)})")
+    check(TAGGING_README, f"both together ({gain(most, least)})")
 
 
 def test_classification():
@@ -366,7 +383,7 @@ def test_other_packages():
         ("A corpus", "throughput", ON_A_CORPUS),
         ("One sentence", "latency", ON_ONE_SENTENCE),
     ):
-        table = read_table("docs/speed.md", heading)
+        table = read_table(BENCHMARKS, heading)
         for row, (shown, name) in zip(table, names.items(), strict=True):
             assert row == [
                 shown,
@@ -376,7 +393,7 @@ def test_other_packages():
     ours, theirs = (
         median(small["training"][name]) for name in ("ElmoLayer", "AllenNLP")
     )
-    page = "docs/speed.md"
+    page = BENCHMARKS
     check(page, f"the layer in a compiled model is {theirs / ours:.1f} times")
     memory = {
         name: median(megabytes for _, megabytes in found)
@@ -395,9 +412,11 @@ def test_shares_of_the_machine(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     machine = importlib.import_module("machine")
     results = read_results("packages_original")
-    page = "docs/speed.md"
+    page = BENCHMARKS
     # Without the speeds of the machine, there is nothing to state.
-    assert ("## What limits it" in read_page(page)) == bool(results["speeds"])
+    assert ("## What limits the speed" in read_page(page)) == bool(
+        results["speeds"]
+    )
     if results["speeds"]:
         speeds = machine.medians(results["speeds"])
         corpus, sentence = (
@@ -411,15 +430,15 @@ def test_shares_of_the_machine(monkeypatch):
 
 
 def test_the_pictures_are_of_the_results():
-    for picture, name in (
-        ("speed", "packages_original"),
-        ("transformers", "encoders"),
+    for page, picture, name in (
+        (BENCHMARKS, "speed", "packages_original"),
+        ("docs/transformers.md", "transformers", "encoders"),
     ):
         results = (ROOT / f"docs/results/{name}.json").read_bytes()
         digest = hashlib.sha256(results).hexdigest()
         drawn = (ROOT / f"docs/{picture}.svg").read_text("utf-8")
         assert digest in drawn, "run docs/draw.py"
-        assert f"]({picture}.svg)" in read_page(f"docs/{picture}.md")
+        assert f"]({picture}.svg)" in read_page(page)
 
 
 def test_sizes_of_presets():
@@ -439,7 +458,7 @@ def test_perplexities():
     assert f"({alone} instead of {stream} for `english_tiny`)" in page
     *_, row = read_table("docs/pretraining.md", "Measurements")
     assert stream == f"{float(row[-1]):.1f}"
-    *_, row = read_table(TAGGING, "More text")
+    *_, row = read_table(TAGGING_README, "More text")
     assert last == row[1]
 
 
@@ -453,7 +472,7 @@ def test_pretraining():
     page = read_page("docs/pretraining.md")
     assert f"bilm-tf {median(theirs):,.0f} tokens per second" in page
     assert f"`keras-elmo pretrain` {median(ours):,.0f}" in page
-    for name in ("docs/pretraining.md", "docs/speed.md", "README.md"):
+    for name in ("docs/pretraining.md", BENCHMARKS, "README.md"):
         assert f"{ratio:.1f} times" in read_page(name)
 
 
@@ -467,13 +486,13 @@ def test_the_memory_of_pretraining():
 
 
 def test_backends():
-    for link, speed in read_table("docs/backends.md", "Speed"):
+    for link, speed in read_table(BENCHMARKS, "Backends"):
         results = read_results(re.search(r"results/(\w+)\.json", link)[1])
         every = [results["tokens"] / seconds for seconds in results["seconds"]]
         assert (link, speed) == (link, f"{median(every):,.0f}")
-        check("docs/backends.md", f"The model is `{results['model']}`")
+        check(BENCHMARKS, f"The model is `{results['model']}`")
     gpu = read_results("backends_gpu")["tokens_per_second"]
-    for name, *cells in read_table("docs/backends.md", "GPU"):
+    for name, *cells in read_table(BENCHMARKS, "GPU"):
         assert cells == [
             "{:,} to {:,}".format(*gpu[name][model])
             for model in ("english_tiny", "original")
@@ -486,7 +505,7 @@ def test_the_cluster():
         median(results["seconds"][way]) for way in ("process", "workers")
     )
     ratio = process / workers
-    check("docs/cluster.md", f"were {ratio:.1f} times as fast as one process")
+    check("docs/corpus.md", f"were {ratio:.1f} times as fast as one process")
 
 
 def test_the_first_step():
@@ -496,7 +515,7 @@ def test_the_first_step():
         for kind in ("frozen", "thawed", "embedding")
     )
     check(
-        "docs/speed.md",
+        BENCHMARKS,
         f"takes {frozen} of processor time over a frozen `{results['model']}`, "
         f"{thawed} over a trainable one, and {embedding} over an `Embedding`",
     )
@@ -509,7 +528,7 @@ def test_serving():
         [1000 * statistics.quantiles(results[way], n=100)[k] for k in (49, 98)]
         for way in ("alone", "together")
     )
-    assert read_table("docs/serving.md", "Speed and memory") == [
+    assert read_table("docs/serving.md", "Speed") == [
         ["1", *(f"{milliseconds:,.0f}" for milliseconds in alone)],
         ["8", *(f"{milliseconds:,.0f}" for milliseconds in together)],
     ]
@@ -570,13 +589,13 @@ def test_the_readme_quotes():
         rounded = f"{mean(values):.1f} ± {statistics.stdev(values):.1f}%"
         assert rounded in page
         assert f"{mean(values):.1f}" in read_page("docs/transformers.md")
-    rows = {row[0]: row[1] for row in read_table("docs/speed.md", "A corpus")}
+    rows = {row[0]: row[1] for row in read_table(BENCHMARKS, "A corpus")}
     for kind in ("`ElmoEmbedder`", '`ElmoEmbedder(quantize="int8")`'):
         assert f" {rows[kind]} times" in page
 
 
 def test_the_browser():
-    page, path = "docs/browser.md", ROOT / "docs/results/browser.json"
+    page, path = "docs/gallery.md", ROOT / "docs/results/browser.json"
     if not path.exists():  # Without results, there is nothing to state.
         assert " ms" not in read_page(page)
         return
@@ -592,13 +611,15 @@ def test_the_browser():
 
 def test_estimates_for_a_cluster():
     """Hours for a billion words, at the speeds of docs/transformers.md."""
-    page = read_page("docs/cluster.md")
+    page = read_page("docs/corpus.md")
     results = read_results("encoders")
+    hours = {}
     for row in results["rows"]:
-        names = row["name"] in ("original", "small")
-        if names and row["runs_in"] == "`ElmoEmbedder`":
-            hours = 1e9 / results["words"] * median(row["text"]) / 3600
-            assert f" {hours:.0f} " in page.replace(".", " ")
+        if row["runs_in"] == "`ElmoEmbedder`":
+            value = 1e9 / results["words"] * median(row["text"]) / 3600
+            hours.setdefault(f"`{row['name']}`", []).append(f"{value:.0f}")
+    table = read_table("docs/corpus.md", "Time and storage")
+    assert table == [[name, *values] for name, values in hours.items()]
     values = 1e9 * 2 * 512
     for number in (3 * values, values, values / 20):
         assert f" {4 * number / 1e12:.1f} TB" in page

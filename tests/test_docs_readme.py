@@ -76,7 +76,7 @@ def test_the_first_page_has_the_readmes_last_block():
 
 
 def test_the_shapes_on_the_page_of_everything():
-    (diagram,) = read_blocks("docs/overview.md", "text")
+    (diagram,) = read_blocks("docs/what-is-elmo.md", "text")
     shapes = [
         eval(shape, {"batch": None})
         for shape in re.findall(r"\(batch[^)]*\)", diagram)

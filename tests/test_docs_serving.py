@@ -7,6 +7,7 @@ answered. TensorFlow Serving itself is not run, nor are the commands with
 versions.
 """
 
+import json
 import os
 import runpy
 import shutil
@@ -59,15 +60,11 @@ def test_the_page(folder, monkeypatch, capsys, portable_path):
     assert len(blocks) == 4
     names = run_blocks(blocks[:1])
     assert os.path.isfile("served/elmo/1/saved_model.pb")
-    assert "'default': (2, 512), 'elmo': (2, 3, 512)" in capsys.readouterr().out
+    assert [capsys.readouterr().out] == read_blocks(PAGE, "text")[:1]
     expected = of_layer(STRINGS)
     np.testing.assert_allclose(names["vectors"]["elmo"], expected, atol=1e-5)
 
     run_blocks(blocks[1:2], names)
-    expected = of_layer(["the cat sat", "dogs bark"])
-    np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
-
-    run_blocks(blocks[2:3], names)
     answer = {k: v.numpy() for k, v in names["answer"].items()}
     assert answer["tokens"].tolist()[1] == [b"Hello", b"", b"", b""]
     tags = np.array(names["TAGS"])[answer["tags"].argmax(-1)].astype("S")
@@ -76,8 +73,32 @@ def test_the_page(folder, monkeypatch, capsys, portable_path):
     genres = np.array(names["GENRES"])[answer["genre"].argmax(-1)]
     assert answer["genre_labels"].tolist() == genres.astype("S").tolist()
 
+    run_blocks(blocks[2:3], names)
+    expected = of_layer(["the cat sat", "dogs bark"])
+    np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
+
     run_blocks(blocks[3:4], names)
     assert names["classifier"](tf.constant(STRINGS)).shape == (2, 2)
+
+
+@pytest.mark.exhaustive
+def test_the_answer_on_the_page(tmp_path):
+    """What the server would send, from the model that it would load."""
+    (stated,) = read_blocks(PAGE, "json")
+    path = str(tmp_path / "pos")
+    keras_elmo.export_saved_model(
+        keras_elmo.Tagger.load("english_pos").model, path
+    )
+    served = tf.saved_model.load(path).signatures["serving_default"]
+    answer = served(tf.constant(["They can fish .", "Hello !"]))
+    columns = {name: x.numpy().tolist() for name, x in answer.items()}
+    stated = json.loads(stated)["predictions"]
+    for i, row in enumerate(stated):
+        assert row == {
+            name: [x.decode() if isinstance(x, bytes) else x for x in rows[i]]
+            for name, rows in columns.items()
+        }
+    assert len(stated) == 2
 
 
 @pytest.mark.exhaustive
@@ -91,11 +112,16 @@ def test_warm_up(serving_api, exported, tmp_path, monkeypatch):
         shutil.copytree(exported, "staging")
         main(["staging", "served/elmo"])
         path = f"served/elmo/{version}"
-        (record,) = tf.data.TFRecordDataset(
+        records = tf.data.TFRecordDataset(
             f"{path}/assets.extra/tf_serving_warmup_requests"
         )
-        log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
-        assert answer(log.predict_log.request, path)
+        names = []
+        for record in records:
+            log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+            request = log.predict_log.request
+            names.append(request.model_spec.signature_name)
+            assert answer(request, path)
+        assert names == ["default", "serving_default", "tokens"]
 
 
 def answer(request, folder):

@@ -1,4 +1,4 @@
-// The page docs/browser.md: words in, cosines and tags out.
+// The page docs/gallery.md: words in, cosines and tags out.
 
 import { cosine, sentenceIds, splitWords } from "./elmo.mjs";
 

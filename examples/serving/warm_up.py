@@ -31,16 +31,26 @@ def main(argv=None):
 
 
 def add_requests(folder, sentences):
-    """Writes one request for the signature `default`."""
-    log = prediction_log_pb2.PredictionLog()
-    request = log.predict_log.request
-    request.model_spec.signature_name = "default"
-    request.inputs["strings"].CopyFrom(tf.make_tensor_proto(sentences))
+    """Writes a request for each signature that takes strings."""
     extra = os.path.join(folder, "assets.extra")
     os.makedirs(extra, exist_ok=True)
     path = os.path.join(extra, "tf_serving_warmup_requests")
+    words = tf.ragged.constant([sentence.split() for sentence in sentences])
+    tensors = {"strings": sentences, "tokens": words.to_tensor()}
+    tensors["sequence_len"] = tf.cast(words.row_lengths(), "int32")
+    signatures = tf.saved_model.load(folder).signatures
     with tf.io.TFRecordWriter(path) as file:
-        file.write(log.SerializeToString())
+        for name, signature in sorted(signatures.items()):
+            _, inputs = signature.structured_input_signature
+            if not tensors.keys() >= inputs.keys():
+                continue  # It takes ids.
+            log = prediction_log_pb2.PredictionLog()
+            request = log.predict_log.request
+            request.model_spec.signature_name = name
+            for key in inputs:
+                proto = tf.make_tensor_proto(tensors[key])
+                request.inputs[key].CopyFrom(proto)
+            file.write(log.SerializeToString())
 
 
 def move_to_next_version(folder, versions):

@@ -32,12 +32,16 @@ def open_folder(path):
         return ModelFolder(path)
     if not os.path.isfile(path):
         raise FileNotFoundError(f"There is no file or directory '{path}'.")
+    if not zipfile.is_zipfile(path):
+        raise ValueError(
+            "A model must be a directory, a .zip or a .keras file; or two "
+            "files, an options file and its weight file. Received only "
+            f"'{path}', which is no archive, or a truncated one."
+        )
     try:
         return _ZippedFolder(_open_archive(path))
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise ValueError(
-            "A model must be a directory, a .zip or a .keras file; or an "
-            "options file with its weight file. "
             f"The archive '{path}' cannot be read: {error}"
         ) from error
 

@@ -83,7 +83,8 @@ def export_onnx(
     refuse_existing(path, overwrite)
     if not isinstance(model, (ElmoLayer, keras.Model)):
         raise ValueError(
-            "`model` must be an `ElmoLayer` or a Keras model. "
+            "`model` must be an `ElmoLayer` or a Keras model, such as "
+            "`tagger.model` of a `Tagger`. "
             f"Received: model={model!r}"
         )
     try:

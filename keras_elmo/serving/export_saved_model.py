@@ -147,5 +147,6 @@ def _outputs(model, tag_names):
     if isinstance(model, keras.Model):
         return ModelOutputs(model, tag_names)
     raise ValueError(
-        f"`model` must be an `ElmoLayer` or a Keras model. Received: {model!r}"
+        "`model` must be an `ElmoLayer` or a Keras model, such as "
+        f"`tagger.model` of a `Tagger`. Received: {model!r}"
     )

@@ -75,7 +75,7 @@ def test_the_pipeline_of_the_docs(program, elmo, shared, tmp_path, monkeypatch):
     tokens = write_corpus(tmp_path / "corpus", shared, 200, 4)
     ray.init(num_cpus=2)
     ray.data.DataContext.get_current().checkpoint_config = None
-    (block,) = (b for b in read_blocks("docs/cluster.md") if "ray.data" in b)
+    (block,) = (b for b in read_blocks("docs/corpus.md") if "ray.data" in b)
     run_blocks([block])
     check_rows(rows_of("vectors"), tokens, elmo)
 

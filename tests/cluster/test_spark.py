@@ -73,7 +73,7 @@ def test_the_pipeline_of_the_docs(program, elmo, shared, tmp_path, monkeypatch):
     pq.write_table(table.drop_columns("source"), "corpus/all.parquet")
     with SparkSession.builder.master("local[2,20]").getOrCreate() as spark:
         # Java stays in the folder in which it was started.
-        (block,) = (b for b in read_blocks("docs/cluster.md") if "spark." in b)
+        (block,) = (b for b in read_blocks("docs/corpus.md") if "spark." in b)
         for name in ("corpus", "vectors"):
             block = block.replace(f'"{name}"', f'"{tmp_path / name}"')
         run_blocks([block], {"spark": spark})

@@ -2,22 +2,27 @@ import configparser
 import functools
 import gzip
 import io
+import itertools
 import json
 import os
 import pathlib
 import pkgutil
 import re
+import shlex
 import shutil
 import sys
 
 import h5py
 import numpy as np
 import pytest
+from doc_snippets import read_blocks
+from doc_snippets import run_blocks
 from small_models import make_elmo
 
 import keras_elmo
 from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import ProgressDisplay
+from keras_elmo.embedding import corpus_job
 from keras_elmo.embedding import embedding_files
 from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
 from keras_elmo.models.bilm import FoundBilm
@@ -319,6 +324,47 @@ def test_an_interruption_says_how_to_go_on(
     assert main(["embed", *names, *flags]) == 130
     told = f"keras-elmo: interrupted; run the same command {how} resume.\n"
     assert capsys.readouterr().err.endswith(told)
+
+
+def test_the_page_of_the_docs(tmp_path, monkeypatch, capsys):
+    """Runs its commands, the first with an interruption, and its code."""
+    page = "docs/corpus.md"
+    monkeypatch.chdir(tmp_path)
+    text, told, kept, read, embedded = read_blocks(page, "text")
+    pathlib.Path("corpus.txt").write_text(text)
+    commands = [
+        shlex.split(block.replace("\\\n", ""))[1:]
+        for block in read_blocks(page, "sh")
+        if block.startswith("keras-elmo ")
+    ]
+    assert len(commands) == 2
+    blocks = read_blocks(page)[:3]
+    assert sum("embedder." in block for block in blocks) == 1
+
+    embed_all = ElmoEmbedder.embed_sentences
+
+    def embed_two(*arguments):
+        yield from itertools.islice(embed_all(*arguments), 2)
+        raise KeyboardInterrupt
+
+    save_each = functools.partial(corpus_job.embed_corpus, save_tokens=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus_job, "embed_corpus", save_each)
+        patch.setattr(ElmoEmbedder, "embed_sentences", embed_two)
+        assert main(commands[0]) == 130
+    assert capsys.readouterr().err.endswith(told)
+    assert os.path.isdir("corpus.hdf5.parts")
+    assert main(commands[0]) == 0
+    assert capsys.readouterr().out.endswith(f"\n{re.sub('[0-9]+', '2', kept)}")
+
+    names = run_blocks(blocks[:1])
+    assert capsys.readouterr().out == read
+    assert main([*commands[1], "--quiet"]) == 0
+    run_blocks(blocks[1:2], names)
+    stated = blocks[1].partition("# ")[2]
+    assert capsys.readouterr().out == stated
+    run_blocks(blocks[2:3], names)
+    assert capsys.readouterr().out == embedded
 
 
 @pytest.mark.parametrize("layers", ["", "bottom", "0,", "0;1", "1.5"])

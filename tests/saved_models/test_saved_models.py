@@ -1,4 +1,4 @@
-"""Models saved by earlier versions still load, as docs/versions.md promises."""
+"""Models saved by earlier versions still load, as docs/about.md promises."""
 
 import pathlib
 import zipfile
