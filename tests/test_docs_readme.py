@@ -61,9 +61,16 @@ def test_the_start(tmp_path, monkeypatch, portable_path, built_optimizers):
     assert (tmp_path / "served/tagger/1/saved_model.pb").is_file()
 
 
-def test_the_layer(portable_path):
-    (block,) = read_blocks("docs/layer.md")
-    names = run_blocks([block])
+def test_the_layer(tmp_path, monkeypatch, portable_path, built_optimizers):
+    monkeypatch.chdir(tmp_path)
+    classifier, two_mixes = read_blocks("docs/layer.md")
+    names = run_blocks([classifier])
+    alone, padded = (
+        names["model"](names["x"][1:, :2]),
+        names["model"](names["x"]),
+    )
+    np.testing.assert_allclose(alone[0], padded[1], atol=1e-5)
+    names = run_blocks([two_mixes], names)
     assert names["model"].output_shape == (None, None, 3)
     ids = keras_elmo.batch_to_ids([["First", "sentence", "."], ["Another"]])
     # Padding does not count.
