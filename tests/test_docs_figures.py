@@ -114,6 +114,32 @@ def test_raw_text():
     )
 
 
+def test_other_taggers():
+    results = read_results("rivals")
+    words = f"{results['vectors']['tokens'] / 1e6:.0f} million tokens"
+    check(BENCHMARKS, f"learned from the same {words}")
+    found = {}
+    for task in results["tasks"].values():
+        table = read_table(BENCHMARKS, f"{task['title']}, trained here")
+        for (name, *cells), (key, x) in zip(
+            table, task["taggers"].items(), strict=True
+        ):
+            score = 100 * x["test"][task["measure"]]
+            assert name.startswith(key)
+            assert cells == [
+                f"{score:.2f}",
+                f"{x['words'] / median(x['seconds']):,.0f}",
+                f"{x['megabytes']:.0f}",
+                f"{x['processor_minutes']:.0f}",
+            ]
+            found[task["title"], key] = score
+    ours, word2vec = (
+        f"{found['WNUT 2017', name]:.1f}%"
+        for name in ("keras-elmo", "word2vec")
+    )
+    check("README.md", f"{word2vec} instead of {ours}")
+
+
 def test_the_formats_of_a_tagger():
     found = read_results("tagger_formats")
     for (*_, speed, size, different), x in zip(
