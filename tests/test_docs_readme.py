@@ -39,7 +39,7 @@ def test_the_readmes_model(tmp_path, monkeypatch, built_optimizers):
     names = run_blocks([read_blocks("README.md")[1]])
     sentence = ["Ann", "Lee", "slept", "."]
     (tags,) = keras_elmo.Tagger.load("ner.keras").predict([sentence])
-    served = tf.saved_model.load("served/1").signatures["default"]
+    served = tf.saved_model.load("served/ner/1").signatures["default"]
     answer = served(tf.constant([" ".join(sentence)]))["tags_labels"]
     assert answer.numpy()[0].astype(str).tolist() == tags
     assert set(tags) <= set(names["labels"])
