@@ -202,7 +202,7 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
         (["damaged.keras"], "'damaged.keras' cannot be loaded"),
         (["foreign.keras"], "must be made of layers of Keras and keras_elmo"),
         (["strings.keras"], "The model must have one input, character ids"),
-        (["model/options.json"], "or an options file with its weight file"),
+        (["model/options.json"], "an options file and its weight file"),
         (["tagger.keras", "--weights", "w"], "--weights must be left out"),
         (["tagger.keras", "--dtype", "float32"], "--dtype must be left out"),
         (["tagger.keras", "--tag-names", "a=tags.txt"], "Received: ['a']"),
