@@ -135,8 +135,8 @@ def run(arguments):
     else:
         print(describe_perplexity(found))
         print(
-            f"{found.tokens:,} tokens in each direction, with one mark per "
-            f"sentence; procedure {arguments.procedure}"
+            f"{found.tokens:,} predictions in each direction, with one of a "
+            f"BOS or EOS token per sentence (--procedure {arguments.procedure})"
         )
 
 

@@ -27,8 +27,8 @@ class Perplexity(NamedTuple):
     """The perplexity of the forward direction only"""
     backward: float
     tokens: int
-    """How many tokens each direction predicts: all words, and one mark per
-    sentence"""
+    """How many tokens each direction predicts: all words, and one BOS or EOS
+    token per sentence"""
 
 
 class Evaluator:
