@@ -135,8 +135,9 @@ def run(arguments):
     else:
         print(describe_perplexity(found))
         print(
-            f"{found.tokens:,} predictions in each direction, with one of a "
-            f"BOS or EOS token per sentence (--procedure {arguments.procedure})"
+            f"{found.tokens:,} predictions in each direction, including a BOS "
+            "or EOS token for each sentence "
+            f"(--procedure {arguments.procedure})"
         )
 
 

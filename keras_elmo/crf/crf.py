@@ -75,7 +75,8 @@ class CRF(keras.layers.Layer):
         for each token, the score of each tag (column) after each tag (row); the
         last row is 1 at real tokens and 0 at padding. This takes
         `4 * num_tags * (num_tags + 1)` bytes per token; a training step takes
-        about twelve times as much on TensorFlow, and less on JAX and PyTorch.
+        seven to twelve times as much on TensorFlow, depending on the processor,
+        and less than eleven times as much on JAX and PyTorch.
 
     Masking:
         Padding may be anywhere and has no effect: its potentials get no

@@ -53,8 +53,8 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
     assert out == [
         f"perplexity 54.21 (forward {found['forward']:.1f}, "
         f"backward {found['backward']:.1f})",
-        "494 predictions in each direction, with one of a BOS or EOS token "
-        "per sentence (--procedure stream)",
+        "494 predictions in each direction, including a BOS or EOS token for "
+        "each sentence (--procedure stream)",
     ]
 
 
