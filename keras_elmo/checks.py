@@ -38,6 +38,26 @@ def named_by_flags(flags):
         _flags.clear()
 
 
+@contextlib.contextmanager
+def needs_packages(what, packages):
+    """Context manager whose imports are of optional packages.
+
+    Args:
+        what: What needs them, for the message.
+        packages: Their names, separated by spaces.
+
+    Raises:
+        ImportError: If one of them is not installed, saying how to install it.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f"{what} needs {' and '.join(packages.split())}: pip install "
+            f"{packages}"
+        ) from error
+
+
 def did_you_mean(path, names=()):
     """Returns a question with similar names and files, or `""`.
 

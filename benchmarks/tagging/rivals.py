@@ -32,6 +32,7 @@ those of the files that a tagger loads. A score's measure is UPOS accuracy, or
 entity F1.
 """
 
+import collections
 import contextlib
 import importlib.metadata
 import json
@@ -41,8 +42,7 @@ import shutil
 import statistics
 import sys
 import tempfile
-import time
-from typing import NamedTuple
+import timeit
 from unittest import mock
 
 import keras
@@ -63,28 +63,22 @@ import worker
 SEED, BATCH = 1, 32
 VECTORS = {"vector_size": 300, "workers": 2, "seed": SEED}
 PACKAGES = ("keras", "tensorflow", "gensim", "spacy", "ufal.udpipe")
-# For each task its title, its score, and the part of spaCy for it.
-TASKS = {
-    "ewt": ("UD English EWT", "accuracy", "morphologizer"),
-    "wnut": ("WNUT 2017", "f1", "ner"),
-}
-FILES = {"ewt": "ud_english_ewt/{}.conllu", "wnut": "wnut17/{}.conll"}
+# For each task its files, its title, its score, and the part of spaCy for it.
+_EWT = "ud_english_ewt/{}.conllu", "UD English EWT", "accuracy", "morphologizer"
+_WNUT = "wnut17/{}.conll", "WNUT 2017", "f1", "ner"
+TASKS = {"ewt": _EWT, "wnut": _WNUT}
 
 
-class Job(NamedTuple):
-    """What a worker trains: one of `TAGGERS`, or the vectors for one."""
-
-    name: str
-    task: str
-    data: str  # Paths with "{}" for train, dev and test; or a folder.
-    folder: str
+# What a worker trains: one of `TAGGERS`, or the vectors for one. `data` is the
+# path of its files, with "{}" for train, dev and test; or a folder.
+Job = collections.namedtuple("Job", "name task data folder")
 
 
 def main():
     arguments = parse_arguments()
     work = arguments.work
     jobs = [Job("vectors", "", arguments.text, f"{work}/vectors")]
-    for key, files in FILES.items():
+    for key, (files, *_) in TASKS.items():
         data = f"{arguments.data}/{files}"
         for name in TAGGERS:
             if (key, name) != ("wnut", "UDPipe"):
@@ -98,7 +92,7 @@ def main():
     versions = {x: importlib.metadata.version(x) for x in PACKAGES}
     results = program.begin_results(versions=versions, vectors=read(jobs[0]))
     results["tasks"] = {}
-    for key, (title, measure, _) in TASKS.items():
+    for key, (_, title, measure, _) in TASKS.items():
         own = [job for job in jobs if job.task == key]
         if arguments.turns:
             measure_speeds(own, arguments.turns)
@@ -197,13 +191,13 @@ class Calls:
         """Trains what a job says, and returns its results."""
         job = Job(*job)
         train, load = TAGGERS.get(job.name, (train_vectors, None))
+        keras.utils.set_random_seed(SEED)
         before = os.times()
         result = train(job) or {}
         *processor, wall = np.subtract(os.times(), before) / 60
         result |= {"minutes": wall, "processor_minutes": sum(processor)}
-        every = pathlib.Path(job.folder).rglob("*")
-        sizes = (x.stat().st_size for x in every if x.is_file())
-        result["megabytes"] = sum(sizes) / 1e6
+        files = filter(os.path.isfile, pathlib.Path(job.folder).rglob("*"))
+        result["megabytes"] = sum(map(os.path.getsize, files)) / 1e6
         for part in ("dev", "test") if load else ():
             sentences, tags = text.read_conll(job.data.format(part))
             scheme = find_scheme(x for row in tags for x in row)
@@ -221,9 +215,7 @@ class Calls:
 
     def time(self):
         """Returns the seconds of tagging the test file."""
-        start = time.perf_counter()
-        self._tag(self._sentences)
-        return time.perf_counter() - start
+        return timeit.timeit(lambda: self._tag(self._sentences), number=1)
 
 
 def read_training(job):
@@ -233,7 +225,6 @@ def read_training(job):
 
 def train_own(job):
     (sentences, tags), dev = read_training(job)
-    keras.utils.set_random_seed(SEED)
     tagger = Tagger.train(sentences, tags, dev, verbose=2)
     tagger.save(f"{job.folder}/tagger.keras")
 
@@ -278,7 +269,6 @@ def train_word2vec(job):
     shutil.copytree(vectors, job.folder, dirs_exist_ok=True)
     replace_elmo(job)
     settings = {**Tagger.train.__kwdefaults__, "verbose": 2}
-    keras.utils.set_random_seed(SEED)
     head = training.train_tagger(*read_training(job), None, **settings)
     head.save(f"{job.folder}/head.keras")
 
@@ -322,11 +312,10 @@ def load_spacy(job):
 
     nlp = spacy.load(job.folder)
 
-    def tag(sentences):
-        docs = nlp.pipe(make_doc(nlp.vocab, words) for words in sentences)
-        return [read_doc(doc, job.task) for doc in docs]
+    def docs(sentences):
+        return nlp.pipe(make_doc(nlp.vocab, words) for words in sentences)
 
-    return tag
+    return lambda sentences: [read_doc(x, job.task) for x in docs(sentences)]
 
 
 def make_doc(vocab, words, tags=None, task="ewt"):

@@ -13,6 +13,7 @@ import urllib.request
 
 import keras
 
+from keras_elmo.checks import needs_packages
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import temporary_path
 from keras_elmo.files.untrusted_files import describe_mistaken
@@ -65,13 +66,8 @@ def _fetch_from_hub(handle):
             f"hf://user/repository@revision. Received: {handle!r}"
         )
     repository, revision = match.groups()
-    try:
+    with needs_packages(f"'{handle}'", "huggingface_hub"):
         import huggingface_hub
-    except ImportError as error:
-        raise ImportError(
-            f"'{handle}' needs the package huggingface_hub: "
-            "pip install huggingface_hub"
-        ) from error
     try:
         return huggingface_hub.snapshot_download(repository, revision=revision)
     except Exception as error:

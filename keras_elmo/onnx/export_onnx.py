@@ -3,6 +3,7 @@ import os
 import keras
 
 from keras_elmo.checks import check_choice
+from keras_elmo.checks import needs_packages
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import write_atomically
@@ -87,12 +88,8 @@ def export_onnx(
             "`tagger.model` of a `Tagger`. "
             f"Received: model={model!r}"
         )
-    try:
+    with needs_packages("`export_onnx`", "onnx"):
         import onnx
-    except ImportError as error:
-        raise ImportError(
-            "`export_onnx` needs the package onnx: pip install onnx"
-        ) from error
     from keras_elmo.onnx import products
     from keras_elmo.onnx.elmo_model import elmo_model
     from keras_elmo.onnx.tagger_model import tagger_model

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from keras_elmo.checks import needs_packages
 from keras_elmo.ops.backends import backend
 
 
@@ -18,14 +19,9 @@ class QuantizedStacks:
     """
 
     def __init__(self, encoder):
-        try:
+        with needs_packages('`quantize="int8"`', "onnx onnxruntime"):
             import onnx  # noqa: F401
             import onnxruntime
-        except ImportError as error:
-            raise ImportError(
-                '`quantize="int8"` needs the packages onnx and onnxruntime: '
-                "pip install onnx onnxruntime"
-            ) from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = _num_threads()
         # Spinning threads would take processor time from others.

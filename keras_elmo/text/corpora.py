@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from keras_elmo.checks import check_choice
 from keras_elmo.checks import did_you_mean
+from keras_elmo.checks import needs_packages
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.files.untrusted_files import UntrustedFile
@@ -116,12 +117,8 @@ def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
 
 def _raw(lines):
     """Yields the `Sentence`s in each line of English."""
-    try:
+    with needs_packages("Raw text", "spacy"):
         import spacy
-    except ImportError as error:
-        raise ImportError(
-            "To divide raw text into words, install spaCy: pip install spacy"
-        ) from error
     nlp = spacy.blank("en")
     nlp.max_length = _LONGEST
     nlp.add_pipe("sentencizer")

@@ -112,7 +112,7 @@ def test_raw_text(model, folder, capsys):
 def test_raw_text_without_spacy(model, folder, fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     message = fails("tag", model, "corpus.txt", "out.conll", "--raw")
-    assert "install spaCy: pip install" in message
+    assert "spacy: pip install spacy" in message
     assert not (folder / "out.conll").exists()
 
 
