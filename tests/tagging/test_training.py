@@ -203,3 +203,25 @@ def test_inference_does_not_import_training():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
     )
     assert result.stdout == "False\n"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(sys.platform != "linux", reason="Its unit is that of Linux")
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="The page is about it"
+)
+def test_the_memory_on_the_page_about_named_entities():
+    code = """
+import resource, keras_elmo
+from keras_elmo.text import read_conll
+files = (f"examples/ner_data/{name}.conll" for name in ("train", "dev"))
+train, dev = map(read_conll, files)
+keras_elmo.Tagger.train(*train, dev, epochs=2, verbose=0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+    )
+    page = (ROOT / "docs/tutorials/named-entities.md").read_text()
+    assert "takes less than 2 GB of memory" in " ".join(page.split())
+    assert 0.5e6 < int(result.stdout) < 2e6  # In KiB.
