@@ -647,11 +647,15 @@ def test_estimates_for_a_cluster():
     results = read_results("encoders")
     hours = {}
     for row in results["rows"]:
-        if row["runs_in"] == "`ElmoEmbedder`":
-            value = 1e9 / results["words"] * median(row["text"]) / 3600
-            hours.setdefault(f"`{row['name']}`", []).append(f"{value:.0f}")
+        name = f"`{row['name']}`"
+        if row["runs_in"] != "`ElmoEmbedder`":
+            name = f"{row['name']}, in ONNX Runtime"
+        value = 1e9 / results["words"] * median(row["text"]) / 3600
+        hours.setdefault(name, []).append(f"{value:.0f}")
     table = read_table("docs/corpus.md", "Time and storage")
-    assert table == [[name, *values] for name, values in hours.items()]
+    assert len(table) == 6
+    for name, _, *values in table:
+        assert values == hours[name]
     values = 1e9 * 2 * 512
     for number in (3 * values, values, values / 20):
         assert f" {4 * number / 1e12:.1f} TB" in page
