@@ -73,7 +73,7 @@ def add_arguments(parser):
         choices=[name for name in QUANTIZATIONS if name],
         help="int8 runs the LSTMs with 8-bit weights in onnxruntime, which is "
         "faster on processors with AVX-512 VNNI or similar; the vectors differ "
-        "by 1 to 6%%",
+        "by 1 to 3%%",
     )
 
 

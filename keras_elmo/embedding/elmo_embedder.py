@@ -65,7 +65,7 @@ class ElmoEmbedder:
         quantize: `None`, the default, for the layer's own precision, or
             `"int8"` to run the LSTMs in 8 bits with the packages `onnx` and
             `onnxruntime`, with the layer's current weights. The vectors differ
-            by 1 to 6%. It is faster on processors that multiply 8-bit integers
+            by 1 to 3%. It is faster on processors that multiply 8-bit integers
             (for example with AVX-512 VNNI), and slower on others.
 
     Raises:

@@ -156,51 +156,53 @@ def lstm(graph, x, state, cell, make_product, carries_on=None):
     Returns:
         The value of the outputs `(time, batch, output_size)`.
     """
-    from_inputs = make_product(graph, cell.kernel)
-    from_state = make_product(graph, cell.recurrent_kernel)
+    kernels = [as_array(cell.kernel), as_array(cell.recurrent_kernel)]
+    bias = as_array(cell.bias) + cell.forget_bias
+    if carries_on is None:
+        from_inputs, from_state = (make_product(graph, k) for k in kernels)
+        inputs = [graph.add("Add", from_inputs(graph, x), bias)]
+    else:
+        from_both = make_product(graph, np.concatenate(kernels), parts=4)
+        biases = [graph.constant(part) for part in np.split(bias, 4)]
+        inputs = [x, carries_on]
     project = None
     if cell.has_projection:
-        project = make_product(graph, cell.projection_kernel)
-    bias = graph.constant(as_array(cell.bias) + cell.forget_bias)
-
-    def project_inputs(builder, x):
-        return builder.add("Add", from_inputs(builder, x), bias)
+        kernel = as_array(cell.projection_kernel)
+        project = make_product(graph, kernel, is_precise=True)
 
     def step(body, state, inputs):
         h, c = state
         if carries_on is None:
-            (gates,) = inputs
+            gates = body.add("Add", inputs[0], from_state(body, h))
+            sizes = np.full(4, cell.units)
+            gates = body.add("Split", gates, sizes, axis=1, num_outputs=4)
         else:
             x, goes_on = inputs
             h, c = (body.add("Mul", s, goes_on) for s in (h, c))
-            gates = project_inputs(body, x)
-        gates = body.add("Add", gates, from_state(body, h))
-        h, c = lstm_gates(body, gates, c, cell.units, cell.cell_clip)
+            gates = from_both(body, body.add("Concat", x, h, axis=1))
+            gates = [body.add("Add", *pair) for pair in zip(gates, biases)]
+        h, c = lstm_gates(body, gates, c, cell.cell_clip)
         if project is not None:
             h = clip(body, project(body, h), cell.proj_clip)
         return [h, c], [h]
 
-    inputs = [x, carries_on] if carries_on else [project_inputs(graph, x)]
     _, (outputs,) = graph.scan(step, state, inputs)
     return outputs
 
 
-def lstm_gates(graph, gates, c, units, cell_clip):
+def lstm_gates(graph, gates, c, cell_clip):
     """The pointwise part of an LSTM step.
 
     Args:
         graph: `GraphBuilder`.
-        gates: Value `(batch, 4 * units)`.
+        gates: List of four values `(batch, units)`.
         c: Value `(batch, units)`, the cell state.
-        units: Integer.
         cell_clip: Float or `None`.
 
     Returns:
         The values of the unprojected output and of the new cell state.
     """
-    i, j, f, o = graph.add(
-        "Split", gates, np.full(4, units), axis=1, num_outputs=4
-    )
+    i, j, f, o = gates
     i, f, o = (graph.add("Sigmoid", gate) for gate in (i, f, o))
     j = graph.add("Tanh", j)
     c = graph.add("Add", graph.add("Mul", f, c), graph.add("Mul", i, j))

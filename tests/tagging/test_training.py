@@ -216,7 +216,7 @@ import resource, keras_elmo
 from keras_elmo.text import read_conll
 files = (f"examples/ner_data/{name}.conll" for name in ("train", "dev"))
 train, dev = map(read_conll, files)
-keras_elmo.Tagger.train(*train, dev, epochs=2, verbose=0)
+keras_elmo.Tagger.train(*train, dev, epochs=1, verbose=0)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
     result = subprocess.run(
