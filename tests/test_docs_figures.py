@@ -508,6 +508,21 @@ def test_pretraining():
         assert f"{ratio:.1f} times" in read_page(name)
 
 
+def test_an_hour_of_pretraining():
+    results, page = read_results("recipes_laptop"), "docs/pretraining.md"
+    adam, muon = (
+        results["curves"][f"{name}-60-0"][-1][1] for name in ("adam", "muon")
+    )
+    (row,) = read_table(page, "What an hour gives")
+    lower = f"{1 - muon / adam:.1%} lower"
+    assert row == ["60", f"{muon:.1f}", f"{adam:.1f}", lower]
+    speeds = (
+        f"{median(results['tokens_per_second'][name]):,.0f}"
+        for name in ("adam", "muon")
+    )
+    check(page, "{} tokens per second with Adam and {} with".format(*speeds))
+
+
 def test_the_memory_of_pretraining():
     results = read_results("training_memory")
     check(
