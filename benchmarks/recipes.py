@@ -134,6 +134,7 @@ def draw(curves, minutes, path):
                 )
                 label = None  # Once in the legend.
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter("{x:g}")
     axes.set_xlabel("minutes of training on two cores")
     axes.set_ylabel("held-out perplexity")
