@@ -52,9 +52,11 @@ def needs_packages(what, packages):
     try:
         yield
     except ImportError as error:
+        names = packages.split()
+        kind = "package" if len(names) == 1 else "packages"
         raise ImportError(
-            f"{what} needs {' and '.join(packages.split())}: pip install "
-            f"{packages}"
+            f"{what} needs the {kind} {' and '.join(names)}: "
+            f"pip install {packages}"
         ) from error
 
 

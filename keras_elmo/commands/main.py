@@ -7,13 +7,30 @@ import warnings
 
 import keras_elmo
 from keras_elmo.checks import named_by_flags
+from keras_elmo.commands import convert
+from keras_elmo.commands import embed
+from keras_elmo.commands import export
+from keras_elmo.commands import inspect
+from keras_elmo.commands import perplexity
+from keras_elmo.commands import pretrain
+from keras_elmo.commands import tag
+from keras_elmo.commands import train_tagger
 
 # Characters of a message: some libraries print a whole vocabulary.
 _LONGEST = 1000
 _OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
-# The module of each has `SUMMARY`, `EPILOG`, `add_arguments` and `run`; only
-# `run` imports Keras.
-_VERBS = "embed tag train-tagger pretrain perplexity convert export inspect"
+# Each has `SUMMARY`, `EPILOG`, `add_arguments` and `run`; only `run` imports
+# Keras.
+_VERBS = (
+    embed,
+    tag,
+    train_tagger,
+    pretrain,
+    perplexity,
+    convert,
+    export,
+    inspect,
+)
 
 
 def main(argv=None):
@@ -89,9 +106,8 @@ def make_parser(argv=None):
             formatter_class=argparse.RawDescriptionHelpFormatter,
         ),
     )
-    for name in _VERBS.split():
-        module = name.replace("-", "_")
-        verb = importlib.import_module(f"keras_elmo.commands.{module}")
+    for verb in _VERBS:
+        name = verb.__name__.rpartition(".")[2].replace("_", "-")
         verb_parser = verbs.add_parser(
             name,
             help=verb.SUMMARY,

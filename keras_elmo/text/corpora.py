@@ -117,7 +117,7 @@ def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
 
 def _raw(lines):
     """Yields the `Sentence`s in each line of English."""
-    with needs_packages("Raw text", "spacy"):
+    with needs_packages("Dividing raw text into words", "spacy"):
         import spacy
     nlp = spacy.blank("en")
     nlp.max_length = _LONGEST

@@ -76,12 +76,8 @@ def test_parts_of_a_product():
     make = functools.partial(products.column_product, is_signed=False)
     whole = make(graph, kernel)(graph, "x")
     parts = make(graph, kernel, parts=4)(graph, "x")
-    outputs = {
-        **{
-            f"part{i}": (y, "float32", ["rows", 3]) for i, y in enumerate(parts)
-        },
-        "whole": (whole, "float32", ["rows", 12]),
-    }
+    outputs = {str(i): (y, "float32", ["rows", 3]) for i, y in enumerate(parts)}
+    outputs["whole"] = whole, "float32", ["rows", 12]
     model = graph.model("product", {"x": kind}, outputs)
     session = onnxruntime.InferenceSession(model.SerializeToString())
     *parts, whole = session.run(None, {"x": x})
