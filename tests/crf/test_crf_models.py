@@ -10,6 +10,8 @@ from comparisons import assert_close
 from comparisons import assert_equal
 from keras import ops
 from layer_checks import ask_saved_model
+from peak_memory import DEFINE_PEAK
+from peak_memory import ON_LINUX
 
 from keras_elmo import CRF
 from keras_elmo import CRFAccuracy
@@ -207,12 +209,9 @@ def test_half_precision_trains(policy):
     assert np.mean((predicted == tags)[mask]) > 0.95
 
 
-PEAK = """
-import pathlib, re
+TRAIN = """
 import keras, keras_elmo
 import numpy as np
-status = pathlib.Path("/proc/self/status")
-peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", status.read_text())[1]) << 10
 x, y = np.ones((64, 900, 20), "float32"), np.ones((64, 900), "int32")
 inputs = keras.Input((None, 20))
 model = keras.Model(inputs, keras_elmo.CRF(20)(inputs))
@@ -224,10 +223,10 @@ print((peak() - before) / (4 * 20 * 21 * y.size))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Reads /proc.")
+@ON_LINUX
 @pytest.mark.exhaustive
 def test_the_memory_that_a_training_step_takes():
-    command = [sys.executable, "-c", PEAK]
+    command = [sys.executable, "-c", DEFINE_PEAK + TRAIN]
     ratio = float(subprocess.check_output(command))
     # On TensorFlow it is 12 with AVX-512, and 7 on a processor with AVX2 only.
     assert 4 < ratio < (15 if keras.backend.backend() == "tensorflow" else 11)
