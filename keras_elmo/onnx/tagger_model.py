@@ -13,6 +13,7 @@ from keras_elmo.onnx.elmo_model import output_time
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.tagger_layers import TaggerLayers
+from keras_elmo.ops.private_keras import call_of
 from keras_elmo.serving.output_names import check_tagged_outputs
 from keras_elmo.serving.output_names import named_outputs
 from keras_elmo.serving.output_names import tag_names_of
@@ -37,7 +38,7 @@ def tagger_model(model, make_product, tag_names=None):
         `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, and
         returns the model's outputs, named after their layers.
     """
-    ((elmo, _, mixes), *steps), outputs = read_graph(model)
+    (elmo, _, mixes), *steps = read_graph(model)
     graph = GraphBuilder()
     vectors, mask = run_elmo(graph, elmo, "ids", make_product)
     names = [name for name in vectors if name.startswith("elmo")]
@@ -59,7 +60,7 @@ def tagger_model(model, make_product, tag_names=None):
     is_real = graph.cast(mask, "bool")
     results = {}
     symbolic = named_outputs(model)
-    for name, x in zip(symbolic, outputs):
+    for name, x in symbolic.items():
         if id(x) not in values:
             raise ValueError(
                 "For ONNX, each output of a model must be that of one of its "
@@ -95,11 +96,10 @@ def tagger_model(model, make_product, tag_names=None):
 
 
 def read_graph(model):
-    """Reads the layers of a model, in the order of their calls.
+    """Reads the layers of a model, in an order in which they can be called.
 
     Returns:
-        A list of triples, each a layer, its symbolic inputs and its outputs;
-        and the list of the model's outputs.
+        A list of triples: a layer, its symbolic inputs and its outputs.
 
     Raises:
         ValueError: If the model is not a graph of layers that starts with ids.
@@ -109,28 +109,36 @@ def read_graph(model):
             "For ONNX, a model must be Functional or Sequential, and built. "
             f"Received: model={model!r}"
         )
-    steps = []
+    steps, seen = [], set()
 
-    def note(layer, inputs, outputs):
-        steps.append((layer, *map(keras.tree.flatten, (inputs, outputs))))
-
-    def copy(operation):
-        if isinstance(operation, keras.layers.Layer):
-            return _StandIn(operation, note)
-        if type(operation).__name__ not in _OF_MASKS:
+    def visit(x):
+        layer, args, kwargs, inputs, outputs = call_of(x)
+        if not inputs or id(x) in seen:
+            return
+        seen.update(map(id, outputs))
+        for each in inputs:
+            visit(each)
+        if not isinstance(layer, keras.layers.Layer):
+            if type(layer).__name__ not in _OF_MASKS:
+                raise ValueError(
+                    "For ONNX, a model must consist of layers only. Received: "
+                    f"an operation {type(layer).__name__} of `keras.ops`"
+                )
+            return
+        others = {k: x for k, x in kwargs.items() if k != "mask"}
+        if any(map(keras.utils.is_keras_tensor, keras.tree.flatten(others))):
             raise ValueError(
-                "For ONNX, a model must consist of layers only. Received: "
-                f"an operation {type(operation).__name__} of `keras.ops`"
+                "For ONNX, a layer must be called with its inputs only. "
+                f"Received: layer '{layer.name}' with {sorted(others)}"
             )
-        return operation
+        steps.append((layer, keras.tree.flatten(args), outputs))
 
-    # Turns a Sequential model into a graph.
-    graph = keras.Model(model.inputs, model.outputs)
-    copied = keras.models.clone_model(graph, clone_function=copy)
+    for x in model.outputs:
+        visit(x)
     if (
         not steps
         or type(steps[0][0]) is not ElmoLayer
-        or [id(x) for x in steps[0][1]] != [id(x) for x in copied.inputs]
+        or [id(x) for x in steps[0][1]] != [id(x) for x in model.inputs]
         or steps[0][0].return_all_layers
         or sum(type(step[0]) is ElmoLayer for step in steps) > 1
     ):
@@ -139,36 +147,4 @@ def read_graph(model):
             "`ElmoLayer`, which is its first layer and mixes its layers. "
             f"Received: model '{model.name}'"
         )
-    return steps, copied.outputs
-
-
-class _StandIn(keras.layers.Layer):
-    """Replaces a layer in a copy of a model, and records its calls.
-
-    Keras has no other public API for the structure of a model.
-    """
-
-    def __init__(self, layer, note):
-        super().__init__(name=layer.name)
-        self.supports_masking = True
-
-        def compute_output_spec(*args, **kwargs):
-            others = {k: x for k, x in kwargs.items() if k != "mask"}
-            flat = keras.tree.flatten(others)
-            if any(isinstance(x, keras.KerasTensor) for x in flat):
-                raise ValueError(
-                    "For ONNX, a layer must be called with its inputs only. "
-                    f"Received: layer '{layer.name}' with {sorted(others)}"
-                )
-            outputs = layer.compute_output_spec(*args, **kwargs)
-            note(layer, args, outputs)
-            return outputs
-
-        # Not the layer itself, whose weights would then be tracked here.
-        self._compute_output_spec = compute_output_spec
-
-    def call(self, *args, **kwargs):
-        raise NotImplementedError  # It is only called on symbolic tensors.
-
-    def compute_output_spec(self, *args, **kwargs):
-        return self._compute_output_spec(*args, **kwargs)
+    return steps

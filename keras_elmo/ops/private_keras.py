@@ -49,18 +49,25 @@ def layer_of(x):
 
     `Model.output_names` gives the names of these layers, not the layers.
     """
-    with _errors_name_the_version():
-        return x._keras_history.operation
+    return call_of(x)[0]
 
 
-def inputs_of(x):
-    """Returns the symbolic tensors from which a layer made a symbolic tensor.
+def call_of(x):
+    """Returns the call that created a symbolic tensor.
 
-    `Layer.input` gives those of the layer's first call only.
+    `Layer.input` and `Layer.output` are those of the layer's first call only.
+
+    Returns:
+        A tuple: the layer, or the operation of `keras.ops`; its positional and
+        its keyword arguments; all symbolic tensors in these, with their masks;
+        and its outputs.
     """
     with _errors_name_the_version():
         layer, node_index, _ = x._keras_history
-        return layer._inbound_nodes[node_index].input_tensors
+        node = layer._inbound_nodes[node_index]
+        given = node.arguments
+        tensors = node.input_tensors, node.outputs
+        return layer, given.args, given.kwargs, *tensors
 
 
 def masks_above(x):
@@ -81,12 +88,10 @@ def masks_above(x):
         if id(x) in seen or not hasattr(x, "_keras_history"):
             continue
         seen.add(id(x))
-        with _errors_name_the_version():
-            layer, node_index, i = x._keras_history
-            node = layer._inbound_nodes[node_index]
-            args, kwargs = node.arguments.args, node.arguments.kwargs
-            calls += node.input_tensors
+        layer, args, kwargs, inputs, outputs = call_of(x)
+        calls += inputs
         # A model inside the model has calls of its own.
+        i = list(map(id, outputs)).index(id(x))
         calls += getattr(layer, "outputs", ())[i : i + 1]
         given = inspect.signature(layer.call).bind(*args, **kwargs).arguments
         for mask in keras.tree.flatten([given.get("mask"), get_mask(x)]):

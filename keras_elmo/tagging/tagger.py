@@ -18,8 +18,7 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import TAGGERS
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.private_keras import inputs_of
-from keras_elmo.ops.private_keras import layer_of
+from keras_elmo.ops.private_keras import call_of
 from keras_elmo.serving.model_outputs import ModelOutputs
 from keras_elmo.serving.output_names import TagNames
 from keras_elmo.serving.output_names import check_tagged_outputs
@@ -89,15 +88,16 @@ class Tagger:
         self.scheme = find_scheme(self.tag_names)
         self._to_ids = takes.vectorization.batch_to_ids
         results = [x, ops.one_hot(x, len(self.tag_names))]
+        layer, _, _, inputs, _ = call_of(x)
         if "float" in x.dtype:
             results = [ops.argmax(x, axis=-1), x]
-        elif isinstance(layer_of(x), CRFDecoder):
+        elif isinstance(layer, CRFDecoder):
             twin = CRFDecoder(
                 return_marginals=True,
                 tag_names=self.tag_names,
-                scheme=layer_of(x).scheme,
+                scheme=layer.scheme,
             )
-            results = twin(*inputs_of(x))
+            results = twin(*inputs)
         complete = keras.Model(model.inputs[0], results)
         self._run = Compiled(complete, complete, [(32, 8)])
 
