@@ -13,17 +13,18 @@ softmax.hdf5 and vocab.txt, which keras-elmo perplexity and keras-elmo pretrain
 MODEL may also be a folder or .zip of ELMoForManyLangs. It is written as a
 preset folder of this package, as the formats of bilm-tf and AllenNLP cannot
 represent it.
-"""
 
-import os
+[options]
 
-SUMMARY = "write a model's files, for example from a bilm-tf checkpoint"
-EPILOG = """\
 examples:
   keras-elmo convert bilm_tf_checkpoint my_elmo
   keras-elmo convert my_elmo my_small_files --output-dtype float16
   keras-elmo convert 178.zip my_vietnamese_elmo
 """
+
+import os
+
+SUMMARY = "write a model's files, for example from a bilm-tf checkpoint"
 
 
 def add_arguments(parser):

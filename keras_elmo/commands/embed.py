@@ -10,6 +10,19 @@ AllenNLP writes it; if it ends in .npz, it is for numpy.load. It is written at
 the end; until then, the folder OUTPUT.parts holds the finished part. After an
 interruption, run the same command again to resume. At the end, both together
 take twice the space.
+
+[options]
+
+examples:
+  keras-elmo embed english_mini corpus.txt corpus.hdf5
+  keras-elmo embed model_folder dev.conllu.gz dev.hdf5 --layers top
+  zcat text.gz | keras-elmo embed options.json --weights weights.hdf5 - \\
+      out.npz --layers 0,2 --output-dtype float16
+
+To read the result:
+  with h5py.File("corpus.hdf5") as file:
+      vectors = file["0"][()]   # (layers, tokens, width)
+      numbers = json.loads(file["sentence_to_index"][0])
 """
 
 import argparse
@@ -27,18 +40,6 @@ from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.progress import ProgressDisplay
 
 SUMMARY = "embed a corpus into a file"
-EPILOG = """\
-examples:
-  keras-elmo embed english_mini corpus.txt corpus.hdf5
-  keras-elmo embed model_folder dev.conllu.gz dev.hdf5 --layers top
-  zcat text.gz | keras-elmo embed options.json --weights weights.hdf5 - \\
-      out.npz --layers 0,2 --output-dtype float16
-
-To read the result:
-  with h5py.File("corpus.hdf5") as file:
-      vectors = file["0"][()]   # (layers, tokens, width)
-      numbers = json.loads(file["sentence_to_index"][0])
-"""
 
 
 def add_arguments(parser):

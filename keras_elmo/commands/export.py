@@ -3,26 +3,18 @@ strings, for TensorFlow Serving and any other program that loads SavedModels;
 or as an ONNX file that takes character ids, for onnxruntime.
 
 MODEL may also be a .keras file of any Keras model whose input is character ids,
-such as a tagger with an ElmoLayer; or the name of a tagger in the package.
+such as a tagger with an ElmoLayer; or the name of a tagger in the package. Its
+labels are exported with it if it ends in a CRFDecoder with tag_names, as every
+tagger of keras-elmo train-tagger does. Those of other models are not in their
+files: pass them in Python, to keras_elmo.export_saved_model or export_onnx.
 
 OUTPUT is the folder to write. TensorFlow Serving takes folders whose names are
 version numbers, and serves the last one under the name of the folder around
 them: served/elmo/1, and later served/elmo/2, are versions of the model elmo.
 If OUTPUT ends in .onnx, it is the ONNX file. Both are written atomically.
-"""
 
-import argparse
+[options]
 
-from keras_elmo.checks import argument_name
-from keras_elmo.choices import COMPUTE_DTYPES
-from keras_elmo.choices import QUANTIZATIONS
-from keras_elmo.choices import SIGNATURES
-from keras_elmo.commands.arguments import add_model_arguments
-from keras_elmo.commands.export_summary import print_onnx_summary
-from keras_elmo.commands.export_summary import print_summary
-
-SUMMARY = "write a SavedModel for TensorFlow Serving, or an ONNX file"
-EPILOG = """\
 signatures, from which a request chooses one:
   default        sentences, which are split only on white space: tokenise them
                  first, and keep the case
@@ -38,9 +30,19 @@ outputs:
 
 examples:
   keras-elmo export english_mini served/elmo/1
-  keras-elmo export tagger.keras served/tagger/1 --tag-names tags=tags.txt
+  keras-elmo export tagger.keras served/tagger/1
   keras-elmo export english_mini elmo.onnx --quantize int8
 """
+
+from keras_elmo.checks import argument_name
+from keras_elmo.choices import COMPUTE_DTYPES
+from keras_elmo.choices import QUANTIZATIONS
+from keras_elmo.choices import SIGNATURES
+from keras_elmo.commands.arguments import add_model_arguments
+from keras_elmo.commands.export_summary import print_onnx_summary
+from keras_elmo.commands.export_summary import print_summary
+
+SUMMARY = "write a SavedModel for TensorFlow Serving, or an ONNX file"
 
 
 def add_arguments(parser):
@@ -51,17 +53,6 @@ def add_arguments(parser):
         "output",
         metavar="OUTPUT",
         help="the folder to write; or a .onnx file",
-    )
-    add(
-        "--tag-names",
-        type=_name_and_file,
-        action="append",
-        default=[],
-        metavar="NAME=FILE",
-        help="for a .keras file: the labels that the output NAME "
-        "returns, one per line, starting with tag 0. A SavedModel returns the "
-        "predicted names as NAME_labels; an ONNX file has the list in its "
-        "metadata. May be repeated",
     )
     add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
 
@@ -103,7 +94,6 @@ def run(arguments):
             "Exporting a SavedModel needs the Keras backend tensorflow: set "
             f"KERAS_BACKEND=tensorflow. Received: {backend().name}"
         )
-    tag_names = _read_tag_names(arguments.tag_names)
     found = find_model(arguments.model, arguments.weights)
     model = found.load_for_export(arguments.dtype)
     if is_onnx:
@@ -111,7 +101,6 @@ def run(arguments):
             model,
             arguments.output,
             arguments.quantize,
-            tag_names=tag_names,
             overwrite=arguments.overwrite,
         )
         print_onnx_summary(arguments.output)
@@ -120,7 +109,6 @@ def run(arguments):
         model,
         arguments.output,
         serving_default=arguments.serving_default or "default",
-        tag_names=tag_names,
         overwrite=arguments.overwrite,
     )
     print_summary(arguments.output)
@@ -138,28 +126,3 @@ def _check_format(arguments, is_onnx):
                 f"{argument_name(name)} is for {other}: OUTPUT {how} end in "
                 f".onnx. Received: {arguments.output}"
             )
-
-
-def _read_tag_names(pairs):
-    """Returns a dictionary from the names of outputs to lists of tag names."""
-    from keras_elmo.text.vocabulary import listed_lines
-
-    found = {}
-    for name, path in pairs:
-        found[name] = list(listed_lines(path))
-        if b"" in found[name]:
-            raise ValueError(
-                "--tag-names must be files with one name per line. Received: "
-                f"'{path}', whose line {found[name].index(b'') + 1} is empty"
-            )
-    return found
-
-
-def _name_and_file(text):
-    name, _, file = text.partition("=")
-    if not name or not file:
-        raise argparse.ArgumentTypeError(
-            "must be NAME=FILE, an output's name and a file. "
-            f"Received: {text!r}"
-        )
-    return name, file

@@ -3,6 +3,16 @@
 It reads all files and arrays: if they are incomplete or corrupt, the error says
 so. Without MODEL, it lists the models that have names. MODEL may also be a
 .keras file.
+
+[options]
+
+exit status: 0 if MODEL is a model that can be loaded, else 1.
+
+examples:
+  keras-elmo inspect
+  keras-elmo inspect 210.zip
+  keras-elmo inspect my_elmo
+  keras-elmo inspect options.json --weights weights.hdf5
 """
 
 import os
@@ -12,15 +22,6 @@ from keras_elmo.models.presets import PRESETS
 from keras_elmo.models.presets import TAGGERS
 
 SUMMARY = "say what a model is, and whether its files are complete"
-EPILOG = """\
-exit status: 0 if MODEL is a model that can be loaded, else 1.
-
-examples:
-  keras-elmo inspect
-  keras-elmo inspect 210.zip
-  keras-elmo inspect my_elmo
-  keras-elmo inspect options.json --weights weights.hdf5
-"""
 
 
 def add_arguments(parser):

@@ -19,8 +19,9 @@ from keras_elmo.commands import train_tagger
 # Characters of a message: some libraries print a whole vocabulary.
 _LONGEST = 1000
 _OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
-# Each has `SUMMARY`, `EPILOG`, `add_arguments` and `run`; only `run` imports
-# Keras.
+# The docstring of a command is its `--help`. This stands for its options there.
+_OPTIONS = "[options]"
+# Each has `SUMMARY`, `add_arguments` and `run`; only `run` imports Keras.
 _VERBS = (
     embed,
     tag,
@@ -108,11 +109,9 @@ def make_parser(argv=None):
     )
     for verb in _VERBS:
         name = verb.__name__.rpartition(".")[2].replace("_", "-")
+        above, _, below = (verb.__doc__ or "").partition(_OPTIONS)
         verb_parser = verbs.add_parser(
-            name,
-            help=verb.SUMMARY,
-            description=verb.__doc__,
-            epilog=verb.EPILOG,
+            name, help=verb.SUMMARY, description=above, epilog=below
         )
         verb_parser.set_defaults(run=verb.run)
         if argv is None or name in argv:

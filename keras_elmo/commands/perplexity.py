@@ -19,19 +19,9 @@ TEXT is tokenised like the model's training text: one sentence per line, with
 spaces between the tokens, in its original case, in UTF-8, plain or .gz. MODEL
 must have a softmax (softmax.hdf5, or the checkpoint of a bilm-tf training) and
 a vocabulary (vocab.txt).
-"""
 
-import itertools
-import json
+[options]
 
-from keras_elmo.choices import PROCEDURES
-from keras_elmo.commands.arguments import add_dtype_argument
-from keras_elmo.commands.arguments import positive_integer
-from keras_elmo.commands.arguments import set_threads
-from keras_elmo.commands.progress import ProgressDisplay
-
-SUMMARY = "measure how well a language model predicts a text"
-EPILOG = """\
 procedures:
   stream     as in bilm-tf: the text is one stream, and the state is carried
              from each sentence to the next. This is the default, as published
@@ -47,6 +37,17 @@ examples:
   keras-elmo perplexity b heldout.txt --vocabulary a/vocab.txt \\
       --vocabulary b/vocab.txt
 """
+
+import itertools
+import json
+
+from keras_elmo.choices import PROCEDURES
+from keras_elmo.commands.arguments import add_dtype_argument
+from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.arguments import set_threads
+from keras_elmo.commands.progress import ProgressDisplay
+
+SUMMARY = "measure how well a language model predicts a text"
 
 
 def add_arguments(parser):

@@ -20,6 +20,19 @@ depends on --negatives. The held-out perplexity is exact: over all words, and
 without dropout. Lower is better. Compare models only with the same vocabulary
 and the same held-out text. It is read in 32 streams; keras-elmo perplexity
 reads it in one, as bilm-tf does.
+
+[options]
+
+examples:
+  keras-elmo pretrain 'corpus/*.txt.gz' my_elmo --heldout heldout.txt \\
+      --recipe laptop
+
+fine-tuning (training a model further on another kind of text):
+  keras-elmo pretrain my_text.txt my_elmo --from english_mini \\
+      --heldout my_heldout.txt --recipe laptop --epochs 1 --batch-size 16 \\
+      --warmup-steps 20 --learning-rate 0.0003
+  AllenNLP's models come without their softmax: add --new-softmax, and
+  --vocabulary unless the vocabulary is to be built from the text.
 """
 
 import sys
@@ -33,18 +46,6 @@ from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.pretraining.settings import RECIPES
 
 SUMMARY = "train a language model on text, or train one further"
-EPILOG = """\
-examples:
-  keras-elmo pretrain 'corpus/*.txt.gz' my_elmo --heldout heldout.txt \\
-      --recipe laptop
-
-fine-tuning (training a model further on another kind of text):
-  keras-elmo pretrain my_text.txt my_elmo --from english_mini \\
-      --heldout my_heldout.txt --recipe laptop --epochs 1 --batch-size 16 \\
-      --warmup-steps 20 --learning-rate 0.0003
-  AllenNLP's models come without their softmax: add --new-softmax, and
-  --vocabulary unless the vocabulary is to be built from the text.
-"""
 
 _NEEDS = {
     "evaluate_every": "heldout",

@@ -10,6 +10,13 @@ line: {"words": [...], "tags": [...], "entities": [[START, END, TYPE], ...]},
 where the words from START to before END, counted from 0, are an entity.
 "entities" is there if the tags mark entities. OUTPUT is written atomically; "-"
 is standard output, and the reports are then on standard error.
+
+[options]
+
+examples:
+  keras-elmo tag english_pos corpus.txt tagged.conll
+  keras-elmo tag english_pos letter.txt tagged.conll --raw
+  zcat text.gz | keras-elmo tag ner.keras - - | grep B-PER
 """
 
 import itertools
@@ -23,12 +30,6 @@ from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.models.presets import TAGGERS
 
 SUMMARY = "tag a corpus with a trained tagger"
-EPILOG = """\
-examples:
-  keras-elmo tag english_pos corpus.txt tagged.conll
-  keras-elmo tag english_pos letter.txt tagged.conll --raw
-  zcat text.gz | keras-elmo tag ner.keras - - | grep B-PER
-"""
 
 # Sentences that are read at once.
 CHUNK = 1024

@@ -14,6 +14,15 @@ is the tagger of the best epoch. Ctrl-C ends it at once, with the best so far.
 
 OUTPUT is one .keras file with everything that is needed: ELMo, the layers
 after it, and the labels. It is written atomically.
+
+[options]
+
+examples:
+  keras-elmo train-tagger train.conll ner.keras --dev dev.conll
+  keras-elmo tag ner.keras corpus.txt tagged.conll
+  keras-elmo export ner.keras ner.onnx
+
+In Python, keras_elmo.Tagger.train does the same, and has more settings.
 """
 
 import os
@@ -22,14 +31,6 @@ import sys
 from keras_elmo.commands.arguments import positive_integer
 
 SUMMARY = "train a tagger on labelled sentences"
-EPILOG = """\
-examples:
-  keras-elmo train-tagger train.conll ner.keras --dev dev.conll
-  keras-elmo tag ner.keras corpus.txt tagged.conll
-  keras-elmo export ner.keras ner.onnx
-
-In Python, keras_elmo.Tagger.train does the same, and has more settings.
-"""
 
 
 def add_arguments(parser):

@@ -132,43 +132,33 @@ class Vocabulary:
         return np.fromiter(found, "int32", len(words))
 
 
-def listed_lines(path, content=None):
-    """Yields the lines of a list, plain or gzip, as bytes without their ends.
-
-    Args:
-        path: Path of the file; with `content`, its name in messages.
-        content: The bytes of the file, if they have been read already.
-
-    Raises:
-        ValueError: If the file unpacks to far more than any real list.
-    """
-    # The bytes may have been unpacked before, from a zip.
-    size = os.path.getsize(path) if content is None else 0
-    with open_unpacked(path, content) as file:
-        for number, line in enumerate(bounded_lines(file, size)):
-            line = line if number else line.removeprefix(codecs.BOM_UTF8)
-            if line:  # There may be only a byte order mark.
-                yield line.removesuffix(b"\n").removesuffix(b"\r")
-
-
 def vocabulary_words(path, content=None):
     """Returns the words of a vocabulary, without checking them.
 
     Args:
-        path: As for `listed_lines`: of a file with one word per line. As in
+        path: Path of the file, with one word per line, plain or gzip. As in
             bilm-tf, a line `!!!MAXTERMID` is skipped.
-        content: As for `listed_lines`.
+        content: The bytes of the file, if they have been read already; the path
+            is then its name in messages.
 
     Returns:
         A list of words, each bytes.
 
     Raises:
         FileNotFoundError: If there is no such file.
+        ValueError: If it unpacks to far more than any vocabulary.
     """
-    path = os.fspath(path)
-    if content is None:
+    path, size = os.fspath(path), 0
+    if content is None:  # Else, it may have been unpacked before, from a zip.
         check_file(path, "vocabulary")
-    return [line for line in listed_lines(path, content) if line != _SKIPPED]
+        size = os.path.getsize(path)
+    with open_unpacked(path, content) as file:
+        lines = list(bounded_lines(file, size))
+    if lines:
+        lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+    # There may be only a byte order mark.
+    words = (x.removesuffix(b"\n").removesuffix(b"\r") for x in lines if x)
+    return [word for word in words if word != _SKIPPED]
 
 
 def _numbered(words):

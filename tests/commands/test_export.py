@@ -12,6 +12,8 @@ import tensorflow as tf
 from full_disk import no_file_over
 from small_models import make_elmo
 
+from keras_elmo import CRF
+from keras_elmo import CRFDecoder
 from keras_elmo import batch_to_ids
 from keras_elmo.commands import export as module
 from keras_elmo.commands.main import main
@@ -38,10 +40,10 @@ def elmo():
 @pytest.fixture
 def tagger():
     ids = keras.Input((None, 12), dtype="int32")
-    dense = keras.layers.Dense(2, name="tags")
-    model = keras.Model(ids, dense(make_elmo()(ids)))
+    scores = CRF(2)(keras.layers.Dense(2)(make_elmo()(ids)))
+    decoder = CRFDecoder(tag_names=["naïve", "O"], name="tags")
+    model = keras.Model(ids, decoder(scores))
     model.save("tagger.keras")
-    pathlib.Path("tags.txt").write_text("naïve\nO\n", encoding="utf-8")
     return model
 
 
@@ -126,7 +128,6 @@ def test_options_are_passed_on(elmo, exported, capsys):
     assert exported[-1][1] == {
         "path": "served",
         "serving_default": "default",
-        "tag_names": {},
         "overwrite": False,
     }
     options = ["--overwrite", "--serving-default", "tokens"]
@@ -140,13 +141,13 @@ def test_options_are_passed_on(elmo, exported, capsys):
 def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
     lines = export(
         capsys,
-        *("tagger.keras", "served/my tagger/7", "--tag-names", "tags=tags.txt"),
+        *("tagger.keras", "served/my tagger/7"),
         *("--serving-default", "tokens"),
     )
     assert lines[0].startswith("'served/my tagger/7' is a SavedModel, ")
     start = lines.index("Outputs:")
     assert lines[start + 1 : start + 4] == [
-        "  tags: float32 (batch, time, 2)",
+        "  tags: int32 (batch, time)",
         "  tags_labels: string (batch, time)",
         "  tokens: string (batch, time)",
     ]
@@ -159,9 +160,9 @@ def test_a_tagger_with_the_names_of_its_tags(tagger, capsys):
     assert command[-1].startswith('{"signature_name": "default", "instances"')
 
     answer = ask("served/my tagger/7", "default")
-    scores = np.asarray(tagger(IDS))
-    np.testing.assert_allclose(answer["tags"], scores, atol=1e-5)
-    names = np.array(["naïve".encode(), b"O"], object)[scores.argmax(-1)]
+    tags = np.asarray(tagger(IDS))
+    np.testing.assert_array_equal(answer["tags"], tags)
+    names = np.array(["naïve".encode(), b"O"], object)[tags]
     names[1, 2:] = b""
     np.testing.assert_array_equal(answer["tags_labels"], names)
 
@@ -190,11 +191,8 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
     keras.Model(ids, Foreign()(ids)).save("foreign.keras")
     words = keras.Input((), dtype="string")
     keras.Model(words, keras.layers.Identity()(words)).save("strings.keras")
-    pathlib.Path("gap.txt").write_text("O\n\nA\n")
-    pathlib.Path("empty.txt").write_text("")
     pathlib.Path("broken.keras").write_text("none")
     write_damaged("tagger.keras", "damaged.keras")
-    labels = ["--tag-names", "tags=tags.txt"]
     for arguments, told in [
         (["none"], "There is no preset of that name, nor a file or directory."),
         (["none.keras"], "nor a file or directory."),
@@ -205,11 +203,6 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
         (["model/options.json"], "an options file and its weight file"),
         (["tagger.keras", "--weights", "w"], "--weights must be left out"),
         (["tagger.keras", "--dtype", "float32"], "--dtype must be left out"),
-        (["tagger.keras", "--tag-names", "a=tags.txt"], "Received: ['a']"),
-        (["tagger.keras", "--tag-names", "tags=gap.txt"], "whose line 2 is"),
-        (["tagger.keras", "--tag-names", "tags=empty.txt"], "lists of names"),
-        (["tagger.keras", "--tag-names", "tags=none.txt"], "none.txt"),
-        (["model", *labels], "--tag-names can only be used with a model"),
     ]:
         model, *options = arguments
         assert told in fails("export", model, "served/x", *options), arguments
@@ -239,17 +232,10 @@ def test_a_folder_without_a_number_is_told(elmo, capsys):
 
 
 def test_what_cannot_be_understood(capsys):
-    for options, told in [
-        (
-            ["--tag-names", "tags"],
-            "must be NAME=FILE, an output's name and a file",
-        ),
-        (["--serving-default", "serve"], "invalid choice: 'serve'"),
-    ]:
-        with pytest.raises(SystemExit) as error:
-            main(["export", "model", "served", *options])
-        assert error.value.code == 2
-        assert told in capsys.readouterr().err
+    with pytest.raises(SystemExit) as error:
+        main(["export", "model", "served", "--serving-default", "serve"])
+    assert error.value.code == 2
+    assert "invalid choice: 'serve'" in capsys.readouterr().err
 
 
 def test_another_backend_is_told_at_once(monkeypatch, fails):
@@ -282,15 +268,14 @@ def test_an_onnx_file(elmo, fails, capsys):
 
 
 def test_an_onnx_file_of_a_tagger(tagger, capsys):
-    labels = ["--tag-names", "tags=tags.txt"]
-    lines = export(capsys, "tagger.keras", "tagger.onnx", *labels)
-    assert lines[5:] == ["  tags: float32 (batch, time, 2)"]
+    lines = export(capsys, "tagger.keras", "tagger.onnx")
+    assert lines[5:] == ["  tags: int32 (batch, time)"]
     session = onnxruntime.InferenceSession("tagger.onnx")
     metadata = session.get_modelmeta().custom_metadata_map
     assert json.loads(metadata["tags_tag_names"]) == ["naïve", "O"]
     (found,) = session.run(["tags"], {"ids": IDS})
     expected = keras.ops.convert_to_numpy(tagger(IDS))
-    np.testing.assert_allclose(found[0], expected[0], atol=1e-5)
+    np.testing.assert_array_equal(found[0], expected[0])
 
 
 def test_options_of_the_other_format_are_refused(elmo, fails):
