@@ -96,22 +96,16 @@ def run(arguments):
         )
     found = find_model(arguments.model, arguments.weights)
     model = found.load_for_export(arguments.dtype)
+    path, overwrite = arguments.output, arguments.overwrite
     if is_onnx:
-        export_onnx(
-            model,
-            arguments.output,
-            arguments.quantize,
-            overwrite=arguments.overwrite,
-        )
-        print_onnx_summary(arguments.output)
+        export_onnx(model, path, arguments.quantize, overwrite=overwrite)
+        print_onnx_summary(path)
         return
+    default = arguments.serving_default or "default"
     export_saved_model(
-        model,
-        arguments.output,
-        serving_default=arguments.serving_default or "default",
-        overwrite=arguments.overwrite,
+        model, path, serving_default=default, overwrite=overwrite
     )
-    print_summary(arguments.output)
+    print_summary(path)
 
 
 def _check_format(arguments, is_onnx):

@@ -163,11 +163,8 @@ def build_head(width, labels, scheme, units, dropout):
 
 def fit(head, batches, validate, score, epochs, verbose):
     """Trains a compiled head, and sets the weights of its best epoch."""
-    updates = -(-_PATIENT_UPDATES // len(batches))
-    patience, shared = (
-        max(_PATIENCE, updates),
-        {"monitor": score, "mode": "max"},
-    )
+    patience = max(_PATIENCE, -(-_PATIENT_UPDATES // len(batches)))
+    shared = {"monitor": score, "mode": "max"}
     best = keras.callbacks.EarlyStopping(
         patience=patience, restore_best_weights=True, **shared
     )
