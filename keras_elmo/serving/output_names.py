@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import keras
 
-from keras_elmo.checks import argument_name
 from keras_elmo.ops.private_keras import layer_of
 
 # The argument of that name, which `tag_names_of` reads.
@@ -93,8 +92,7 @@ def tag_names_of(outputs, tag_names):
         found = list(given) if is_list else []
         if not found or not all(isinstance(x, (str, bytes)) for x in found):
             raise ValueError(
-                f"{argument_name('tag_names')} must be lists of names, each a "
-                "string. "
+                "`tag_names` must be lists of names, each a string. "
                 f"Received for output '{name}': {given!r}"
             )
         names[name] = found
@@ -111,7 +109,7 @@ def check_tagged_outputs(tag_names, outputs):
     unknown = set(tag_names) - set(outputs)
     if unknown:
         raise ValueError(
-            f"The keys of {argument_name('tag_names')} must be outputs of the "
+            "The keys of `tag_names` must be outputs of the "
             f"model, which are {sorted(outputs)}. Received: {sorted(unknown)}"
         )
     for name, names in tag_names.items():
@@ -133,6 +131,6 @@ def refuse_tag_names(tag_names):
     """Raises `ValueError` if an `ElmoLayer` is exported with `tag_names`."""
     if tag_names:
         raise ValueError(
-            f"{argument_name('tag_names')} can only be used with a model that "
+            "`tag_names` can only be used with a model that "
             f"returns tags, not with an `ElmoLayer`. Received: {tag_names!r}"
         )
