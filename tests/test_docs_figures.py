@@ -696,6 +696,6 @@ def test_estimates_for_a_cluster():
     memory = median(results["rows"][0]["megabytes"]) / 1000
     time = float(hours["`original`"][0]) / 10
     assert f"it takes about {time:.0f} hours" in page
-    assert f"and {20 * (memory + 0.5):.0f} GB of memory: 20 times" in page
+    assert f"and {20 * (memory + 0.5):.0f} GB of memory: each takes" in page
     assert f"{memory:.1f} GB, and 0.5 GB for the vectors of a batch" in page
     assert f"in float16, takes {2 * values / 1e12:.1f} TB" in page
