@@ -257,19 +257,17 @@ def replace_elmo(job):
             yield matrix[[get(x, get(x.lower(), unknown)) for x in words]]
 
     elmo = mock.Mock(embed_sentences=embed_sentences)
-    elmo.return_value = elmo.from_preset.return_value = elmo
     elmo.encoder.output_dim = vectors.vector_size // 2  # In each direction.
-    training.ElmoLayer = training.ElmoEmbedder = elmo
-    training.after_elmo = lambda head, _: head
+    training.ElmoEmbedder = lambda elmo, **_: elmo
     return elmo
 
 
 def train_word2vec(job):
     vectors = f"{pathlib.Path(job.folder).parent}/vectors"
     shutil.copytree(vectors, job.folder, dirs_exist_ok=True)
-    replace_elmo(job)
+    elmo = replace_elmo(job)
     settings = {**Tagger.train.__kwdefaults__, "verbose": 2}
-    head = training.train_tagger(*read_training(job), None, **settings)
+    head = training.train_head(*read_training(job), elmo, **settings)
     head.save(f"{job.folder}/head.keras")
 
 

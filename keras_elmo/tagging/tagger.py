@@ -14,7 +14,9 @@ from keras_elmo.crf.tags import find_scheme
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
 from keras_elmo.files.atomic import temporary_path
+from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.find_model import find_model
+from keras_elmo.models.keras_file import after_elmo
 from keras_elmo.models.presets import TAGGERS
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
@@ -196,14 +198,15 @@ class Tagger:
             Recognition](https://aclanthology.org/N16-1030)
         """
         # Inference does not need it.
-        from keras_elmo.tagging.training import train_tagger
+        from keras_elmo.tagging.training import train_head
 
         check_integer("units", units, 1)
         check_integer("batch_size", batch_size, 1)
         check_integer("epochs", epochs, 1)
         settings = units, dropout, learning_rate, batch_size, epochs, verbose
         data = (sentences, tags), validation_data
-        return cls(train_tagger(*data, elmo, *settings))
+        elmo = ElmoLayer.from_preset(elmo, name="elmo")
+        return cls(after_elmo(train_head(*data, elmo, *settings), elmo))
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the whole tagger, with ELMo and the labels, to a file.

@@ -12,8 +12,6 @@ from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.loss_and_accuracy import CRFLoss
 from keras_elmo.crf.tags import find_scheme
 from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
-from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.models.keras_file import after_elmo
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.stop_request import StopRequest
@@ -27,19 +25,19 @@ _PATIENCE, _PATIENT_UPDATES = 6, 200
 _TIME = 8
 
 
-def train_tagger(
+def train_head(
     train, dev, elmo, units, dropout, learning_rate, batch_size, epochs, verbose
 ):
-    """Trains a tagger.
+    """Trains the layers of a tagger that come after ELMo.
 
     Args:
         train: The sentences, and their tags.
         dev: The same for validation, or `None` to hold out a tenth of `train`.
-        elmo: What `ElmoLayer.from_preset` takes.
+        elmo: The `ElmoLayer`.
         units: As for `Tagger.train`, like all that follow.
 
     Returns:
-        A Keras model, from ids of words to tags.
+        A Keras model, from the vectors of words and their mask to tags.
     """
     sentences, tags = train[0], list(map(list, train[1]))
     scheme = find_scheme(itertools.chain.from_iterable(tags))
@@ -51,7 +49,6 @@ def train_tagger(
     else:
         dev = tagged_pairs(*dev, scheme)
     labels = _labels(train, scheme)
-    elmo = ElmoLayer.from_preset(elmo, name="elmo")
     train, dev = (
         TaggedBatches(part, labels, elmo, batch_size, verbose)
         for part in (train, dev)
@@ -70,7 +67,7 @@ def train_tagger(
         keras.optimizers.Adam(learning_rate, global_clipnorm=5.0), CRFLoss()
     )
     fit(head, train, validate, f"val_{measure}", epochs, verbose)
-    return after_elmo(decoding, elmo)
+    return decoding
 
 
 def _labels(pairs, scheme):

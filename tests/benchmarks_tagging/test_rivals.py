@@ -128,9 +128,8 @@ def test_a_tagger_on_vectors_of_words(rivals, monkeypatch, tmp_path):
         KeyedVectors=types.SimpleNamespace(load=lambda _: vectors)
     )
     monkeypatch.setitem(sys.modules, "gensim.models", gensim)
-    for name in ("ElmoLayer", "ElmoEmbedder", "after_elmo"):
-        # So that they are put back.
-        monkeypatch.setattr(training, name, getattr(training, name))
+    # So that it is put back.
+    monkeypatch.setattr(training, "ElmoEmbedder", training.ElmoEmbedder)
     small = {"units": 12, "dropout": 0.1, "learning_rate": 0.02, "epochs": 8}
     for name, value in small.items():
         monkeypatch.setitem(Tagger.train.__kwdefaults__, name, value)
