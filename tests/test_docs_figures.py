@@ -96,6 +96,11 @@ def test_english_pos():
         f"and {mini} in the first table. The same training on another day, "
         f"with a newer Keras, gave {again:.2f} on test "
     ) in read_page(BENCHMARKS)
+    check(
+        "README.md",
+        f"the {results['training_sentences']:,} training sentences of UD "
+        f"English EWT: {results['test']['accuracy']:.1%} of the words",
+    )
 
 
 def test_raw_text():
