@@ -57,8 +57,8 @@ def read_corpus(
       [CoNLL-U](https://universaldependencies.org/format.html). Multiword-token
       ranges and empty nodes are left out.
     - `"raw"`: English as people write it. The package spaCy (`pip install
-      keras-elmo[raw]`) divides each line into sentences and tokens, by rules:
-      `"They can't."` becomes `["They", "ca", "n't", "."]`.
+      spacy`) divides each line into sentences and tokens, by rules: `"They
+      can't."` becomes `["They", "ca", "n't", "."]`.
 
     All are UTF-8, with or without a byte order mark, plain or gzip.
 
