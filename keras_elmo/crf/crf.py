@@ -192,6 +192,10 @@ class CRF(keras.layers.Layer):
 
         Returns:
             Tensor `(batch,)`, float32.
+
+        Raises:
+            ValueError: If a shape is wrong, if a real token's tag is out of
+                range, or if the `scheme` or -inf forbid a sentence's tags.
         """
         return checked_log_likelihood(self._scores(potentials, mask), tags)
 

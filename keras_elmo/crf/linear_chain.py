@@ -169,7 +169,9 @@ def log_likelihood(scores, tags):
     fixed = ops.stop_gradient(scores)
     sizes, pairs = run_both_ways(fixed)
     given = tag_pairs(fixed, tags)
-    shares = ops.sum(given * unpack_scores(fixed)[0], axis=(2, 3)) - sizes
+    own = ops.sum(given * unpack_scores(fixed)[0], axis=(2, 3))
+    # Also if all tags are impossible, so that the size is as small.
+    shares = ops.where(own < IMPOSSIBLE / 2, IMPOSSIBLE, own - sizes)
     return ops.sum(with_gradient(shares, scores, given - pairs), axis=1)
 
 

@@ -69,8 +69,8 @@ class ArrowEmbedder:
         **kwargs: Further arguments of `ElmoEmbedder`.
 
     Raises:
-        ValueError: If an argument is not as described. If that depends on the
-            model, `schema` and the first call in a process raise it.
+        ValueError: If an argument is not as described. For `layers` and further
+            arguments, `schema` and the first call in a process raise it.
         ImportError: From `schema` and calls, if the package `pyarrow` is not
             installed.
 

@@ -83,7 +83,8 @@ def write_arrays(path, arrays, dtype=None):
     """
     if dtype not in (None, "float32", "float16"):
         raise ValueError(
-            f'`dtype` must be "float32" or "float16". Received: {dtype!r}'
+            '`output_dtype` must be "float32" or "float16". '
+            f"Received: {dtype!r}"
         )
 
     def write(temporary):

@@ -41,8 +41,8 @@ class BiLMEncoder(FreezableLayer):
 
     Args:
         units: Integer, size of the LSTMs' cell state.
-        projection_dim: Integer, size of one direction's output, or `None` for
-            LSTMs without projection.
+        projection_dim: Integer, size of one direction's output. `None` or
+            `units` for LSTMs without projection, which do not use `proj_clip`.
         num_layers: Integer, number of layers in each direction.
         cell_clip: Float, the cell state is clipped to this absolute value;
             `None` for no clipping.

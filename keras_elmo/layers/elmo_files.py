@@ -113,6 +113,7 @@ class ElmoFiles:
             ValueError: If a file is invalid; the message states the file, the
                 key, what was expected and what was found.
             FileNotFoundError: If a file is missing.
+            OSError: If a download fails.
 
         Example:
 
@@ -153,8 +154,8 @@ class ElmoFiles:
         self,
         options_path: str | os.PathLike,
         weights_path: str | os.PathLike,
-        dtype: str = "float32",
         *,
+        output_dtype: str = "float32",
         overwrite: bool = False,
     ) -> None:
         """Writes the biLM as files for bilm-tf and AllenNLP.
@@ -165,8 +166,8 @@ class ElmoFiles:
         Args:
             options_path: Path of the options file (JSON) to write.
             weights_path: Path of the weight file (HDF5) to write.
-            dtype: `"float32"`, as in every published file, or `"float16"` for
-                a file of half the size.
+            output_dtype: `"float32"`, as in every published file, or
+                `"float16"` for a file of half the size.
             overwrite: Boolean, whether to replace existing files.
 
         Raises:
@@ -174,7 +175,8 @@ class ElmoFiles:
                 not set.
             ValueError: If the layer is not built, the two paths are one, or the
                 files cannot represent the layer, for example because of an
-                activation other than `"relu"` and `"tanh"`.
+                activation other than `"relu"` and `"tanh"`, or numbers that are
+                too large for float16.
 
         Example:
 
@@ -183,7 +185,7 @@ class ElmoFiles:
         """
         from keras_elmo.models.bilm_weights import save_bilm
 
-        save_bilm(self, options_path, weights_path, dtype, overwrite)
+        save_bilm(self, options_path, weights_path, output_dtype, overwrite)
 
     def load_bilm_weights(self, weights_path: str | os.PathLike) -> None:
         """Loads a weight file into this layer's biLM.

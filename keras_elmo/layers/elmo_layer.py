@@ -103,7 +103,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
           * projection)`, or for documents `(batch, sentences, num_layers + 1,
           time, 2 * projection)`.
 
-        `time` is longer by two with `keep_sentence_boundaries`, and shorter by
+        `time` is longer by two if boundaries are added and kept, and shorter by
         two if boundaries in the ids are removed.
 
     Masking:

@@ -61,8 +61,9 @@ class ScalarMix(BaseLayer):
         returns zeros. The mask passes through.
 
     Raises:
-        ValueError: If the input is not a list of tensors of the same shape, or
-            its length is not that of `fixed_weights`.
+        ValueError: When the layer is built, if the input is not a list of
+            tensors of the same shape, or its length is not that of
+            `fixed_weights`.
 
     Example:
 

@@ -61,7 +61,8 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
     Masking:
         None: each row is read to its end. The windows of a continuous text are
         full. In a shorter row, the padding at the end has no effect on the
-        tokens before it, and its losses are left out.
+        tokens before it. `perplexity` and `log_probabilities` leave its losses
+        out, `losses_of` and the training do not.
 
     Example:
 
@@ -92,13 +93,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
     ) -> None:
         super().__init__(token_encoder, encoder, **kwargs)
         self.vocabulary_size = vocabulary_size
-        self.words = None if words is None else tuple(words)
-        """Tuple of strings, the word of each entry of the logits' last axis."""
-        if self.words is not None and len(self.words) != vocabulary_size:
-            raise ValueError(
-                "`words` must have `vocabulary_size` words. Received: "
-                f"{len(self.words)} words, vocabulary_size={vocabulary_size}"
-            )
+        self.words = words
         self.num_negatives = num_negatives
         self.dropout = dropout
         self.softmax = VocabularySoftmax(
@@ -108,6 +103,22 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             name="softmax",
         )
         self._seed = keras.random.SeedGenerator()
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """Tuple of strings, the word of each entry of the logits' last axis."""
+        return self._words
+
+    @words.setter
+    def words(self, words: Iterable[str] | None) -> None:
+        words = None if words is None else tuple(words)
+        if words is not None and len(words) != self.vocabulary_size:
+            raise ValueError(
+                "`words` must have `vocabulary_size` words. Received: "
+                f"{len(words)} words, vocabulary_size={self.vocabulary_size}"
+            )
+        self._words = words
+        self.__dict__.pop("_evaluator", None)
 
     @property
     def input_dtype(self):
@@ -330,7 +341,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
 
     @classmethod
     def from_preset(
-        cls, preset: str | os.PathLike, dtype: Any = None
+        cls, preset: str | os.PathLike, *, dtype: Any = None
     ) -> "BidirectionalLanguageModel":
         """Loads a trained language model, with its softmax.
 

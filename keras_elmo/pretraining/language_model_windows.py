@@ -8,6 +8,7 @@ from typing import Any
 
 from keras_elmo.checks import check_integer
 from keras_elmo.choices import DIRECTIONS
+from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.token_streams import TokenStream
 from keras_elmo.pretraining.word_ids import WordIds
 from keras_elmo.text.vocabulary import Vocabulary
@@ -72,12 +73,15 @@ class LanguageModelWindows:
         else:
             self.vocabulary = Vocabulary([w.encode() for w in vocabulary])
         self._ids = WordIds(self.vocabulary, max_characters_per_token)
+        paths = find_shards(paths)
         self._streams = [
             TokenStream(paths, direction, batch_size, unroll_steps, seed)
             for direction in DIRECTIONS
         ]
         # Filled by the thread that fetches windows in advance.
         self._positions: collections.deque[list] = collections.deque()
+        self.keeps_positions = False
+        """Whether `next_position` will be called for each window."""
         self.error: Exception | None = None
         """What ended the last iteration, as `fit` may raise another error."""
 
@@ -101,7 +105,8 @@ class LanguageModelWindows:
             while True:
                 pairs = [stream.next_window() for stream in self._streams]
                 position = [stream.position for stream in self._streams]
-                self._positions.append(position)
+                if self.keeps_positions:
+                    self._positions.append(position)
                 inputs, targets = zip(*pairs)
                 yield (
                     tuple(map(self._ids.inputs, inputs)),

@@ -88,6 +88,7 @@ class Training(keras.callbacks.Callback):
             model.token_encoder.max_characters_per_token,
             settings.seed,
         )
+        self._windows.keeps_positions = True
         if folder.has_state:
             self.progress = read_training_state(folder.state_path, trainer)
             self._windows.restore(self.progress.positions or ())

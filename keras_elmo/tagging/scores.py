@@ -8,6 +8,7 @@ import numpy as np
 from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import to_scheme
 from keras_elmo.text.word_lists import sentence_words
+from keras_elmo.text.word_lists import word_lists
 
 
 def tagged_pairs(sentences, tags, scheme):
@@ -21,7 +22,7 @@ def tagged_pairs(sentences, tags, scheme):
     Raises:
         ValueError: If there is not one tag for each word.
     """
-    pairs = list(zip(sentences, map(list, tags), strict=True))
+    pairs = list(zip(word_lists(sentences), map(list, tags), strict=True))
     for i, (sentence, row) in enumerate(pairs):
         number = len(sentence_words(sentence, i))
         if number != len(row) or not all(isinstance(x, str) for x in row):

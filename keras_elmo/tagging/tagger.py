@@ -148,10 +148,10 @@ class Tagger:
     ) -> Self:
         """Trains a tagger on tagged sentences, with a frozen ELMo.
 
-        A BiLSTM and a `CRF` are trained on the average of ELMo's layers, which
-        is computed once and takes two bytes per number: 1.0 GB per million
-        words with `english_mini`, 512 wide. Batches have sentences of similar
-        length.
+        A BiLSTM and a `CRF` are trained on the average of ELMo's layers, or on
+        the learned mix of a folder that `save_to_preset` wrote. It is computed
+        once and takes two bytes per number: 1.0 GB per million words with
+        `english_mini`, 512 wide. Batches have sentences of similar length.
 
         If the tags mark entities, in BIO, IOB1, BIOES or BIOUL, the CRF allows
         only tags of that scheme; IOB1 becomes BIO. After each epoch,
@@ -180,8 +180,9 @@ class Tagger:
             A `Tagger`.
 
         Raises:
-            ValueError: If there is not one tag for each word, or if some tags
-                mark entities and others do not.
+            ValueError: If there is not one tag for each word, if some tags
+                mark entities and others do not, or if there are fewer than two
+                tags, or no sentences to train or validate on.
 
         Example:
 
@@ -205,13 +206,21 @@ class Tagger:
         check_integer("epochs", epochs, 1)
         settings = units, dropout, learning_rate, batch_size, epochs, verbose
         data = (sentences, tags), validation_data
-        elmo = ElmoLayer.from_preset(elmo, name="elmo")
+        elmo = ElmoLayer.from_preset(
+            elmo,
+            name="elmo",
+            num_representations=1,
+            return_all_layers=False,
+            keep_sentence_boundaries=False,
+        )
         return cls(after_elmo(train_head(*data, elmo, *settings), elmo))
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the whole tagger, with ELMo and the labels, to a file.
+        """Writes the whole tagger, with ELMo, to a file.
 
-        It is written atomically: an existing file is replaced at once or not at
+        The labels are in the file if the model ends in a `CRFDecoder` with
+        `tag_names`, as after `train`. Otherwise, pass `tag_names` to `load`. It
+        is written atomically: an existing file is replaced at once or not at
         all.
 
         Args:

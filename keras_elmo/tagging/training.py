@@ -48,6 +48,11 @@ def train_head(
         dev, train = train[:number], train[number:]
     else:
         dev = tagged_pairs(*dev, scheme)
+    if not train or not dev:
+        raise ValueError(
+            "A tagger needs sentences to train on, and others to validate on. "
+            f"Received, without empty ones: {len(train)} and {len(dev)}"
+        )
     labels = _labels(train, scheme)
     train, dev = (
         TaggedBatches(part, labels, elmo, batch_size, verbose)

@@ -21,7 +21,7 @@ def padded_batch(sentences, ids_of_words):
         ValueError: If a sentence is a string instead of a list of words, or a
             word is neither a string nor bytes.
     """
-    lists = [_word_bytes(s, i) for i, s in enumerate(_word_lists(sentences))]
+    lists = [_word_bytes(s, i) for i, s in enumerate(word_lists(sentences))]
     # Most words of a text are repeated: encode each distinct word once.
     distinct = dict.fromkeys(itertools.chain.from_iterable(lists))
     rows = dict(zip(distinct, itertools.count(1)))
@@ -39,6 +39,18 @@ def sentence_words(sentence, i):
     return _word_bytes(_listed(sentence), i)
 
 
+def word_lists(sentences):
+    """Returns the sentences as lists of their unchanged words."""
+    listed = _listed(sentences)
+    if not isinstance(listed, list):
+        raise ValueError(
+            "`sentences` must be a list of sentences, each a list of words, "
+            'such as [["A", "sentence", "."]]. '
+            f"Received: {sentences!r}"
+        )
+    return [_listed(sentence) for sentence in listed]
+
+
 def find_words(sentences, is_wanted):
     """Lists the words that satisfy a condition.
 
@@ -50,25 +62,13 @@ def find_words(sentences, is_wanted):
         List of `(sentence index, word index, word)` in text order, with the
         words as given.
     """
-    lists = _word_lists(sentences)
+    lists = word_lists(sentences)
     return [
         (i, j, lists[i][j])
         for i, sentence in enumerate(lists)
         for j, word in enumerate(_word_bytes(sentence, i))
         if is_wanted(word)
     ]
-
-
-def _word_lists(sentences):
-    """Returns the sentences as lists of their unchanged words."""
-    listed = _listed(sentences)
-    if not isinstance(listed, list):
-        raise ValueError(
-            "`sentences` must be a list of sentences, each a list of words, "
-            'such as [["A", "sentence", "."]]. '
-            f"Received: {sentences!r}"
-        )
-    return [_listed(sentence) for sentence in listed]
 
 
 def _listed(items):

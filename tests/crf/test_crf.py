@@ -104,6 +104,15 @@ def test_minus_infinity_forbids_a_tag():
     assert_close(gradient, there, rtol=1e-4, atol=1e-5)
 
 
+def test_tags_are_not_likely_because_all_others_are_impossible_too():
+    layer = CRF(3, tag_names=["O", "B-X", "I-X"], scheme="BIO")
+    potentials = np.zeros((2, 2, 3), "float32")
+    potentials[1, 0, :2] = -np.inf  # Only I-X, which must not come first.
+    tags = np.array([[1, 2], [2, 2]])
+    with pytest.raises(ValueError, match="probability zero"):
+        layer.log_likelihood(potentials, tags)
+
+
 def test_the_mask_of_the_inputs_counts_and_goes_no_further():
     chain = brute_force.random_chain(brute_force.MASK, 3)
     layer = layer_of(chain)

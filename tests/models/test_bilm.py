@@ -293,7 +293,7 @@ def test_word_input_is_not_supported(paths):
 
 def test_half_precision_halves_the_file(paths):
     elmo = make_elmo(dtype="mixed_bfloat16")
-    elmo.save_to_bilm(*paths, dtype="float16")
+    elmo.save_to_bilm(*paths, output_dtype="float16")
     check_identical(
         all_arrays(paths[1]),
         {key: a.astype("float16") for key, a in file_arrays(elmo).items()},
@@ -308,5 +308,5 @@ def test_what_float16_cannot_hold_is_not_saved(paths):
     elmo.encoder.forward_cells[0].bias.assign(np.full(28, 1e5))
     for dtype in ("float16", "bfloat16"):
         with pytest.raises(ValueError, match="Received"):
-            elmo.save_to_bilm(*paths, dtype=dtype)
+            elmo.save_to_bilm(*paths, output_dtype=dtype)
     assert os.listdir(paths[0].parent) == []

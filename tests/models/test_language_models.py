@@ -31,7 +31,8 @@ def write_model(folder, softmax=True, vocabulary=True, dtype="float32"):
     """Writes a model folder; returns what a reader must find in it."""
     folder.mkdir(parents=True, exist_ok=True)
     elmo = make_elmo()
-    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5", dtype)
+    paths = folder / "options.json", folder / "weights.hdf5"
+    elmo.save_to_bilm(*paths, output_dtype=dtype)
     if softmax:
         write_softmax(folder / "softmax.hdf5", SOFTMAX, dtype)
     if vocabulary:

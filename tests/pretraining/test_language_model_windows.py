@@ -33,6 +33,7 @@ def make_windows(folder, vocabulary, width=50):
 
 
 def take(windows, count):
+    windows.keeps_positions = True
     return [
         (np.array(inputs), np.array(targets), windows.next_position())
         for inputs, targets in itertools.islice(iter(windows), count)
@@ -82,8 +83,25 @@ def test_windows_fetched_in_advance_do_not_move_the_position(
 ):
     expected = [p for *_, p in take(make_windows(corpus, vocabulary), 8)]
     windows = make_windows(corpus, vocabulary)
+    windows.keeps_positions = True
     list(itertools.islice(iter(windows), 8))
     assert [windows.next_position() for _ in range(5)] == expected[:5]
+
+
+def test_positions_are_not_kept_unless_they_are_read(corpus, vocabulary):
+    windows = make_windows(corpus, vocabulary)
+    list(itertools.islice(iter(windows), 8))
+    with pytest.raises(IndexError):
+        windows.next_position()
+
+
+def test_paths_may_be_an_iterator(corpus, vocabulary):
+    paths = corpus.glob("*.txt")
+    windows = LanguageModelWindows(paths, vocabulary, ROWS, STEPS)
+    found = take(windows, 3)
+    expected = take(make_windows(corpus, vocabulary), 3)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
 
 
 def test_the_error_that_ended_it_is_kept(corpus, vocabulary):

@@ -171,6 +171,20 @@ def test_perplexity_is_that_of_the_procedure_sentences():
     assert got == pytest.approx(np.exp(-total / (2 * TOKENS)), rel=1e-5)
 
 
+def test_words_may_be_set_later():
+    model = make_with_words()
+    first = model.perplexity(TEXT)
+    words = model.words
+    model.words = [*words[:-1], "other"]
+    assert model.words[-1] == "other"
+    assert model.perplexity(TEXT) != first
+    model.words = words
+    assert model.perplexity(TEXT) == first
+    with pytest.raises(ValueError, match="Received: 1 words"):
+        model.words = ["a"]
+    assert model.words == words
+
+
 def test_probabilities_need_words_and_sentences():
     for measure in (make().perplexity, make().log_probabilities):
         with pytest.raises(ValueError, match=r"words=None\. Load it with"):

@@ -178,6 +178,36 @@ def test_bad_tags(elmo, tags, message):
         train(elmo, (sentences, tags), (sentences[:1], tags[:1]))
 
 
+def test_sentences_may_be_iterators(elmo):
+    sentences, tags = make_data(20)
+    tagger = train(elmo, (map(iter, sentences), map(iter, tags)), epochs=1)
+    expected = tagger.evaluate(sentences, tags)
+    assert tagger.evaluate(map(iter, sentences), map(iter, tags)) == expected
+
+
+def test_there_must_be_sentences_on_both_sides(elmo):
+    sentences, tags = make_data(1)
+    with pytest.raises(ValueError, match=r"Received, .*: 0 and 1"):
+        train(elmo, (sentences, tags))
+    with pytest.raises(ValueError, match=r"Received, .*: 20 and 0"):
+        train(elmo, make_data(20), ([[]], [[]]))
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        {"num_representations": 2},
+        {"return_all_layers": True},
+        {"keep_sentence_boundaries": True},
+    ],
+)
+def test_any_output_of_the_preset(argument, tmp_path):
+    make_elmo(**argument).save_to_preset(tmp_path / "elmo")
+    sentences, tags = make_data(20)
+    tagger = train(tmp_path / "elmo", (sentences, tags), epochs=1)
+    assert [*map(len, tagger.predict(sentences))] == [*map(len, sentences)]
+
+
 def test_bad_arguments(elmo, tmp_path):
     data = make_data(10)
     for name in ("units", "batch_size", "epochs"):
