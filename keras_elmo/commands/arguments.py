@@ -93,12 +93,14 @@ def read_counted(arguments, progress):
     from keras_elmo.text.corpora import read_corpus
 
     corpus = functools.partial(read_corpus, arguments.input, arguments.format)
-    total = None
+    first, total = corpus(), None
+    if arguments.format != "raw":  # spaCy leaves it at words such as "Inc."
+        first = _warn_if_attached(first)
     if os.path.isfile(arguments.input):
         # It finds any errors before the work starts.
-        total = sum(1 for _ in _warn_if_attached(corpus()))
+        total = sum(1 for _ in first)
     progress.start("sentences", total)
-    yield from corpus() if total is not None else _warn_if_attached(corpus())
+    yield from first if total is None else corpus()
 
 
 def _warn_if_attached(sentences):

@@ -52,6 +52,7 @@ def run(arguments):
     from keras_elmo.files.atomic import write_folder_atomically
     from keras_elmo.models.find_model import find_model
     from keras_elmo.models.presets import PRESETS
+    from keras_elmo.models.presets import TAGGERS
 
     folder = arguments.folder
     model = find_model(arguments.model)
@@ -59,7 +60,8 @@ def run(arguments):
     refuse_other_files(folder, names)
     write_folder_atomically(folder, write, names, arguments.overwrite)
     _print_files(folder, names)
-    path = os.path.join(".", folder) if folder in PRESETS else folder
+    is_name = folder in {*PRESETS, *TAGGERS}
+    path = os.path.join(".", folder) if is_name else folder
     print(f"To load it: {find_model(path).how_to_load()}")
 
 

@@ -2,6 +2,7 @@ import argparse
 import functools
 import importlib
 import os
+import re
 import sys
 import warnings
 
@@ -18,7 +19,10 @@ from keras_elmo.commands import train_tagger
 
 # Characters of a message: some libraries print a whole vocabulary.
 _LONGEST = 1000
-_OUT_OF_MEMORY = ("MemoryError", "ResourceExhaustedError")
+# As the backends call it, by the name of the error or in its message.
+_OUT_OF_MEMORY = re.compile(
+    "MemoryError|ResourceExhausted|OutOfMemory|RESOURCE_EXHAUSTED"
+)
 # The docstring of a command is its `--help`. This stands for its options there.
 _OPTIONS = "[options]"
 # Each has `SUMMARY`, `add_arguments` and `run`; only `run` imports Keras.
@@ -59,7 +63,7 @@ def main(argv=None):
             return 1
         except Exception as error:
             # TensorFlow has an error of its own for this.
-            if type(error).__name__ not in _OUT_OF_MEMORY:
+            if not _OUT_OF_MEMORY.search(repr(error)):
                 raise
             _say(
                 "error: there is not enough memory. Use smaller batches or a "

@@ -19,6 +19,7 @@ examples:
   zcat text.gz | keras-elmo tag ner.keras - - | grep B-PER
 """
 
+import functools
 import itertools
 import json
 import sys
@@ -57,8 +58,9 @@ def run(arguments):
     with ProgressDisplay(arguments.quiet) as progress:
         if to == STANDARD_STREAM:
             return _tag(arguments, sys.stdout.fileno(), progress)
-        refuse_existing(to, arguments.overwrite)
-        write_atomically(to, lambda path: _tag(arguments, path, progress))
+        refuse_existing(to, arguments.overwrite)  # Before it waits.
+        write = functools.partial(_tag, arguments, progress=progress)
+        write_atomically(to, write, arguments.overwrite)
 
 
 def _tag(arguments, to, progress):

@@ -101,7 +101,7 @@ def run(arguments):
         verbose=0 if arguments.quiet else bars,
     )
     tagger.save(arguments.output)
-    for name, tagged in data.items():
+    for name, tagged in {} if arguments.quiet else data.items():
         say(_describe(getattr(arguments, name), tagger.evaluate(*tagged)))
     size = os.path.getsize(arguments.output) / 1e6
     say(f"'{arguments.output}' ({size:,.1f} MB)")

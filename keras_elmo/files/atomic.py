@@ -18,7 +18,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LONGEST = 120
 
 
-def write_atomically(path, write):
+def write_atomically(path, write, overwrite=True):
     """Calls `write(temporary path)`, then moves the file to `path`.
 
     If `write` fails, nothing is left behind and a file at `path` is unchanged.
@@ -34,9 +34,11 @@ def write_atomically(path, write):
         path: Path of the file, as for `replaceable_file`.
         write: Function that takes the path of the temporary file, which does
             not exist.
+        overwrite: Boolean, whether to replace an existing file.
     """
     path = replaceable_file(path)
     with temporary_path(path) as temporary:
+        refuse_existing(path, overwrite)  # Another process may have waited.
         write(temporary)
         replace_file(temporary, path)
 

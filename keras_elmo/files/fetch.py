@@ -18,7 +18,7 @@ from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import temporary_path
 from keras_elmo.files.untrusted_files import describe_mistaken
 
-_HUB = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@(\S+))?/?")
+_HUB = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@(\S+?))?/?")
 _CHUNK = 1 << 20
 # Seconds in which some bytes must arrive, and how many.
 _PATIENCE = 60

@@ -32,7 +32,9 @@ def open_folder(path):
         return ModelFolder(path)
     if not os.path.isfile(path):
         raise FileNotFoundError(f"There is no file or directory '{path}'.")
-    if not zipfile.is_zipfile(path):
+    with open(path, "rb") as file:  # An error of its own, if it is not allowed.
+        is_zip = zipfile.is_zipfile(file)
+    if not is_zip:
         raise ValueError(
             "A model must be a directory, a .zip or a .keras file; or two "
             "files, an options file and its weight file. Received only "

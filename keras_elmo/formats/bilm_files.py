@@ -122,19 +122,16 @@ class BilmFiles:
             )
         return {name: arrays[p.key] for name, p in SOFTMAX_TABLE.items()}
 
-    @property
-    def vocabulary_label(self):
-        """The vocabulary file's name in messages; `None` if there is none."""
-        name = self._vocabulary
-        return None if name is None else self._beside.label(name)
-
     def read_vocabulary(self):
-        """Returns the bytes of the vocabulary file, or `None`.
+        """Returns the vocabulary file's name in messages, and its bytes.
 
-        They may be gzip, as `Vocabulary.from_file` takes them.
+        The bytes may be gzip, as `Vocabulary.from_file` takes them. Without a
+        vocabulary, it returns `None`.
         """
-        name = self._vocabulary
-        return None if name is None else self._beside.read(name)
+        for name in VOCABULARIES:
+            if name in (self._beside or ()):
+                return self._beside.label(name), self._beside.read(name)
+        return None
 
     def write_to(self, folder, dtype="float32"):
         """Writes them to an existing folder, by the names in `MODEL_FILES`.
@@ -151,18 +148,13 @@ class BilmFiles:
         arrays = self.read_softmax()
         if arrays is not None:
             write_softmax(softmax, arrays, dtype)
-        words = self.read_vocabulary()
-        if words is not None:
+        found = self.read_vocabulary()
+        if found is not None:
             with (
-                open_unpacked(self.vocabulary_label, words) as lines,
+                open_unpacked(*found) as lines,
                 open(vocabulary, "wb") as file,
             ):
                 file.writelines(bounded_lines(lines, 0))
-
-    @property
-    def _vocabulary(self):
-        folder = self._beside or ()
-        return next((n for n in VOCABULARIES if n in folder), None)
 
 
 def open_bilm(options, weights=None, is_language_model=False):
@@ -201,7 +193,7 @@ def open_bilm(options, weights=None, is_language_model=False):
     folder = open_folder(options).holding(_find_options)
     names = folder.names
     options = folder, _find_options(names, folder.path)
-    has_hdf5 = fnmatch.filter(names, "*.hdf5")
+    has_hdf5 = {*fnmatch.filter(names, "*.hdf5")}.difference(_NO_WEIGHTS)
     has_checkpoint = CHECKPOINT in names or fnmatch.filter(names, "*.index")
     if has_checkpoint and (is_language_model or not has_hdf5):
         return BilmFiles(options, open_checkpoint(folder), folder)

@@ -30,17 +30,15 @@ class WeightFile:
         """The file's path, in a list."""
         return [self._folder.file(self._name)]
 
-    def read(self, shapes):
-        """Reads the arrays, as `read_arrays` does."""
-        file = self._folder.file(self._name)
-        return read_arrays(file, shapes, self._folder.label(self._name))
+    def read(self, shapes, name=None):
+        """Reads its arrays, or those of another file, as `read_arrays` does."""
+        name = name or self._name
+        file = self._folder.file(name)
+        return read_arrays(file, shapes, self._folder.label(name))
 
     def read_softmax(self, shapes):
         """Reads the softmax's arrays; `None` if there is none."""
-        if SOFTMAX not in self._folder:
-            return None
-        file = self._folder.file(SOFTMAX)
-        return read_arrays(file, shapes, self._folder.label(SOFTMAX))
+        return self.read(shapes, SOFTMAX) if SOFTMAX in self._folder else None
 
 
 def read_arrays(path, shapes, label=None):

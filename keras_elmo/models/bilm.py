@@ -57,13 +57,12 @@ class FoundBilm(FoundModel):
         yield from size_facts(options.token_encoder, options.encoder)
         yield parameter_fact(files.read_arrays())
         expected = options.vocabulary_size
-        vocabulary = files.read_vocabulary()
-        if vocabulary is not None:
-            label = files.vocabulary_label
-            words = vocabulary_words(label, vocabulary)
+        found = files.read_vocabulary()
+        if found is not None:
+            words = vocabulary_words(*found)
             if expected not in (None, len(words)):
                 raise ValueError(
-                    f"'{label}' must have as many words "
+                    f"'{found[0]}' must have as many words "
                     f"as the options say, n_tokens_vocab={expected:,}. "
                     f"Received: {len(words):,} words"
                 )

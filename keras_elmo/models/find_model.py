@@ -43,10 +43,7 @@ def find_model(model, weights=None) -> FoundModel:
     """
     if isinstance(model, FoundModel):
         return model
-    if isinstance(model, str) and model in TAGGERS:
-        head, elmo = TAGGERS[model]
-        return KerasFile(head, name=model, elmo=elmo)
-    is_name = isinstance(model, str) and model in PRESETS
+    is_name = isinstance(model, str) and model in {*PRESETS, *TAGGERS}
     is_path = isinstance(model, (str, os.PathLike)) and not is_name
     path = fetch(model, "model") if is_path else ""
     if weights is not None:
@@ -57,6 +54,9 @@ def find_model(model, weights=None) -> FoundModel:
                 f"Received: '{weights}' with '{model}'"
             )
         return FoundBilm(path, fetch(weights, "weights"))
+    if is_name and model in TAGGERS:
+        head, elmo = TAGGERS[model]
+        return KerasFile(head, name=model, elmo=elmo)
     if is_name:
         return FoundBilm(download_preset(model), name=model)
     if path.endswith(".keras") and os.path.isfile(path):
@@ -87,7 +87,8 @@ def _kind_of(folder):
     # From here on, files may be missing; the kind's reader reports them.
     if found.intersection([*STATE_DICTS, CHARACTERS]):
         return FoundManyLangs
-    if {"config.json", "model.weights.h5"} & found:
+    files = fnmatch.filter(names, "*.keras")
+    if PRESET_FILES[2] in found or (PRESET_FILES[0] in found and not files):
         if os.path.isdir(folder.path):
             return PresetFolder
         # Keras uses the same names in its .keras files.
@@ -95,7 +96,6 @@ def _kind_of(folder):
     for pattern in ("*.hdf5", "*.index", TRAINING):
         if fnmatch.filter(names, pattern):
             return FoundBilm
-    files = fnmatch.filter(names, "*.keras")
     if len(files) == 1 and os.path.isdir(folder.path):
         return lambda folder: KerasFile(folder.file(files[0]))
     raise ValueError(

@@ -28,18 +28,14 @@ class KerasFile(FoundModel):
         super().__init__(source, name)
         self._elmo = elmo
 
-    def load(self, cls=ElmoLayer, **kwargs):
-        raise self._has_more_than_elmo()
-
-    def fingerprint(self):
-        raise self._has_more_than_elmo()
-
-    def _has_more_than_elmo(self):
-        return ValueError(
+    def load(self, *_, **__):
+        raise ValueError(
             "from_preset and keras-elmo embed take only ELMo models. "
             f"Received: '{self.path}', {self.what}: load it with "
             f"{self.how_to_load()}, or serve it with keras-elmo export"
         )
+
+    fingerprint = load
 
     def load_for_export(self, dtype=None):
         if dtype:

@@ -130,9 +130,9 @@ def own_vocabulary(files, is_needed=False):
     Raises:
         ValueError: If `is_needed` and there is none, or if it is corrupt.
     """
-    content = files.read_vocabulary()
-    if content is not None:
-        return Vocabulary.from_file(files.vocabulary_label, content)
+    found = files.read_vocabulary()
+    if found is not None:
+        return Vocabulary.from_file(*found)
     if is_needed:
         raise ValueError(
             f"The model '{files.label}' has no vocab.txt. Put the vocabulary "

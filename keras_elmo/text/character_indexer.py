@@ -8,19 +8,11 @@ from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.token_indexer import framed
 from keras_elmo.text.word_table import WordTable
 
-BEGIN_SENTENCE, END_SENTENCE = "<bos>", "<eos>"
-UNKNOWN, PADDING = "<oov>", "<pad>"
-# Swapped, as in the training of ELMoForManyLangs' models.
-BEGIN_WORD, END_WORD = "<eow>", "<bow>"
-
-_OF_CHARACTERS = (
-    BEGIN_SENTENCE,
-    END_SENTENCE,
-    UNKNOWN,
-    PADDING,
-    BEGIN_WORD,
-    END_WORD,
-)
+# The marks of a word are swapped, as in the training of ELMoForManyLangs'
+# models.
+_OF_CHARACTERS = ("<bos>", "<eos>", "<oov>", "<pad>", "<eow>", "<bow>")
+BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, PADDING = _OF_CHARACTERS[:4]
+BEGIN_WORD, END_WORD = _OF_CHARACTERS[4:]
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

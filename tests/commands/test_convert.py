@@ -172,3 +172,8 @@ def test_a_model_of_elmo_for_many_langs(
     said = fails("convert", stored, "model", "--overwrite")
     assert "Received: ['notes.txt']" in said
     assert "model.weights.h5" in os.listdir("model")
+
+
+def test_a_folder_with_the_name_of_a_tagger(checkpoint, capsys):
+    convert(checkpoint, "english_pos")
+    assert 'from_preset("./english_pos")' in capsys.readouterr().out

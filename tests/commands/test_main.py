@@ -204,12 +204,20 @@ def test_an_interrupted_command_that_does_not_resume(monkeypatch, capsys):
     assert capsys.readouterr().err == "keras-elmo: interrupted.\n"
 
 
-@pytest.mark.parametrize("name", ["MemoryError", "ResourceExhaustedError"])
-def test_too_little_memory(monkeypatch, capsys, name):
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MemoryError", ""),
+        ("ResourceExhaustedError", ""),
+        ("OutOfMemoryError", "CUDA out of memory. "),
+        ("JaxRuntimeError", "RESOURCE_EXHAUSTED: "),
+    ],
+)
+def test_too_little_memory(monkeypatch, capsys, name, text):
     error = type(name, (Exception,), {})
 
     def run(arguments):
-        raise error("allocating 9 TB")
+        raise error(f"{text}allocating 9 TB")
 
     monkeypatch.setattr(inspect, "run", run)
     assert main(["inspect", "small"]) == 1

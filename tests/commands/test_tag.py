@@ -109,6 +109,13 @@ def test_raw_text(model, folder, capsys):
     ]
 
 
+def test_raw_text_is_not_said_to_be_attached(model, folder, capsys):
+    pytest.importorskip("spacy")
+    (folder / "raw.txt").write_text("Acme Inc. fell.\n")
+    assert main(["tag", model, "raw.txt", "out.conll", "--raw"]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
 def test_raw_text_without_spacy(model, folder, fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     message = fails("tag", model, "corpus.txt", "out.conll", "--raw")

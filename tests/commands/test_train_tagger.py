@@ -48,7 +48,10 @@ def test_a_tagger_of_entities(capsys):
 @pytest.mark.exhaustive
 def test_nothing_is_shown_if_quiet(folder, capsys):
     (folder / "pos.conll").write_text("a X A O\nb X B O\n\n" * 9)
+    # Enough for a progress bar of `Tagger.predict`.
+    (folder / "dev.conll").write_text("a X A O\n\n" * 1700)
     command = ["train-tagger", "pos.conll", "pos.keras", "--column", "3"]
+    command += ["--dev", "dev.conll"]
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert Tagger.load("pos.keras").tag_names == ["A", "B"]

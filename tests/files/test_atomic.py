@@ -413,3 +413,11 @@ def test_a_folder_that_came_in_between_is_not_touched(tmp_path):
         write_folder(path, write_while_another_does)
     assert contents(path) == {"mine": "mine"}
     assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_file_that_came_while_it_waited_is_not_replaced(tmp_path):
+    path = tmp_path / "file"
+    put(OLD)(path)
+    with pytest.raises(FileExistsError, match="overwrite"):
+        write_atomically(path, put(NEW), overwrite=False)
+    assert path.read_text() == OLD and os.listdir(tmp_path) == ["file"]

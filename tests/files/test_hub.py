@@ -62,6 +62,7 @@ def write_bilm(hub, elmo):
             ("hf://user-1/re.po_2@v1.0", ("user-1/re.po_2", "v1.0")),
             ("hf://user/repo/", ("user/repo", None)),
             ("hf://user/repo@refs/pr/1", ("user/repo", "refs/pr/1")),
+            ("hf://user/repo@v1/", ("user/repo", "v1")),
         ],
         2,
     ),

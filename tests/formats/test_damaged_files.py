@@ -221,7 +221,7 @@ def test_no_more_is_unpacked_than_is_read(model, tmp_path):
 
 def _vocabulary_of_folder(path):
     files = open_bilm(path)
-    return vocabulary_words(files.vocabulary_label, files.read_vocabulary())
+    return vocabulary_words(*files.read_vocabulary())
 
 
 def test_vocabularies_of_far_more_than_their_size(scratch, monkeypatch):

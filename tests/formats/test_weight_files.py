@@ -58,7 +58,7 @@ def test_numbers_too_large_for_float16_are_named(path):
     with pytest.raises(ValueError, match="'char_embed' has numbers") as info:
         write_arrays(path, large.items(), "float16")
     assert "Received: numbers up to 70000.0" in str(info.value)
-    with pytest.raises(ValueError, match="`dtype` must be") as info:
+    with pytest.raises(ValueError, match="`output_dtype` must be") as info:
         write_arrays(path, ARRAYS.items(), "int8")
     assert "Received: 'int8'" in str(info.value)
     assert path.read_bytes() == before

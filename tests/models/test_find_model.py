@@ -216,7 +216,7 @@ def test_one_model_has_one_fingerprint_wherever_it_lies(models):
     assert elmo.count_params() == other.count_params()
     files = pair.open_language_model()
     assert files.content["n_tokens_vocab"] == WORDS
-    assert files.vocabulary_label.endswith("vocab.txt")
+    assert files.read_vocabulary()[0].endswith("vocab.txt")
     assert find_model(pair) is pair
 
 
@@ -234,6 +234,7 @@ def test_a_name_comes_before_a_path(models, tmp_path, monkeypatch):
         (["encoder.pkl", "config.json"], FoundManyLangs),
         (["encoder.pkl", "x_options.json", "x_weights.hdf5"], FoundBilm),
         (["config.json"], PresetFolder),
+        (["config.json", "ner.keras"], KerasFile),
         (["model.weights.h5"], PresetFolder),
         (["model.weights.h5", "options.json"], FoundBilm),
         (["options.json", "a.index"], FoundBilm),
@@ -252,6 +253,17 @@ def test_weights_go_with_an_options_file(models):
     for kind in ("folder", "zip", NAME, "model.keras"):
         with pytest.raises(ValueError, match="`weights` must be left out"):
             find_model(models[kind], "weights.hdf5")
+    with pytest.raises(ValueError, match="`weights` must be left out"):
+        find_model("english_pos", "weights.hdf5")
+
+
+def test_a_checkpoint_beside_vectors_of_words(models, tmp_path):
+    shutil.copytree(models["checkpoint"], tmp_path / "model")
+    (tmp_path / "model" / "token_embeddings.hdf5").touch()
+    found, expected = map(
+        find_model, (tmp_path / "model", models["checkpoint"])
+    )
+    assert list(found.facts()) == list(expected.facts())
 
 
 def test_what_is_no_model(tmp_path):

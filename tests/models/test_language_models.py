@@ -49,7 +49,7 @@ def check_model(model, weights, dtype="float32", label=None):
     expected = {k: a.astype(dtype) for k, a in SOFTMAX.items()}
     for size in (5, None):
         check_equal(files.read_softmax(size), expected)
-    assert files.read_vocabulary() == VOCABULARY.encode()
+    assert files.read_vocabulary()[1] == VOCABULARY.encode()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -97,7 +97,7 @@ def test_training_checkpoint(shared):
     softmax = files.read_softmax(1503)
     assert softmax["softmax.kernel"].shape == (1503, 32)
     assert softmax["softmax.bias"].shape == (1503,)
-    assert files.vocabulary_label == str(folder / "vocab.txt")
+    assert files.read_vocabulary()[0] == str(folder / "vocab.txt")
     with pytest.raises(ValueError, match="'softmax/b' of the check") as info:
         files.read_softmax(1502)
     assert f"'{folder}/model.ckpt-372'" in str(info.value)
