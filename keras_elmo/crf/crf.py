@@ -152,10 +152,12 @@ class CRF(keras.layers.Layer):
             autocast=False,
             name="transitions",
         )
+        boundary = self.boundary_initializer
         self.start_transitions, self.end_transitions = (
             self.add_weight(
                 shape=(self.num_tags,),
-                initializer=_with_own_values(self.boundary_initializer),
+                # A copy draws values of its own.
+                initializer=getattr(boundary, "clone", lambda: boundary)(),
                 autocast=False,
                 name=name,
             )
@@ -166,13 +168,12 @@ class CRF(keras.layers.Layer):
         self._check_shape(inputs.shape)
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], "bool")
-        scores = pack_scores(
-            self._widen(inputs),
-            as_mask(mask, inputs.shape[:2], self.name),
-            self._widen(self.transitions),
-            self._widen(self.start_transitions),
-            self._widen(self.end_transitions),
+        mask = as_mask(mask, inputs.shape[:2], self.name)
+        weights = self.transitions, self.start_transitions, self.end_transitions
+        potentials, *weights = (
+            ops.cast(x, self._scores_dtype) for x in (inputs, *weights)
         )
+        scores = pack_scores(potentials, mask, *weights)
         if self._allowed is not None:
             scores = constrain(scores, *self._allowed)
         return scores  # (batch, time, num_tags + 1, num_tags)
@@ -231,9 +232,6 @@ class CRF(keras.layers.Layer):
                 f"`CRFLoss` or `CRFDecoder`. Received: {potentials}"
             )
         return self(potentials, mask=mask)
-
-    def _widen(self, values):
-        return ops.cast(values, self._scores_dtype)
 
     def _check_shape(self, shape):
         if len(shape) != 3 or shape[-1] != self.num_tags:
@@ -295,14 +293,3 @@ class CRF(keras.layers.Layer):
                 self.transitions_regularizer
             ),
         }
-
-
-def _with_own_values(initializer):
-    """Returns a copy of an initializer that draws values of its own.
-
-    One that is used for two weights gives both the same values, unless it is
-    seeded with a `keras.random.SeedGenerator`.
-    """
-    if isinstance(initializer, keras.initializers.Initializer):
-        return initializer.clone()
-    return initializer

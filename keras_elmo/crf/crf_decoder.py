@@ -93,19 +93,15 @@ class CRFDecoder(keras.layers.Layer):
 
     def compute_output_spec(self, inputs):
         self._check_shape(inputs.shape)
-        shapes = self.compute_output_shape(inputs.shape)
-        if self.return_marginals:
-            return [
-                keras.KerasTensor(shapes[0], "int32"),
-                keras.KerasTensor(shapes[1], inputs.dtype),
-            ]
-        return keras.KerasTensor(shapes, "int32")
+        batch, time, _, num_tags = inputs.shape
+        tags = keras.KerasTensor((batch, time), "int32")
+        if not self.return_marginals:
+            return tags
+        return [tags, keras.KerasTensor((batch, time, num_tags), inputs.dtype)]
 
     def compute_output_shape(self, input_shape):
-        shape = tuple(input_shape[:2])
-        if self.return_marginals:
-            return [shape, (*shape, input_shape[-1])]
-        return shape
+        spec = self.compute_output_spec(keras.KerasTensor(input_shape))
+        return keras.tree.map_structure(lambda x: x.shape, spec)
 
     def get_config(self):
         return {

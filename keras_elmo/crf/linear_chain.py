@@ -172,7 +172,10 @@ def log_likelihood(scores, tags):
     own = ops.sum(given * unpack_scores(fixed)[0], axis=(2, 3))
     # Also if all tags are impossible, so that the size is as small.
     shares = ops.where(own < IMPOSSIBLE / 2, IMPOSSIBLE, own - sizes)
-    return ops.sum(with_gradient(shares, scores, given - pairs), axis=1)
+    # Otherwise, TensorFlow would differentiate the loop.
+    shares, gradient = map(ops.stop_gradient, (shares, given - pairs))
+    change, _ = unpack_scores(scores - fixed)  # Zeros, with a gradient.
+    return ops.sum(shares + ops.sum(gradient * change, axis=(2, 3)), axis=1)
 
 
 def tag_pairs(scores, tags):
@@ -189,18 +192,6 @@ def tag_pairs(scores, tags):
     )
     real = ops.cast(mask, cliques.dtype)[..., None, None]
     return before[..., None] * (tags[:, :, None] * real)
-
-
-def with_gradient(value, scores, gradient):
-    """Returns `value`, with `gradient` as its gradient by the clique scores.
-
-    This avoids backpropagation through a recursion. There is no second
-    derivative.
-    """
-    # For both: otherwise TensorFlow would still differentiate the loop.
-    value, gradient = ops.stop_gradient(value), ops.stop_gradient(gradient)
-    change, _ = unpack_scores(scores - ops.stop_gradient(scores))  # Zeros.
-    return value + ops.sum(gradient * change, axis=(2, 3))
 
 
 def marginals(scores):

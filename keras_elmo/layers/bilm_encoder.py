@@ -16,6 +16,7 @@ from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.inputs import as_mask
+from keras_elmo.ops.inputs import shapes_agree
 from keras_elmo.ops.padding import output_mask
 from keras_elmo.ops.padding import reading_order
 from keras_elmo.ops.padding import reading_steps
@@ -163,7 +164,7 @@ class BiLMEncoder(FreezableLayer):
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
         if initial_state is not None:
-            initial_state = check_state(self, initial_state)
+            initial_state = check_state(self, initial_state, inputs.shape[0])
         outputs, state = self._compiled(
             ops.cast(inputs, self.compute_dtype),
             as_mask(mask, inputs.shape[:2], self.name),
@@ -231,7 +232,7 @@ class BiLMEncoder(FreezableLayer):
         return_ends=True,
     ):
         if initial_state is not None:
-            check_state(self, initial_state)
+            check_state(self, initial_state, inputs.shape[0])
         outputs = super().compute_output_spec(inputs)
         if not return_state:
             return outputs
@@ -249,18 +250,24 @@ class BiLMEncoder(FreezableLayer):
         }
 
 
-def check_state(encoder, state):
+def check_state(encoder, state, batch=None):
     """Returns a state in the encoder's dtypes.
+
+    Args:
+        encoder: The `BiLMEncoder`.
+        state: List of tensors.
+        batch: The number of sentences, if it is known, or else anything.
 
     Raises:
         ValueError: If it has other shapes.
     """
-    spec = state_spec(encoder, None)
-    shapes = [(None, *tensor.shape[1:]) for tensor in state]
-    if shapes != [x.shape for x in spec]:
+    spec = state_spec(encoder, batch if isinstance(batch, int) else None)
+    shapes = [tuple(tensor.shape) for tensor in state]
+    expected = [x.shape for x in spec]
+    if len(shapes) != len(spec) or not all(map(shapes_agree, shapes, expected)):
         raise ValueError(
             f"`initial_state` must have {len(spec)} tensors, h and c of both "
-            f"directions for each layer, of shapes {[x.shape for x in spec]}. "
+            f"directions for each layer, of shapes {expected}. "
             f"Received: {len(state)} tensors of shapes {shapes}"
         )
     return [ops.cast(tensor, x.dtype) for tensor, x in zip(state, spec)]

@@ -270,6 +270,8 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             ids = as_ids(ids, num_ids, self.name)
         *leading, time = ops.shape(ids)[: len(leading) + 1]
         number = math.prod(leading)
+        if state is not None:  # Before any of it is filled up.
+            check_state(self.encoder, state, number)
         if len(leading) > 1:  # Documents become batches of sentences.
             ids = ops.reshape(ids, (number, time, *ids.shape[3:]))
             mask = None if mask is None else ops.reshape(mask, (number, time))

@@ -10,6 +10,7 @@ from keras_elmo.checks import check_built
 from keras_elmo.layers.base_layers import BaseLayer
 from keras_elmo.layers.base_layers import new_weight
 from keras_elmo.layers.base_layers import read_weight
+from keras_elmo.ops.backends import wide_dtype
 from keras_elmo.ops.inputs import shapes_agree
 
 
@@ -185,7 +186,7 @@ def normalize_layer(x, mask):
         Tensor `(..., dim)`; zeros if all entries are masked.
     """
     dtype = x.dtype
-    x = ops.cast(x, "float32")
+    x = ops.cast(x, wide_dtype(dtype))
     counted = ops.ones_like(x)
     if mask is not None:
         counted = ops.where(ops.expand_dims(mask, -1), counted, 0.0)

@@ -1,5 +1,6 @@
 """A Keras model that starts with an `ElmoLayer`, as an ONNX model."""
 
+import inspect
 import json
 import os
 
@@ -109,7 +110,7 @@ def read_graph(model):
             "For ONNX, a model must be Functional or Sequential, and built. "
             f"Received: model={model!r}"
         )
-    steps, seen = [], set()
+    steps, seen, masked = [], set(), []
 
     def visit(x):
         layer, args, kwargs, inputs, outputs = call_of(x)
@@ -125,13 +126,17 @@ def read_graph(model):
                     f"an operation {type(layer).__name__} of `keras.ops`"
                 )
             return
-        others = {k: x for k, x in kwargs.items() if k != "mask"}
+        given = inspect.signature(layer.call).bind(*args, **kwargs).arguments
+        mask = given.pop("mask", None)
+        (_, first), *others = given.items()
         if any(map(keras.utils.is_keras_tensor, keras.tree.flatten(others))):
             raise ValueError(
                 "For ONNX, a layer must be called with its inputs only. "
-                f"Received: layer '{layer.name}' with {sorted(others)}"
+                f"Received: layer '{layer.name}' with {sorted(dict(others))}"
             )
-        steps.append((layer, keras.tree.flatten(args), outputs))
+        if type(layer) is ElmoLayer and mask is not None:
+            masked.append(layer)
+        steps.append((layer, keras.tree.flatten(first), outputs))
 
     for x in model.outputs:
         visit(x)
@@ -146,5 +151,11 @@ def read_graph(model):
             "For ONNX, a model must have exactly one input and one "
             "`ElmoLayer`, which is its first layer and mixes its layers. "
             f"Received: model '{model.name}'"
+        )
+    if masked:
+        raise ValueError(
+            "For ONNX, the `ElmoLayer` must be called without a mask, because "
+            "the file takes rows of zero ids for padding. "
+            f"Received: layer '{masked[0].name}' with a mask"
         )
     return steps

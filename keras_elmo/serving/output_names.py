@@ -22,10 +22,12 @@ def named_outputs(model, outputs=None):
         model: A Keras model.
         outputs: What the model returned. Defaults to its symbolic outputs.
     """
-    # Sequential models only have the list, subclassed ones have neither.
-    symbolic = getattr(model, "outputs", ())
-    if outputs is None:
-        outputs = getattr(model, "output", symbolic)
+    # Subclassed models have neither. The output of a Sequential model would be
+    # that in another model in which it was called first.
+    symbolic = outputs_there = getattr(model, "outputs", ())
+    if not isinstance(model, keras.Sequential):
+        outputs_there = getattr(model, "output", symbolic)
+    outputs = outputs_there if outputs is None else outputs
     if isinstance(outputs, dict):
         return dict(sorted(outputs.items()))
     outputs = keras.tree.flatten(outputs)

@@ -318,10 +318,12 @@ def test_bad_arguments_are_named():
         encoder(np.zeros((2, 6), "float32"))
     with pytest.raises(ValueError, match=r"must have 8 tensors.*Received: 1"):
         encoder(random_batch(), initial_state=[np.zeros((4, 6), "float32")])
-    with pytest.raises(ValueError, match=r"\(None, 6\).* \[\(None, 5\)"):
+    with pytest.raises(ValueError, match=r"\(4, 6\).* \[\(4, 5\)"):
         encoder(random_batch(), initial_state=[np.zeros((4, 5), "float32")] * 8)
     with pytest.raises(ValueError, match=r"must have 8 tensors.*Received: 1"):
         encoder(keras.Input((5, 6)), initial_state=[keras.Input((6,))])
+    with pytest.raises(ValueError, match=r"\(4, 6\).* \[\(1, 6\)"):
+        encoder(random_batch(), initial_state=encoder.get_initial_state(1))
     for bad in (np.ones((5, 4), bool), np.ones((4,), bool)):
         with pytest.raises(ValueError, match=r"`mask`.*\(4, 5\)"):
             encoder(random_batch(), mask=bad)

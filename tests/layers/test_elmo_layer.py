@@ -576,6 +576,9 @@ def test_a_state_of_documents_has_a_row_for_each_sentence():
         assert_close(x, y)
     with pytest.raises(ValueError, match="must have 4 tensors"):
         elmo(IDS, initial_state=state[:2])
+    for number in (1, len(IDS) - 1):
+        with pytest.raises(ValueError, match=f"Received: .*{number}, "):
+            elmo(IDS, initial_state=elmo.get_initial_state(number))
 
 
 def test_composed_by_hand_it_is_the_same_network():

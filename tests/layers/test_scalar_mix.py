@@ -68,6 +68,13 @@ def test_layer_norm_uses_the_unmasked_entries():
     assert_equal(mix(layers, mask=[None, MASK, MASK]), mix(layers, mask=MASK))
 
 
+def test_layer_norm_of_float64():
+    x = 1e8 + np.random.default_rng(0).normal(size=(2, 3, 4))
+    mix = ScalarMix(layer_norm=True, dtype="float64")
+    found = ops.convert_to_numpy(mix([x, x]))
+    np.testing.assert_allclose(found, (x - x.mean()) / x.std(), rtol=1e-4)
+
+
 def test_layer_norm_without_mask_and_with_nothing_unmasked():
     layers = random_layers()
     mix = mix_of(layers, None, 1.0, layer_norm=True)

@@ -188,6 +188,33 @@ def test_what_cannot_be_exported_is_refused(make, message, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_mask_by_position(tmp_path):
+    ids, elmo = keras_input(), make_elmo()
+    x = L.Dense(5)(elmo(ids))
+    scores = CRF(5)(x, elmo.compute_mask(ids))
+    model = keras.Model(ids, CRFDecoder(name="tags")(scores))
+    found = answer(model, tmp_path)["tags"]
+    np.testing.assert_array_equal(found, at_tokens(model(IDS)))
+
+
+def test_a_mask_of_its_own_is_refused(tmp_path):
+    ids = keras_input()
+    mask = keras.ops.not_equal(ids[..., 1], 47)
+    model = keras.Model(ids, L.Dense(5)(make_elmo()(ids, mask=mask)))
+    with pytest.raises(ValueError, match=r"'elmo_layer.*' with a mask"):
+        export_onnx(model, tmp_path / "tagger.onnx")
+
+
+def test_a_model_that_was_called_in_another_one(tmp_path):
+    model = keras.Sequential([keras_input(), make_elmo(), L.Dense(5)])
+    expected = answer(model, tmp_path)
+    ids = keras_input()
+    keras.Model(ids, model(ids))
+    found = answer(model, tmp_path)
+    for name, x in expected.items():
+        np.testing.assert_array_equal(found[name], x)
+
+
 def test_the_names_of_the_tags_are_in_the_metadata(tmp_path):
     model = crf_tagger(decoder={"tag_names": TAGS})
     path = tmp_path / "tagger.onnx"
