@@ -57,7 +57,7 @@ def test_labels_of_no_scheme():
 
 def test_pairs_are_checked():
     pairs = tagged_pairs([["a", "b"], [], ("c",)], [["X", "O"], [], "Y"], None)
-    assert pairs == [(["a", "b"], ["X", "O"]), (("c",), ["Y"])]
+    assert pairs == [(["a", "b"], ["X", "O"]), (["c"], ["Y"])]
     pairs = tagged_pairs([["a", "b"]], [["I-X", "I-X"]], "BIO")
     assert pairs == [(["a", "b"], ["B-X", "I-X"])]
     for words, tags, message in [
