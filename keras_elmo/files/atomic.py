@@ -38,7 +38,7 @@ def write_atomically(path, write, overwrite=True):
     """
     path = replaceable_file(path)
     with temporary_path(path) as temporary:
-        refuse_existing(path, overwrite)  # Another process may have waited.
+        refuse_existing(path, overwrite)  # It may have waited for another.
         write(temporary)
         replace_file(temporary, path)
 

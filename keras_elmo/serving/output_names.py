@@ -22,12 +22,11 @@ def named_outputs(model, outputs=None):
         model: A Keras model.
         outputs: What the model returned. Defaults to its symbolic outputs.
     """
-    # Subclassed models have neither. The output of a Sequential model would be
-    # that in another model in which it was called first.
-    symbolic = outputs_there = getattr(model, "outputs", ())
-    if not isinstance(model, keras.Sequential):
-        outputs_there = getattr(model, "output", symbolic)
-    outputs = outputs_there if outputs is None else outputs
+    symbolic = getattr(model, "outputs", ())  # Subclassed models have none.
+    if outputs is None:
+        # A Sequential model's `output` is that in the first model around it.
+        has_own = not isinstance(model, keras.Sequential)
+        outputs = getattr(model, "output", symbolic) if has_own else symbolic
     if isinstance(outputs, dict):
         return dict(sorted(outputs.items()))
     outputs = keras.tree.flatten(outputs)
