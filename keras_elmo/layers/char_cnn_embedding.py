@@ -16,6 +16,7 @@ from keras_elmo.layers.base_layers import new_weight
 from keras_elmo.layers.base_layers import read_weight
 from keras_elmo.layers.highway import Highway
 from keras_elmo.ops.backends import backend
+from keras_elmo.ops.backends import wide_dtype
 from keras_elmo.ops.inputs import as_ids
 from keras_elmo.text.byte_indexer import ByteIndexer
 
@@ -188,10 +189,12 @@ class CharCNNEmbedding(TokenEncoder):
         length = backend().varying_length(words)
         words = words[:, : length + widest]
         dtype = self.compute_dtype
-        embeddings = read_weight(self.embeddings, dtype)
+        # In half precision, the gradient of a frequent character would be a sum
+        # of many roundings, and on a GPU a slow one.
+        embeddings = read_weight(self.embeddings, wide_dtype(dtype))
         kernels = [read_weight(kernel, dtype) for kernel in self.conv_kernels]
         biases = [read_weight(bias, dtype) for bias in self.conv_biases]
-        x = embed_characters(words, embeddings)
+        x = ops.cast(embed_characters(words, embeddings), dtype)
         x = convolve_and_pool(x, kernels, length + 1)
         return self.activation(x + ops.concatenate(biases))
 

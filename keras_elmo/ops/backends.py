@@ -52,6 +52,10 @@ class Backend:
         """Context in which nothing is stored for gradients."""
         return contextlib.nullcontext()
 
+    def exact_products(self):
+        """Context in which products of float32 matrices are not rounded."""
+        return contextlib.nullcontext()
+
     def any_values(self, shape, dtype):
         """Returns a tensor whose values do not matter."""
         return ops.zeros(shape, dtype)
@@ -151,6 +155,13 @@ class TensorFlow(Backend):
         check = tf.debugging.Assert(ops.all(condition), data, summarize=100)
         with tf.control_dependencies([check]):
             return tf.identity(x)
+
+    def exact_products(self):
+        import tensorflow as tf
+
+        # For good, as graphs read it when they run.
+        tf.config.experimental.enable_tensor_float_32_execution(False)
+        return super().exact_products()
 
     def any_values(self, shape, dtype):
         import tensorflow as tf
@@ -252,6 +263,11 @@ class Jax(Backend):
         if isinstance(x, jax.core.Tracer):
             return None
         return super().concrete_value(x)
+
+    def exact_products(self):
+        import jax
+
+        return jax.default_matmul_precision("highest")
 
 
 class Torch(Backend):

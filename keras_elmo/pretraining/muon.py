@@ -66,7 +66,9 @@ def with_muon(adam):
                 return
             new = _MOMENTUM * momentum + gradient
             self.assign(momentum, new)
-            update = orthogonal(gradient + _MOMENTUM * new)
+            # GPUs round the factors to TF32, with which trainings diverge.
+            with backend().exact_products():
+                update = orthogonal(gradient + _MOMENTUM * new)
             self.assign_sub(variable, learning_rate * _UPDATE_SIZE * update)
 
     return Muon

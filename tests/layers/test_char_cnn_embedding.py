@@ -89,6 +89,31 @@ def test_training_gives_the_same_vectors_and_gradients(
         assert_close(gradient, expected[path], atol=limit)
 
 
+def test_frequent_characters_have_exact_gradients_in_half_precision():
+    words = [letter + "a" * length for letter in "bcde" for length in range(9)]
+    ids = np.tile(batch_to_ids([words], 12)[0], (40, 1))
+    ids[:, 1] = np.arange(len(ids)) % 200 + 1  # So that all words are distinct.
+
+    def gradient(dtype):
+        layer = CharCNNEmbedding(
+            None, [(1, 8), (3, 8)], 0, max_characters_per_token=12, dtype=dtype
+        )
+        layer.build((None, 12))
+        for variable in layer.weights:
+            values = np.random.default_rng(0).normal(size=variable.shape)
+            variable.assign(values)
+
+        def loss(vectors):
+            return ops.sum(ops.cast(vectors, "float32"))
+
+        _, found = weight_gradients(layer, loss, ids, training=True)
+        return found[layer.embeddings.path]
+
+    expected = gradient("float32")
+    difference = gradient("mixed_bfloat16") - expected
+    assert np.linalg.norm(difference) < 0.02 * np.linalg.norm(expected)
+
+
 def test_an_all_zero_row_is_masked():
     layer = make_elmo().token_encoder
     ids = batch_to_ids([["a", "b"], ["c"]], 12)

@@ -143,3 +143,33 @@ def test_gradients_are_clipped_before():
     momentum = ops.convert_to_numpy(optimizer.variables[-6])
     assert momentum.shape == (4, 6)
     assert 0 < np.linalg.norm(momentum) < 3e-3
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() not in ("tensorflow", "jax"),
+    reason="PyTorch multiplies float32 exactly by default",
+)
+def test_products_are_not_rounded_on_a_gpu():
+    settings = make_settings(optimizer="muon")
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        precision = tf.config.experimental
+        precision.enable_tensor_float_32_execution(True)
+        train(make_optimizer(settings, 10), 1)
+        assert not precision.tensor_float_32_execution_enabled()
+        return
+    import jax
+
+    optimizer = make_optimizer(settings, 10)
+    layer = Variables()
+    layer.build()
+    optimizer.build(layer.trainable_variables)
+    slots, values = (
+        [variable.value for variable in variables]
+        for variables in (optimizer.variables, layer.trainable_variables)
+    )
+    step = str(jax.make_jaxpr(optimizer.stateless_apply)(slots, values, values))
+    products = step.count("dot_general[")
+    assert products > 10
+    assert step.count("(Precision.HIGHEST, Precision.HIGHEST)") == products
