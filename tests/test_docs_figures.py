@@ -458,6 +458,23 @@ def test_other_packages():
         check(page, f"the first {result['sentences']} sentences")
 
 
+def test_a_processor_with_amx():
+    results = read_results("packages_original_amx")
+    runs = {k: median(v) for k, v in results["throughput"].items()}
+    float32, half, int8 = (
+        f"{runs['simple_elmo'] / runs[name]:.1f} times"
+        for name in [*ON_A_CORPUS.values()][3:]
+    )
+    check(
+        BENCHMARKS,
+        f"`ElmoEmbedder` is {float32} as fast as simple_elmo in float32, "
+        f"{half} in bfloat16 and {int8} with 8 bits.",
+    )
+    check(
+        BENCHMARKS, f"(results/packages_original_amx.json), {results['date']}"
+    )
+
+
 def test_shares_of_the_machine(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     machine = importlib.import_module("machine")
