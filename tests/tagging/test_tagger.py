@@ -266,6 +266,9 @@ def test_english_pos(tmp_path, portable_path):
     assert [names[i] for i in numbers[0]] == expected
 
 
+@pytest.mark.skipif(
+    keras.backend.backend() == "jax", reason="Slow: JAX compiles each shape."
+)
 @pytest.mark.exhaustive
 def test_the_accuracy_of_english_pos(shared, portable_path):
     results = json.loads((ROOT / "docs/results/english_pos.json").read_text())

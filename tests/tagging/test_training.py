@@ -90,6 +90,9 @@ def test_the_same_seed_and_iob1(elmo):
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.skipif(
+    keras.backend.backend() == "jax", reason="Slow: JAX compiles each shape."
+)
 @pytest.mark.parametrize("scheme", quick_first(["BIOES", "BIOUL"]))
 def test_other_schemes(elmo, scheme):
     sentences, tags = make_data(60)
