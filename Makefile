@@ -47,7 +47,8 @@ WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_referenc
 
 test-backends: $(BACKENDS_VENV)/installed ## All tests of the layers on JAX, and one per behaviour on PyTorch
 	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) -m "not exhaustive" $(BACKEND_TESTS)
-	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS) tests/pretraining/test_muon.py
+	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS) $(JAX_TESTS)
+JAX_TESTS := $(addprefix tests/pretraining/test_,muon.py gpu_pretraining.py)
 LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling text_windows \
 	perplexity language_model_windows jax
 BACKEND_TESTS := tests/test_docs_pretraining.py tests/layers tests/ops tests/crf \

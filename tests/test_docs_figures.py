@@ -458,6 +458,22 @@ def test_other_packages():
         check(page, f"the first {result['sentences']} sentences")
 
 
+def test_pretraining_on_a_gpu():
+    results = read_results("gpu_pretraining")
+    page = "docs/pretraining.md"
+    tokens, seconds = results["tokens"], results["seconds"]
+    found, shipped = results["perplexity"].values()
+    check(page, f"in {seconds / 60:.1f} minutes")
+    check(
+        page,
+        f"It read {round(tokens / seconds, -3):,.0f} tokens per second, "
+        f"{tokens / 1e6:.0f} million in all, and the perplexity of 1,000 "
+        f"held-out sentences is {found:.1f}.",
+    )
+    check(page, f"hours, is {shipped:.1f} ")
+    check(page, f"(results/gpu_pretraining.json), {results['date']}")
+
+
 def test_a_processor_with_amx():
     results = read_results("packages_original_amx")
     runs = {k: median(v) for k, v in results["throughput"].items()}
