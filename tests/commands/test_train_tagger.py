@@ -46,7 +46,8 @@ def test_a_tagger_of_entities(capsys):
 
 
 @pytest.mark.exhaustive
-def test_nothing_is_shown_if_quiet(folder, capsys):
+def test_nothing_is_shown_if_quiet(folder, capsys, monkeypatch):
+    monkeypatch.setitem(Tagger.train.__kwdefaults__, "epochs", 2)
     (folder / "pos.conll").write_text("a X A O\nb X B O\n\n" * 9)
     # Enough for a progress bar of `Tagger.predict`.
     (folder / "dev.conll").write_text("a X A O\n\n" * 1700)
@@ -92,8 +93,9 @@ def test_a_training_is_ended(folder, number):
         stderr=subprocess.PIPE,
         text=True,
     )
+    epoch = 2 if number == signal.SIGKILL else 4
     for line in process.stdout:
-        if line.startswith("Epoch 4/"):
+        if line.startswith(f"Epoch {epoch}/"):
             break
     process.send_signal(number)
     out, err = process.communicate(timeout=120)
