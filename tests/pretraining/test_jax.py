@@ -51,7 +51,7 @@ def test_a_stopped_training_resumes_bit_for_bit(corpus, tmp_path, optimizer):
 def test_processes_that_are_killed(corpus, tmp_path):
     assert train(corpus, tmp_path / "whole", SETTINGS)
     output = tmp_path / "out"
-    check_killed_processes(corpus, output, tmp_path / "whole", KILLS)
+    check_killed_processes(corpus, output, tmp_path / "whole", KILLS[::3])
 
 
 def test_two_devices_are_one_with_all_rows(corpus, tmp_path):
