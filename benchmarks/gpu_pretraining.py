@@ -39,11 +39,11 @@ from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.muon import with_muon
 from keras_elmo.pretraining.perplexity import Evaluator
+from keras_elmo.text.token_indexer import BEGIN_SENTENCE
+from keras_elmo.text.token_indexer import END_SENTENCE
 from keras_elmo.text.vocabulary import Vocabulary
 
 UNROLL_STEPS = 20
-BOUNDARIES = b"<S>", b"</S>"
-"""The first two words of all texts"""
 LOG_EVERY = 500
 CLIP_NORM = 10.0
 RESET_RATE = 0.05
@@ -106,11 +106,11 @@ def read_text(paths):
     These are the number of each word of the text, and the lengths of its
     sentences.
     """
-    numbers = {word: i for i, word in enumerate(BOUNDARIES)}
+    numbers = {BEGIN_SENTENCE: 0, END_SENTENCE: 1}
+    new = numbers.setdefault
     tokens, lengths = array.array("i"), array.array("i")
     for path in paths:
         for sentence in read_sentences(path):
-            new = numbers.setdefault
             tokens.extend([new(word, len(numbers)) for word in sentence])
             lengths.append(len(sentence))
     return list(numbers), (np.array(tokens), np.array(lengths))

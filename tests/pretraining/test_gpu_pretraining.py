@@ -6,25 +6,13 @@ import json
 import keras
 import pytest
 from conftest import ROOT
+from pretraining.small_trainings import OPTIONS
 
 from keras_elmo import ElmoLayer
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="It runs on JAX."
 )
-
-OPTIONS = {
-    "char_cnn": {
-        "activation": "relu",
-        "embedding": {"dim": 4},
-        "filters": [[1, 4], [2, 8]],
-        "max_characters_per_token": 50,
-        "n_characters": 261,
-        "n_highway": 1,
-    },
-    "dropout": 0.0,
-    "lstm": {"dim": 8, "n_layers": 1, "projection_dim": 4},
-}
 
 
 @pytest.fixture
