@@ -89,12 +89,9 @@ def test_english_pos():
         f"{mean(scores('tagging_pos', name)):.2f}"
         for name in ("baseline-100", "elmo-100")
     )
-    taggers = read_results("rivals")["tasks"]["ewt"]["taggers"]
-    again = 100 * taggers["keras-elmo"]["test"]["accuracy"]
     assert (
         f"{dev} on dev and {test} on test, between the baseline's {baseline} "
-        f"and {mini} in the first table. The same training on another day, "
-        f"with a newer Keras, gave {again:.2f} on test "
+        f"and {mini} in the first table. "
     ) in read_page(BENCHMARKS)
     check(
         "README.md",
@@ -250,7 +247,8 @@ def test_word_senses():
         # The second layer leads in each set.
         assert max(model, key=lambda x: right[x][test_set]) == model[2]
     best = right["first sense"]["ALL"]
-    assert all(right[name]["ALL"] < best for name in (*tiny, *mini))
+    most = max(right[name]["ALL"] for name in (*tiny, *mini))
+    assert most / words["ALL"] - best / words["ALL"] < 0.002, "as good as"
     page = read_page(TAGGING_README)
     assert f"the {words['ALL']:,} words" in page
     assert f"on {only[mini[2]][mini[1]]} words where the first is" in page
@@ -293,15 +291,12 @@ def test_blimp():
 
 
 def test_dates_on_the_tagging_page():
-    senses, tagger = (
-        datetime.date.fromisoformat(read_results(name)["date"])
-        for name in ("word_senses", "english_pos")
-    )
-    check(
-        TAGGING_README,
-        f"word senses on {senses.day} {senses:%B} and those of `english_pos` "
-        f"on {tagger.day} {tagger:%B %Y}",
-    )
+    for name in ("word_senses", "english_pos"):
+        date = datetime.date.fromisoformat(read_results(name)["date"])
+        check(
+            TAGGING_README,
+            f"with `english_mini` were measured on {date.day} {date:%B %Y}",
+        )
 
 
 def test_occurrences():
@@ -321,17 +316,18 @@ def test_occurrences():
 
 def test_more_text():
     table = read_table(TAGGING_README, "More text")
-    ends = ("_sixteenth", "_quarter", "")
-    for (_, _, *cells), end in zip(table, ends, strict=True):
+    ends = ("_sixteenth", "_quarter", "_adam", "")
+    for (_, *cells), end in zip(table, ends, strict=True):
         assert cells == [
             with_deviation(scores(f"tagging_names{end}", "elmo-both")),
             with_deviation(scores(f"tagging_pos{end}", "elmo-1")),
             with_deviation(scores(f"tagging_pos{end}", "elmo-10")),
         ]
-    least, *_, most = (
+    first, _, third, last = (
         scores(f"tagging_names{end}", "elmo-both") for end in ends
     )
-    check(TAGGING_README, f"both together ({gain(most, least)})")
+    check(TAGGING_README, f"both together ({gain(third, first)})")
+    check(TAGGING_README, f"the last adds {gain(last, third).lstrip('+')}")
 
 
 def test_classification():
@@ -462,7 +458,7 @@ def test_pretraining_on_a_gpu():
     results = read_results("gpu_pretraining")
     page = "docs/pretraining.md"
     tokens, seconds = results["tokens"], results["seconds"]
-    found, shipped = results["perplexity"].values()
+    found, on_cpus = results["perplexity"].values()
     check(page, f"in {seconds / 60:.1f} minutes")
     check(
         page,
@@ -470,8 +466,12 @@ def test_pretraining_on_a_gpu():
         f"{tokens / 1e6:.0f} million in all, and the perplexity of 1,000 "
         f"held-out sentences is {found:.1f}.",
     )
-    check(page, f"hours, is {shipped:.1f} ")
+    check(page, f"hours, had {on_cpus:.1f} ")
     check(page, f"(results/gpu_pretraining.json), {results['date']}")
+    card = "keras_elmo/presets/english_mini/README.md"
+    check(card, f"In {results['steps']:,} steps of 512 rows of 20 tokens")
+    check(card, f"in 32 streams, is {found:.1f}.")
+    check(card, f"and gave a perplexity of {on_cpus:.1f}.")
 
 
 def test_a_processor_with_amx():
@@ -533,16 +533,12 @@ def test_sizes_of_presets():
 
 def test_perplexities():
     tiny = "tests/english_tiny/README.md"
-    mini = "keras_elmo/presets/english_mini/README.md"
     (stream,) = re.findall(r"perplexity \| ([\d.]+) \(", read_page(tiny))
     (alone,) = re.findall(r"([\d.]+) with each sentence", read_page(tiny))
-    (last,) = re.findall(r"to ([\d.]+) in the second", read_page(mini))
     page = read_page("docs/pretraining.md")
     assert f"({alone} instead of {stream} for `english_tiny`)" in page
     *_, row = read_table("docs/pretraining.md", "Measurements")
     assert stream == f"{float(row[-1]):.1f}"
-    *_, row = read_table(TAGGING_README, "More text")
-    assert last == row[1]
 
 
 def test_pretraining():
