@@ -31,15 +31,15 @@ def build_tagger(options, tag_names, num_words, layers=None):
         A model from the inputs of `Batches` to the scores of a `CRF`.
     """
     words = keras.Input((None,), dtype="int32", name="words")
-    inputs = {"words": words}
+    rows = keras.Input((CHARACTERS,), dtype="int32", name="characters")
+    places = keras.Input((None,), dtype="int32", name="places")
+    # All that `Batches` makes, used or not: Keras takes no other inputs.
+    inputs = {"words": words, "characters": rows, "places": places}
     mask = ops.not_equal(words, 0)  # (batch, time)
     x = []
     if not options.no_words:
         x.append(keras.layers.Embedding(num_words, WORD_DIM)(words))
     if not options.no_characters:
-        rows = keras.Input((CHARACTERS,), dtype="int32", name="characters")
-        places = keras.Input((None,), dtype="int32", name="places")
-        inputs |= {"characters": rows, "places": places}
         x.append(ops.take(_spelling(rows), places, axis=0))
     if x:
         x = [keras.layers.Dropout(options.dropout)(_joined(x))]

@@ -63,6 +63,19 @@ def test_parts_of_speech_of_a_fraction(tmp_path):
 
 
 @pytest.mark.exhaustive
+def test_a_probe_of_one_layer(tmp_path):
+    preset = write_bilm(tmp_path / "bilm")
+    paths = write_files(tmp_path, write_conllu, "conllu")
+    (result,) = run(
+        paths, "--elmo", preset, "--output", tmp_path / "out", "--mix", 0,
+        "--elmo-at", "input", *experiments._PROBE, "--epochs", 20,
+    )  # fmt: skip
+    first, *others = result["mix_weights"]["input"]["weights"]
+    assert first == 1 and not any(others)
+    assert result["test"]["accuracy"] > 0.6
+
+
+@pytest.mark.exhaustive
 def test_the_tagger_in_the_package(tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     english_pos = importlib.import_module("english_pos")
