@@ -351,7 +351,8 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             dtype: Keras dtype or policy.
 
         Returns:
-            A `BidirectionalLanguageModel` with its `words`.
+            A `BidirectionalLanguageModel` with its `words`, or an instance of
+            the subclass that this is called on.
 
         Raises:
             ValueError: If the model has no softmax or no vocabulary, or a file
@@ -359,7 +360,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         """
         from keras_elmo.pretraining.model_files import load_language_model
 
-        model, vocabulary = load_language_model(preset, dtype=dtype)
+        model, vocabulary = load_language_model(preset, dtype=dtype, cls=cls)
         words = vocabulary.words
         model.words = tuple(w.decode(errors="replace") for w in words)
         return model

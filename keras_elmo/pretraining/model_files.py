@@ -23,20 +23,23 @@ from keras_elmo.pretraining.bidirectional_language_model import (
 from keras_elmo.text.vocabulary import Vocabulary
 
 
-def make_language_model(options, vocabulary_size, dtype=None):
+def make_language_model(
+    options, vocabulary_size, dtype=None, cls=BidirectionalLanguageModel
+):
     """Makes an untrained, built model.
 
     Args:
         options: Dictionary, the content of an options file.
         vocabulary_size: Integer; overrides the options.
         dtype: Keras dtype or policy.
+        cls: The class of the model.
 
     Returns:
-        A `BidirectionalLanguageModel`.
+        A `BidirectionalLanguageModel`, or an instance of `cls`.
     """
     options = dict(options, n_tokens_vocab=vocabulary_size)
     parsed = parse_language_model_options(options)
-    model = BidirectionalLanguageModel(
+    model = cls(
         vocabulary_size,
         CharCNNEmbedding(
             dtype=dtype, name="token_encoder", **parsed.token_encoder
@@ -51,7 +54,12 @@ def make_language_model(options, vocabulary_size, dtype=None):
 
 
 def load_language_model(
-    path, vocabulary=None, dtype=None, new_softmax=False, options=None
+    path,
+    vocabulary=None,
+    dtype=None,
+    new_softmax=False,
+    options=None,
+    cls=BidirectionalLanguageModel,
 ):
     """Loads a trained model with its softmax and its vocabulary.
 
@@ -63,9 +71,10 @@ def load_language_model(
             `vocabulary`, ignoring any softmax in the files.
         options: Dictionary of options with the same sizes, to use instead of
             those in the files.
+        cls: As for `make_language_model`.
 
     Returns:
-        The `BidirectionalLanguageModel` and its `Vocabulary`.
+        The model and its `Vocabulary`.
 
     Raises:
         ValueError: If the files have no softmax, if there is no vocabulary in
@@ -80,7 +89,7 @@ def load_language_model(
     arrays |= files.read_arrays(parsed)
     draws = contextlib.nullcontext if new_softmax else leave_out_random_values
     with draws():
-        model = make_language_model(options, len(vocabulary), dtype)
+        model = make_language_model(options, len(vocabulary), dtype, cls)
     assign_arrays(model, arrays)
     return model, vocabulary
 

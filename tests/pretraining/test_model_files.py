@@ -12,6 +12,7 @@ from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import options_of
 from small_models import randomize
 
+from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import ElmoLayer
 from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining.model_files import load_language_model
@@ -84,6 +85,17 @@ def test_a_model_is_loaded_as_it_was_saved(saved):
     assert "all_clip_norm_val" not in content
     keys = set(all_arrays(folder / "softmax.hdf5"))
     assert keys == {"softmax/W", "softmax/b"}
+
+
+def test_a_subclass_is_loaded_as_itself(saved):
+    class MyModel(BidirectionalLanguageModel):
+        pass
+
+    folder, model = saved
+    loaded = MyModel.from_preset(folder)
+    assert type(loaded) is MyModel
+    assert loaded.words[-1] == "w16"
+    check_equal(weights_of(loaded), weights_of(model))
 
 
 def test_options_and_vocabulary_alone(saved, folder):
