@@ -29,6 +29,7 @@ def embed(text, layers="top"):
     return embedder.embed_sentence(text.split())
 
 
+@pytest.mark.exhaustive
 def test_spacy(capsys):
     names = run("spacy")
     assert capsys.readouterr().out == "(14, 512)\n0.59\n"

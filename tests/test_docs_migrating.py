@@ -80,6 +80,7 @@ def test_allennlp(folder):
     np.testing.assert_allclose(found, stored * mask[..., None], **CLOSE)
 
 
+@pytest.mark.exhaustive
 def test_allennlp_with_state(folder):
     names = run_blocks(blocks_of("allennlp.md", 3)[:2])
     texts = json.loads((REFERENCE / "sentences.json").read_text())

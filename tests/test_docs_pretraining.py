@@ -4,12 +4,14 @@ import pathlib
 import shutil
 
 import numpy as np
+import pytest
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
 from keras import ops
 from small_models import ENGLISH_TINY
 
 
+@pytest.mark.exhaustive
 def test_the_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ENGLISH_TINY, "my_elmo")

@@ -45,6 +45,7 @@ def test_the_readmes_model(tmp_path, monkeypatch, built_optimizers):
     assert set(tags) <= set(names["labels"])
 
 
+@pytest.mark.exhaustive
 def test_the_start(tmp_path, monkeypatch, portable_path, built_optimizers):
     monkeypatch.chdir(tmp_path)
     names = run_blocks(read_blocks("docs/start.md"))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from small_models import make_elmo
+from tiers import quick_first
 
 import keras_elmo
 import keras_elmo.crf
@@ -99,9 +100,15 @@ OPTIONAL = {
     "ArrowEmbedder": ("pyarrow",),
     "export_onnx": ("onnx", "onnxruntime"),
 }
+SLOW = ["Tagger", "pretraining.LanguageModelTrainer"]
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
+@pytest.mark.parametrize(
+    "name",
+    quick_first(
+        sorted(DOCUMENTED, key=SLOW.__contains__), len(DOCUMENTED) - len(SLOW)
+    ),
+)
 def test_examples_run(name, tmp_path, monkeypatch, portable_path):
     for package in OPTIONAL.get(name, ()):
         pytest.importorskip(package, reason=f"{package} is optional.")

@@ -34,6 +34,7 @@ def raw_text(monkeypatch):
     return importlib.import_module("raw_text")
 
 
+@pytest.mark.exhaustive
 def test_raw_text(raw_text, tmp_path, capsys):
     pytest.importorskip("spacy", reason="spaCy is not installed.")
     path, results = tmp_path / "test.conllu", tmp_path / "results.json"

@@ -42,6 +42,7 @@ def write_tagger(path):
     keras.Model(ids, tags).save(path)
 
 
+@pytest.mark.exhaustive
 def test_all_formats(program, tmp_path, monkeypatch, capsys):
     tagger, text = tmp_path / "small.keras", tmp_path / "text.txt"
     write_tagger(tagger)

@@ -8,7 +8,6 @@ import subprocess
 import sys
 
 import pytest
-from tiers import quick_first
 
 import keras_elmo
 from keras_elmo import quiet_start
@@ -226,9 +225,8 @@ def test_too_little_memory(monkeypatch, capsys, name, text):
     assert shown.endswith("allocating 9 TB\n")
 
 
-@pytest.mark.parametrize(
-    "variables", quick_first([{}, {"PYTHONUNBUFFERED": "1"}])
-)
+@pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}])
+@pytest.mark.exhaustive
 def test_a_pipe_that_is_closed(variables):
     environment = {**os.environ, "PYTHONUNBUFFERED": "", **variables}
     read, write = os.pipe()

@@ -86,7 +86,7 @@ def test_other_procedures(checkpoint, fails, capsys):
     assert 60 < each["perplexity"] < 100
 
 
-@pytest.mark.in_graphs(False)
+@pytest.mark.exhaustive
 def test_words_that_count(checkpoint, tmp_path, monkeypatch, fails, capsys):
     monkeypatch.chdir(tmp_path)
     text = "text.txt"

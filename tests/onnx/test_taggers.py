@@ -16,6 +16,8 @@ from keras_elmo import CRFDecoder
 from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
 
+pytestmark = pytest.mark.in_graphs(False)
+
 L = keras.layers
 SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京"], ["a", "b"]]
 IDS = batch_to_ids(SENTENCES, 12)

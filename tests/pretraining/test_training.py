@@ -172,21 +172,26 @@ def test_more_steps_go_on(corpus, tmp_path, unbroken):
             np.testing.assert_array_equal(arrays[key], array)
 
 
-ALL_AT_ONCE = {
-    "dtype": "mixed_bfloat16",
-    "optimizer": "adam",
+SCHEDULE = {
     "learning_rate_schedule": "cosine",
     "warmup_steps": 3,
     "learning_rate": 0.01,
+}
+ALL_AT_ONCE = {
+    "dtype": "mixed_bfloat16",
+    "optimizer": "adam",
     "unroll_steps": 4,
+    **SCHEDULE,
 }
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param(ALL_AT_ONCE, id="all at once"),
-        pytest.param({"optimizer": "muon"}, id="muon"),
+        pytest.param({"optimizer": "muon", **SCHEDULE}, id="muon"),
+        pytest.param(
+            ALL_AT_ONCE, marks=pytest.mark.exhaustive, id="all at once"
+        ),
         pytest.param(
             {"options": {**OPTIONS, "dropout": 0.0}, **ALL_AT_ONCE},
             marks=pytest.mark.exhaustive,

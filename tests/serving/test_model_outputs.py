@@ -94,8 +94,7 @@ def test_a_tagger_takes_sentences_and_gives_words_and_tags(ask, tmp_path):
                 "add_sentence_boundaries": False,
                 "keep_sentence_boundaries": True,
             },
-        ],
-        2,
+        ]
     ),
     ids=str,
 )
