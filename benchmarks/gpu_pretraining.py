@@ -39,14 +39,14 @@ from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.muon import with_muon
 from keras_elmo.pretraining.perplexity import Evaluator
+from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.text.token_indexer import BEGIN_SENTENCE
 from keras_elmo.text.token_indexer import END_SENTENCE
 from keras_elmo.text.vocabulary import Vocabulary
 
-UNROLL_STEPS = 20
+RECIPE = RECIPES["laptop"]
+UNROLL_STEPS = RECIPE.unroll_steps
 LOG_EVERY = 500
-CLIP_NORM = 10.0
-RESET_RATE = 0.05
 
 
 def main(argv=None):
@@ -193,9 +193,11 @@ def train(model, numbers, text, arguments):
     """Trains a model, and returns the course of the training."""
     model.token_encoder.most = arguments.distinct
     rows, rate = arguments.rows, arguments.learning_rate
-    trainer = LanguageModelTrainer(model, rows, RESET_RATE, arguments.seed)
+    trainer = LanguageModelTrainer(
+        model, rows, RECIPE.reset_rate, arguments.seed
+    )
     kind = with_muon(keras.optimizers.Adam)
-    trainer.compile(kind(rate, global_clipnorm=CLIP_NORM))
+    trainer.compile(kind(rate, global_clipnorm=RECIPE.clip_norm))
     optimizer = trainer.optimizer
     optimizer.build(trainer.trainable_variables)
     paths = [variable.path for variable in optimizer.variables]
