@@ -40,6 +40,7 @@ def test_spacy(capsys):
     np.testing.assert_array_equal(doc[2].vector, doc.tensor[2])
 
 
+@pytest.mark.exhaustive
 def test_scikit_learn(capsys):
     vectors = run("sklearn")["classifier"][0].transform(["Another ."])
     assert capsys.readouterr().out == "[1 0]\n"
@@ -53,6 +54,7 @@ def test_datasets(capsys):
     np.testing.assert_allclose(found, embed("Another ."), atol=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_the_hub(tmp_path, monkeypatch):
     reason = "huggingface_hub is optional."
     hub = pytest.importorskip("huggingface_hub", reason=reason)

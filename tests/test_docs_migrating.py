@@ -128,6 +128,7 @@ def test_bilm_tf(folder):
     assert sum(map(float, names["model"].losses)) == pytest.approx(0.01)
 
 
+@pytest.mark.exhaustive
 def test_cached_token_vectors(folder):
     names = run_blocks(blocks_of("tensorflow-1.md", 4)[2:])
     with h5py.File(REFERENCE / "elmo_token_embeddings.hdf5") as stored:

@@ -7,6 +7,7 @@ from doc_snippets import run_blocks
 pytest.importorskip("onnxruntime")
 
 
+@pytest.mark.exhaustive
 def test_the_block_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = run_blocks(read_blocks("docs/onnx.md"))

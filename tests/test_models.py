@@ -108,6 +108,7 @@ def test_the_state_in_and_out_of_a_model(tmp_path):
     check_round_trip(model, values, tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_freezing_and_thawing_between_fits():
     elmo = make_shallow_elmo()
     inputs = keras.Input((None, 12), dtype="int32")

@@ -71,6 +71,7 @@ def test_elmo_and_a_bag_of_words_are_compared(arguments, tmp_path, monkeypatch):
     assert accuracy == {"bag of words": [1]}
 
 
+@pytest.mark.exhaustive
 def test_padding_does_not_count(arguments):
     model = example.build(arguments[1], 3)
     # The mix weights, the factor, and the dense layer: the biLM is frozen.

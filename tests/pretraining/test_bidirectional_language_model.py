@@ -502,6 +502,7 @@ def test_fit(portable_path, built_optimizers):
 
 
 @pytest.mark.slow_on_jax
+@pytest.mark.in_graphs(False)
 def test_mixed_precision():
     model = make_model(dtype="mixed_bfloat16", num_negatives=5)
     exact = make_model(num_negatives=5)

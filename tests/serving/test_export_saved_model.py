@@ -298,6 +298,7 @@ class Unmasked(keras.layers.Layer):
         return (*input_shape[:-1], 6)
 
 
+@pytest.mark.exhaustive
 def test_a_token_encoder_without_a_mask(tmp_path):
     elmo = ElmoLayer(Unmasked(), BiLMEncoder(7, 6))
     export_saved_model(elmo, tmp_path / "elmo")
