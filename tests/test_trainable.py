@@ -197,7 +197,7 @@ def test_from_bilm_freezes_the_bilm_unless_asked():
 @pytest.mark.parametrize("in_graph", quick_first([True, False]))
 @pytest.mark.parametrize(
     "freeze",
-    # Its layers before the frozen ones are trained, so gradients pass these.
+    # In the first, gradients must pass frozen cells on their way to others.
     quick_first(
         [thaw_one_cell_of_a_frozen_encoder, *FREEZES[:6], *FREEZES[7:]]
     ),
