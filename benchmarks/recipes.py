@@ -133,12 +133,9 @@ def draw(curves, minutes, path):
                     *zip(*curve), f"C{number}.-", label=label, linewidth=1
                 )
                 label = None  # Once in the legend.
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter("{x:g}")
     axes.set_xlabel("minutes of training on two cores")
     axes.set_ylabel("held-out perplexity")
-    axes.grid(True, which="both", color="0.9")
+    axes.grid(True, color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)
