@@ -158,7 +158,7 @@ def _add_model(group):
         choices=RECIPES,
         help="the model and how it is trained: paper (94 M parameters without "
         "the softmax; Adagrad with a constant rate; takes days on large GPUs) "
-        "or laptop (a small model that learns quickly; Muon with a cosine "
+        "or laptop (a small model that learns quickly; Muon with a linear "
         "decay of the rate). With --options or --from, only how it is trained. "
         f"Default: {DEFAULT_RECIPE}",
     )

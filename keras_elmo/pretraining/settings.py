@@ -76,9 +76,9 @@ class Settings:
     learning_rate: float = _setting(
         0.2, "the rate after the warm-up", _check_positive
     )
-    # "cosine" decays the learning rate to 0 at the end.
+    # With "linear", the learning rate falls to 0 at the end.
     learning_rate_schedule: str = _setting(
-        "constant", choices=("constant", "cosine")
+        "constant", choices=("constant", "linear")
     )
     warmup_steps: int = _setting(
         0, "steps in which the learning rate rises from 0", _check_from_0
@@ -171,7 +171,7 @@ RECIPES = {
         batch_size=32,
         optimizer="muon",
         learning_rate=4e-3,
-        learning_rate_schedule="cosine",
+        learning_rate_schedule="linear",
         warmup_steps=100,
         reset_rate=0.05,
     ),

@@ -53,8 +53,8 @@ def test_a_recipe_goes_on_with_itself(recipe):
         ("optimizer", "sgd", r"one of \['adagrad', 'adam', 'muon'\]"),
         (
             "learning_rate_schedule",
-            "linear",
-            r"one of \['constant', 'cosine'\]",
+            "cosine",
+            r"one of \['constant', 'linear'\]",
         ),
         ("dtype", "float16", r"one of \['float32', 'mixed_bfloat16'\]"),
     ],

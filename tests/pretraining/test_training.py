@@ -173,7 +173,7 @@ def test_more_steps_go_on(corpus, tmp_path, unbroken):
 
 
 SCHEDULE = {
-    "learning_rate_schedule": "cosine",
+    "learning_rate_schedule": "linear",
     "warmup_steps": 3,
     "learning_rate": 0.01,
 }

@@ -75,7 +75,7 @@ def path(tmp_path):
         {},
         {
             "optimizer": "adam",
-            "learning_rate_schedule": "cosine",
+            "learning_rate_schedule": "linear",
             "warmup_steps": 3,
         },
         {"dtype": "mixed_bfloat16"},
@@ -97,7 +97,7 @@ def test_all_is_read_as_it_was_written(path, settings):
 
 
 def test_a_constant_rate_may_become_a_schedule(path):
-    first, second = make_model(), make_model(learning_rate_schedule="cosine")
+    first, second = make_model(), make_model(learning_rate_schedule="linear")
     fill(first)
     write_training_state(path, first, make_progress())
     read_training_state(path, second)
