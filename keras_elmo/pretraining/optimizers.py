@@ -54,4 +54,4 @@ class LinearDecay(keras.optimizers.schedules.LearningRateSchedule):
         return self.learning_rate * ops.minimum(rising, falling)
 
     def get_config(self):
-        return vars(self)
+        return dict(vars(self))
