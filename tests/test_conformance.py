@@ -15,6 +15,7 @@ from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import ScalarMix
+from keras_elmo import SentencePooling
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
@@ -89,6 +90,13 @@ CASES = {
         MASK,
     ),
     "ScalarMix": (ScalarMix, [VECTORS, VECTORS + 1], 2, MASK),
+    "SentencePooling": (SentencePooling, VECTORS, 0, None),
+    "SentencePooling, documents": (
+        lambda **kwargs: SentencePooling("max", **kwargs),
+        VECTORS[:, None],
+        0,
+        np.array([[True], [False]]),
+    ),
     "ElmoLayer": (elmo, IDS, 21, MASK),
     "ElmoLayer, lexicon": (
         lambda **kwargs: elmo(
@@ -222,8 +230,11 @@ def test_mask(name):
     layer_checks.check_mask(make, x, mask)
 
 
-# A decoder has no weights. The squared error of forbidden tags is infinite.
-UNTRAINED = {"CRF, scheme", "CRFDecoder", "CRFDecoder, marginals"}
+# Some layers have no weights. The squared error of forbidden tags is infinite.
+UNTRAINED = {
+    "CRF, scheme",
+    *(name for name, (_, _, number, _) in CASES.items() if number == 0),
+}
 
 
 @one_elmo([name for name in CASES if name not in UNTRAINED])
