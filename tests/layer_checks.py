@@ -175,6 +175,20 @@ def check_keras_file_round_trip(make, x, folder):
         assert_equal(a, b)
 
 
+def check_tensorflow_checkpoint(make, x, folder):
+    """Checks that `tf.train.Checkpoint` saves and restores all weights."""
+    import tensorflow as tf
+
+    saved, restored = make(), make()
+    saved(x), restored(x)
+    for number, weight in enumerate(saved.weights):
+        weight.assign(ops.ones_like(weight) * number)
+    path = tf.train.Checkpoint(layer=saved).save(os.path.join(folder, "saved"))
+    tf.train.Checkpoint(layer=restored).restore(path).assert_consumed()
+    for a, b in zip(saved.get_weights(), restored.get_weights(), strict=True):
+        assert_equal(a, b)
+
+
 def check_export(make, x, folder):
     """Checks the SavedModel as a graph, the way a server runs it."""
     model = model_of(make(), x, unknown=(0, 1))

@@ -258,6 +258,15 @@ def test_keras_file_round_trip(name, tmp_path):
     layer_checks.check_keras_file_round_trip(make, x, tmp_path)
 
 
+@layers
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="They are TensorFlow's."
+)
+def test_tensorflow_checkpoint(name, tmp_path):
+    make, x, *_ = CASES[name]
+    layer_checks.check_tensorflow_checkpoint(make, x, tmp_path)
+
+
 # Most other layers are exported as parts of the first two.
 @pytest.mark.parametrize(
     "name",

@@ -48,7 +48,28 @@ def affine(x, kernel, bias):
     return x + read_weight(bias, x.dtype)
 
 
-class BaseLayer(keras.layers.Layer):
+class TracksLists:
+    """Base class of layers that have weights or layers in lists.
+
+    TensorFlow's own checkpoints, `tf.train.Checkpoint`, contain what Keras'
+    layers have as attributes, but not what is in a list.
+    """
+
+    def _trackable_children(self, save_type="checkpoint", **kwargs):
+        children = super()._trackable_children(save_type, **kwargs)
+        if save_type == "checkpoint":
+            children |= {
+                f"{name}.{i}": part
+                for name, parts in vars(self).items()
+                # The others are Keras' own lists of the same.
+                if isinstance(parts, list) and not name.startswith("_")
+                for i, part in enumerate(parts)
+                if isinstance(part, (keras.Variable, keras.layers.Layer))
+            }
+        return children
+
+
+class BaseLayer(TracksLists, keras.layers.Layer):
     """Base class of the layers."""
 
     def quantize(self, mode=None, **kwargs):

@@ -4,13 +4,14 @@ import keras
 from keras import ops
 
 from keras_elmo.checks import check_integer
+from keras_elmo.layers.base_layers import TracksLists
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
-class LanguageModelTrainer(keras.Model):
+class LanguageModelTrainer(TracksLists, keras.Model):
     """Trains a `BidirectionalLanguageModel` with `compile` and `fit`.
 
     Use it to train a language model with your own optimizer, callbacks or data.
