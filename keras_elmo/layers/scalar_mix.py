@@ -57,9 +57,9 @@ class ScalarMix(BaseLayer):
         That of one input.
 
     Masking:
-        Masked entries are excluded from the mean and variance of `layer_norm`,
-        and have no other effect. If all entries are masked, `layer_norm`
-        returns zeros. The mask passes through.
+        With `layer_norm`, masked entries are excluded from the mean and
+        variance, even if they are NaN, and become zero. Otherwise the mask has
+        no effect. It passes through.
 
     Raises:
         ValueError: When the layer is built, if the input is not a list of
@@ -183,18 +183,19 @@ def normalize_layer(x, mask):
         mask: Boolean tensor `(...)`, or `None`.
 
     Returns:
-        Tensor `(..., dim)`; zeros if all entries are masked.
+        Tensor `(..., dim)`, zero where it is masked.
     """
     dtype = x.dtype
     x = ops.cast(x, wide_dtype(dtype))
     counted = ops.ones_like(x)
     if mask is not None:
-        counted = ops.where(ops.expand_dims(mask, -1), counted, 0.0)
+        is_real = ops.expand_dims(mask, -1)
+        x, counted = (ops.where(is_real, y, 0.0) for y in (x, counted))
     number = ops.maximum(ops.sum(counted), 1.0)
-    mean = ops.sum(x * counted) / number
+    mean = ops.sum(x) / number
     variance = ops.sum(ops.square(x - mean) * counted) / number
     x = (x - mean) * ops.rsqrt(variance + 1e-12)
-    return ops.cast(ops.where(ops.any(counted > 0), x, 0.0), dtype)
+    return ops.cast(x * counted, dtype)
 
 
 def make_mixes(scalar_mix, number, dtype):

@@ -62,8 +62,12 @@ def test_layer_norm_uses_the_unmasked_entries():
         entries = layer[MASK]
         normal = (layer - entries.mean()) / np.sqrt(entries.var() + 1e-12)
         expected = expected + normal / 3
+    expected = np.where(MASK[..., None], expected, 0)
     mix = mix_of(layers, None, 1.0, layer_norm=True)
     assert_close(mix(layers, mask=MASK), expected, atol=1e-5)
+    for bad in (np.nan, -np.inf):
+        damaged = [np.where(MASK[..., None], x, bad) for x in layers]
+        assert_close(mix(damaged, mask=MASK), expected, atol=1e-5)
     # A list of masks, as Keras collects it from the inputs, works the same.
     assert_equal(mix(layers, mask=[None, MASK, MASK]), mix(layers, mask=MASK))
 
