@@ -1,9 +1,12 @@
 """The same checks for every public layer."""
 
+import inspect
+
 import keras
 import layer_checks
 import numpy as np
 import pytest
+from comparisons import assert_equal
 from tiers import quick_first
 
 import keras_elmo
@@ -278,3 +281,26 @@ def test_tensorflow_checkpoint(name, tmp_path):
 def test_export(name, tmp_path):
     make, x, *_ = CASES[name]
     layer_checks.check_export(make, x, tmp_path)
+
+
+# Layers that take a mask as an argument and pass it on.
+TAKE_MASKS = ["BiLMEncoder", "ScalarMix", "SentencePooling, documents"]
+TAKE_MASKS += [name for name in CASES if name.startswith("ElmoLayer")]
+
+
+@pytest.mark.parametrize("name", TAKE_MASKS)
+def test_a_mask_given_by_position_is_passed_on(name):
+    make, x, *_ = CASES[name]
+    layer = make()
+    given = np.array([[False, True, True], [False, False, False]])
+    given = given[:, None] if name.endswith("documents") else given
+    names = list(inspect.signature(layer.call).parameters)
+    before_it = [None] * (names.index("mask") - 1)
+    given = keras.ops.convert_to_tensor(given)
+    by_position = keras.tree.flatten(layer(x, *before_it, given))
+    for found, expected in zip(
+        by_position, keras.tree.flatten(layer(x, mask=given)), strict=True
+    ):
+        assert_equal(found, expected)
+        assert_equal(found._keras_mask, expected._keras_mask)
+        assert not keras.ops.all(expected._keras_mask)

@@ -1,5 +1,7 @@
 """Base classes of the layers, and how they create and apply weights."""
 
+import inspect
+
 import keras
 from keras import ops
 
@@ -71,6 +73,13 @@ class TracksLists:
 
 class BaseLayer(TracksLists, keras.layers.Layer):
     """Base class of the layers."""
+
+    def __call__(self, inputs, *args, **kwargs):
+        if args:  # Keras gives the output a mask only if it is a keyword.
+            given = inspect.signature(self.call).bind(inputs, *args).arguments
+            _, *named = given.items()
+            kwargs = dict(**dict(named), **kwargs)
+        return super().__call__(inputs, **kwargs)
 
     def quantize(self, mode=None, **kwargs):
         """Raises `NotImplementedError`, which names what takes its place."""

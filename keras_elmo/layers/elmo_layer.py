@@ -219,7 +219,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         initial_state=None,
         return_state=False,
     ):
-        layers, mask, state = self._bilm(
+        layers, mask, state = self.run_bilm(
             inputs, mask, training, initial_state, return_state
         )
         if self.return_all_layers:
@@ -255,12 +255,14 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             )
         inputs = as_array(inputs, self.name)
         build_once(self, tuple(inputs.shape))
-        layers, *_ = self._bilm(inputs, mask)
+        layers, *_ = self.run_bilm(inputs, mask)
         return ops.stack(layers, axis=-3)
 
-    def _bilm(self, ids, mask, training=None, state=None, return_state=False):
-        """Returns `h_0`..`h_L` (each (batch, ..., output time, width)), their
-        mask, and the last states."""
+    def run_bilm(
+        self, ids, mask=None, training=None, state=None, return_state=False
+    ):
+        """Returns `h_0`..`h_L` (each (batch, ..., output time, width)), zero
+        at padding; their mask, which is never `None`; and the last states."""
         *leading, time = self._sentence_shape(ids.shape)
         mask = get_mask(ids) if mask is None else mask
         if mask is not None:
@@ -299,8 +301,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
 
         It adds boundaries if `adds` is true, and keeps them if `keeps` is.
         """
-        if mask is None:
-            mask = self.token_encoder.compute_mask(ids, None)
+        mask = self._token_mask(ids, mask)
         if mask is None:
             mask = ops.ones(ops.shape(ids)[:2], dtype="bool")
         outputs_mask = output_mask(mask, adds, keeps)
@@ -323,15 +324,20 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             return_ends=keeps,
         )
         layers, state = layers if return_state else (layers, [])
-        x = ops.where(ops.expand_dims(mask, -1), x, 0)
         layers = [ops.concatenate([x, x], axis=-1), *layers]
         if not keeps:
             layers = [x[:, 1:-1] for x in layers]
-        if not (keeps or adds):  # Most sentences end before the last position.
-            is_real = ops.expand_dims(outputs_mask, -1)
-            layers = [ops.where(is_real, x, 0) for x in layers]
+        layers = [ops.where(outputs_mask[..., None], x, 0) for x in layers]
         layers = [ops.cast(x, self.compute_dtype) for x in layers]
         return layers, outputs_mask, state
+
+    def _token_mask(self, ids, mask):
+        """Returns `mask`, or by default that of the token encoder."""
+        if mask is None:
+            mask = self.token_encoder.compute_mask(ids, None)
+        if mask is None:
+            return None
+        return as_mask(mask, self._sentence_shape(ids.shape), self.name)
 
     def _one_or_list(self, outputs):
         return outputs[0] if self.num_representations == 1 else outputs
@@ -360,11 +366,9 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             `return_all_layers`. For documents there is an axis `sentences`
             after `batch`. `None` if the token encoder has no mask.
         """
-        if mask is None:
-            mask = self.token_encoder.compute_mask(inputs, None)
+        mask = self._token_mask(inputs, mask)
         if mask is None:
             return None
-        mask = as_mask(mask, self._sentence_shape(inputs.shape), self.name)
         mask = output_mask(
             mask, self.add_sentence_boundaries, self.keep_sentence_boundaries
         )
@@ -424,14 +428,11 @@ def mixes_of(elmo, layers, mask):
 
     Args:
         elmo: An `ElmoLayer`.
-        layers: The list of `h_0`, ..., `h_L`, each `(..., dim)`.
+        layers: The list of `h_0`, ..., `h_L`, each `(..., dim)`, zero at
+            padding.
         mask: Boolean tensor `(...)`, `False` at padding.
     """
-    is_real = ops.expand_dims(mask, -1)
-    # Layer normalization moves the zeros at padding.
-    mixes = (
-        ops.where(is_real, m(layers, mask=mask), 0) for m in elmo.scalar_mixes
-    )
+    mixes = (mix(layers, mask=mask) for mix in elmo.scalar_mixes)
     return [ops.cast(x, elmo.compute_dtype) for x in mixes]
 
 

@@ -148,9 +148,10 @@ def test_the_mask_of_a_layer_before_it_counts(elmo, dtype):
     assert_close(model(ids), expected)
 
 
-def test_a_mask_by_hand_wins(elmo):
+@pytest.mark.parametrize("by_position", [False, True])
+def test_a_mask_by_hand_wins(elmo, by_position):
     shorter = MASK & (np.arange(6) < 2)
-    output = elmo(IDS, mask=shorter)
+    output = elmo(IDS, shorter) if by_position else elmo(IDS, mask=shorter)
     expected = numpy(elmo(IDS[:, :2]))
     assert_close(numpy(output)[:, :2], expected)
     assert_equal(output._keras_mask, shorter)
