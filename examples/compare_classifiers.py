@@ -82,7 +82,7 @@ def bag_mean(sentences, train):
     )
     inputs = keras.Input((None,), dtype="int32")
     embedding = keras.layers.Embedding(len(words) + 1, 128, mask_zero=True)
-    mean = keras.layers.GlobalAveragePooling1D()(embedding(inputs))
+    mean = keras_elmo.SentencePooling()(embedding(inputs))
     return inputs, mean, x
 
 

@@ -112,7 +112,7 @@ def build(preset, num_labels, fine_tune=False):
     width = elmo.token_encoder.max_characters_per_token
     ids = keras.Input((None, width), dtype="int32")
     # The mean ignores padding: it uses the mask that ELMo passes on.
-    pooled = keras.layers.GlobalAveragePooling1D()(elmo(ids))
+    pooled = keras_elmo.SentencePooling()(elmo(ids))
     labels = keras.layers.Dense(num_labels, activation="softmax")(pooled)
     return keras.Model(ids, labels)
 

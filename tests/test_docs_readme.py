@@ -64,7 +64,7 @@ def test_the_start(tmp_path, monkeypatch, portable_path, built_optimizers):
 
 def test_the_layer(tmp_path, monkeypatch, portable_path, built_optimizers):
     monkeypatch.chdir(tmp_path)
-    classifier, two_mixes = read_blocks("docs/layer.md")
+    classifier, two_mixes, documents = read_blocks("docs/layer.md")
     names = run_blocks([classifier])
     alone, padded = (
         names["model"](names["x"][1:, :2]),
@@ -77,6 +77,10 @@ def test_the_layer(tmp_path, monkeypatch, portable_path, built_optimizers):
     # Padding does not count.
     alone, padded = names["model"](ids[1:, :1])[0], names["model"](ids)[1, :1]
     np.testing.assert_allclose(alone, padded, atol=1e-5)
+    names = run_blocks([documents], names)
+    model, x = names["model"], names["x"]
+    assert x.shape == (2, 2, 4, 50)
+    np.testing.assert_allclose(model(x[1:, :1, :2])[0], model(x)[1], atol=1e-5)
 
 
 def test_the_first_page_has_the_readmes_last_block():
