@@ -104,7 +104,7 @@ def pool_words(x, mask, mode="mean"):
     if mask is None:
         mask = ops.ones_like(x[..., 0], dtype="bool")
     counted = ops.expand_dims(mask, -1)  # (..., time, 1)
-    if mode == "max":
+    if mode == "max" and 0 not in x.shape:  # PyTorch has no maximum of nothing.
         lowest = -float("inf")
         x = ops.max(ops.where(counted, x, lowest), axis=-2, initial=lowest)
         return ops.where(ops.any(counted, axis=-2), x, 0)

@@ -84,7 +84,7 @@ def test_an_empty_text_in_a_batch(mode):
     assert_close(loss, np.mean((before - 1) ** 2), rtol=1e-5)
     assert_equal(before[2], [0, 0])
     assert all(np.isfinite(w).all() for w in model.get_weights())
-    assert (model.layers[-1].bias != 0).numpy().all()
+    assert model.get_weights()[-1].all()  # The bias was trained.
 
 
 def test_documents_of_sentences():
