@@ -12,6 +12,12 @@ import operator
 
 import keras
 
+# The versions of tests/oldest.txt, `make test-newest` and `make test-next`.
+_TRIED = (
+    "It works with Keras 3.12 to 3.15, and with the pre-release of 3.16 of "
+    "October 2026: pip install 'keras>=3.12,<3.16'"
+)
+
 
 def get_mask(x):
     """Returns the mask attached to a tensor, or `None`.
@@ -131,6 +137,5 @@ def _errors_name_the_version():
     except (ImportError, AttributeError) as error:
         raise ImportError(
             f"This version of keras_elmo does not work with Keras "
-            f"{keras.__version__}, whose internals differ ({error}). "
-            "It works with Keras 3.12 to 3.15: pip install 'keras>=3.12,<3.16'"
+            f"{keras.__version__}, whose internals differ ({error}). {_TRIED}"
         ) from error

@@ -3,11 +3,13 @@
 import ast
 import importlib
 import pathlib
+import re
 import sys
 
 import keras
 import numpy as np
 import pytest
+from conftest import ROOT
 from keras import ops
 from small_models import make_elmo
 
@@ -62,6 +64,21 @@ def test_an_error_names_the_version_of_keras(monkeypatch):
     monkeypatch.delattr(private_keras.layer_of(x), "_inbound_nodes")
     with pytest.raises(ImportError, match=f"{version}.*_inbound_nodes"):
         next(private_keras.masks_above(x))
+
+
+def test_the_error_names_the_versions_that_were_tried():
+    """It fails with a version of Keras that is not among them."""
+    tried = re.findall(r"\b3\.\d+", private_keras._TRIED.split(":")[0])
+    oldest, released, next_one = tried
+    first, used, last = (
+        tuple(map(int, version.split(".")[:2]))
+        for version in (oldest, keras.__version__, next_one)
+    )
+    assert first <= used <= last
+    assert f"\nkeras=={oldest}." in (ROOT / "tests/oldest.txt").read_text()
+    about = (ROOT / "docs/about.md").read_text()
+    assert f"and Keras {oldest} to {released}." in about
+    assert f"the pre-release of Keras {next_one}," in about
 
 
 def test_sublayers():
