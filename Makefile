@@ -11,8 +11,10 @@ WHEEL_VENV := .venv-wheel
 BIN := $(VENV)/bin
 # worksteal: an idle worker takes half of the other worker's tests.
 WORKERS := -n 2 --dist worksteal
+# tests/tiers.py compares it, so it must be exactly this.
+QUICK := -m "not exhaustive"
 
-.PHONY: demo docs test test-all lint test-wheel test-backends test-spark test-oldest test-newest test-next clean
+.PHONY: demo docs test test-ci test-all lint test-wheel test-backends test-spark test-oldest test-newest test-next clean
 
 demo: $(VENV)/installed ## Load, train, save, reload and export a small model
 	$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
@@ -23,7 +25,10 @@ docs: $(VENV)/installed-docs ## Build the documentation in docs/_build/html
 
 test: $(VENV)/installed-dev ## All checks and one test per behaviour, on TensorFlow
 	$(MAKE) lint
-	$(BIN)/python -m pytest -q $(WORKERS) -m "not exhaustive"
+	$(BIN)/python -m pytest -q $(WORKERS) $(QUICK)
+
+test-ci: test ## As `make test`, and then the exhaustive tests
+	$(BIN)/python -m pytest -q $(WORKERS) -m exhaustive
 
 test-all: $(VENV)/installed-dev ## All checks and all tests, on TensorFlow
 	$(MAKE) lint
@@ -34,20 +39,22 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test-wheel: $(VENV)/installed-dev ## Check the built distributions, and test the wheel in its own environment
+test-wheel: $(VENV)/installed-dev ## Check the built distributions, and the wheel in its own environment
 	rm -rf build dist $(WHEEL_VENV)
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv $(WHEEL_VENV)
-	$(WHEEL_VENV)/bin/pip install --quiet dist/*.whl pytest
+	$(WHEEL_VENV)/bin/pip install --quiet dist/*.whl
 	$(WHEEL_VENV)/bin/python -P tests/check_wheel.py
 	$(WHEEL_VENV)/bin/keras-elmo embed --help
-	$(WHEEL_VENV)/bin/python -P -m pytest -q $(WHEEL_TESTS)
-WHEEL_TESTS := tests/test_public_api.py tests/test_saving.py tests/test_reference.py
 
-test-backends: $(BACKENDS_VENV)/installed ## All tests of the layers on JAX, and one per behaviour on PyTorch
-	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) -m "not exhaustive" $(BACKEND_TESTS)
-	KERAS_BACKEND=jax $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(BACKEND_TESTS) $(JAX_TESTS)
+test-backends: $(BACKENDS_VENV)/installed ## The quick tests of the layers, on PyTorch and JAX
+	KERAS_BACKEND=torch $(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(QUICK) $(BACKEND_TESTS)
+	rm -rf $(JAX_CACHE)
+	KERAS_BACKEND=jax JAX_COMPILATION_CACHE_DIR=$(abspath $(JAX_CACHE)) JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
+		$(BACKENDS_VENV)/bin/python -m pytest -q $(WORKERS) $(QUICK) $(BACKEND_TESTS) $(JAX_TESTS)
+# What one worker has compiled, the other one loads.
+JAX_CACHE := $(BACKENDS_VENV)/jax-cache
 JAX_TESTS := $(addprefix tests/pretraining/test_,muon.py gpu_pretraining.py)
 LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling text_windows \
 	perplexity language_model_windows jax
@@ -76,7 +83,7 @@ test-next: ## Run the quick tests on the pre-release of Keras
 	$(NEXT_VENV)/bin/pip install --quiet -e .[dev]
 	$(NEXT_VENV)/bin/pip uninstall --quiet --yes keras keras-nightly
 	$(NEXT_VENV)/bin/pip install --quiet --pre keras-nightly
-	$(NEXT_VENV)/bin/python -m pytest -q $(WORKERS) -m "not exhaustive"
+	$(NEXT_VENV)/bin/python -m pytest -q $(WORKERS) $(QUICK)
 
 $(VENV)/installed: setup.cfg pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -16,6 +16,7 @@ import keras
 import numpy as np
 import pytest
 from tiers import is_quick
+from tiers import quick_first
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -133,16 +134,17 @@ def _forget_custom_gradients():
             del registered[name]
 
 
-# The tests of the other backends run the portable code.
+# Only TensorFlow has fast paths; the other backends run the portable code.
 @pytest.fixture(
-    params=["fast", pytest.param("portable", marks=pytest.mark.exhaustive)]
+    params=quick_first(
+        ["fast", "portable"]
+        if keras.backend.backend() == "tensorflow"
+        else ["portable"]
+    )
 )
 def path_taken(request):
     """Runs a test on TensorFlow's fast paths and on the portable code."""
-    fast = request.param == "fast"
-    if fast and keras.backend.backend() != "tensorflow":
-        pytest.skip("Only TensorFlow has fast paths.")
-    use_fast_paths(fast)
+    use_fast_paths(request.param == "fast")
     yield request.param
     use_fast_paths(True)
 

@@ -1,10 +1,13 @@
-"""Selects the tests for `make test` and those only for `make test-all`."""
+"""Selects the quick tests, which `make test` runs, and the exhaustive ones.
+
+`make test-ci` runs the quick tests as `make test` does, and then the others.
+"""
 
 import pytest
 
 
 def is_quick(config):
-    """Whether this is the pytest run of `make test`."""
+    """Whether this is a run of only the quick tests, as in `make test`."""
     return config.getoption("markexpr") == "not exhaustive"
 
 
