@@ -37,6 +37,7 @@ import keras_elmo
 MODEL = "english_mini"
 SEEDS = (1, 2, 3)
 TEST_SENTENCES = 1500
+EPOCHS = 200  # At most.
 
 
 def main(argv=None):
@@ -100,8 +101,8 @@ def evaluate(inputs, mean, x, y, test, dev, train):
         metrics=["accuracy"],
     )
     stop = keras.callbacks.EarlyStopping(patience=4, restore_best_weights=True)
-    model.fit(x[train], y[train], validation_data=(x[dev], y[dev]), epochs=200,
-              callbacks=[stop], verbose=0)  # fmt: skip
+    model.fit(x[train], y[train], validation_data=(x[dev], y[dev]),
+              epochs=EPOCHS, callbacks=[stop], verbose=0)  # fmt: skip
     return model.evaluate(x[test], y[test], verbose=0)[1]
 
 

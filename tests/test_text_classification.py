@@ -62,6 +62,7 @@ def test_elmo_and_a_bag_of_words_are_compared(arguments, tmp_path, monkeypatch):
     monkeypatch.setattr(program, "MODEL", arguments[1])
     monkeypatch.setattr(program, "SEEDS", (1,))
     monkeypatch.setattr(program, "TEST_SENTENCES", 10)
+    monkeypatch.setattr(program, "EPOCHS", 20)
     text, results = tmp_path / "train.txt", tmp_path / "results.json"
     text.write_text(text.read_text() * 20)
     program.main([str(text), "--output", str(results)])

@@ -33,20 +33,18 @@ def run(paths, *arguments):
 
 
 @pytest.mark.exhaustive
-def test_names_with_elmo(tmp_path):
+def test_a_step_with_elmo(tmp_path):
     preset = write_bilm(tmp_path / "bilm")
-    paths = write_files(tmp_path)
-    first, second = run(
+    paths = write_files(tmp_path, number=8)
+    (result,) = run(
         paths, "--elmo", preset, "--output", tmp_path / "out",
-        "--epochs", 10, "--seeds", 1, 2,
+        "--epochs", 1, "--seeds", 2,
     )  # fmt: skip
-    assert first["test"]["f1"] > 0.9 and second["test"]["f1"] > 0.9
-    assert first["history"] != second["history"]
     written = tmp_path / "out" / "seed-2" / "result.json"
-    assert json.loads(written.read_text()) == second
-    assert set(first["test"]["types"]) == {"per", "loc"}
+    assert json.loads(written.read_text()) == result
+    assert set(result["test"]["types"]) == {"per", "loc"}
     for place in ("input", "output"):
-        assert np.ptp(first["mix_weights"][place]["weights"]) > 1e-3
+        assert np.ptp(result["mix_weights"][place]["weights"]) > 1e-3
 
 
 @pytest.mark.exhaustive
