@@ -87,6 +87,7 @@ class Tagger:
             )
         self.model = model
         self.tag_names = list(map(os.fsdecode, takes.tag_names[name]))
+        self._arguments = model, {name: self.tag_names}
         self.scheme = find_scheme(self.tag_names)
         self._to_ids = takes.vectorization.batch_to_ids
         results = [x, ops.one_hot(x, len(self.tag_names))]
@@ -102,6 +103,10 @@ class Tagger:
             results = twin(*inputs)
         complete = keras.Model(model.inputs[0], results)
         self._run = Compiled(complete, complete, [(32, 8)])
+
+    def __reduce__(self):
+        # Without graphs: a copy makes its own.
+        return type(self), self._arguments
 
     @classmethod
     def load(

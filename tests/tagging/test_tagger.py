@@ -1,8 +1,10 @@
 """Tagging sentences with models of every kind."""
 
+import copy
 import io
 import json
 import pathlib
+import pickle
 import random
 import zipfile
 
@@ -94,6 +96,19 @@ def test_a_crf(scheme):
     assert len({name for names in tags for name in names}) > 2
     assert tagger.predict(iter(SENTENCES), 100) == tags
     assert tagger.predict([]) == [] and tagger.predict([[]]) == [[]]
+
+
+def test_copies():
+    models = crf_tagger(), scores_tagger()
+    for tagger in (Tagger(models[0]), Tagger(models[1], iter(BIO))):
+        expected = tagger.predict(SENTENCES, marginals=True)
+        for make in (lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy):
+            twin = make(tagger)
+            assert twin.model is not tagger.model
+            tags, scores = twin.predict(SENTENCES, marginals=True)
+            assert tags == expected[0]
+            for found, right in zip(scores, expected[1], strict=True):
+                np.testing.assert_array_equal(found, right)
 
 
 def test_scores_and_numbers_with_tag_names():
