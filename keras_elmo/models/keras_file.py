@@ -98,8 +98,10 @@ def after_elmo(model, elmo):
     def call(layer, *args, **kwargs):
         return outputs.setdefault(layer.name, layer(*args, **kwargs))
 
+    # Of several mixes, the first and its mask.
+    vectors = keras.tree.flatten([elmo(ids), elmo.compute_mask(ids)])
+    vectors = vectors[:: elmo.num_representations]
     # `model(...)` would be a single layer, and hide its own layers.
-    vectors = [elmo(ids), elmo.compute_mask(ids)]
     keras.models.clone_model(model, vectors, lambda layer: layer, call)
     return keras.Model(ids, outputs[layer_of(model.outputs[0]).name])
 

@@ -214,7 +214,6 @@ class Tagger:
         elmo = ElmoLayer.from_preset(
             elmo,
             name="elmo",
-            num_representations=1,
             return_all_layers=False,
             keep_sentence_boundaries=False,
         )

@@ -219,6 +219,19 @@ def test_any_output_of_the_preset(argument, tmp_path):
     assert [*map(len, tagger.predict(sentences))] == [*map(len, sentences)]
 
 
+def test_the_first_of_two_mixes(tmp_path):
+    both, first = make_elmo(num_representations=2), make_elmo()
+    first.set_weights(both.get_weights()[: len(first.weights)])
+    assert np.ptp(first.mix_weights.weights) > 0.1
+    results = []
+    for elmo in (both, first):
+        elmo.save_to_preset(tmp_path / elmo.name)
+        tagger = train(tmp_path / elmo.name, make_data(20), epochs=2)
+        results.append(tagger.predict(make_data(9)[0], marginals=True)[1])
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 def test_bad_arguments(elmo, tmp_path):
     data = make_data(10)
     for name in ("units", "batch_size", "epochs"):
