@@ -58,12 +58,13 @@ def write_preset(path, layer, metadata, arrays):
     write_arrays(os.path.join(path, _WEIGHTS), arrays)
 
 
-def read_config(path, registered_name):
+def read_config(path, registered_names):
     """Reads the config of a preset's layer.
 
     Args:
         path: Path of the folder.
-        registered_name: Registered name of the layer's required class.
+        registered_names: Tuple of the registered names of the classes that the
+            layer may have.
 
     Returns:
         The config, for the class's `from_config`.
@@ -76,7 +77,7 @@ def read_config(path, registered_name):
     folder = ModelFolder(path)
     try:
         layer = folder.read_object(_CONFIG)
-        CheckedOptions(layer).one_of("registered_name", (registered_name,))
+        CheckedOptions(layer).one_of("registered_name", registered_names)
         return checked_layer(layer)["config"]
     except (ValueError, RecursionError) as error:
         raise ValueError(

@@ -105,7 +105,10 @@ def preset_writer(layer):
 
 def _saved_layer(cls, folder):
     """Creates the layer of a folder, without weights."""
-    config = read_config(folder, keras.saving.get_registered_name(cls))
+    # A subclass takes what its base classes saved, too.
+    bases = [one for one in cls.__mro__ if issubclass(one, ElmoLayer)]
+    names = tuple(map(keras.saving.get_registered_name, bases))
+    config = read_config(folder, names)
     try:
         return cls.from_config(config)
     except Exception as error:

@@ -256,6 +256,15 @@ def test_a_subclass_is_loaded_by_its_own_class(folder):
     told = "must be 'keras_elmo>ElmoLayer'. Received: 'test>MyElmo'"
     with pytest.raises(ValueError, match=told):
         ElmoLayer.from_preset(folder)
+    pattern.save_to_preset(folder.parent / "base")
+    loaded = MyElmo.from_preset(folder.parent / "base", dropout=0.5)
+    assert type(loaded) is MyElmo and loaded.dropout == 0.5
+    for a, b in zip(loaded.get_weights(), pattern.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    told = "must be 'test>MyElmo' or 'keras_elmo>ElmoLayer'. Received: 'Tool'"
+    change_config(folder, "registered_name", "Tool")
+    with pytest.raises(ValueError, match=told):
+        MyElmo.from_preset(folder)
 
 
 def test_a_layer_of_another_package_is_not_saved(folder):
