@@ -9,6 +9,7 @@ import sys
 import keras
 import numpy as np
 import pytest
+from small_models import make_shallow_elmo
 
 import keras_elmo
 from keras_elmo import ElmoLayer
@@ -59,3 +60,16 @@ def test_reload_in_a_fresh_process_without_the_weight_files(
         timeout=300,
     )
     np.testing.assert_array_equal(np.load(tmp_path / "loaded.npy"), expected)
+
+
+@pytest.mark.filterwarnings("ignore:You are saving")
+@pytest.mark.parametrize("part", ["elmo", "token encoder"])
+def test_the_former_format_of_keras_is_refused(tmp_path, part):
+    elmo = make_shallow_elmo()
+    layer = elmo if part == "elmo" else elmo.token_encoder
+    ids = keras.Input((None, 12), dtype="int32")
+    inner = keras.Model(ids, keras.layers.LSTM(3)(layer(ids)))
+    for model in (inner, keras.Model(ids, inner(ids))):
+        with pytest.raises(ValueError, match=r'`model.save\("model.keras"\)`'):
+            model.save(tmp_path / "model.h5")
+        model.save_weights(tmp_path / "model.weights.h5")

@@ -14,8 +14,8 @@ from keras_elmo.crf.tags import checked_log_likelihood
 from keras_elmo.ops.backends import wide_dtype
 from keras_elmo.ops.inputs import as_mask
 from keras_elmo.ops.inputs import shapes_agree
-from keras_elmo.ops.private_keras import is_saving_h5
 from keras_elmo.ops.private_keras import masks_above
+from keras_elmo.ops.private_keras import refuse_h5
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -271,13 +271,7 @@ class CRF(keras.layers.Layer):
         return (*input_shape[:2], self.num_tags + 1, self.num_tags)
 
     def get_config(self):
-        if is_saving_h5():
-            raise ValueError(
-                f"A model with layer '{self.name}' cannot be saved as .h5, "
-                "because Keras cannot load the operations that compute masks "
-                'from such a file: use `model.save("model.keras")`. To save '
-                "the weights alone, use `model.save_weights`."
-            )
+        refuse_h5(self)
         return {
             **super().get_config(),
             "num_tags": self.num_tags,

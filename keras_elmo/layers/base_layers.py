@@ -9,6 +9,7 @@ from keras_elmo.ops.backends import backend
 from keras_elmo.ops.backends import for_large_matrix
 from keras_elmo.ops.inputs import as_array
 from keras_elmo.ops.inputs import leading_shape
+from keras_elmo.ops.private_keras import refuse_h5
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.word_vectorization import WordVectorization
@@ -169,6 +170,10 @@ class IdLayer(FreezableLayer):
     def __call__(self, inputs, *args, **kwargs):
         # Before Keras makes a tensor of an array, which on JAX is int32.
         return super().__call__(as_array(inputs, self.name), *args, **kwargs)
+
+    def get_config(self):
+        refuse_h5(self)
+        return super().get_config()
 
 
 class TokenEncoder(IdLayer):

@@ -105,10 +105,20 @@ def masks_above(x):
                 yield mask, layer.name
 
 
-def is_saving_h5():
-    """Whether Keras is saving a model as an .h5 file, its former format."""
+def refuse_h5(layer):
+    """Raises `ValueError` if Keras is saving an .h5 file, its former format.
+
+    Keras cannot load operations from it, and masks are made by operations. To
+    be called by `get_config` of layers that make or need a mask.
+    """
     attribute = _private("backend.common.global_state", "get_global_attribute")
-    return bool(attribute("use_legacy_config", False))
+    if attribute("use_legacy_config", False):
+        raise ValueError(
+            f"A model with layer '{layer.name}' cannot be saved as .h5, "
+            "because Keras cannot load the operations that compute masks "
+            'from such a file: use `model.save("model.keras")`. To save '
+            "the weights alone, use `model.save_weights`."
+        )
 
 
 def more_is_better(metric):
