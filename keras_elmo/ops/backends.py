@@ -168,7 +168,11 @@ class TensorFlow(Backend):
 
         # Memory is only used once it is written to, so this saves memory while
         # the file's values are loaded.
-        return tf.raw_ops.Empty(shape=shape, dtype=dtype, init=False)
+        try:
+            return tf.raw_ops.Empty(shape=shape, dtype=dtype, init=False)
+        except tf.errors.InvalidArgumentError:
+            # `tf.debugging.enable_check_numerics` has found NaN in it.
+            return super().any_values(shape, dtype)
 
 
 class FastTensorFlow(TensorFlow):

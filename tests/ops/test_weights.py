@@ -63,6 +63,25 @@ def test_an_error_ends_it():
     assert matrices(Highway())["carry_kernel"].any()
 
 
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="TensorFlow's debugging."
+)
+def test_memory_with_nan_is_not_used_while_numbers_are_checked(monkeypatch):
+    import tensorflow as tf
+
+    def empty(shape, dtype, init):
+        return tf.zeros(shape, dtype) / 0
+
+    monkeypatch.setattr(tf.raw_ops, "Empty", empty)
+    tf.debugging.enable_check_numerics()
+    try:
+        with leave_out_random_values():
+            found = matrices(Highway())
+    finally:
+        tf.debugging.disable_check_numerics()
+    assert np.isfinite(found["carry_kernel"]).all()
+
+
 pytestmark = pytest.mark.in_graphs(False)
 
 IDS = np.random.default_rng(0).integers(1, 250, (2, 3, 12), "int32")
