@@ -2,7 +2,8 @@
 
 Everything else is written in `keras.ops`. What `FastTensorFlow` does faster
 also has a portable version with the same results, in `Backend`; TensorFlow uses
-it with the environment variable `KERAS_ELMO_FAST_PATHS=0`.
+it with the environment variable `KERAS_ELMO_FAST_PATHS=0`, and where XLA
+compiles the code around it.
 """
 
 import contextlib
@@ -314,7 +315,19 @@ def backend():
     """Returns the `Backend` that Keras uses."""
     is_fast = os.environ.get("KERAS_ELMO_FAST_PATHS") != "0"
     known = _FAST if is_fast else _BACKENDS
-    return known.get(keras.backend.backend(), known["numpy"])
+    one = known.get(keras.backend.backend(), known["numpy"])
+    return _BACKENDS[one.name] if one.makes_graphs and _is_for_xla() else one
+
+
+def _is_for_xla():
+    """Whether a `tf.function` with `jit_compile=True` is being traced."""
+    import tensorflow as tf
+
+    # TensorFlow's public API does not say it.
+    from tensorflow.python.ops import control_flow_util
+
+    graph = tf.compat.v1.get_default_graph()
+    return control_flow_util.GraphOrParentsInXlaContext(graph)
 
 
 # The initializer of large matrices, whatever a layer asks for.
@@ -350,6 +363,8 @@ def at_least_one(x, axis=0):
         missing = int(size == 0)
         if not missing:
             return x
+    elif backend().compiles_each_shape:
+        return x  # `jax.export` assumes that there is at least one.
     else:
         missing = ops.cast(ops.equal(size, 0), "int32")
     widths = [(0, 0)] * len(x.shape)

@@ -379,6 +379,20 @@ def check_calls_agree(call, rtol=1e-5, atol=1e-6):
 
 
 @pytest.mark.skipif(
+    keras.backend.backend() != "jax", reason="Keras exports by it on JAX."
+)
+def test_exported_by_jax_for_any_size(elmo):
+    import jax
+    from jax import export
+
+    shape = export.symbolic_shape("batch, time, 12")
+    ids = jax.ShapeDtypeStruct(shape, "int32")
+    run = export.export(jax.jit(lambda x: elmo(x)))(ids)
+    for part in (IDS, IDS[:1, :2]):
+        np.testing.assert_allclose(run.call(part), elmo(part), atol=1e-5)
+
+
+@pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="JAX compiles each shape."
 )
 @pytest.mark.parametrize(

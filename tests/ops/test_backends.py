@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from fast_paths import use_fast_paths
 from keras import ops
+from small_models import make_shallow_elmo
 
 from keras_elmo import batch_to_ids
 from keras_elmo.ops.backends import backend
@@ -42,3 +43,14 @@ def test_the_end_that_rows_have_in_common_does_not_vary(fast, words, length):
     ids = ops.convert_to_tensor(batch_to_ids([words], 12)[0])
     # The bytes of the longest word, and its two marks.
     assert int(backend().varying_length(ids)) == (length if fast else 12)
+
+
+def test_xla_takes_the_portable_code(fast):
+    import tensorflow as tf
+
+    ids = batch_to_ids([["the", "cat", "the"], ["a"]], 12)
+    elmo = make_shallow_elmo()
+    for function in (elmo, tf.function(elmo)):
+        compiled = tf.function(function, jit_compile=True)
+        np.testing.assert_allclose(compiled(ids), elmo(ids), atol=1e-5)
+    assert backend().makes_graphs == fast
