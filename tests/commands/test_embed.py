@@ -368,6 +368,10 @@ def test_the_page_of_the_docs(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == stated
     run_blocks(blocks[2:3], names)
     assert capsys.readouterr().out == embedded
+    # As the command, it divides at ASCII white space only.
+    pathlib.Path("corpus.txt").write_text("a\u00a0b c\u3000d\n", "utf-8")
+    run_blocks(blocks[2:3], names)
+    assert capsys.readouterr().out == "(2, 512)\n"
 
 
 @pytest.mark.parametrize("layers", ["", "bottom", "0,", "0;1", "1.5"])

@@ -180,7 +180,7 @@ def test_a_token_that_is_not_utf8_costs_its_row_alone(model, elmo):
 def test_the_text_of_the_docs_becomes_a_table(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "part00.txt").write_text("One sentence .\n\n")
-    run_blocks([b for b in read_blocks("docs/corpus.md") if "read_corpus" in b])
+    run_blocks([b for b in read_blocks("docs/corpus.md") if "part00" in b])
     found = ArrowEmbedder(model)(pq.read_table("corpus/part00.parquet"))
     assert found["id"].to_pylist() == ["part00:0", "part00:1"]
     assert found["num_tokens"].to_pylist() == [3, 0]
