@@ -379,6 +379,34 @@ def check_calls_agree(call, rtol=1e-5, atol=1e-6):
 
 
 @pytest.mark.skipif(
+    keras.backend.backend() != "torch", reason="It is about PyTorch."
+)
+def test_what_docs_installation_says_about_pytorch():
+    def make():
+        keras.utils.clear_session()
+        elmo = make_shallow_elmo(name="elmo", dropout=0.5)
+        elmo.trainable = False
+        return elmo
+
+    elmo = make().train()
+    assert_equal(elmo(IDS), elmo(IDS))
+    assert (elmo(IDS, training=True) != elmo(IDS, training=True)).any()
+    assert_equal(elmo(IDS, training=False), elmo(IDS))
+    with pytest.raises(RuntimeError, match="floating point dtype"):
+        elmo.requires_grad_(True)
+    twin = make()
+    assert elmo.state_dict().keys() == twin.state_dict().keys()
+    elmo.set_weights([w + 1 for w in elmo.get_weights()])
+    twin.load_state_dict(elmo.state_dict())
+    assert_equal(twin(IDS), elmo(IDS))
+    plain = make_shallow_elmo()
+    plain.trainable = False
+    assert not plain.requires_grad_(True)(IDS).requires_grad
+    plain.trainable = True
+    assert plain(IDS).requires_grad
+
+
+@pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="Keras exports by it on JAX."
 )
 def test_exported_by_jax_for_any_size(elmo):
