@@ -39,7 +39,8 @@ def export_onnx(
     dropout layers, `CRF` and `CRFDecoder`. The outputs are those of the tagger,
     named after their layers: numbers of tags from a `CRFDecoder`, floats from
     the others. All outputs are zero at padding. The labels are in
-    the file's metadata, as a JSON list named `<output>_tag_names`.
+    the file's metadata, as a JSON list named `<output>_tag_names`. Each layer
+    must have the mask of the ids. This is checked on random words.
 
     With `quantize="int8"`, ELMo's large kernels (of the highways, projections
     and LSTMs) have 8 bits, with one scale per block of 128, and so have the
@@ -61,9 +62,10 @@ def export_onnx(
 
     Raises:
         FileExistsError: If there is a file, and `overwrite` is not set.
-        ValueError: If the model is not as described, ELMo has an activation
-            other than `"relu"`, `"sigmoid"` and `"tanh"`, or the weights take 2
-            GB or more, the limit of an ONNX file.
+        ValueError: If the model is not as described, a layer has another mask
+            or none, ELMo has an activation other than `"relu"`, `"sigmoid"` and
+            `"tanh"`, or the weights take 2 GB or more, the limit of an ONNX
+            file.
         ImportError: If the package `onnx` is not installed.
         OSError: If the file cannot be written, for example on a full disk.
 

@@ -13,18 +13,13 @@ from keras_elmo.onnx.elmo_model import ids_input
 from keras_elmo.onnx.elmo_model import output_time
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
+from keras_elmo.onnx.masks import check_masks
 from keras_elmo.onnx.tagger_layers import TaggerLayers
 from keras_elmo.ops.private_keras import call_of
+from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.serving.output_names import check_tagged_outputs
 from keras_elmo.serving.output_names import named_outputs
 from keras_elmo.serving.output_names import tag_names_of
-
-# Operations with which Keras computes the masks between layers. They are
-# ignored: the mask here is that of the ids.
-_OF_MASKS = {
-    *("Any", "Cast", "Concatenate", "ExpandDims", "Flip", "GetItem"),
-    *("LogicalOr", "NotEqual", "Pad", "Sort", "ZerosLike"),
-}
 
 
 def tagger_model(model, make_product, tag_names=None):
@@ -39,7 +34,7 @@ def tagger_model(model, make_product, tag_names=None):
         `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, and
         returns the model's outputs, named after their layers.
     """
-    (elmo, _, mixes), *steps = read_graph(model)
+    (elmo, _, mixes, _), *others = steps = read_graph(model)
     graph = GraphBuilder()
     vectors, mask = run_elmo(graph, elmo, "ids", make_product)
     names = [name for name in vectors if name.startswith("elmo")]
@@ -51,13 +46,14 @@ def tagger_model(model, make_product, tag_names=None):
     values = {id(x): add_token(vectors[name]) for x, name in zip(mixes, names)}
     mask = add_token(mask)
     layers = TaggerLayers(graph, mask)
-    for layer, inputs, (output, *_) in steps:
+    for layer, inputs, (output, *_), _ in others:
         if not all(id(x) in values for x in inputs):
             raise ValueError(
                 "For ONNX, the inputs of each layer must be outputs of earlier "
                 f"layers. Received: layer '{layer.name}'"
             )
         values[id(output)] = layers.add(layer, [values[id(x)] for x in inputs])
+    check_masks(model.inputs[0], steps)
     is_real = graph.cast(mask, "bool")
     results = {}
     symbolic = named_outputs(model)
@@ -100,7 +96,8 @@ def read_graph(model):
     """Reads the layers of a model, in an order in which they can be called.
 
     Returns:
-        A list of triples: a layer, its symbolic inputs and its outputs.
+        A list of tuples: a layer, its symbolic inputs, its outputs, and the
+        mask that it is given, or `None`.
 
     Raises:
         ValueError: If the model is not a graph of layers that starts with ids.
@@ -110,33 +107,32 @@ def read_graph(model):
             "For ONNX, a model must be Functional or Sequential, and built. "
             f"Received: model={model!r}"
         )
-    steps, seen, masked = [], set(), []
+    steps, seen = [], set()
 
     def visit(x):
         layer, args, kwargs, inputs, outputs = call_of(x)
         if not inputs or id(x) in seen:
             return
         seen.update(map(id, outputs))
-        for each in inputs:
-            visit(each)
         if not isinstance(layer, keras.layers.Layer):
-            if type(layer).__name__ not in _OF_MASKS:
-                raise ValueError(
-                    "For ONNX, a model must consist of layers only. Received: "
-                    f"an operation {type(layer).__name__} of `keras.ops`"
-                )
-            return
+            raise ValueError(
+                "For ONNX, a model must consist of layers only. Received: "
+                f"an operation {type(layer).__name__} of `keras.ops`"
+            )
         given = inspect.signature(layer.call).bind(*args, **kwargs).arguments
         mask = given.pop("mask", None)
         (_, first), *others = given.items()
-        if any(map(keras.utils.is_keras_tensor, keras.tree.flatten(others))):
+        others = {k: x for k, x in others if x is not None and x is not False}
+        if set(others) - {"return_state"}:
             raise ValueError(
                 "For ONNX, a layer must be called with its inputs only. "
-                f"Received: layer '{layer.name}' with {sorted(dict(others))}"
+                f"Received: layer '{layer.name}' with {sorted(others)}"
             )
-        if type(layer) is ElmoLayer and mask is not None:
-            masked.append(layer)
-        steps.append((layer, keras.tree.flatten(first), outputs))
+        first = keras.tree.flatten(first)
+        for each in first:
+            visit(each)
+        mask = get_mask(first[0]) if mask is None else mask
+        steps.append((layer, first, outputs, mask))
 
     for x in model.outputs:
         visit(x)
@@ -144,18 +140,14 @@ def read_graph(model):
         not steps
         or type(steps[0][0]) is not ElmoLayer
         or [id(x) for x in steps[0][1]] != [id(x) for x in model.inputs]
+        or len(model.inputs[0].shape) != 3
         or steps[0][0].return_all_layers
         or sum(type(step[0]) is ElmoLayer for step in steps) > 1
     ):
         raise ValueError(
             "For ONNX, a model must have exactly one input and one "
-            "`ElmoLayer`, which is its first layer and mixes its layers. "
+            "`ElmoLayer`, which is its first layer and mixes its layers, on "
+            "ids of shape (batch, time, chars). "
             f"Received: model '{model.name}'"
-        )
-    if masked:
-        raise ValueError(
-            "For ONNX, the `ElmoLayer` must be called without a mask, because "
-            "the file takes rows of zero ids for padding. "
-            f"Received: layer '{masked[0].name}' with a mask"
         )
     return steps

@@ -135,6 +135,11 @@ def two_inputs():
     return keras.Model([ids, mask], L.Dense(2)(make_elmo()(ids, mask=mask)))
 
 
+def documents():
+    ids = keras.Input((None, None, 12), dtype="int32")
+    return keras.Model(ids, L.Dense(2)(make_elmo()(ids)))
+
+
 class Subclassed(keras.Model):
     pass
 
@@ -178,6 +183,13 @@ class Subclassed(keras.Model):
             ),
             "with its inputs only",
         ),
+        (lambda x: L.Dropout(0.5)(x, training=True), r"only.*\['training'\]"),
+        (
+            lambda x: L.LSTM(2, return_sequences=True)(
+                x, initial_state=[np.ones((1, 2), "float32")] * 2
+            ),
+            r"only.*\['initial_state'\]",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "model",
 )
@@ -190,21 +202,91 @@ def test_what_cannot_be_exported_is_refused(make, message, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_mask_by_position(tmp_path):
+def is_word(ids):
+    return keras.ops.any(ids != 0, axis=-1)
+
+
+@pytest.mark.parametrize(
+    "mask_of",
+    [
+        lambda ids, elmo: is_word(ids),
+        lambda ids, elmo: keras.ops.cast(ids[..., 0] > 0, "int32"),
+        lambda ids, elmo: L.Lambda(is_word)(ids),
+        lambda ids, elmo: keras.ops.any(elmo(ids) != 0, axis=-1),
+    ],
+)
+def test_masks_that_are_computed_by_hand(mask_of, tmp_path):
     ids, elmo = keras_input(), make_elmo()
-    x = L.Dense(5)(elmo(ids))
-    scores = CRF(5)(x, elmo.compute_mask(ids))
-    model = keras.Model(ids, CRFDecoder(name="tags")(scores))
-    found = answer(model, tmp_path)["tags"]
-    np.testing.assert_array_equal(found, at_tokens(model(IDS)))
+    mask = mask_of(ids, elmo)
+    x = bilstm()(elmo(ids, mask=mask), mask=mask)
+    scores = CRF(5)(L.Dense(5)(x), mask)  # By position.
+    model = keras.Model(ids, [CRFDecoder(name="tags")(scores), x])
+    tags, vectors = answer(model, tmp_path).values()
+    np.testing.assert_array_equal(tags, at_tokens(model(IDS)[0]))
+    np.testing.assert_allclose(vectors, at_tokens(model(IDS)[1]), atol=1e-6)
 
 
-def test_a_mask_of_its_own_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("mask_of", "received"),
+    [
+        (lambda ids: ids[..., 1] != 47, "another mask"),  # No full stops.
+        # Not more than 50 words.
+        (
+            lambda ids: (
+                is_word(ids)
+                & (keras.ops.cumsum(keras.ops.ones_like(ids[..., 0]), 1) <= 50)
+            ),
+            "another mask",
+        ),
+        # From the first word to the last.
+        (
+            lambda ids: keras.ops.flip(
+                keras.ops.cumsum(keras.ops.flip(is_word(ids), 1), 1) > 0, 1
+            ),
+            "another mask",
+        ),
+        # Empty sentences have a word.
+        (
+            lambda ids: (
+                is_word(ids)
+                | ~keras.ops.any(is_word(ids), axis=1, keepdims=True)
+            ),
+            "another mask",
+        ),
+        (lambda ids: None, "no mask"),
+    ],
+    ids=["words", "long", "inside", "empty", "none"],
+)
+def test_other_masks_are_refused(mask_of, received, tmp_path, monkeypatch):
+    # Keras 3.16 passes no mask on here.
+    monkeypatch.setattr(L.Bidirectional, "compute_mask", lambda *given: None)
+    monkeypatch.setattr(CRF, "_check_that_no_mask_is_lost", lambda *given: None)
+    ids = keras_input()
+    x, mask = bilstm(2)(make_elmo()(ids)), mask_of(ids)
+    for y in (
+        bilstm()(x, mask=mask),
+        L.LSTM(2, return_sequences=True)(x, mask=mask),
+        CRFDecoder()(CRF(4)(x, mask=mask)),
+    ):
+        with pytest.raises(ValueError, match=f"layer '.*' with {received}"):
+            export_onnx(keras.Model(ids, y), tmp_path / "tagger.onnx")
+
+
+def test_an_elmo_layer_with_another_mask_is_refused(tmp_path):
     ids = keras_input()
     mask = keras.ops.not_equal(ids[..., 1], 47)
     model = keras.Model(ids, L.Dense(5)(make_elmo()(ids, mask=mask)))
-    with pytest.raises(ValueError, match=r"'elmo_layer.*' with a mask"):
+    with pytest.raises(ValueError, match=r"'elmo_layer.*' with another mask"):
         export_onnx(model, tmp_path / "tagger.onnx")
+
+
+@pytest.mark.parametrize("sizes", [(6, None), (None, 4)])
+def test_masks_of_models_with_fixed_sizes(sizes, tmp_path):
+    time, batch = sizes
+    ids = keras.Input((time, 12), batch, dtype="int64")
+    model = keras.Model(ids, bilstm()(make_elmo()(ids), mask=is_word(ids)))
+    (found,) = answer(model, tmp_path).values()
+    np.testing.assert_allclose(found, at_tokens(model(IDS)), atol=1e-6)
 
 
 def test_a_model_that_was_called_in_another_one(tmp_path):
@@ -274,6 +356,7 @@ def test_models_that_do_not_start_with_elmo_are_refused(tmp_path):
         (two_inputs(), "with a mask|exactly one input|by hand"),
         (keras.Model(ids, L.Rescaling(2.0)(ids)), "is its first layer"),
         (keras.Model(ids, L.Dense(2)(stack)), "mixes its layers"),
+        (documents(), r"on ids of shape \(batch, time, chars\)"),
         (Subclassed(), "Functional or Sequential"),
     ):
         with pytest.raises(ValueError, match=message):
