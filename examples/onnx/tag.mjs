@@ -32,14 +32,20 @@ function wordIds(word, chars) {
 const path = process.argv[2] ?? "";
 const file = existsSync(path) ? readFileSync(path) : [];
 const isLabels = ([number, x]) => number === 14 && x.includes("_tag_names");
-const metadata = [...fields(file)].find(isLabels); // The session lacks it.
-if (!metadata) {
+const metadata = [...fields(file)].filter(isLabels); // The session lacks it.
+const session = metadata.length && (await InferenceSession.create(file));
+const outputs = session ? session.outputMetadata : [];
+const found = metadata
+  .map(([, bytes]) => [...fields(bytes)].map(([, x]) => `${x}`))
+  .map(([key, names]) => [key.slice(0, -10), names])
+  // Others are the labels of whole sentences.
+  .find(([key]) => outputs.some((x) => x.name === key && x.shape[1] === "time"));
+if (!found) {
   console.error("Usage: node tag.mjs EXPORTED_TAGGER.onnx < SENTENCES");
   process.exit(2);
 }
-const [[, key], [, names]] = fields(metadata[1]);
+const [key, names] = found;
 const labels = JSON.parse(names);
-const session = await InferenceSession.create(file);
 const chars = session.inputMetadata[0].shape[2];
 const best = (x) => (x.length > 1 ? x.indexOf(Math.max(...x)) : x[0]);
 
@@ -51,7 +57,7 @@ while (sentences.length) {
   const slots = batch.flatMap((x) => Object.assign(Array(time).fill(null), x));
   const ids = slots.flatMap((word) => wordIds(word, chars));
   const feeds = { ids: new Tensor("int32", ids, [batch.length, time, chars]) };
-  const { data, dims } = (await session.run(feeds))[`${key}`.slice(0, -10)];
+  const { data, dims } = (await session.run(feeds))[key];
   const size = dims[2] ?? 1; // Of a word's scores.
   const label = (k) => labels[best(data.subarray(k * size, (k + 1) * size))];
   batch.forEach((words, i) =>

@@ -245,6 +245,26 @@ def weighted_sum(graph, layers, weights):
     return graph.add("Sum", *parts)
 
 
+def pool_words(graph, x, mask, mode="mean"):
+    """`SentencePooling`, from `(batch, time, dim)` to `(batch, dim)`.
+
+    Args:
+        graph: `GraphBuilder`.
+        x: Value `(batch, time, dim)`.
+        mask: Value `(batch, time, 1)`, float32, 0 at padding.
+        mode: `"mean"` or `"max"`. For the latter, time must not be 0.
+    """
+    time, is_real = np.array([1]), graph.cast(mask, "bool")
+    number = graph.add("ReduceSum", mask, time, keepdims=0)  # (batch, 1)
+    if mode == "max":
+        x = graph.add("Where", is_real, x, np.float32(-np.inf))
+        x = graph.add("ReduceMax", x, time, keepdims=0)
+        return graph.add("Where", graph.cast(number, "bool"), x, np.float32(0))
+    x = graph.add("Where", is_real, x, np.float32(0))
+    total = graph.add("ReduceSum", x, time, keepdims=0)
+    return graph.add("Div", total, graph.add("Max", number, np.float32(1)))
+
+
 def normalize_layer(graph, x, mask):
     """Normalises by the mean and deviation of all unmasked entries.
 

@@ -27,10 +27,7 @@ def elmo_model(elmo, make_product):
     """
     graph = GraphBuilder()
     outputs, mask = run_elmo(graph, elmo, "ids", make_product)
-    total = graph.add("ReduceSum", outputs["elmo"], TIME, keepdims=0)
-    number = graph.add("ReduceSum", mask, TIME, keepdims=0)
-    number = graph.add("Max", number, np.float32(1))
-    outputs["default"] = graph.add("Div", total, number)
+    outputs["default"] = elmo_layers.pool_words(graph, outputs["elmo"], mask)
     width, time = elmo.encoder.output_dim, output_time(elmo)
     shapes = {name: ["batch", time, 2 * width] for name in outputs}
     shapes["word_emb"] = ["batch", time, width]

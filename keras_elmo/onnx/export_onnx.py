@@ -20,7 +20,7 @@ def export_onnx(
     tag_names: TagNames | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Exports an `ElmoLayer` or a tagger to an ONNX file, for onnxruntime.
+    """Exports an `ElmoLayer` or a model with one as an ONNX file.
 
     The exported model takes `ids`, int32 `(batch, time, chars)`, as returned by
     `batch_to_ids`: padding is zero, and on the right. Any number of sentences
@@ -34,11 +34,12 @@ def export_onnx(
     so on. For a layer with `return_all_layers`, `elmo` is the average of the
     layers.
 
-    A tagger is a Functional or Sequential model that starts with an `ElmoLayer`
-    and continues with `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and
-    dropout layers, `CRF` and `CRFDecoder`. The outputs are those of the tagger,
-    named after their layers: numbers of tags from a `CRFDecoder`, floats from
-    the others. All outputs are zero at padding. The labels are in
+    A tagger or a classifier is a Functional or Sequential model that starts
+    with an `ElmoLayer` and continues with `Dense`, `LSTM`, `Bidirectional`,
+    `Concatenate` and dropout layers, `SentencePooling`, `CRF` and `CRFDecoder`.
+    The outputs are those of the model, named after their layers: label ids from
+    a `CRFDecoder`, floats from the others, which after a `SentencePooling` have
+    the shape `(batch, n)`. All others are zero at padding. The labels are in
     the file's metadata, as a JSON list named `<output>_tag_names`. Each layer
     must have the mask of the ids. This is checked on random words.
 
@@ -50,7 +51,8 @@ def export_onnx(
     operators belong to the ONNX standard, operator set 18.
 
     Args:
-        model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger with one.
+        model: An `ElmoLayer` with a `CharCNNEmbedding`, or a tagger or a
+            classifier with one.
         path: Path of the file to write, atomically, such as `"elmo.onnx"`.
         quantize: `None` for float32, or `"int8"`.
         tag_names: List of strings, the labels that the model

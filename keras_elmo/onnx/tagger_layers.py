@@ -5,8 +5,10 @@ import numpy as np
 
 from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
+from keras_elmo.layers.sentence_pooling import SentencePooling
 from keras_elmo.onnx import crf_decoding
 from keras_elmo.onnx.elmo_layers import activation_operator
+from keras_elmo.onnx.elmo_layers import pool_words
 from keras_elmo.onnx.graph_builder import as_array
 
 _DROPOUTS = (
@@ -18,7 +20,8 @@ _DROPOUTS = (
 
 
 class TaggerLayers:
-    """Adds layers on tokens `(batch, time, dim)` to a graph.
+    """Adds layers on tokens `(batch, time, dim)` to a graph, and layers on
+    sentences `(batch, dim)`.
 
     Args:
         graph: `GraphBuilder`.
@@ -31,8 +34,13 @@ class TaggerLayers:
         length = graph.add("ReduceSum", mask, np.array([1]), keepdims=0)
         self._length = graph.cast(length, "int64")
 
-    def add(self, layer, inputs):
+    def add(self, layer, inputs, rank):
         """Returns the value of a layer's output.
+
+        Args:
+            layer: Keras layer.
+            inputs: List of the values of its inputs.
+            rank: Integer, the rank of its output.
 
         Raises:
             ValueError: If the layer cannot be exported.
@@ -42,12 +50,15 @@ class TaggerLayers:
             keras.layers.LSTM: self._lstm,
             keras.layers.Bidirectional: self._bidirectional,
             keras.layers.Concatenate: self._concatenate,
+            SentencePooling: self._pool,
             CRF: crf_decoding.chain_of,
             CRFDecoder: self._decoder,
             **dict.fromkeys(_DROPOUTS, lambda layer, x: x),
         }
         if type(layer) not in kinds:
             _fail(layer, f"a layer of class {type(layer).__name__}")
+        if getattr(layer, "axis", -1) not in (-1, rank - 1):
+            _fail(layer, f"axis={layer.axis}")
         mode = getattr(layer, "quantization_mode", None)
         if mode is not None:
             raise ValueError(
@@ -69,9 +80,10 @@ class TaggerLayers:
         return self._graph.add(activation_operator(layer.activation), x)
 
     def _concatenate(self, layer, *inputs):
-        if layer.axis not in (-1, 2):
-            _fail(layer, f"axis={layer.axis}")
-        return self._graph.add("Concat", *inputs, axis=2)
+        return self._graph.add("Concat", *inputs, axis=-1)
+
+    def _pool(self, layer, x):
+        return pool_words(self._graph, x, self._mask, layer.mode)
 
     def _lstm(self, layer, x):
         return self._run_lstms([layer], x, "forward")
@@ -162,7 +174,7 @@ def _lstm_arrays(lstm):
 def _fail(layer, received):
     raise ValueError(
         "For ONNX, an `ElmoLayer` may be followed by Dense, LSTM, "
-        "Bidirectional, Concatenate and dropout layers, `CRF` and "
-        "`CRFDecoder`, on whole sentences. Use `export_saved_model` for "
-        f"other models. Received: layer '{layer.name}' with {received}"
+        "Bidirectional, Concatenate and dropout layers, `SentencePooling`, "
+        "`CRF` and `CRFDecoder`, on whole sentences. Use `export_saved_model` "
+        f"for other models. Received: layer '{layer.name}' with {received}"
     )

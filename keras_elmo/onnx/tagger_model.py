@@ -52,7 +52,9 @@ def tagger_model(model, make_product, tag_names=None):
                 "For ONNX, the inputs of each layer must be outputs of earlier "
                 f"layers. Received: layer '{layer.name}'"
             )
-        values[id(output)] = layers.add(layer, [values[id(x)] for x in inputs])
+        values[id(output)] = layers.add(
+            layer, [values[id(x)] for x in inputs], len(output.shape)
+        )
     check_masks(model.inputs[0], steps)
     is_real = graph.cast(mask, "bool")
     results = {}
@@ -74,15 +76,18 @@ def tagger_model(model, make_product, tag_names=None):
                 "For ONNX, end the model with a `CRFDecoder`. Received: the "
                 f"scores of layer '{name}' as an output"
             )
-        value = graph.add("Where", is_real, value, np.float32(0))
-        value = graph.cut(value, 0, 1)  # The added token.
-        shape, dtype = ["batch", output_time(elmo)], "int32"
-        if x.dtype == "int32":
+        shape = ["batch", output_time(elmo), x.shape[-1]]
+        is_tags = x.dtype == "int32"
+        if is_tags or len(x.shape) == 3:
+            value = graph.add("Where", is_real, value, np.float32(0))
+            value = graph.cut(value, 0, 1)  # The added token.
+        else:
+            del shape[1]
+        if is_tags:
             value = graph.add("Squeeze", value, np.array([2]))
             value = graph.cast(value, "int32")
-        else:
-            shape, dtype = [*shape, x.shape[-1]], "float32"
-        results[name] = (value, dtype, shape)
+            del shape[2]
+        results[name] = value, "int32" if is_tags else "float32", shape
     tag_names = tag_names_of(symbolic, tag_names)
     check_tagged_outputs(tag_names, symbolic)
     metadata = {

@@ -16,11 +16,13 @@ from small_models import make_shallow_elmo
 
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
+from keras_elmo import SentencePooling
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
 
 L = keras.layers
+CLASSES = {"class": ["x", "y", "z"]}
 TAGS = ["O", "B-é", "I-é", "B-🎻", "I-🎻"]
 WORDS = ["é", "e\u0301", "東京", "🎻", "👍🏽", "<S>", "</S>", "<s>", "a", "B"]
 WORDS += ["constructor", "no\u00a0break", "line\u2028end", "\ufeff", "\x85"]
@@ -69,11 +71,19 @@ def make_model(chars, has_crf):
     return keras.Model(ids, {"a": L.Dense(3, name="a")(x), "tags": tags})
 
 
+def with_classes(model, *outputs):
+    """Returns a model that also has labels of whole sentences."""
+    classes = SentencePooling(name="class")(model.output["a"])
+    return keras.Model(model.input, [classes, *outputs])
+
+
 @pytest.mark.parametrize(("chars", "has_crf"), [(50, True), (12, False)])
 def test_labels(chars, has_crf, tag, tmp_path):
     model = make_model(chars, has_crf)
     names = None if has_crf else {"tags": TAGS}
-    export_onnx(model, tmp_path / "tagger.onnx", tag_names=names)
+    both = with_classes(model, model.output["tags"])
+    both_names = {**CLASSES, **(names or {})}
+    export_onnx(both, tmp_path / "tagger.onnx", tag_names=both_names)
     text = "".join(" ".join(words) + "\n" for words in SENTENCES)
     found = tag("tagger.onnx", text=text)
     expected = Tagger(model, names).predict(SENTENCES)
@@ -91,6 +101,9 @@ def test_labels(chars, has_crf, tag, tmp_path):
 
 def test_usage(tag, tmp_path):
     export_onnx(make_model(12, False), tmp_path / "unnamed.onnx")
-    for arguments in ((), ("none.onnx",), ("unnamed.onnx",)):
+    model = with_classes(make_model(12, False))
+    export_onnx(model, tmp_path / "classes.onnx", tag_names=CLASSES)
+    names = "none.onnx", "unnamed.onnx", "classes.onnx"
+    for arguments in ((), *((name,) for name in names)):
         found = tag(*arguments)
         assert found.returncode == 2 and b"Usage: node tag.mjs" in found.stderr

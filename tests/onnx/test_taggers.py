@@ -13,6 +13,7 @@ from tiers import quick_first
 
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
+from keras_elmo import SentencePooling
 from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
 
@@ -41,9 +42,9 @@ def crf_tagger(crf=(), decoder=(), **kwargs):
     return keras.Model(ids, CRFDecoder(name="tags", **dict(decoder))(scores))
 
 
-def answer(model, folder, ids=IDS, quantize=None):
+def answer(model, folder, ids=IDS, quantize=None, **kwargs):
     path = str(folder / "tagger.onnx")
-    export_onnx(model, path, quantize, overwrite=True)
+    export_onnx(model, path, quantize, overwrite=True, **kwargs)
     session = onnxruntime.InferenceSession(path)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(None, {"ids": ids})))
@@ -220,10 +221,11 @@ def test_masks_that_are_computed_by_hand(mask_of, tmp_path):
     mask = mask_of(ids, elmo)
     x = bilstm()(elmo(ids, mask=mask), mask=mask)
     scores = CRF(5)(L.Dense(5)(x), mask)  # By position.
-    model = keras.Model(ids, [CRFDecoder(name="tags")(scores), x])
-    tags, vectors = answer(model, tmp_path).values()
+    outputs = [CRFDecoder(name="tags")(scores), SentencePooling()(x, mask)]
+    model = keras.Model(ids, outputs)
+    tags, mean = answer(model, tmp_path).values()
     np.testing.assert_array_equal(tags, at_tokens(model(IDS)[0]))
-    np.testing.assert_allclose(vectors, at_tokens(model(IDS)[1]), atol=1e-6)
+    np.testing.assert_allclose(mean, model(IDS)[1], atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -267,6 +269,7 @@ def test_other_masks_are_refused(mask_of, received, tmp_path, monkeypatch):
         bilstm()(x, mask=mask),
         L.LSTM(2, return_sequences=True)(x, mask=mask),
         CRFDecoder()(CRF(4)(x, mask=mask)),
+        SentencePooling()(x, mask=mask),
     ):
         with pytest.raises(ValueError, match=f"layer '.*' with {received}"):
             export_onnx(keras.Model(ids, y), tmp_path / "tagger.onnx")
@@ -287,6 +290,46 @@ def test_masks_of_models_with_fixed_sizes(sizes, tmp_path):
     model = keras.Model(ids, bilstm()(make_elmo()(ids), mask=is_word(ids)))
     (found,) = answer(model, tmp_path).values()
     np.testing.assert_allclose(found, at_tokens(model(IDS)), atol=1e-6)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_classifiers(keeps, tmp_path):
+    ids = keras_input()
+    elmo = make_elmo(keep_sentence_boundaries=keeps)
+    x = elmo(ids)
+    # Far above all words at padding, unless the mask is used.
+    words = L.Dense(3, kernel_initializer="normal", name="words")(x)
+    words = L.Dense(3, bias_initializer="ones", name="scores")(words)
+    pooled = [
+        SentencePooling(name="mean")(words),
+        SentencePooling("max", name="most")(words),
+        SentencePooling("max")(bilstm()(x)),
+    ]
+    y = L.Concatenate()([L.Dropout(0.5)(x) for x in pooled])
+    y = L.Concatenate(axis=1)([L.Dense(6, activation="tanh")(y), pooled[0]])
+    y = L.Dense(5, activation="softmax", name="class")(y)
+    model = keras.Model(ids, [y, words, *pooled[:2]])
+    randomize(model.get_layer("class"), 1.0)
+    found = answer(model, tmp_path, tag_names={"class": TAGS})
+    names = ["class", "scores", "mean", "most"]
+    assert list(found) == names
+    for name, expected in zip(
+        names, map(keras.ops.convert_to_numpy, model(IDS))
+    ):
+        x = found[name]
+        if name == "scores":
+            real = keras.ops.convert_to_numpy(elmo.compute_mask(IDS))
+            expected = np.where(real[..., None], expected, 0)
+        np.testing.assert_allclose(x, expected, atol=1e-5)
+    no_words, *_ = model(np.zeros((2, 1, 12), "int32"))
+    for shape in ((2, 0), (0, 3)):
+        x = answer(model, tmp_path, np.zeros((*shape, 12), "int32"))["class"]
+        np.testing.assert_allclose(x, no_words[: shape[0]], atol=1e-6)
+    session = onnxruntime.InferenceSession(tmp_path / "tagger.onnx")
+    shapes = [output.shape for output in session.get_outputs()]
+    time = "output_time" if keeps else "time"
+    b = "batch"
+    assert shapes == [[b, 5], [b, time, 3], [b, 3], [b, 3]]
 
 
 def test_a_model_that_was_called_in_another_one(tmp_path):
