@@ -10,6 +10,7 @@ import warnings
 
 from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.models.presets import PRESETS
 
 # A word that ends in punctuation, and the share of such words in a text above
@@ -89,18 +90,22 @@ def add_corpus_arguments(add):
 
 
 def read_counted(arguments, progress):
-    """Yields the sentences of INPUT, and tells `progress` their number."""
+    """Yields the sentences of INPUT; tells `progress` their number if known."""
     from keras_elmo.text.corpora import read_corpus
 
-    corpus = functools.partial(read_corpus, arguments.input, arguments.format)
-    first, total = corpus(), None
-    if arguments.format != "raw":  # spaCy leaves it at words such as "Inc."
-        first = _warn_if_attached(first)
-    if os.path.isfile(arguments.input):
-        # It finds any errors before the work starts.
-        total = sum(1 for _ in first)
+    read = functools.partial(read_corpus, arguments.input)
+    sentences, total = read(arguments.format), None
+    is_raw = arguments.format == "raw"
+    if not is_raw:  # spaCy leaves it at words such as "Inc."
+        sentences = _warn_if_attached(sentences)
+    if arguments.input != STANDARD_STREAM and os.path.isfile(arguments.input):
+        # It finds any errors before the work starts. spaCy is slow, so raw text
+        # is read as lines, and the number of its sentences remains unknown.
+        number = sum(1 for _ in (read("text") if is_raw else sentences))
+        total = None if is_raw else number
+        sentences = read(arguments.format)
     progress.start("sentences", total)
-    yield from first if total is None else corpus()
+    yield from sentences
 
 
 def _warn_if_attached(sentences):

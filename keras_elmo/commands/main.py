@@ -8,6 +8,7 @@ import warnings
 
 import keras_elmo
 from keras_elmo.checks import named_by_flags
+from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.commands import convert
 from keras_elmo.commands import embed
 from keras_elmo.commands import export
@@ -25,6 +26,8 @@ _OUT_OF_MEMORY = re.compile(
 )
 # The docstring of a command is its `--help`. This stands for its options there.
 _OPTIONS = "[options]"
+# The commands whose result is what they print.
+_PRINTING = "inspect", "perplexity"
 # Each has `SUMMARY`, `add_arguments` and `run`; only `run` imports Keras.
 _VERBS = (
     embed,
@@ -47,6 +50,7 @@ def main(argv=None):
     with warnings.catch_warnings(), named_by_flags(flags):
         warnings.showwarning = lambda message, *_: _say(f"warning: {message}")
         try:
+            _open_standard_streams(arguments)
             importlib.import_module("keras_elmo.quiet_start")
             status = arguments.run(arguments) or 0
             sys.stdout.flush()  # A closed pipe raises its error here.
@@ -121,6 +125,28 @@ def make_parser(argv=None):
         if argv is None or name in argv:
             verb.add_arguments(verb_parser)
     return parser, verbs
+
+
+def _open_standard_streams(arguments):
+    """Opens the null device in place of standard streams that are closed.
+
+    Otherwise, the next file that is opened would get the number of one, and
+    with it what TensorFlow writes there.
+
+    Raises:
+        ValueError: If the command needs one that was closed.
+    """
+    given = vars(arguments)
+    writes = given.get("output") == STANDARD_STREAM
+    needed = {
+        "stdin": given.get("input") == STANDARD_STREAM,
+        "stdout": writes or given["verb"] in _PRINTING,
+        "stderr": False,
+    }
+    for name in [name for name in needed if getattr(sys, name) is None]:
+        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        if needed[name]:
+            raise ValueError(f"{name} must be open. Received: closed")
 
 
 def _without_tensorflow(error):

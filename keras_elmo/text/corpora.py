@@ -188,7 +188,8 @@ def check_file(path, what="corpus"):
         raise ValueError(
             f"A {what} must be a file. Received a folder: '{path}'"
         )
-    if not os.path.exists(path):
+    # Whoever calls this reads no standard input.
+    if path == STANDARD_STREAM or not os.path.exists(path):
         raise FileNotFoundError(
             f"There is no {what} file '{path}'.{did_you_mean(path)}"
         )

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -29,6 +30,17 @@ COMMANDS = (
     "export",
     "inspect",
 )
+
+# Commands that need no standard stream.
+WRITING = (
+    "embed small in.txt out.npz",
+    "tag english_pos in.txt out",
+    "train-tagger in.conll out.keras",
+    "pretrain in.txt out",
+    "convert small out",
+    "export small out",
+)
+
 
 PROGRAM = f"""
 import sys
@@ -192,6 +204,53 @@ def test_a_reader_that_has_read_enough(monkeypatch, capfd):
     monkeypatch.setattr(inspect, "run", run)
     assert main(["inspect", "small"]) == 1
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.filterwarnings("always:told")
+@pytest.mark.parametrize(
+    ("command", "stream", "is_needed"),
+    [
+        ("embed small - out.npz", "stdin", True),
+        ("tag english_pos - out", "stdin", True),
+        ("tag english_pos in.txt out", "stdin", False),
+        ("tag english_pos - -", "stdout", True),
+        ("perplexity small in.txt", "stdout", True),
+        ("inspect", "stdout", True),
+        ("inspect", "stderr", False),
+        *[(command, "stdout", False) for command in WRITING],
+        *[(command, "stderr", False) for command in WRITING],
+    ],
+)
+def test_a_closed_stream(monkeypatch, capsys, command, stream, is_needed):
+    def run(arguments):
+        print("result", sys.stdout.isatty())
+        print("progress", sys.stderr.isatty(), file=sys.stderr, flush=True)
+        warnings.warn("told", stacklevel=1)
+        ran.append(arguments)
+
+    ran, name = [], command.split()[0].replace("-", "_")
+    monkeypatch.setattr(f"keras_elmo.commands.{name}.run", run)
+    monkeypatch.setattr(sys, stream, None)
+    status = main(command.split())
+    getattr(sys, stream).close()
+    assert status == is_needed
+    assert len(ran) == (not is_needed)
+    if is_needed:
+        told = capsys.readouterr().err
+        assert f"error: {stream} must be open. Received: closed\n" in told
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(os.name != "posix", reason="It needs a shell.")
+def test_the_numbers_of_closed_streams_are_not_those_of_files(tmp_path):
+    (tmp_path / "in.txt").write_text("The cat sat .\n")
+    files = f"'{tmp_path}/in.txt' '{tmp_path}/out.npz'"
+    command = f"'{sys.executable}' -m keras_elmo embed english_mini {files}"
+    done = subprocess.run(
+        f"{command} <&- >&- 2>&-", shell=True, cwd=ROOT, timeout=300
+    )
+    assert done.returncode == 0
+    assert (tmp_path / "out.npz").stat().st_size > 10_000
 
 
 def test_an_interrupted_command_that_does_not_resume(monkeypatch, capsys):

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import sys
+from unittest import mock
 
 import keras
 import numpy as np
@@ -58,6 +59,7 @@ def test_columns(model, folder, capsys, monkeypatch):
     source = io.BufferedReader(io.BytesIO(TEXT.encode()))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
     monkeypatch.setattr(tag, "CHUNK", 1)
+    (folder / "-").write_text("no input")
     assert main(["tag", model, "-", "same.conll", "--quiet"]) == 0
     assert (folder / "same.conll").read_bytes() == text.encode()
     assert capsys.readouterr() == ("", "")
@@ -94,11 +96,14 @@ def test_standard_output(model, folder, capfd):
     ]
 
 
-def test_raw_text(model, folder, capsys):
-    pytest.importorskip("spacy")
+def test_raw_text(model, folder, capsys, monkeypatch):
+    spacy = pytest.importorskip("spacy")
+    blank = mock.Mock(wraps=spacy.blank)
+    monkeypatch.setattr(spacy, "blank", blank)
     (folder / "raw.txt").write_text("They can't. Did \u00c9t\u00e9?\n\nYes\n")
     assert main(["tag", model, "raw.txt", "out.conll", "--raw"]) == 0
     assert capsys.readouterr().out.startswith("3 sentences, 8 tokens")
+    assert blank.call_count == 1  # It is slow.
     blocks = (folder / "out.conll").read_text("utf-8").split("\n\n")
     words = [[x.split("\t")[0] for x in b.splitlines()] for b in blocks]
     assert words == [
@@ -151,6 +156,7 @@ def test_errors_leave_no_output(model, folder, fails):
     for arguments, message in [
         ((model, "none.txt", "out.conll"), "no corpus file 'none.txt'"),
         ((model, "latin.txt", "out.conll"), "in line 1, at byte 3"),
+        ((model, "latin.txt", "out.conll", "--raw"), "in line 1, at byte 3"),
         ((model, "bad.conllu", "out.conll"), "not CoNLL-U in line 1"),
         ((model, "corpus.txt", "none/out.conll"), "No such file"),
         ((model, "corpus.txt", "/dev/null"), "or a pipe: '/dev/null'"),

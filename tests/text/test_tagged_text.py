@@ -79,14 +79,17 @@ def test_bad_files_are_told_by_line(tmp_path, content, name, message):
     assert str(path) in str(info.value)
 
 
-def test_bad_columns(tmp_path):
+def test_bad_columns(tmp_path, monkeypatch):
     path = write(tmp_path, "a O\n")
     with pytest.raises(ValueError, match=r"line 1: .* in column 3"):
         read_conll(path, column=3)
     with pytest.raises(ValueError, match="`column` must be"):
         read_conll(path, column=1)
-    with pytest.raises(FileNotFoundError, match="no CoNLL file"):
-        read_conll(tmp_path / "none.conll")
+    (tmp_path / "-").write_text("a O\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("none.conll", "-"):  # It reads no standard input.
+        with pytest.raises(FileNotFoundError, match="no CoNLL file"):
+            read_conll(name)
 
 
 def test_a_similar_file_is_suggested(tmp_path):
