@@ -41,6 +41,8 @@ def registered_classes():
 
 
 def _register(keras):
+    # It notes forks of this process from now on.
+    importlib.import_module("keras_elmo.ops.backends")
     known = keras.saving.get_custom_objects()
     for name, module in registered_classes().items():
         # A class that has been imported has registered itself.

@@ -9,6 +9,7 @@ from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
+from keras_elmo.ops.backends import backend
 from keras_elmo.ops.private_keras import layer_of
 
 
@@ -45,6 +46,7 @@ class KerasFile(FoundModel):
                 f"Received: '{dtype}' with '{self.path}'"
             )
         _check_weights(self.path)
+        backend()  # An error in a fork, where Keras would wait forever.
         try:
             model = keras.saving.load_model(self.path, compile=False)
             return after_elmo(model, self._elmo) if self._elmo else model

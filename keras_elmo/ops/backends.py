@@ -15,6 +15,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.ops.private_keras import has_started_threads
+from keras_elmo.ops.private_keras import is_tracing_for_xla
+
 # How many tokens `scan` prepares at a time: enough for a matrix multiply
 # at full speed. For the original model, 2048 tokens take 256 MB.
 PREPARED_ROWS = 2048
@@ -36,8 +39,6 @@ class Backend:
     """Whether tensors may hold strings, as SavedModels need them."""
     has_sparse_gradients = False
     """Whether the gradient of looked-up rows has these rows only."""
-    has_own_threads = True
-    """Whether it waits forever for its threads after a fork."""
     supports_remat = False
     """Whether Keras' `RematScope` works for layers with flags."""
 
@@ -277,7 +278,6 @@ class Jax(Backend):
 
 class Torch(Backend):
     name = "torch"
-    has_own_threads = False
     supports_remat = True
 
     def concrete_value(self, x):
@@ -311,23 +311,38 @@ _BACKENDS = {one.name: one for one in _ALL}
 _FAST = {**_BACKENDS, "tensorflow": FastTensorFlow()}
 
 
+# Whether this process is a fork of one that had used the backend.
+_lost_threads = False
+
+
 def backend():
-    """Returns the `Backend` that Keras uses."""
+    """Returns the `Backend` that Keras uses.
+
+    Raises:
+        RuntimeError: If this process is a fork of one that had used it.
+    """
+    name = keras.backend.backend()
+    if _lost_threads:
+        raise RuntimeError(
+            f"This process is a fork of one that had used {name}, for whose "
+            "threads it would wait forever. Start processes with "
+            '`multiprocessing.get_context("spawn")`, or load and use models '
+            f"and {name} only after the fork: gunicorn without --preload."
+        )
     is_fast = os.environ.get("KERAS_ELMO_FAST_PATHS") != "0"
+    if name == "tensorflow":
+        is_fast = is_fast and not is_tracing_for_xla()
     known = _FAST if is_fast else _BACKENDS
-    one = known.get(keras.backend.backend(), known["numpy"])
-    return _BACKENDS[one.name] if one.makes_graphs and _is_for_xla() else one
+    return known.get(name, known["numpy"])
 
 
-def _is_for_xla():
-    """Whether a `tf.function` with `jit_compile=True` is being traced."""
-    import tensorflow as tf
+def _note_fork():
+    global _lost_threads
+    _lost_threads |= has_started_threads(keras.backend.backend())
 
-    # TensorFlow's public API does not say it.
-    from tensorflow.python.ops import control_flow_util
 
-    graph = tf.compat.v1.get_default_graph()
-    return control_flow_util.GraphOrParentsInXlaContext(graph)
+if hasattr(os, "register_at_fork"):  # Not on Windows.
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 # The initializer of large matrices, whatever a layer asks for.
@@ -350,6 +365,7 @@ def leave_out_random_values():
 
 def for_large_matrix(initializer):
     """Returns `initializer`, or one of arbitrary values to save time."""
+    backend()  # An error in a fork, where drawing them would not end.
     return _of_large_matrices.get() or initializer
 
 

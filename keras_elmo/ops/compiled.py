@@ -1,7 +1,5 @@
 """Whole functions compiled in eager code, instead of single operations."""
 
-import os
-
 import keras
 import numpy as np
 from keras import ops
@@ -43,17 +41,9 @@ class Compiled:
         self._layer = layer
         self._least_sizes = least_sizes
         self._compiled = {}
-        self._process = os.getpid()
 
     def __call__(self, *args, **options):
         kind = backend()
-        if os.getpid() != self._process and kind.has_own_threads:
-            raise RuntimeError(
-                f"Layer '{self._layer.name}' was made in another process, of "
-                f"which this one is a fork: {kind.name} would "
-                "wait forever. Start processes with "
-                '`multiprocessing.get_context("spawn")`.'
-            )
         if in_stateless_scope():
             # It replaces the variables' values; a graph would keep these.
             return self._function(*args, **options)

@@ -1,6 +1,6 @@
-"""All uses of Keras' private API, with the reasons.
+"""All uses of the private API of Keras and its backends, with the reasons.
 
-None of these has an equivalent in Keras' public API. Tests cover all of them,
+None of these has an equivalent in the public API. Tests cover all of them,
 to detect versions of Keras that change one.
 """
 
@@ -127,6 +127,38 @@ def more_is_better(metric):
     With `mode="auto"`, they guess it only from the names of Keras' metrics.
     """
     metric._direction = "up"
+
+
+def has_started_threads(backend):
+    """Whether a backend of this process would wait for them after a fork.
+
+    The public API of TensorFlow only raises errors for settings that then come
+    too late. PyTorch has no such threads.
+
+    Args:
+        backend: `"tensorflow"`, `"jax"` or another name.
+    """
+    if backend == "tensorflow":
+        from tensorflow.python.eager import context
+
+        return context.context()._context_handle is not None
+    if backend == "jax":
+        from jax._src import xla_bridge
+
+        return bool(xla_bridge._backends)
+    return False
+
+
+def is_tracing_for_xla():
+    """Whether a `tf.function` with `jit_compile=True` is being traced.
+
+    The public API does not tell.
+    """
+    import tensorflow as tf
+    from tensorflow.python.ops import control_flow_util
+
+    graph = tf.compat.v1.get_default_graph()
+    return control_flow_util.GraphOrParentsInXlaContext(graph)
 
 
 @functools.cache

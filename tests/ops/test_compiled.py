@@ -2,15 +2,25 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import warnings
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
+from small_models import ENGLISH_TINY
 from small_models import make_shallow_elmo
 
+from keras_elmo import ElmoEmbedder
+from keras_elmo import ElmoLayer
+from keras_elmo import Highway
+from keras_elmo import Tagger
+from keras_elmo import WordVectorization
 from keras_elmo.ops.compiled import Compiled
+
+IDS = np.ones((1, 2, 12), "int32")
 
 on_tensorflow = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
@@ -77,16 +87,27 @@ def test_there_is_no_graph_for_who_wants_none(counted):
 @pytest.mark.skipif(
     keras.backend.backend() == "torch", reason="PyTorch survives a fork."
 )
-def test_a_forked_process_raises_instead_of_waiting():
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda elmo: elmo(IDS),
+        lambda elmo: make_shallow_elmo()(IDS),
+        lambda elmo: ElmoLayer.from_preset(ENGLISH_TINY),
+        lambda elmo: ElmoEmbedder(elmo).embed_batch([["a"]]),
+        lambda elmo: Tagger.load("english_pos"),
+        lambda elmo: Highway().build((None, 300)),
+        lambda elmo: WordVectorization()(["a"]),
+    ],
+)
+def test_a_forked_process_raises_instead_of_waiting(use):
     elmo = make_shallow_elmo()
-    ids = np.ones((1, 2, 12), "int32")
-    elmo(ids)
+    elmo(IDS)
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
 
     def call():
         try:
-            elmo(ids)
+            use(elmo)
         except RuntimeError as error:
             answers.put(str(error))
 
@@ -98,3 +119,47 @@ def test_a_forked_process_raises_instead_of_waiting():
     child.kill()
     assert child.exitcode == 0
     assert 'get_context("spawn")' in answers.get()
+
+
+FORKS = """
+import os, sys, warnings, threading
+import keras, numpy as np
+import keras_elmo  # All else is imported in the children.
+warnings.simplefilter("ignore")
+
+def use():
+    elmo = keras_elmo.ElmoLayer.from_preset(sys.argv[1])
+    elmo(np.ones((1, 2, 50), "int32"))
+
+def in_fork():
+    child = os.fork()
+    if child == 0:
+        watch = threading.Timer(60, os._exit, [9])
+        watch.daemon = True
+        watch.start()
+        try:
+            use()
+            os._exit(0)
+        except RuntimeError as error:
+            os._exit(5 if "only after the fork" in str(error) else 6)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+print(in_fork())
+keras.ops.ones(2)
+print(in_fork())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="There is no os.fork.")
+@pytest.mark.skipif(
+    keras.backend.backend() == "torch", reason="PyTorch survives a fork."
+)
+def test_a_fork_of_a_process_that_only_imported_works():
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, ENGLISH_TINY],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=200,
+    )
+    assert done.stdout.split() == ["0", "5"]
