@@ -1,8 +1,9 @@
-"""A model saved, and loaded in a process that has nothing else."""
+"""What all writers do; and models loaded in a process that has nothing else."""
 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -12,8 +13,14 @@ import pytest
 from small_models import make_shallow_elmo
 
 import keras_elmo
+from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
+from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
+from keras_elmo import export_onnx
+from keras_elmo import export_saved_model
+from keras_elmo.commands.main import main
+from keras_elmo.files import atomic
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow",
@@ -73,3 +80,77 @@ def test_the_former_format_of_keras_is_refused(tmp_path, part):
         with pytest.raises(ValueError, match=r'`model.save\("model.keras"\)`'):
             model.save(tmp_path / "model.h5")
         model.save_weights(tmp_path / "model.weights.h5")
+
+
+def save_tagger(elmo, path, **options):
+    ids = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(ids, keras.layers.Dense(2)(elmo(ids)))
+    Tagger(model, ["A", "B"]).save(path, **options)
+
+
+def save_to_bilm(elmo, path, **options):
+    elmo.save_to_bilm(path.parent / "options.json", path, **options)
+
+
+def embed_file(elmo, path, **options):
+    ElmoEmbedder(elmo).embed_file(["Two words"], path, **options)
+
+
+def embed(elmo, path, overwrite=False):
+    (path.parent / "in.txt").write_text("Two words")
+    elmo.save_to_preset(path.parent / "elmo", overwrite=True)
+    names = [str(path.parent / name) for name in ("elmo", "in.txt")]
+    flags = ["--overwrite"] if overwrite else []
+    if main(["embed", *names, str(path), "--quiet", *flags]):
+        raise FileExistsError
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (save_tagger, "a.keras"),
+        (save_to_bilm, "a.hdf5"),
+        (embed_file, "a.npz"),
+        (embed, "a.npz"),
+        (export_onnx, "a.onnx"),
+        (ElmoLayer.save_to_preset, "a"),
+        (export_saved_model, "1"),
+    ],
+)
+def test_a_file_that_appears_meanwhile_is_not_replaced(
+    tmp_path, monkeypatch, capsys, write, name
+):
+    if write is export_onnx:
+        pytest.importorskip("onnx")
+    elmo, folder = make_shallow_elmo(), tmp_path / "folder"
+    folder.mkdir()
+    path = folder / name
+    mine = path if path.suffix else path / "config.json"
+    sync = atomic._sync
+
+    def appear_and_sync(source):  # It is complete now, and is not moved yet.
+        if str(source).startswith(str(folder / f".{name}")) or (
+            source == f"{path}.parts/output"
+        ):
+            mine.parent.mkdir(exist_ok=True)
+            mine.write_text("mine")
+        sync(source)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "_sync", appear_and_sync)
+        with pytest.raises(FileExistsError) as info:
+            write(elmo, path)
+    told = f"{info.value}{capsys.readouterr().err}".strip()
+    assert f"'{path}' has appeared meanwhile" in told
+    kept = pathlib.Path(re.search(r"complete, in '(.*)'\.$", told)[1])
+    assert mine.read_text() == "mine"
+    assert not [x for x in folder.iterdir() if x.name.startswith(".")]
+    write(elmo, path, overwrite=True)
+    if path.suffix == ".npz":
+        assert mine.read_bytes() != b"mine"
+        assert not kept.exists() or kept.read_bytes() == path.read_bytes()
+    else:
+        assert kept.is_dir() == path.is_dir()
+        assert kept.is_dir() or kept.suffix == path.suffix
+    with pytest.raises(FileExistsError):
+        write(elmo, path)

@@ -51,14 +51,12 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo tag`."""
-    from keras_elmo.files.atomic import refuse_existing
     from keras_elmo.files.atomic import write_atomically
 
     to = arguments.output
     with ProgressDisplay(arguments.quiet) as progress:
         if to == STANDARD_STREAM:
             return _tag(arguments, sys.stdout.fileno(), progress)
-        refuse_existing(to, arguments.overwrite)  # Before it waits.
         write = functools.partial(_tag, arguments, progress=progress)
         write_atomically(to, write, arguments.overwrite)
 

@@ -75,14 +75,14 @@ def run(arguments):
     import keras
 
     from keras_elmo.crf.tags import find_scheme
-    from keras_elmo.files.atomic import refuse_existing
     from keras_elmo.tagging.tagger import Tagger
     from keras_elmo.tagging.tagger import writable_path
+    from keras_elmo.tagging.tagger import write_tagger
     from keras_elmo.text.tagged_text import read_conll
 
     say = (lambda _: None) if arguments.quiet else print
     # Rather now than after the training.
-    refuse_existing(writable_path(arguments.output), arguments.overwrite)
+    writable_path(arguments.output, arguments.overwrite)
     data = {}
     for name in ("train", "dev", "test"):
         if path := getattr(arguments, name):
@@ -100,7 +100,7 @@ def run(arguments):
         arguments.elmo,
         verbose=0 if arguments.quiet else bars,
     )
-    tagger.save(arguments.output)
+    write_tagger(tagger, arguments.output, arguments.overwrite)
     for name, tagged in {} if arguments.quiet else data.items():
         say(_describe(getattr(arguments, name), tagger.evaluate(*tagged)))
     size = os.path.getsize(arguments.output) / 1e6

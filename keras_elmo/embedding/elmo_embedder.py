@@ -18,7 +18,6 @@ from keras_elmo.embedding.embedding_files import embeddings_writer
 from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
-from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.backends import backend
@@ -46,7 +45,8 @@ class ElmoEmbedder:
 
     It can be pickled and copied, for use with joblib or `multiprocessing`.
     TensorFlow and JAX do not survive a fork: start processes with
-    `multiprocessing.get_context("spawn")`. In a fork, it raises an error.
+    `multiprocessing.get_context("spawn")`. In a fork of a process that has used
+    them, it raises an error.
 
     It is optimized for TensorFlow. On JAX, batches are padded to a few shapes,
     each of which is compiled once. On JAX and PyTorch, a batch takes more
@@ -251,7 +251,6 @@ class ElmoEmbedder:
             OSError: If a file cannot be read or written.
         """
         write = embeddings_writer(output_file_path)
-        refuse_existing(output_file_path, overwrite)
         if isinstance(input_file, (str, os.PathLike)):
             sentences = read_corpus(input_file)
         else:
@@ -263,7 +262,7 @@ class ElmoEmbedder:
             vars(embedder).update(vars(self))
             embedder._choose(layers)
         pairs = with_vectors(sentences, embedder.embed_sentences, output_dtype)
-        write(output_file_path, ((s.text, v) for s, v in pairs))
+        write(output_file_path, ((s.text, v) for s, v in pairs), overwrite)
 
     def _choose(self, layers):
         self.layers = layers

@@ -15,8 +15,8 @@ from keras_elmo.files.hdf5_files import create_hdf5
 def embeddings_writer(path: str | os.PathLike) -> Callable:
     """Returns the function that writes the kind of file that a name stands for.
 
-    It takes the path to write, which is written atomically, and an iterable of
-    pairs of a sentence's text and its array.
+    It takes the path to write, which is written atomically, an iterable of
+    pairs of a sentence's text and its array, and whether to replace a file.
 
     The key of each sentence's array is its index: `"0"`, `"1"`, ... The text of
     the sentences is stored in another way in each kind of file:
@@ -43,8 +43,8 @@ def embeddings_writer(path: str | os.PathLike) -> Callable:
             f"for NumPy. Received: '{path}'"
         )
     write = _WRITERS[suffix]
-    return lambda path, embeddings: write_atomically(
-        path, lambda temporary: write(temporary, embeddings)
+    return lambda path, embeddings, overwrite=True: write_atomically(
+        path, lambda temporary: write(temporary, embeddings), overwrite
     )
 
 

@@ -103,12 +103,17 @@ class JobFolder:
         job = None if restart else self._read_job()
         done = Finished(*job["finished"]) if job else Finished()
         is_complete = job is not None and job["is_complete"]
+        with contextlib.suppress(FileNotFoundError):
+            # It was killed while it moved the file.
+            if os.path.samefile(self.output, self._target):
+                os.remove(self.output)
         is_moved = is_complete and not os.path.exists(self.output)
         if is_moved and not os.path.exists(self.name):  # It was moved on.
             done, is_complete = Finished(), False
         else:
             refuse_existing(self.name, is_moved or overwrite)
         self._settings = {"version": _VERSION, **settings}
+        self._overwrite = overwrite
         if done.sentences or is_complete:
             self._check_settings(job["settings"])
             self.finished, self.is_complete = done, is_complete
@@ -141,12 +146,17 @@ class JobFolder:
             raise self.refusal(f"'{self._vectors}' is corrupt.") from error
 
     def finish(self):
-        """Moves the file `output` to OUTPUT, unless that is done already."""
+        """Moves the file `output` to OUTPUT, unless that is done already.
+
+        Raises:
+            FileExistsError: If OUTPUT has appeared meanwhile; `output` stays.
+        """
         self.is_complete = True
         self._save(self.finished)
         remove_file(self._vectors)
         if os.path.exists(self.output):
-            replace_file(self.output, self._target)
+            kept = self.output
+            replace_file(kept, self._target, self._overwrite, kept)
         self._remove_files()
 
     def refusal(self, reason):

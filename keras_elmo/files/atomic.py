@@ -12,7 +12,7 @@ import stat
 from keras_elmo.checks import argument_name
 from keras_elmo.files.file_lock import file_lock
 
-_NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
+_IN_THE_WAY = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Bytes of a name; most file systems take 255, and a temporary name is longer.
 _LONGEST = 120
@@ -22,8 +22,10 @@ def write_atomically(path, write, overwrite=True):
     """Calls `write(temporary path)`, then moves the file to `path`.
 
     If `write` fails, nothing is left behind and a file at `path` is unchanged.
-    After the move, the file is on the disk, not only in a cache, and has the
-    permissions of the file that it replaces.
+    If it must not replace a file, and one appears while `write` works, it moves
+    the result to another path and raises an error that names it. So do the work
+    in `write`. After the move, the file is on the disk, not only in a cache,
+    and has the permissions of the file that it replaces.
 
     The temporary file is beside `path` and named `.{name}.keras_elmo`, where
     `name` is that of `path`, or a digest of it if it is long. Another process
@@ -35,12 +37,16 @@ def write_atomically(path, write, overwrite=True):
         write: Function that takes the path of the temporary file, which does
             not exist.
         overwrite: Boolean, whether to replace an existing file.
+
+    Raises:
+        FileExistsError: If there is a file, and `overwrite` is not set.
     """
     path = replaceable_file(path)
+    refuse_existing(path, overwrite)  # Before it waits for another.
     with temporary_path(path) as temporary:
-        refuse_existing(path, overwrite)  # It may have waited for another.
+        refuse_existing(path, overwrite)
         write(temporary)
-        replace_file(temporary, path)
+        replace_file(temporary, path, overwrite)
 
 
 @contextlib.contextmanager
@@ -74,7 +80,7 @@ def remove_file(path):
             os.remove(name)
 
 
-def write_json(path, content, before_moving=None):
+def write_json(path, content, before_moving=None, overwrite=True):
     """Writes a JSON file with `write_atomically`.
 
     Args:
@@ -82,6 +88,7 @@ def write_json(path, content, before_moving=None):
         content: The object, which JSON can represent.
         before_moving: Function to call after the file is written and before it
             is moved to `path`; or `None`.
+        overwrite: Boolean, whether to replace an existing file.
     """
 
     def write(temporary):
@@ -90,7 +97,7 @@ def write_json(path, content, before_moving=None):
         if before_moving is not None:
             before_moving()
 
-    write_atomically(path, write)
+    write_atomically(path, write, overwrite)
 
 
 def replaceable_file(path):
@@ -138,23 +145,43 @@ def refuse_other_files(folder, names):
         )
 
 
-def replace_file(source, path):
+def replace_file(source, path, overwrite=True, kept=None):
     """Durably moves a file to a path that `replaceable_file` returned.
 
     It gets the permissions of the file that it replaces.
+
+    Args:
+        source: Path of the file.
+        path: The path to move it to.
+        overwrite: Boolean, whether to replace an existing file.
+        kept: Path to move it to if it must not replace one that exists. By
+            default, a new one beside `path`.
+
+    Raises:
+        FileExistsError: If it must not; the error says where it is.
     """
-    if os.path.exists(replaceable_file(path)):
+    if overwrite and os.path.exists(replaceable_file(path)):
         shutil.copymode(path, source)
     _sync(source)
-    os.replace(source, path)
+    if overwrite:
+        os.replace(source, path)
+    else:
+        try:
+            os.link(source, path)  # Unlike a move, it replaces nothing.
+            os.remove(source)
+        except OSError:
+            if os.path.lexists(path):
+                raise _kept_beside(source, path, kept) from None
+            os.rename(source, path)  # The file system has no links.
     _sync_parent(path)
 
 
 def write_folder_atomically(path, write, files, overwrite=False):
     """Calls `write(temporary folder)`, then moves the folder to `path`.
 
-    If `write` fails, nothing is left behind. Parent folders of `path` are
-    created. The temporary folder is named as in `write_atomically`.
+    If `write` fails, nothing is left behind. If a folder appears meanwhile that
+    it must not write to, it is as in `write_atomically`. Parent folders of
+    `path` are created. The temporary folder is named as in `write_atomically`.
 
     A folder that has files already stays, with its other files, and each new
     file is moved into it. The file that makes the folder complete is removed
@@ -191,8 +218,9 @@ def write_folder_atomically(path, write, files, overwrite=False):
         if not has_files:
             if _move_folder(temporary, path):
                 return
-            # Another process has written it meanwhile. A third may replace it.
-            check_folder(path, overwrite)
+            # It has appeared meanwhile.
+            if not (overwrite and os.path.isdir(path)):
+                raise _kept_beside(temporary, path)
             stack.enter_context(temporary_path(complete))
         _move_files(temporary, path, files)
 
@@ -235,6 +263,17 @@ def _exists(path):
     )
 
 
+def _kept_beside(source, path, kept=None):
+    """Moves a result to another path; returns the error that names it."""
+    root, suffix = os.path.splitext(path)
+    kept = kept or f"{root}.{secrets.token_hex(4)}{suffix}"
+    os.rename(source, kept)
+    return FileExistsError(
+        f"'{path}' has appeared meanwhile, so it is not replaced. The result "
+        f"is complete, in '{kept}'."
+    )
+
+
 def _mode_of(path):
     """Returns the mode of what is at a path; `None` if there is nothing.
 
@@ -250,7 +289,7 @@ def _mode_of(path):
 
 
 def _move_folder(source, path):
-    """Moves a folder; returns `False` if there is one with files at `path`."""
+    """Moves a folder; returns `False` if anything but an empty one is there."""
     for folder, _, names in os.walk(source, topdown=False):
         for name in names:
             _sync(os.path.join(folder, name))
@@ -260,7 +299,7 @@ def _move_folder(source, path):
     try:
         os.rename(source, path)
     except OSError as error:
-        if error.errno not in _NOT_EMPTY:
+        if error.errno not in _IN_THE_WAY:
             raise
         return False
     _sync_parent(path)

@@ -286,7 +286,8 @@ def write_bilm(
     write_json(
         options_path,
         options,
-        lambda: write_arrays(weights_path, stored.items(), dtype),
+        lambda: write_arrays(weights_path, stored.items(), dtype, overwrite),
+        overwrite,
     )
 
 

@@ -66,7 +66,7 @@ def read_arrays(path, shapes, label=None):
         return checked_arrays(found, shapes, subject)
 
 
-def write_arrays(path, arrays, dtype=None):
+def write_arrays(path, arrays, dtype=None, overwrite=True):
     """Writes named arrays, atomically.
 
     Args:
@@ -92,7 +92,7 @@ def write_arrays(path, arrays, dtype=None):
                 store.create_dataset(key, data=data)
                 check()
 
-    write_atomically(path, write)
+    write_atomically(path, write, overwrite)
 
 
 def _cast(array, key, dtype):

@@ -5,7 +5,6 @@ import keras
 from keras_elmo.checks import check_choice
 from keras_elmo.checks import needs_packages
 from keras_elmo.choices import QUANTIZATIONS
-from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.serving.output_names import TagNames
@@ -85,7 +84,6 @@ def export_onnx(
     (1, 3, 16)
     """
     check_choice("quantize", quantize, QUANTIZATIONS)
-    refuse_existing(path, overwrite)
     if not isinstance(model, (ElmoLayer, keras.Model)):
         raise ValueError(
             "`model` must be an `ElmoLayer` or a Keras model, such as "
@@ -99,9 +97,13 @@ def export_onnx(
     from keras_elmo.onnx.tagger_model import tagger_model
 
     product = products.block_product if quantize else products.float_product
-    if isinstance(model, ElmoLayer):
-        refuse_tag_names(tag_names)
-        exported = elmo_model(model, product)
-    else:
-        exported = tagger_model(model, product, tag_names)
-    write_atomically(path, lambda temporary: onnx.save(exported, temporary))
+
+    def write(temporary):
+        if isinstance(model, ElmoLayer):
+            refuse_tag_names(tag_names)
+            exported = elmo_model(model, product)
+        else:
+            exported = tagger_model(model, product, tag_names)
+        onnx.save(exported, temporary)
+
+    write_atomically(path, write, overwrite)

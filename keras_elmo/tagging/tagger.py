@@ -11,6 +11,7 @@ from keras_elmo.checks import check_integer
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import find_scheme
+from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
 from keras_elmo.files.atomic import temporary_path
@@ -219,7 +220,7 @@ class Tagger:
         )
         return cls(after_elmo(train_head(*data, elmo, *settings), elmo))
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
         """Writes the whole tagger, with ELMo, to a file.
 
         The labels are in the file if the model ends in a `CRFDecoder` with
@@ -229,17 +230,15 @@ class Tagger:
 
         Args:
             path: Path of the file, which ends in `.keras`.
+            overwrite: Boolean, whether to replace a file at `path`.
 
         Raises:
-            ValueError: If it does not.
-            OSError: If it cannot be written.
+            FileExistsError: If there is a file, and `overwrite` is not set.
+            ValueError: If the path does not end in `.keras`.
+            OSError: If the file cannot be written.
         """
-        path = writable_path(path)
-        with temporary_path(path) as folder:
-            os.mkdir(folder)
-            file = os.path.join(folder, "tagger.keras")
-            self.model.save(file)
-            replace_file(file, path)
+        writable_path(path, overwrite)
+        write_tagger(self, path, overwrite)
 
     def evaluate(
         self, sentences: Iterable[Iterable[str]], tags: Iterable[Iterable[str]]
@@ -323,12 +322,27 @@ class Tagger:
     entities = staticmethod(entities)
 
 
-def writable_path(path):
+def write_tagger(tagger, path, overwrite):
+    """Writes the file of `Tagger.save`.
+
+    If a file is there and must not be replaced, the tagger, whose training may
+    have taken hours, is written to another path, which the error names.
+    """
+    path = writable_path(path)
+    with temporary_path(path) as folder:
+        os.mkdir(folder)
+        file = os.path.join(folder, "tagger.keras")
+        tagger.model.save(file)
+        replace_file(file, path, overwrite)
+
+
+def writable_path(path, overwrite=True):
     """Returns the path of the `.keras` file to write; else raises an error."""
     if not os.fspath(path).endswith(".keras"):
         raise ValueError(
             f"The file's name must end in .keras. Received: '{path}'"
         )
     path = replaceable_file(path)
+    refuse_existing(path, overwrite)
     with temporary_path(path):  # It needs an existing folder.
         return path

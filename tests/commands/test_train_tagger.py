@@ -84,6 +84,21 @@ def test_errors_leave_no_output(folder, fails):
     assert (folder / "old.keras").read_text() == "old"
 
 
+def test_a_file_that_appears_in_the_training(folder, monkeypatch, fails):
+    """The tagger of hours is kept, and the error says where."""
+
+    def train(*_, **__):
+        (folder / "ner.keras").write_text("mine")
+        return Tagger.load("english_pos")
+
+    monkeypatch.setattr(Tagger, "train", train)
+    told = fails(*TRAINING, "--quiet")
+    (kept,) = {x.name for x in folder.iterdir()} - GIVEN - {"ner.keras"}
+    assert told.endswith(f"complete, in '{kept}'.")
+    assert "NOUN" in Tagger.load(kept).tag_names
+    assert (folder / "ner.keras").read_text() == "mine"
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_training_is_ended(folder, number):

@@ -409,10 +409,44 @@ def test_a_folder_that_came_in_between_is_not_touched(tmp_path):
         (path / "mine").write_text("mine")
         write(NEW)(temporary)
 
-    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
+    with pytest.raises(FileExistsError, match="has appeared meanwhile") as info:
         write_folder(path, write_while_another_does)
     assert contents(path) == {"mine": "mine"}
-    assert os.listdir(tmp_path) == ["folder"]
+    (kept,) = set(tmp_path.iterdir()) - {path}
+    assert f"in '{kept}'" in str(info.value)
+    assert contents(kept) == folder_of(NEW)
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+@pytest.mark.parametrize("appears", [True, False])
+@pytest.mark.parametrize("name", ["file.txt", "folder.old"])
+def test_nothing_replaces_a_file_that_appears(
+    tmp_path, monkeypatch, has_links, appears, name
+):
+    def refuse(*_):
+        raise PermissionError
+
+    def write_meanwhile(temporary):
+        make(temporary)
+        if appears:
+            put("mine")(path)
+
+    if not has_links:
+        monkeypatch.setattr(os, "link", refuse)
+    path, is_file = tmp_path / name, name == "file.txt"
+    kind, make = write_folder, write(NEW)
+    if is_file:
+        kind, make = write_atomically, put(NEW)
+    if appears:
+        with pytest.raises(FileExistsError, match="complete, in") as info:
+            kind(path, write_meanwhile, overwrite=False)
+        assert path.read_text() == "mine"
+        (path,) = set(tmp_path.iterdir()) - {path}
+        assert f"in '{path}'" in str(info.value) and path.suffix == name[-4:]
+    else:
+        kind(path, write_meanwhile, overwrite=False)
+    assert [*tmp_path.iterdir()] != [] and not [*tmp_path.glob(".*")]
+    assert path.read_text() == NEW if is_file else contents(path)["file"] == NEW
 
 
 def test_a_file_that_came_while_it_waited_is_not_replaced(tmp_path):

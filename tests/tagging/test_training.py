@@ -245,7 +245,9 @@ def test_bad_arguments(elmo, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keras.Model, "save", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            tagger.save(tmp_path / "old.keras")
+            tagger.save(tmp_path / "old.keras", overwrite=True)
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
+        tagger.save(tmp_path / "old.keras")
     assert [x.name for x in tmp_path.iterdir()] == ["old.keras"]
     assert (tmp_path / "old.keras").read_text() == "old"
 
