@@ -60,7 +60,7 @@ def main(argv=None):
     # 5. Files: one for `Tagger.load`, and one for TensorFlow Serving.
     options.output.mkdir(parents=True, exist_ok=True)
     file, served = options.output / "ner.keras", options.output / "served/1"
-    tagger.save(file)
+    tagger.save(file, overwrite=True)
     keras_elmo.export_saved_model(tagger.model, served, overwrite=True)
     print(f"written: {file} and {served}")
 

@@ -226,7 +226,7 @@ def read_training(job):
 def train_own(job):
     (sentences, tags), dev = read_training(job)
     tagger = Tagger.train(sentences, tags, dev, verbose=2)
-    tagger.save(f"{job.folder}/tagger.keras")
+    tagger.save(f"{job.folder}/tagger.keras", overwrite=True)
 
 
 def load_own(job):
