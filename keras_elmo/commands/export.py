@@ -94,7 +94,7 @@ def run(arguments):
             "Exporting a SavedModel needs the Keras backend tensorflow: set "
             f"KERAS_BACKEND=tensorflow. Received: {backend().name}"
         )
-    found = find_model(arguments.model, arguments.weights)
+    found = find_model(arguments.model, arguments.weights, names=None)
     model = found.load_for_export(arguments.dtype)
     path, overwrite = arguments.output, arguments.overwrite
     if is_onnx:

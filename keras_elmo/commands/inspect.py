@@ -38,7 +38,7 @@ def run(arguments):
         return
     from keras_elmo.models.find_model import find_model
 
-    model = find_model(arguments.model, arguments.weights)
+    model = find_model(arguments.model, arguments.weights, names=None)
     print(f"'{arguments.model}': {model.what}")
     for name, text in model.facts():
         print(f"  {name}: {text}")

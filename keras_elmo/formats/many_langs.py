@@ -174,7 +174,7 @@ def _read_lexicon(files, name):
     """Returns the entries of a list in the order of their numbers."""
     label = files.label(name)
     try:
-        lines = files.read(name).decode("utf-8").split("\n")
+        lines = files.read(name).decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"The file '{label}' is not UTF-8: {error}") from error
     entries: dict[int, str] = {}

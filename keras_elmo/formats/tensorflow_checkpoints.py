@@ -10,7 +10,8 @@ from keras_elmo.formats.array_tables import checked_arrays
 from keras_elmo.formats.array_tables import naming_file
 from keras_elmo.formats.bilm_names import CHECKPOINT
 
-_NAMED = re.compile(rb'^model_checkpoint_path: "(?:.*[/\\])?(.+)"', re.M)
+# There may be a byte order mark before it.
+_NAMED = re.compile(rb'^\W*model_checkpoint_path: "(?:.*[/\\])?(.+)"', re.M)
 _SCOPE = "lm/"
 _LSTM = re.compile(
     r"(RNN_\d)/rnn/(?:multi_rnn_cell/cell_(\d+)/)?lstm_cell/"

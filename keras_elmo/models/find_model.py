@@ -24,7 +24,7 @@ from keras_elmo.models.presets import TAGGERS
 from keras_elmo.models.presets import download_preset
 
 
-def find_model(model, weights=None) -> FoundModel:
+def find_model(model, weights=None, names=PRESETS) -> FoundModel:
     """Finds a trained model and determines its kind.
 
     Args:
@@ -33,6 +33,8 @@ def find_model(model, weights=None) -> FoundModel:
             `hf://user/repository`. A `FoundModel` is returned unchanged.
         weights: Path or URL of the weight file, if `model` is the options file
             of a biLM.
+        names: The names that the error lists, as the caller takes no others.
+            `None` stands for all.
 
     Returns:
         A `FoundModel`. Its files are downloaded here, once.
@@ -64,7 +66,7 @@ def find_model(model, weights=None) -> FoundModel:
     if os.path.exists(path):
         folder = open_folder(path)
         return _kind_of(folder)(folder)
-    names = sorted({*PRESETS, *TAGGERS})
+    names = sorted({*PRESETS, *TAGGERS} if names is None else names)
     raise ValueError(
         "There is no preset of that name, nor a file or directory. Expected "
         f"one of {names}, or the path or URL of a model. "
@@ -91,8 +93,13 @@ def _kind_of(folder):
     if PRESET_FILES[2] in found or (PRESET_FILES[0] in found and not files):
         if os.path.isdir(folder.path):
             return PresetFolder
-        # Keras uses the same names in its .keras files.
-        return KerasFile if found.issuperset(PRESET_FILES) else FoundBilm
+        if found.issuperset(PRESET_FILES):
+            # A .keras file has the same names in it.
+            raise ValueError(
+                "A folder of ElmoLayer.save_to_preset must be unpacked, and a "
+                f"Keras model be named '.keras'. Received: '{folder.path}'"
+            )
+        return FoundBilm
     for pattern in ("*.hdf5", "*.index", TRAINING):
         if fnmatch.filter(names, pattern):
             return FoundBilm

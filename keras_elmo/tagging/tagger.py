@@ -126,7 +126,7 @@ class Tagger:
             ValueError: If there is no such tagger, or it cannot be loaded.
             OSError: If a download fails.
         """
-        found = find_model(path)
+        found = find_model(path, names=TAGGERS)
         model = found.load_for_export()
         if not isinstance(model, keras.Model):
             raise ValueError(

@@ -119,7 +119,7 @@ def test_a_keras_file(tmp_path, inspect):
     model.save(path)
     bad(path, "NaN or infinity in ['")
     path.rename(tmp_path / "model.zip")
-    bad(tmp_path / "model.zip", "model.zip' cannot be loaded")
+    bad(tmp_path / "model.zip", "a Keras model be named '.keras'. Received: ")
 
 
 def test_the_reference_files(shared, inspect):

@@ -1,3 +1,4 @@
+import codecs
 import json
 import os
 import shutil
@@ -214,6 +215,14 @@ def test_sizes_that_do_not_fit(folder, key, value, message):
 def test_files_that_are_damaged(folder, name, content, message):
     (folder / name).write_bytes(content)
     refused(folder, message)
+
+
+def test_byte_order_marks(folder):
+    expected = ManyLangsFiles(folder).sizes
+    for name in ("config.json", "cnn_config.json", "char.dic", "word.dic"):
+        path = folder / name
+        path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    assert ManyLangsFiles(folder).sizes == expected
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import codecs
 import shutil
 
 import numpy as np
@@ -98,7 +99,10 @@ def test_a_checkpoint_of_another_folder_is_not_read(folder):
 def test_the_latest_of_several_is_the_one_named(folder):
     for kind in ("index", "data-00000-of-00001"):
         shutil.copy(folder / f"{NAME}.{kind}", folder / f"model.ckpt-9.{kind}")
-    assert opened(folder).files[-1] == str(folder / f"{NAME}.index")
+    named = (folder / "checkpoint").read_bytes()
+    for mark in (b"", codecs.BOM_UTF8):
+        (folder / "checkpoint").write_bytes(mark + named)
+        assert opened(folder).files[-1] == str(folder / f"{NAME}.index")
     (folder / "checkpoint").unlink()
     with pytest.raises(FileNotFoundError, match="must contain one") as info:
         opened(folder)

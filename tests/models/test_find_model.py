@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import zipfile
 from unittest import mock
@@ -33,6 +34,7 @@ from keras_elmo.serving import export_saved_model as serving
 from keras_elmo.text.vocabulary import Vocabulary
 
 pytestmark = [
+    pytest.mark.filterwarnings("ignore:The vocabulary has 50.0% of the text"),
     pytest.mark.in_graphs(False),
     pytest.mark.skipif(
         keras.backend.backend() != "tensorflow", reason="Some verbs need it."
@@ -123,7 +125,7 @@ def _write_models(root, reference):
 def run(tmp_path, monkeypatch, capsys):
     """A function that runs a verb and returns its error message, or `None`."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("word1 word2\n")
+    (tmp_path / "text.txt").write_text("word1 the\n")
     loaded = []
 
     def export_saved_model(model, *_, **__):
@@ -264,6 +266,17 @@ def test_a_checkpoint_beside_vectors_of_words(models, tmp_path):
         find_model, (tmp_path / "model", models["checkpoint"])
     )
     assert list(found.facts()) == list(expected.facts())
+
+
+@pytest.mark.parametrize("inner", ["", "my_elmo/"])
+def test_a_zip_of_a_preset_folder_is_named(models, tmp_path, inner):
+    path = tmp_path / "elmo.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in pathlib.Path(models["preset_folder"]).iterdir():
+            archive.write(file, f"{inner}{file.name}")
+    told = "save_to_preset must be unpacked, .*'.keras'. Received: '.*elmo.zip'"
+    with pytest.raises(ValueError, match=told):
+        ElmoLayer.from_preset(path)
 
 
 def test_what_is_no_model(tmp_path):

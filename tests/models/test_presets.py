@@ -10,6 +10,8 @@ from small_models import make_elmo
 
 from keras_elmo import PRESETS
 from keras_elmo import ElmoLayer
+from keras_elmo import Tagger
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import Preset
 from keras_elmo.models.presets import download_preset
 
@@ -163,7 +165,7 @@ def test_unknown_name(cache, name):
     with pytest.raises(ValueError, match="no preset of that name") as info:
         ElmoLayer.from_preset(name)
     message = str(info.value)
-    assert str(sorted({*PRESETS, "english_pos"})) in message
+    assert str(sorted(PRESETS)) in message
     assert "or the path or URL of a model" in message
     assert f"Received: {name!r}" in message
     assert not cache.exists()
@@ -175,11 +177,22 @@ def test_unknown_name(cache, name):
         ("Small", "'small'"),
         ("english-mini", "'english_mini'"),
         ("orignal", "'original'"),
+        ("english", "'english_mini'"),
     ],
 )
 def test_names_like_a_misspelt_one_are_suggested(cache, name, meant):
-    with pytest.raises(ValueError, match=f"Did you mean {meant}"):
+    with pytest.raises(ValueError, match=rf"Did you mean {meant}\?"):
         ElmoLayer.from_preset(name)
+
+
+def test_only_names_that_the_caller_takes_are_suggested(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"\['english_pos'\].*mean 'english_p"):
+        Tagger.load("english")
+    with pytest.raises(
+        ValueError, match="mean 'english_pos' or 'english_mini'"
+    ):
+        find_model("english", names=None)
 
 
 def test_the_class_has_the_presets():
