@@ -77,7 +77,7 @@ def add_corpus_arguments(add):
         "--format",
         choices=CORPUS_FORMATS,
         help="format of INPUT. Default: conllu for .conllu and .conllu.gz, "
-        "else text",
+        "and for text that begins like it; else text",
     )
     add(
         "--raw",

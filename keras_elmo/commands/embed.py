@@ -82,7 +82,7 @@ def run(arguments):
     """Runs `keras-elmo embed`."""
     from keras_elmo.embedding.corpus_job import embed_corpus
     from keras_elmo.models.find_model import find_model
-    from keras_elmo.text.corpora import guess_format
+    from keras_elmo.text.text_kinds import guess_format
 
     model = find_model(arguments.model, arguments.weights)
     settings = {

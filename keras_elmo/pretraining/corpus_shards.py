@@ -9,9 +9,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from keras_elmo.text import text_kinds
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import check_utf8
 from keras_elmo.text.corpora import open_unpacked
+from keras_elmo.text.corpora import text_lines
 
 
 def find_shards(
@@ -45,7 +47,8 @@ def find_shards(
                 f"There is no corpus file '{path}', and no match for it."
             )
         for match in matches:
-            check_file(match)
+            hint = f". All of its files: '{os.path.join(match, '*')}'"
+            check_file(match, "corpus", hint)
         found.update(matches)
     # Of several paths of one file, the first.
     paths = sorted(found, reverse=True)
@@ -66,8 +69,7 @@ def read_sentences(
             not UTF-8.
     """
     shards = find_shards(paths)
-    texts = map(ShardLines, shards)
-    sentences = [text[i] for text in texts for i in range(len(text))]
+    sentences = [line.split() for path in shards for line in text_lines(path)]
     if not sentences:
         raise ValueError(
             "A text must have at least one sentence. Received: empty files "
@@ -81,8 +83,9 @@ class ShardLines:
 
     A line ends at `"\n"` or `"\r\n"`; words are separated by white space of
     ASCII and are the bytes of the file. An empty line is a sentence without
-    words. The starts of the lines (8 bytes each) are kept in memory, as is the
-    text of a gzip file; a plain file is memory-mapped.
+    words. Of CoNLL-U, the sentences are those of `read_corpus`. The starts of
+    the lines (8 bytes each) are kept in memory, as is the text of a gzip or
+    CoNLL-U file; a plain text is memory-mapped.
 
     Args:
         path: Path of the file, plain or gzip.
@@ -128,12 +131,17 @@ class ShardLines:
 
 
 def _text(path):
-    """Returns the bytes of a file, unpacked."""
+    """Returns the bytes of a file, unpacked; of CoNLL-U, its `text_lines`."""
     with open_unpacked(path) as file:
         # Neither a pipe nor an empty file can be mapped.
         if isinstance(file, gzip.GzipFile) or not os.path.getsize(path):
-            return file.read()
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            text = file.read()
+        else:
+            text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    start = text[: 2 * text_kinds.BEGINNING]
+    if text_kinds.guess_format(path, start) == "text":
+        return text
+    return b"".join(text_lines(path))
 
 
 def _line_starts(text):

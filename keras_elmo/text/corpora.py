@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import sys
+import warnings
 import zlib
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -22,6 +23,7 @@ from keras_elmo.checks import needs_packages
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.files.untrusted_files import UntrustedFile
+from keras_elmo.text import text_kinds
 
 _GZIP = b"\x1f\x8b"
 
@@ -30,6 +32,9 @@ _LONGEST = 1 << 26
 
 # ASCII's white space parts tokens, as in `bytes.split` and `tf.strings.split`.
 TOKEN = re.compile(r"[^ \t\n\r\v\f]+")
+
+# A line that could be in Latin-1, or in Windows-1252, which includes it.
+_LATIN = re.compile(rb"[^\0-\x08\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]*")
 
 # The ID of a word, a multiword token or an empty node of CoNLL-U.
 _ID = re.compile(r"[0-9]+([-.][0-9]+)?")
@@ -54,8 +59,8 @@ def read_corpus(
       other white space of ASCII. Only `"\n"` and `"\r\n"` end a line. An empty
       line is a sentence without tokens.
     - `"conllu"`: the FORM column of
-      [CoNLL-U](https://universaldependencies.org/format.html). Multiword-token
-      ranges and empty nodes are left out.
+      [CoNLL-U](https://universaldependencies.org/format.html) or CoNLL-U Plus.
+      Multiword-token ranges and empty nodes are left out.
     - `"raw"`: English as people write it. The package spaCy (`pip install
       spacy`) divides each line into sentences and tokens, by rules: `"They
       can't."` becomes `["They", "ca", "n't", "."]`.
@@ -64,8 +69,10 @@ def read_corpus(
 
     Args:
         path: Path of the file, or `"-"` for standard input.
-        format: `"text"`, `"conllu"` or `"raw"`. By default it depends on the
-            file name: `.conllu` and `.conllu.gz` are CoNLL-U, all others text.
+        format: `"text"`, `"conllu"` or `"raw"`. By default, it is CoNLL-U if
+            the file's name ends in `.conllu` or `.conllu.gz`, or if the file
+            begins like CoNLL-U; all others are text. Text that begins like
+            JSON or a table causes a warning, unless `format="text"` is given.
 
     Returns:
         An iterator of named tuples: `tokens` is the list of a sentence's
@@ -74,9 +81,9 @@ def read_corpus(
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If an argument is invalid; or, while reading, if the file is
-            not UTF-8, a gzip file is corrupt or truncated, or a line is not
-            CoNLL-U.
+        ValueError: If an argument is invalid or the file is binary; or, also
+            while reading, if it is not UTF-8, a gzip file is corrupt or
+            truncated, or a line is not CoNLL-U.
         ImportError: If raw text is read and spaCy is not installed.
 
     Example:
@@ -91,14 +98,43 @@ def read_corpus(
     ['Another', '.']
     """
     path = os.fspath(path)
-    format = guess_format(path) if format is None else format
-    check_choice("format", format, CORPUS_FORMATS)
+    check_choice("format", format, (None, *CORPUS_FORMATS))
     if path != STANDARD_STREAM:
         check_file(path)
-    lines = map(bytes.decode, checked_lines(path))
+    format, lines = _format_and_lines(path, format)
+    lines = map(bytes.decode, lines)
     if format == "raw":
         return _raw(lines)
     return text_sentences(lines) if format == "text" else _conllu(lines, path)
+
+
+def text_lines(path):
+    """Returns an iterator of a text's lines, as bytes with their ends.
+
+    They are checked as by `read_corpus`. Of CoNLL-U, a line is the words of a
+    sentence.
+    """
+    format, lines = _format_and_lines(path)
+    if format == "conllu":
+        sentences = _conllu(map(bytes.decode, lines), path)
+        lines = (sentence.text.encode() + b"\n" for sentence in sentences)
+    return lines
+
+
+def _format_and_lines(path, format=None):
+    """Returns a file's format, found unless it is given, and its lines.
+
+    It warns if what is read as sentences looks like something else.
+    """
+    lines, start = checked_lines(path), b""
+    while len(start) < text_kinds.BEGINNING and (line := next(lines, b"")):
+        start += line
+    found = format or text_kinds.guess_format(path, start)
+    is_right = format == "text" or found == "conllu"
+    if what := None if is_right else text_kinds.describe_columns(start):
+        told = f"'{path}' looks like {what}. Write its sentences to a file."
+        warnings.warn(told, stacklevel=2)
+    return found, itertools.chain(io.BytesIO(start), lines)
 
 
 def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
@@ -176,17 +212,11 @@ def parse_conllu(path, line, number):
     return columns if columns[0].isdigit() else None
 
 
-def guess_format(path):
-    """Returns the format of a file according to its name."""
-    name = os.fspath(path).removesuffix(".gz")
-    return "conllu" if name.endswith(".conllu") else "text"
-
-
-def check_file(path, what="corpus"):
+def check_file(path, what="corpus", hint=""):
     """Raises an error unless there is a file at `path`."""
     if os.path.isdir(path):
         raise ValueError(
-            f"A {what} must be a file. Received a folder: '{path}'"
+            f"A {what} must be a file. Received a folder: '{path}'{hint}"
         )
     # Whoever calls this reads no standard input.
     if path == STANDARD_STREAM or not os.path.exists(path):
@@ -201,11 +231,13 @@ def checked_lines(path):
     A byte order mark at the start is left out.
 
     Raises:
-        ValueError: If a line is not UTF-8, or is longer than that of any text.
+        ValueError: If the file is binary, as `refuse_binary` finds; or if a
+            line is not UTF-8, or is longer than that of any text.
             A small gzip file may unpack to one that no memory can hold.
     """
     start = 0
     with open_unpacked(path) as file:
+        text_kinds.refuse_binary(file.peek(text_kinds.BEGINNING), path)
         lines = iter(functools.partial(file.readline, _LONGEST + 1), b"")
         for number, line in enumerate(lines, start=1):
             if len(line) > _LONGEST:
@@ -233,9 +265,12 @@ def check_utf8(line, path, number, start):
     try:
         line.decode()
     except UnicodeDecodeError as error:
+        names = "cp1252", "Latin-1 or Windows-1252"
+        if not _LATIN.fullmatch(line):
+            names = "ENCODING", "in another ENCODING"
         raise ValueError(
-            f"'{path}' must be UTF-8. Convert it first: if it is Latin-1, with "
-            "`iconv -f latin1 -t utf-8`, and to leave out what is not UTF-8, "
+            f"'{path}' must be UTF-8. Convert it first: if it is {names[1]}, "
+            f"with `iconv -f {names[0]} -t utf-8`, and to leave out the rest, "
             "with `iconv -c -f utf-8 -t utf-8`. Received: "
             f"{line[error.start : error.end]!r} in line {number}, at byte "
             f"{start + error.start} of the text, from 0"
@@ -245,7 +280,7 @@ def check_utf8(line, path, number, start):
 def count_words(
     paths: Iterable[str | os.PathLike], on_progress: Callable | None = None
 ) -> tuple[collections.Counter[bytes], int, int]:
-    """Counts the words of a corpus in several files, one sentence per line.
+    """Counts the words of a corpus in several files, as `text_lines` reads it.
 
     Args:
         paths: Iterable of the files' paths, plain or gzip.
@@ -263,7 +298,7 @@ def count_words(
     sentences = tokens = 0
     for path in paths:
         check_file(path)
-        for line in checked_lines(os.fspath(path)):
+        for line in text_lines(os.fspath(path)):
             words = line.split()
             counts.update(words)
             tokens += len(words)

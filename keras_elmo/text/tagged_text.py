@@ -8,8 +8,8 @@ from keras_elmo.text.corpora import TOKEN
 from keras_elmo.text.corpora import blocks_of_rows
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import checked_lines
-from keras_elmo.text.corpora import guess_format
 from keras_elmo.text.corpora import parse_conllu
+from keras_elmo.text.text_kinds import guess_format
 
 _UPOS = 4
 # CoNLL-2003 has it between documents, in the column of the words.

@@ -77,6 +77,30 @@ def test_json_lines_of_conllu(model, folder):
     ]
 
 
+@pytest.mark.filterwarnings("default:'")
+@pytest.mark.parametrize("name", ["corpus.txt", "corpus.gz", "-"])
+def test_the_kind_of_the_text_is_found(model, folder, capfd, monkeypatch, name):
+    rest = "\t_" * 4 + "\t0\troot\t_\t_\n"
+    conllu = f"1-2\tdu{rest}1\tde{rest}2\tle{rest}\n1\tchat{rest}".encode()
+    labelled = b"Ann B-PER\nran O\n. O\nBo B-PER\nslept O\n. O\n"
+    for content, told, blocks in [
+        (conllu, 0, [["de", "le"], ["chat"]]),
+        (labelled, 1, [x.split() for x in labelled.decode().splitlines()]),
+    ]:
+        pack = gzip.compress if name.endswith(".gz") else bytes
+        (folder / "corpus.gz").write_bytes(pack(content))
+        (folder / "corpus.txt").write_bytes(content)
+        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(content)))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert main(["tag", model, name, "-"]) == 0
+        out, err = capfd.readouterr()
+        found = [
+            [y.split("\t")[0] for y in x.split("\n")] for x in out.split("\n\n")
+        ]
+        assert [list(filter(None, x)) for x in found[:-1]] == blocks
+        assert err.count(f"warning: '{name}' looks like words with") == told
+
+
 def test_entities_only_of_a_scheme(folder):
     assert main(["tag", "english_pos", "corpus.txt", "out.jsonl"]) == 0
     rows = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
@@ -163,7 +187,10 @@ def test_errors_leave_no_output(model, folder, fails):
         ((model, "corpus.txt", "."), "Received a folder: '.'"),
         ((model, "corpus.txt", ""), "The output must have a name"),
         ((model, "corpus.txt", "a" * 256), f"name too long: '{'a' * 256}'"),
-        (("english_po", "corpus.txt", "out"), "one of ['english_pos']"),
+        (
+            ("english_po", "corpus.txt", "out"),
+            "Expected one of ['english_pos']",
+        ),
         (
             ("english_mini", "corpus.txt", "out"),
             "A tagger is one of ['english_pos'], or a .keras file of a Keras "

@@ -2,15 +2,20 @@ import codecs
 import gzip
 import io
 import itertools
+import json
 import sys
 import tracemalloc
 
 import pytest
 
+from keras_elmo.pretraining.corpus_shards import ShardLines
+from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.text import corpora
+from keras_elmo.text import read_conll
 from keras_elmo.text import read_corpus
 from keras_elmo.text.corpora import Sentence
 from keras_elmo.text.corpora import count_words
+from keras_elmo.text.corpora import text_lines
 from keras_elmo.text.corpora import text_sentences
 
 CONLLU = """\
@@ -97,10 +102,8 @@ def test_lines_of_text_must_be_strings(line):
 def test_bytes_that_are_not_utf8_are_told_by_line_and_byte(tmp_path):
     content = codecs.BOM_UTF8 + "é\n".encode() + b"\n" + b"fine b\xff\xc3d\n"
     path = write(tmp_path / "corpus.txt", content)
-    sentences = read_corpus(path)
-    assert [next(sentences).text, next(sentences).text] == ["é", ""]
     with pytest.raises(ValueError, match="must be UTF-8") as info:
-        next(sentences)
+        list(read_corpus(path))
     assert f"'{path}'" in str(info.value)
     assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
     assert content[13:14] == b"\xff"
@@ -229,7 +232,7 @@ def test_a_gzip_that_is_damaged(tmp_path, place):
 
 def test_a_gzip_of_one_line_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(corpora, "_LONGEST", 1 << 16)
-    content = gzip.compress(b"first\n" + bytes(50 << 20))
+    content = gzip.compress(b"first\n" + b"x" * (50 << 20))
     path = write(tmp_path / "bomb.gz", content)
     tracemalloc.start()
     for read in (lambda: list(read_corpus(path)), lambda: count_words([path])):
@@ -257,18 +260,175 @@ def test_arguments_are_checked(tmp_path, format):
     assert f"Received: {format!r}" in str(info.value)
 
 
-@pytest.mark.parametrize("name", ["corpus.txt.gz", "corpus.conllu.gz"])
-def test_a_long_corpus_takes_no_more_memory(tmp_path, name):
+@pytest.mark.parametrize(
+    "name, format", [("corpus.txt.gz", "text"), ("corpus.conllu.gz", None)]
+)
+def test_a_long_corpus_takes_no_more_memory(tmp_path, name, format):
     path = tmp_path / name
     with gzip.open(path, "wb", compresslevel=1) as file:
         for i in range(1000):
             file.write(f"1\t{i}\n\n".encode() * 20)
     with open(path, "rb") as file:
         assert len(gzip.decompress(file.read())) > 100_000
-    list(itertools.islice(read_corpus(path), 100))
+    list(itertools.islice(read_corpus(path, format), 100))
     tracemalloc.start()
-    for _ in read_corpus(path):
+    for _ in read_corpus(path, format):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100_000
+
+
+TEXT = "Ann ran home .\nBo slept .\n\nCy met Ann .\n"
+ROWS = [("Ann", "B-PER"), ("ran", "O"), ("home", "O"), (".", "O"), ("Bo", "O")]
+
+
+def rows(separator, label=lambda label: label):
+    return "".join(f"{word}{separator}{label(x)}\n" for word, x in ROWS * 2)
+
+
+CERTAIN = {
+    "UTF-16: .*iconv -f UTF-16 -t UTF-8": TEXT.encode("utf-16"),
+    "is UTF-16": codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"),
+    "UTF-32: .*iconv -f UTF-32 -t UTF-8": TEXT.encode("utf-32"),
+    "is UTF-32": codecs.BOM_UTF32_BE + TEXT.encode("utf-32-be"),
+    "NUL bytes.*iconv -f UTF-16LE": ("\n" + TEXT).encode("utf-16-le"),
+    "it has NUL bytes": TEXT.encode() * 99 + b"\0",
+    "it is HDF5": b"\x89HDF\r\n\x1a\n\0",
+    "it is a zip archive": b"PK\x03\x04\n",
+    "it is a PDF": b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n",
+}
+LIKELY = {
+    "JSON. ": json.dumps({"text": "Ann ran home .", "label": []}) + "\n",
+    "JSON. W": json.dumps([{"words": ["Ann", "ran"]}], indent=1),
+    "columns separated by tabs": rows("\t"),
+    "columns separated by tabs. ": rows("\t", lambda x: x.replace("O", "")),
+    "columns separated by commas": f'word,label\n"No, no",O\n{rows(",")}',
+    "columns separated by commas or semicolons": rows(";"),
+    "words with labels": rows(" "),
+    "words with labels. ": rows(" _ _ ", lambda x: x.replace("B-", "b-")),
+    "words with labels. W": rows(" ", lambda x: x.replace("B-PER", "PER-B")),
+    "words with labels. Wr": rows(" ", lambda x: x.replace("O", "VERB")),
+}
+ORDINARY = {
+    "a sentence": "Ann ran home .\n",
+    "nothing": "",
+    "words": "Ann\nran\nhome\n.\n\n" * 9,
+    "one word and a full stop": "Yes .\nNo .\nOh !\nNever .\n" * 9,
+    "tabs between tokens": "The\tship\tleft\tit\nNobody\tsaw\nWe\tdid\t.\n",
+    "a poem": "\tShall I compare thee to a day ?\n\n\tThou art fair ,\n" * 9,
+    "a list": "Ann , Bo , Cy ,\n 1,000 ; 2,000\nand x,y\nor z\n" * 9,
+    "untokenised": "So, she said, it is.\nNo; I, too, go.\nYes, I do.\n" * 9,
+    "capitals": "HE WAS NOT HERE\nI CAME HOME\nSHE LEFT\nNO MAN SAW IT\n" * 9,
+    "numbers of paragraphs": "1\tThe ship left .\n2 Nobody\nsaw it .\n" * 9,
+    "a heading": "# global warming\n# 1 .\nIt is hot .\n",
+    "a set": '{ "a" , "b" } is a set .\n{"x"} is one , too .\n' * 9,
+}
+
+
+def every_reader(path, monkeypatch):
+    """Yields each function that reads text, and what it should not lose."""
+    yield lambda: [s.tokens for s in read_corpus(path)]
+    yield lambda: [
+        [word.decode() for word in words] for words in read_sentences(path)
+    ]
+    if path.suffix != ".conllu":
+        use_standard_input(monkeypatch, path.read_bytes())
+        yield lambda: [s.tokens for s in read_corpus("-")]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("told", CERTAIN)
+def test_what_is_certainly_no_text_is_refused(
+    tmp_path, monkeypatch, told, pack
+):
+    path = write(tmp_path / "corpus.txt", pack(CERTAIN[told]))
+    readers = [*every_reader(path, monkeypatch), lambda: count_words([path])]
+    for read in [*readers, lambda: read_conll(path)]:
+        with pytest.raises(ValueError, match=f"be text in UTF-8.*{told}"):
+            read()
+
+
+@pytest.mark.parametrize("told", LIKELY)
+def test_what_is_likely_no_text_is_told(tmp_path, monkeypatch, told):
+    path = write(tmp_path / "corpus.txt", LIKELY[told])
+    expected = [line.split() for line in LIKELY[told].splitlines()]
+    for read in every_reader(path, monkeypatch):
+        with pytest.warns(match=f"looks like {told}") as record:
+            assert read() == expected
+        assert len(record) == 1
+    assert [s.tokens for s in read_corpus(path, "text")] == expected
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("kind", ORDINARY)
+def test_ordinary_text_is_read_without_a_warning(
+    tmp_path, monkeypatch, kind, pack
+):
+    text = ORDINARY[kind] or "\n"
+    path = write(tmp_path / "corpus.txt", pack(text.encode()))
+    for read in every_reader(path, monkeypatch):
+        assert read() == [line.split() for line in text.splitlines()]
+
+
+def test_no_warning_of_real_text(shared):
+    paths = [*shared.glob("data/english_lm*/**/*.txt*")]
+    assert len(paths) > 50
+    for path in paths:
+        assert next(text_lines(str(path)))
+
+
+PLUS = "# global.columns = ID FORM UNER\n1\tAnn\tB-PER\n2\tran\tO\n\n"
+BEGINNINGS = {
+    "a comment": CONLLU,
+    "a mark": "\ufeff" + CONLLU,
+    "an empty line": "\n\n" + CONLLU,
+    "a range": "1-2\tDon't" + 8 * "\t_" + "\n" + CONLLU.split("_\n", 1)[1],
+    "many lines": CONLLU * 200,
+    "Windows": CONLLU.replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("name", ["corpus.txt", "corpus.conllu"])
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_conllu_is_known_by_its_beginning(
+    tmp_path, monkeypatch, beginning, name, pack
+):
+    content = BEGINNINGS[beginning]
+    path = write(tmp_path / name, pack(content.encode()))
+    number = content.count("root")
+    expected = [s.text for s in CONLLU_SENTENCES * number][:number]
+    for read in every_reader(path, monkeypatch):
+        assert [" ".join(words) for words in read()] == expected
+    assert count_words([path])[1] == number == len(ShardLines(path))
+    assert b"\n".join(map(b" ".join, ShardLines(path))).decode() == (
+        "\n".join(expected)
+    )
+
+
+def test_conllu_plus_says_its_columns(tmp_path, shared):
+    path = write(tmp_path / "a.conllup", PLUS)
+    assert list(read_corpus(path)) == [Sentence("Ann ran", ["Ann", "ran"])]
+    write(path, PLUS.replace("ID FORM", "FORM ID"))
+    with pytest.raises(ValueError, match="is not CoNLL-U in line 1: "):
+        list(read_corpus(path))
+    # Ten columns that are not CoNLL-U's.
+    table = "".join(f"{i}\ta" + 8 * "\tb" + "\n" for i in range(1, 9))
+    with pytest.warns(match="looks like columns separated by tabs"):
+        assert len(list(read_corpus(write(path, table)))) == 8
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        (b"caf\xe9 .", "Latin-1 or Windows-1252, with `iconv -f cp1252 "),
+        (b"\x93 caf\xe9 \x94", "Latin-1 or Windows-1252"),
+        ("\u8868\u793a".encode("shift-jis") + b"\x81", "in another ENCODING"),
+        (b"\x80\x04\x95\xc3", "another ENCODING, with `iconv -f ENCODING "),
+    ],
+)
+def test_latin_1_is_named_only_if_it_could_be(tmp_path, line, told):
+    path = write(tmp_path / "corpus.txt", line)
+    with pytest.raises(ValueError, match=f"must be UTF-8.*{told}"):
+        list(read_corpus(path))
