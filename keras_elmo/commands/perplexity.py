@@ -16,9 +16,11 @@ of all such words. The model must be able to predict every word that counts. If
 vocabularies of both models.
 
 TEXT is tokenised like the model's training text: one sentence per line, with
-spaces between the tokens, in its original case, in UTF-8, plain or .gz. MODEL
-must have a softmax (softmax.hdf5, or the checkpoint of a bilm-tf training) and
-a vocabulary (vocab.txt).
+spaces between the tokens, or CoNLL-U, in its original case, in UTF-8, plain or
+.gz. MODEL must have a softmax (softmax.hdf5, or the checkpoint of a bilm-tf
+training) and a vocabulary (vocab.txt). The command also prints the share of the
+words of TEXT that the vocabulary has. If it is below 90%, there is a warning,
+because a perplexity over many words that count as <UNK> is too low.
 
 [options]
 
@@ -66,7 +68,7 @@ def add_arguments(parser):
         "--json",
         action="store_true",
         help="print a JSON object: perplexity, forward, backward, tokens, "
-        "procedure, model",
+        "coverage, procedure, model",
     )
     add(
         "--procedure",
@@ -98,6 +100,7 @@ def run(arguments):
     from keras_elmo.pretraining.model_files import load_language_model
     from keras_elmo.pretraining.perplexity import Evaluator
     from keras_elmo.text.vocabulary import Vocabulary
+    from keras_elmo.text.vocabulary import covered_share
 
     if arguments.rows is not None and arguments.procedure != "stream":
         raise ValueError(
@@ -122,6 +125,8 @@ def run(arguments):
             min(arguments.rows or 1, len(sentences)),
             counted,
         )
+        counted = counted or vocabulary.words
+        share = covered_share(itertools.chain(*sentences), counted)
         total = sum(len(sentence) + 1 for sentence in sentences)
         progress.start("tokens", total, "measuring the perplexity: ")
         is_first = itertools.chain([True], itertools.repeat(False))
@@ -132,7 +137,7 @@ def run(arguments):
             )
     if arguments.json:
         what = {"procedure": arguments.procedure, "model": arguments.model}
-        print(json.dumps({**found._asdict(), **what}))
+        print(json.dumps({**found._asdict(), "coverage": share, **what}))
     else:
         print(describe_perplexity(found))
         print(
@@ -140,6 +145,7 @@ def run(arguments):
             "or EOS token for each sentence "
             f"(--procedure {arguments.procedure})"
         )
+        print(f"The vocabulary has {share:.1%} of the text's words.")
 
 
 def describe_perplexity(perplexity):

@@ -1,12 +1,12 @@
 """Trains a biLM, the language model behind ELMo's vectors, on raw text.
 
 TEXT and the text of --heldout are tokenised: one sentence per line, with
-spaces between the tokens, in UTF-8, plain or .gz. Keep the case, and tokenise
-it like the text on which the model will be used. The vocabulary is the list of
-words that can be predicted, one per line: <S>, </S> and <UNK> first, then by
-decreasing count, as the sampled softmax depends on the rank. Without
---vocabulary it is that of --from, or is built from the corpus. The input is
-characters, so any word can be read.
+spaces between the tokens, or CoNLL-U, in UTF-8, plain or .gz. Keep the case,
+and tokenise it like the text on which the model will be used. The vocabulary is
+the list of words that can be predicted, one per line: <S>, </S> and <UNK>
+first, then by decreasing count, as the sampled softmax depends on the rank.
+Without --vocabulary it is that of --from, or is built from the corpus. The
+input is characters, so any word can be read.
 
 FOLDER receives the model with the best held-out perplexity so far, or without
 --heldout the latest one, as options.json, weights.hdf5, softmax.hdf5 and

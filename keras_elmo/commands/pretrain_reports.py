@@ -26,6 +26,9 @@ class TrainingProgress:
             f"counting the corpus: {sentences:,} sentences, {tokens:,} tokens"
         )
 
+    def covered(self, share):
+        self._progress.say(f"the vocabulary has {share:.1%} of the words")
+
     def begun(self, step, plan):
         begins = f"after step {step:,}" if step else "from the start"
         self._progress.say(

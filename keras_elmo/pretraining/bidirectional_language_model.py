@@ -1,4 +1,5 @@
 import functools
+import itertools
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -14,6 +15,7 @@ from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.vocabulary import covered_share
 from keras_elmo.text.word_lists import sentence_words
 
 
@@ -40,7 +42,8 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             softmax.
         dropout: Float between 0 and 1.
         words: List of `vocabulary_size` strings, the words that can be
-            predicted. Defaults to `None`: the model works without them.
+            predicted. Bytes that are not UTF-8 are surrogates, as in
+            `os.fsdecode`. Defaults to `None`: the model works without them.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -159,7 +162,9 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             Float. The tokens are all words, and one `</S>` per sentence.
 
         Raises:
-            ValueError: As for `log_probabilities`, or without sentences.
+            ValueError: As for `log_probabilities`, or without sentences, or if
+                all their words are outside the vocabulary. If more than a tenth
+                are, there is a warning.
 
         Example:
 
@@ -172,6 +177,8 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             raise ValueError(
                 "`sentences` must have at least one sentence. Received: none"
             )
+        known = self._evaluator.vocabulary.words
+        covered_share(itertools.chain(*sentences), known)
         return self._evaluator.evaluate(sentences).perplexity
 
     def log_probabilities(
@@ -216,8 +223,8 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
                 "sentence. Received: words=None. Load it with `from_preset`, "
                 "or set `model.words` to all words that it predicts"
             )
-        vocabulary = Vocabulary(word.encode() for word in self.words)
-        return Evaluator(self, vocabulary, "sentences")
+        words = (word.encode(errors="surrogateescape") for word in self.words)
+        return Evaluator(self, Vocabulary(words), "sentences")
 
     def predict_hidden(
         self, inputs, initial_state=None, seed=None, is_real=None
@@ -362,7 +369,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
 
         model, vocabulary = load_language_model(preset, dtype=dtype, cls=cls)
         words = vocabulary.words
-        model.words = tuple(w.decode(errors="replace") for w in words)
+        model.words = tuple(w.decode(errors="surrogateescape") for w in words)
         return model
 
 

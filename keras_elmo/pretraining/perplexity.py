@@ -68,7 +68,8 @@ class Evaluator:
         self, model, vocabulary, procedure="stream", rows=1, counted=None
     ):
         self._model = model
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
+        """The model's `Vocabulary`."""
         self._is_stream = procedure == "stream"
         self._rows = rows
         self._is_unknown = None
@@ -135,7 +136,7 @@ class Evaluator:
             yield window, ops.convert_to_numpy(losses)[:, :rows]
 
     def _windows(self, sentences):
-        tokens = min(_MAX_TOKENS, _MAX_LOGITS // len(self._vocabulary))
+        tokens = min(_MAX_TOKENS, _MAX_LOGITS // len(self.vocabulary))
         if not self._is_stream:
             return sentence_windows(sentences, tokens)
         steps = max(1, min(_MAX_STEPS, tokens // self._rows))

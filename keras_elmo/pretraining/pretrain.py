@@ -19,6 +19,7 @@ from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.text.corpora import checked_lines
 from keras_elmo.text.corpora import count_words
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.vocabulary import covered_share
 
 
 def pretrain(
@@ -95,7 +96,8 @@ def pretrain(
         resumes = folder.has_training and not restart
         words = None
         if vocabulary is not None:
-            words = _read_vocabulary(os.fspath(vocabulary))
+            words = Vocabulary.from_file(vocabulary)
+            all(checked_lines(os.fspath(vocabulary)))  # Each must be UTF-8.
         elif initial and not resumes:
             files = initial.open_language_model()
             words = own_vocabulary(files, is_needed=not new_softmax)
@@ -134,13 +136,6 @@ def _num_devices():
     return 1 if distribution is None else distribution.device_mesh.devices.size
 
 
-def _read_vocabulary(path):
-    words = Vocabulary.from_file(path)
-    for _ in checked_lines(path):  # Each must be UTF-8.
-        pass
-    return words
-
-
 def _survey(shards, words, min_count, report):
     """Returns how much text the corpus has, and the vocabulary."""
     word_counts, sentences, tokens = count_words(shards, report.counted)
@@ -151,4 +146,5 @@ def _survey(shards, words, min_count, report):
         )
     if words is None:
         words = Vocabulary.from_counts(word_counts, min_count)
+    report.covered(covered_share(word_counts, words.words))
     return {"sentences": sentences, "tokens": tokens}, words

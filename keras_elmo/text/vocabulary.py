@@ -1,8 +1,10 @@
 """Vocabularies: the words that a language model predicts."""
 
 import codecs
+import collections
 import itertools
 import os
+import warnings
 from collections.abc import Iterable
 from collections.abc import Mapping
 
@@ -12,6 +14,7 @@ from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import open_unpacked
+from keras_elmo.text.text_kinds import refuse_binary
 from keras_elmo.text.token_indexer import BEGIN_SENTENCE
 from keras_elmo.text.token_indexer import END_SENTENCE
 from keras_elmo.text.token_indexer import UNKNOWN_WORD
@@ -34,8 +37,9 @@ class Vocabulary:
             of their counts.
 
     Raises:
-        ValueError: If a word is empty, not bytes, a duplicate, or cannot be a
-            line of a file; or if `<S>`, `</S>` or `<UNK>` is missing.
+        ValueError: If a word is empty, not bytes, a duplicate, or has white
+            space of ASCII, which no word of a text has; or if `<S>`, `</S>` or
+            `<UNK>` is missing.
 
     Example:
 
@@ -85,7 +89,7 @@ class Vocabulary:
         taken = [
             (-count, word)
             for word, count in counts.items()
-            if count >= min_count and word not in _SPECIAL and _has_line(word)
+            if count >= min_count and word not in (*_SPECIAL, _SKIPPED)
         ]
         words = (word for _, word in sorted(taken))
         return cls((*_SPECIAL, *words))
@@ -132,6 +136,35 @@ class Vocabulary:
         return np.fromiter(found, "int32", len(words))
 
 
+def covered_share(words, known):
+    """Returns the share of a text's words that are in a vocabulary.
+
+    It warns if the share is small, because all other words are `<UNK>`, which
+    is easy to predict.
+
+    Args:
+        words: Iterable of the text's words, as bytes; or a mapping from words
+            to their counts.
+        known: Iterable of the vocabulary's words, as bytes. `<S>`, `</S>` and
+            `<UNK>` do not count.
+
+    Raises:
+        ValueError: If none of the text's words is in the vocabulary.
+    """
+    counts = collections.Counter(words)
+    found = counts.keys() & set(known).difference(_SPECIAL)
+    share = sum(map(counts.get, found)) / max(1, counts.total())
+    told = (
+        f"The vocabulary has {share:.1%} of the text's words; all others are "
+        "<UNK>. Make it from text of this kind, or with a lower minimum count."
+    )
+    if not found:
+        raise ValueError(told)
+    if share < 0.9:
+        warnings.warn(told, stacklevel=2)
+    return share
+
+
 def vocabulary_words(path, content=None):
     """Returns the words of a vocabulary, without checking them.
 
@@ -153,6 +186,7 @@ def vocabulary_words(path, content=None):
         check_file(path, "vocabulary")
         size = os.path.getsize(path)
     with open_unpacked(path, content) as file:
+        refuse_binary(file.peek(4)[:4], path)
         lines = list(bounded_lines(file, size))
     if lines:
         lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
@@ -167,9 +201,9 @@ def _numbered(words):
     for number, word in enumerate(words, start=1):
         if not isinstance(word, bytes):
             reason = "each word must be bytes"
-        elif not word.strip(b" "):
-            reason = "no word may be empty"
-        elif not _has_line(word):
+        elif word.split() != [word]:
+            reason = "no word may be empty or have white space (or a count)"
+        elif word == _SKIPPED:
             reason = "a word must be valid as a line of a vocabulary file"
         elif word in ids:
             reason = "the words must be distinct"
@@ -186,8 +220,3 @@ def _numbered(words):
             f"{len(ids)} words: {', '.join(missing)}"
         )
     return ids
-
-
-def _has_line(word):
-    """Whether the word can be a line of a vocabulary file."""
-    return not (word == _SKIPPED or word.endswith(b"\r") or b"\n" in word)

@@ -2,6 +2,7 @@ import contextlib
 import functools
 import json
 import os
+import pathlib
 import shutil
 
 import pytest
@@ -12,7 +13,11 @@ from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity
 
-pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
+pytestmark = [
+    pytest.mark.usefixtures("tensorflow_has_begun"),
+    # A third of the words are outside the small model's vocabulary.
+    pytest.mark.filterwarnings("ignore:The vocabulary has [1-9]"),
+]
 
 
 @pytest.fixture
@@ -34,6 +39,7 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
         "forward",
         "backward",
         "tokens",
+        "coverage",
         "procedure",
         "model",
     }
@@ -43,6 +49,10 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
     mean = (found["forward"] * found["backward"]) ** 0.5
     assert mean == pytest.approx(found["perplexity"], rel=1e-6)
     assert found["tokens"] == len(text.read_text().split()) + 40
+    known = (checkpoint / "vocab.txt").read_text().split()[3:]
+    words = text.read_text().split()
+    share = sum(word in known for word in words) / len(words)
+    assert found["coverage"] == share < 1
     assert found["procedure"] == "stream"
     assert found["model"] == str(checkpoint)
 
@@ -55,6 +65,7 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
         f"backward {found['backward']:.1f})",
         "494 predictions in each direction, including a BOS or EOS token for "
         "each sentence (--procedure stream)",
+        f"The vocabulary has {share:.1%} of the text's words.",
     ]
 
 
@@ -124,12 +135,14 @@ def test_words_that_count(checkpoint, tmp_path, monkeypatch, fails, capsys):
 def test_errors(checkpoint, tmp_path, monkeypatch, fails):
     monkeypatch.chdir(tmp_path)
     open("empty.txt", "w").close()
+    pathlib.Path("other.txt").write_text("Zyx zyxw\n")
     os.mkdir("bare")
     for name in ("options.json", "weights.hdf5", "vocab.txt"):
         shutil.copy(checkpoint / name, "bare")
     text = checkpoint / "heldout.txt"
     for model, path, told in [
         (checkpoint, "none.txt", "There is no corpus file 'none.txt'"),
+        (checkpoint, "other.txt", "The vocabulary has 0.0% of the text's"),
         (checkpoint, "empty.txt", "Received: empty files ['empty.txt']"),
         ("none", text, "There is no preset of that name, nor a file"),
         ("bare", text, "The model 'bare' has no softmax"),

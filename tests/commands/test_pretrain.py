@@ -275,7 +275,7 @@ def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
     weights.write_bytes(weights.read_bytes()[:2000])
     said = fails(
         "pretrain",
-        *["train0.txt", "out", "--restart"],
+        *["train0.txt", "out", "--restart", "--quiet"],
         *["--from", "cut", "--new-softmax"],
     )
     assert "cut/weights.hdf5" in said
@@ -283,6 +283,47 @@ def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
         path.name: path.read_bytes() for path in (folder / "out").iterdir()
     }
     assert after == before
+
+
+@pytest.mark.in_graphs(False)
+def test_the_words_of_a_treebank(folder, capsys):
+    rest = "\t_" * 4 + "\t0\troot\t_\t_\n"
+    rows = "".join(f"{i}\t{w}{rest}" for i, w in enumerate(["a", "cat"], 1))
+    for name in ("train.conllu", "train.txt"):
+        pathlib.Path(name).write_text(f"# text = a cat\n{rows}\n" * 3)
+        out = f"{name}.out"
+        names = ["pretrain", name, out, "--options", "options.json"]
+        assert main([*names, "--steps", "1", "--heldout", name]) == 0
+        assert "has 100.0% of the words" in capsys.readouterr().err
+        words = pathlib.Path(out, "vocab.txt").read_text().split()
+        assert words[3:] == ["a", "cat"]
+        corpus = json.loads(pathlib.Path(out, "training.json").read_text())
+        corpus = corpus["corpus"]
+        assert corpus == {"sentences": 3, "tokens": 6}
+
+
+@pytest.mark.parametrize(
+    "words, flags, told",
+    [
+        (None, ["--min-count", "13"], "has 0.0% of the text's words; all"),
+        ("", ["--vocabulary", "words"], "has 0.0% of the text's words"),
+        ("The\nzyx\n", ["--vocabulary", "words"], "has 0.0% of the text's"),
+        ("the 5\nand 3\n", ["--vocabulary", "words"], "word 4: b'the 5'"),
+    ],
+)
+def test_a_vocabulary_of_no_word_of_the_text(folder, fails, words, flags, told):
+    pathlib.Path("words").write_text(f"<S>\n</S>\n<UNK>\n{words or ''}")
+    assert told in fails(*command(*flags, "--steps", 1, "--quiet"))
+    assert not os.path.exists("out/vocab.txt")
+
+
+@pytest.mark.in_graphs(False)
+@pytest.mark.filterwarnings("default:The vocabulary has")
+def test_a_vocabulary_of_few_words_of_the_text(folder, capsys):
+    # "the" occurs 4 * 3 times among 15 * 3 words.
+    run("--min-count", 8, "--steps", 1)
+    told = "warning: The vocabulary has 26.7% of the text's words; all others"
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import own_vocabulary
 from keras_elmo.pretraining.model_files import save_language_model
+from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.text.vocabulary import Vocabulary
 
 WORDS = 20
@@ -96,6 +97,23 @@ def test_a_subclass_is_loaded_as_itself(saved):
     assert type(loaded) is MyModel
     assert loaded.words[-1] == "w16"
     check_equal(weights_of(loaded), weights_of(model))
+
+
+def test_words_that_are_not_utf8_stay_distinct(tmp_path):
+    words = [*make_vocabulary().words[:-2], b"caf\xe9", b"caf\xe8"]
+    save_language_model(make_model(), Vocabulary(words), TRAINING, tmp_path)
+    model = BidirectionalLanguageModel.from_preset(tmp_path)
+    assert [w.encode(errors="surrogateescape") for w in model.words] == words
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.words == model.words
+    sentences = [[b"w3", b"caf\xe9"], [b"caf\xe8", b"w4"]]
+    evaluator = Evaluator(*load_language_model(tmp_path), "sentences")
+    expected = evaluator.evaluate(sentences)
+    for copy in (model, loaded):
+        np.testing.assert_allclose(
+            copy.perplexity(sentences), expected.perplexity, rtol=1e-6
+        )
 
 
 def test_options_and_vocabulary_alone(saved, folder):

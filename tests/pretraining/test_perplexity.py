@@ -177,7 +177,8 @@ def test_words_may_be_set_later():
     words = model.words
     model.words = [*words[:-1], "other"]
     assert model.words[-1] == "other"
-    assert model.perplexity(TEXT) != first
+    with pytest.warns(match=r"has 71\.4% of the text's words; all others"):
+        assert model.perplexity(TEXT) != first
     model.words = words
     assert model.perplexity(TEXT) == first
     with pytest.raises(ValueError, match="Received: 1 words"):
@@ -193,6 +194,8 @@ def test_probabilities_need_words_and_sentences():
     for measure in (model.perplexity, model.log_probabilities):
         with pytest.raises(ValueError, match="must be a list of words"):
             measure(["the cat sat"])
+    with pytest.raises(ValueError, match=r"has 0\.0% of the text's words"):
+        model.perplexity([["A", "mouse"]])
     with pytest.raises(ValueError, match="at least one sentence"):
         model.perplexity([])
 

@@ -22,7 +22,11 @@ from keras_elmo.pretraining.pretrain import pretrain
 
 # Steps that change nothing: the learning rate is almost zero.
 STILL = {"steps": 1, "learning_rate": 1e-30}
-pytestmark = pytest.mark.usefixtures("little_to_compile")
+pytestmark = [
+    pytest.mark.usefixtures("little_to_compile"),
+    # A trained model does not know a fifth of the words of `new_text`.
+    pytest.mark.filterwarnings("ignore:The vocabulary has 80.0% of the text"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.text.corpora import count_words
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.vocabulary import covered_share
 
 SPECIAL = [b"<S>", b"</S>", b"<UNK>"]
 
@@ -20,16 +21,16 @@ def write(path, content):
 
 def test_ids_are_places_in_the_file(tmp_path):
     path = write(
-        tmp_path / "v.txt", b"the\n<S>\n<UNK>\n</S>\n\xc3\xa9\na\xff\n\t\n"
+        tmp_path / "v.txt", b"the\n<S>\n<UNK>\n</S>\n\xc3\xa9\na\xff\n\0\n"
     )
     vocabulary = Vocabulary.from_file(path)
     assert len(vocabulary) == 7
-    assert vocabulary.words[4:] == [b"\xc3\xa9", b"a\xff", b"\t"]
+    assert vocabulary.words[4:] == [b"\xc3\xa9", b"a\xff", b"\0"]
     assert vocabulary.unknown_id == 2
     ids = vocabulary.ids([b"a\xff", b"none", b"", b"the", b"</S>", b"<UNK>"])
     assert ids.dtype == "int32"
     assert ids.tolist() == [5, 2, 2, 0, 3, 2]
-    assert vocabulary.ids(iter([b"\t"])).tolist() == [6]
+    assert vocabulary.ids(iter([b"\0"])).tolist() == [6]
     assert vocabulary.ids([]).shape == (0,)
     array = np.array([b"the\0", b"the"], dtype=object)
     assert vocabulary.ids(array).tolist() == [2, 0]
@@ -63,13 +64,16 @@ def test_other_ways_to_write_the_same_file(tmp_path):
             b"<S>\n</S>\n<UNK>\na\n!!!MAXTERMID\na\n",
             "must be distinct. Received as word 5: b",
         ),
-        (b"<S>\n</S>\n<UNK>\n\na\n", "may be empty. Received as word 4"),
-        (b"<S>\n</S>\n<UNK>\n  \n", "may be empty. Received as word 4"),
+        (b"<S>\n</S>\n<UNK>\n\na\n", "be empty .*. Received as word 4: b''"),
+        (b"<S>\n</S>\n<UNK>\n  \n", "white space .*. Received as word 4"),
+        (b"<S>\n</S>\n<UNK>\nthe 5\n", "or a count.*word 4: b'the 5'"),
+        (b"<S>\n</S>\n<UNK>\n\t5\tthe\n", "white space .*word 4"),
         (b"<S>\n</S>\n<UNK>\n<S>\n", "distinct. Received as word 4: b'<S>'"),
         (b"<S>\na\n", "Missing from the 2 words: </S>, <UNK>"),
         (b"", "Missing from the 0 words: <S>, </S>, <UNK>"),
-        (b"<S>\n</S>\n<UNK>\na\r\r\n", "vocabulary file. Received as word 4"),
+        (b"<S>\n</S>\n<UNK>\na\r\r\n", "white space .*. Received as word 4"),
         (b"\x1f\x8bcut off", "cannot be unpacked"),
+        ("<S>\n</S>\n<UNK>\n".encode("utf-16"), "it is UTF-16: convert it"),
     ],
 )
 def test_files_that_are_no_vocabularies(tmp_path, content, message):
@@ -89,9 +93,10 @@ def test_there_must_be_a_file(tmp_path):
     [
         ("a", "must be bytes. Received as word 4: 'a'"),
         (b"<S>", "distinct. Received as word 4"),
-        (b"", "empty. Received as word 4"),
+        (b"", "empty .*Received as word 4"),
         (b"!!!MAXTERMID", "vocabulary file. Received as word 4"),
-        (b"a\nb", "valid as a line"),
+        (b"a\nb", "white space"),
+        (b"a b", "white space"),
     ],
 )
 def test_words_that_are_refused(word, message):
@@ -111,7 +116,7 @@ def test_it_does_not_change(tmp_path):
 
 
 def test_what_is_written_is_read(tmp_path):
-    vocabulary = Vocabulary([*SPECIAL, b"a b", b"\xff", b"\0", b"\r\t"])
+    vocabulary = Vocabulary([*SPECIAL, b"a\xa0b", b"\xff", b"\0"])
     path = write(tmp_path / "v.txt", b"old")
     vocabulary.write(path)
     assert Vocabulary.from_file(path) == vocabulary
@@ -144,7 +149,7 @@ def test_words_are_counted(tmp_path):
 def test_words_go_by_falling_count():
     counts = {
         **{b"<S>": 50, b"c": 3, b"a": 3, b"b": 7, b"rare": 1},
-        **{b"!!!MAXTERMID": 9, b"r\r": 9, b"<UNK>": 2},
+        **{b"!!!MAXTERMID": 9, b"<UNK>": 2},
     }
     make = Vocabulary.from_counts
     assert make(counts).words == [*SPECIAL, b"b", b"a", b"c", b"rare"]
@@ -166,3 +171,25 @@ def test_it_is_the_vocabulary_that_bilm_tf_trained_with(shared):
     # There, words with equal counts are in another order.
     assert falling == [counts[word] for word in expected.words[3:]]
     assert falling == sorted(falling, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "text, known, share",
+    [
+        (b"a b a <UNK>".split(), [b"a", b"b"], 0.75),
+        (b"a".split() * 9 + [b"x"], [b"a", b"x", b"y"], 1),
+        (collections.Counter({b"a": 9, b"x": 1}), [*SPECIAL, b"a"], 0.9),
+        ({b"a": 899, b"x": 101}, [b"a"], 0.899),
+        (b"x <S> </S>".split(), [*SPECIAL, b"a"], 0),
+        ([], [*SPECIAL, b"a"], 0),
+    ],
+)
+def test_how_much_of_a_text_is_covered(text, known, share):
+    if share >= 0.9:
+        assert covered_share(text, known) == share
+    elif share:
+        with pytest.warns(match=f"has {share:.1%} of the text's words"):
+            assert covered_share(text, known) == share
+    else:
+        with pytest.raises(ValueError, match=r"has 0\.0% of .*lower minimum"):
+            covered_share(text, known)
