@@ -94,7 +94,7 @@ def _kind_of(folder):
         if os.path.isdir(folder.path):
             return PresetFolder
         if found.issuperset(PRESET_FILES):
-            # A .keras file has the same names in it.
+            # A .keras file has these names, too.
             raise ValueError(
                 "A folder of ElmoLayer.save_to_preset must be unpacked, and a "
                 f"Keras model be named '.keras'. Received: '{folder.path}'"

@@ -47,8 +47,7 @@ def find_shards(
                 f"There is no corpus file '{path}', and no match for it."
             )
         for match in matches:
-            hint = f". All of its files: '{os.path.join(match, '*')}'"
-            check_file(match, "corpus", hint)
+            check_file(match, hint=f". Its files: '{os.path.join(match, '*')}'")
         found.update(matches)
     # Of several paths of one file, the first.
     paths = sorted(found, reverse=True)

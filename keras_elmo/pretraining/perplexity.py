@@ -69,7 +69,6 @@ class Evaluator:
     ):
         self._model = model
         self.vocabulary = vocabulary
-        """The model's `Vocabulary`."""
         self._is_stream = procedure == "stream"
         self._rows = rows
         self._is_unknown = None

@@ -278,7 +278,7 @@ def check_utf8(line, path, number, start):
 
 
 def count_words(
-    paths: Iterable[str | os.PathLike], on_progress: Callable | None = None
+    paths: Iterable[str | os.PathLike], on_progress: Callable = lambda *_: None
 ) -> tuple[collections.Counter[bytes], int, int]:
     """Counts the words of a corpus in several files, as `text_lines` reads it.
 
@@ -303,10 +303,9 @@ def count_words(
             counts.update(words)
             tokens += len(words)
             sentences += 1
-            if on_progress is not None and sentences % 10_000 == 0:
+            if sentences % 10_000 == 0:
                 on_progress(sentences, tokens)
-    if on_progress is not None:
-        on_progress(sentences, tokens)
+    on_progress(sentences, tokens)
     return counts, sentences, tokens
 
 

@@ -1,12 +1,9 @@
 """What a file is that is given as text, by its name and its first bytes."""
 
-import codecs
-import collections
-import os
 import re
 
+# How many bytes are looked at.
 BEGINNING = 8192
-"""How many bytes are looked at"""
 
 _CONVERT = "it is {0}: convert it with `iconv -f {0} -t UTF-8 OLD > NEW`".format
 _BINARY = {
@@ -28,15 +25,15 @@ _CONLLU = re.compile(
 _COLUMNS = {
     "columns separated by tabs": rb"(?<=\S)\t+",
     "columns separated by commas or semicolons": rb"[,;](?=\S)",
-    "words with labels": rb"(?<=\S) +(?=(.* )?([A-Z$]{1,5}|"
+    "words with labels": rb"(?<=\S) +(?=(\S+ +){0,9}([A-Z$]{1,5}|"
     rb"([BIESLUMbieslum]|[A-Z]+)[-_]\S+)$)",
 }
 
 
 def guess_format(path, start=b""):
     """Returns `"conllu"` or `"text"`, by a file's name and its first bytes."""
-    is_named = os.fspath(path).removesuffix(".gz").endswith(".conllu")
-    start = start.removeprefix(codecs.BOM_UTF8)[:BEGINNING]
+    start = start.removeprefix(b"\xef\xbb\xbf")[:BEGINNING]
+    is_named = path.endswith((".conllu", ".conllu.gz"))
     return "conllu" if is_named or _CONLLU.match(start) else "text"
 
 
@@ -63,8 +60,8 @@ def describe_columns(start):
     rows = start[:BEGINNING].splitlines()[:-1]  # The last one may be cut off.
     rows = [x for x in rows if re.match(rb"\s*[^\s#]", x)]
     for name, separator in _COLUMNS.items():
-        found = (len(re.findall(separator, row)) for row in rows)
-        numbers = collections.Counter(filter(None, found))
-        if numbers and max(numbers.values()) > max(2, 0.7 * len(rows)):
+        numbers = [len(re.findall(separator, row)) for row in rows]
+        equal = max(map(numbers.count, {*numbers} - {0}), default=0)
+        if equal > max(2, 0.7 * len(rows)):
             return name
     return None

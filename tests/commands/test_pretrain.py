@@ -207,10 +207,11 @@ def test_patience(folder, capsys):
 
 @pytest.mark.in_graphs(False)
 @pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore:The vocabulary has [35]")
 def test_fine_tuning(folder, shared, fails):
     checkpoint = shared / "reference/bilm_tf_checkpoint"
     names = ["train0.txt", "out", "--from", checkpoint, "--batch-size", 1]
-    names += ["--steps", 1, "--learning-rate", 1e-6]
+    names += ["--steps", 1, "--learning-rate", 1e-6, "--quiet"]
     assert main(["pretrain", *map(str, names)]) == 0
     before = all_arrays(checkpoint / "weights.hdf5")
     after = all_arrays("out/weights.hdf5")

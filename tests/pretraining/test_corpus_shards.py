@@ -67,7 +67,7 @@ def test_shards_are_found(folder, paths, expected):
     [
         ("*.json", FileNotFoundError, "no corpus file '\\*.json'"),
         (["a.txt", "none.txt"], FileNotFoundError, "'none.txt'"),
-        ("deep", ValueError, r"a folder: 'deep'. All of its files: 'deep/\*'"),
+        ("deep", ValueError, r"a folder: 'deep'. Its files: 'deep/\*'"),
         ("*", ValueError, "a folder: 'deep'"),
     ],
 )

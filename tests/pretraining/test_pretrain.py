@@ -24,8 +24,8 @@ from keras_elmo.pretraining.pretrain import pretrain
 STILL = {"steps": 1, "learning_rate": 1e-30}
 pytestmark = [
     pytest.mark.usefixtures("little_to_compile"),
-    # A trained model does not know a fifth of the words of `new_text`.
-    pytest.mark.filterwarnings("ignore:The vocabulary has 80.0% of the text"),
+    # Trained models do not know all words of other texts.
+    pytest.mark.filterwarnings("ignore:The vocabulary has [5-8]"),
 ]
 
 
