@@ -96,8 +96,9 @@ def _kind_of(folder):
         if found.issuperset(PRESET_FILES):
             # A .keras file has these names, too.
             raise ValueError(
-                "A folder of ElmoLayer.save_to_preset must be unpacked, and a "
-                f"Keras model be named '.keras'. Received: '{folder.path}'"
+                "A zip of a folder of ElmoLayer.save_to_preset must be unpacked"
+                ", and the name of a Keras model must end in '.keras'. "
+                f"Received: '{folder.path}'"
             )
         return FoundBilm
     for pattern in ("*.hdf5", "*.index", TRAINING):

@@ -119,7 +119,7 @@ def test_a_keras_file(tmp_path, inspect):
     model.save(path)
     bad(path, "NaN or infinity in ['")
     path.rename(tmp_path / "model.zip")
-    bad(tmp_path / "model.zip", "a Keras model be named '.keras'. Received: ")
+    bad(tmp_path / "model.zip", "a Keras model must end in '.keras'. Rec")
 
 
 def test_the_reference_files(shared, inspect):
