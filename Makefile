@@ -11,7 +11,7 @@ WHEEL_VENV := .venv-wheel
 BIN := $(VENV)/bin
 # worksteal: an idle worker takes half of the other worker's tests.
 WORKERS := -n 2 --dist worksteal
-# tests/tiers.py compares it, so it must be exactly this.
+# tests/tiers.py has it too, to make these tests faster.
 QUICK := -m "not exhaustive"
 
 .PHONY: demo docs test test-ci test-all lint test-wheel test-backends test-spark test-oldest test-newest test-next clean

@@ -203,12 +203,12 @@ def test_ner(tmp_path, capsys):
         pytest.skip("TensorFlow alone exports.")
     ner = runpy.run_path(str(ROOT / "examples" / "ner.py"))
     blocks = (ner["DATA"] / "train.conll").read_text("utf-8").split("\n\n")
-    few = [block for block in blocks if "B-" in block and len(block) < 120][:48]
+    few = [block for block in blocks if "B-" in block and len(block) < 120][:16]
     file = tmp_path / "few.conll"
     file.write_text("\n\n".join(few), "utf-8")
     ner["main"](
         [f"--{part}={file}" for part in ("train", "dev", "test")]
-        + ["--epochs=40", f"--output={tmp_path}"]
+        + ["--epochs=20", f"--output={tmp_path}"]
     )
     shown = capsys.readouterr().out
     assert "val_crf_accuracy: " in shown

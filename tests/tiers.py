@@ -5,10 +5,12 @@
 
 import pytest
 
+QUICK = "not exhaustive"  # As in the Makefile.
+
 
 def is_quick(config):
     """Whether this is a run of only the quick tests, as in `make test`."""
-    return config.getoption("markexpr") == "not exhaustive"
+    return config.getoption("markexpr") == QUICK
 
 
 def quick_first(values, number=1):
