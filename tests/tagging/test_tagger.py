@@ -285,7 +285,7 @@ def test_english_pos(tmp_path, portable_path):
     keras.backend.backend() == "jax", reason="Slow: JAX compiles each shape."
 )
 @pytest.mark.exhaustive
-def test_the_accuracy_of_english_pos(shared, portable_path):
+def test_the_accuracy_of_english_pos(shared):
     results = json.loads((ROOT / "docs/results/english_pos.json").read_text())
     data = read_conll(shared / "data/ud_english_ewt/test.conllu")
     assert sum(map(len, data[0])) == results["test"]["words"]
