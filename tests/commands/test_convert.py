@@ -44,6 +44,7 @@ def perplexity(capsys):
 
 
 @pytest.mark.in_graphs(False)
+@pytest.mark.filterwarnings("ignore:The vocabulary has 67.8% of the text")
 def test_a_checkpoint(checkpoint, perplexity, capsys):
     convert(checkpoint, "model")
     out, err = capsys.readouterr()

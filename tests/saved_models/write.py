@@ -25,6 +25,7 @@ from keras_elmo import CRFLoss
 from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
+from keras_elmo import SentencePooling
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.pretraining import LanguageModelTrainer
@@ -109,6 +110,14 @@ def tagger():
     return model, batch_to_ids(SENTENCES, 12)
 
 
+def classifier():
+    """Returns a model from ids to the scores of sentences, and its inputs."""
+    inputs = keras.Input((None, 12), dtype="int32")
+    x = SentencePooling("max")(make_elmo(char_cnn())(inputs))
+    model = keras.Model(inputs, keras.layers.Dense(2)(x))
+    return model, batch_to_ids(SENTENCES, 12)
+
+
 def parts():
     """Returns a model of the layers that other layers create as parts."""
     inputs = keras.Input((None, DIM))
@@ -134,6 +143,7 @@ MODELS = {
     "characters": reader(char_cnn),
     "lexicon": reader(lexicon),
     "tagger": tagger,
+    "classifier": classifier,
     "parts": parts,
     "language_model": language_model,
     "trainer": trainer,
