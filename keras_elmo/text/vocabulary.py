@@ -155,8 +155,9 @@ def covered_share(words, known):
     found = counts.keys() & set(known).difference(_SPECIAL)
     share = sum(map(counts.get, found)) / max(1, counts.total())
     told = (
-        f"The vocabulary has {share:.1%} of the text's words; all others are "
-        "<UNK>. Make it from text of this kind, or with a lower minimum count."
+        f"The vocabulary has {share:.1%} of the text's words. The perplexity "
+        "says little, because all others are <UNK>, which is easy to predict: "
+        "make the vocabulary from such text, or with a lower minimum count."
     )
     if not found:
         raise ValueError(told)

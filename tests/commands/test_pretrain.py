@@ -306,7 +306,7 @@ def test_the_words_of_a_treebank(folder, capsys):
 @pytest.mark.parametrize(
     "words, flags, told",
     [
-        (None, ["--min-count", "13"], "has 0.0% of the text's words; all"),
+        (None, ["--min-count", "13"], "has 0.0% of the text's words. The"),
         ("", ["--vocabulary", "words"], "has 0.0% of the text's words"),
         ("The\nzyx\n", ["--vocabulary", "words"], "has 0.0% of the text's"),
         ("the 5\nand 3\n", ["--vocabulary", "words"], "word 4: b'the 5'"),
@@ -323,7 +323,7 @@ def test_a_vocabulary_of_no_word_of_the_text(folder, fails, words, flags, told):
 def test_a_vocabulary_of_few_words_of_the_text(folder, capsys):
     # "the" occurs 4 * 3 times among 15 * 3 words.
     run("--min-count", 8, "--steps", 1)
-    told = "warning: The vocabulary has 26.7% of the text's words; all others"
+    told = "warning: The vocabulary has 26.7% of the text's words. The"
     assert told in capsys.readouterr().err
 
 
