@@ -1,8 +1,11 @@
 """The variables of models, by name, which is an attribute path."""
 
+from contextlib import nullcontext
+
 from keras import ops
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
+from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.ops.backends import leave_out_random_values
 
 
@@ -32,7 +35,9 @@ def make_elmo(cls, encoder_class, sizes, arrays, trainable=False, **kwargs):
 
 def build_with_arrays(layer, arrays):
     """Builds an `ElmoLayer`, and sets its variables as `assign_arrays` does."""
-    with leave_out_random_values():
+    # A subclass may build layers that are not in the file.
+    builds_more = type(layer).build is not ElmoLayer.build
+    with nullcontext() if builds_more else leave_out_random_values():
         layer.build((None, None, *layer.token_encoder.token_shape))
     assign_arrays(layer, arrays)
 

@@ -14,9 +14,11 @@ from small_models import randomize
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoLayer
+from keras_elmo import Highway
 from keras_elmo.formats.bilm_options import parse_language_model_options
 from keras_elmo.models.bilm_weights import bilm_arrays
 from keras_elmo.models.variables import find_variable
+from keras_elmo.ops.backends import backend
 
 pytestmark = pytest.mark.usefixtures("portable_path")
 MODELS = {
@@ -48,6 +50,28 @@ def check_identical(found, expected):
 
 def all_bytes(elmo):
     return {v.path: np.asarray(v.value).tobytes() for v in elmo.variables}
+
+
+class WithHighway(ElmoLayer):
+    """A subclass with a layer whose weights are in no biLM's file."""
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.highway = Highway()
+        self.highway.build((None, None, 2 * self.encoder.output_dim))
+
+
+def test_the_layers_of_a_subclass_have_initial_values(paths, monkeypatch):
+    elmo = make_elmo()
+    elmo.save_to_bilm(*paths)
+
+    def any_values(shape, dtype):  # As memory may be.
+        return ops.full(shape, float("nan"), dtype)
+
+    monkeypatch.setattr(type(backend()), "any_values", staticmethod(any_values))
+    loaded = WithHighway.from_bilm(*paths)
+    assert all(np.isfinite(w).all() for w in loaded.get_weights())
+    assert np.std(loaded.highway.carry_kernel) > 0.1
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
