@@ -79,7 +79,7 @@ class BaseLayer(TracksLists, keras.layers.Layer):
         if args:  # Keras gives the output a mask only if it is a keyword.
             given = inspect.signature(self.call).bind(inputs, *args).arguments
             _, *named = given.items()
-            kwargs = dict(**dict(named), **kwargs)
+            return super().__call__(inputs, **dict(named), **kwargs)
         return super().__call__(inputs, **kwargs)
 
     def quantize(self, mode=None, **kwargs):

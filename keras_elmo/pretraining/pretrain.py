@@ -97,7 +97,8 @@ def pretrain(
         words = None
         if vocabulary is not None:
             words = Vocabulary.from_file(vocabulary)
-            all(checked_lines(os.fspath(vocabulary)))  # Each must be UTF-8.
+            for _ in checked_lines(os.fspath(vocabulary)):
+                pass  # Each line must be UTF-8.
         elif initial and not resumes:
             files = initial.open_language_model()
             words = own_vocabulary(files, is_needed=not new_softmax)

@@ -270,8 +270,8 @@ def check_utf8(line, path, number, start):
             names = "ENCODING", "in another ENCODING"
         raise ValueError(
             f"'{path}' must be UTF-8. Convert it first: if it is {names[1]}, "
-            f"with `iconv -f {names[0]} -t utf-8`, and to leave out the rest, "
-            "with `iconv -c -f utf-8 -t utf-8`. Received: "
+            f"with `iconv -f {names[0]} -t utf-8`, and to leave out what is "
+            "not UTF-8, with `iconv -c -f utf-8 -t utf-8`. Received: "
             f"{line[error.start : error.end]!r} in line {number}, at byte "
             f"{start + error.start} of the text, from 0"
         ) from error

@@ -156,8 +156,9 @@ def covered_share(words, known):
     share = sum(map(counts.get, found)) / max(1, counts.total())
     told = (
         f"The vocabulary has {share:.1%} of the text's words. The perplexity "
-        "says little, because all others are <UNK>, which is easy to predict: "
-        "make the vocabulary from such text, or with a lower minimum count."
+        "says little, because all other words count as <UNK>, which is easy to "
+        "predict. Make the vocabulary from text of this kind, or with a lower "
+        "minimum count."
     )
     if not found:
         raise ValueError(told)
