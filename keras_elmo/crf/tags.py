@@ -20,6 +20,8 @@ _MUST_GO_ON = {"BIO": "", "BIOES": "BI", "BIOUL": "BI"}
 # and last tokens of a longer one.
 _LETTERS = {"BIO": "BBII", "BIOES": "SBIE", "BIOUL": "UBIL"}
 _SPAN = re.compile("[BIESLU]-.+")
+# As others write the labels of a scheme: `b-PER`, `B_PER`, `PER-B`, `M-PER`.
+_SPELLING = re.compile("([BIESLUM])[-_](.+)|(.+)[-_]([BIESLUM])", re.IGNORECASE)
 # What AllenNLP calls the last token of a span, and a span of one token.
 _AS_IN_BIOES = {"L": "E", "U": "S"}
 
@@ -109,12 +111,52 @@ def entities(tags):
 def find_scheme(labels):
     """Returns `"BIO"`, `"BIOES"`, `"BIOUL"`, or `None` for labels of no scheme.
 
-    Labels in IOB1 count as BIO: `to_scheme` converts them.
+    Labels in IOB1 count as BIO: `to_scheme` converts them. So do `B` and `I`
+    alone, whose entities have an empty type.
     """
     labels = set(map(str, labels)) - {"O"}
+    if labels and labels <= {"B", "I"}:
+        return "BIO"
     letters = {x[0] if _SPAN.fullmatch(x) else "" for x in labels}
     fits = (s for s, known in _LETTERS.items() if letters <= set(known))
     return next(fits, None) if labels else None
+
+
+def check_scheme(labels):
+    """Returns `find_scheme`'s result.
+
+    Raises:
+        ValueError: If some labels mark entities and others do not, or if they
+            do in another spelling.
+    """
+    labels = sorted({*labels} - {"O"})
+    scheme, respelled = find_scheme(labels), [*map(respell, labels)]
+    if scheme is None and all(respelled) and find_scheme({*respelled} - {"O"}):
+        pairs = zip(labels, respelled)
+        changes = [f"{a!r} by {b!r}" for a, b in pairs if a != b]
+        raise ValueError(
+            "The labels mark entities, but in another spelling. Replace "
+            f"{', '.join(changes[:9])}{', ...' if changes[9:] else ''}"
+        )
+    spans = [x for x in labels if x.startswith(("B-", "I-"))]
+    if spans and not scheme:
+        raise ValueError(
+            "Expected labels which all mark entities (O and, for BIO, B-... and"
+            " I-...; for BIOES also E-... and S-...; for BIOUL L-... and U-...)"
+            ", or none of which begins with B- or I-. "
+            f"Received: {spans[:5]} and {sorted({*labels} - {*spans})[:20]}"
+        )
+    return scheme
+
+
+def respell(label):
+    """Returns what a label of another spelling is here, else `None`."""
+    if label in ("0", "o", "O"):
+        return "O"
+    if not (match := _SPELLING.fullmatch(label)):
+        return None
+    letter = (match[1] or match[4]).upper().replace("M", "I")
+    return f"{letter}-{match[2] or match[3]}"
 
 
 def to_scheme(tags, scheme):
@@ -127,7 +169,7 @@ def to_scheme(tags, scheme):
     for start, end, kind in entities(tags):
         between = inside * (end - start - 2)
         letters = first + between + last if end - start > 1 else single
-        written[start:end] = [f"{letter}-{kind}" for letter in letters]
+        written[start:end] = [x + "-" * bool(kind) + kind for x in letters]
     return written
 
 
@@ -145,8 +187,10 @@ def _parts(name, known, what):
     letter, _, kind = str(name).partition("-")
     if letter not in known:
         examples = ", ".join(f"'{x}-...'" for x in known)
+        new = respell(str(name))
+        how = f"; write {new!r}" if new and new[0] in ["O", *known] else ""
         raise ValueError(
-            f"{what} must be 'O' or like {examples}. Received: {name!r}"
+            f"{what} must be 'O' or like {examples}{how}. Received: {name!r}"
         )
     return _AS_IN_BIOES.get(letter, letter), kind
 

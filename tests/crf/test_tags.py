@@ -4,8 +4,11 @@ import pytest
 from comparisons import assert_equal
 
 from keras_elmo.crf.tags import allowed_tags
+from keras_elmo.crf.tags import check_scheme
 from keras_elmo.crf.tags import check_tag_names
 from keras_elmo.crf.tags import entities
+from keras_elmo.crf.tags import find_scheme
+from keras_elmo.crf.tags import to_scheme
 
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
@@ -122,9 +125,50 @@ def test_entities_of_tags_that_break_their_scheme():
     ],
 )
 def test_entities_of_unknown_tags_are_an_error(tag):
-    message = f"'O' or like 'B-...', .*'U-...'. Received: {tag!r}"
+    message = f"'O' or like 'B-...', .*'U-...'.*. Received: {tag!r}"
     with pytest.raises(ValueError, match=message.replace("[", r"\[")):
         entities(["O", tag])
+
+
+def test_entities_without_a_type():
+    assert find_scheme(["I", "O"]) == find_scheme(["B", "I", "O"]) == "BIO"
+    assert to_scheme(["I", "I", "O", "B", "B"], "BIO") == [*"BIOBB"]
+    assert allowed_tags([*"OBI"], "BIO").start.tolist() == [True, True, False]
+    for labels in ("O", "BS", "BMES", ["B", "I", "B-X"]):
+        assert find_scheme(labels) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (["B_X", "I_X", "O"], "'B_X' by 'B-X', 'I_X' by 'I-X'"),
+        (["b-np", "i-np", "o"], "'b-np' by 'B-np', 'i-np' by 'I-np', 'o' by"),
+        (["X-Y-B", "X-Y-I"], "'X-Y-B' by 'B-X-Y', 'X-Y-I' by 'I-X-Y'"),
+        (["B-X", "M-X", "E-X", "S-X"], "Replace 'M-X' by 'I-X'"),
+        (["B-X", "I-X", "0"], "Replace '0' by 'O'"),
+        (["B-X", "I_X"], "Replace 'I_X' by 'I-X'"),
+        ([f"B_{x}" for x in "abcdefghijkl"], "'B_i' by 'B-i', ..."),
+        (["B-X", "I-X", "PER"], r"Received: \['B-X', 'I-X'\] and \['PER'\]"),
+    ],
+)
+def test_other_spellings_are_told(labels, told):
+    with pytest.raises(ValueError, match=told):
+        check_scheme(labels)
+
+
+def test_labels_of_no_scheme():
+    assert check_scheme(["B-X", "I-X", "O"]) == "BIO"
+    for labels in (
+        ["NN", "V"],
+        ["O"],
+        ["PER", "O"],
+        [],
+        ["b-x", "NN"],
+        [*"0O1"],
+    ):
+        assert check_scheme(labels) is None
+    with pytest.raises(ValueError, match=r"'S-...'; write 'I-X'. Rec.*'M-X'"):
+        allowed_tags(["O", "B-X", "M-X"], "BIOES")
 
 
 @pytest.mark.parametrize("names", [[], "OB", ["O", 1], ["O", "O"]])
