@@ -22,7 +22,13 @@ def tagged_pairs(sentences, tags, scheme):
     Raises:
         ValueError: If there is not one tag for each word.
     """
-    pairs = list(zip(word_lists(sentences), map(list, tags), strict=True))
+    sentences, tags = word_lists(sentences), list(map(list, tags))
+    if len(sentences) != len(tags):
+        raise ValueError(
+            "`tags` must have a list of strings for each sentence. Received: "
+            f"{len(tags):,} lists for {len(sentences):,} sentences"
+        )
+    pairs = list(zip(sentences, tags))
     for i, (sentence, row) in enumerate(pairs):
         number = len(sentence_words(sentence, i))
         if number != len(row) or not all(isinstance(x, str) for x in row):

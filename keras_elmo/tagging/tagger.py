@@ -150,6 +150,7 @@ class Tagger:
         learning_rate: float = 0.003,
         batch_size: int = 16,
         epochs: int = 50,
+        max_labels: int = 300,
         verbose: int = 1,
     ) -> Self:
         """Trains a tagger on tagged sentences, with a frozen ELMo.
@@ -160,10 +161,13 @@ class Tagger:
         `english_mini`, 512 wide. Batches have sentences of similar length.
 
         If the tags mark entities, in BIO, IOB1, BIOES or BIOUL, the CRF allows
-        only tags of that scheme; IOB1 becomes BIO. After each epoch,
+        only tags of that scheme; IOB1 becomes BIO. `"B"` and `"I"` may be
+        without a type. After each epoch,
         the validation sentences are scored: entity F1, or accuracy for other
         tags. Training ends early when the score stops rising, and the weights
-        are those of the best epoch, also if you interrupt the training.
+        are those of the best epoch (of equal ones, the last), also if you
+        interrupt the training. If the label of all these words is `"O"`, the
+        training loss takes the place of the score, with a warning.
 
         For the same result in each run, first call
         `keras.utils.set_random_seed`.
@@ -172,7 +176,9 @@ class Tagger:
             sentences: Iterable of sentences, each a list of words.
             tags: Iterable of lists of strings, a tag for each word.
             validation_data: Tuple of such sentences and tags. By default, a
-                tenth of the sentences is held out, chosen at random.
+                tenth of the sentences is held out, chosen at random. As far as
+                possible, it has entities, and only labels that the other
+                sentences have, too.
             elmo: What `ElmoLayer.from_preset` takes.
             units: Integer, the units of the LSTM in each direction.
             dropout: Float, the dropout rate before and after the BiLSTM.
@@ -180,6 +186,9 @@ class Tagger:
                 halved when the score stops rising.
             batch_size: Integer, the number of sentences per update.
             epochs: Integer, the most passes over the sentences.
+            max_labels: Integer, the most different labels. The memory grows
+                with the square of their number, and more than 300 are often
+                something else, such as words.
             verbose: 1 for progress bars, 2 for a line per epoch, or 0.
 
         Returns:
@@ -188,7 +197,8 @@ class Tagger:
         Raises:
             ValueError: If there is not one tag for each word, if some tags
                 mark entities and others do not, or if there are fewer than two
-                tags, or no sentences to train or validate on.
+                or more than `max_labels` different tags, or no sentences to
+                train or validate on.
 
         Example:
 
@@ -210,15 +220,16 @@ class Tagger:
         check_integer("units", units, 1)
         check_integer("batch_size", batch_size, 1)
         check_integer("epochs", epochs, 1)
-        settings = units, dropout, learning_rate, batch_size, epochs, verbose
         data = (sentences, tags), validation_data
+        network = units, dropout, learning_rate
+        limits = batch_size, epochs, max_labels, verbose
         elmo = ElmoLayer.from_preset(
             elmo,
             name="elmo",
             return_all_layers=False,
             keep_sentence_boundaries=False,
         )
-        return cls(after_elmo(train_head(*data, elmo, *settings), elmo))
+        return cls(after_elmo(train_head(*data, elmo, *network, *limits), elmo))
 
     def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
         """Writes the whole tagger, with ELMo, to a file.

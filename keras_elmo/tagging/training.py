@@ -10,13 +10,12 @@ from keras import ops
 from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.loss_and_accuracy import CRFLoss
-from keras_elmo.crf.tags import find_scheme
 from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.stop_request import StopRequest
 from keras_elmo.tagging.scores import score_tags
-from keras_elmo.tagging.scores import tagged_pairs
+from keras_elmo.tagging.training_data import training_data
 
 # Training ends after so many epochs without a better score, or so many updates
 # if these are more. The learning rate is halved after a third of that.
@@ -26,7 +25,16 @@ _TIME = 8
 
 
 def train_head(
-    train, dev, elmo, units, dropout, learning_rate, batch_size, epochs, verbose
+    train,
+    dev,
+    elmo,
+    units,
+    dropout,
+    learning_rate,
+    batch_size,
+    epochs,
+    max_labels,
+    verbose,
 ):
     """Trains the layers of a tagger that come after ELMo.
 
@@ -39,21 +47,9 @@ def train_head(
     Returns:
         A Keras model, from the vectors of words and their mask to tags.
     """
-    sentences, tags = train[0], list(map(list, train[1]))
-    scheme = find_scheme(itertools.chain.from_iterable(tags))
-    train = tagged_pairs(sentences, tags, scheme)
-    if dev is None:
-        np.random.shuffle(train)
-        number = max(1, len(train) // 10)
-        dev, train = train[:number], train[number:]
-    else:
-        dev = tagged_pairs(*dev, scheme)
-    if not train or not dev:
-        raise ValueError(
-            "A tagger needs sentences to train on, and others to validate on. "
-            f"Received, without empty ones: {len(train)} and {len(dev)}"
-        )
-    labels = _labels(train, scheme)
+    train, dev, labels, scheme = training_data(
+        train, dev, batch_size, max_labels
+    )
     train, dev = (
         TaggedBatches(part, labels, elmo, batch_size, verbose)
         for part in (train, dev)
@@ -71,22 +67,29 @@ def train_head(
     head.compile(
         keras.optimizers.Adam(learning_rate, global_clipnorm=5.0), CRFLoss()
     )
-    fit(head, train, validate, f"val_{measure}", epochs, verbose)
-    return decoding
-
-
-def _labels(pairs, scheme):
-    """Returns the different labels, `"O"` first."""
-    labels = {label for _, tags in pairs for label in tags}
-    spans = [x for x in sorted(labels) if x.startswith(("B-", "I-"))]
-    if len(labels) < 2 or (spans and not scheme):
-        raise ValueError(
-            "Expected two labels or more, which all mark entities (O and, for "
-            "BIO, B-... and I-...; for BIOES also E-... and S-...; for BIOUL "
-            "L-... and U-...), or none of which begins with B- or I-. "
-            f"Received: {spans[:5]} and {sorted(labels - {*spans})[:20]}"
+    score = f"val_{measure}"
+    if {*itertools.chain.from_iterable(dev.tags)} == {"O"}:
+        score = "loss"
+        warnings.warn(
+            "The label of all words to validate on is O, so that they cannot "
+            "show how good the tagger is. The epoch with the lowest training "
+            "loss is kept. Add sentences with other labels.",
+            stacklevel=3,
         )
-    return sorted(labels, key=lambda label: (label != "O", label))
+    best = fit(head, train, validate, score, epochs, verbose)
+    if verbose:
+        print(
+            f"The best epoch is {best.best_epoch + 1}: {score} {best.best:.4f}"
+        )
+    if score == "val_f1" and not best.best:
+        warnings.warn(
+            "The tagger finds no entity of the sentences that validate it (F1 "
+            "is 0 after each epoch), so it is of little use. Are the columns, "
+            "the labels and the language of ELMo right? Otherwise, more "
+            "labelled sentences are needed.",
+            stacklevel=3,
+        )
+    return decoding
 
 
 class TaggedBatches(keras.utils.PyDataset):
@@ -163,13 +166,25 @@ def build_head(width, labels, scheme, units, dropout):
     return keras.Model([vectors, mask], crf(x, mask=mask))
 
 
+class _BestEpoch(keras.callbacks.EarlyStopping):
+    """Restores the last one of the best epochs, instead of the first one."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self.best is not None and logs[self.monitor] == self.best:
+            self.best_epoch = epoch
+            self.best_weights = self.model.get_weights()
+        super().on_epoch_end(epoch, logs)
+
+
 def fit(head, batches, validate, score, epochs, verbose):
-    """Trains a compiled head, and sets the weights of its best epoch."""
+    """Trains a compiled head, and sets the weights of its best epoch.
+
+    Returns:
+        A callback with `best`, the score of that epoch, and `best_epoch`.
+    """
     patience = max(_PATIENCE, -(-_PATIENT_UPDATES // len(batches)))
-    shared = {"monitor": score, "mode": "max"}
-    best = keras.callbacks.EarlyStopping(
-        patience=patience, restore_best_weights=True, **shared
-    )
+    shared = {"monitor": score, "mode": "min" if score == "loss" else "max"}
+    best = _BestEpoch(patience=patience, restore_best_weights=True, **shared)
     slower = keras.callbacks.ReduceLROnPlateau(
         factor=0.5, patience=patience // 3, **shared
     )
@@ -187,3 +202,4 @@ def fit(head, batches, validate, score, epochs, verbose):
             f"epoch {best.best_epoch + 1}.",
             stacklevel=4,
         )
+    return best

@@ -64,7 +64,7 @@ def test_pairs_are_checked():
         ([["a"]], [["X", "Y"]], r"sentence 0, of 1 words: \['X', 'Y'\]"),
         ([["a"], ["b"]], [["X"], [1]], r"sentence 1, of 1 words: \[1\]"),
         (["a b"], [["X"]], "must be a list of words"),
-        ([["a"]], [], "shorter"),
+        ([["a"]], [], "Received: 0 lists for 1 sentences"),
     ]:
         with pytest.raises(ValueError, match=message):
             tagged_pairs(words, tags, None)

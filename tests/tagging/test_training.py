@@ -1,5 +1,6 @@
 """Training of taggers."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -18,8 +19,14 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import Tagger
 from keras_elmo.tagging import training
+from keras_elmo.tagging import training_data
+from keras_elmo.tagging.training_data import hold_out
 
-pytestmark = pytest.mark.in_graphs(False)
+pytestmark = [
+    pytest.mark.in_graphs(False),
+    # Most trainings here are short.
+    pytest.mark.filterwarnings("ignore:The tagger finds no entity"),
+]
 
 NAMES = ["Ann", "Bo", "Cy", "Dee"]
 PLACES = ["Rome", "Lima", "Oslo", "Bern"]
@@ -101,7 +108,7 @@ def test_the_same_seed_and_iob1(elmo):
 @pytest.mark.parametrize("scheme", ["BIOES", "BIOUL"])
 def test_other_schemes(elmo, scheme):
     sentences, tags = make_data(60)
-    tags = [training.tagged_pairs([s], [t], scheme)[0][1]
+    tags = [training_data.tagged_pairs([s], [t], scheme)[0][1]
             for s, t in zip(sentences, tags)]  # fmt: skip
     tagger = train(elmo, (sentences, tags), epochs=10)
     assert tagger.scheme == scheme
@@ -114,7 +121,8 @@ def test_the_best_epoch_is_kept(elmo, monkeypatch):
     scores = []
 
     def score(*arguments):
-        scores.append(0.5 if len(scores) == 2 else 0.1)
+        # Of equal scores, the later one is better.
+        scores.append(0.5 if len(scores) in (1, 2) else 0.1)
         weights.append([*map(np.copy, head[0].get_weights())])
         return {"f1": scores[-1]}
 
@@ -127,9 +135,98 @@ def test_the_best_epoch_is_kept(elmo, monkeypatch):
     monkeypatch.setattr(training, "_PATIENT_UPDATES", 1)
     monkeypatch.setattr(training, "_PATIENCE", 3)
     train(elmo, data, dev, epochs=50)
-    assert len(scores) == 3 + training._PATIENCE
+    assert len(scores) == 2 + training._PATIENCE
     for a, b in zip(head[0].get_weights(), weights[2], strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def held_out(tags):
+    """The tags that are held out, and the rest."""
+    pairs = [([str(i)] * len(row), row) for i, row in enumerate(tags)]
+    rest, held = hold_out(list(pairs))
+    assert sorted(map(str, rest + held)) == sorted(map(str, pairs))
+    return [row for _, row in held], [row for _, row in rest]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_held_out(seed):
+    keras.utils.set_random_seed(seed)
+    plain, name, place = ["O", "O"], ["O", "B-PER"], ["B-LOC"]
+    held, rest = held_out([plain] * 98 + [name, name])
+    assert len(held) == 10 and name in held and name in rest
+    # A label that only one sentence has stays in the training.
+    held, rest = held_out([plain] * 17 + [name, name, place])
+    assert held in ([name, plain], [plain, name]) and place in rest
+    held, rest = held_out([plain] * 19 + [name])
+    assert held == [plain] * 2
+    held, rest = held_out([["A", "B"]] * 20 + [["C"]])
+    assert held == [["A", "B"]] * 2
+    assert held_out([plain]) == ([], [plain])
+    assert held_out([place]) == ([], [place])
+
+
+def test_what_is_held_out_of_few_sentences():
+    plain, name, place = ["O", "O"], ["B-PER"], ["B-LOC", "O"]
+    for tags, lost in [
+        ([name, place], "(B-PER|B-LOC|O)"),
+        ([name, plain], "'O'"),
+    ]:
+        with pytest.warns(UserWarning, match=f"{lost}'?.* occur only in sent"):
+            held, rest = held_out(tags)
+        assert len(held) == len(rest) == 1
+    assert held == [plain]
+
+
+def test_as_many_are_held_out_as_ever():
+    """Where no label is rare, the choice is only that of the seed."""
+    pairs = [([str(i)], ["A"]) for i in range(40)]
+    keras.utils.set_random_seed(3)
+    rest, held = hold_out(list(pairs))
+    np.random.seed(3)
+    np.random.shuffle(pairs)
+    assert held + rest == pairs
+
+
+@pytest.mark.filterwarnings("always")
+def test_no_entities_to_validate_on(elmo, capsys):
+    """The training loss decides, so that the tagger learns something."""
+    sentences, tags = make_data(30)
+    dev = [["in", "Rome", "!"]] * 3, [["O"] * 3] * 3
+    with pytest.warns(UserWarning, match="lowest training loss is kept"):
+        tagger = train(elmo, (sentences, tags), dev, epochs=20, verbose=2)
+    out = capsys.readouterr().out
+    losses = map(float, re.findall(r"- loss: ([\d.]+)", out))
+    _, epoch = min((loss, -i) for i, loss in enumerate(losses, start=1))
+    assert f"The best epoch is {-epoch}: loss " in out
+    assert tagger.evaluate(sentences, tags)["f1"] > 0.2
+
+
+@pytest.mark.filterwarnings("always")
+def test_labels_that_only_dev_has(elmo):
+    sentences, tags = make_data(20)
+    dev = sentences, [[x.replace("LOC", "X") for x in row] for row in tags]
+    with pytest.warns(UserWarning) as told:
+        train(elmo, (sentences, tags), dev, epochs=1, learning_rate=1e-9)
+    told = [str(x.message) for x in told]
+    assert any("cannot be predicted: ['B-X']" in x for x in told)
+    assert any("(F1 is 0 after each epoch)" in x for x in told)
+
+
+def test_bioes_without_o(elmo):
+    data = [["a", "b", "c"], ["d"]] * 9, [["B-X", "I-X", "E-X"], ["S-X"]] * 9
+    tagger = train(elmo, data, epochs=2)
+    assert tagger.tag_names == ["O", "B-X", "E-X", "I-X", "S-X"]
+
+
+def test_there_may_not_be_too_many_labels(elmo):
+    words = [[str(i) for i in range(j, j + 7)] for j in range(0, 301, 7)] * 2
+    told = "at most 300 labels. .*pass `max_labels=301`.* 0.6 GB.*: 301 labels"
+    with pytest.raises(ValueError, match=told):
+        train(elmo, (words, words))
+    data = make_data(20)
+    with pytest.raises(ValueError, match=r"at most 3 .*: 4 labels, such as"):
+        train(elmo, data, max_labels=3)
+    assert train(elmo, data, epochs=1, max_labels=4).scheme == "BIO"
 
 
 @pytest.mark.filterwarnings("always:The training was interrupted")
@@ -151,7 +248,7 @@ def test_an_interrupted_training_keeps_the_best(elmo, monkeypatch):
 
 def test_batches_have_all_sentences(elmo):
     sentences, tags = make_data(37)
-    pairs = training.tagged_pairs(sentences, tags, None)
+    pairs = training_data.tagged_pairs(sentences, tags, None)
     labels = sorted({x for row in tags for x in row})
     layer = ElmoLayer.from_preset(elmo)
     batches = training.TaggedBatches(pairs, labels, layer, 8, 0)
@@ -176,6 +273,7 @@ def test_batches_have_all_sentences(elmo):
         ([["B-X", "PER"]], r"Received: \['B-X'\] and \['PER'\]"),
         ([["B-X", "S-X", "L-X"]], "entities"),
         ([["A", "A"]], r"two labels or more.*\['A'\]"),
+        ([["B_X", "O"]], "Replace 'B_X' by 'B-X'"),
         ([["O", "B-X"], ["O"]], "sentence 1, of 2 words"),
         ([["O", 1]], "sentence 0"),
     ],
@@ -196,8 +294,12 @@ def test_sentences_may_be_iterators(elmo):
 
 def test_there_must_be_sentences_on_both_sides(elmo):
     sentences, tags = make_data(1)
-    with pytest.raises(ValueError, match=r"Received, .*: 0 and 1"):
+    with pytest.raises(ValueError, match=r"Received, .*: 1 and 0"):
         train(elmo, (sentences, tags))
+    with pytest.raises(
+        ValueError, match=r"must be a tuple of two: sent.*: dict"
+    ):
+        train(elmo, make_data(20), {})
     with pytest.raises(ValueError, match=r"Received, .*: 20 and 0"):
         train(elmo, make_data(20), ([[]], [[]]))
 
