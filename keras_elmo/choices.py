@@ -7,6 +7,8 @@ DIRECTIONS = ("forward", "backward")
 """The two directions of a biLM, in the order of its outputs"""
 CORPUS_FORMATS = ("text", "conllu", "raw")
 """Formats of an input corpus"""
+LABELLED = "conll"
+"""Format of a labelled file, as an input corpus of `keras-elmo tag`"""
 STANDARD_STREAM = "-"
 """Standard input or output, as a path"""
 VECTOR_DTYPES = ("float32", "float16")

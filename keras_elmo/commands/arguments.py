@@ -12,6 +12,7 @@ from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.models.presets import PRESETS
+from keras_elmo.models.presets import TAGGERS
 
 # A word that ends in punctuation, and the share of such words in a text above
 # which it is not tokenised: 0.1% in treebanks, 10% in their raw text.
@@ -67,7 +68,18 @@ def add_dtype_argument(add):
     )
 
 
-def add_corpus_arguments(add):
+def add_tagger_argument(add):
+    """Adds MODEL, which is a tagger."""
+    add(
+        "model",
+        metavar="MODEL",
+        help="a .keras file of a tagger with an ElmoLayer and, at its end, a "
+        "CRFDecoder with tag_names; a folder or hf://user/repository with one "
+        f"such file; or a tagger in the package: {', '.join(TAGGERS)}",
+    )
+
+
+def add_corpus_arguments(add, formats=CORPUS_FORMATS):
     """Adds INPUT and OUTPUT, and how they are read and written."""
     add("input", metavar="INPUT", help='the corpus; "-" for standard input')
     add("output", metavar="OUTPUT", help="the file to write, as above")
@@ -75,17 +87,22 @@ def add_corpus_arguments(add):
     add("--quiet", action="store_true", help="show no progress or summary")
     add(
         "--format",
-        choices=CORPUS_FORMATS,
-        help="format of INPUT. Default: conllu for .conllu and .conllu.gz, "
-        "and for text that begins like it; else text",
+        choices=formats,
+        help="format of INPUT. Default: as its name or its first lines say; "
+        "else text",
     )
     add(
         "--raw",
         action="store_const",
         dest="format",
         const="raw",
-        help="INPUT is English as people write it: divide it into sentences "
-        "and words with the package spaCy. A sentence ends with its line",
+        help="INPUT is text as people write it: divide it into sentences and "
+        "words with the package spaCy. A sentence ends with its line",
+    )
+    add(
+        "--language",
+        metavar="CODE",
+        help="the language of --raw, such as de. Default: en, English",
     )
 
 
@@ -93,9 +110,12 @@ def read_counted(arguments, progress):
     """Yields the sentences of INPUT; tells `progress` their number if known."""
     from keras_elmo.text.corpora import read_corpus
 
-    read = functools.partial(read_corpus, arguments.input)
-    sentences, total = read(arguments.format), None
     is_raw = arguments.format == "raw"
+    if arguments.language and not is_raw:
+        raise ValueError("--language is for --raw.")
+    language = arguments.language or "en"
+    read = functools.partial(read_corpus, arguments.input, language=language)
+    sentences, total = read(arguments.format), None
     if not is_raw:  # spaCy leaves it at words such as "Inc."
         sentences = _warn_if_attached(sentences)
     if arguments.input != STANDARD_STREAM and os.path.isfile(arguments.input):

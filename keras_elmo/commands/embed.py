@@ -91,6 +91,7 @@ def run(arguments):
         "dtype": arguments.dtype,
         "quantize": arguments.quantize,
         "format": arguments.format or guess_format(arguments.input),
+        "language": arguments.language,
     }
     load = functools.partial(model.load, dtype=arguments.dtype)
     counts: collections.Counter[str] = collections.Counter()

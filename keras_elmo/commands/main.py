@@ -11,6 +11,7 @@ from keras_elmo.checks import named_by_flags
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.commands import convert
 from keras_elmo.commands import embed
+from keras_elmo.commands import evaluate
 from keras_elmo.commands import export
 from keras_elmo.commands import inspect
 from keras_elmo.commands import perplexity
@@ -27,12 +28,13 @@ _OUT_OF_MEMORY = re.compile(
 # The docstring of a command is its `--help`. This stands for its options there.
 _OPTIONS = "[options]"
 # The commands whose result is what they print.
-_PRINTING = "inspect", "perplexity"
+_PRINTING = "inspect", "perplexity", "evaluate"
 # Each has `SUMMARY`, `add_arguments` and `run`; only `run` imports Keras.
 _VERBS = (
     embed,
     tag,
     train_tagger,
+    evaluate,
     pretrain,
     perplexity,
     convert,

@@ -19,16 +19,14 @@ from typing import NamedTuple
 
 from keras_elmo.checks import check_choice
 from keras_elmo.checks import did_you_mean
-from keras_elmo.checks import needs_packages
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.text import text_kinds
+from keras_elmo.text.raw_text import LONGEST_LINE
+from keras_elmo.text.raw_text import raw_sentences
 
 _GZIP = b"\x1f\x8b"
-
-# Bytes of a line.
-_LONGEST = 1 << 26
 
 # ASCII's white space parts tokens, as in `bytes.split` and `tf.strings.split`.
 TOKEN = re.compile(r"[^ \t\n\r\v\f]+")
@@ -37,7 +35,7 @@ TOKEN = re.compile(r"[^ \t\n\r\v\f]+")
 _LATIN = re.compile(rb"[^\0-\x08\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]*")
 
 # The ID of a word, a multiword token or an empty node of CoNLL-U.
-_ID = re.compile(r"[0-9]+([-.][0-9]+)?")
+ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 
 
 class Sentence(NamedTuple):
@@ -49,7 +47,7 @@ class Sentence(NamedTuple):
 
 
 def read_corpus(
-    path: str | os.PathLike, format: str | None = None
+    path: str | os.PathLike, format: str | None = None, language: str = "en"
 ) -> Iterator[Sentence]:
     r"""Reads a corpus of any size, sentence by sentence.
 
@@ -61,9 +59,9 @@ def read_corpus(
     - `"conllu"`: the FORM column of
       [CoNLL-U](https://universaldependencies.org/format.html) or CoNLL-U Plus.
       Multiword-token ranges and empty nodes are left out.
-    - `"raw"`: English as people write it. The package spaCy (`pip install
-      spacy`) divides each line into sentences and tokens, by rules: `"They
-      can't."` becomes `["They", "ca", "n't", "."]`.
+    - `"raw"`: text as people write it. Each line is divided into sentences and
+      tokens as by `tokenize`: `"They can't."` becomes `["They", "ca", "n't",
+      "."]`.
 
     All are UTF-8, with or without a byte order mark, plain or gzip.
 
@@ -73,6 +71,8 @@ def read_corpus(
             the file's name ends in `.conllu` or `.conllu.gz`, or if the file
             begins like CoNLL-U; all others are text. Text that begins like
             JSON or a table causes a warning, unless `format="text"` is given.
+        language: String, the language of raw text, as for `tokenize`. By
+            default, English.
 
     Returns:
         An iterator of named tuples: `tokens` is the list of a sentence's
@@ -104,7 +104,7 @@ def read_corpus(
     format, lines = _format_and_lines(path, format)
     lines = map(bytes.decode, lines)
     if format == "raw":
-        return _raw(lines)
+        return _raw(lines, language)
     return text_sentences(lines) if format == "text" else _conllu(lines, path)
 
 
@@ -119,6 +119,15 @@ def text_lines(path):
         sentences = _conllu(map(bytes.decode, lines), path)
         lines = (sentence.text.encode() + b"\n" for sentence in sentences)
     return lines
+
+
+def beginning(path):
+    """Returns the first bytes of a file, unpacked; of standard input, none."""
+    if path == STANDARD_STREAM:
+        return b""
+    with open_unpacked(path) as file:
+        start = file.peek(text_kinds.BEGINNING)[: text_kinds.BEGINNING]
+    return start.removeprefix(codecs.BOM_UTF8)
 
 
 def _format_and_lines(path, format=None):
@@ -151,18 +160,14 @@ def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
         yield Sentence(line, TOKEN.findall(line))
 
 
-def _raw(lines):
-    """Yields the `Sentence`s in each line of English."""
-    with needs_packages("Dividing raw text into words", "spacy"):
-        import spacy
-    nlp = spacy.blank("en")
-    nlp.max_length = _LONGEST
-    nlp.add_pipe("sentencizer")
-    for document in nlp.pipe(lines):
-        for sentence in document.sents:
-            tokens = [x.text for x in sentence if not x.is_space]
-            if tokens:
-                yield Sentence(" ".join(tokens), tokens)
+def _raw(lines, language):
+    """Yields the `Sentence`s in each line of text as people write it."""
+    lines = (line.removesuffix("\n") for line in lines)
+    for sentence in itertools.chain.from_iterable(
+        raw_sentences(lines, language)
+    ):
+        tokens = [word for _, word in sentence]
+        yield Sentence(" ".join(tokens), tokens)
 
 
 def _conllu(lines, path):
@@ -202,7 +207,7 @@ def parse_conllu(path, line, number):
         _, is_there, names = line.partition("global.columns =")
         is_right = not is_there or names.split()[:2] == ["ID", "FORM"]
     else:
-        is_right = _ID.fullmatch(columns[0]) and columns[1:2] not in ([], [""])
+        is_right = ID.fullmatch(columns[0]) and len(columns) > 1 and columns[1]
     if not is_right:
         raise ValueError(
             f"'{path}' is not CoNLL-U in line {number}: its columns must "
@@ -238,17 +243,21 @@ def checked_lines(path):
     start = 0
     with open_unpacked(path) as file:
         text_kinds.refuse_binary(file.peek(text_kinds.BEGINNING), path)
-        lines = iter(functools.partial(file.readline, _LONGEST + 1), b"")
+        lines = iter(functools.partial(file.readline, LONGEST_LINE + 1), b"")
         for number, line in enumerate(lines, start=1):
-            if len(line) > _LONGEST:
+            if len(line) > LONGEST_LINE:
                 raise ValueError(
                     f"'{path}' must be text, with a sentence in each line. "
-                    f"Received: more than {_LONGEST:,} bytes in line {number}"
+                    f"Received: more than {LONGEST_LINE:,} bytes in line "
+                    f"{number}"
                 )
             body = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             end = start + len(line)
             if body:
-                check_utf8(body, path, number, end - len(body))
+                try:
+                    body.decode()
+                except UnicodeDecodeError:
+                    check_utf8(body, path, number, end - len(body))
                 yield body
             start = end
 

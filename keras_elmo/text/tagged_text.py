@@ -1,36 +1,76 @@
 """Tagged sentences: words and their labels, read from a file of columns."""
 
+import collections
 import functools
+import itertools
+import operator
 import os
+import warnings
+from typing import NamedTuple
 
-from keras_elmo.checks import check_integer
+from keras_elmo.text.columns import CONLLU_COLUMNS
+from keras_elmo.text.columns import Columns
+from keras_elmo.text.columns import check_kind
+from keras_elmo.text.columns import conllu_columns
 from keras_elmo.text.corpora import TOKEN
+from keras_elmo.text.corpora import beginning
 from keras_elmo.text.corpora import blocks_of_rows
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import checked_lines
 from keras_elmo.text.corpora import parse_conllu
+from keras_elmo.text.text_kinds import CONLLU
+from keras_elmo.text.text_kinds import LABEL
 from keras_elmo.text.text_kinds import guess_format
 
-_UPOS = 4
-# CoNLL-2003 has it between documents, in the column of the words.
-_DOCUMENT = "-DOCSTART-"
+# CoNLL-2003 has the first between documents, in the column of the words. The
+# other is the byte order mark of a file that was added to another.
+_NO_WORDS = "-DOCSTART-", "\ufeff"
+# Words of a sentence, above which its end was probably not found.
+_LONG = 1000
+
+
+class TaggedText(NamedTuple):
+    """The tagged sentences of a file, and where they are in it."""
+
+    path: str
+    """Its path, for messages"""
+    sentences: list[list[str]]
+    tags: list[list[str]]
+    lines: list[list[int]]
+    """The line of each word, from 1"""
+    rows: list[list[list[str]]]
+    """All columns of each word, with the label last, if asked for"""
+    how: list[str]
+    """How they were read, such as the columns"""
+
+    def line_of(self, label):
+        """Returns the line of the first word with a label."""
+        labels, lines = map(itertools.chain.from_iterable, self[2:4])
+        return next(line for x, line in zip(labels, lines) if x == label)
 
 
 def read_conll(
-    path: str | os.PathLike, column: int | None = None
+    path: str | os.PathLike,
+    column: int | None = None,
+    word_column: int | None = None,
 ) -> tuple[list[list[str]], list[list[str]]]:
     r"""Reads tagged sentences from a file in CoNLL or CoNLL-U format.
 
-    In CoNLL format, each line has a word in its first column and a label in
-    another one, and an empty line ends a sentence. Columns are separated by
-    tabs or, in a line without tabs, by spaces. Each line has as many as the
-    first. Lines of `-DOCSTART-` are left out.
+    In CoNLL format, each line has a word and its label in two of its columns,
+    and an empty line ends a sentence. Columns are separated by tabs or, in a
+    line without tabs, by spaces. White space around them is left out, and so
+    are lines of `-DOCSTART-`. Each line has as many columns as the first.
+    Lines that begin with `#` before a sentence are comments if they have
+    another number of columns, or if only they have their label.
 
     Args:
         path: Path of the file, in UTF-8, plain or gzip. If it ends in `.conllu`
-            or `.conllu.gz`, it is CoNLL-U.
+            or `.conllu.gz`, it is CoNLL-U. If it begins with
+            `# global.columns =`, it is CoNLL-U Plus.
         column: Integer, the column of the labels, from 1. By default, it is the
             last one or, in CoNLL-U, the fourth, UPOS.
+        word_column: Integer, the column of the words, from 1. By default, it is
+            the first or, in CoNLL-U and CoNLL-U Plus, the second, FORM.
 
     Returns:
         A tuple `(sentences, tags)`: for each sentence its list of words, and
@@ -38,7 +78,9 @@ def read_conll(
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file is not as described; the message has the line.
+        ValueError: If the file is not as described, or if a column seems to
+            contain something else, such as the numbers of the words. The
+            message has the line, and says what to do.
 
     Example:
 
@@ -48,31 +90,125 @@ def read_conll(
     >>> read_conll("train.conll")
     ([['Ann', 'slept'], ['Hello']], [['B-PER', 'O'], ['O']])
     """
-    check_integer("column", column, 2, optional=True)
     path = os.fspath(path)
     check_file(path, "CoNLL")
-    is_conllu = guess_format(path) == "conllu"
-    parse = functools.partial(parse_conllu, path) if is_conllu else _columns
+    text = read_columns(path, column, word_column)
+    return text.sentences, text.tags
+
+
+def read_columns(path, column=None, word_column=None, keep_rows=False):
+    """Reads a file as `read_conll` does; returns a `TaggedText`.
+
+    Args:
+        path: As for `read_conll`, or `"-"` for standard input.
+        column: As for `read_conll`.
+        word_column: As for `read_conll`.
+        keep_rows: Boolean, whether to keep all columns of each word.
+    """
+    start = beginning(path)
+    check_kind(path, start)
+    is_conllu, parse = guess_format(path, start) == "conllu", _columns
+    if is_conllu:
+        names = conllu_columns(start)
+        parse = functools.partial(parse_conllu, path)
+        if "ID" not in names:  # In CoNLL-U Plus, it may be left out.
+            parse = _columns_of_plus
+        # A column that CoNLL-U does not have is why a file is CoNLL-U Plus.
+        more = [x for x in names if x not in CONLLU_COLUMNS]
+        label = "UPOS" if path.endswith(CONLLU) or not more else more[-1]
+        column = column or [*names, label].index(label) + 1
+        word_column = word_column or names.index("FORM") + 1
     lines = map(bytes.decode, checked_lines(path))
-    sentences, tags, width = [], [], 0
-    for rows in filter(None, blocks_of_rows(lines, parse)):
-        width = width or len(rows[0][1])
-        place = column or (_UPOS if is_conllu else width)
-        for number, columns in rows:
-            if len(columns) != width or not 1 < place <= width:
-                raise ValueError(
-                    f"'{path}', line {number}: expected {max(2, width)} columns"
-                    f", as in the first row, with the label in column {place}, "
-                    "not the first; a comment must be removed. Received: "
-                    f"{len(columns)} columns, {columns}"
-                )
-        sentences.append([columns[is_conllu] for _, columns in rows])
-        tags.append([columns[place - 1] for _, columns in rows])
-    if not sentences:
+    blocks = filter(None, blocks_of_rows(lines, parse))
+    # Comments at the start do not say how many columns there are.
+    ahead, first = [], None
+    while first is None and (rows := next(blocks, None)):
+        ahead.append(rows)
+        words = (x for x in rows if is_conllu or not _is_marked(x))
+        first = next(words, None)
+    if first is None:
         raise ValueError(f"'{path}' contains no sentences.")
-    return sentences, tags
+    columns = Columns(path, *first, column, word_column)
+    text = TaggedText(path, [], [], [], [], [])
+    comments, leading = [], {}
+    for rows in itertools.chain(ahead, blocks):
+        if not is_conllu and _is_marked(rows[0]):
+            marked = [*itertools.takewhile(_is_marked, rows)]
+            rest, rows = rows[len(marked) :], []
+            for row in marked:
+                (rows if columns.are_in(row[1]) else comments).append(row)
+            if rows:
+                leading[len(text.sentences)] = len(rows)
+            rows += rest
+        if not rows:
+            continue
+        words, tags = columns.pick(rows)
+        if len(words) > _LONG > max(map(len, text.sentences), default=0):
+            warnings.warn(
+                f"'{path}', line {rows[0][0]}: a sentence of {len(words):,} "
+                "words begins here. Is there an empty line after each "
+                "sentence?",
+                stacklevel=3,
+            )
+        text.sentences.append(words)
+        text.tags.append(tags)
+        lines = range(rows[0][0], rows[-1][0] + 1)
+        is_gapless = len(lines) == len(rows)
+        text.lines.append(lines if is_gapless else [x for x, _ in rows])
+        if keep_rows:
+            text.rows.append([columns.with_label_last(row) for _, row in rows])
+    counts = collections.Counter(itertools.chain.from_iterable(text.tags))
+    comments = [line for line, _ in comments] + _leave_out(
+        text, leading, counts
+    )
+    columns.check(text.sentences, counts, bool(word_column))
+    text.how.append(f"words in column {columns.word_column}")
+    text.how.append(f"labels in column {columns.column}")
+    if comments:
+        told = f"{len(comments):,} comments, the first in line {min(comments)}"
+        text.how.append(told)
+    return text
 
 
 def _columns(line, _):
     columns = line.split("\t") if "\t" in line else TOKEN.findall(line)
-    return None if columns[0] == _DOCUMENT else columns
+    return None if columns[0] in _NO_WORDS else columns
+
+
+def _columns_of_plus(line, _):
+    return None if line.startswith("#") else line.split("\t")
+
+
+def _is_marked(row):
+    return row[1][0].startswith("#")
+
+
+def _leave_out(text, leading, counts):
+    """Leaves out comments with as many columns as words; returns their lines.
+
+    Args:
+        text: A `TaggedText`.
+        leading: Dictionary from the index of a sentence to the number of its
+            first words that begin with `#`. Those whose label no other word
+            has are comments.
+        counts: `collections.Counter` of the labels, which is changed as well.
+    """
+    marked = collections.Counter()
+    for i, number in leading.items():
+        marked.update(text.tags[i][:number])
+    labels = {x for x in marked if marked[x] == counts[x]}
+    labels = {x for x in labels if not LABEL.fullmatch(x)}
+    lines = []
+    for i in reversed(leading) if labels else ():
+        kept = [
+            j >= leading[i] or x not in labels
+            for j, x in enumerate(text.tags[i])
+        ]
+        lines += itertools.compress(text.lines[i], map(operator.not_, kept))
+        for part in filter(None, text[1:5]):
+            part[i : i + 1] = filter(
+                None, [[*itertools.compress(part[i], kept)]]
+            )
+    for label in labels:
+        del counts[label]
+    return lines

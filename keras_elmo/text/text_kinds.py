@@ -4,6 +4,12 @@ import re
 
 # How many bytes are looked at.
 BEGINNING = 8192
+# The ends of the names of CoNLL-U.
+CONLLU = ".conllu", ".conllu.gz"
+# The ends of the names of other labelled files.
+LABELLED = re.compile(r"\.(conll|iob2|bio|tsv)(\.gz)?$")
+# A label in a scheme of entities.
+LABEL = re.compile("[BIESLUM]-.+|[BIO]")
 
 _CONVERT = "it is {0}: convert it with `iconv -f {0} -t UTF-8 OLD > NEW`".format
 _BINARY = {
@@ -33,8 +39,7 @@ _COLUMNS = {
 def guess_format(path, start=b""):
     """Returns `"conllu"` or `"text"`, by a file's name and its first bytes."""
     start = start.removeprefix(b"\xef\xbb\xbf")[:BEGINNING]
-    is_named = path.endswith((".conllu", ".conllu.gz"))
-    return "conllu" if is_named or _CONLLU.match(start) else "text"
+    return "conllu" if path.endswith(CONLLU) or _CONLLU.match(start) else "text"
 
 
 def refuse_binary(start, path):
@@ -65,3 +70,11 @@ def describe_columns(start):
         if equal > max(2, 0.7 * len(rows)):
             return name
     return None
+
+
+def looks_labelled(start):
+    """Whether each line may have a word and its label, by the first bytes."""
+    kind = describe_columns(start)
+    has_rows = kind and ("labels" in kind or "tabs" in kind)
+    has_ends = re.search(rb"\S[^\S\n]*\n[^\S\n]*\n\s*\S", start)
+    return bool(has_rows and has_ends)

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import json
 import sys
 from unittest import mock
@@ -16,6 +17,7 @@ from keras_elmo import CRFDecoder
 from keras_elmo import Tagger
 from keras_elmo.commands import tag
 from keras_elmo.commands.main import main
+from keras_elmo.text import raw_text
 
 pytestmark = pytest.mark.usefixtures("portable_module")
 TEXT = "The cat sat .\n\n\u00c9t\u00e9  \u4e2d\u6587\u4e2d\u6587\nThe\tend\n"
@@ -101,6 +103,47 @@ def test_the_kind_of_the_text_is_found(model, folder, capfd, monkeypatch, name):
         assert err.count(f"warning: '{name}' looks like words with") == told
 
 
+LABELLED = "# id = 1\nThe B-X O\ncat O B-X\n\n#end O O\n"
+TAGGED = [["The", "cat"], ["#end"]]
+
+
+@pytest.mark.parametrize("name", ["a.conll", "a.iob2", "a.tsv", "a.txt", "-"])
+def test_labelled_files(model, folder, capfd, monkeypatch, name):
+    """As conlleval reads them: the gold label and the tag are last."""
+    text = LABELLED.replace(" ", "\t") if name == "a.tsv" else LABELLED
+    text = f"{text}\n{text}"
+    (folder / name).write_text(text)
+    source = io.BufferedReader(io.BytesIO(text.encode()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
+    format = [] if name == "a.tsv" else ["--format", "conll"]
+    command = ["tag", model, name, "-", "--column", "2", *format]
+    assert main(command) == 0
+    out, err = capfd.readouterr()
+    the, cat, end = itertools.chain(*Tagger.load(model).predict(TAGGED))
+    rows = f"The O B-X {the}\ncat B-X O {cat}\n\n#end O O {end}\n\n"
+    assert out == rows * 2
+    how = "words in column 1, labels in column 2, 2 comments, the first in line"
+    assert f"{name}: {how} 1\n" in err and "4 sentences, 6 tokens" in err
+    assert "is read as a labelled file" not in err
+
+
+@pytest.mark.parametrize("gap", [" ", "\t"])
+def test_a_labelled_file_is_found_by_its_content(model, folder, capfd, gap):
+    text = "Ann B-PER\nran O\n. O\n\nBo B-PER\nslept O\n. O\n".replace(" ", gap)
+    (folder / "a.txt").write_text(text)
+    assert main(["tag", model, "a.txt", "out.jsonl"]) == 0
+    rows = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
+    assert [x["words"] for x in rows] == [
+        ["Ann", "ran", "."],
+        ["Bo", "slept", "."],
+    ]
+    assert "pass --format text" in capfd.readouterr().err
+    (folder / "a.tsv").write_text("New York\t\tO\nran\tx\tO\n")
+    assert main(["tag", model, "a.tsv", "-"]) == 0
+    first = capfd.readouterr().out.splitlines()[0]
+    assert first.rpartition("\t")[0] == "New York\t_\tO"
+
+
 def test_entities_only_of_a_scheme(folder):
     assert main(["tag", "english_pos", "corpus.txt", "out.jsonl"]) == 0
     rows = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
@@ -123,11 +166,13 @@ def test_standard_output(model, folder, capfd):
 def test_raw_text(model, folder, capsys, monkeypatch):
     spacy = pytest.importorskip("spacy")
     blank = mock.Mock(wraps=spacy.blank)
+    raw_text._pipeline.cache_clear()
     monkeypatch.setattr(spacy, "blank", blank)
     (folder / "raw.txt").write_text("They can't. Did \u00c9t\u00e9?\n\nYes\n")
     assert main(["tag", model, "raw.txt", "out.conll", "--raw"]) == 0
     assert capsys.readouterr().out.startswith("3 sentences, 8 tokens")
     assert blank.call_count == 1  # It is slow.
+    raw_text._pipeline.cache_clear()
     blocks = (folder / "out.conll").read_text("utf-8").split("\n\n")
     words = [[x.split("\t")[0] for x in b.splitlines()] for b in blocks]
     assert words == [
@@ -146,6 +191,7 @@ def test_raw_text_is_not_said_to_be_attached(model, folder, capsys):
 
 
 def test_raw_text_without_spacy(model, folder, fails, monkeypatch):
+    raw_text._pipeline.cache_clear()
     monkeypatch.setitem(sys.modules, "spacy", None)
     message = fails("tag", model, "corpus.txt", "out.conll", "--raw")
     assert "spacy: pip install spacy" in message
@@ -176,12 +222,24 @@ def test_attached_punctuation_is_told(
 def test_errors_leave_no_output(model, folder, fails):
     (folder / "latin.txt").write_bytes(b"caf\xe9 .\n")
     (folder / "bad.conllu").write_text("1 a\n")
+    (folder / "bad.conll").write_text("a O\nb\n")
     before = sorted(folder.iterdir())
     for arguments, message in [
         ((model, "none.txt", "out.conll"), "no corpus file 'none.txt'"),
         ((model, "latin.txt", "out.conll"), "in line 1, at byte 3"),
         ((model, "latin.txt", "out.conll", "--raw"), "in line 1, at byte 3"),
         ((model, "bad.conllu", "out.conll"), "not CoNLL-U in line 1"),
+        (
+            (model, "bad.conll", "out.conll"),
+            "line 2: expected 2 columns, as in",
+        ),
+        ((model, "none.conll", "out", "--format", "conll"), "no labelled text"),
+        ((model, "corpus.txt", "out", "--column", "2"), "Pass --format conll"),
+        ((model, "corpus.txt", "out", "--language", "de"), "is for --raw"),
+        (
+            (model, "corpus.txt", "out", "--raw", "--language", "q"),
+            "one of ['af'",
+        ),
         ((model, "corpus.txt", "none/out.conll"), "No such file"),
         ((model, "corpus.txt", "/dev/null"), "or a pipe: '/dev/null'"),
         ((model, "corpus.txt", "."), "Received a folder: '.'"),

@@ -231,7 +231,7 @@ def test_a_gzip_that_is_damaged(tmp_path, place):
 
 
 def test_a_gzip_of_one_line_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpora, "_LONGEST", 1 << 16)
+    monkeypatch.setattr(corpora, "LONGEST_LINE", 1 << 16)
     content = gzip.compress(b"first\n" + b"x" * (50 << 20))
     path = write(tmp_path / "bomb.gz", content)
     tracemalloc.start()

@@ -5,9 +5,11 @@ import gzip
 import pytest
 
 from keras_elmo.text import read_conll
+from keras_elmo.text.tagged_text import read_columns
 
 WORDS = [["Ann", "slept", "#"], ["\u00c9t\u00e9"]]
 TAGS = [["B-PER", "O", "O"], ["O"]]
+CONLLU = "".join(f"{i}\tx\tx\tX\t_\t_\t0\troot\t_\t_\n" for i in (1, 2, 3))
 
 
 def write(folder, content, name="a.conll"):
@@ -33,8 +35,8 @@ def test_words_with_spaces_and_documents(tmp_path):
     text = "-DOCSTART- -X- O\n\n1 000\tNUM\tO\n\n-DOCSTART-\t-X-\tO\n"
     path = write(tmp_path, gzip.compress(text.encode()), "a.conll.gz")
     assert read_conll(path) == ([["1 000"]], [["O"]])
-    path = write(tmp_path, "a\u00a0b O\n")  # Not a space of ASCII.
-    assert read_conll(path) == ([["a\u00a0b"]], [["O"]])
+    path = write(tmp_path, "a\u00a0b O\n\u00a0 O\n")  # No space of ASCII.
+    assert read_conll(path) == ([["a\u00a0b", "\u00a0"]], [["O", "O"]])
 
 
 def test_conllu_has_parts_of_speech(tmp_path):
@@ -58,18 +60,110 @@ def test_a_treebank(shared):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Ann\tB-PER \nslept \tO\u00a0\n# \t O\n \t\n\u00c9t\u00e9\tO\n",
+        "Ann\tB-PER\t\nslept\tO\t\n#\tO\t\n\t\t\n\u00c9t\u00e9\tO\t\n",
+        "Ann B-PER\nslept O\n# O\n\u00a0\n\ufeff\u00c9t\u00e9 O\n\n\ufeff",
+    ],
+)
+def test_white_space_around_columns(tmp_path, text):
+    assert read_conll(write(tmp_path, text)) == (WORDS, TAGS)
+
+
+def test_the_column_of_the_words(tmp_path):
+    text = "# id = 1\n1\tAnn\tB-PER\t_\n2\tslept\tO\t_\n3\t#\tO\t_\n\n"
+    path = write(tmp_path, f"{text}# x = y\n1\t\u00c9t\u00e9\tO\t_")
+    assert read_conll(path, 3, word_column=2) == (WORDS, TAGS)
+    path = write(tmp_path, "B-PER Ann\nO slept\nO #\n\nO \u00c9t\u00e9\n")
+    assert read_conll(path, column=1, word_column=2) == (WORDS, TAGS)
+
+
+def test_comments_before_a_sentence(tmp_path):
+    text = "# id=0 domain=en\n# _ O\nAnn _ O\n\n#no word\n#y _ B-X\n\n# z\n"
+    for end in ("", "#\t1\t\n"):
+        read = read_columns(str(write(tmp_path, text + end)))
+        words = [["#", "Ann"], ["#y"]]
+        assert read[1:4] == (words, [["O", "O"], ["B-X"]], [[2, 3], [6]])
+        number = 3 + bool(end)
+        assert read.how[-1] == f"{number} comments, the first in line 1"
+
+
+def test_comments_with_as_many_columns(tmp_path):
+    text = "# id domain=en\nAnn _ O\n\n# id domain=de\nBo _ O\n"
+    text += "\n# all domain=de\n\n#a _ B-X\n"
+    path = str(write(tmp_path, text))
+    assert read_conll(path) == (
+        [["Ann"], ["Bo"], ["#a"]],
+        [["O"], ["O"], ["B-X"]],
+    )
+    read = read_columns(path, keep_rows=True)
+    assert list(map(list, read.lines)) == [[2], [5], [9]]
+    expected = [["Ann", "_", "O"]], [["Bo", "_", "O"]], [["#a", "_", "B-X"]]
+    assert read.rows == [*expected]
+
+
+@pytest.mark.parametrize("name", ["a.conllup", "a.conllu", "a.txt"])
+def test_conllu_plus(tmp_path, name):
+    head = "# global.columns = ID FORM UPOS X:NER LEMMA\n1-2\tdu\t_\t_\t_\n"
+    rows = "1\tde\tADP\tO\tde\n2\tle\tDET\tB-X\tle\n"
+    path = write(tmp_path, f"{head}{rows}", name)
+    tags = ["ADP", "DET"] if name == "a.conllu" else ["O", "B-X"]
+    assert read_conll(path) == ([["de", "le"]], [tags])
+    assert read_conll(path, column=5)[1] == [["de", "le"]]
+    text = "# global.columns = LEMMA FORM X\n#\n-\t#\tO\nb\ta\tX\n"
+    path = write(tmp_path, text.replace("-\t#", "#\t."), "a.conllup")
+    assert read_conll(path) == ([["a"]], [["X"]])
+
+
+def test_a_long_sentence_is_told(tmp_path):
+    path = write(tmp_path, "a O\nb O\n\n" + "a O\nb O\n" * 501)
+    with pytest.warns(UserWarning, match="line 4: .* of 1,002 words") as told:
+        read_conll(path)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        ("a O\n\nb\n", "a.conll", "line 3: expected 2 columns.*: 1 columns"),
-        ("a\n", "a.conll", r"line 1: expected 2 columns.*\['a'\]"),
-        ("a X O\n# a comment\nb c X O\n", "a.conll", "line 3: expected 3"),
-        ("a O\n# id 5 x\n", "a.conll", "line 2: .*a comment must be removed"),
-        ("1\ta\n", "a.conllu", "line 1: expected 2 columns.* in column 4"),
+        ("a O\n\nb\n", "a.conll", "line 3: expected 2 columns, as in line 1"),
+        ("a\n", "a.conll", r"line 1: .*file without labels\?.*: \['a'\]"),
+        ("a X O\nb c X O\n", "a.conll", r"line 2: expected 3 [^#]*line 1\. R"),
+        ("a O\n# id 5 x\n", "a.conll", "line 2: .*comment, move it to the st"),
+        ("a\t\tO\nbc\tO\n", "a.tsv", r"line 2: .*tr -s '\\t' <.*: \['bc'"),
+        ("a\tO\nb\t\n", "a.tsv", r"line 2: a word .*empty.*: \['b', ''\]"),
+        ("a\tO\n\tO\n", "a.tsv", r"line 2: a word .*empty.*: \['', 'O'\]"),
+        ("1 a O\n2 b X\n\n1 c O\n", "a.tsv", r"line 1: column 1 counts .*2"),
+        ("# x\n0 a O\n1-2 b _\n1 b O\n2 c O\n", "a", "line 2: column 1 counts"),
+        ("O a\nB-X b\n", "a", "line 1: column 1 has labels. Pass `column=1`"),
+        ("x/y 1 a O\nx/y 2 b O\nx/y 3 c O\n", "a", "words of a sentence are t"),
+        ("a b\tO\nc d\tX\n", "a", "spaces and tabs are both .*tr ' '"),
+        ("token\tNER_tag\na\tO\n", "a", "line 1: it is a header. Remove"),
+        (
+            "TOKEN\tNE-X\tMISC\n# id\na\tO\t_\n",
+            "a",
+            "line 2: .*may be a header",
+        ),
+        ("1\tSome text\n1\tA text\nx\tAny text\n", "a", "column 2 has text"),
+        ("a\tO\t-\nb\tX\t-\n", "a", "column 3 has nothing else. Choose"),
+        ("a O\rb O\r", "a", r"lines that end in CR alone: tr '\\r' '\\n' <"),
+        ("word,tag\na,O\nb,X\nc,O\n\nd,O\n", "a", "separated by commas. .*csv"),
+        ('[\n {"text": "a"}]\n', "a.json", "is JSON. .* ends in .jsonl"),
+        ('{"text": "a b", "label": []}\n', "a", "is JSON"),
+        (CONLLU, "a.conll", "is CoNLL-U: let its name end in .conllu"),
+        (
+            CONLLU.replace("x", "_"),
+            "a.conllu",
+            "line 1: all words of a sentence",
+        ),
+        ("1\ta\n", "a.conllu", "line 1: `column` must be one of its columns"),
         ("a O\n", "a.conllu", "is not CoNLL-U in line 1"),
         ("\n\n", "a.conll", "contains no sentences"),
         ("# a\n\n", "a.conllu", "contains no sentences"),
+        ("# a\n\n# b\n", "a.conll", "contains no sentences"),
         (b"caf\xe9 O\n", "a.conll", "must be UTF-8.*in line 1, at byte 3"),
         (b"\x1f\x8bx", "a.conll", "cannot be unpacked"),
+        ("a O\n".encode("utf-16"), "a", "iconv -f UTF-16"),
     ],
 )
 def test_bad_files_are_told_by_line(tmp_path, content, name, message):
@@ -79,12 +173,46 @@ def test_bad_files_are_told_by_line(tmp_path, content, name, message):
     assert str(path) in str(info.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "column", "word_column"),
+    [
+        ("a,b x,y O\nc,d x,y O\ne,f x,y O\n", None, None),
+        ("Text NN\nform NN\n", None, None),  # It looks like a header.
+        ("1 a O\n3 b O\n", None, None),  # Not counted.
+        ("1 O\n2 O\n", None, 1),  # As the user says.
+        ("B-12 NN\nis V\n", None, None),
+        ("a\tX\t-\nb\tX\t\nc\tY\t-\n", 2, None),
+        ("a b O\nc  O\n".replace(" O", "\tO"), None, None),
+        ("a a O\nb b O\na a O\n\na X O\na X O\n", None, None),
+    ],
+)
+def test_what_looks_odd_but_is_right(tmp_path, content, column, word_column):
+    path = write(tmp_path, content)
+    words = [row for row in content.splitlines() if row]
+    assert sum(map(len, read_conll(path, column, word_column)[0])) == len(words)
+
+
+def test_cases_of_users(shared):
+    """What was read before is read in the same way."""
+    expected = read_conll(shared / "cases/stray_label.conll")[0]
+    names = """blank_after_label.tsv comment_of_as_many_columns.conll
+    no_break_space_after_label.tsv trailing_tab.tsv untyped.conll plus.conllup
+    lone_tabs_between_sentences.conll underscore.conll bmes.conll"""
+    for name in names.split():
+        sentences, tags = read_conll(shared / "cases" / name)
+        assert sentences == expected, name
+        assert {x[:1] for row in tags for x in row} <= set("BIEMSO"), name
+
+
 def test_bad_columns(tmp_path, monkeypatch):
     path = write(tmp_path, "a O\n")
-    with pytest.raises(ValueError, match=r"line 1: .* in column 3"):
+    with pytest.raises(ValueError, match=r"line 1: `column` must be one of it"):
         read_conll(path, column=3)
-    with pytest.raises(ValueError, match="`column` must be"):
-        read_conll(path, column=1)
+    with pytest.raises(ValueError, match="column 2 cannot have both"):
+        read_conll(path, word_column=2)
+    for name in ("column", "word_column"):
+        with pytest.raises(ValueError, match=f"`{name}` must be an integer of"):
+            read_conll(path, **{name: 0})
     (tmp_path / "-").write_text("a O\n")
     monkeypatch.chdir(tmp_path)
     for name in ("none.conll", "-"):  # It reads no standard input.

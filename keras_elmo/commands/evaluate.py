@@ -1,0 +1,75 @@
+"""Scores a tagger on labelled sentences, on which it was not trained.
+
+FILE is a labelled file of any kind that keras-elmo train-tagger reads: a word
+and its label in each line, with an empty line after each sentence; CoNLL-U
+(.conllu); or annotated text (.jsonl).
+
+The command prints the share of the words whose label is right. If the tagger
+marks entities, it also prints the precision, recall and F1 of each type: an
+entity is right if its first word, its last word and its type are. The labels
+may be in another scheme than the tagger's. If the tagger marks no entities,
+each label is scored in this way, word by word.
+
+[options]
+
+examples:
+  keras-elmo evaluate ner.keras test.conll
+  keras-elmo evaluate english_pos en_ewt-ud-test.conllu
+  keras-elmo evaluate ner.keras test.conll --json > scores.json
+
+In Python, keras_elmo.Tagger.evaluate does the same.
+"""
+
+import json
+
+from keras_elmo.commands.arguments import add_tagger_argument
+from keras_elmo.commands.labelled_files import add_labelled_arguments
+from keras_elmo.commands.labelled_files import check_labels
+from keras_elmo.commands.labelled_files import describe_scores
+from keras_elmo.commands.labelled_files import describe_text
+from keras_elmo.commands.labelled_files import read_labelled
+from keras_elmo.commands.progress import ProgressDisplay
+
+SUMMARY = "score a tagger on labelled sentences"
+
+
+def add_arguments(parser):
+    """Adds the arguments of `keras-elmo evaluate`."""
+    add = parser.add_argument
+    add_tagger_argument(add)
+    add("file", metavar="FILE", help="the file of labelled sentences")
+    add_labelled_arguments(add)
+    add(
+        "--json",
+        action="store_true",
+        help="print a JSON object: accuracy, types and, for entities, "
+        "precision, recall, f1 and count",
+    )
+    add("--quiet", action="store_true", help="show no progress or report")
+
+
+def run(arguments):
+    """Runs `keras-elmo evaluate`."""
+    from keras_elmo.tagging.scores import score_tags
+    from keras_elmo.tagging.scores import tagged_pairs
+    from keras_elmo.tagging.tagger import Tagger
+
+    text = read_labelled(arguments.file, arguments)
+    with ProgressDisplay(arguments.quiet) as progress:
+        with progress.waiting("loading the model"):
+            tagger = Tagger.load(arguments.model)
+        check_labels(text, tagger.scheme, tagger.tag_names)
+        progress.say(describe_text(text, tagger.scheme))
+        pairs = tagged_pairs(text.sentences, text.tags, tagger.scheme)
+        sentences, tags = zip(*pairs)
+        progress.start("sentences", len(sentences))
+        found, tokens = [], 0
+        while rest := sentences[len(found) : len(found) + 1024]:
+            found += tagger.predict(rest, verbose=0)
+            tokens += sum(map(len, rest))
+            progress.update(len(found), tokens)
+    scores = score_tags(tags, found, tagger.scheme)
+    path = arguments.file
+    print(
+        json.dumps(scores) if arguments.json else describe_scores(path, scores)
+    )

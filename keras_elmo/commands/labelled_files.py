@@ -1,0 +1,163 @@
+"""Labelled files, which several commands read: flags, checks and reports."""
+
+import collections
+import itertools
+import warnings
+
+from keras_elmo.commands.arguments import positive_integer
+
+# How many labels, and words of the first sentence, are shown.
+_SHOWN = 12
+
+
+def add_column_arguments(add):
+    """Adds the arguments for the columns of labelled files."""
+    add(
+        "--column",
+        type=positive_integer,
+        metavar="N",
+        help="the column of the labels, from 1. Default: the last one; in "
+        "CoNLL-U the fourth, parts of speech",
+    )
+    add(
+        "--word-column",
+        type=positive_integer,
+        metavar="N",
+        help="the column of the words, from 1. Default: the first one; in "
+        "CoNLL-U the second",
+    )
+
+
+def add_labelled_arguments(add):
+    """Adds the arguments for labelled files of every kind."""
+    add_column_arguments(add)
+    add(
+        "--language",
+        metavar="CODE",
+        default="en",
+        help="the language of .jsonl files, such as de: spaCy divides their "
+        "text into words by its rules. Default: %(default)s",
+    )
+
+
+def read_labelled(path, arguments):
+    """Returns the `TaggedText` of a labelled file."""
+    from keras_elmo.text.annotated_text import read_annotated
+    from keras_elmo.text.corpora import check_file
+    from keras_elmo.text.tagged_text import read_columns
+
+    check_file(path, "labelled text")
+    if path.endswith((".jsonl", ".jsonl.gz")):
+        return read_annotated(path, arguments.language)
+    return read_columns(path, arguments.column, arguments.word_column)
+
+
+def find_scheme_of(text):
+    """Returns the scheme of a file's labels.
+
+    Raises:
+        ValueError: As `check_scheme` does, with the line.
+    """
+    from keras_elmo.crf.tags import check_scheme
+    from keras_elmo.crf.tags import find_scheme
+
+    labels = [*_counts(text)]
+    try:
+        return check_scheme(labels)
+    except ValueError as error:
+        others = (x for x in labels if x != "O" and not find_scheme([x]))
+        line = text.line_of(next(others, labels[0]))
+        raise ValueError(f"'{text.path}', line {line}: {error}") from error
+
+
+def check_labels(text, scheme, known=None):
+    """Checks labels of a tagger; warns of those that it cannot predict.
+
+    Args:
+        text: A `TaggedText`.
+        scheme: The scheme of the tagger's labels, or `None`. With a scheme, the
+            types of entities count, as a file may have another scheme.
+        known: Iterable of the tagger's labels, or `None` to warn of none.
+
+    Raises:
+        ValueError: If a label marks no entity, but the scheme does; or if the
+            tagger can predict none of the file's labels.
+    """
+    from keras_elmo.crf.tags import entities
+
+    def kind(label):
+        if not scheme or label == "O":
+            return label
+        return entities([label])[0][2]
+
+    known = known and set(map(kind, known))
+    unknown, found = {}, set()
+    for label in _counts(text):
+        try:
+            found.add(kind(label))
+        except ValueError as error:
+            line = text.line_of(label)
+            raise ValueError(f"'{text.path}', line {line}: {error}") from error
+        if known and kind(label) not in known:
+            unknown.setdefault(kind(label), text.line_of(label))
+    told = (
+        f"'{text.path}' has labels that the tagger cannot predict: "
+        + _shown(f"{x!r} (line {line:,})" for x, line in unknown.items())
+    )
+    if unknown and not found & known - {"O"}:
+        raise ValueError(f"{told}. It knows only {_shown(sorted(known))}")
+    if unknown:
+        warnings.warn(f"{told}.", stacklevel=2)
+
+
+def describe_text(text, scheme):
+    """Returns what was read from a file, as lines of text."""
+    counts = _counts(text)
+    kind = f"in {scheme}" if scheme else "in no scheme, so scored word by word"
+    common = [f"{x} {number:,}" for x, number in counts.most_common()]
+    words = map("/".join, zip(text.sentences[0], text.tags[0]))
+    lines = [
+        f"{text.path}: {len(text.sentences):,} sentences, {counts.total():,} "
+        f"words, longest sentence {max(map(len, text.sentences)):,} words",
+        ", ".join(text.how),
+        f"{len(counts):,} labels, {kind}: {_shown(common)}",
+        f"first sentence: {_shown(words, ' ')}",
+    ]
+    if not scheme and "O" in counts:
+        lines[2] += (
+            ". If they are types of entities, write B-PER for the first word of"
+            " a PER and I-PER for its others"
+        )
+    return "\n  ".join(lines)
+
+
+def describe_scores(path, scores):
+    """Returns scores as a table, with a comment if it says nothing."""
+    rows = {"all": scores} if "f1" in scores else {}
+    width = max(12, *map(len, scores["types"]), 0)
+    lines = [
+        f"{path}: {scores['accuracy']:.1%} of the labels are right",
+        f"{'':{width}} {'F1':>7} {'precision':>10} {'recall':>7} {'number':>7}",
+    ]
+    for name, x in (rows | scores["types"]).items():
+        shares = f"{x['f1']:7.1%} {x['precision']:10.1%} {x['recall']:7.1%}"
+        lines.append(f"{name or '-':{width}} {shares} {x['count']:7,}")
+    if scores.get("f1") == 0:
+        lines.append(
+            "The tagger finds none of these entities, so it is of little use: "
+            "do its labels and words look like those of this file?"
+            if scores["count"]
+            else "There are no entities in this file, so its scores do not show"
+            " how good the tagger is."
+        )
+    return "\n".join(lines)
+
+
+def _counts(text):
+    return collections.Counter(itertools.chain.from_iterable(text.tags))
+
+
+def _shown(items, gap=", "):
+    items = [*items]
+    more = ["..."] if len(items) > _SHOWN else []
+    return gap.join(items[:_SHOWN] + more)

@@ -1,0 +1,125 @@
+"""Text whose entities are spans of characters, as annotation tools write it."""
+
+import bisect
+import itertools
+import json
+import operator
+import warnings
+
+from keras_elmo.text.corpora import checked_lines
+from keras_elmo.text.raw_text import raw_sentences
+from keras_elmo.text.tagged_text import TaggedText
+
+# What tools call the spans of a text. In Prodigy, there may be a `label` of the
+# whole text beside `spans`.
+_SPANS = "spans", "entities", "labels", "label"
+_OFFSETS = "start_offset", "end_offset"
+
+
+def read_annotated(path, language="en"):
+    """Reads JSON Lines, as doccano and Prodigy write them.
+
+    Each line has an object with a `text` and its spans: in `label`, `labels`,
+    `entities` or `spans`, as lists `[start, end, type]`, in characters from 0,
+    or as objects. Text becomes words as by `tokenize`; no sentence ends within
+    a span. Texts that were not accepted in Prodigy are left out.
+
+    Args:
+        path: Path of the file, in UTF-8, plain or gzip.
+        language: As for `tokenize`.
+
+    Returns:
+        A `TaggedText`, with labels in BIO.
+
+    Raises:
+        ValueError: If the file is not as described. The message has the line.
+    """
+    lines = enumerate(checked_lines(path), start=1)
+    examples = [
+        (number, *_parse(line, f"'{path}', line {number}"))
+        for number, line in lines
+        if line.strip()
+    ]
+    accepted = [x for x in examples if x[2] is not None]
+    found = TaggedText(path, [], [], [], [], [f"spaCy's rules ({language})"])
+    if left_out := len(examples) - len(accepted):
+        found.how.append(f"{left_out:,} texts that were not accepted left out")
+    cut = []
+    texts = raw_sentences((text for _, text, _ in accepted), language)
+    for (number, text, spans), sentences in zip(accepted, texts):
+        words = [*itertools.chain.from_iterable(sentences)]
+        where = f"'{path}', line {number}"
+        tags = _tags(text, words, spans, where, cut)
+        ends = itertools.accumulate(map(len, sentences))
+        # After the last word, a sentence ends in any case.
+        ends = [i for i in ends if not tags[i:] or tags[i][0] != "I"]
+        for i, j in itertools.pairwise([0, *ends]):
+            found.sentences.append([word for _, word in words[i:j]])
+            found.tags.append(tags[i:j])
+            found.lines.append([number] * (j - i))
+    if cut:
+        warnings.warn(
+            f"{cut[0]}. There are {len(cut):,} such spans.", stacklevel=2
+        )
+    if not found.sentences:
+        raise ValueError(f"'{path}' contains no sentences.")
+    return found
+
+
+def _parse(line, where):
+    """Returns a text and its spans, or `None` if it was not accepted."""
+    try:
+        example = json.loads(line)
+        text, is_accepted = example["text"], True
+        if "answer" in example:  # Prodigy leaves `spans` out if there are none.
+            is_accepted = example["answer"] == "accept"
+            example = {"spans": example.get("spans")}
+        spans = next(example[name] for name in _SPANS if name in example)
+        spans = [_parse_span(span, len(text)) for span in spans or ()]
+        if not isinstance(text, str):
+            raise TypeError(text)
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        StopIteration,
+    ) as error:
+        raise ValueError(
+            f"{where}: expected a JSON object with a `text` and its spans, in "
+            "`label`, `labels`, `entities` or `spans`: lists [start, end, type]"
+            " or objects with start, end and label, in characters of the text. "
+            f"Received: {line.decode().strip()[:200]!r}"
+        ) from error
+    return text, dict.fromkeys(spans) if is_accepted else None
+
+
+def _parse_span(span, length):
+    if isinstance(span, dict):
+        names = ("start", "end") if "start" in span else _OFFSETS
+        span = *map(span.get, names), span["label"]
+    start, end, kind = span
+    start, end = map(operator.index, (start, end))
+    if not 0 <= start < end <= length or not kind.strip():
+        raise ValueError(span)
+    return start, end, kind.strip()
+
+
+def _tags(text, words, spans, where, cut):
+    """Returns the tags of words; adds messages about spans that cut them."""
+    starts = [start for start, _ in words]
+    ends = [start + len(word) for start, word in words]
+    tags = ["O"] * len(words)
+    for start, end, kind in spans:
+        i, j = bisect.bisect_right(ends, start), bisect.bisect_left(starts, end)
+        what = f"{where}: the span {text[start:end]!r} ({kind})"
+        if {*tags[i:j]} != {"O"}:
+            raise ValueError(
+                f"{what} has no word of its own. Expected spans that do not "
+                "overlap, around words"
+            )
+        if starts[i] < start or end < ends[j - 1]:
+            whole = text[starts[i] : ends[j - 1]]
+            cut.append(f"{what} cuts a word, so {whole!r} is taken")
+        tags[i:j] = [f"B-{kind}", *[f"I-{kind}"] * (j - i - 1)]
+    return tags
