@@ -129,7 +129,13 @@ def _read(arguments, progress):
     if path != STANDARD_STREAM:
         check_file(path, "labelled text")
     columns = arguments.column, arguments.word_column
-    text = read_columns(path, *columns, keep_rows=True)
+    try:
+        text = read_columns(path, *columns, keep_rows=True)
+    except ValueError as error:
+        if arguments.format == LABELLED:
+            raise
+        how = "If each line of INPUT is a sentence, pass --format text."
+        raise ValueError(f"{error}. {how}") from error
     progress.say(f"{path}: {', '.join(text.how)}")
     progress.start("sentences", len(text.sentences))
     cells = itertools.chain.from_iterable(itertools.chain(*text.rows))

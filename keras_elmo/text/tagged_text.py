@@ -3,7 +3,6 @@
 import collections
 import functools
 import itertools
-import operator
 import os
 import warnings
 from typing import NamedTuple
@@ -134,12 +133,12 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
     for rows in itertools.chain(ahead, blocks):
         if not is_conllu and _is_marked(rows[0]):
             marked = [*itertools.takewhile(_is_marked, rows)]
-            rest, rows = rows[len(marked) :], []
-            for row in marked:
-                (rows if columns.are_in(row[1]) else comments).append(row)
-            if rows:
-                leading[len(text.sentences)] = len(rows)
-            rows += rest
+            words = [x for x in marked if columns.are_in(x[1])]
+            comments += [
+                line for line, row in marked if not columns.are_in(row)
+            ]
+            leading[len(text.sentences)] = len(words)
+            rows = words + rows[len(marked) :]
         if not rows:
             continue
         words, tags = columns.pick(rows)
@@ -158,9 +157,7 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
         if keep_rows:
             text.rows.append([columns.with_label_last(row) for _, row in rows])
     counts = collections.Counter(itertools.chain.from_iterable(text.tags))
-    comments = [line for line, _ in comments] + _leave_out(
-        text, leading, counts
-    )
+    comments += _leave_out(text, leading, counts)
     columns.check(text.sentences, counts, bool(word_column))
     text.how.append(f"words in column {columns.word_column}")
     text.how.append(f"labels in column {columns.column}")
@@ -193,22 +190,17 @@ def _leave_out(text, leading, counts):
             has are comments.
         counts: `collections.Counter` of the labels, which is changed as well.
     """
-    marked = collections.Counter()
-    for i, number in leading.items():
-        marked.update(text.tags[i][:number])
+    places = [(i, j) for i, number in leading.items() for j in range(number)]
+    marked = collections.Counter(text.tags[i][j] for i, j in places)
     labels = {x for x in marked if marked[x] == counts[x]}
     labels = {x for x in labels if not LABEL.fullmatch(x)}
     lines = []
-    for i in reversed(leading) if labels else ():
-        kept = [
-            j >= leading[i] or x not in labels
-            for j, x in enumerate(text.tags[i])
-        ]
-        lines += itertools.compress(text.lines[i], map(operator.not_, kept))
-        for part in filter(None, text[1:5]):
-            part[i : i + 1] = filter(
-                None, [[*itertools.compress(part[i], kept)]]
-            )
+    for i, j in reversed(places):
+        if text.tags[i][j] in labels:
+            lines.append(text.lines[i][j])
+            for part in filter(None, text[1:5]):
+                part[i] = [*part[i][:j], *part[i][j + 1 :]]
+                part[i : i + 1] = filter(None, [part[i]])
     for label in labels:
         del counts[label]
     return lines

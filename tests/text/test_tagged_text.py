@@ -84,7 +84,8 @@ def test_comments_before_a_sentence(tmp_path):
     for end in ("", "#\t1\t\n"):
         read = read_columns(str(write(tmp_path, text + end)))
         words = [["#", "Ann"], ["#y"]]
-        assert read[1:4] == (words, [["O", "O"], ["B-X"]], [[2, 3], [6]])
+        assert read[1:3] == (words, [["O", "O"], ["B-X"]])
+        assert [*map(list, read.lines)] == [[2, 3], [6]]
         number = 3 + bool(end)
         assert read.how[-1] == f"{number} comments, the first in line 1"
 
