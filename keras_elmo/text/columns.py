@@ -179,8 +179,8 @@ class Columns:
             f"from this file, or you need {other}": (
                 longest > 2 and all(len({*words}) == 1 for words in sentences)
             ),
-            f"each word in {word} has a space, so spaces and tabs are both "
-            "between columns. Use one of them: tr ' ' '\\t' < OLD > NEW": (
+            f"words in {word} have spaces. Separate columns by spaces or by "
+            "tabs, not by both: tr ' ' '\\t' < OLD > NEW": (
                 longest > 1 and all_words(re.compile(r"\S+ ").match)
             ),
             "it is a header. Remove this line": (

@@ -138,7 +138,7 @@ def test_a_long_sentence_is_told(tmp_path):
         ("# x\n0 a O\n1-2 b _\n1 b O\n2 c O\n", "a", "line 2: column 1 counts"),
         ("O a\nB-X b\n", "a", "line 1: column 1 has labels. Pass `column=1`"),
         ("x/y 1 a O\nx/y 2 b O\nx/y 3 c O\n", "a", "words of a sentence are t"),
-        ("a b\tO\nc d\tX\n", "a", "spaces and tabs are both .*tr ' '"),
+        ("a b\tO\nc d\tX\n", "a", "by spaces or by tabs, .*tr ' '"),
         ("token\tNER_tag\na\tO\n", "a", "line 1: it is a header. Remove"),
         (
             "TOKEN\tNE-X\tMISC\n# id\na\tO\t_\n",
