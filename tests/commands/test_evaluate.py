@@ -44,7 +44,7 @@ def test_a_treebank(shared, capsys):
     assert 0.95 < scores["accuracy"] < 0.98
 
 
-@pytest.mark.filterwarnings("always")
+@pytest.mark.filterwarnings("always::UserWarning")
 def test_labels_that_the_tagger_does_not_have(folder, capsys):
     (folder / "more.conll").write_text(f"{TEXT}Oh EXCLAMATION\n")
     assert main(["evaluate", "english_pos", "more.conll"]) == 0

@@ -132,7 +132,7 @@ def test_a_file_that_appears_in_the_training(folder, monkeypatch, fails):
     assert (folder / "ner.keras").read_text() == "mine"
 
 
-@pytest.mark.filterwarnings("always")
+@pytest.mark.filterwarnings("always::UserWarning")
 def test_annotated_text_and_what_says_nothing(folder, capfd, monkeypatch):
     """No labels are out of reach, and no useless score has no comment."""
     pytest.importorskip("spacy", reason="It divides text into words.")

@@ -28,6 +28,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The tagger finds no entity"),
 ]
 
+ON_TENSORFLOW = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow",
+    reason="Slow, and the same on all backends.",
+)
 NAMES = ["Ann", "Bo", "Cy", "Dee"]
 PLACES = ["Rome", "Lima", "Oslo", "Bern"]
 
@@ -187,7 +191,8 @@ def test_as_many_are_held_out_as_ever():
     assert held + rest == pairs
 
 
-@pytest.mark.filterwarnings("always")
+@ON_TENSORFLOW
+@pytest.mark.filterwarnings("always::UserWarning")
 def test_no_entities_to_validate_on(elmo, capsys):
     """The training loss decides, so that the tagger learns something."""
     sentences, tags = make_data(30)
@@ -201,7 +206,8 @@ def test_no_entities_to_validate_on(elmo, capsys):
     assert tagger.evaluate(sentences, tags)["f1"] > 0.2
 
 
-@pytest.mark.filterwarnings("always")
+@ON_TENSORFLOW
+@pytest.mark.filterwarnings("always::UserWarning")
 def test_labels_that_only_dev_has(elmo):
     sentences, tags = make_data(20)
     dev = sentences, [[x.replace("LOC", "X") for x in row] for row in tags]
@@ -212,12 +218,14 @@ def test_labels_that_only_dev_has(elmo):
     assert any("(F1 is 0 after each epoch)" in x for x in told)
 
 
+@ON_TENSORFLOW
 def test_bioes_without_o(elmo):
     data = [["a", "b", "c"], ["d"]] * 9, [["B-X", "I-X", "E-X"], ["S-X"]] * 9
     tagger = train(elmo, data, epochs=2)
     assert tagger.tag_names == ["O", "B-X", "E-X", "I-X", "S-X"]
 
 
+@ON_TENSORFLOW
 def test_there_may_not_be_too_many_labels(elmo):
     words = [[str(i) for i in range(j, j + 7)] for j in range(0, 301, 7)] * 2
     told = "at most 300 labels. .*pass `max_labels=301`.* 0.6 GB.*: 301 labels"
