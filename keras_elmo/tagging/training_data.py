@@ -92,29 +92,28 @@ def hold_out(pairs):
     marked = [i for i, (_, tags) in enumerate(pairs) if {*tags} != {"O"}]
     chosen: set[int] = set()
 
-    def choose(candidates, number):
-        for i in itertools.takewhile(
-            lambda _: len(chosen) < number, candidates
-        ):
+    def choose(candidates, number, is_forced=False):
+        for i in candidates:
             labels = {*pairs[i][1]}
-            if i not in chosen and all(left[label] > 1 for label in labels):
+            is_free = is_forced or all(left[label] > 1 for label in labels)
+            if len(chosen) < number and i not in chosen and is_free:
                 chosen.add(i)
                 left.subtract(labels)
 
     choose(marked, 1)
-    if not chosen and len(marked) > 1:
-        chosen.add(marked[0])
+    if len(marked) > 1:
+        choose(marked, 1, is_forced=True)
     choose(range(len(pairs)), max(1, len(pairs) // 10))
-    if not chosen and len(pairs) > 1:
-        chosen.update([*{*range(len(pairs))} - {*marked}][:1])
+    if len(pairs) > 1:
+        choose({*range(len(pairs))} - {*marked}, 1, is_forced=True)
     held = [pairs[i] for i in sorted(chosen)]
     rest = [pair for i, pair in enumerate(pairs) if i not in chosen]
     lost = {x for _, y in held for x in y} - {x for _, y in rest for x in y}
     if lost:
         warnings.warn(
             f"The labels {sorted(lost)} occur only in sentences that are held "
-            "out of the training, because there are too few with them. They "
-            "cannot be learned.",
+            "out of the training, because too few have them. They cannot be "
+            "learned.",
             stacklevel=4,
         )
     return rest, held

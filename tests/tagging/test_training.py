@@ -163,6 +163,9 @@ def test_what_is_held_out(seed):
     assert held in ([name, plain], [plain, name]) and place in rest
     held, rest = held_out([plain] * 19 + [name])
     assert held == [plain] * 2
+    two = [["B-X", "B-A"], ["B-X", "B-B"]] + [["O", "B-C"]] * 3 + [plain] * 25
+    held, rest = held_out(two)
+    assert {x for y in held for x in y} <= {x for y in rest for x in y}
     held, rest = held_out([["A", "B"]] * 20 + [["C"]])
     assert held == [["A", "B"]] * 2
     assert held_out([plain]) == ([], [plain])
