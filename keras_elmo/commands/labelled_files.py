@@ -48,6 +48,8 @@ def read_labelled(path, arguments):
 
     check_file(path, "labelled text")
     if path.endswith((".jsonl", ".jsonl.gz")):
+        if arguments.column or arguments.word_column:
+            raise ValueError("--column and --word-column are not for .jsonl.")
         return read_annotated(path, arguments.language)
     return read_columns(path, arguments.column, arguments.word_column)
 
@@ -62,12 +64,18 @@ def find_scheme_of(text):
     from keras_elmo.crf.tags import find_scheme
 
     labels = [*_counts(text)]
+    if len(labels) == 1:
+        raise ValueError(
+            f"'{text.path}' must have two labels or more. Is it the right "
+            f"column? Received: only {labels[0]!r}, {', '.join(text.how)}"
+        )
     try:
         return check_scheme(labels)
     except ValueError as error:
         others = (x for x in labels if x != "O" and not find_scheme([x]))
         line = text.line_of(next(others, labels[0]))
-        raise ValueError(f"'{text.path}', line {line}: {error}") from error
+        how = ". Is this line a header?" if line == text.lines[0][0] else ""
+        raise ValueError(f"'{text.path}', line {line}: {error}{how}") from error
 
 
 def check_labels(text, scheme, known=None):
@@ -112,21 +120,26 @@ def check_labels(text, scheme, known=None):
 
 def describe_text(text, scheme):
     """Returns what was read from a file, as lines of text."""
+    from keras_elmo.crf.tags import find_scheme
+
     counts = _counts(text)
-    kind = f"in {scheme}" if scheme else "in no scheme, so scored word by word"
+    kind = "in no scheme, so scored word by word"
+    if scheme:  # The file may have another one.
+        kind = f"in {find_scheme(counts) or scheme}"
     common = [f"{x} {number:,}" for x, number in counts.most_common()]
     words = map("/".join, zip(text.sentences[0], text.tags[0]))
     lines = [
-        f"{text.path}: {len(text.sentences):,} sentences, {counts.total():,} "
-        f"words, longest sentence {max(map(len, text.sentences)):,} words",
+        f"{text.path}: {_many(len(text.sentences), 'sentence')}, "
+        f"{_many(counts.total(), 'word')}, "
+        f"longest sentence {_many(max(map(len, text.sentences)), 'word')}",
         ", ".join(text.how),
-        f"{len(counts):,} labels, {kind}: {_shown(common)}",
+        f"{_many(len(counts), 'label')}, {kind}: {_shown(common)}",
         f"first sentence: {_shown(words, ' ')}",
     ]
-    if not scheme and "O" in counts:
+    if not scheme and {*counts} & {"O", "0"}:
         lines[2] += (
             ". If they are types of entities, write B-PER for the first word of"
-            " a PER and I-PER for its others"
+            " a PER, I-PER for its others, and O for words outside"
         )
     return "\n  ".join(lines)
 
@@ -151,6 +164,10 @@ def describe_scores(path, scores):
             " how good the tagger is."
         )
     return "\n".join(lines)
+
+
+def _many(number, what):
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 def _counts(text):

@@ -20,8 +20,11 @@ _MUST_GO_ON = {"BIO": "", "BIOES": "BI", "BIOUL": "BI"}
 # and last tokens of a longer one.
 _LETTERS = {"BIO": "BBII", "BIOES": "SBIE", "BIOUL": "UBIL"}
 _SPAN = re.compile("[BIESLU]-.+")
-# As others write the labels of a scheme: `b-PER`, `B_PER`, `PER-B`, `M-PER`.
-_SPELLING = re.compile("([BIESLUM])[-_](.+)|(.+)[-_]([BIESLUM])", re.IGNORECASE)
+# As others write the labels of a scheme: `b-PER`, `B_PER`, `B:PER`, `PER-B`,
+# `M-PER`, and with dashes.
+_SPELLING = re.compile(
+    "([BIESLUM])[-_:\u2013\u2014](.+)|(.+)[-_]([BIESLUM])", re.IGNORECASE
+)
 # What AllenNLP calls the last token of a span, and a span of one token.
 _AS_IN_BIOES = {"L": "E", "U": "S"}
 
@@ -151,6 +154,7 @@ def check_scheme(labels):
 
 def respell(label):
     """Returns what a label of another spelling is here, else `None`."""
+    label = label.strip("\"'(),")
     if label in ("0", "o", "O"):
         return "O"
     if not (match := _SPELLING.fullmatch(label)):

@@ -1,5 +1,6 @@
 """Training of a tagger: a BiLSTM and a CRF on the vectors of a frozen ELMo."""
 
+import collections
 import itertools
 import warnings
 
@@ -68,7 +69,8 @@ def train_head(
         keras.optimizers.Adam(learning_rate, global_clipnorm=5.0), CRFLoss()
     )
     score = f"val_{measure}"
-    if {*itertools.chain.from_iterable(dev.tags)} == {"O"}:
+    counts = collections.Counter(itertools.chain.from_iterable(dev.tags))
+    if {*counts} == {"O"}:
         score = "loss"
         warnings.warn(
             "The label of all words to validate on is O, so that they cannot "
@@ -81,12 +83,14 @@ def train_head(
         print(
             f"The best epoch is {best.best_epoch + 1}: {score} {best.best:.4f}"
         )
-    if score == "val_f1" and not best.best:
+    # Of no entity, and of the most frequent label for each word.
+    trivial = 0 if scheme else max(counts.values()) / counts.total()
+    if score != "loss" and best.best <= trivial:
         warnings.warn(
-            "The tagger finds no entity of the sentences that validate it (F1 "
-            "is 0 after each epoch), so it is of little use. Are the columns, "
-            "the labels and the language of ELMo right? Otherwise, more "
-            "labelled sentences are needed.",
+            f"The best {score} is {best.best:.4f}. That is not more than a "
+            "tagger has that gives the same label to each word, so this one is "
+            "of little use. Are the columns, the labels and the language of "
+            "ELMo right? Otherwise, more labelled sentences are needed.",
             stacklevel=3,
         )
     return decoding

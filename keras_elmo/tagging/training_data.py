@@ -51,7 +51,8 @@ def training_data(train, dev, batch_size, max_labels):
     if not pairs or not held:
         raise ValueError(
             "A tagger needs sentences to train on, and others to validate on. "
-            f"Received, without empty ones: {len(pairs)} and {len(held)}"
+            f"Received, without empty ones: {len(pairs)} and {len(held)}. If "
+            "they are from a file, is there an empty line after each sentence?"
         )
     if len(labels) > max_labels:
         longest = max(len(row) for _, row in pairs)

@@ -58,9 +58,13 @@ def read_annotated(path, language="en"):
             found.tags.append(tags[i:j])
             found.lines.append([number] * (j - i))
     if cut:
-        warnings.warn(
-            f"{cut[0]}. There are {len(cut):,} such spans.", stacklevel=2
-        )
+        told = f"{cut[0]}. There are {len(cut):,} such spans"
+        number = sum(len(spans) for *_, spans in accepted)
+        if len(cut) > max(10, number / 2):
+            raise ValueError(
+                f"{told}. Are they counted in bytes, or in UTF-16?"
+            )
+        warnings.warn(f"{told}.", stacklevel=2)
     if not found.sentences:
         raise ValueError(f"'{path}' contains no sentences.")
     return found
@@ -71,13 +75,13 @@ def _parse(line, where):
     try:
         example = json.loads(line)
         text, is_accepted = example["text"], True
+        text.encode()  # It may have half of a surrogate pair.
         if "answer" in example:  # Prodigy leaves `spans` out if there are none.
             is_accepted = example["answer"] == "accept"
             example = {"spans": example.get("spans")}
         spans = next(example[name] for name in _SPANS if name in example)
-        spans = [_parse_span(span, len(text)) for span in spans or ()]
-        if not isinstance(text, str):
-            raise TypeError(text)
+        spans = dict.fromkeys(map(_parse_span, spans or ()))
+        bad = [x for x in spans if not 0 <= x[0] < x[1] <= len(text)]
     except (
         ValueError,
         TypeError,
@@ -88,21 +92,25 @@ def _parse(line, where):
         raise ValueError(
             f"{where}: expected a JSON object with a `text` and its spans, in "
             "`label`, `labels`, `entities` or `spans`: lists [start, end, type]"
-            " or objects with start, end and label, in characters of the text. "
+            " or objects with start, end and label. "
             f"Received: {line.decode().strip()[:200]!r}"
         ) from error
-    return text, dict.fromkeys(spans) if is_accepted else None
+    if bad:
+        raise ValueError(
+            f"{where}: expected spans with 0 <= start < end <= {len(text)}, the"
+            f" characters of the text. Received: {bad[0]}"
+        )
+    return text, spans if is_accepted else None
 
 
-def _parse_span(span, length):
+def _parse_span(span):
     if isinstance(span, dict):
         names = ("start", "end") if "start" in span else _OFFSETS
         span = *map(span.get, names), span["label"]
     start, end, kind = span
-    start, end = map(operator.index, (start, end))
-    if not 0 <= start < end <= length or not kind.strip():
+    if not kind.strip():
         raise ValueError(span)
-    return start, end, kind.strip()
+    return operator.index(start), operator.index(end), kind.strip()
 
 
 def _tags(text, words, spans, where, cut):

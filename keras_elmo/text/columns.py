@@ -1,7 +1,7 @@
 """The columns of words and labels in a file, and what else a file may have."""
 
-import itertools
 import re
+import warnings
 
 from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_integer
@@ -19,10 +19,14 @@ _NAME = re.compile(
     "s?",
     re.IGNORECASE,
 )
+# A mark of byte order, and marks of direction and width.
+_INVISIBLE = "\ufeff\u200b\u200e\u200f"
+# Rows that are looked at.
+_SAMPLE = 2000
 _KINDS = {
-    "JSON": "is JSON. Of annotated text, keras-elmo train-tagger reads JSON "
-    "Lines: a file that ends in .jsonl, with an object in each line that has a "
-    "text and its spans",
+    "JSON": "is JSON. Of annotated text, keras-elmo train-tagger and evaluate "
+    "read JSON Lines: a file that ends in .jsonl, with an object in each line "
+    "that has a text and its spans",
     "columns separated by commas or semicolons": "has columns separated by "
     'commas. Write tabs instead: python -c "import csv, sys; [print(*row, sep='
     "'\\t') for row in csv.reader(sys.stdin)]\" < OLD > NEW",
@@ -81,16 +85,20 @@ class Columns:
         self._is_exact = column is not None or self._used == len(row)
         self._has_names = sum(map(bool, map(_NAME.fullmatch, row))) > 1
         self._numbers = {len(row)} if self._is_exact else set()
+        self._is_default = column is None
+        self._sample: list[list[str]] = []
         self.column, self.word_column = column or self._used, word_column or 1
         for name in ("column", "word_column"):
             if getattr(self, name) > len(row):
                 self._fail(f"{argument_name(name)} must be one of its columns")
-        if self.column == self.word_column:
+        if self._used == 1:
             self._fail(
-                f"column {self.column} cannot have both words and labels. "
-                "Is this a file without labels? If not, pass "
-                f"{argument_name('column')} and {argument_name('word_column')}"
+                "expected a word and its label, separated by a tab or a space. "
+                "Only keras-elmo tag takes words without labels"
             )
+        if self.column == self.word_column:
+            flags = map(argument_name, ("word_column", "column"))
+            self._fail(f"{' and '.join(flags)} must be different")
 
     def are_in(self, row):
         """Whether a row that begins with `#` may have a word and its label."""
@@ -112,18 +120,22 @@ class Columns:
                 self._check_number(line, row)
         i, j = self.word_column - 1, self.column - 1
         words, tags = [row[i] for _, row in rows], [row[j] for _, row in rows]
+        if len(self._sample) < _SAMPLE:
+            self._sample += [row for _, row in rows]
+        if len(self._sample) < _SAMPLE:
+            self._sample += [row for _, row in rows]
         text = "".join(words + tags)
-        if text.split() != [text] or "\ufeff" in text:
+        if text.split() != [text] or not text.isprintable():
             # A word may be a space, such as one that does not break a line.
             words = [x.strip("\ufeff").strip() or x for x in words]
-            tags = [tag.strip() for tag in tags]
-        if not all(words) or not all(tags):
-            place = next(x for x, *y in zip(rows, words, tags) if not all(y))
-            self._fail(
-                f"a word (column {i + 1}) or its label (column {j + 1}) is "
-                "empty. If the word is outside all entities, its label is O",
-                *place,
-            )
+            tags = [x.strip().strip(_INVISIBLE) for x in tags]
+        if "" in words:
+            what = f"there is no word in column {self.word_column}"
+            self._fail(what, *rows[words.index("")])
+        if "" in tags:
+            what = f"there is no label in column {self.column}. It is O for a "
+            what += "word outside all entities"
+            self._fail(what, *rows[tags.index("")])
         return words, tags
 
     def with_label_last(self, row):
@@ -155,17 +167,20 @@ class Columns:
             sentences: List of lists of words.
             counts: Dictionary from labels to their numbers.
             is_given: Boolean, whether the user chose the column of the words.
+
+        Returns:
+            List of other columns that have labels of entities.
         """
         longest = max(map(len, sentences))
         word, column = f"column {self.word_column}", f"column {self.column}"
         label = self._row[self.column - 1].strip()
+        swap = argument_name("column", 1)
         other = argument_name("word_column", 3 - min(self.word_column, 2))
-        swap, choose = argument_name("column", 1), argument_name("column")
-
-        def all_words(condition):
-            # It ends early: for most files, with the first word.
-            return all(map(condition, itertools.chain.from_iterable(sentences)))
-
+        of_words, of_labels = map(argument_name, ("word_column", "column"))
+        words, labels = map(self._values, (self.word_column, self.column))
+        letters = sum(any(map(str.isalpha, x)) for x in words)
+        spans = [i for i in range(1, self._used + 1) if self._has_spans(i)]
+        spans = [i for i in spans if i not in (self.column, self.word_column)]
         problems = {
             f"{word} counts the words, as in 1, 2, 3. Pass {other}": (
                 not is_given
@@ -173,29 +188,59 @@ class Columns:
                 and all(map(_is_counted, sentences))
             ),
             f"{word} has labels. Pass {swap} and {other}": (
-                not is_given and all_words(text_kinds.LABEL.fullmatch)
+                not is_given and all(map(text_kinds.LABEL.fullmatch, words))
             ),
             "all words of a sentence are the same. Either the text was removed "
-            f"from this file, or you need {other}": (
-                longest > 2 and all(len({*words}) == 1 for words in sentences)
+            f"from this file, or the words are elsewhere: {of_words}": (
+                longest > 2 and all(len({*x}) == 1 for x in sentences)
             ),
             f"words in {word} have spaces. Separate columns by spaces or by "
             "tabs, not by both: tr ' ' '\\t' < OLD > NEW": (
-                longest > 1 and all_words(re.compile(r"\S+ ").match)
+                longest > 1 and all(map(re.compile(r"\S+ ").match, words))
             ),
             "it is a header. Remove this line": (
                 self._has_names and longest > 1 and counts[label] == 1
             ),
-            f"{column} has text. Choose the labels with {choose}": (
+            f"{column} has text instead of a label for each word. Choose the "
+            f"labels with {of_labels}": (
                 2 * sum(" " in x for x in counts) > max(2, len(counts))
             ),
-            f"{column} has nothing else. Choose the labels with {choose}": (
+            f"{column} has nothing else. Choose the labels with {of_labels}": (
                 len(counts) == 1 and not any(map(str.isalnum, label))
+            ),
+            f"column {spans} has labels of entities, and {column} has not. "
+            f"Choose one with {of_labels}": (
+                self._is_default and spans and not self._has_spans(self.column)
+            ),
+            f"{word} has no letters. Choose the words with {of_words}": (
+                len(words) > 10 and letters <= 0.05 * len(words)
+            ),
+            f"{column} has more different labels than {word} has words. Choose "
+            f"them with {of_labels} and {of_words}": (
+                len(words) > 50 and len({*labels}) > len({*words})
             ),
         }
         for problem, is_there in problems.items():
             if is_there:
                 self._fail(problem)
+        if counts[label] == 1 and counts.total() > 1000:
+            first = self._row[self.word_column - 1].strip()
+            if sum(x.count(first) for x in sentences) == 1:
+                warnings.warn(
+                    f"'{self._path}', line {self._line}: is {self._row} a "
+                    "header? If it is, remove it.",
+                    stacklevel=4,
+                )
+        return spans
+
+    def _values(self, column):
+        """Returns what is in a column, in the first rows."""
+        rows = (row for row in self._sample if len(row) >= column)
+        return [row[column - 1].strip() for row in rows]
+
+    def _has_spans(self, column):
+        values = {*self._values(column)} - {"O"}
+        return values and all(map(text_kinds.LABEL.fullmatch, values))
 
     def _fail(self, what, line=None, row=None):
         raise ValueError(

@@ -129,7 +129,7 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
         raise ValueError(f"'{path}' contains no sentences.")
     columns = Columns(path, *first, column, word_column)
     text = TaggedText(path, [], [], [], [], [])
-    comments, leading = [], {}
+    comments, lone = [], []
     for rows in itertools.chain(ahead, blocks):
         if not is_conllu and _is_marked(rows[0]):
             marked = [*itertools.takewhile(_is_marked, rows)]
@@ -137,7 +137,12 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
             comments += [
                 line for line, row in marked if not columns.are_in(row)
             ]
-            leading[len(text.sentences)] = len(words)
+            # A hash tag is a word, but a lone `#` may begin a comment.
+            lone += [
+                (len(text.sentences), j)
+                for j, (_, row) in enumerate(words)
+                if not row[0].strip("#")
+            ]
             rows = words + rows[len(marked) :]
         if not rows:
             continue
@@ -157,10 +162,12 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
         if keep_rows:
             text.rows.append([columns.with_label_last(row) for _, row in rows])
     counts = collections.Counter(itertools.chain.from_iterable(text.tags))
-    comments += _leave_out(text, leading, counts)
-    columns.check(text.sentences, counts, bool(word_column))
+    comments += _leave_out(text, lone, counts)
+    others = columns.check(text.sentences, counts, bool(word_column))
     text.how.append(f"words in column {columns.word_column}")
     text.how.append(f"labels in column {columns.column}")
+    if others:
+        text.how.append(f"more labels in {', '.join(map(str, others))}")
     if comments:
         told = f"{len(comments):,} comments, the first in line {min(comments)}"
         text.how.append(told)
@@ -180,17 +187,15 @@ def _is_marked(row):
     return row[1][0].startswith("#")
 
 
-def _leave_out(text, leading, counts):
+def _leave_out(text, places, counts):
     """Leaves out comments with as many columns as words; returns their lines.
 
     Args:
         text: A `TaggedText`.
-        leading: Dictionary from the index of a sentence to the number of its
-            first words that begin with `#`. Those whose label no other word
-            has are comments.
+        places: List of indices of sentences, and of words in them. Those whose
+            label no other word has are comments.
         counts: `collections.Counter` of the labels, which is changed as well.
     """
-    places = [(i, j) for i, number in leading.items() for j in range(number)]
     marked = collections.Counter(text.tags[i][j] for i, j in places)
     labels = {x for x in marked if marked[x] == counts[x]}
     labels = {x for x in labels if not LABEL.fullmatch(x)}

@@ -122,8 +122,11 @@ def test_labelled_files(model, folder, capfd, monkeypatch, name):
     the, cat, end = itertools.chain(*Tagger.load(model).predict(TAGGED))
     rows = f"The O B-X {the}\ncat B-X O {cat}\n\n#end O O {end}\n\n"
     assert out == rows * 2
-    how = "words in column 1, labels in column 2, 2 comments, the first in line"
-    assert f"{name}: {how} 1\n" in err and "4 sentences, 6 tokens" in err
+    how = "words in column 1, labels in column 2, more labels in 3, 2 comments"
+    assert (
+        f"{name}: {how}, the first in line 1\n" in err
+        and "4 sentences, 6 tokens" in err
+    )
     assert "is read as a labelled file" not in err
 
 

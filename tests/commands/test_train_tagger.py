@@ -76,6 +76,9 @@ def test_errors_leave_no_output(folder, fails):
     (folder / "bmes.conll").write_text("a B-X\nb M-X\nc E-X\n\nd S-X\n")
     (folder / "bioes.conll").write_text("a S-Y\nb O\n")
     (folder / "o.conll").write_text("a O\nb O\n\nc O\n")
+    (folder / "head.conll").write_text("x y\na O\nb B-X\n\nc O\n")
+    (folder / "one.conll").write_text("a O\nb B-X\nc O\n")
+    (folder / "a.jsonl").write_text("")
     (folder / "old.keras").write_text("old")
     before = sorted(folder.iterdir())
     for arguments, message in [
@@ -98,7 +101,20 @@ def test_errors_leave_no_output(folder, fails):
             ("few.conll", "a.keras", "--test", "bioes.conll"),
             "predict: 'Y' (line 1). It knows only LOC, O",
         ),
-        (("o.conll", "a.keras"), "two labels or more. Received: ['O']"),
+        (
+            ("o.conll", "a.keras"),
+            "'o.conll' must have two labels or more. Is it the right column? "
+            "Received: only 'O', words in column 1, labels in column 2",
+        ),
+        (
+            ("head.conll", "a.keras"),
+            "line 1: Expected labels .*. Is this line",
+        ),
+        (
+            ("one.conll", "a.keras"),
+            "Received, .*: 1 and 0. .* an empty line",
+        ),
+        (("a.jsonl", "a.keras", "--column", "2"), "are not for .jsonl"),
         (
             ("few.conll", "a.keras", "--max-labels", "5"),
             "at most 5 labels. To allow more, pass --max-labels 7",

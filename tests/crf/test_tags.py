@@ -147,6 +147,8 @@ def test_entities_without_a_type():
         (["B-X", "M-X", "E-X", "S-X"], "Replace 'M-X' by 'I-X'"),
         (["B-X", "I-X", "0"], "Replace '0' by 'O'"),
         (["B-X", "I_X"], "Replace 'I_X' by 'I-X'"),
+        (['"B-X"', '"O"'], "Replace '\"B-X\"' by 'B-X', '\"O\"' by 'O'"),
+        (["B:X", "I\u2013X"], "Replace 'B:X' by 'B-X', 'I\u2013X' by 'I-X'"),
         ([f"B_{x}" for x in "abcdefghijkl"], "'B_i' by 'B-i', ..."),
         (["B-X", "I-X", "PER"], r"Received: \['B-X', 'I-X'\] and \['PER'\]"),
     ],

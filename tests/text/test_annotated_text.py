@@ -132,6 +132,14 @@ def test_spans_that_cut_words_are_widened_and_told(tmp_path):
     assert found.tags[1] == ["B-PER", "O", "B-X", "O", "O", "B-Y"]
 
 
+def test_positions_in_bytes_are_refused(tmp_path):
+    line = {"text": "\u00c9 in Oslo .", "label": [[6, 10, "LOC"]]}
+    with pytest.raises(
+        ValueError, match=r"'slo ' .* 11 such spans\. .* in byt"
+    ):
+        read_annotated(write(tmp_path, *[line] * 11))
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -144,15 +152,25 @@ def test_spans_that_cut_words_are_widened_and_told(tmp_path):
             "lists .start, end, type. or objects",
         ),
         ({"text": "a", "label": "good"}, "lists"),
-        ({"text": "a b", "label": [[0, 4, "X"]]}, "in characters"),
-        ({"text": "a b", "label": [[2, 2, "X"]]}, "in characters"),
-        ({"text": "a b", "label": [[-1, 1, "X"]]}, "in characters"),
-        ({"text": "a b", "label": [[0.5, 1, "X"]]}, "in characters"),
+        (
+            {"text": "a b", "label": [[0, 4, "X"]]},
+            "<= start < end <= 3, the",
+        ),
+        (
+            {"text": "a b", "label": [[2, 2, "X"]]},
+            "<= start < end <= 3, the",
+        ),
+        (
+            {"text": "a b", "label": [[-1, 1, "X"]]},
+            "<= start < end <= 3, the",
+        ),
+        ({"text": "a b", "label": [[0.5, 1, "X"]]}, "lists"),
         ({"text": "a b", "label": [[0, 1, " "]]}, "lists"),
         ({"text": "a b", "label": [[0, 1, 7]]}, "lists"),
         ({"text": "a b", "label": [[0, 1]]}, "lists"),
         ({"text": "a b", "spans": [{"start": 0, "label": "X"}]}, "lists"),
         ({"text": 1, "label": []}, "a JSON object"),
+        ({"text": "a \ud83d", "label": []}, "a JSON object"),
         (
             {"text": "a b", "label": [[1, 2, "X"]]},
             r"' ' \(X\) has no word of its",

@@ -112,9 +112,26 @@ def test_conllu_plus(tmp_path, name):
     tags = ["ADP", "DET"] if name == "a.conllu" else ["O", "B-X"]
     assert read_conll(path) == ([["de", "le"]], [tags])
     assert read_conll(path, column=5)[1] == [["de", "le"]]
-    text = "# global.columns = LEMMA FORM X\n#\n-\t#\tO\nb\ta\tX\n"
-    path = write(tmp_path, text.replace("-\t#", "#\t."), "a.conllup")
+    text = "# global.columns = LEMMA FORM X\n#\n#\t.\tO\nb\ta\tX\n"
+    path = write(tmp_path, text, "a.conllup")
     assert read_conll(path) == ([["a"]], [["X"]])
+
+
+def test_a_header_in_another_language_is_told(tmp_path):
+    path = write(tmp_path, "Wort\tArt\n" + "a\tA\nb\tB\n\n" * 500)
+    told = r"line 1: is \['Wort', 'Art'\] a header"
+    with pytest.warns(UserWarning, match=told):
+        read_conll(path)
+
+
+def test_other_columns_of_labels_are_in_the_report(tmp_path):
+    text = "a B-X O B-Y k\nb O O O -\n"
+    read = read_columns(str(write(tmp_path, text)), column=4)
+    assert read.how == [
+        "words in column 1",
+        "labels in column 4",
+        "more labels in 2",
+    ]
 
 
 def test_a_long_sentence_is_told(tmp_path):
@@ -128,12 +145,24 @@ def test_a_long_sentence_is_told(tmp_path):
     ("content", "name", "message"),
     [
         ("a O\n\nb\n", "a.conll", "line 3: expected 2 columns, as in line 1"),
-        ("a\n", "a.conll", r"line 1: .*file without labels\?.*: \['a'\]"),
+        (
+            "a\n",
+            "a.conll",
+            r"line 1: expected a word and its label,.*: \['a'\]",
+        ),
         ("a X O\nb c X O\n", "a.conll", r"line 2: expected 3 [^#]*line 1\. R"),
         ("a O\n# id 5 x\n", "a.conll", "line 2: .*comment, move it to the st"),
         ("a\t\tO\nbc\tO\n", "a.tsv", r"line 2: .*tr -s '\\t' <.*: \['bc'"),
-        ("a\tO\nb\t\n", "a.tsv", r"line 2: a word .*empty.*: \['b', ''\]"),
-        ("a\tO\n\tO\n", "a.tsv", r"line 2: a word .*empty.*: \['', 'O'\]"),
+        (
+            "a\tO\nb\t\n",
+            "a.tsv",
+            r"line 2: there is no label in column 2\..*\['b', ''\]",
+        ),
+        (
+            "a\tO\n\tO\n",
+            "a.tsv",
+            r"line 2: there is no word in column 1\..*\['', 'O'\]",
+        ),
         ("1 a O\n2 b X\n\n1 c O\n", "a.tsv", r"line 1: column 1 counts .*2"),
         ("# x\n0 a O\n1-2 b _\n1 b O\n2 c O\n", "a", "line 2: column 1 counts"),
         ("O a\nB-X b\n", "a", "line 1: column 1 has labels. Pass `column=1`"),
@@ -147,6 +176,17 @@ def test_a_long_sentence_is_told(tmp_path):
         ),
         ("1\tSome text\n1\tA text\nx\tAny text\n", "a", "column 2 has text"),
         ("a\tO\t-\nb\tX\t-\n", "a", "column 3 has nothing else. Choose"),
+        (
+            "a\tB-X\tk\nb\tO\t-\n",
+            "a",
+            r"column \[2\] has labels of entities, and",
+        ),
+        ("1 2 A\n2 1 B\n" * 6, "a", "column 1 has no letters. Ch"),
+        (
+            "a x A\nb x B\na x C\n" * 17,
+            "a",
+            "column 3 has more different labels",
+        ),
         ("a O\rb O\r", "a", r"lines that end in CR alone: tr '\\r' '\\n' <"),
         ("word,tag\na,O\nb,X\nc,O\n\nd,O\n", "a", "separated by commas. .*csv"),
         ('[\n {"text": "a"}]\n', "a.json", "is JSON. .* ends in .jsonl"),
@@ -185,6 +225,8 @@ def test_bad_files_are_told_by_line(tmp_path, content, name, message):
         ("a\tX\t-\nb\tX\t\nc\tY\t-\n", 2, None),
         ("a b O\nc  O\n".replace(" O", "\tO"), None, None),
         ("a a O\nb b O\na a O\n\na X O\na X O\n", None, None),
+        ("#tag HT\nis V\n\n#other HT\nis V\n", None, None),
+        ("a\tO\u200f\nb\tB-X\u200b\n", None, None),
     ],
 )
 def test_what_looks_odd_but_is_right(tmp_path, content, column, word_column):
@@ -209,7 +251,9 @@ def test_bad_columns(tmp_path, monkeypatch):
     path = write(tmp_path, "a O\n")
     with pytest.raises(ValueError, match=r"line 1: `column` must be one of it"):
         read_conll(path, column=3)
-    with pytest.raises(ValueError, match="column 2 cannot have both"):
+    with pytest.raises(
+        ValueError, match="`word_column` and `column` must be d"
+    ):
         read_conll(path, word_column=2)
     for name in ("column", "word_column"):
         with pytest.raises(ValueError, match=f"`{name}` must be an integer of"):
