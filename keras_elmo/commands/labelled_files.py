@@ -73,8 +73,10 @@ def find_scheme_of(text):
         return check_scheme(labels)
     except ValueError as error:
         others = (x for x in labels if x != "O" and not find_scheme([x]))
-        line = text.line_of(next(others, labels[0]))
-        how = ". Is this line a header?" if line == text.lines[0][0] else ""
+        label = next(others, labels[0])
+        line, number = text.line_of(label), _counts(text)[label]
+        is_first = line == text.lines[0][0] and number == 1
+        how = ". Is this line a header?" if is_first else ""
         raise ValueError(f"'{text.path}', line {line}: {error}{how}") from error
 
 

@@ -121,9 +121,8 @@ class Columns:
         i, j = self.word_column - 1, self.column - 1
         words, tags = [row[i] for _, row in rows], [row[j] for _, row in rows]
         if len(self._sample) < _SAMPLE:
-            self._sample += [row for _, row in rows]
-        if len(self._sample) < _SAMPLE:
-            self._sample += [row for _, row in rows]
+            # Some that begin with `#` are found to be comments later.
+            self._sample += [row for _, row in rows if row[0][:1] != "#"]
         text = "".join(words + tags)
         if text.split() != [text] or not text.isprintable():
             # A word may be a space, such as one that does not break a line.
@@ -208,8 +207,8 @@ class Columns:
             f"{column} has nothing else. Choose the labels with {of_labels}": (
                 len(counts) == 1 and not any(map(str.isalnum, label))
             ),
-            f"column {spans} has labels of entities, and {column} has not. "
-            f"Choose one with {of_labels}": (
+            f"labels of entities are in column {' and '.join(map(str, spans))},"
+            f" and not in {column}. Choose with {of_labels}": (
                 self._is_default and spans and not self._has_spans(self.column)
             ),
             f"{word} has no letters. Choose the words with {of_words}": (

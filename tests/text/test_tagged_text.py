@@ -179,7 +179,7 @@ def test_a_long_sentence_is_told(tmp_path):
         (
             "a\tB-X\tk\nb\tO\t-\n",
             "a",
-            r"column \[2\] has labels of entities, and",
+            "in column 2, and not in column 3",
         ),
         ("1 2 A\n2 1 B\n" * 6, "a", "column 1 has no letters. Ch"),
         (
