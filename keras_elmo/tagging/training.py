@@ -16,7 +16,6 @@ from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.stop_request import StopRequest
 from keras_elmo.tagging.scores import score_tags
-from keras_elmo.tagging.training_data import training_data
 
 # Training ends after so many epochs without a better score, or so many updates
 # if these are more. The learning rate is halved after a third of that.
@@ -26,34 +25,21 @@ _TIME = 8
 
 
 def train_head(
-    train,
-    dev,
-    elmo,
-    units,
-    dropout,
-    learning_rate,
-    batch_size,
-    epochs,
-    max_labels,
-    verbose,
+    data, elmo, units, dropout, learning_rate, batch_size, epochs, verbose
 ):
     """Trains the layers of a tagger that come after ELMo.
 
     Args:
-        train: The sentences, and their tags.
-        dev: The same for validation, or `None` to hold out a tenth of `train`.
+        data: What `training_data` returns.
         elmo: The `ElmoLayer`.
         units: As for `Tagger.train`, like all that follow.
 
     Returns:
         A Keras model, from the vectors of words and their mask to tags.
     """
-    train, dev, labels, scheme = training_data(
-        train, dev, batch_size, max_labels
-    )
+    *pairs, labels, scheme = data
     train, dev = (
-        TaggedBatches(part, labels, elmo, batch_size, verbose)
-        for part in (train, dev)
+        TaggedBatches(part, labels, elmo, batch_size, verbose) for part in pairs
     )
     head = build_head(train.width, labels, scheme, units, dropout)
     decoder = CRFDecoder(tag_names=labels, name="tags")

@@ -68,7 +68,7 @@ def training_data(train, dev, batch_size, max_labels):
         warnings.warn(
             "The sentences to validate on have labels that no sentence to "
             f"train on has, so that they cannot be predicted: {unknown[:20]}",
-            stacklevel=4,
+            stacklevel=3,
         )
     return pairs, held, labels, scheme
 

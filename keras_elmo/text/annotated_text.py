@@ -14,6 +14,8 @@ from keras_elmo.text.tagged_text import TaggedText
 # whole text beside `spans`.
 _SPANS = "spans", "entities", "labels", "label"
 _OFFSETS = "start_offset", "end_offset"
+# What is raised if a line is something else.
+_ERRORS = ValueError, TypeError, LookupError, AttributeError, StopIteration
 
 
 def read_annotated(path, language="en"):
@@ -82,13 +84,7 @@ def _parse(line, where):
         spans = next(example[name] for name in _SPANS if name in example)
         spans = dict.fromkeys(map(_parse_span, spans or ()))
         bad = [x for x in spans if not 0 <= x[0] < x[1] <= len(text)]
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        StopIteration,
-    ) as error:
+    except _ERRORS as error:
         raise ValueError(
             f"{where}: expected a JSON object with a `text` and its spans, in "
             "`label`, `labels`, `entities` or `spans`: lists [start, end, type]"

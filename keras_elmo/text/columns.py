@@ -29,7 +29,7 @@ _KINDS = {
     "that has a text and its spans",
     "columns separated by commas or semicolons": "has columns separated by "
     'commas. Write tabs instead: python -c "import csv, sys; [print(*row, sep='
-    "'\\t') for row in csv.reader(sys.stdin)]\" < OLD > NEW",
+    "'\\t') for row in csv.reader(sys.stdin, delimiter=',')]\" < OLD > NEW",
     "CoNLL-U": "is CoNLL-U: let its name end in .conllu",
     "CR": "has lines that end in CR alone: tr '\\r' '\\n' < OLD > NEW",
 }
@@ -94,7 +94,8 @@ class Columns:
         if self._used == 1:
             self._fail(
                 "expected a word and its label, separated by a tab or a space. "
-                "Only keras-elmo tag takes words without labels"
+                "If there are no labels, use keras-elmo tag, which takes a "
+                "sentence in each line"
             )
         if self.column == self.word_column:
             flags = map(argument_name, ("word_column", "column"))
@@ -204,12 +205,12 @@ class Columns:
             f"labels with {of_labels}": (
                 2 * sum(" " in x for x in counts) > max(2, len(counts))
             ),
-            f"{column} has nothing else. Choose the labels with {of_labels}": (
-                len(counts) == 1 and not any(map(str.isalnum, label))
-            ),
             f"labels of entities are in column {' and '.join(map(str, spans))},"
             f" and not in {column}. Choose with {of_labels}": (
                 self._is_default and spans and not self._has_spans(self.column)
+            ),
+            f"all labels in {column} are the same. Choose with {of_labels}": (
+                len(counts) == 1 and not any(map(str.isalnum, label))
             ),
             f"{word} has no letters. Choose the words with {of_words}": (
                 len(words) > 10 and letters <= 0.05 * len(words)
@@ -223,13 +224,10 @@ class Columns:
             if is_there:
                 self._fail(problem)
         if counts[label] == 1 and counts.total() > 1000:
-            first = self._row[self.word_column - 1].strip()
-            if sum(x.count(first) for x in sentences) == 1:
-                warnings.warn(
-                    f"'{self._path}', line {self._line}: is {self._row} a "
-                    "header? If it is, remove it.",
-                    stacklevel=4,
-                )
+            number = sum(words.count(sentences[0][0]) for words in sentences)
+            if number == 1 and not ID.fullmatch(self._row[0]):
+                what = f"'{self._path}', line {self._line}: is {self._row} a "
+                warnings.warn(f"{what}header? Then remove it.", stacklevel=4)
         return spans
 
     def _values(self, column):

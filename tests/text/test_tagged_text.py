@@ -175,7 +175,7 @@ def test_a_long_sentence_is_told(tmp_path):
             "line 2: .*may be a header",
         ),
         ("1\tSome text\n1\tA text\nx\tAny text\n", "a", "column 2 has text"),
-        ("a\tO\t-\nb\tX\t-\n", "a", "column 3 has nothing else. Choose"),
+        ("a\tO\t-\nb\tX\t-\n", "a", "all labels in column 3 are the same"),
         (
             "a\tB-X\tk\nb\tO\t-\n",
             "a",
