@@ -20,7 +20,7 @@ def argument_name(name, value=None):
     flag for it.
     """
     if name in _flags:
-        is_flag = value in (None, True)
+        is_flag = value is None or value is True
         return _flags[name] if is_flag else f"{_flags[name]} {value}"
     return f"`{name}`" if value is None else f"`{name}={value!r}`"
 

@@ -73,6 +73,7 @@ def test_errors_leave_no_output(folder, fails):
     (folder / "bad.conll").write_text("a O\n\nb\n")
     (folder / "latin.conll").write_bytes(b"caf\xe9 O\n")
     (folder / "count.tsv").write_text("1 a O\n2 b B-X\n\n1 c O\n")
+    (folder / "first.conll").write_text("O a\nB-X b\n\nO c\n")
     (folder / "bmes.conll").write_text("a B-X\nb M-X\nc E-X\n\nd S-X\n")
     (folder / "bioes.conll").write_text("a S-Y\nb O\n")
     (folder / "o.conll").write_text("a O\nb O\n\nc O\n")
@@ -92,6 +93,10 @@ def test_errors_leave_no_output(folder, fails):
             "line 1: --column must be one of its columns",
         ),
         (("count.tsv", "a.keras"), "in 1, 2, 3. Pass --word-column 2. Rec"),
+        (
+            ("first.conll", "a.keras"),
+            "Pass --column 1 and --word-column 2. Rec",
+        ),
         (("bmes.conll", "a.keras"), "line 2: The labels mark .* Replace 'M-X'"),
         (
             ("few.conll", "a.keras", "--dev", "bmes.conll"),
