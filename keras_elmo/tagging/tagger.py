@@ -216,22 +216,20 @@ class Tagger:
         """
         # Inference does not need it.
         from keras_elmo.tagging.training import train_head
-        from keras_elmo.tagging.training_data import training_data
 
         check_integer("units", units, 1)
         check_integer("batch_size", batch_size, 1)
         check_integer("epochs", epochs, 1)
-        # Before ELMo is loaded, which takes longer.
-        pairs = sentences, tags
-        data = training_data(pairs, validation_data, batch_size, max_labels)
-        settings = units, dropout, learning_rate, batch_size, epochs, verbose
+        data = (sentences, tags), validation_data
+        network = units, dropout, learning_rate
+        limits = batch_size, epochs, max_labels, verbose
         elmo = ElmoLayer.from_preset(
             elmo,
             name="elmo",
             return_all_layers=False,
             keep_sentence_boundaries=False,
         )
-        return cls(after_elmo(train_head(data, elmo, *settings), elmo))
+        return cls(after_elmo(train_head(*data, elmo, *network, *limits), elmo))
 
     def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
         """Writes the whole tagger, with ELMo, to a file.

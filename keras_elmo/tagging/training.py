@@ -16,6 +16,7 @@ from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.stop_request import StopRequest
 from keras_elmo.tagging.scores import score_tags
+from keras_elmo.tagging.training_data import training_data
 
 # Training ends after so many epochs without a better score, or so many updates
 # if these are more. The learning rate is halved after a third of that.
@@ -25,18 +26,29 @@ _TIME = 8
 
 
 def train_head(
-    data, elmo, units, dropout, learning_rate, batch_size, epochs, verbose
+    train,
+    dev,
+    elmo,
+    units,
+    dropout,
+    learning_rate,
+    batch_size,
+    epochs,
+    max_labels,
+    verbose,
 ):
     """Trains the layers of a tagger that come after ELMo.
 
     Args:
-        data: What `training_data` returns.
+        train: The sentences, and their tags.
+        dev: The same for validation, or `None` to hold out a tenth of `train`.
         elmo: The `ElmoLayer`.
         units: As for `Tagger.train`, like all that follow.
 
     Returns:
         A Keras model, from the vectors of words and their mask to tags.
     """
+    data = training_data(train, dev, batch_size, max_labels)
     *pairs, labels, scheme = data
     train, dev = (
         TaggedBatches(part, labels, elmo, batch_size, verbose) for part in pairs
@@ -74,8 +86,8 @@ def train_head(
     if score != "loss" and best.best <= trivial:
         warnings.warn(
             f"The best {score} is {best.best:.4f}. That is not more than a "
-            "tagger has that gives the same label to each word, so this one is "
-            "of little use. Are the columns, the labels and the language of "
+            "tagger has that gives the same label to each word, so this one "
+            "may be of no use. Are the columns, the labels and the language of "
             "ELMo right? Otherwise, more labelled sentences are needed.",
             stacklevel=3,
         )

@@ -68,7 +68,7 @@ def training_data(train, dev, batch_size, max_labels):
         warnings.warn(
             "The sentences to validate on have labels that no sentence to "
             f"train on has, so that they cannot be predicted: {unknown[:20]}",
-            stacklevel=3,
+            stacklevel=4,
         )
     return pairs, held, labels, scheme
 
@@ -115,6 +115,6 @@ def hold_out(pairs):
             f"The labels {sorted(lost)} occur only in sentences that are held "
             "out of the training, because too few have them. They cannot be "
             "learned.",
-            stacklevel=4,
+            stacklevel=5,
         )
     return rest, held

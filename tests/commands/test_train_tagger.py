@@ -57,6 +57,7 @@ def test_a_tagger_of_entities(capsys, monkeypatch):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore:The best val_accuracy")
 def test_nothing_is_shown_if_quiet(folder, capsys, monkeypatch):
     monkeypatch.setitem(Tagger.train.__kwdefaults__, "epochs", 2)
     (folder / "pos.conll").write_text("a X A O\nb X B O\n\n" * 9)
