@@ -63,7 +63,8 @@ def find_scheme_of(text):
     from keras_elmo.crf.tags import check_scheme
     from keras_elmo.crf.tags import find_scheme
 
-    labels = [*_counts(text)]
+    counts = _counts(text)
+    labels = [*counts]
     if len(labels) == 1:
         raise ValueError(
             f"'{text.path}' must have two labels or more. Is it the right "
@@ -74,8 +75,8 @@ def find_scheme_of(text):
     except ValueError as error:
         others = (x for x in labels if x != "O" and not find_scheme([x]))
         label = next(others, labels[0])
-        line, number = text.line_of(label), _counts(text)[label]
-        is_first = line == text.lines[0][0] and number == 1
+        line = text.line_of(label)
+        is_first = line == text.lines[0][0] and counts[label] == 1
         how = ". Is this line a header?" if is_first else ""
         raise ValueError(f"'{text.path}', line {line}: {error}{how}") from error
 

@@ -48,8 +48,7 @@ def train_head(
     Returns:
         A Keras model, from the vectors of words and their mask to tags.
     """
-    data = training_data(train, dev, batch_size, max_labels)
-    *pairs, labels, scheme = data
+    *pairs, labels, scheme = training_data(train, dev, batch_size, max_labels)
     train, dev = (
         TaggedBatches(part, labels, elmo, batch_size, verbose) for part in pairs
     )

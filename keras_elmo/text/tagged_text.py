@@ -60,16 +60,18 @@ def read_conll(
     line without tabs, by spaces. White space around them is left out, and so
     are lines of `-DOCSTART-`. Each line has as many columns as the first.
     Lines that begin with `#` before a sentence are comments if they have
-    another number of columns, or if only they have their label.
+    another number of columns, or if their first column is a lone `#` and no
+    other word has their label.
 
     Args:
         path: Path of the file, in UTF-8, plain or gzip. If it ends in `.conllu`
             or `.conllu.gz`, it is CoNLL-U. If it begins with
             `# global.columns =`, it is CoNLL-U Plus.
         column: Integer, the column of the labels, from 1. By default, it is the
-            last one or, in CoNLL-U, the fourth, UPOS.
+            last one or, in CoNLL-U, the fourth, UPOS. In CoNLL-U Plus, it is
+            the last one that CoNLL-U does not have.
         word_column: Integer, the column of the words, from 1. By default, it is
-            the first or, in CoNLL-U and CoNLL-U Plus, the second, FORM.
+            the first or, in CoNLL-U and CoNLL-U Plus, FORM.
 
     Returns:
         A tuple `(sentences, tags)`: for each sentence its list of words, and
