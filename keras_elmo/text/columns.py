@@ -188,7 +188,9 @@ class Columns:
                 and all(map(_is_counted, sentences))
             ),
             f"{word} has labels. Pass {swap} and {other}": (
-                not is_given and all(map(text_kinds.LABEL.fullmatch, words))
+                not is_given
+                and len({*words}) > 1  # "I" is an English word, too.
+                and all(map(text_kinds.LABEL.fullmatch, words))
             ),
             "all words of a sentence are the same. Either the text was removed "
             f"from this file, or the words are elsewhere: {of_words}": (

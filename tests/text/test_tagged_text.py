@@ -222,6 +222,7 @@ def test_bad_files_are_told_by_line(tmp_path, content, name, message):
         ("1 a O\n3 b O\n", None, None),  # Not counted.
         ("1 O\n2 O\n", None, 1),  # As the user says.
         ("B-12 NN\nis V\n", None, None),
+        ("I PRON\n", None, None),
         ("a\tX\t-\nb\tX\t\nc\tY\t-\n", 2, None),
         ("a b O\nc  O\n".replace(" O", "\tO"), None, None),
         ("a a O\nb b O\na a O\n\na X O\na X O\n", None, None),
