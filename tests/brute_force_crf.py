@@ -88,6 +88,40 @@ def best_tags(chain):
     return result
 
 
+def constrained(chain, allowed):
+    """Returns a chain of one sentence in which `AllowedTags` hold.
+
+    Forbidden sequences have such low scores that they have no probability.
+    """
+    transitions, start, end = (np.where(x, 0, -99) for x in allowed)
+    return chain._replace(
+        transitions=chain.transitions + transitions,
+        start=chain.start + start,
+        end=chain.end + end,
+    )
+
+
+def span_probabilities(chain, entity_tags, find):
+    """The probability of each span `(batch, time, lengths, kinds)`.
+
+    Args:
+        chain: `Chain`.
+        entity_tags: `EntityTags`.
+        find: Function from a sequence of tags to its entities.
+    """
+    time = chain.mask.shape[1]
+    kinds = entity_tags.kinds
+    result = np.zeros((*chain.mask.shape, time, len(kinds)))
+    for row, mask in enumerate(chain.mask):
+        places = np.flatnonzero(mask)
+        every, logs = sequences(chain, row)
+        for tags, probability in zip(every, np.exp(logs)):
+            for start, end, kind in find(tags):
+                place = places[start], end - start - 1, kinds.index(kind)
+                result[row][place] += probability
+    return result
+
+
 def expected_counts(chain, chosen=None):
     """Returns how often each weight is used, on average or in `chosen`.
 

@@ -8,6 +8,8 @@ from keras_elmo.crf.linear_chain import constrain
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_packed_shape
 from keras_elmo.crf.tags import check_tag_names
+from keras_elmo.crf.tags import entity_tags
+from keras_elmo.crf.tags import find_scheme
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -24,8 +26,11 @@ class CRFDecoder(keras.layers.Layer):
     Args:
         return_marginals: Boolean, whether to return each token's probability of
             each tag, too.
+        return_entities: Boolean, whether to return the entities that the tags
+            mark, too, with their exact probabilities.
         tag_names: List of strings, the labels in order. Required with a
-            `scheme`; otherwise only stored, for use in displaying tags.
+            `scheme` and with `return_entities`; otherwise only stored, for use
+            in displaying tags.
         scheme: `"BIO"`, `"BIOES"`, `"BIOUL"` or `None`. With a scheme, tag
             sequences that it forbids are never decoded, even if the CRF was
             trained without it. Not needed if the `CRF` has the scheme.
@@ -36,15 +41,24 @@ class CRFDecoder(keras.layers.Layer):
             output of a `CRF` layer.
 
     Output shape:
-        `(batch, time)`, int32. With `return_marginals=True`, a list of this and
-        the probabilities, `(batch, time, num_tags)`, float32.
+        `(batch, time)`, int32. With `return_marginals=True` or
+        `return_entities=True`, a list of this and what follows:
+
+        - with `return_marginals`, the probabilities of each token's tags,
+          `(batch, time, num_tags)`, float32;
+        - with `return_entities`, the probability of the entity that begins at
+          each token, float32, and the number of its tokens, int32, both
+          `(batch, time)` and 0 where none begins. Its type is in the tag. The
+          probability is that of all tag sequences that mark exactly this
+          entity; it is not the product of its tags' marginals.
 
     Masking:
         The scores contain the mask. Padding gets tag 0 and probabilities of
         zero.
 
     Raises:
-        ValueError: If the input has the wrong shape.
+        ValueError: If the input has the wrong shape, or if `return_entities` is
+            set and the labels are not of BIO, BIOES or BIOUL.
 
     Example:
 
@@ -64,6 +78,7 @@ class CRFDecoder(keras.layers.Layer):
         self,
         *,
         return_marginals: bool = False,
+        return_entities: bool = False,
         tag_names: Sequence[str] | None = None,
         scheme: str | None = None,
         **kwargs: Any,
@@ -71,7 +86,16 @@ class CRFDecoder(keras.layers.Layer):
         # The scores need more than half precision.
         super().__init__(autocast=False, **kwargs)
         self.return_marginals = bool(return_marginals)
+        self.return_entities = bool(return_entities)
         self.tag_names = check_tag_names(tag_names)
+        if return_entities:
+            if not find_scheme(self.tag_names or ()):
+                raise ValueError(
+                    "`return_entities` needs `tag_names` that mark entities, "
+                    "such as O, B-PER and I-PER. "
+                    f"Received: tag_names={tag_names!r}"
+                )
+            self._entity_tags = entity_tags(self.tag_names)
         self.scheme = scheme
         self._allowed = allowed_tags(self.tag_names, scheme)
 
@@ -82,10 +106,14 @@ class CRFDecoder(keras.layers.Layer):
         self._check_shape(inputs.shape)
         if self._allowed is not None:
             inputs = constrain(inputs, *self._allowed)
-        tags = linear_chain.best_tags(inputs)
+        results = [linear_chain.best_tags(inputs)]
         if self.return_marginals:
-            return [tags, linear_chain.marginals(inputs)]
-        return tags
+            results.append(linear_chain.marginals(inputs))
+        if self.return_entities:
+            results += linear_chain.entity_probabilities(
+                inputs, results[0], self._entity_tags
+            )
+        return results if len(results) > 1 else results[0]
 
     def _check_shape(self, shape):
         check_packed_shape(shape)
@@ -95,9 +123,15 @@ class CRFDecoder(keras.layers.Layer):
         self._check_shape(inputs.shape)
         batch, time, _, num_tags = inputs.shape
         tags = keras.KerasTensor((batch, time), "int32")
-        if not self.return_marginals:
-            return tags
-        return [tags, keras.KerasTensor((batch, time, num_tags), inputs.dtype)]
+        results = [tags]
+        if self.return_marginals:
+            results.append(
+                keras.KerasTensor((batch, time, num_tags), inputs.dtype)
+            )
+        if self.return_entities:
+            results.append(keras.KerasTensor((batch, time), inputs.dtype))
+            results.append(keras.KerasTensor((batch, time), "int32"))
+        return results if len(results) > 1 else tags
 
     def compute_output_shape(self, input_shape):
         spec = self.compute_output_spec(keras.KerasTensor(input_shape))
@@ -107,6 +141,7 @@ class CRFDecoder(keras.layers.Layer):
         return {
             **super().get_config(),
             "return_marginals": self.return_marginals,
+            "return_entities": self.return_entities,
             "tag_names": self.tag_names,
             "scheme": self.scheme,
         }

@@ -40,6 +40,35 @@ class AllowedTags(NamedTuple):
     """`(num_tags,)`, whether a sentence may end with the tag."""
 
 
+class EntityTags(NamedTuple):
+    """Which tags mark the same entity."""
+
+    kinds: list[str]
+    """The types of entities."""
+    members: np.ndarray
+    """`(num_tags, num_kinds)`, 1 if the tag marks entities of the type, or 0"""
+    continues: np.ndarray
+    """`(num_tags, num_tags)`, whether the column's tag continues the entity of
+    the row's."""
+
+
+def entity_tags(tag_names):
+    """Returns the `EntityTags` of labels, as `entities` understands them."""
+    parts = [_parts(name, "BIESLU", "Each tag") for name in tag_names]
+    letters, kinds = (np.array(part) for part in zip(*parts))
+    names = sorted({kind for letter, kind in parts if letter != "O"})
+    members = (kinds[:, None] == names) & (letters != "O")[:, None]
+    return EntityTags(
+        names, members.astype("float32"), _continue(letters, kinds)
+    )
+
+
+def _continue(letters, kinds):
+    """Returns `EntityTags.continues` of tags' letters and types."""
+    begun, goes_on = (np.isin(letters, [x, "I"]) for x in "BE")
+    return begun[:, None] & goes_on & (kinds[:, None] == kinds)
+
+
 def allowed_tags(tag_names, scheme):
     """Returns what `scheme` allows for the tags, or `None` without a scheme.
 
@@ -69,8 +98,7 @@ def allowed_tags(tag_names, scheme):
     letters, kinds = (np.array(part) for part in zip(*parts))
     goes_on = np.isin(letters, ["I", "E"])  # (tags,)
     must_go_on = np.isin(letters, [*_MUST_GO_ON[scheme]])
-    begun = np.isin(letters, ["B", "I"])
-    same = begun[:, None] & (kinds[:, None] == kinds)  # (tags, tags)
+    same = _continue(letters, kinds)  # (tags, tags)
     transitions = np.where(goes_on, same, ~must_go_on[:, None])
     allowed = AllowedTags(transitions, ~goes_on, ~must_go_on)
     if not np.any(allowed.start & allowed.end & np.diag(transitions)):
@@ -168,9 +196,20 @@ def to_scheme(tags, scheme):
 
     It corrects tags that violate the scheme, and converts those in IOB1.
     """
+    return mark_entities(entities(tags), len(tags), scheme)
+
+
+def mark_entities(entities, length, scheme):
+    """Returns the tags of a sentence.
+
+    Args:
+        entities: Iterable of tuples that begin with start, end and type.
+        length: Integer, the number of words.
+        scheme: `"BIO"`, `"BIOES"` or `"BIOUL"`.
+    """
     single, first, inside, last = _LETTERS[scheme]
-    written = ["O"] * len(tags)
-    for start, end, kind in entities(tags):
+    written = ["O"] * length
+    for start, end, kind, *_ in entities:
         between = inside * (end - start - 2)
         letters = first + between + last if end - start > 1 else single
         written[start:end] = [x + "-" * bool(kind) + kind for x in letters]

@@ -5,6 +5,7 @@ import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
 from keras import ops
+from keras.ops import convert_to_numpy as as_numpy
 
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
@@ -30,6 +31,32 @@ def test_tags_and_marginals():
     tags, marginals = CRFDecoder(return_marginals=True)(scores)
     assert_equal(tags, best)
     assert_close(marginals, brute_force.expected_counts(chain)[0])
+
+
+def test_entities():
+    chain = brute_force.random_chain(MASK, 3)
+    scores, options = scores_of(chain), {"tag_names": BIO, "scheme": "BIO"}
+    layer = CRFDecoder(return_marginals=True, return_entities=True, **options)
+    tags, marginals, probabilities, lengths = map(as_numpy, layer(scores))
+    expected = CRFDecoder(return_marginals=True, **options)(scores)
+    assert_equal(tags, expected[0])
+    assert_equal(marginals, expected[1])
+    assert lengths.dtype == "int32" and lengths.max() > 1
+    # The tags of BIO say where an entity begins.
+    assert_equal(lengths > 0, tags == 1)
+    assert np.all(probabilities <= marginals[..., 1] + 1e-6)
+    alone = CRFDecoder(return_entities=True, **options)
+    for x, y in zip(alone(scores), [tags, probabilities, lengths], strict=True):
+        assert_equal(x, y)
+    assert alone.compute_output_shape((2, None, 4, 3)) == [(2, None)] * 3
+    twin = CRFDecoder.from_config(layer.get_config())
+    assert_equal(twin(scores)[2], probabilities)
+
+
+@pytest.mark.parametrize("names", [None, ["O", "NOUN", "VERB"]])
+def test_entities_need_labels_that_mark_them(names):
+    with pytest.raises(ValueError, match="`tag_names` that mark entities"):
+        CRFDecoder(return_entities=True, tag_names=names)
 
 
 def test_a_scheme_constrains_decoding_alone():

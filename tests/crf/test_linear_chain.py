@@ -13,6 +13,8 @@ from keras_elmo.crf import linear_chain
 from keras_elmo.crf.linear_chain import constrain
 from keras_elmo.crf.linear_chain import pack_scores
 from keras_elmo.crf.tags import allowed_tags
+from keras_elmo.crf.tags import entities
+from keras_elmo.crf.tags import entity_tags
 
 NAMES = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
@@ -83,6 +85,64 @@ def test_padding_and_company_change_nothing_but_rounding():
         )
         padded = padded[:2] if tags else padded[:2, :6]
         assert_close(padded, alone)
+
+
+SCHEMES = {
+    "BIO": (NAMES, "BIO"),
+    "BIO without types": (["O", "B", "I"], "BIO"),
+    "BIOES": (["O", "B-X", "I-X", "E-X", "S-X"], "BIOES"),
+    "all sequences": (NAMES, None),
+    "O last": (["I-X", "B-X", "O"], None),
+}
+
+
+@pytest.mark.parametrize("case", SCHEMES)
+def test_probabilities_of_entities(case):
+    names, scheme = SCHEMES[case]
+    allowed = allowed_tags(names, scheme)
+    tags = entity_tags(names)
+    chain = brute_force.random_chain(brute_force.MASK, len(names), 1.0)
+    longer = chain.transitions + np.float32(2 * tags.continues)
+    chain = chain._replace(transitions=longer)
+    scores = packed(chain)
+    if allowed:
+        scores = constrain(scores, *allowed)
+        chain = brute_force.constrained(chain, allowed)
+
+    def find(tags):
+        return entities([names[i] for i in tags])
+
+    expected = brute_force.span_probabilities(chain, tags, find)
+    for most in (1, 2, 4):
+        found = linear_chain.span_probabilities(scores, tags, most)
+        longer = expected[:, :, most:].sum(axis=2, keepdims=True)
+        wanted = np.concatenate([expected[:, :, :most], longer], axis=2)
+        assert_close(found, wanted, rtol=0, atol=3e-7)
+    best = brute_force.best_tags(chain)
+    probabilities, lengths = np.zeros((2, *chain.mask.shape))
+    for row, mask in enumerate(chain.mask):
+        places = np.flatnonzero(mask)
+        for start, end, kind in find(best[row, mask]):
+            length, kind = end - start, tags.kinds.index(kind)
+            lengths[row, places[start]] = length
+            share = expected[row, places[start], length - 1, kind]
+            probabilities[row, places[start]] = share
+    found = linear_chain.entity_probabilities(scores, best, tags)
+    assert_close(found[0], probabilities, rtol=0, atol=3e-7)
+    assert_equal(found[1], lengths)
+    assert lengths.max() > 1 and probabilities.max() > 0.3
+
+
+def test_entities_of_no_tokens():
+    tags = entity_tags(NAMES)
+    for shape in ((0, 3), (2, 0)):
+        chain = brute_force.random_chain(np.ones(shape), 5)
+        spans = linear_chain.span_probabilities(packed(chain), tags, 2)
+        assert tuple(spans.shape) == (*shape, 3, 2)
+        found = linear_chain.entity_probabilities(
+            packed(chain), chain.tags, tags
+        )
+        assert [tuple(x.shape) for x in found] == [shape, shape]
 
 
 def test_large_potentials():
