@@ -6,6 +6,7 @@ import numpy as np
 
 from keras_elmo.crf.linear_chain import IMPOSSIBLE
 from keras_elmo.crf.tags import allowed_tags
+from keras_elmo.crf.tags import entity_tags
 from keras_elmo.onnx.graph_builder import as_array
 
 TIME = np.array([1])
@@ -45,29 +46,50 @@ def constrained(chain, layer):
     return Chain(chain.potentials, *arrays)
 
 
-def best_tags(graph, chain, mask, length):
-    """The tag sequence with the best score (Viterbi).
+def decode(graph, chain, layer, mask, length):
+    """The outputs of a `CRFDecoder`, as values `(batch, time, n)`, float32.
 
     Args:
         graph: `GraphBuilder`.
         chain: `Chain`, with at least one token, real or padding.
-        mask: Value `(batch, time, 1)`, float32, 0 at padding.
+        layer: The `CRFDecoder`.
+        mask: Value `(batch, time, 1)`, float32, 0 at padding on the right.
         length: Value `(batch, 1)`, int64.
+    """
+    steps = _steps(graph, chain, mask, length)
+    tags = _best_tags(graph, chain, *steps)
+    results = [tags]
+    if layer.return_marginals or layer.return_entities:
+        follows, marginals = _marginals(graph, chain, *steps)
+    if layer.return_marginals:
+        results.append(marginals)
+    if layer.return_entities:
+        found = entity_tags(layer.tag_names)
+        results += _entities(graph, found, tags, follows, marginals, *steps[1:])
+    return [graph.add("Transpose", x, perm=[1, 0, 2]) for x in results]
+
+
+def _steps(graph, chain, mask, length):
+    """What the loops over tokens read, as values `(time, batch, n)`.
 
     Returns:
-        Value `(batch, time, 1)`, float32: the tags' indices.
+        A tuple: the scores of the tags, without transitions; the mask; and
+        whether a token is the first one, `(time,)`.
     """
-    num_tags = len(chain.start)
-    numbers = np.arange(num_tags, dtype="float32")[None]  # (1, tags)
     places = graph.place_numbers(mask)  # (time,)
     last = graph.add("Equal", places, graph.add("Sub", length, np.int64(1)))
     last = graph.add("Unsqueeze", graph.cast(last, "float32"), LAST)
     ends = graph.add("Mul", last, chain.end)  # (batch, time, tags)
     own = graph.add("Add", chain.potentials, ends)
     first = graph.cast(graph.add("Equal", places, np.int64(0)), "float32")
-    own, real = (
-        graph.add("Transpose", x, perm=[1, 0, 2]) for x in (own, mask)
-    )  # (time, batch, ...)
+    own, real = (graph.add("Transpose", x, perm=[1, 0, 2]) for x in (own, mask))
+    return own, real, first
+
+
+def _best_tags(graph, chain, own, real, first):
+    """The tag sequence with the best score (Viterbi): `(time, batch, 1)`."""
+    num_tags = len(chain.start)
+    numbers = np.arange(num_tags, dtype="float32")[None]  # (1, tags)
 
     def forward(body, state, inputs):
         (score,) = state  # (batch, tags)
@@ -98,4 +120,100 @@ def best_tags(graph, chain, mask, length):
 
     tag = graph.cast(graph.add("ArgMax", score, axis=1), "float32")
     _, (tags,) = graph.scan(backward, [tag], [before], reverse=True)
-    return graph.add("Transpose", tags, perm=[1, 0, 2])
+    return tags
+
+
+def _marginals(graph, chain, own, real, first):
+    """Probabilities of the tags, by conditional ones.
+
+        after_t(i) = logsumexp_j(s_(t+1)(i, j) + after_(t+1)(j))
+        p(y_t = j | y_(t-1) = i) = softmax_j(s_t(i, j) + after_t(j))
+
+    Returns:
+        The probability of each tag (column) after each other one, `(time,
+        batch, tags, tags)`; and that of each tag, `(time, batch, tags)`, 0 at
+        padding.
+    """
+    num_tags = len(chain.start)
+
+    def backward(body, state, inputs):
+        (after,) = state  # (batch, tags)
+        own, real, first = inputs
+        is_first, is_real = (body.cast(x, "bool") for x in (first, real))
+        before = body.add("Where", is_first, chain.start, chain.transitions)
+        score = body.add("Unsqueeze", body.add("Add", own, after), TIME)
+        score = body.add("Add", score, before)  # (batch, tags, tags)
+        follows = body.add("Softmax", score, axis=-1)
+        new = body.add("ReduceLogSumExp", score, LAST, keepdims=0)
+        # Otherwise, its size would grow with the sentence.
+        new = body.add("Sub", new, body.add("ReduceMax", new, LAST))
+        return [body.add("Where", is_real, new, after)], [follows]
+
+    def forward(body, state, inputs):
+        (share,) = state  # (batch, tags)
+        follows, real = inputs
+        row = body.add("Unsqueeze", share, TIME)
+        found = body.add("Squeeze", body.add("MatMul", row, follows), TIME)
+        new = body.add("Where", body.cast(real, "bool"), found, share)
+        return [new], [body.add("Mul", found, real)]
+
+    zeros = graph.zero_state(own, num_tags)
+    inputs = [own, real, first]
+    _, (follows,) = graph.scan(backward, [zeros], inputs, reverse=True)
+    # The first token has no tag before it: all rows are equal.
+    state = graph.add("Add", zeros, np.eye(1, num_tags, dtype="float32"))
+    _, (marginals,) = graph.scan(forward, [state], [follows, real])
+    return follows, marginals
+
+
+def _entities(graph, entity_tags, tags, follows, marginals, real, first):
+    """As `linear_chain.entity_probabilities`, with the same names."""
+    members, continues = (np.float32(x) for x in entity_tags[1:])
+    num_tags = len(members)
+    begun = graph.add("Sub", np.float32(1), first)  # (time,)
+    begun = graph.add("Unsqueeze", begun, np.array([1, 2]))  # (time, 1, 1)
+    # The tag and the marginals before each token; of the first one, anything.
+    first_state = np.eye(1, num_tags, dtype="float32")
+    index = graph.cast(graph.add("Squeeze", tags, LAST), "int64")
+    before, shares = (
+        graph.cut(graph.add("Pad", x, np.array([1, *[0] * 5])), 0, 1, axis=0)
+        for x in (tags, marginals)
+    )
+    shares = graph.add("Where", graph.cast(begun, "bool"), shares, first_state)
+    rows = graph.add("Gather", continues, graph.cast(before, "int64"))
+    rows = graph.add("Squeeze", rows, np.array([2]))  # (time, batch, tags)
+    own = graph.add("OneHot", index, np.array([num_tags]), np.float32([0, 1]))
+    inside = graph.add("ReduceSum", graph.add("Mul", rows, own), LAST)
+    inside = graph.add("Mul", graph.add("Mul", inside, begun), real)
+    same = graph.add("Gather", members @ members.T, index)
+    begun = graph.add("Unsqueeze", begun, LAST)
+    goes_on = graph.add("Mul", graph.add("Mul", follows, continues), begun)
+    shares = graph.add("Unsqueeze", shares, np.array([2]))
+    within = graph.add("MatMul", shares, goes_on)  # (time, batch, 1, tags)
+    within = graph.add("Squeeze", within, np.array([2]))
+    begins = graph.add("Mul", graph.add("Sub", marginals, within), same)
+
+    def backward(body, state, inputs):
+        after, length = state  # (batch, tags), (batch, 1)
+        goes_on, inside, real = inputs
+        is_real, is_inside = (body.cast(x, "bool") for x in (real, inside))
+        column = body.add("Unsqueeze", after, LAST)
+        longer = body.add("Squeeze", body.add("MatMul", goes_on, column), LAST)
+        ends = body.add("ReduceSum", goes_on, LAST, keepdims=0)
+        ends = body.add("Sub", np.float32(1), ends)
+        ends = body.add("Max", ends, np.float32(0))
+        new = body.add("Where", is_inside, longer, ends)
+        new = body.add("Where", is_real, new, after)
+        number = body.add("Add", length, np.float32(1))
+        return [new, body.add("Mul", inside, number)], [after, length]
+
+    zeros = graph.zero_state(real, num_tags)
+    states = graph.add("Add", zeros, np.float32(1)), graph.zero_state(real, 1)
+    _, (after, lengths) = graph.scan(
+        backward, [*states], [goes_on, inside, real], reverse=True
+    )
+    found = graph.add("ReduceSum", graph.add("Mul", begins, after), LAST)
+    starts = graph.add("ReduceMax", same, LAST)
+    starts = graph.add("Mul", starts, graph.add("Sub", real, inside))
+    lengths = graph.add("Add", lengths, np.float32(1))
+    return [graph.add("Mul", x, starts) for x in (found, lengths)]

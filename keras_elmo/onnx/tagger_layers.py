@@ -35,7 +35,7 @@ class TaggerLayers:
         self._length = graph.cast(length, "int64")
 
     def add(self, layer, inputs, rank):
-        """Returns the value of a layer's output.
+        """Returns the values of a layer's outputs, a list.
 
         Args:
             layer: Keras layer.
@@ -66,7 +66,8 @@ class TaggerLayers:
                 "before `quantize` is called. "
                 f"Received: layer '{layer.name}' in mode {mode!r}"
             )
-        return kinds[type(layer)](layer, *inputs)
+        found = kinds[type(layer)](layer, *inputs)
+        return found if type(found) is list else [found]
 
     def _dense(self, layer, x):
         x = self._graph.add("MatMul", x, layer.kernel)
@@ -126,11 +127,9 @@ class TaggerLayers:
         return graph.add("Reshape", y, shape, allowzero=1)
 
     def _decoder(self, layer, scores):
-        if layer.return_marginals:
-            _fail(layer, "return_marginals=True")
         scores = crf_decoding.constrained(scores, layer)
-        return crf_decoding.best_tags(
-            self._graph, scores, self._mask, self._length
+        return crf_decoding.decode(
+            self._graph, scores, layer, self._mask, self._length
         )
 
 

@@ -7,6 +7,7 @@ import os
 import keras
 import numpy as np
 
+from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.onnx.crf_decoding import Chain
 from keras_elmo.onnx.elmo_model import ids_input
@@ -17,6 +18,7 @@ from keras_elmo.onnx.masks import check_masks
 from keras_elmo.onnx.tagger_layers import TaggerLayers
 from keras_elmo.ops.private_keras import call_of
 from keras_elmo.ops.private_keras import get_mask
+from keras_elmo.ops.private_keras import layer_of
 from keras_elmo.serving.output_names import check_tagged_outputs
 from keras_elmo.serving.output_names import named_outputs
 from keras_elmo.serving.output_names import tag_names_of
@@ -46,15 +48,17 @@ def tagger_model(model, make_product, tag_names=None):
     values = {id(x): add_token(vectors[name]) for x, name in zip(mixes, names)}
     mask = add_token(mask)
     layers = TaggerLayers(graph, mask)
-    for layer, inputs, (output, *_), _ in others:
+    for layer, inputs, outputs, _ in others:
         if not all(id(x) in values for x in inputs):
             raise ValueError(
                 "For ONNX, the inputs of each layer must be outputs of earlier "
                 f"layers. Received: layer '{layer.name}'"
             )
-        values[id(output)] = layers.add(
-            layer, [values[id(x)] for x in inputs], len(output.shape)
+        found = layers.add(
+            layer, [values[id(x)] for x in inputs], len(outputs[0].shape)
         )
+        # Of an LSTM with `return_state`, only the first one is known.
+        values.update(zip(map(id, outputs), found))
     check_masks(model.inputs[0], steps)
     is_real = graph.cast(mask, "bool")
     results = {}
@@ -77,17 +81,17 @@ def tagger_model(model, make_product, tag_names=None):
                 f"scores of layer '{name}' as an output"
             )
         shape = ["batch", output_time(elmo), x.shape[-1]]
-        is_tags = x.dtype == "int32"
-        if is_tags or len(x.shape) == 3:
+        per_word = len(x.shape) == 2 and type(layer_of(x)) is CRFDecoder
+        if per_word or len(x.shape) == 3:
             value = graph.add("Where", is_real, value, np.float32(0))
             value = graph.cut(value, 0, 1)  # The added token.
         else:
             del shape[1]
-        if is_tags:
+        if per_word:
             value = graph.add("Squeeze", value, np.array([2]))
-            value = graph.cast(value, "int32")
+            value = graph.cast(value, x.dtype)
             del shape[2]
-        results[name] = value, "int32" if is_tags else "float32", shape
+        results[name] = value, x.dtype, shape
     tag_names = tag_names_of(symbolic, tag_names)
     check_tagged_outputs(tag_names, symbolic)
     metadata = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import keras
 
+from keras_elmo.ops.private_keras import call_of
 from keras_elmo.ops.private_keras import layer_of
 
 # The argument of that name, which `tag_names_of` reads.
@@ -74,7 +75,10 @@ def tag_names_of(outputs, tag_names):
     names = {
         name: getattr(layer_of(x), "tag_names", None)
         for name, x in outputs.items()
-        if len(x.shape) == 2 and x.dtype.startswith("int")
+        # A decoder's further outputs are no tags.
+        if len(x.shape) == 2
+        and x.dtype.startswith("int")
+        and call_of(x)[-1][0] is x
     }
     names = {name: found for name, found in names.items() if found}
     if tag_names is None:

@@ -38,7 +38,9 @@ def crf_tagger(crf=(), decoder=(), **kwargs):
     ids = keras_input()
     elmo = make_elmo(**kwargs)
     x = L.Dropout(0.5)(bilstm()(elmo(ids)))
-    scores = CRF(5, **dict(crf))(L.Dense(5)(x), mask=elmo.compute_mask(ids))
+    scores = CRF(5, name="crf", **dict(crf))(
+        L.Dense(5)(x), mask=elmo.compute_mask(ids)
+    )
     return keras.Model(ids, CRFDecoder(name="tags", **dict(decoder))(scores))
 
 
@@ -82,10 +84,29 @@ def test_a_bilstm_crf_tagger(crf, decoder, tmp_path):
     assert np.mean(quantized[MASK] == expected[MASK]) > 0.7
 
 
+@pytest.mark.parametrize("scheme", ["BIO", None])
+def test_marginals_and_entities(scheme, tmp_path):
+    decoder = {"return_marginals": True, "return_entities": True}
+    model = crf_tagger({}, {"tag_names": TAGS, "scheme": scheme, **decoder})
+    for layer in model.layers[2:]:
+        randomize(layer, 1.0)
+    # Entities of several words.
+    model.get_layer("crf").transitions.assign(np.eye(5) + 2 * np.eye(5, k=1))
+    found = answer(model, tmp_path)
+    for key, expected in zip(found, model(IDS), strict=True):
+        expected = keras.ops.convert_to_numpy(expected)
+        assert found[key].dtype == expected.dtype
+        np.testing.assert_allclose(found[key], expected, atol=1e-6)
+    assert [*found] == ["tags", "tags_1", "tags_2", "tags_3"]
+    assert found["tags_3"].max() > 1 and 0.1 < found["tags_2"].max() < 1
+
+
 @pytest.mark.parametrize("shape", [(2, 0), (0, 3)])
 def test_no_words_and_no_sentences(shape, tmp_path):
     ids = np.zeros((*shape, 12), "int32")
-    assert answer(crf_tagger(), tmp_path, ids)["tags"].shape == shape
+    options = {"tag_names": TAGS, "return_entities": True}
+    found = answer(crf_tagger({}, options), tmp_path, ids)
+    assert [x.shape for x in found.values()] == [shape] * 3
 
 
 def test_layers_side_by_side(tmp_path):
@@ -170,10 +191,6 @@ class Subclassed(keras.Model):
         (lambda x: L.Dense(2, name="ids")(x), "the name of the input"),
         (lambda x: L.Concatenate(axis=1)([x, x]), "axis=1"),
         (lambda x: CRF(12)(x), "end the model with a `CRFDecoder`"),
-        (
-            lambda x: CRFDecoder(return_marginals=True)(CRF(12)(x)),
-            "return_marginals=True",
-        ),
         (
             lambda x: make_elmo()(L.Dense(12)(x)),
             "exactly one input and one `ElmoLayer`",
