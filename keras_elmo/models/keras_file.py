@@ -10,7 +10,7 @@ from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.private_keras import layer_of
+from keras_elmo.ops.private_keras import call_of
 
 
 class KerasFile(FoundModel):
@@ -105,7 +105,13 @@ def after_elmo(model, elmo):
     vectors = vectors[:: elmo.num_representations]
     # `model(...)` would be a single layer, and hide its own layers.
     keras.models.clone_model(model, vectors, lambda layer: layer, call)
-    return keras.Model(ids, outputs[layer_of(model.outputs[0]).name])
+
+    def after(x):
+        layer, *_, own = call_of(x)
+        i = [id(each) for each in own].index(id(x))
+        return keras.tree.flatten(outputs[layer.name])[i]
+
+    return keras.Model(ids, keras.tree.map_structure(after, model.output))
 
 
 def _check_weights(path):

@@ -15,6 +15,7 @@ from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.stop_request import StopRequest
+from keras_elmo.tagging.calibration import calibrate
 from keras_elmo.tagging.scores import score_tags
 from keras_elmo.tagging.training_data import training_data
 
@@ -53,7 +54,7 @@ def train_head(
         TaggedBatches(part, labels, elmo, batch_size, verbose) for part in pairs
     )
     head = build_head(train.width, labels, scheme, units, dropout)
-    decoder = CRFDecoder(tag_names=labels, name="tags")
+    decoder = CRFDecoder(tag_names=labels)
     decoding = keras.Model(head.inputs, decoder(head.output))
     decode = Compiled(lambda *x: decoding(x), decoding, [(16, _TIME)] * 2)
     measure = "f1" if scheme else "accuracy"
@@ -90,7 +91,22 @@ def train_head(
             "ELMo right? Otherwise, more labelled sentences are needed.",
             stacklevel=3,
         )
-    return decoding
+    temperature = calibrate(head, dev, labels, scheme)
+    if verbose:
+        print(f"The scores are divided by {temperature:.2f}, to calibrate them")
+    return _with_entities(head, labels, scheme)
+
+
+def _with_entities(head, labels, scheme):
+    """Returns a head with the outputs of a tagger, for all exports."""
+    decoder = CRFDecoder(
+        return_entities=scheme is not None, tag_names=labels, name="tags"
+    )
+    outputs = decoder(head.output)
+    if scheme:
+        names = "tags", "entity_probabilities", "entity_lengths"
+        outputs = dict(zip(names, outputs))
+    return keras.Model(head.inputs, outputs)
 
 
 class TaggedBatches(keras.utils.PyDataset):

@@ -22,6 +22,9 @@ from keras_elmo import CRFDecoder
 from keras_elmo import ElmoEmbedder
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
+from keras_elmo.crf import linear_chain
+from keras_elmo.crf.tags import allowed_tags
+from keras_elmo.crf.tags import entity_tags
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.presets import TAGGERS
@@ -43,7 +46,7 @@ def ids_input():
     return keras.Input((None, 12), dtype="int32")
 
 
-def crf_tagger(decoder=(), crf=(), **kwargs):
+def crf_tagger(decoder=(), crf=(), scale=3.0, **kwargs):
     ids, elmo = ids_input(), make_shallow_elmo(**kwargs)
     mask = elmo.compute_mask(ids)
     lstm = L.Bidirectional(L.LSTM(4, return_sequences=True))
@@ -52,7 +55,7 @@ def crf_tagger(decoder=(), crf=(), **kwargs):
     options = {"tag_names": BIO, "name": "tags", **dict(decoder)}
     model = keras.Model(ids, CRFDecoder(**options)(scores))
     for layer in model.layers[2:]:
-        randomize(layer, 3.0)
+        randomize(layer, scale)
     return model
 
 
@@ -96,6 +99,86 @@ def test_a_crf(scheme):
     assert len({name for names in tags for name in names}) > 2
     assert tagger.predict(iter(SENTENCES), 100) == tags
     assert tagger.predict([]) == [] and tagger.predict([[]]) == [[]]
+
+
+@pytest.mark.parametrize("scheme", quick_first(["BIO", None]))
+def test_entities_with_probabilities(scheme):
+    model = crf_tagger({"scheme": scheme}, scale=1.0)
+    tagger = Tagger(model)
+    tags, found = tagger.predict_entities(SENTENCES, batch_size=2, tags=True)
+    assert tags == tagger.predict(SENTENCES)
+    assert [[x[:3] for x in row] for row in found] == [
+        Tagger.entities(row) for row in tags
+    ]
+    # By the scores of each sentence alone.
+    scores = keras.Model(model.input, model.layers[-2].output)
+    kinds = entity_tags(BIO)
+    spans = []
+    for words in SENTENCES:
+        x = np.zeros((0, 1, 2))
+        if words:
+            x = scores(batch_to_ids([words], 12))
+            if scheme:
+                x = linear_chain.constrain(x, *allowed_tags(BIO, scheme))
+            x = linear_chain.span_probabilities(x, kinds, len(words))
+            x = keras.ops.convert_to_numpy(x)[0]
+        spans.append(x)
+    for row, array in zip(found, spans, strict=True):
+        for start, end, kind, share in row:
+            expected = array[start, end - start - 1, kinds.kinds.index(kind)]
+            assert share == pytest.approx(expected, abs=1e-5)
+    for threshold in (0.02, 0.6):
+        tags, found = tagger.predict_entities(
+            iter(SENTENCES), threshold, tags=True
+        )
+        for words, row, names, array in zip(
+            SENTENCES, found, tags, spans, strict=True
+        ):
+            assert row == sorted(row)
+            # The most probable spans that do not overlap.
+            left = array[:, :-1].copy()
+            expected = []
+            while left.size and left.max() >= threshold:
+                start, size, kind = np.unravel_index(left.argmax(), left.shape)
+                end = start + size + 1
+                expected.append((start, end, kinds.kinds[kind]))
+                for i in range(len(words)):
+                    left[i, max(0, start - i) if i < start else 0 :] *= i >= end
+            assert [x[:3] for x in row] == sorted(expected)
+            assert Tagger.entities(names) == sorted(expected)
+    assert tagger.predict_entities([], 0.5) == []
+    assert tagger.predict_entities([[]], tags=True) == ([[]], [[]])
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() == "jax", reason="Slow: JAX compiles each shape."
+)
+def test_a_long_entity_is_found_by_its_threshold():
+    model = crf_tagger({"scheme": "BIO"})
+    words = ["a"] * 60
+    crf = model.layers[-2]
+    dense = model.layers[-3]
+    dense.set_weights([np.zeros_like(x) for x in dense.get_weights()])
+    # After B-PER, I-PER is all but certain.
+    transitions = np.zeros((5, 5), "float32")
+    transitions[1:3, 2] = 9
+    start = np.float32([0, 20, 0, 0, 0])
+    crf.set_weights([transitions, start, np.zeros(5, "float32")])
+    (found,) = Tagger(model).predict_entities([words], 0.5)
+    assert [x[:3] for x in found] == [(0, 60, "PER")]
+    assert found == Tagger(model).predict_entities([words])[0]
+
+
+def test_probabilities_need_a_crf_and_a_good_threshold():
+    for model in (scores_tagger(), scores_tagger(BestTag())):
+        with pytest.raises(ValueError, match="ends in a `CRF`"):
+            Tagger(model, BIO).predict_entities(SENTENCES)
+    names = ["O", "NOUN", "VERB", "ADJ", "ADV"]
+    with pytest.raises(ValueError, match="labels mark entities"):
+        Tagger(crf_tagger({"tag_names": names})).predict_entities(SENTENCES)
+    for threshold in (0, -1, 1.5, float("nan"), "0.5", True):
+        with pytest.raises(ValueError, match="above 0 and up to 1"):
+            Tagger(crf_tagger()).predict_entities(SENTENCES, threshold)
 
 
 def test_copies():
