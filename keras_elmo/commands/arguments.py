@@ -106,9 +106,17 @@ def add_corpus_arguments(add, formats=CORPUS_FORMATS):
     )
 
 
-def read_counted(arguments, progress):
-    """Yields the sentences of INPUT; tells `progress` their number if known."""
+def read_counted(arguments, progress, keep_text=False):
+    """Yields the sentences of INPUT; tells `progress` their number if known.
+
+    Args:
+        arguments: Those of the command.
+        progress: A `ProgressDisplay`.
+        keep_text: Boolean, whether to yield the `RawSentence`s of raw text, and
+            not only those that have words.
+    """
     from keras_elmo.text.corpora import read_corpus
+    from keras_elmo.text.corpora import read_raw
 
     is_raw = arguments.format == "raw"
     if arguments.language and not is_raw:
@@ -124,6 +132,8 @@ def read_counted(arguments, progress):
         number = sum(1 for _ in (read("text") if is_raw else sentences))
         total = None if is_raw else number
         sentences = read(arguments.format)
+    if is_raw and keep_text:
+        sentences = read_raw(arguments.input, language)
     progress.start("sentences", total)
     yield from sentences
 

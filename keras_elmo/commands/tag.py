@@ -7,11 +7,18 @@ name that ends in .conll, .iob2, .bio or .tsv). It may be plain or .gz; "-" is
 standard input.
 
 OUTPUT has a word and its tag in each line, separated by a tab, and an empty
-line after each sentence. If it ends in .jsonl, it has a JSON object in each
-line: {"words": [...], "tags": [...], "entities": [[START, END, TYPE], ...]},
-where the words from START to before END, counted from 0, are an entity.
-"entities" is there if the tags mark entities. OUTPUT is written atomically; "-"
-is standard output, and the reports are then on standard error.
+line after each sentence. It is written atomically; "-" is standard output, and
+the reports are then on standard error.
+
+If OUTPUT ends in .jsonl, it has a JSON object for each sentence: its "text",
+"words" and "tags", and if these mark entities, "entities", such as {"type":
+"PER", "start": 0, "end": 2, "probability": 0.98}. The words from start to
+before end, counted from 0, are an entity, and the probability is that exactly
+these words are one of this type. With --raw, an entity also has the place in
+the text where it starts and ends, in characters: it is the text from start_char
+to before end_char. The texts include the white space between sentences and the
+ends of lines, and a line without words has an object, too. So all texts,
+joined, are INPUT. keras-elmo train-tagger and evaluate can read OUTPUT.
 
 Of a labelled file, OUTPUT has all columns, separated by spaces: the label of
 the file is the last but one, and the tag is the last, as conlleval reads them.
@@ -21,16 +28,21 @@ If there is a space in a word, tabs separate the columns (conlleval -d '\\t').
 
 examples:
   keras-elmo tag english_pos corpus.txt tagged.conll
-  keras-elmo tag english_pos letter.txt tagged.conll --raw
+  keras-elmo tag english_names letter.txt names.jsonl --raw
+  keras-elmo tag english_names letter.txt names.jsonl --raw --threshold 0.1
   keras-elmo tag ner.keras test.conll - | conlleval
   zcat text.gz | keras-elmo tag ner.keras - - | grep B-PER
 """
 
+import argparse
+import contextlib
 import functools
 import itertools
 import json
 import os
 import sys
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LABELLED
@@ -52,7 +64,24 @@ def add_arguments(parser):
     add = parser.add_argument
     add_tagger_argument(add)
     add_corpus_arguments(add, (*CORPUS_FORMATS, LABELLED))
+    add(
+        "--threshold",
+        type=_probability,
+        metavar="P",
+        help="mark all entities of at least this probability, above 0 and up to"
+        " 1: a low one finds more entities, a high one fewer wrong ones. "
+        "Default: the entities of the most probable tags",
+    )
     add_column_arguments(add)
+
+
+def _probability(text):
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) <= 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(
+        f"must be a number above 0 and up to 1. Received: {text!r}"
+    )
 
 
 def run(arguments):
@@ -77,17 +106,15 @@ def _tag(arguments, to, progress):
     is_file = arguments.output != STANDARD_STREAM
     with open(to, "w", encoding="utf-8", newline="\n", closefd=is_file) as file:
         while chunk := list(itertools.islice(sentences, CHUNK)):
-            texts = [words for words, _ in chunk]
-            found = tagger.predict(texts, verbose=0)
-            for (words, columns), tags in zip(chunk, found):
-                row = {"words": words, "tags": tags}
-                if tagger.scheme:
-                    row["entities"] = tagger.entities(tags)
-                lines = "".join(f"{x}{tag}\n" for x, tag in zip(columns, tags))
-                text = json.dumps(row, ensure_ascii=False)
-                print(text if is_json else lines, file=file)
-            done += len(texts)
-            tokens += sum(map(len, texts))
+            for row, tags, entities in _predict(
+                tagger, chunk, arguments.threshold, is_json
+            ):
+                pairs = zip(row.columns, tags)
+                lines = "".join(f"{x}{tag}\n" for x, tag in pairs)
+                text = _as_json(row, tags, entities) if is_json else lines
+                print(text, file=file)
+                tokens += len(tags)
+                done += bool(tags) or arguments.format != "raw"
             progress.update(done, tokens)
     if not arguments.quiet:
         where = f" in '{arguments.output}'" if is_file else ""
@@ -97,8 +124,51 @@ def _tag(arguments, to, progress):
         )
 
 
+def _predict(tagger, rows, threshold, is_json):
+    """Yields each row with its tags and its entities, or `None` for these."""
+    from keras_elmo.crf.crf_decoder import CRFDecoder
+
+    sentences, scheme = [row.words for row in rows], tagger.scheme
+    has_crf = any(isinstance(x, CRFDecoder) for x in tagger.model.layers)
+    if threshold is not None or (is_json and scheme and has_crf):
+        found = tagger.predict_entities(
+            sentences, threshold, tags=True, verbose=0
+        )
+        yield from zip(rows, *found)
+        return
+    for row, tags in zip(rows, tagger.predict(sentences, verbose=0)):
+        yield row, tags, tagger.entities(tags) if scheme else None
+
+
+def _as_json(row, tags, entities):
+    found = {"text": row.text, "words": row.words, "tags": tags}
+    if entities is not None:
+        found["entities"] = []
+    for start, end, kind, *probability in entities or ():
+        entity = {"type": kind, "start": start, "end": end}
+        if row.starts:
+            last = end - 1
+            entity["start_char"] = row.starts[start]
+            entity["end_char"] = row.starts[last] + len(row.words[last])
+        if probability:
+            entity["probability"] = round(probability[0], 6)
+        found["entities"].append(entity)
+    return json.dumps(found, ensure_ascii=False)
+
+
+class _Row(NamedTuple):
+    """A sentence of INPUT."""
+
+    words: list[str]
+    columns: list[str]
+    """What is before each tag in OUTPUT, unless this is .jsonl."""
+    text: str
+    starts: Sequence[int] = ()
+    """Where each word begins in `text`, if it is known."""
+
+
 def _read(arguments, progress):
-    """Yields the words of a sentence, and what is before each tag in OUTPUT."""
+    """Yields the `_Row` of each sentence."""
     from keras_elmo.text import text_kinds
     from keras_elmo.text.corpora import beginning
     from keras_elmo.text.corpora import check_file
@@ -123,8 +193,9 @@ def _read(arguments, progress):
                 "--column and --word-column are for labelled files. Pass "
                 "--format conll if INPUT is one."
             )
-        for sentence in read_counted(arguments, progress):
-            yield sentence.tokens, [f"{word}\t" for word in sentence.tokens]
+        is_json = arguments.output.endswith(".jsonl")
+        for text, words, *starts in read_counted(arguments, progress, is_json):
+            yield _Row(words, [f"{word}\t" for word in words], text, *starts)
         return
     if path != STANDARD_STREAM:
         check_file(path, "labelled text")
@@ -141,4 +212,5 @@ def _read(arguments, progress):
     cells = itertools.chain.from_iterable(itertools.chain(*text.rows))
     gap = "\t" if any(" " in cell for cell in cells) else " "
     for words, rows in zip(text.sentences, text.rows):
-        yield words, [gap.join((*row, "")) for row in rows]
+        columns = [gap.join((*row, "")) for row in rows]
+        yield _Row(words, columns, " ".join(words))

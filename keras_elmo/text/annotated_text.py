@@ -24,7 +24,8 @@ def read_annotated(path, language="en"):
     Each line has an object with a `text` and its spans: in `label`, `labels`,
     `entities` or `spans`, as lists `[start, end, type]`, in characters from 0,
     or as objects. Text becomes words as by `tokenize`; no sentence ends within
-    a span. Texts that were not accepted in Prodigy are left out.
+    a span. Texts that were not accepted in Prodigy are left out. If each line
+    has `words` and `tags`, as `keras-elmo tag` writes them, these are taken.
 
     Args:
         path: Path of the file, in UTF-8, plain or gzip.
@@ -37,10 +38,12 @@ def read_annotated(path, language="en"):
         ValueError: If the file is not as described. The message has the line.
     """
     lines = enumerate(checked_lines(path), start=1)
+    lines = [(number, line) for number, line in lines if line.strip()]
+    if lines and _is_tagged(lines[0][1]):
+        return _read_tagged(path, lines)
     examples = [
         (number, *_parse(line, f"'{path}', line {number}"))
         for number, line in lines
-        if line.strip()
     ]
     accepted = [x for x in examples if x[2] is not None]
     found = TaggedText(path, [], [], [], [], [f"spaCy's rules ({language})"])
@@ -67,6 +70,40 @@ def read_annotated(path, language="en"):
                 f"{told}. Are they counted in bytes, or in UTF-16?"
             )
         warnings.warn(f"{told}.", stacklevel=2)
+    if not found.sentences:
+        raise ValueError(f"'{path}' contains no sentences.")
+    return found
+
+
+def _is_tagged(line):
+    try:
+        return {*json.loads(line)} >= {"words", "tags"}
+    except _ERRORS:
+        return False
+
+
+def _read_tagged(path, lines):
+    """Returns the `TaggedText` of sentences with `words` and `tags`."""
+    found = TaggedText(path, [], [], [], [], ["their `words` and `tags`"])
+    for number, line in lines:
+        try:
+            example = json.loads(line)
+            pairs = [*zip(example["words"], example["tags"], strict=True)]
+            is_right = all(
+                type(x) is str and x.strip() for pair in pairs for x in pair
+            )
+        except _ERRORS:
+            is_right = False
+        if not is_right:
+            raise ValueError(
+                f"'{path}', line {number}: expected a JSON object with `words` "
+                "and as many `tags`, lists of strings, as in line "
+                f"{lines[0][0]}. Received: {line.decode().strip()[:200]!r}"
+            )
+        if pairs:
+            found.sentences.append(example["words"])
+            found.tags.append(example["tags"])
+            found.lines.append([number] * len(pairs))
     if not found.sentences:
         raise ValueError(f"'{path}' contains no sentences.")
     return found

@@ -46,6 +46,17 @@ class Sentence(NamedTuple):
     tokens: list[str]
 
 
+class RawSentence(NamedTuple):
+    """A sentence of raw text."""
+
+    text: str
+    """As it was written, with the white space after it, the end of its line
+    and, if it is the first one of the line, the white space before it."""
+    tokens: list[str]
+    starts: list[int]
+    """Where each token begins in `text`, in characters."""
+
+
 def read_corpus(
     path: str | os.PathLike, format: str | None = None, language: str = "en"
 ) -> Iterator[Sentence]:
@@ -101,10 +112,11 @@ def read_corpus(
     check_choice("format", format, (None, *CORPUS_FORMATS))
     if path != STANDARD_STREAM:
         check_file(path)
+    if format == "raw":
+        sentences = read_raw(path, language)
+        return (Sentence(" ".join(x), x) for _, x, _ in sentences if x)
     format, lines = _format_and_lines(path, format)
     lines = map(bytes.decode, lines)
-    if format == "raw":
-        return _raw(lines, language)
     return text_sentences(lines) if format == "text" else _conllu(lines, path)
 
 
@@ -160,14 +172,22 @@ def text_sentences(lines: Iterable[str]) -> Iterator[Sentence]:
         yield Sentence(line, TOKEN.findall(line))
 
 
-def _raw(lines, language):
-    """Yields the `Sentence`s in each line of text as people write it."""
-    lines = (line.removesuffix("\n") for line in lines)
-    for sentence in itertools.chain.from_iterable(
-        raw_sentences(lines, language)
-    ):
-        tokens = [word for _, word in sentence]
-        yield Sentence(" ".join(tokens), tokens)
+def read_raw(path, language):
+    """Yields the `RawSentence`s of a file of text as people write it.
+
+    A line without words is one without tokens, so that all texts, joined, are
+    the text of the file.
+    """
+    _, lines = _format_and_lines(path, "raw")
+    lines, same = itertools.tee(map(bytes.decode, lines))
+    bare = (line.removesuffix("\n") for line in same)
+    for line, sentences in zip(lines, raw_sentences(bare, language)):
+        begins = [0, *(words[0][0] for words in sentences[1:]), len(line)]
+        for (i, j), words in itertools.zip_longest(
+            itertools.pairwise(begins), sentences, fillvalue=()
+        ):
+            tokens = [word for _, word in words]
+            yield RawSentence(line[i:j], tokens, [x - i for x, _ in words])
 
 
 def _conllu(lines, path):

@@ -72,11 +72,81 @@ def test_json_lines_of_conllu(model, folder):
     assert main(["tag", model, "a.conllu.gz", "out.jsonl"]) == 0
     rows = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
     words = [["de", "le"], ["chat"]]
-    tags = Tagger.load(model).predict(words)
+    found = Tagger.load(model).predict_entities(words, tags=True)
     assert [*rows] == [
-        {"words": w, "tags": t, "entities": [*map(list, Tagger.entities(t))]}
-        for w, t in zip(words, tags, strict=True)
+        {
+            "text": " ".join(sentence),
+            "words": sentence,
+            "tags": tags,
+            "entities": [as_object(x) for x in entities],
+        }
+        for sentence, tags, entities in zip(words, *found, strict=True)
     ]
+
+
+def as_object(entity):
+    start, end, kind, probability = entity
+    shared = {"type": kind, "start": start, "end": end}
+    return {**shared, "probability": round(probability, 6)}
+
+
+RAW = "  The cat.  It sat\u00a0on \U0001f44d now!\n\n \t\nEnd.\r\nit is"
+
+
+def test_places_in_raw_text(model, folder):
+    pytest.importorskip("spacy", reason="It divides text into words.")
+    (folder / "a.txt").write_bytes(RAW.encode())
+    command = ["tag", model, "a.txt", "out.jsonl", "--raw"]
+    for more in ([], ["--threshold", "0.05", "--overwrite"]):
+        assert main([*command, *more]) == 0
+        lines = (folder / "out.jsonl").read_text().splitlines()
+        rows = [json.loads(line) for line in lines]
+        assert "".join(row["text"] for row in rows) == RAW
+        assert [len(row["words"]) for row in rows] == [3, 6, 0, 0, 2, 2]
+        number = 0
+        for row in rows:
+            spans = Tagger.entities(row["tags"])
+            assert spans == [
+                (x["start"], x["end"], x["type"]) for x in row["entities"]
+            ]
+            for x in row["entities"]:
+                number += 1
+                text = row["text"][x["start_char"] : x["end_char"]]
+                words = row["words"][x["start"] : x["end"]]
+                assert "".join(text.split()) == "".join(words)
+                assert 0 < x["probability"] <= 1
+        assert number > 2
+    # Only the words of the text are sentences elsewhere.
+    assert main(["tag", model, "a.txt", "out.conll", "--raw"]) == 0
+    assert (folder / "out.conll").read_text().count("\n\n") == 4
+
+
+def test_a_threshold(model, folder, fails):
+    tagger = Tagger.load(model)
+    sentences = [words for words in TOKENS if words]
+    for threshold in ("0.02", "0.9"):
+        command = ["tag", model, "corpus.txt", "out.conll", "--overwrite"]
+        assert main([*command, "--threshold", threshold]) == 0
+        found = (folder / "out.conll").read_text().split()[1::2]
+        tags, _ = tagger.predict_entities(
+            sentences, float(threshold), tags=True
+        )
+        assert found == [*itertools.chain(*tags)]
+    command = ["tag", "english_pos", "corpus.txt", "a.conll"]
+    assert "labels mark entities" in fails(*command, "--threshold", 0.5)
+    for wrong in ("0", "1.5", "high", "nan"):
+        with pytest.raises(SystemExit):
+            main(["tag", model, "corpus.txt", "a", "--threshold", wrong])
+
+
+def test_what_it_writes_is_labelled_text(model, folder, capsys):
+    pytest.importorskip("spacy", reason="It divides text into words.")
+    (folder / "a.txt").write_bytes(RAW.encode())
+    assert main(["tag", model, "a.txt", "out.jsonl", "--raw"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", model, "out.jsonl", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["f1"] == 1
 
 
 @pytest.mark.filterwarnings("default:'")
@@ -150,7 +220,7 @@ def test_a_labelled_file_is_found_by_its_content(model, folder, capfd, gap):
 def test_entities_only_of_a_scheme(folder):
     assert main(["tag", "english_pos", "corpus.txt", "out.jsonl"]) == 0
     rows = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
-    assert {tuple(row) for row in rows} == {("words", "tags")}
+    assert {tuple(row) for row in rows} == {("text", "words", "tags")}
 
 
 def test_standard_output(model, folder, capfd):

@@ -40,6 +40,29 @@ def objects(start, end, kind):
     return [dict(zip(names, span)) for span in SPANS]
 
 
+def test_sentences_with_words_and_tags(tmp_path):
+    rows = [
+        {"text": " ".join(words), "words": words, "tags": tags, "entities": []}
+        for words, tags in zip(WORDS, TAGS)
+    ]
+    empty = {"text": "\n", "words": [], "tags": []}
+    found = read_annotated(write(tmp_path, empty, *rows, "", empty))
+    assert (found.sentences, found.tags) == (WORDS, TAGS)
+    assert found.line_of("B-LOC") == 3
+    with pytest.raises(ValueError, match="contains no sentences"):
+        read_annotated(write(tmp_path, empty))
+    for wrong in (
+        {"text": TEXT, "label": SPANS},
+        {"words": ["a", "b"], "tags": ["O"]},
+        {"words": ["a"], "tags": [1]},
+        {"words": [""], "tags": ["O"]},
+        {"words": None, "tags": []},
+        "no JSON",
+    ):
+        with pytest.raises(ValueError, match="line 2: expected a JSON object"):
+            read_annotated(write(tmp_path, rows[0], wrong))
+
+
 def test_words_of_raw_text():
     assert tokenize(TEXT) == WORDS
     assert tokenize("") == tokenize(" \n\n") == []
