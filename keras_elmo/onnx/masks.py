@@ -25,26 +25,29 @@ def check_masks(symbolic, steps):
         ValueError: If a layer that takes a mask has none or another one.
     """
     elmo = steps[0][0]
-    own = elmo.token_encoder.compute_mask(symbolic)
-    mask = keras.tree.flatten(elmo.compute_mask(symbolic))[0]
     takers = [
-        (layer, given, own if layer is elmo else mask)
+        (layer, given)
         for layer, *_, given in steps
         if "mask" in inspect.signature(layer.call).parameters
         and (layer is not elmo or given is not None)
     ]
-    masks = [own, mask, *(given for _, given, _ in takers)]
-    masks = {id(x): x for x in masks if keras.utils.is_keras_tensor(x)}
-    masks_of = keras.Model(symbolic, list(masks.values()))
+    masks = {id(x): x for _, x in takers if keras.utils.is_keras_tensor(x)}
+    # A new symbolic mask could have the name of one in a loaded model.
+    masks_of = keras.Model(symbolic, list(masks.values())) if masks else None
     rng = np.random.default_rng(0)
     for sizes in _SIZES:
         sizes = [n or m for n, m in zip(symbolic.shape, sizes)]
         ids = _random_ids(elmo.token_encoder.indexer, *sizes, rng)
-        found = masks_of(ops.convert_to_tensor(ids, symbolic.dtype))
+        ids = ops.convert_to_tensor(ids, symbolic.dtype)
+        found = keras.tree.flatten(masks_of(ids)) if masks else []
         found = dict(zip(masks, map(ops.convert_to_numpy, found)))
-        for layer, given, expected in takers:
+        own = elmo.token_encoder.compute_mask(ids)
+        mask = keras.tree.flatten(elmo.compute_mask(ids))[0]
+        own, mask = map(ops.convert_to_numpy, (own, mask))
+        for layer, given in takers:
             value = found.get(id(given), given)  # It may be an array or `None`.
-            if not np.array_equal(np.not_equal(value, 0), found[id(expected)]):
+            expected = own if layer is elmo else mask
+            if not np.array_equal(np.not_equal(value, 0), expected):
                 raise ValueError(
                     "For ONNX, the mask of each layer must be that of the ids, "
                     "because the file takes rows of zero ids for padding: pass "

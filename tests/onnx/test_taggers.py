@@ -152,6 +152,19 @@ def test_the_model_stays_as_it_is(tmp_path):
     keras.Model(model.inputs, model.get_layer("tags").output)
 
 
+def test_a_loaded_model_may_have_masks_of_any_name(tmp_path):
+    """The names of operations begin anew in each process."""
+    for number in range(3):
+        keras.backend.clear_session()
+        ids = keras_input()
+        for _ in range(number):
+            keras.ops.not_equal(ids, 0)
+        crf_tagger().save(tmp_path / "tagger.keras")
+        keras.backend.clear_session()
+        model = keras.saving.load_model(tmp_path / "tagger.keras")
+        answer(model, tmp_path)
+
+
 def two_inputs():
     ids, mask = keras_input(), keras.Input((None,), dtype="bool")
     return keras.Model([ids, mask], L.Dense(2)(make_elmo()(ids, mask=mask)))
