@@ -4,7 +4,9 @@
 //   node tag.mjs ner.onnx < sentences.txt
 //
 // Each line of the input is a sentence, with spaces between its words. The
-// output is the same as that of `keras-elmo tag ner.keras - -`.
+// output is the same as that of `keras-elmo tag ner.keras - -`; with --json at
+// the end, as that of `keras-elmo tag ner.keras - out.jsonl`: objects with the
+// entities and their probabilities.
 
 import { existsSync, readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -41,15 +43,27 @@ const found = metadata
   // Others are the labels of whole sentences.
   .find(([key]) => outputs.some((x) => x.name === key && x.shape[1] === "time"));
 if (!found) {
-  console.error("Usage: node tag.mjs EXPORTED_TAGGER.onnx < SENTENCES");
+  console.error("Usage: node tag.mjs EXPORTED_TAGGER.onnx [--json] < SENTENCES");
   process.exit(2);
 }
 const [key, names] = found;
 const labels = JSON.parse(names);
 const chars = session.inputMetadata[0].shape[2];
 const best = (x) => (x.length > 1 ? x.indexOf(Math.max(...x)) : x[0]);
+const isJson = process.argv[3] === "--json";
+
+/** The entities of a sentence, whose words begin at place `first`. */
+function findEntities(results, tags, first) {
+  return tags.flatMap((tag, start) => {
+    const length = results.entity_lengths.data[first + start];
+    const probability = results.entity_probabilities.data[first + start];
+    const entity = { type: tag.slice(2), start, end: start + length };
+    return length ? [{ ...entity, probability }] : [];
+  });
+}
 
 const lines = (await text(process.stdin)).match(/[^\n]*\n|[^\n]+$/g) ?? [];
+const texts = lines.map((line) => line.replace(/\r?\n$/, ""));
 const sentences = lines.map((line) => line.match(/[^ \t\n\r\v\f]+/g) ?? []);
 while (sentences.length) {
   const batch = sentences.splice(0, 32);
@@ -57,10 +71,16 @@ while (sentences.length) {
   const slots = batch.flatMap((x) => Object.assign(Array(time).fill(null), x));
   const ids = slots.flatMap((word) => wordIds(word, chars));
   const feeds = { ids: new Tensor("int32", ids, [batch.length, time, chars]) };
-  const { data, dims } = (await session.run(feeds))[key];
+  const results = await session.run(feeds);
+  const { data, dims } = results[key];
   const size = dims[2] ?? 1; // Of a word's scores.
   const label = (k) => labels[best(data.subarray(k * size, (k + 1) * size))];
-  batch.forEach((words, i) =>
-    console.log(words.map((x, j) => `${x}\t${label(i * time + j)}\n`).join("")),
-  );
+  batch.forEach((words, i) => {
+    const tags = words.map((_, j) => label(i * time + j));
+    const found = { text: texts.shift(), words, tags };
+    if (isJson && results.entity_lengths)
+      found.entities = findEntities(results, tags, i * time);
+    const columns = () => words.map((x, j) => `${x}\t${tags[j]}\n`).join("");
+    console.log(isJson ? JSON.stringify(found) : columns());
+  });
 }

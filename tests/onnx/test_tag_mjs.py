@@ -4,6 +4,7 @@ This needs Node.js, and onnxruntime-node in a folder `node_modules` of the
 repository, of a folder around it, or in NODE_PATH.
 """
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -65,10 +66,15 @@ def make_model(chars, has_crf):
     vectors = keras.ops.convert_to_numpy(elmo(batch_to_ids([WORDS], chars)))
     kernel = np.random.default_rng(1).normal(0, 9, dense.kernel.shape)
     dense.set_weights([kernel, -vectors.mean(axis=(0, 1)) @ kernel])
+    entities = {}
     if has_crf:
         scores = CRF(len(TAGS))(tags, mask=elmo.compute_mask(ids))
-        tags = CRFDecoder(tag_names=TAGS, name="tags")(scores)
-    return keras.Model(ids, {"a": L.Dense(3, name="a")(x), "tags": tags})
+        decoder = CRFDecoder(return_entities=True, tag_names=TAGS, name="tags")
+        tags, *others = decoder(scores)
+        names = "entity_probabilities", "entity_lengths"
+        entities = dict(zip(names, others))
+    outputs = {"a": L.Dense(3, name="a")(x), "tags": tags, **entities}
+    return keras.Model(ids, outputs)
 
 
 def with_classes(model, *outputs):
@@ -81,7 +87,8 @@ def with_classes(model, *outputs):
 def test_labels(chars, has_crf, tag, tmp_path):
     model = make_model(chars, has_crf)
     names = None if has_crf else {"tags": TAGS}
-    both = with_classes(model, model.output["tags"])
+    others = [x for name, x in model.output.items() if name != "a"]
+    both = with_classes(model, *others)
     both_names = {**CLASSES, **(names or {})}
     export_onnx(both, tmp_path / "tagger.onnx", tag_names=both_names)
     text = "".join(" ".join(words) + "\n" for words in SENTENCES)
@@ -97,6 +104,33 @@ def test_labels(chars, has_crf, tag, tmp_path):
     same = text.replace(" ", "\t \x0b").replace("\n", " \r\n").rstrip()
     assert tag("tagger.onnx", text=same).stdout == found.stdout
     assert tag("tagger.onnx").stdout == b""
+
+
+@pytest.mark.parametrize("has_crf", [True, False])
+def test_entities(has_crf, tag, tmp_path):
+    model = make_model(50, has_crf)
+    tagger = Tagger(model, {"tags": TAGS})
+    export_onnx(model, tmp_path / "tagger.onnx", tag_names={"tags": TAGS})
+    text = "".join(" ".join(words) + "\n" for words in SENTENCES)
+    found = tag("tagger.onnx", "--json", text=text)
+    rows = [json.loads(line) for line in found.stdout.splitlines()]
+    assert [row["text"] for row in rows] == text.split("\n")[:-1]
+    assert [row["words"] for row in rows] == SENTENCES
+    assert [row["tags"] for row in rows] == tagger.predict(SENTENCES)
+    if not has_crf:
+        assert not any("entities" in row for row in rows)
+        return
+    for row, expected in zip(rows, tagger.predict_entities(SENTENCES)):
+        entities = row["entities"]
+        assert [(x["start"], x["end"], x["type"]) for x in entities] == [
+            x[:3] for x in expected
+        ]
+        np.testing.assert_allclose(
+            [x["probability"] for x in entities],
+            [x.probability for x in expected],
+            atol=1e-5,
+        )
+    assert max(len(row["entities"]) for row in rows) > 3
 
 
 def test_usage(tag, tmp_path):
