@@ -35,11 +35,16 @@ def build(folder, cache):
     for name in FILES:
         shutil.copy(cache / RUNTIME / name, folder)
     elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
-    tagger = keras_elmo.Tagger.load("english_pos")
-    for name, model in {"elmo": elmo, "tagger": tagger.model}.items():
+    taggers = {
+        "tagger": keras_elmo.Tagger.load("english_pos"),
+        "namer": keras_elmo.Tagger.load("english_names"),
+    }
+    models = {name: tagger.model for name, tagger in taggers.items()}
+    for name, model in {"elmo": elmo, **models}.items():
         keras_elmo.export_onnx(model, folder / f"{name}.onnx")
         pack(folder / f"{name}.onnx")
-    (folder / "tags.json").write_text(json.dumps(tagger.tag_names))
+    labels = {name: tagger.tag_names for name, tagger in taggers.items()}
+    (folder / "labels.json").write_text(json.dumps(labels))
     return ""
 
 

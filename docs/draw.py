@@ -31,6 +31,7 @@ def main():
     with matplotlib.rc_context(STYLE):
         draw_speed(HERE / "speed.svg")
         draw_encoders(HERE / "transformers.svg")
+        draw_reliability(HERE / "reliability.svg")
 
 
 def draw_speed(path):
@@ -89,6 +90,31 @@ def draw_encoders(path):
         axes.plot([], [], "o", color=color, label=label, markerfacecolor=face)
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     save(figure, path, "encoders")
+
+
+def draw_reliability(path):
+    """Draws the share of right entities against their mean probability.
+
+    The bins of all test files are put together.
+    """
+    files = read("names_probabilities")["files"].values()
+    figure, axes = plt.subplots()
+    axes.plot([0, 1], [0, 1], color="#9a9a9a", linewidth=1)
+    for key, label, color, marker in (
+        ("reliability_before", "as trained", OTHERS, "s"),
+        ("reliability", "divided by the temperature", OURS, "o"),
+    ):
+        sums = {}
+        for x in (bin_ for file in files for bin_ in file[key]["bins"]):
+            own = sums.setdefault(int(10 * x["probability"]), [0, 0, 0])
+            for i, value in enumerate((1, x["probability"], x["right"])):
+                own[i] += value * x["count"]
+        points = [(b / n, c / n) for _, (n, b, c) in sorted(sums.items())]
+        axes.plot(*zip(*points), color=color, marker=marker, label=label)
+    axes.set(xlabel="probability of an entity", ylabel="share that is right")
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    save(figure, path, "names_probabilities")
 
 
 def read(name):

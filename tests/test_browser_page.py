@@ -21,6 +21,7 @@ SENTENCES = [
     ["He", "opened", "an", "account", "at", "the", "bank", "."],
     ["They", "do", "n't", "see", "the", "café", "🙂", "at", "x³", "."],
 ]
+NAMES = ["Maria", "Lopez", "moved", "from", "Ohio", "to", "Spain", "."]
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --disable-sync
 --disable-background-networking --disable-component-update --no-first-run"""
 # Added to the page: loads the models, types a sentence, sends what is shown.
@@ -42,6 +43,11 @@ if (!find("elmo").hidden) {
   const layers = await embed(WORDS);
   shown.layers = layers.map((vectors) => vectors.map((x) => [...x]));
   shown.tags = texts("#elmo-tags rt");
+  const { findNames } = await import("./_static/browser.mjs");
+  shown.names = await findNames(NAMES);
+  find("elmo-names-text").focus();
+  await until(() => texts("#elmo-names ruby").length);
+  shown.named = texts("#elmo-names ruby");
   shown.cosines = texts("[data-layer]").map(Number);
 }
 const body = JSON.stringify(shown);
@@ -84,6 +90,7 @@ def open_page(folder, is_served):
         threading.Thread(target=server.serve_forever).start()
         url = f"http://127.0.0.1:{server.server_port}"
         script = SCRIPT.replace("WORDS", json.dumps(SENTENCES[2]))
+        script = script.replace("NAMES", json.dumps(NAMES))
         page = (SITE / "gallery.html").read_text("utf-8")
         page += script.replace("URL", url)
         (folder / "gallery.html").write_text(page, "utf-8")
@@ -110,6 +117,13 @@ def test_page(tmp_path):
     np.testing.assert_allclose(shown["cosines"], (a * b).sum(1), atol=0.02)
     tagger = keras_elmo.Tagger.load("english_pos")
     assert [shown["tags"]] == tagger.predict([SENTENCES[2]])
+    (names,) = keras_elmo.Tagger.load("english_names").predict_entities([NAMES])
+    assert [[x["start"], x["end"], x["type"]] for x in shown["names"]] == [
+        [*x[:3]] for x in names
+    ]
+    shares = [x["probability"] for x in shown["names"]]
+    np.testing.assert_allclose(shares, [x[3] for x in names], atol=0.05)
+    assert shown["named"][0].startswith("Maria LopezPER ")
 
 
 def test_page_without_a_server(tmp_path):

@@ -100,6 +100,84 @@ def test_english_pos():
     )
 
 
+def test_english_names():
+    results = read_results("names_probabilities")
+    files, training = results["files"], read_results("english_names")
+    assert training["temperature"] == results["temperature"]
+    card = "keras_elmo/presets/english_names/README.md"
+    rows = []
+    for name, x in files.items():
+        spacy = results["spacy"]["files"][name]
+        for who, row in (("english_names", x["scores"]), ("spaCy", spacy)):
+            kinds = [row["types"][kind] for kind in ("PER", "LOC", "ORG")]
+            shares = [
+                f"{100 * y['precision']:.0f} / {100 * y['recall']:.0f}"
+                for y in (*kinds, row)
+            ]
+            file = name if who != "spaCy" else ""
+            rows.append([file, who, *shares, f"{100 * row['f1']:.1f}"])
+    assert read_table(card, "How much it finds") == rows
+    assert read_table(BENCHMARKS, "`english_names`") == rows
+    sentences = f"{training['training_sentences']:,} sentences"
+    check(BENCHMARKS, f"{sentences} of the web")
+    check(card, f"{sentences}, {training['training_words']:,} words")
+    check(card, f"scores divided by {training['temperature']:.2f}")
+    dev = training["dev"]
+    f1 = f"{100 * dev['f1']:.1f}"
+    check(card, f"({dev['sentences']:,} sentences, F1 {f1}) chose")
+
+
+def test_probabilities_of_entities():
+    results = read_results("names_probabilities")
+    rows, small = [], []
+    for name, x in results["files"].items():
+        both = x["reliability_before"], x["reliability"]
+        last = [y["bins"][-1] for y in both]
+        errors = [f"{y['error']:.3f}" for y in both]
+        small += [name] if both[1]["error"] <= 0.05 else []
+        number = sum(y["count"] for y in both[1]["bins"])
+        above = [
+            f"{100 * y['probability']:.0f}%, {100 * y['right']:.0f}%"
+            for y in last
+        ]
+        rows.append([name, f"{number:,}", *errors, *above])
+    assert read_table(BENCHMARKS, "Probabilities of entities") == rows
+    assert small == ["EWT", "Broad Twitter Corpus", "Wikigold"]
+    check(BENCHMARKS, f"best, here {results['temperature']:.2f}.")
+    seconds = {k: median(x) for k, x in results["seconds"].items()}
+    alone, entities, threshold = (
+        x / seconds["predict"] for x in seconds.values()
+    )
+    assert alone == 1 and max(entities, threshold) < 1.15
+    check(
+        BENCHMARKS,
+        f"takes {100 * (entities - 1):.0f}% more time than `predict` "
+        f"({100 * (threshold - 1):.0f}% with a threshold of 0.1)",
+    )
+
+
+def test_redaction():
+    files = read_results("names_probabilities")["files"]
+    columns = [
+        files[name]["thresholds"]
+        for name in ("EWT", "PUD, news", "Broad Twitter Corpus")
+    ]
+    best, *others = zip(*columns)
+    rows = []
+    for row in (*others, best):
+        shares = [
+            f"{100 * x[f'words_{key}']:.1f}%"
+            for x in row
+            for key in ("recall", "precision")
+        ]
+        rows.append([str(row[0]["threshold"] or "none"), *shares])
+    page = "docs/redaction.md"
+    assert read_table(page, "Which threshold?") == rows
+    least = columns[0][1]["words_recall"]
+    check(page, f"{100 * least:.0f}% of the words of names in web text")
+    check(page, f"about one word in {1 / (1 - least):.0f} remains")
+
+
 def test_raw_text():
     found = read_results("english_pos_raw")["tokens_by"]
     rows = read_table(BENCHMARKS, "`english_pos`")
@@ -516,6 +594,7 @@ def test_the_pictures_are_of_the_results():
     for page, picture, name in (
         (BENCHMARKS, "speed", "packages_original"),
         ("docs/transformers.md", "transformers", "encoders"),
+        (BENCHMARKS, "reliability", "names_probabilities"),
     ):
         results = (ROOT / f"docs/results/{name}.json").read_bytes()
         digest = hashlib.sha256(results).hexdigest()

@@ -52,7 +52,8 @@ def main(argv=None):
     keras.utils.set_random_seed(SEED)
     elmo = keras_elmo.ElmoLayer.from_preset(ELMO)
     path = options.output / "head.keras"
-    write(train_head(train, dev, elmo, **settings), path)
+    head, _ = train_head(train, dev, elmo, **settings)
+    write(head, path)
     tagger = keras_elmo.Tagger(KerasFile(path, elmo=ELMO).load_for_export())
     results = begin_results(
         settings={"keras": keras.__version__, "seed": SEED, **settings},

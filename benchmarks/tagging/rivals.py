@@ -267,7 +267,7 @@ def train_word2vec(job):
     shutil.copytree(vectors, job.folder, dirs_exist_ok=True)
     elmo = replace_elmo(job)
     settings = {**Tagger.train.__kwdefaults__, "verbose": 2}
-    head = training.train_head(*read_training(job), elmo, **settings)
+    head, _ = training.train_head(*read_training(job), elmo, **settings)
     head.save(f"{job.folder}/head.keras")
 
 

@@ -8,16 +8,16 @@ const FILES = new URL("browser/", import.meta.url);
 
 const page = document.getElementById("elmo");
 const find = (selector) => page.querySelector(selector);
-let ort, elmo, tagger, tagNames;
+let ort, elmo, tagger, namer, labels;
 
-/** Loads onnxruntime and the models. */
+const open = (name) => ort.InferenceSession.create(new URL(name, FILES).href);
+
+/** Loads onnxruntime and the models, except for that of names. */
 async function load() {
   ort = await import(new URL("ort.wasm.bundle.min.mjs", FILES));
-  const open = (name) =>
-    ort.InferenceSession.create(new URL(name, FILES).href);
   elmo = await open("elmo.onnx");
   tagger = await open("tagger.onnx");
-  tagNames = await (await fetch(new URL("tags.json", FILES))).json();
+  labels = await (await fetch(new URL("labels.json", FILES))).json();
 }
 
 /** Runs a model on a sentence, and shows the time that it took. */
@@ -44,7 +44,23 @@ export async function embed(words) {
 export async function tag(words) {
   const outputs = await run(tagger, words);
   const numbers = outputs[tagger.outputNames[0]].data;
-  return Array.from(numbers, (number) => tagNames[number]);
+  return Array.from(numbers, (number) => labels.tagger[number]);
+}
+
+/** The named entities of a sentence, with their probabilities. */
+export async function findNames(words) {
+  namer ??= open("namer.onnx"); // Loaded once, when it is needed.
+  const outputs = await run(await namer, words);
+  const [tags, shares, lengths] = [
+    outputs.tags.data,
+    outputs.entity_probabilities.data,
+    outputs.entity_lengths.data,
+  ];
+  return words.flatMap((_, start) => {
+    const type = labels.namer[tags[start]].slice(2);
+    const end = start + lengths[start];
+    return end > start ? [{ start, end, type, probability: shares[start] }] : [];
+  });
 }
 
 const sentences = [...page.querySelectorAll(".elmo-sentence")].map((box) => ({
@@ -87,20 +103,37 @@ function compare() {
   });
 }
 
+/** A text with a note below it, in a colour. */
+function annotated(text, name, turn) {
+  const ruby = document.createElement("ruby");
+  const note = document.createElement("rt");
+  note.textContent = name;
+  ruby.append(text, note);
+  ruby.style.setProperty("--turn", `${turn}turn`);
+  return ruby;
+}
+
 /** Shows the tag below each word. */
 async function readTagged() {
   const words = splitWords(find("#elmo-text").value);
   const tags = words.length ? await tag(words) : [];
-  const shown = tags.map((name, i) => {
-    const ruby = document.createElement("ruby");
-    const note = document.createElement("rt");
-    note.textContent = name;
-    ruby.append(words[i], note);
-    const turn = tagNames.indexOf(name) / tagNames.length;
-    ruby.style.setProperty("--turn", `${turn}turn`);
-    return ruby;
-  });
+  const turn = (name) => labels.tagger.indexOf(name) / labels.tagger.length;
+  const shown = tags.map((name, i) => annotated(words[i], name, turn(name)));
   find("#elmo-tags").replaceChildren(...shown);
+}
+
+/** Shows the type and the probability below each named entity. */
+async function readNamed() {
+  const words = splitWords(find("#elmo-names-text").value);
+  const shown = [...words];
+  const entities = words.length ? await findNames(words) : [];
+  for (const { start, end, type, probability } of entities.reverse()) {
+    const text = words.slice(start, end).join(" ");
+    const note = `${type} ${Math.round(100 * probability)}%`;
+    const turn = ["PER", "LOC", "ORG"].indexOf(type) / 3;
+    shown.splice(start, end - start, annotated(text, note, turn));
+  }
+  find("#elmo-names").replaceChildren(...shown);
 }
 
 /** Calls a function once typing has paused. */
@@ -125,4 +158,6 @@ export async function start() {
     await onTyping(sentence.input, () => readSentence(sentence));
   }
   await onTyping(find("#elmo-text"), readTagged);
+  find("#elmo-names-text").addEventListener("focus", (event) =>
+    onTyping(event.target, readNamed), { once: true });
 }

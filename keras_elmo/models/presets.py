@@ -106,9 +106,8 @@ PRESETS = {
 }
 
 TAGGERS = {
-    "english_pos": TaggerPreset(
-        f"{_PACKAGE}/presets/english_pos/head.keras", "english_mini"
-    )
+    name: TaggerPreset(f"{_PACKAGE}/presets/{name}/head.keras", "english_mini")
+    for name in ("english_pos", "english_names")
 }
 """The taggers inside the package, by name."""
 

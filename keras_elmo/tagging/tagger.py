@@ -121,10 +121,11 @@ class Tagger:
         """Loads a tagger.
 
         Args:
-            path: `"english_pos"`, English parts of speech, which is in the
-                package; or the path or http(s) URL of a `.keras` file, as
-                `model.save("ner.keras")` writes it; or a folder or
-                `hf://user/repository` with one such file.
+            path: `"english_pos"`, English parts of speech, or
+                `"english_names"`, English names of persons, places and
+                organisations, which are in the package; or the path or http(s)
+                URL of a `.keras` file, as `model.save("ner.keras")` writes it;
+                or a folder or `hf://user/repository` with one such file.
             tag_names: As for `Tagger`.
 
         Raises:
@@ -234,7 +235,8 @@ class Tagger:
             return_all_layers=False,
             keep_sentence_boundaries=False,
         )
-        return cls(after_elmo(train_head(*data, elmo, *network, *limits), elmo))
+        head, _ = train_head(*data, elmo, *network, *limits)
+        return cls(after_elmo(head, elmo))
 
     def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
         """Writes the whole tagger, with ELMo, to a file.

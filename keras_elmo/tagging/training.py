@@ -47,7 +47,8 @@ def train_head(
         units: As for `Tagger.train`, like all that follow.
 
     Returns:
-        A Keras model, from the vectors of words and their mask to tags.
+        A Keras model, from the vectors of words and their mask to tags; and the
+        temperature by which `calibrate` has divided its scores.
     """
     *pairs, labels, scheme = training_data(train, dev, batch_size, max_labels)
     train, dev = (
@@ -94,7 +95,7 @@ def train_head(
     temperature = calibrate(head, dev, labels, scheme)
     if verbose:
         print(f"The scores are divided by {temperature:.2f}, to calibrate them")
-    return _with_entities(head, labels, scheme)
+    return _with_entities(head, labels, scheme), temperature
 
 
 def _with_entities(head, labels, scheme):

@@ -320,13 +320,13 @@ def test_errors_leave_no_output(model, folder, fails):
         ((model, "corpus.txt", "a" * 256), f"name too long: '{'a' * 256}'"),
         (
             ("english_po", "corpus.txt", "out"),
-            "Expected one of ['english_pos']",
+            "Expected one of ['english_names', 'english_pos']",
         ),
         (
             ("english_mini", "corpus.txt", "out"),
-            "A tagger is one of ['english_pos'], or a .keras file of a Keras "
-            "model that returns tags. To make one from labelled sentences, use "
-            "`Tagger.train` or `keras-elmo train-tagger`. "
+            "A tagger is one of ['english_pos', 'english_names'], or a .keras "
+            "file of a Keras model that returns tags. To make one from labelled "
+            "sentences, use `Tagger.train` or `keras-elmo train-tagger`. "
             "Received: 'english_mini', a biLM in the format of bilm-tf",
         ),
         (

@@ -335,8 +335,9 @@ def test_an_input_may_have_the_name_of_a_preset(tmp_path):
     assert model.inputs[0].shape == (None, None, 256)
 
 
-def test_english_pos(tmp_path, portable_path):
-    folder = pathlib.Path(TAGGERS["english_pos"].head).parent
+@pytest.mark.parametrize("name", TAGGERS)
+def test_heads_in_the_package_are_small(name):
+    folder = pathlib.Path(TAGGERS[name].head).parent
     assert sum(x.stat().st_size for x in folder.iterdir()) < 1.5e6
     with (
         zipfile.ZipFile(folder / "head.keras") as archive,
@@ -345,6 +346,18 @@ def test_english_pos(tmp_path, portable_path):
         found = set()
         store.visititems(lambda _, x: found.add(getattr(x, "dtype", None)))
     assert found == {None, np.dtype("float16")}
+
+
+def test_english_names():
+    tagger = Tagger.load("english_names")
+    assert tagger.scheme == "BIO" and len(tagger.tag_names) == 7
+    words = ["Maria", "Lopez", "moved", "to", "Ohio", "."]
+    (found,) = tagger.predict_entities([words])
+    assert [x[:3] for x in found] == [(0, 2, "PER"), (4, 5, "LOC")]
+    assert all(0.8 < x.probability < 1 for x in found)
+
+
+def test_english_pos(tmp_path, portable_path):
     tagger = Tagger.load("english_pos")
     assert {v.dtype for v in tagger.model.weights} == {"float32"}
     assert len(tagger.tag_names) == 17
