@@ -10,9 +10,7 @@ from doc_snippets import run_blocks
 from keras_elmo.commands.main import main
 
 pytest.importorskip("spacy", reason="It divides text into words.")
-TEXT = (
-    "Dear Maria Lopez,\n\n  I met Peter \u00d8stby in Ohio. \U0001f44d  Bye!\nx"
-)
+TEXT = "Dear Maria Lopez,\n\n  I met Peter Lind in Ohio. \U0001f44d  Bye!\nx"
 REDACTED = "Dear [PER],\n\n  I met [PER] in [LOC]. \U0001f44d  Bye!\nx"
 
 

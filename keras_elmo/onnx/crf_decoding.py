@@ -57,15 +57,17 @@ def decode(graph, chain, layer, mask, length):
         length: Value `(batch, 1)`, int64.
     """
     steps = _steps(graph, chain, mask, length)
-    tags = _best_tags(graph, chain, *steps)
-    results = [tags]
+    results = [tags] = [_best_tags(graph, chain, *steps)]
+    continues = np.zeros_like(chain.transitions)
+    if layer.return_entities:
+        found = entity_tags(layer.tag_names)
+        continues = np.float32(found.continues)
     if layer.return_marginals or layer.return_entities:
-        follows, marginals = _marginals(graph, chain, *steps)
+        marginals, *parts = _marginals(graph, chain, continues, *steps)
     if layer.return_marginals:
         results.append(marginals)
     if layer.return_entities:
-        found = entity_tags(layer.tag_names)
-        results += _entities(graph, found, tags, follows, marginals, *steps[1:])
+        results += _entities(graph, found, tags, *parts, *steps[1:])
     return [graph.add("Transpose", x, perm=[1, 0, 2]) for x in results]
 
 
@@ -123,18 +125,25 @@ def _best_tags(graph, chain, own, real, first):
     return tags
 
 
-def _marginals(graph, chain, own, real, first):
+def _marginals(graph, chain, continues, own, real, first):
     """Probabilities of the tags, by conditional ones.
 
         after_t(i) = logsumexp_j(s_(t+1)(i, j) + after_(t+1)(j))
         p(y_t = j | y_(t-1) = i) = softmax_j(s_t(i, j) + after_t(j))
 
+    Args:
+        graph: `GraphBuilder`.
+        chain: `Chain`.
+        continues: As in `EntityTags`.
+        own: As `_steps` returns it, like `real` and `first`.
+
     Returns:
-        The probability of each tag (column) after each other one, `(time,
-        batch, tags, tags)`; and that of each tag, `(time, batch, tags)`, 0 at
-        padding.
+        Values that are 0 at padding: the probability of each tag, `(time,
+        batch, tags)`; that of it and no entity that it continues; and that of
+        each tag (column) after each other one, if it continues an entity,
+        `(time, batch, tags, tags)`.
     """
-    num_tags = len(chain.start)
+    begun = graph.add("Sub", np.float32(1), first)  # The first follows nothing.
 
     def backward(body, state, inputs):
         (after,) = state  # (batch, tags)
@@ -143,55 +152,48 @@ def _marginals(graph, chain, own, real, first):
         before = body.add("Where", is_first, chain.start, chain.transitions)
         score = body.add("Unsqueeze", body.add("Add", own, after), TIME)
         score = body.add("Add", score, before)  # (batch, tags, tags)
-        follows = body.add("Softmax", score, axis=-1)
         new = body.add("ReduceLogSumExp", score, LAST, keepdims=0)
         # Otherwise, its size would grow with the sentence.
         new = body.add("Sub", new, body.add("ReduceMax", new, LAST))
+        follows = body.add("Softmax", score, axis=-1)
         return [body.add("Where", is_real, new, after)], [follows]
 
     def forward(body, state, inputs):
         (share,) = state  # (batch, tags)
-        follows, real = inputs
+        follows, real, begun = inputs
+        goes_on = body.add("Mul", body.add("Mul", follows, begun), continues)
         row = body.add("Unsqueeze", share, TIME)
-        found = body.add("Squeeze", body.add("MatMul", row, follows), TIME)
+        found, within = (
+            body.add("Squeeze", body.add("MatMul", row, x), TIME)
+            for x in (follows, goes_on)
+        )
         new = body.add("Where", body.cast(real, "bool"), found, share)
-        return [new], [body.add("Mul", found, real)]
+        begins = body.add("Mul", body.add("Sub", found, within), real)
+        return [new], [body.add("Mul", found, real), begins, goes_on]
 
-    zeros = graph.zero_state(own, num_tags)
+    zeros = graph.zero_state(own, len(chain.start))
     inputs = [own, real, first]
     _, (follows,) = graph.scan(backward, [zeros], inputs, reverse=True)
-    # The first token has no tag before it: all rows are equal.
-    state = graph.add("Add", zeros, np.eye(1, num_tags, dtype="float32"))
-    _, (marginals,) = graph.scan(forward, [state], [follows, real])
-    return follows, marginals
+    # All rows of the first token are equal: any tag may be before it.
+    one = np.eye(1, len(chain.start), dtype="float32")
+    state = graph.add("Add", zeros, one)
+    return graph.scan(forward, [state], [follows, real, begun])[1]
 
 
-def _entities(graph, entity_tags, tags, follows, marginals, real, first):
-    """As `linear_chain.entity_probabilities`, with the same names."""
+def _entities(graph, entity_tags, tags, begins, goes_on, real, first):
+    """As `linear_chain.entity_probabilities`: the values are alike."""
     members, continues = (np.float32(x) for x in entity_tags[1:])
-    num_tags = len(members)
-    begun = graph.add("Sub", np.float32(1), first)  # (time,)
-    begun = graph.add("Unsqueeze", begun, np.array([1, 2]))  # (time, 1, 1)
-    # The tag and the marginals before each token; of the first one, anything.
-    first_state = np.eye(1, num_tags, dtype="float32")
-    index = graph.cast(graph.add("Squeeze", tags, LAST), "int64")
-    before, shares = (
-        graph.cut(graph.add("Pad", x, np.array([1, *[0] * 5])), 0, 1, axis=0)
-        for x in (tags, marginals)
+    index = graph.cast(tags, "int64")  # (time, batch, 1)
+    before = graph.add("Pad", index, np.array([1, *[0] * 5]))
+    pairs = graph.add("Concat", graph.cut(before, 0, 1, axis=0), index, axis=2)
+    inside = graph.add(
+        "Unsqueeze", graph.add("GatherND", continues, pairs), LAST
     )
-    shares = graph.add("Where", graph.cast(begun, "bool"), shares, first_state)
-    rows = graph.add("Gather", continues, graph.cast(before, "int64"))
-    rows = graph.add("Squeeze", rows, np.array([2]))  # (time, batch, tags)
-    own = graph.add("OneHot", index, np.array([num_tags]), np.float32([0, 1]))
-    inside = graph.add("ReduceSum", graph.add("Mul", rows, own), LAST)
+    begun = graph.add("Sub", np.float32(1), first)
+    begun = graph.add("Unsqueeze", begun, np.array([1, 2]))  # (time, 1, 1)
     inside = graph.add("Mul", graph.add("Mul", inside, begun), real)
     same = graph.add("Gather", members @ members.T, index)
-    begun = graph.add("Unsqueeze", begun, LAST)
-    goes_on = graph.add("Mul", graph.add("Mul", follows, continues), begun)
-    shares = graph.add("Unsqueeze", shares, np.array([2]))
-    within = graph.add("MatMul", shares, goes_on)  # (time, batch, 1, tags)
-    within = graph.add("Squeeze", within, np.array([2]))
-    begins = graph.add("Mul", graph.add("Sub", marginals, within), same)
+    same = graph.add("Squeeze", same, np.array([2]))  # (time, batch, tags)
 
     def backward(body, state, inputs):
         after, length = state  # (batch, tags), (batch, 1)
@@ -200,20 +202,21 @@ def _entities(graph, entity_tags, tags, follows, marginals, real, first):
         column = body.add("Unsqueeze", after, LAST)
         longer = body.add("Squeeze", body.add("MatMul", goes_on, column), LAST)
         ends = body.add("ReduceSum", goes_on, LAST, keepdims=0)
-        ends = body.add("Sub", np.float32(1), ends)
-        ends = body.add("Max", ends, np.float32(0))
+        ends = body.add(
+            "Max", body.add("Sub", np.float32(1), ends), np.float32(0)
+        )
         new = body.add("Where", is_inside, longer, ends)
         new = body.add("Where", is_real, new, after)
         number = body.add("Add", length, np.float32(1))
         return [new, body.add("Mul", inside, number)], [after, length]
 
-    zeros = graph.zero_state(real, num_tags)
-    states = graph.add("Add", zeros, np.float32(1)), graph.zero_state(real, 1)
-    _, (after, lengths) = graph.scan(
-        backward, [*states], [goes_on, inside, real], reverse=True
-    )
-    found = graph.add("ReduceSum", graph.add("Mul", begins, after), LAST)
+    zeros = [graph.zero_state(real, n) for n in (len(members), 1)]
+    states = [graph.add("Add", zeros[0], np.float32(1)), zeros[1]]
+    inputs = [goes_on, inside, real]
+    _, (after, lengths) = graph.scan(backward, states, inputs, reverse=True)
+    shares = graph.add("Mul", graph.add("Mul", begins, same), after)
     starts = graph.add("ReduceMax", same, LAST)
     starts = graph.add("Mul", starts, graph.add("Sub", real, inside))
     lengths = graph.add("Add", lengths, np.float32(1))
-    return [graph.add("Mul", x, starts) for x in (found, lengths)]
+    found = graph.add("ReduceSum", shares, LAST), lengths
+    return [graph.add("Mul", x, starts) for x in found]

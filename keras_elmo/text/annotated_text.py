@@ -39,14 +39,24 @@ def read_annotated(path, language="en"):
     """
     lines = enumerate(checked_lines(path), start=1)
     lines = [(number, line) for number, line in lines if line.strip()]
-    if lines and _is_tagged(lines[0][1]):
-        return _read_tagged(path, lines)
+    found = TaggedText(path, [], [], [], [], [])
+    is_tagged = lines and _is_tagged(lines[0][1])
+    read = _read_tagged if is_tagged else _read_spans
+    read(found, lines, language)
+    if not found.sentences:
+        raise ValueError(f"'{path}' contains no sentences.")
+    return found
+
+
+def _read_spans(found, lines, language):
+    """Adds texts with spans of characters to a `TaggedText`."""
+    path = found.path
+    found.how.append(f"spaCy's rules ({language})")
     examples = [
         (number, *_parse(line, f"'{path}', line {number}"))
         for number, line in lines
     ]
     accepted = [x for x in examples if x[2] is not None]
-    found = TaggedText(path, [], [], [], [], [f"spaCy's rules ({language})"])
     if left_out := len(examples) - len(accepted):
         found.how.append(f"{left_out:,} texts that were not accepted left out")
     cut = []
@@ -69,10 +79,7 @@ def read_annotated(path, language="en"):
             raise ValueError(
                 f"{told}. Are they counted in bytes, or in UTF-16?"
             )
-        warnings.warn(f"{told}.", stacklevel=2)
-    if not found.sentences:
-        raise ValueError(f"'{path}' contains no sentences.")
-    return found
+        warnings.warn(f"{told}.", stacklevel=3)
 
 
 def _is_tagged(line):
@@ -82,9 +89,9 @@ def _is_tagged(line):
         return False
 
 
-def _read_tagged(path, lines):
-    """Returns the `TaggedText` of sentences with `words` and `tags`."""
-    found = TaggedText(path, [], [], [], [], ["their `words` and `tags`"])
+def _read_tagged(found, lines, _):
+    """Adds sentences with `words` and `tags` to a `TaggedText`."""
+    found.how.append("their `words` and `tags`")
     for number, line in lines:
         try:
             example = json.loads(line)
@@ -96,17 +103,14 @@ def _read_tagged(path, lines):
             is_right = False
         if not is_right:
             raise ValueError(
-                f"'{path}', line {number}: expected a JSON object with `words` "
-                "and as many `tags`, lists of strings, as in line "
+                f"'{found.path}', line {number}: expected a JSON object with "
+                "`words` and as many `tags`, lists of strings, as in line "
                 f"{lines[0][0]}. Received: {line.decode().strip()[:200]!r}"
             )
         if pairs:
             found.sentences.append(example["words"])
             found.tags.append(example["tags"])
             found.lines.append([number] * len(pairs))
-    if not found.sentences:
-        raise ValueError(f"'{path}' contains no sentences.")
-    return found
 
 
 def _parse(line, where):

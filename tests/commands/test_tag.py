@@ -325,9 +325,10 @@ def test_errors_leave_no_output(model, folder, fails):
         (
             ("english_mini", "corpus.txt", "out"),
             "A tagger is one of ['english_pos', 'english_names'], or a .keras "
-            "file of a Keras model that returns tags. To make one from labelled "
-            "sentences, use `Tagger.train` or `keras-elmo train-tagger`. "
-            "Received: 'english_mini', a biLM in the format of bilm-tf",
+            "file of a Keras model that returns tags. To make one from "
+            "labelled sentences, use `Tagger.train` or `keras-elmo "
+            "train-tagger`. Received: 'english_mini', a biLM in the format of "
+            "bilm-tf",
         ),
         (
             (model, "corpus.txt", "corpus.txt"),
