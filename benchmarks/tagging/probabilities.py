@@ -102,7 +102,7 @@ def reliability(tagger, sentences, tags):
         )
         for x in row
     ]
-    shares, right = map(np.array, zip(*found))
+    shares, right = np.array(found, float).reshape(-1, 2).T
     place = np.minimum((shares * BINS).astype(int), BINS - 1)
     bins = []
     for mask in (place == i for i in range(BINS)):
@@ -115,7 +115,7 @@ def reliability(tagger, sentences, tags):
                 }
             )
     error = sum(x["count"] * abs(x["probability"] - x["right"]) for x in bins)
-    return {"bins": bins, "error": error / len(found)}
+    return {"bins": bins, "error": error / max(1, len(found))}
 
 
 def score_at(tagger, sentences, tags, threshold):
@@ -131,10 +131,10 @@ def score_at(tagger, sentences, tags, threshold):
     both = sum(a and b for a, b in masks)
     return {
         "threshold": threshold,
-        "precision": sum(right) / sum(map(len, found)),
-        "recall": sum(right) / sum(map(len, wanted)),
-        "words_precision": both / sum(b for _, b in masks),
-        "words_recall": both / sum(a for a, _ in masks),
+        "precision": sum(right) / max(1, sum(map(len, found))),
+        "recall": sum(right) / max(1, sum(map(len, wanted))),
+        "words_precision": both / max(1, sum(b for _, b in masks)),
+        "words_recall": both / max(1, sum(a for a, _ in masks)),
     }
 
 
