@@ -56,7 +56,9 @@ def main(argv=None):
     words, text = read_text(find_shards(arguments.text))
     keras.utils.set_random_seed(arguments.seed)
     options = {**content, "n_negative_samples_batch": arguments.negatives}
-    trained = make_language_model(options, len(vocabulary), arguments.dtype)
+    trained = make_language_model(
+        BidirectionalLanguageModel, options, len(vocabulary), arguments.dtype
+    )
     model = BidirectionalLanguageModel(
         len(vocabulary),
         WordEncoder(trained.token_encoder, words),

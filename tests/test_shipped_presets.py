@@ -8,6 +8,7 @@ import pytest
 from small_models import ENGLISH_TINY
 
 from keras_elmo import PRESETS
+from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import ElmoLayer
 from keras_elmo import batch_to_ids
 from keras_elmo.pretraining.corpus_shards import read_sentences
@@ -65,6 +66,8 @@ def test_context_tells_the_two_meanings_apart():
 def test_perplexity(shared, model, text, most):
     """Of the first 300 sentences: the model cards have that of all."""
     sentences = read_sentences(shared / "data" / text)[:300]
-    language_model, vocabulary = load_language_model(model)
+    language_model, vocabulary = load_language_model(
+        BidirectionalLanguageModel, model
+    )
     found = Evaluator(language_model, vocabulary).evaluate(sentences)
     assert found.perplexity < most

@@ -96,6 +96,9 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo perplexity`."""
+    from keras_elmo.pretraining.bidirectional_language_model import (
+        BidirectionalLanguageModel,
+    )
     from keras_elmo.pretraining.corpus_shards import read_sentences
     from keras_elmo.pretraining.model_files import load_language_model
     from keras_elmo.pretraining.perplexity import Evaluator
@@ -116,7 +119,9 @@ def run(arguments):
     with ProgressDisplay(arguments.quiet) as progress:
         with progress.waiting("loading the model"):
             model, vocabulary = load_language_model(
-                arguments.model, dtype=arguments.dtype
+                BidirectionalLanguageModel,
+                arguments.model,
+                dtype=arguments.dtype,
             )
         evaluator = Evaluator(
             model,

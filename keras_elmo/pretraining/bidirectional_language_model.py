@@ -12,6 +12,7 @@ from keras_elmo.layers.bilm_base import BiLMBase
 from keras_elmo.layers.bilm_base import build_once
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.bilm_encoder import run_directions
+from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 from keras_elmo.text.vocabulary import Vocabulary
@@ -365,9 +366,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             ValueError: If the model has no softmax or no vocabulary, or a file
                 is corrupt.
         """
-        from keras_elmo.pretraining.model_files import load_language_model
-
-        model, vocabulary = load_language_model(preset, dtype=dtype, cls=cls)
+        model, vocabulary = load_language_model(cls, preset, dtype=dtype)
         words = vocabulary.words
         model.words = tuple(w.decode(errors="surrogateescape") for w in words)
         return model

@@ -17,25 +17,20 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import variable_arrays
 from keras_elmo.ops.backends import leave_out_random_values
-from keras_elmo.pretraining.bidirectional_language_model import (
-    BidirectionalLanguageModel,
-)
 from keras_elmo.text.vocabulary import Vocabulary
 
 
-def make_language_model(
-    options, vocabulary_size, dtype=None, cls=BidirectionalLanguageModel
-):
+def make_language_model(cls, options, vocabulary_size, dtype=None):
     """Makes an untrained, built model.
 
     Args:
+        cls: The class of the model: `BidirectionalLanguageModel` or a subclass.
         options: Dictionary, the content of an options file.
         vocabulary_size: Integer; overrides the options.
         dtype: Keras dtype or policy.
-        cls: The class of the model.
 
     Returns:
-        A `BidirectionalLanguageModel`, or an instance of `cls`.
+        An instance of `cls`.
     """
     options = dict(options, n_tokens_vocab=vocabulary_size)
     parsed = parse_language_model_options(options)
@@ -54,16 +49,12 @@ def make_language_model(
 
 
 def load_language_model(
-    path,
-    vocabulary=None,
-    dtype=None,
-    new_softmax=False,
-    options=None,
-    cls=BidirectionalLanguageModel,
+    cls, path, vocabulary=None, dtype=None, new_softmax=False, options=None
 ):
     """Loads a trained model with its softmax and its vocabulary.
 
     Args:
+        cls: As for `make_language_model`.
         path: A preset's name or a path, as for `find_model`.
         vocabulary: A `Vocabulary`. Defaults to the model's own.
         dtype: Keras dtype or policy.
@@ -71,7 +62,6 @@ def load_language_model(
             `vocabulary`, ignoring any softmax in the files.
         options: Dictionary of options with the same sizes, to use instead of
             those in the files.
-        cls: As for `make_language_model`.
 
     Returns:
         The model and its `Vocabulary`.
@@ -89,7 +79,7 @@ def load_language_model(
     arrays |= files.read_arrays(parsed)
     draws = contextlib.nullcontext if new_softmax else leave_out_random_values
     with draws():
-        model = make_language_model(options, len(vocabulary), dtype, cls)
+        model = make_language_model(cls, options, len(vocabulary), dtype)
     assign_arrays(model, arrays)
     return model, vocabulary
 

@@ -6,6 +6,9 @@ import keras
 
 from keras_elmo.checks import argument_name
 from keras_elmo.models.find_model import find_model
+from keras_elmo.pretraining.bidirectional_language_model import (
+    BidirectionalLanguageModel,
+)
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
@@ -111,10 +114,18 @@ def pretrain(
         def make_model():
             if initial is None or (resumes and folder.has_state):
                 return make_language_model(
-                    settings.options, len(words), settings.dtype
+                    BidirectionalLanguageModel,
+                    settings.options,
+                    len(words),
+                    settings.dtype,
                 )
             return load_language_model(
-                initial, words, settings.dtype, new_softmax, settings.options
+                BidirectionalLanguageModel,
+                initial,
+                words,
+                settings.dtype,
+                new_softmax,
+                settings.options,
             )[0]
 
         rows = settings.batch_size * _num_devices()

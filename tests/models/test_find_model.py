@@ -17,6 +17,7 @@ from small_models import make_elmo
 from tiers import quick_first
 
 from keras_elmo import PRESETS
+from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import ElmoLayer
 from keras_elmo.commands import export
 from keras_elmo.commands.main import main
@@ -133,7 +134,11 @@ def run(tmp_path, monkeypatch, capsys):
 
     def train(_train, _output, settings, *, initial, **_):
         options = settings.options
-        loaded.append(load_language_model(initial, options=options)[0])
+        loaded.append(
+            load_language_model(
+                BidirectionalLanguageModel, initial, options=options
+            )[0]
+        )
         progress = mock.Mock(step=1)
         return mock.Mock(is_finished=True, progress=progress)
 

@@ -1,5 +1,6 @@
 """Files that declare sizes that their weights do not have."""
 
+import functools
 import json
 import shutil
 
@@ -8,6 +9,7 @@ import pytest
 from pretraining.small_language_models import WORDS
 from pretraining.small_language_models import make_model
 
+from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import ElmoLayer
 from keras_elmo.commands.main import main
 from keras_elmo.pretraining.model_files import load_language_model
@@ -54,7 +56,9 @@ def of_function(load):
 READERS = {
     "from_bilm": of_function(ElmoLayer.from_bilm),
     "from_preset": of_function(ElmoLayer.from_preset),
-    "pretrain --from": of_function(load_language_model),
+    "pretrain --from": of_function(
+        functools.partial(load_language_model, BidirectionalLanguageModel)
+    ),
     "convert": of_command("convert", "OUT"),
     "perplexity": of_command("perplexity", "TEXT"),
     "export": of_command("export", "OUT"),

@@ -8,6 +8,7 @@ from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import make_settings
 from tiers import quick_first
 
+from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining import LanguageModelTrainer
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
@@ -23,7 +24,10 @@ class Run:
         self.settings = make_settings(**settings)
         self.trainer = make_trainer(
             lambda: make_language_model(
-                self.settings.options, WORDS, self.settings.dtype
+                BidirectionalLanguageModel,
+                self.settings.options,
+                WORDS,
+                self.settings.dtype,
             ),
             self.settings,
             self.settings.batch_size,
@@ -155,7 +159,8 @@ def test_a_sample_weight_is_refused():
 def test_a_callback_that_needs_a_built_model(tmp_path):
     run = Run()
     trainer = LanguageModelTrainer(
-        make_language_model(OPTIONS, WORDS), run.settings.batch_size
+        make_language_model(BidirectionalLanguageModel, OPTIONS, WORDS),
+        run.settings.batch_size,
     )
     trainer.compile("sgd")
     windows = (tuple(run.window()) for _ in range(2))

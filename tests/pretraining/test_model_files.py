@@ -45,7 +45,7 @@ def check_equal(found, expected):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """A folder with a saved model, and the model."""
-    model = make_language_model(OPTIONS, WORDS)
+    model = make_language_model(BidirectionalLanguageModel, OPTIONS, WORDS)
     randomize(model)
     folder = tmp_path_factory.mktemp("model")
     save_language_model(model, make_vocabulary(), TRAINING, folder)
@@ -59,13 +59,17 @@ def folder(saved, tmp_path):
 
 
 def test_what_the_options_say_is_made():
-    model = make_language_model({**OPTIONS, "n_tokens_vocab": 7}, WORDS)
+    model = make_language_model(
+        BidirectionalLanguageModel, {**OPTIONS, "n_tokens_vocab": 7}, WORDS
+    )
     assert model.built
     assert model.vocabulary_size == WORDS
     assert (model.num_negatives, model.dropout) == (8, 0.1)
     assert model.encoder.units == 8
     assert model.token_encoder.token_shape == (8,)
-    model = make_language_model(OPTIONS, WORDS, "mixed_bfloat16")
+    model = make_language_model(
+        BidirectionalLanguageModel, OPTIONS, WORDS, "mixed_bfloat16"
+    )
     for layer in (model, model.token_encoder, model.encoder, model.softmax):
         assert layer.compute_dtype == "bfloat16"
 
@@ -73,7 +77,7 @@ def test_what_the_options_say_is_made():
 def test_a_model_is_loaded_as_it_was_saved(saved):
     folder, model = saved
     assert {path.name for path in folder.iterdir()} == FILES
-    loaded, vocabulary = load_language_model(folder)
+    loaded, vocabulary = load_language_model(BidirectionalLanguageModel, folder)
     options = options_of(folder)
     assert vocabulary == make_vocabulary()
     check_equal(weights_of(loaded), weights_of(model))
@@ -108,7 +112,9 @@ def test_words_that_are_not_utf8_stay_distinct(tmp_path):
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded.words == model.words
     sentences = [[b"w3", b"caf\xe9"], [b"caf\xe8", b"w4"]]
-    evaluator = Evaluator(*load_language_model(tmp_path), "sentences")
+    evaluator = Evaluator(
+        *load_language_model(BidirectionalLanguageModel, tmp_path), "sentences"
+    )
     expected = evaluator.evaluate(sentences)
     for copy in (model, loaded):
         np.testing.assert_allclose(
@@ -141,7 +147,10 @@ def test_other_options_and_another_dtype(saved):
     folder, model = saved
     options = {**options_of(folder), "dropout": 0.3}
     loaded, _ = load_language_model(
-        folder, dtype="mixed_bfloat16", options=options
+        BidirectionalLanguageModel,
+        folder,
+        dtype="mixed_bfloat16",
+        options=options,
     )
     assert loaded.dropout == 0.3
     assert loaded.compute_dtype == "bfloat16"
@@ -152,7 +161,9 @@ def test_a_new_softmax(saved):
     folder, model = saved
     vocabulary = make_vocabulary(12)
     keras.utils.set_random_seed(1)
-    loaded, found = load_language_model(folder, vocabulary, new_softmax=True)
+    loaded, found = load_language_model(
+        BidirectionalLanguageModel, folder, vocabulary, new_softmax=True
+    )
     assert found is vocabulary
     for name in ("token_encoder", "encoder"):
         one, other = getattr(loaded, name), getattr(model, name)
@@ -171,16 +182,20 @@ def test_what_is_missing_is_told(saved, folder):
     ):
         (folder / name).unlink()
         with pytest.raises(ValueError, match=match) as info:
-            load_language_model(folder)
+            load_language_model(BidirectionalLanguageModel, folder)
         assert f"'{folder}'" in str(info.value)
-    load_language_model(folder, make_vocabulary(), new_softmax=True)
+    load_language_model(
+        BidirectionalLanguageModel, folder, make_vocabulary(), new_softmax=True
+    )
 
 
 def test_another_vocabulary_is_refused(saved):
     folder, _ = saved
     match = f"which has {WORDS} words. Received: one with other words, 19"
     with pytest.raises(ValueError, match=match):
-        load_language_model(folder, make_vocabulary(19))
+        load_language_model(
+            BidirectionalLanguageModel, folder, make_vocabulary(19)
+        )
 
 
 def test_an_error_leaves_each_file_whole(saved, folder, monkeypatch):
@@ -201,7 +216,7 @@ def test_an_error_leaves_each_file_whole(saved, folder, monkeypatch):
 
 def test_a_checkpoint_of_bilm_tfs_training(shared):
     folder = shared / "reference/bilm_tf_checkpoint"
-    model, vocabulary = load_language_model(folder)
+    model, vocabulary = load_language_model(BidirectionalLanguageModel, folder)
     assert len(vocabulary) == 1503
     assert model.num_negatives == 256
     # The files that bilm-tf dumped from it.

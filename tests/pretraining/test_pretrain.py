@@ -15,6 +15,7 @@ from pretraining.small_trainings import options_of
 from pretraining.small_trainings import snapshot
 from pretraining.small_trainings import train
 
+from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
@@ -84,7 +85,9 @@ def test_a_training_that_begins_with_a_checkpoint_of_bilm_tf(shared, tmp_path):
     settings = make_settings(options=options_of(folder), **STILL)
     text = folder / "heldout.txt"
     assert pretrain(text, output, settings, Losses(), initial=folder)
-    evaluator = Evaluator(*load_language_model(output))
+    evaluator = Evaluator(
+        *load_language_model(BidirectionalLanguageModel, output)
+    )
     found = evaluator.evaluate(read_sentences(text)).perplexity
     assert found == pytest.approx(expected["heldout_perplexity"], rel=1e-5)
     check_same_arrays(output, folder, ["weights.hdf5"])

@@ -11,6 +11,7 @@ from keras import ops
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import make_settings
 
+from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.training import make_trainer
 from keras_elmo.pretraining.training_state import Progress
@@ -25,7 +26,9 @@ def make_model(**settings):
     settings = make_settings(**settings)
 
     def make():
-        return make_language_model(OPTIONS, WORDS, settings.dtype)
+        return make_language_model(
+            BidirectionalLanguageModel, OPTIONS, WORDS, settings.dtype
+        )
 
     return make_trainer(make, settings, settings.batch_size, total_steps=10)
 
