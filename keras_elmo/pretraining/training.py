@@ -1,5 +1,6 @@
 """Runs a training with `keras.Model.fit`, or resumes it."""
 
+import collections
 import math
 import random
 
@@ -80,6 +81,8 @@ class Training(keras.callbacks.Callback):
         self._heldout = heldout
         self._report = report
         self._stop = StopRequest(report.stopping)
+        # Of the steps that may still be running.
+        self._losses: collections.deque = collections.deque()
         self._windows = LanguageModelWindows(
             shards,
             vocabulary,
@@ -138,31 +141,37 @@ class Training(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         # `self.model` is used only where needed: on JAX, this copies all of it.
         progress, plan = self.progress, self.plan
-        loss = float(logs["window_loss"])
-        progress.step += 1
-        if not math.isfinite(loss):
-            raise self._diverged(f"The loss is {loss}")
-        progress.positions = self._windows.next_position()
-        progress.losses.append(loss)
-        self._report.stepped(progress.step, loss)
-        if plan.is_due(progress.step, plan.settings.log_every):
-            losses, progress.losses = progress.losses, []
-            self._log(training_loss=math.fsum(losses) / len(losses))
-        evaluates = self._heldout is not None
-        evaluates = evaluates and plan.is_evaluation(progress.step)
-        stops = self._stops
-        if evaluates or stops or plan.is_checkpoint(progress.step):
-            self._check_values()
-            if evaluates:
-                self._measure()
-            self._save()
-            stops = self._stops  # Patience may have run out.
-        if stops:
-            self.model.stop_training = True
+        self._losses.append(logs["window_loss"])
+        # Reading this step's loss would wait for it, and the device would have
+        # nothing to do until the next step begins.
+        self._finish_steps(leave=1)
+        step = progress.step + 1
+        evaluates = self._heldout is not None and plan.is_evaluation(step)
+        is_last = step >= plan.total or self._stop.is_made
+        if not (evaluates or is_last or plan.is_checkpoint(step)):
+            return
+        self._finish_steps(leave=0)
+        self._check_values()
+        if evaluates:
+            self._measure()
+        self._save()
+        # Patience may have run out.
+        self.model.stop_training = self._stop.is_made or self.is_finished
 
-    @property
-    def _stops(self):
-        return self._stop.is_made or self.is_finished
+    def _finish_steps(self, leave):
+        """Takes note of the steps that are done, except for the last ones."""
+        progress, plan = self.progress, self.plan
+        while len(self._losses) > leave:
+            loss = float(self._losses.popleft())
+            progress.step += 1
+            if not math.isfinite(loss):
+                raise self._diverged(f"The loss is {loss}")
+            progress.positions = self._windows.next_position()
+            progress.losses.append(loss)
+            self._report.stepped(progress.step, loss)
+            if plan.is_due(progress.step, plan.settings.log_every):
+                losses, progress.losses = progress.losses, []
+                self._log(training_loss=math.fsum(losses) / len(losses))
 
     def _measure(self):
         progress = self.progress
