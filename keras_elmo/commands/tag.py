@@ -34,8 +34,6 @@ examples:
   zcat text.gz | keras-elmo tag ner.keras - - | grep B-PER
 """
 
-import argparse
-import contextlib
 import functools
 import itertools
 import json
@@ -66,7 +64,7 @@ def add_arguments(parser):
     add_corpus_arguments(add, (*CORPUS_FORMATS, LABELLED))
     add(
         "--threshold",
-        type=_probability,
+        type=float,
         metavar="P",
         help="mark all entities of at least this probability, above 0 and up to"
         " 1: a low one finds more entities, a high one fewer wrong ones. "
@@ -75,19 +73,12 @@ def add_arguments(parser):
     add_column_arguments(add)
 
 
-def _probability(text):
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) <= 1:
-            return float(text)
-    raise argparse.ArgumentTypeError(
-        f"must be a number above 0 and up to 1. Received: {text!r}"
-    )
-
-
 def run(arguments):
     """Runs `keras-elmo tag`."""
     from keras_elmo.files.atomic import write_atomically
+    from keras_elmo.tagging.entities import check_threshold
 
+    check_threshold(arguments.threshold)
     to = arguments.output
     with ProgressDisplay(arguments.quiet) as progress:
         if to == STANDARD_STREAM:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
+from keras_elmo.checks import argument_name
+from keras_elmo.checks import is_number
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.tags import allowed_tags
@@ -18,6 +20,16 @@ from keras_elmo.ops.private_keras import call_of
 # The words of the entities that are looked for at first; then four times as
 # many, as long as a longer one may reach the threshold.
 _LENGTH = 8
+
+
+def check_threshold(threshold):
+    """Raises `ValueError` unless it is `None` or can be a probability."""
+    is_right = is_number(threshold) and 0 < threshold <= 1
+    if threshold is not None and not is_right:
+        raise ValueError(
+            f"{argument_name('threshold')} must be a number above 0 and up to "
+            f"1. Received: {threshold!r}"
+        )
 
 
 class Entity(NamedTuple):

@@ -8,9 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_integer
-from keras_elmo.checks import is_number
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import find_scheme
@@ -30,6 +28,7 @@ from keras_elmo.serving.output_names import TagNames
 from keras_elmo.serving.output_names import check_tagged_outputs
 from keras_elmo.serving.output_names import named_outputs
 from keras_elmo.tagging.entities import EntityModel
+from keras_elmo.tagging.entities import check_threshold
 from keras_elmo.tagging.scores import score_tags
 from keras_elmo.tagging.scores import tagged_pairs
 from keras_elmo.text.word_lists import sentence_words
@@ -380,13 +379,7 @@ class Tagger:
         >>> [(" ".join(words[x.start : x.end]), x.type) for x in entities]
         [('Maria Lopez', 'PER'), ('Ohio', 'LOC')]
         """
-        if threshold is not None and not (
-            is_number(threshold) and 0 < threshold <= 1
-        ):
-            raise ValueError(
-                f"{argument_name('threshold')} must be a number above 0 and up "
-                f"to 1. Received: {threshold!r}"
-            )
+        check_threshold(threshold)
         words = [sentence_words(s, i) for i, s in enumerate(sentences)]
         found: list[tuple] = [([], []) for _ in words]
         model = self._entity_model

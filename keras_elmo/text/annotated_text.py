@@ -40,7 +40,9 @@ def read_annotated(path, language="en"):
     lines = enumerate(checked_lines(path), start=1)
     lines = [(number, line) for number, line in lines if line.strip()]
     found = TaggedText(path, [], [], [], [], [])
-    is_tagged = lines and _is_tagged(lines[0][1])
+    # Within a string, quotes have backslashes before them.
+    keys = b'"words"', b'"tags"'
+    is_tagged = lines and all(key in lines[0][1] for key in keys)
     read = _read_tagged if is_tagged else _read_spans
     read(found, lines, language)
     if not found.sentences:
@@ -80,13 +82,6 @@ def _read_spans(found, lines, language):
                 f"{told}. Are they counted in bytes, or in UTF-16?"
             )
         warnings.warn(f"{told}.", stacklevel=3)
-
-
-def _is_tagged(line):
-    try:
-        return {*json.loads(line)} >= {"words", "tags"}
-    except _ERRORS:
-        return False
 
 
 def _read_tagged(found, lines, _):

@@ -134,9 +134,11 @@ def test_a_threshold(model, folder, fails):
         assert found == [*itertools.chain(*tags)]
     command = ["tag", "english_pos", "corpus.txt", "a.conll"]
     assert "labels mark entities" in fails(*command, "--threshold", 0.5)
-    for wrong in ("0", "1.5", "high", "nan"):
-        with pytest.raises(SystemExit):
-            main(["tag", model, "corpus.txt", "a", "--threshold", wrong])
+    for wrong in (0, 1.5, "nan"):
+        command = ["tag", model, "corpus.txt", "a", "--threshold", wrong]
+        assert "--threshold must be a number above 0 and" in fails(*command)
+    with pytest.raises(SystemExit):
+        main(["tag", model, "corpus.txt", "a", "--threshold", "high"])
 
 
 def test_what_it_writes_is_labelled_text(model, folder, capsys):
