@@ -160,7 +160,7 @@ def test_redaction():
     files = read_results("names_probabilities")["files"]
     columns = [
         files[name]["thresholds"]
-        for name in ("EWT", "PUD, news", "Broad Twitter Corpus")
+        for name in ("EWT", "PUD, news", "Broad Twitter Corpus", "WNUT 2017")
     ]
     best, *others = zip(*columns)
     rows = []
@@ -176,6 +176,8 @@ def test_redaction():
     least = columns[0][1]["words_recall"]
     check(page, f"{100 * least:.0f}% of the words of names in web text")
     check(page, f"about one word in {1 / (1 - least):.0f} remains")
+    worst = columns[-1][1]["words_recall"]
+    check(page, f"rare names (WNUT) one in {1 / (1 - worst):.0f}.")
 
 
 def test_raw_text():

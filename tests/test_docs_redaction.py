@@ -25,6 +25,8 @@ def test_the_code(capsys):
     ]
     assert redact(TEXT, 0.3) == REDACTED
     assert redact("") == "" and redact(" \n") == " \n"
+    lines = "Maria Lopez\nMaria Lopez\r\n\nMaria Lopez"
+    assert redact(lines) == "[PER]\n[PER]\r\n\n[PER]"
 
 
 @pytest.mark.exhaustive

@@ -42,7 +42,7 @@ const found = metadata
   .map(([key, names]) => [key.slice(0, -10), names])
   // Others are the labels of whole sentences.
   .find(([key]) => outputs.some((x) => x.name === key && x.shape[1] === "time"));
-if (!found) {
+if (!found || !["--json", undefined].includes(process.argv[3])) {
   console.error("Usage: node tag.mjs EXPORTED_TAGGER.onnx [--json] < SENTENCES");
   process.exit(2);
 }

@@ -14,15 +14,19 @@ If OUTPUT ends in .jsonl, it has a JSON object for each sentence: its "text",
 "words" and "tags", and if these mark entities, "entities", such as {"type":
 "PER", "start": 0, "end": 2, "probability": 0.98}. The words from start to
 before end, counted from 0, are an entity, and the probability is that exactly
-these words are one of this type. With --raw, an entity also has the place in
-the text where it starts and ends, in characters: it is the text from start_char
-to before end_char. The texts include the white space between sentences and the
-ends of lines, and a line without words has an object, too. So all texts,
-joined, are INPUT. keras-elmo train-tagger and evaluate can read OUTPUT.
+these words are one of this type. keras-elmo train-tagger and evaluate read the
+words and tags of such a file, and not its entities.
 
-Of a labelled file, OUTPUT has all columns, separated by spaces: the label of
-the file is the last but one, and the tag is the last, as conlleval reads them.
-If there is a space in a word, tabs separate the columns (conlleval -d '\\t').
+With --raw, an entity also has its place in the text: it is the text from
+start_char to before end_char, counted in Unicode code points. The texts include
+the white space between sentences and the ends of lines, and a line without
+words has an object, too. So all texts, joined, are INPUT (but for a byte order
+mark).
+
+Of a labelled file, OUTPUT has all columns, separated by spaces, unless it is
+.jsonl: the label of the file is the last but one, and the tag is the last, as
+conlleval reads them. If there is a space in a word, tabs separate the columns
+(conlleval -d '\\t').
 
 [options]
 
@@ -34,10 +38,13 @@ examples:
   zcat text.gz | keras-elmo tag ner.keras - - | grep B-PER
 """
 
+import argparse
+import contextlib
 import functools
 import itertools
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -53,6 +60,8 @@ from keras_elmo.commands.progress import ProgressDisplay
 
 SUMMARY = "tag a corpus with a trained tagger"
 
+# Names of files for which OUTPUT would be something else.
+_OTHER_OUTPUT = re.compile(r"\.(gz|json|ndjson|(?!jsonl$)(?i:jsonl))$")
 # Sentences that are read at once.
 CHUNK = 1024
 
@@ -64,22 +73,35 @@ def add_arguments(parser):
     add_corpus_arguments(add, (*CORPUS_FORMATS, LABELLED))
     add(
         "--threshold",
-        type=float,
+        type=_probability,
         metavar="P",
-        help="mark all entities of at least this probability, above 0 and up to"
-        " 1: a low one finds more entities, a high one fewer wrong ones. "
-        "Default: the entities of the most probable tags",
+        help="mark the entities of at least this probability, above 0 and up "
+        "to 1; of those that overlap, the most probable one. 0.1 finds more "
+        "entities than the default, the entities of the most probable tags; "
+        "0.5 and more find fewer, and make fewer errors",
     )
     add_column_arguments(add)
+
+
+def _probability(text):
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) <= 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(
+        f"must be a number above 0 and up to 1, such as 0.1. Received: {text!r}"
+    )
 
 
 def run(arguments):
     """Runs `keras-elmo tag`."""
     from keras_elmo.files.atomic import write_atomically
-    from keras_elmo.tagging.entities import check_threshold
 
-    check_threshold(arguments.threshold)
     to = arguments.output
+    if _OTHER_OUTPUT.search(to):
+        raise ValueError(
+            "OUTPUT is text without compression, and JSON Lines if its name "
+            f"ends in .jsonl. Received: '{to}'"
+        )
     with ProgressDisplay(arguments.quiet) as progress:
         if to == STANDARD_STREAM:
             return _tag(arguments, sys.stdout.fileno(), progress)
@@ -92,6 +114,8 @@ def _tag(arguments, to, progress):
 
     with progress.waiting("loading the model"):
         tagger = Tagger.load(arguments.model)
+    if arguments.threshold is not None:  # Also if INPUT is empty.
+        tagger.predict_entities([], arguments.threshold)
     is_json = arguments.output.endswith(".jsonl")
     sentences, done, tokens = _read(arguments, progress), 0, 0
     is_file = arguments.output != STANDARD_STREAM
@@ -142,7 +166,7 @@ def _as_json(row, tags, entities):
             entity["start_char"] = row.starts[start]
             entity["end_char"] = row.starts[last] + len(row.words[last])
         if probability:
-            entity["probability"] = round(probability[0], 6)
+            entity["probability"] = float(f"{probability[0]:.6g}")
         found["entities"].append(entity)
     return json.dumps(found, ensure_ascii=False)
 
@@ -166,6 +190,11 @@ def _read(arguments, progress):
     from keras_elmo.text.tagged_text import read_columns
 
     path, format = arguments.input, arguments.format
+    if format is None and path.endswith((".jsonl", ".jsonl.gz")):
+        raise ValueError(
+            "INPUT must be text, and not JSON Lines. Write its texts to a file,"
+            f" such as with: jq -r .text. Received: '{path}'"
+        )
     if format is None and os.path.isfile(path):
         start = beginning(path)
         if text_kinds.guess_format(path, start) == "conllu":

@@ -1,12 +1,12 @@
 """Entities with their places and probabilities, from the scores of a CRF."""
 
+import numbers
 from typing import NamedTuple
 
 import keras
 import numpy as np
 
 from keras_elmo.checks import argument_name
-from keras_elmo.checks import is_number
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.tags import allowed_tags
@@ -24,7 +24,8 @@ _LENGTH = 8
 
 def check_threshold(threshold):
     """Raises `ValueError` unless it is `None` or can be a probability."""
-    is_right = is_number(threshold) and 0 < threshold <= 1
+    is_number = isinstance(threshold, numbers.Real)
+    is_right = is_number and threshold is not True and 0 < threshold <= 1
     if threshold is not None and not is_right:
         raise ValueError(
             f"{argument_name('threshold')} must be a number above 0 and up to "
@@ -61,12 +62,17 @@ class EntityModel:
 
     def __init__(self, ids, tags, tag_names, scheme):
         layer, _, _, inputs, _ = call_of(tags)
-        if not isinstance(layer, CRFDecoder) or scheme is None:
+        if scheme is None:
+            raise ValueError(
+                "Only labels such as O, B-PER and I-PER mark entities, which "
+                "have probabilities. "
+                f"Received: a tagger with labels {tag_names[:9]}"
+            )
+        if not isinstance(layer, CRFDecoder):
             raise ValueError(
                 "Entities have probabilities only if the model ends in a `CRF` "
-                "and a `CRFDecoder`, as after `Tagger.train`, and if its labels"
-                " mark entities, such as O, B-PER and I-PER. Received: a layer "
-                f"of class {type(layer).__name__}, with labels {tag_names[:9]}"
+                "and a `CRFDecoder`, as after `Tagger.train`. "
+                f"Received: a layer of class {type(layer).__name__}"
             )
         self._tag_names, self._scheme = tag_names, scheme
         self._entity_tags = entity_tags(tag_names)
@@ -113,8 +119,8 @@ class EntityModel:
     def _find_best(self, ids, lengths):
         with backend().inference():
             results = map(keras.ops.convert_to_numpy, self._best(ids))
-        for length, numbers, probabilities, _ in zip(lengths, *results):
-            tags = [self._tag_names[number] for number in numbers[:length]]
+        for length, ids, probabilities, _ in zip(lengths, *results):
+            tags = [self._tag_names[i] for i in ids[:length]]
             found = [
                 Entity(*x, float(probabilities[x[0]])) for x in entities(tags)
             ]

@@ -355,6 +355,8 @@ class Tagger:
             threshold: `None`, or a number above 0 and up to 1: all spans of at
                 least this probability are returned, whether the best tags mark
                 them or not. Of spans that overlap, the most probable one is.
+                The memory grows with the words of the longest sentence times
+                those of the longest span that may reach it.
             batch_size: Integer, the number of sentences per batch.
             tags: Boolean, whether to return the tags that mark these entities,
                 too.

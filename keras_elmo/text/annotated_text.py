@@ -40,9 +40,7 @@ def read_annotated(path, language="en"):
     lines = enumerate(checked_lines(path), start=1)
     lines = [(number, line) for number, line in lines if line.strip()]
     found = TaggedText(path, [], [], [], [], [])
-    # Within a string, quotes have backslashes before them.
-    keys = b'"words"', b'"tags"'
-    is_tagged = lines and all(key in lines[0][1] for key in keys)
+    is_tagged = lines and _pairs(lines[0][1]) is not None
     read = _read_tagged if is_tagged else _read_spans
     read(found, lines, language)
     if not found.sentences:
@@ -84,27 +82,33 @@ def _read_spans(found, lines, language):
         warnings.warn(f"{told}.", stacklevel=3)
 
 
+def _pairs(line):
+    """Returns the pairs of a line's `words` and `tags`, or `None`."""
+    try:
+        example = json.loads(line)
+        parts = example["words"], example["tags"]
+        is_right = all(isinstance(part, list) for part in parts)
+        return [*zip(*parts, strict=True)] if is_right else None
+    except _ERRORS:
+        return None
+
+
 def _read_tagged(found, lines, _):
     """Adds sentences with `words` and `tags` to a `TaggedText`."""
     found.how.append("their `words` and `tags`")
     for number, line in lines:
-        try:
-            example = json.loads(line)
-            pairs = [*zip(example["words"], example["tags"], strict=True)]
-            is_right = all(
-                type(x) is str and x.strip() for pair in pairs for x in pair
-            )
-        except _ERRORS:
-            is_right = False
-        if not is_right:
+        pairs = _pairs(line)
+        if pairs is None or not all(
+            type(x) is str and x.strip() for pair in pairs for x in pair
+        ):
             raise ValueError(
                 f"'{found.path}', line {number}: expected a JSON object with "
                 "`words` and as many `tags`, lists of strings, as in line "
                 f"{lines[0][0]}. Received: {line.decode().strip()[:200]!r}"
             )
         if pairs:
-            found.sentences.append(example["words"])
-            found.tags.append(example["tags"])
+            for rows, x in zip((found.sentences, found.tags), zip(*pairs)):
+                rows.append([*x])
             found.lines.append([number] * len(pairs))
 
 

@@ -151,6 +151,12 @@ def _format_and_lines(path, format=None):
     while len(start) < text_kinds.BEGINNING and (line := next(lines, b"")):
         start += line
     found = format or text_kinds.guess_format(path, start)
+    if start.strip().count(b"\r") > 1 and b"\n" not in start.strip():
+        warnings.warn(
+            f"'{path}' has lines that end in CR alone, and is read as one line."
+            f" Convert it with: tr '\\r' '\\n' < '{path}'",
+            stacklevel=2,
+        )
     is_right = format == "text" or found == "conllu"
     if what := None if is_right else text_kinds.describe_columns(start):
         told = f"'{path}' looks like {what}. Write its sentences to a file."

@@ -174,11 +174,14 @@ def test_probabilities_need_a_crf_and_a_good_threshold():
         with pytest.raises(ValueError, match="ends in a `CRF`"):
             Tagger(model, BIO).predict_entities(SENTENCES)
     names = ["O", "NOUN", "VERB", "ADJ", "ADV"]
-    with pytest.raises(ValueError, match="labels mark entities"):
+    with pytest.raises(ValueError, match="mark entities"):
         Tagger(crf_tagger({"tag_names": names})).predict_entities(SENTENCES)
+    tagger = Tagger(crf_tagger())
+    found = tagger.predict_entities(SENTENCES, np.float32(0.5))
+    assert found == tagger.predict_entities(SENTENCES, 0.5)
     for threshold in (0, -1, 1.5, float("nan"), "0.5", True):
         with pytest.raises(ValueError, match="above 0 and up to 1"):
-            Tagger(crf_tagger()).predict_entities(SENTENCES, threshold)
+            tagger.predict_entities(SENTENCES, threshold)
 
 
 def test_copies():

@@ -57,10 +57,16 @@ def test_sentences_with_words_and_tags(tmp_path):
         {"words": ["a"], "tags": [1]},
         {"words": [""], "tags": ["O"]},
         {"words": None, "tags": []},
+        {"words": "ab", "tags": "OO"},
         "no JSON",
     ):
         with pytest.raises(ValueError, match="line 2: expected a JSON object"):
             read_annotated(write(tmp_path, rows[0], wrong))
+
+
+def test_words_and_tags_may_be_something_else(tmp_path):
+    row = {"text": TEXT, "label": SPANS, "words": 9, "tags": ["news"]}
+    assert read_annotated(write(tmp_path, row)).tags == TAGS
 
 
 def test_words_of_raw_text():

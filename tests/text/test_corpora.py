@@ -5,6 +5,7 @@ import itertools
 import json
 import sys
 import tracemalloc
+import warnings
 
 import pytest
 
@@ -432,3 +433,13 @@ def test_latin_1_is_named_only_if_it_could_be(tmp_path, line, told):
     path = write(tmp_path / "corpus.txt", line)
     with pytest.raises(ValueError, match=f"must be UTF-8.*{told}"):
         list(read_corpus(path))
+
+
+def test_lines_that_end_in_cr_alone_are_told(tmp_path):
+    path = tmp_path / "old.txt"
+    for text, told in (("a b\rc d\re\r", 1), ("a b\r\nc d\r\n", 0), ("a\r", 0)):
+        path.write_bytes(text.encode())
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always", UserWarning)
+            list(read_corpus(path))
+        assert [str(x.message).count("CR alone") for x in found] == [1] * told
