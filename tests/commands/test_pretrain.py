@@ -129,12 +129,14 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
 
 
 class Interrupting(TrainingProgress):
+    at = 3
+
     def __init__(self, progress):
         super().__init__(progress)
         self.answered = threading.Event()
 
     def stepped(self, step, loss):
-        if step == 3:
+        if step == self.at:
             signal.raise_signal(signal.SIGINT)
             assert self.answered.wait(60)
 
@@ -154,8 +156,9 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
         run(*arguments, status=130)
     out, err = capsys.readouterr()
     assert err.splitlines() == [
-        "keras-elmo: interrupted after step 3; the same command, without "
-        "--restart, resumes. 'out' contains the model of step 3."
+        # The loss of step 3 is reported when step 4 has begun.
+        "keras-elmo: interrupted after step 4; the same command, without "
+        "--restart, resumes. 'out' contains the model of step 4."
     ]
     run(*arguments)
     streams = capsys.readouterr()
@@ -166,14 +169,16 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_been(
         np.testing.assert_array_equal(parts[key], array, err_msg=key)
 
     # The best model is that of an earlier step.
-    arguments += [*HELDOUT, "--evaluate-every", 2, "--restart"]
+    arguments += [*HELDOUT, "--evaluate-every", 3, "--restart"]
     with monkeypatch.context() as patch:
         patch.setattr(pretrain_reports, "TrainingProgress", Interrupting)
+        patch.setattr(Interrupting, "at", 4)
         run(*arguments, status=130)
     said = capsys.readouterr().err
     (found,) = (e for e in log_entries() if "heldout_perplexity" in e)
     found = found["heldout_perplexity"]
-    assert f"of step 2: held-out perplexity {found:,.2f}.\n" in said
+    assert "interrupted after step 5" in said
+    assert f"of step 3: held-out perplexity {found:,.2f}.\n" in said
 
 
 @pytest.mark.in_graphs(False)
