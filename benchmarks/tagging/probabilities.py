@@ -28,10 +28,10 @@ import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 
 import json
 
-import keras
 import numpy as np
 
 import keras_elmo
+from keras_elmo.tagging.calibration import divide_scores
 from keras_elmo.tagging.scores import score_tags
 
 if __name__ == "__main__":
@@ -70,9 +70,7 @@ def main(argv=None):
         temperature = json.loads(training)["temperature"]
     # A second one, with the scores before they were divided.
     before = keras_elmo.Tagger.load(options.model)
-    for layer in before.model.layers:
-        if isinstance(layer, (keras.layers.Dense, keras_elmo.CRF)):
-            layer.set_weights([temperature * x for x in layer.get_weights()])
+    divide_scores(before.model, 1 / temperature)
     tests = read_tests(options.data)
     results = begin_results(model=options.model, temperature=temperature)
     results["files"] = {

@@ -78,7 +78,12 @@ def calibrate(head, batches, labels, scheme):
         near = slice(k - 1, k + 2)
         a, b, _ = np.polyfit(logs[near], losses[near], 2)
         best = float(np.exp(-b / (2 * a)))
-    for layer in head.layers:
-        if isinstance(layer, (keras.layers.Dense, CRF)):
-            layer.set_weights([x / best for x in layer.get_weights()])
+    divide_scores(head, best)
     return best
+
+
+def divide_scores(model, temperature):
+    """Divides the scores of a model that ends in `Dense` and `CRF`."""
+    for layer in model.layers:
+        if isinstance(layer, (keras.layers.Dense, CRF)):
+            layer.set_weights([x / temperature for x in layer.get_weights()])
