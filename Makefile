@@ -57,9 +57,9 @@ test-backends: $(BACKENDS_VENV)/installed ## The quick tests of the layers, on P
 JAX_CACHE := $(BACKENDS_VENV)/jax-cache
 JAX_SETTINGS = JAX_COMPILATION_CACHE_DIR=$(abspath $(JAX_CACHE)) JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
 	$(if $(QUICK),JAX_DISABLE_MOST_OPTIMIZATIONS=1)
-JAX_TESTS := $(addprefix tests/pretraining/test_,muon.py gpu_pretraining.py)
+JAX_TESTS := tests/pretraining/test_muon.py
 LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling text_windows \
-	perplexity language_model_windows jax
+	perplexity language_model_windows word_trainer jax
 BACKEND_TESTS := tests/test_docs_pretraining.py tests/layers tests/ops tests/crf \
 	tests/tagging tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
 	tests/formats/test_torch_state_dicts.py tests/formats/test_many_langs.py tests/text/test_byte_indexer.py \

@@ -1,11 +1,13 @@
 """What `keras-elmo pretrain` shows while it trains."""
 
 import collections
+import math
 
 from keras_elmo.commands.perplexity import describe_perplexity
+from keras_elmo.pretraining.report import TrainingReport
 
 
-class TrainingProgress:
+class TrainingProgress(TrainingReport):
     """Shows the progress of a training.
 
     The loss is the mean over as many steps as an entry of the log. The speed
@@ -21,10 +23,11 @@ class TrainingProgress:
     def working(self, what):
         return self._progress.waiting(what)
 
-    def counted(self, sentences, tokens):
-        self._progress.show(
-            f"counting the corpus: {sentences:,} sentences, {tokens:,} tokens"
-        )
+    def counted(self, sentences, tokens, share):
+        if not sentences:
+            self._progress.start("%", 100, "reading the text: ")
+        note = f"{sentences:,} sentences"
+        self._progress.update(math.floor(100 * share), tokens, note=note)
 
     def covered(self, share):
         self._progress.say(f"the vocabulary has {share:.1%} of the words")

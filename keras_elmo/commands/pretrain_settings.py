@@ -34,8 +34,7 @@ def add_settings(group):
     for field in Settings.flags():
         kind = next(iter(typing.get_args(field.type)), field.type)
         about, choices = field.metadata["help"], field.metadata["choices"]
-        if field.default is not None:
-            about = ". ".join(filter(None, [about, _default(field.name)]))
+        about = ". ".join(filter(None, [about, _default(field.name)]))
         metavar = None if choices else "N" if kind is int else "NUMBER"
         flag = f"--{field.name.replace('_', '-')}"
         where = either if field.name in ("epochs", "steps") else group
@@ -69,15 +68,20 @@ def make_settings(arguments, initial=None):
     options |= {k: given[k] for k in (_NEGATIVES, "dropout") if k in given}
     names = [field.name for field in Settings.flags()]
     changes |= {k: given[k] for k in names if k in given}
+    if "epochs" in changes:  # They are instead of the recipe's steps.
+        changes.setdefault("steps", None)
     return dataclasses.replace(recipe, options=options, **changes)
 
 
 def _default(name):
-    """Returns a setting or an option of the recipes, as text."""
+    """Returns a setting or an option of the recipes, as text, if any has it."""
     values = {
         recipe: {**settings.options, **vars(settings)}[name]
         for recipe, settings in RECIPES.items()
     }
     default = values.pop(DEFAULT_RECIPE)
     others = [f"{k}: {v}" for k, v in values.items() if v != default]
+    if default is None and not others:
+        return ""
+    default = "none" if default is None else default
     return f"Default: {default}" + (f" ({', '.join(others)})" if others else "")

@@ -62,6 +62,15 @@ class Backend:
         """Returns a tensor whose values do not matter."""
         return ops.zeros(shape, dtype)
 
+    def varying_batches(self, batches):
+        """Returns what `fit` takes for batches of varying sizes.
+
+        Args:
+            batches: Iterator of nests of arrays, of which the first axis may
+                vary.
+        """
+        return batches
+
     def distinct_rows(self, function, rows):
         """Applies `function` to each distinct row once.
 
@@ -175,6 +184,21 @@ class TensorFlow(Backend):
         except tf.errors.InvalidArgumentError:
             # `tf.debugging.enable_check_numerics` has found NaN in it.
             return super().any_values(shape, dtype)
+
+    def varying_batches(self, batches):
+        import tensorflow as tf
+
+        # Keras would take the sizes for fixed that the first two batches have
+        # in common.
+        first = next(batches)
+        specs = keras.tree.map_structure(
+            lambda x: tf.TensorSpec((None, *x.shape[1:]), x.dtype), first
+        )
+        batches = itertools.chain([first], batches)
+        dataset = tf.data.Dataset.from_generator(
+            lambda: batches, output_signature=specs
+        )
+        return dataset.prefetch(tf.data.AUTOTUNE)
 
 
 class FastTensorFlow(TensorFlow):

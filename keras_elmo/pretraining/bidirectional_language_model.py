@@ -245,6 +245,11 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             tensors `(time, batch, projection)`, and the list of the last
             states.
         """
+        vectors = self.token_vectors(inputs, training=seed is not None)
+        return self.hidden_of(vectors, initial_state, seed, is_real)
+
+    def token_vectors(self, inputs, training=False):
+        """Encodes the tokens of both directions, `(2, time, batch, dim)`."""
         batch, time = ops.shape(inputs[0])[:2]
         # One call, so that each word is encoded once for both directions.
         ids = ops.concatenate(
@@ -253,13 +258,19 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
                 for x in inputs
             ]
         )
-        training = seed is not None
         # (2 * batch * time, projection)
         vectors = self.token_encoder(ids, training=training)
         shape = (2, batch, time, self.encoder.output_dim)
-        vectors = ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
+        return ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
+
+    def hidden_of(self, vectors, initial_state=None, seed=None, is_real=None):
+        """Runs the LSTMs on what `token_vectors` returns.
+
+        The other arguments and the results are those of `predict_hidden`.
+        """
+        training = seed is not None
         if initial_state is None:
-            initial_state = self.get_initial_state(batch)
+            initial_state = self.get_initial_state(ops.shape(vectors)[2])
         if is_real is not None:
             is_real = ops.transpose(is_real)[..., None]  # (time, batch, 1)
 
@@ -300,7 +311,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             for h, words in zip(hidden, targets)
         ]
 
-    def sampled_losses_of(self, hidden, targets, seed, adds_up_rows=False):
+    def sampled_losses_of(self, hidden, targets, seed):
         """Estimates the loss of each word, with the sampled softmax.
 
         Each direction draws its own negative samples, unless `seed` is an
@@ -310,26 +321,17 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             hidden: As for `losses_of`.
             targets: As for `losses_of`.
             seed: Integer or `keras.random.SeedGenerator`.
-            adds_up_rows: Boolean, whether the optimizer accepts sparse
-                gradients of TensorFlow that have several rows for the same
-                word. Keras' optimizers do not.
 
         Returns:
             As for `losses_of`.
         """
-        weights = self.softmax.weights_to_sample(adds_up_rows)
-        losses = []
-        for h, words in zip(hidden, targets):
-            time, batch, dim = ops.shape(h)
-            # Separately, so that the two directions can run in parallel.
-            loss = self.softmax.sampled_losses(
-                ops.reshape(h, (-1, dim)),
-                ops.reshape(ops.transpose(words), (-1,)),
-                seed,
-                weights,
-            )
-            losses.append(ops.transpose(ops.reshape(loss, (time, batch))))
-        return losses
+        time, batch, dim = ops.shape(hidden[0])
+        losses = self.softmax.sampled_losses(
+            [ops.reshape(h, (-1, dim)) for h in hidden],
+            [ops.reshape(ops.transpose(x), (-1,)) for x in targets],
+            seed,
+        )
+        return [ops.transpose(ops.reshape(x, (time, batch))) for x in losses]
 
     def compute_output_spec(self, *args, **kwargs):
         # Found by tracing: not all outputs have the compute dtype.

@@ -125,22 +125,26 @@ class LanguageModelTrainer(TracksLists, keras.Model):
     def call(self, inputs, training=None):
         if not training:
             return self.language_model.predict_hidden(inputs)[0]
-        # `tf.data` does not know how many rows there are.
-        inputs = [
-            ops.reshape(x, (self.batch_size, *x.shape[1:])) for x in inputs
-        ]
         # Copies, as PyTorch changes the variables in place, below.
         state = [ops.copy(variable) for variable in self.states]
         if self.reset_rate:
             draws = keras.random.uniform((self.batch_size, 1), seed=self._draws)
             keeps = draws >= self.reset_rate
             state = [x * ops.cast(keeps, x.dtype) for x in state]
-        hidden, state = self.language_model.predict_hidden(
-            inputs, state, self._draws
+        hidden, state = self.language_model.hidden_of(
+            self.token_vectors(inputs), state, self._draws
         )
         for variable, value in zip(self.states, state):
             variable.assign(ops.stop_gradient(value))
         return hidden
+
+    def token_vectors(self, inputs):
+        """Returns the vectors `(2, time, batch, projection)` of the inputs."""
+        # `tf.data` does not know how many rows there are.
+        inputs = [
+            ops.reshape(x, (self.batch_size, *x.shape[1:])) for x in inputs
+        ]
+        return self.language_model.token_vectors(inputs, training=True)
 
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
@@ -152,8 +156,7 @@ class LanguageModelTrainer(TracksLists, keras.Model):
             )
         model = self.language_model
         if training:
-            adds_up = getattr(self.optimizer, "adds_up_rows", False)
-            losses = model.sampled_losses_of(y_pred, y, self._draws, adds_up)
+            losses = model.sampled_losses_of(y_pred, y, self._draws)
         else:
             losses = model.losses_of(y_pred, y)
         loss = sum(map(ops.mean, losses)) / 2

@@ -1,16 +1,18 @@
 """The windows of a corpus on which a language model is trained."""
 
-import collections
 import os
+import tempfile
 from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
 
 from keras_elmo.checks import check_integer
-from keras_elmo.choices import DIRECTIONS
 from keras_elmo.pretraining.corpus_shards import find_shards
-from keras_elmo.pretraining.token_streams import TokenStream
-from keras_elmo.pretraining.word_ids import WordIds
+from keras_elmo.pretraining.numbered_text import character_ids
+from keras_elmo.pretraining.numbered_text import number_text
+from keras_elmo.pretraining.numbered_text import open_numbered_text
+from keras_elmo.pretraining.text_windows import training_windows
+from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.vocabulary import Vocabulary
 
 
@@ -20,6 +22,10 @@ class LanguageModelWindows:
     Each row of a window continues the text of the same row in the window
     before; when a sentence ends, the row takes the next one. The two directions
     read the corpus in orders of their own, which are shuffled in every pass.
+
+    The corpus is read once, when this is made, into a temporary file that has
+    four bytes for each word. A second iteration goes on where the first one
+    stopped.
 
     Args:
         paths: Path or glob pattern, or a list of these: the corpus, one
@@ -72,46 +78,18 @@ class LanguageModelWindows:
             self.vocabulary = Vocabulary.from_file(vocabulary)
         else:
             self.vocabulary = Vocabulary([w.encode() for w in vocabulary])
-        self._ids = WordIds(self.vocabulary, max_characters_per_token)
-        paths = find_shards(paths)
-        self._streams = [
-            TokenStream(paths, direction, batch_size, unroll_steps, seed)
-            for direction in DIRECTIONS
-        ]
-        # Filled by the thread that fetches windows in advance.
-        self._positions: collections.deque[list] = collections.deque()
-        self.keeps_positions = False
-        """Whether `next_position` will be called for each window."""
-        self.error: Exception | None = None
-        """What ended the last iteration, as `fit` may raise another error."""
-
-    def restore(self, positions: list) -> None:
-        """Continues after a window, as `next_position` described it."""
-        for stream, position in zip(self._streams, positions):
-            stream.restore(position)
-
-    def next_position(self) -> list:
-        """Returns the position in the text after the next window.
-
-        The first call is for the first window of this iteration. Windows that
-        were only fetched in advance do not matter.
-        """
-        return self._positions.popleft()
+        # Deleted when it is closed, which is with the last array that maps it.
+        with tempfile.TemporaryFile() as file:
+            reading, _ = number_text(find_shards(paths), file)
+            text = open_numbered_text(file, reading)
+        indexer = ByteIndexer(max_characters_per_token)
+        self._characters = character_ids(text.words, indexer)
+        self._targets = self.vocabulary.ids(text.words)
+        self._windows = training_windows(text, batch_size, unroll_steps, seed)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        self._positions.clear()
-        self.error = None
-        try:
-            while True:
-                pairs = [stream.next_window() for stream in self._streams]
-                position = [stream.position for stream in self._streams]
-                if self.keeps_positions:
-                    self._positions.append(position)
-                inputs, targets = zip(*pairs)
-                yield (
-                    tuple(map(self._ids.inputs, inputs)),
-                    tuple(map(self._ids.targets, targets)),
-                )
-        except Exception as error:
-            self.error = error
-            raise
+        for window in self._windows:
+            yield (
+                tuple(self._characters[window.inputs].astype("int32")),
+                tuple(self._targets[window.targets]),
+            )

@@ -8,9 +8,10 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.ops.compiled import Compiled
+from keras_elmo.pretraining.numbered_text import WordNumbers
+from keras_elmo.pretraining.numbered_text import character_ids
 from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
-from keras_elmo.pretraining.word_ids import WordIds
 
 # The maximum number of logits of one direction at a time: 128 MB.
 _MAX_LOGITS = 2**25
@@ -74,7 +75,6 @@ class Evaluator:
         self._is_unknown = None
         if counted is not None:
             self._is_unknown = _is_unknown(vocabulary, counted)
-        self._ids = WordIds(vocabulary, *model.token_encoder.token_shape)
         windows = (1, 8)  # rows, steps
         self._measure = Compiled(
             self._measure_window, model, (windows, windows, windows, (1,))
@@ -120,13 +120,18 @@ class Evaluator:
 
     def _losses(self, sentences):
         """Yields windows, and the sums of their rows' losses `(2, rows)`."""
-        state = None
-        for window in self._windows(sentences):
+        state, words = None, WordNumbers()
+        numbered = [words.numbers_of(sentence) for sentence in sentences]
+        characters = character_ids(
+            words.words, self._model.token_encoder.indexer
+        )
+        ids = self.vocabulary.ids(words.words)
+        for window in self._windows(numbered):
             rows = len(window.is_real)
             if state is None or not self._is_stream:
                 state = self._model.get_initial_state(rows)
-            inputs = list(map(self._ids.inputs, window.inputs))
-            targets = list(map(self._ids.targets, window.targets))
+            inputs = list(characters[window.inputs].astype("int32"))
+            targets = list(ids[window.targets])
             tensors = keras.tree.map_structure(
                 ops.convert_to_tensor, (inputs, targets, window.is_real)
             )

@@ -1,5 +1,6 @@
 """Trains a language model on a corpus."""
 
+import contextlib
 import os
 
 import keras
@@ -14,13 +15,14 @@ from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.model_files import own_vocabulary
+from keras_elmo.pretraining.numbered_text import number_text
+from keras_elmo.pretraining.numbered_text import open_numbered_text
 from keras_elmo.pretraining.settings import TrainingPlan
 from keras_elmo.pretraining.training import Training
 from keras_elmo.pretraining.training import make_trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.text.corpora import checked_lines
-from keras_elmo.text.corpora import count_words
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import covered_share
 
@@ -47,7 +49,7 @@ def pretrain(
         output: Path of the folder to train in. If called again with the same
             arguments, training resumes from its last checkpoint.
         settings: The `Settings`.
-        report: What shows the progress, as `TrainingProgress` does.
+        report: The `TrainingReport`, which shows the progress.
         heldout: A glob, path or list like `text`: the text whose perplexity
             decides which model is the best; or `None`.
         vocabulary: Path of a vocabulary file. Defaults to that of `initial`, or
@@ -75,8 +77,8 @@ def pretrain(
     for path in shards if heldout is None else shards + find_shards(heldout):
         if not os.path.isfile(path):
             raise ValueError(
-                "The text is read more than once, so it must be in regular "
-                f"files. Received: '{path}'"
+                "A training that resumes reads the text again, so it must be "
+                f"in regular files. Received: '{path}'"
             )
     initial = initial and find_model(initial)
     if initial and os.path.realpath(initial.path) == os.path.realpath(output):
@@ -97,7 +99,7 @@ def pretrain(
     folder = TrainingFolder(output)
     with folder.lock():
         resumes = folder.has_training and not restart
-        words = None
+        words = text = None
         if vocabulary is not None:
             words = Vocabulary.from_file(vocabulary)
             for _ in checked_lines(os.fspath(vocabulary)):
@@ -106,10 +108,11 @@ def pretrain(
             files = initial.open_language_model()
             words = own_vocabulary(files, is_needed=not new_softmax)
         if resumes:
-            counts, words = folder.resume(start, shards, words)
+            with report.working("comparing the text"):
+                reading, words = folder.resume(start, shards, words)
+            text = folder.open_text(reading)
         else:
             folder.check_files()
-            counts, words = _survey(shards, words, min_count, report)
 
         def make_model():
             if initial is None or (resumes and folder.has_state):
@@ -128,17 +131,27 @@ def pretrain(
                 settings.options,
             )[0]
 
-        rows = settings.batch_size * _num_devices()
-        # Besides its words, each sentence has one mark to predict.
-        targets = counts["tokens"] + counts["sentences"]
-        plan = TrainingPlan(settings, targets, rows)
-        with report.working("building the model"):
-            trainer = make_trainer(make_model, settings, rows, plan.total)
-        if not resumes:  # What is discarded is so only now, without errors.
-            folder.begin(start, shards, counts, words)
+        with contextlib.ExitStack() as stack:
+            if text is None:
+                new = stack.enter_context(folder.new_text())
+                reading, counts = number_text(shards, new, report.counted)
+                text = open_numbered_text(new, reading)
+            if not resumes:
+                words = words or Vocabulary.from_counts(counts, min_count)
+                report.covered(covered_share(counts, words.words))
+            rows = settings.batch_size * _num_devices()
+            # Besides its words, each sentence has one mark to predict.
+            plan = TrainingPlan(settings, len(text.numbers), rows)
+            with report.working("building the model"):
+                trainer = make_trainer(
+                    make_model, text.words, settings, rows, plan.total
+                )
+            if not resumes:  # What is discarded is so only now, without errors.
+                folder.begin(start, reading, words)
         training = Training(
-            trainer, words, shards, folder, plan, sentences, report
+            trainer, words, text, folder, plan, sentences, report
         )
+        del text  # Its words take memory.
         training.run()
     return training
 
@@ -146,17 +159,3 @@ def pretrain(
 def _num_devices():
     distribution = keras.distribution.distribution()
     return 1 if distribution is None else distribution.device_mesh.devices.size
-
-
-def _survey(shards, words, min_count, report):
-    """Returns how much text the corpus has, and the vocabulary."""
-    word_counts, sentences, tokens = count_words(shards, report.counted)
-    if not sentences:
-        raise ValueError(
-            "The corpus must have at least one sentence. Received: empty files "
-            f"{shards}"
-        )
-    if words is None:
-        words = Vocabulary.from_counts(word_counts, min_count)
-    report.covered(covered_share(word_counts, words.words))
-    return {"sentences": sentences, "tokens": tokens}, words

@@ -139,7 +139,7 @@ class Settings:
         return {name: getattr(self, name) for name in names}
 
 
-def _options(dim, projection_dim, filters, n_highway, n_negatives):
+def _options(dim, projection_dim, filters, n_highway, n_negatives, dropout=0.1):
     return {
         "char_cnn": {
             "activation": "relu",
@@ -149,7 +149,7 @@ def _options(dim, projection_dim, filters, n_highway, n_negatives):
             "n_characters": 261,
             "n_highway": n_highway,
         },
-        "dropout": 0.1,
+        "dropout": dropout,
         "lstm": {
             "cell_clip": 3,
             "dim": dim,
@@ -174,6 +174,17 @@ RECIPES = {
         learning_rate_schedule="linear",
         warmup_steps=100,
         reset_rate=0.05,
+    ),
+    "gpu": Settings(
+        _options(512, 256, _FILTERS[:5], 1, 8192, dropout=0.0),
+        steps=15_000,
+        batch_size=512,
+        optimizer="muon",
+        learning_rate=5e-3,
+        learning_rate_schedule="linear",
+        warmup_steps=200,
+        reset_rate=0.05,
+        dtype="mixed_bfloat16",
     ),
 }
 

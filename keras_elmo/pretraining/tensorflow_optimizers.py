@@ -13,14 +13,11 @@ class _SparseClipping:
     Keras would fill up a sparse gradient of the softmax to all its words.
     """
 
-    adds_up_rows = True
-
     def __init__(self, *args, global_clipnorm, **kwargs):
         super().__init__(*args, **kwargs)
         self._sparse_clipnorm = global_clipnorm
 
     def apply(self, grads, trainable_variables=None):
-        grads = [_with_distinct_rows(gradient) for gradient in grads]
         grads, _ = tf.clip_by_global_norm(grads, self._sparse_clipnorm)
         super().apply(grads, trainable_variables)
 
@@ -90,18 +87,24 @@ def _slots(optimizer, variables, number):
     }
 
 
-@tf.custom_gradient
-def distinct_rows(values):
-    """Returns a tensor as it is; its sparse gradient has each row once."""
-    return tf.identity(values), _with_distinct_rows
+def rows_of(variable, rows):
+    """Returns rows of a variable; its sparse gradient has each of them once.
 
+    Keras' optimizers do not add up what a gradient has for the same row.
+    """
 
-def _with_distinct_rows(gradient):
-    """Sums a sparse gradient's values for the same row, as Keras does not."""
-    if not isinstance(gradient, tf.IndexedSlices):
-        return gradient
-    rows, places = tf.unique(gradient.indices)
-    values = tf.math.unsorted_segment_sum(
-        gradient.values, places, tf.size(rows)
-    )
-    return tf.IndexedSlices(values, rows, gradient.dense_shape)
+    @tf.custom_gradient
+    def gather(rows):
+        def gradient(values, variables):
+            distinct, places = tf.unique(rows)
+            values = tf.math.unsorted_segment_sum(
+                values, places, tf.size(distinct)
+            )
+            shape = tf.constant(variable.shape.as_list(), distinct.dtype)
+            return None, [tf.IndexedSlices(values, distinct, shape)]
+
+        # Reads these rows only: after sparse updates, TensorFlow copies a
+        # variable whenever all of it is read.
+        return tf.gather(variable, rows), gradient
+
+    return gather(rows)

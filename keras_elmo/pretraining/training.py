@@ -1,41 +1,52 @@
 """Runs a training with `keras.Model.fit`, or resumes it."""
 
 import collections
+import itertools
 import math
 import random
 
 import keras
 import numpy as np
+from keras import ops
 
 from keras_elmo.checks import argument_name
 from keras_elmo.ops.backends import backend
-from keras_elmo.pretraining.language_model_trainer import LanguageModelTrainer
-from keras_elmo.pretraining.language_model_windows import LanguageModelWindows
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
+from keras_elmo.pretraining.text_windows import training_windows
 from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import variable_values
 from keras_elmo.pretraining.training_state import write_training_state
+from keras_elmo.pretraining.word_trainer import WindowBatches
+from keras_elmo.pretraining.word_trainer import WordTrainer
 from keras_elmo.stop_request import StopRequest
 
+# The windows of a call on JAX, where the host takes longer to begin a call than
+# a fast device to train on a window.
+_WINDOWS_AT_ONCE = 8
+# Multiplications in a window, for which processors take up to half a second.
+_MUCH_WORK = 10**10
 
-def make_trainer(make_model, settings, rows, total_steps):
-    """Makes a compiled `LanguageModelTrainer`.
+
+def make_trainer(make_model, words, settings, rows, total_steps):
+    """Makes a compiled `WordTrainer`.
 
     Its initial values depend on the seed alone, which becomes that of Python's
     `random`, too.
 
     Args:
         make_model: Function that returns the built language model.
+        words: As for `WordTrainer`.
         settings: The `Settings`.
         rows: Integer, the number of rows in a window.
         total_steps: Integer, the number of steps of the training.
     """
     random.seed(settings.seed)  # Keras draws the seeds of initializers from it.
-    trainer = LanguageModelTrainer(
-        make_model(), rows, settings.reset_rate, settings.seed % 2**31
+    trainer = WordTrainer(
+        *(make_model(), words, rows),
+        *(settings.reset_rate, settings.seed % 2**31),
     )
     optimizer = make_optimizer(settings, total_steps)
     # In the first step, it would be traced twice.
@@ -48,15 +59,15 @@ class Training(keras.callbacks.Callback):
     """A training, and what it does between the steps of `fit`.
 
     It logs, evaluates, saves and stops. Keras' own callbacks write a checkpoint
-    as two files, in place, even with NaNs in them; they know neither the
-    position in the text nor, in a resumed training, the best model so far. This
-    one writes one file, atomically, with all of it.
+    as two files, in place, even with NaNs in them; and in a resumed training
+    they do not know the best model so far. This one writes one file,
+    atomically, with all of it. The position in the text is the number of steps.
 
     Args:
         trainer: As `make_trainer` returns it. If the folder has a checkpoint,
             it is read into this model.
         vocabulary: The `Vocabulary`.
-        shards: Paths of the corpus.
+        text: The `NumberedText`.
         folder: The `TrainingFolder`. It receives the best model so far, as
             `save_language_model` writes it; the last checkpoint; and the log.
         plan: The `TrainingPlan`.
@@ -69,34 +80,28 @@ class Training(keras.callbacks.Callback):
     """
 
     def __init__(
-        self, trainer, vocabulary, shards, folder, plan, heldout, report
+        self, trainer, vocabulary, text, folder, plan, heldout, report
     ):
         super().__init__()
-        settings, model = plan.settings, trainer.language_model
         self.plan = plan
         self.progress = Progress()
         self._trainer = trainer
         self._vocabulary = vocabulary
+        self._text = text._replace(words=[])
         self._folder = folder
         self._heldout = heldout
         self._report = report
         self._stop = StopRequest(report.stopping)
-        # Of the steps that may still be running.
+        self._at_once = _windows_at_once(trainer, plan.tokens_per_step)
+        targets = vocabulary.ids(text.words)
+        self._batches = WindowBatches(targets, self._at_once)
+        # Of the calls that may still be running.
         self._losses: collections.deque = collections.deque()
-        self._windows = LanguageModelWindows(
-            shards,
-            vocabulary,
-            trainer.batch_size,
-            settings.unroll_steps,
-            model.token_encoder.max_characters_per_token,
-            settings.seed,
-        )
-        self._windows.keeps_positions = True
         if folder.has_state:
             self.progress = read_training_state(folder.state_path, trainer)
-            self._windows.restore(self.progress.positions or ())
+        self._begun = self.progress.step
         if heldout is not None:
-            rows = min(32, len(heldout))
+            model, rows = trainer.language_model, min(32, len(heldout))
             self._evaluator = Evaluator(model, vocabulary, rows=rows)
 
     @property
@@ -111,67 +116,90 @@ class Training(keras.callbacks.Callback):
         """Trains until all steps are done, or until it is told to stop.
 
         The first Ctrl-C (SIGINT) or SIGTERM ends training after the current
-        step, with a checkpoint. After an error, the last checkpoint is
+        steps, with a checkpoint. After an error, the last checkpoint is
         unchanged.
 
         Raises:
-            ValueError: If the loss is not finite, or the corpus has changed.
-            OSError: If a shard cannot be read or a file cannot be written.
+            ValueError: If the loss is not finite.
+            OSError: If a file cannot be written.
         """
         self._folder.wind_back_log(self.progress.log_size)
         self._report.begun(self.progress.step, self.plan)
         if self.is_finished:
             return
-        try:
-            # Until the report of the first step replaces it.
-            with self._stop, self._report.working("compiling the first step"):
-                self._trainer.fit(
-                    iter(self._windows),
-                    steps_per_epoch=self.plan.total - self.progress.step,
-                    callbacks=[self],
-                    shuffle=False,
-                    verbose=0,
-                )
-        except Exception:
-            if self._windows.error is None:
-                raise
-            # As it was before TensorFlow wrapped it.
-            raise self._windows.error from None
+        # Until the report of the first step replaces it.
+        with self._stop, self._report.working("compiling the first step"):
+            self._trainer.fit(
+                backend().varying_batches(self._calls()),
+                callbacks=[self],
+                shuffle=False,
+                verbose=0,
+            )
+
+    def _calls(self):
+        """Yields the batches of all calls."""
+        plan, step = self.plan, self.progress.step
+        windows = training_windows(
+            self._text,
+            self._trainer.batch_size,
+            plan.settings.unroll_steps,
+            plan.settings.seed,
+            step,
+        )
+        while step < plan.total:
+            number = self._next_steps(step)
+            yield self._batches.join(list(itertools.islice(windows, number)))
+            step += number
+
+    def _next_steps(self, step):
+        """Returns how many steps the call after a step has."""
+        # What is due is so at its end.
+        steps = range(step + 1, step + self._at_once)
+        return next(filter(self._is_due, steps), step + self._at_once) - step
+
+    def _is_due(self, step):
+        plan = self.plan
+        return plan.is_checkpoint(step) or self._is_evaluation(step)
+
+    def _is_evaluation(self, step):
+        return self._heldout is not None and self.plan.is_evaluation(step)
 
     def on_train_batch_end(self, batch, logs=None):
         # `self.model` is used only where needed: on JAX, this copies all of it.
-        progress, plan = self.progress, self.plan
-        self._losses.append(logs["window_loss"])
-        # Reading this step's loss would wait for it, and the device would have
-        # nothing to do until the next step begins.
-        self._finish_steps(leave=1)
-        step = progress.step + 1
-        evaluates = self._heldout is not None and plan.is_evaluation(step)
-        is_last = step >= plan.total or self._stop.is_made
-        if not (evaluates or is_last or plan.is_checkpoint(step)):
+        steps = self._next_steps(self._begun)
+        self._begun += steps
+        self._losses.append((steps, logs["window_loss"]))
+        # Reading the losses of this call would wait for it, and the device
+        # would have nothing to do until the next call begins.
+        self._finish_calls(leave=1)
+        if not (self._is_due(self._begun) or self._stop.is_made):
             return
-        self._finish_steps(leave=0)
+        self._finish_calls(leave=0)
         self._check_values()
-        if evaluates:
+        if self._is_evaluation(self._begun):
             self._measure()
         self._save()
         # Patience may have run out.
         self.model.stop_training = self._stop.is_made or self.is_finished
 
-    def _finish_steps(self, leave):
-        """Takes note of the steps that are done, except for the last ones."""
-        progress, plan = self.progress, self.plan
+    def _finish_calls(self, leave):
+        """Takes note of the calls that are done, except for the last ones."""
         while len(self._losses) > leave:
-            loss = float(self._losses.popleft())
-            progress.step += 1
-            if not math.isfinite(loss):
-                raise self._diverged(f"The loss is {loss}")
-            progress.positions = self._windows.next_position()
-            progress.losses.append(loss)
-            self._report.stepped(progress.step, loss)
-            if plan.is_due(progress.step, plan.settings.log_every):
-                losses, progress.losses = progress.losses, []
-                self._log(training_loss=math.fsum(losses) / len(losses))
+            steps, losses = self._losses.popleft()
+            losses = np.reshape(ops.convert_to_numpy(losses), -1)[:steps]
+            for loss in losses.tolist():
+                self._finish_step(loss)
+
+    def _finish_step(self, loss):
+        progress, plan = self.progress, self.plan
+        progress.step += 1
+        if not math.isfinite(loss):
+            raise self._diverged(f"The loss is {loss}")
+        progress.losses.append(loss)
+        self._report.stepped(progress.step, loss)
+        if plan.is_due(progress.step, plan.settings.log_every):
+            losses, progress.losses = progress.losses, []
+            self._log(training_loss=math.fsum(losses) / len(losses))
 
     def _measure(self):
         progress = self.progress
@@ -224,3 +252,16 @@ class Training(keras.callbacks.Callback):
             f"resume, without {argument_name('restart', True)}, with a lower "
             f"{argument_name('learning_rate')}."
         )
+
+
+def _windows_at_once(trainer, tokens):
+    """Returns how many windows of so many tokens a call has.
+
+    The time does not decide it, because a resumed training must do the same.
+    """
+    devices = keras.distribution.list_devices()
+    is_slow = all(device.startswith("cpu") for device in devices)
+    work = tokens * trainer.language_model.encoder.count_params()
+    if not backend().compiles_each_shape or (is_slow and work > _MUCH_WORK):
+        return 1  # Ctrl-C waits for the end of a call.
+    return _WINDOWS_AT_ONCE

@@ -1,7 +1,8 @@
 """The folder of a training, and the record of what the training started with.
 
 Besides the model, it holds `training.json` (the fixed settings, and digests of
-the text), `training_state.hdf5` (the last checkpoint) and `log.jsonl`.
+the text), `training_text.bin` (the text as numbers, which can be made again),
+`training_state.hdf5` (the last checkpoint) and `log.jsonl`.
 """
 
 import contextlib
@@ -11,6 +12,8 @@ import os
 
 from keras_elmo.checks import argument_name
 from keras_elmo.files.atomic import explain_full_disk
+from keras_elmo.files.atomic import replace_file
+from keras_elmo.files.atomic import temporary_path
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.file_lock import file_lock
 from keras_elmo.files.model_folder import ModelFolder
@@ -19,12 +22,17 @@ from keras_elmo.formats.bilm_names import OPTIONS
 from keras_elmo.formats.bilm_names import TRAINING
 from keras_elmo.formats.bilm_names import VOCABULARY
 from keras_elmo.models.fingerprint import file_digest
+from keras_elmo.pretraining.numbered_text import Reading
+from keras_elmo.pretraining.numbered_text import open_numbered_text
 from keras_elmo.text.vocabulary import Vocabulary
 
 STATE_FILE = "training_state.hdf5"
+TEXT_FILE = "training_text.bin"
 LOG_FILE = "log.jsonl"
 # All that a training writes, besides its record.
-_FILES = (STATE_FILE, LOG_FILE, *MODEL_FILES)
+_FILES = (STATE_FILE, TEXT_FILE, LOG_FILE, *MODEL_FILES)
+# Of the record, and of what else changes how a training goes on.
+_VERSION = 2
 _LOCK_FILE = ".lock"
 _ADVICE = "The last checkpoint is unchanged; make room and resume."
 
@@ -41,6 +49,8 @@ class TrainingFolder:
         os.makedirs(self.path, exist_ok=True)
         self.state_path = self.file(STATE_FILE)
         """Path of the last checkpoint"""
+        self.text_path = self.file(TEXT_FILE)
+        """Path of the text as numbers"""
 
     def file(self, name):
         """Returns the path of a file in the folder."""
@@ -95,7 +105,7 @@ class TrainingFolder:
     def check_files(self):
         """Raises `ValueError` if no training wrote the files that are here."""
         if self._has_record:
-            self._read_record()
+            self._read_record(of_former_order=True)
             return
         found = [x for x in _FILES if os.path.lexists(self.file(x))]
         if found:
@@ -105,7 +115,27 @@ class TrainingFolder:
                 "folder, or move them away."
             )
 
-    def begin(self, start, shards, counts, vocabulary):
+    def open_text(self, reading):
+        """Returns the `NumberedText`, or `None` if it has to be made again.
+
+        Args:
+            reading: The `Reading`.
+        """
+        try:
+            with open(self.text_path, "rb") as file:
+                return open_numbered_text(file, reading)
+        except FileNotFoundError:
+            return None
+
+    @contextlib.contextmanager
+    def new_text(self):
+        """Context with an open file, which becomes the text at its end."""
+        with temporary_path(self.text_path) as temporary:
+            with open(temporary, "wb+") as file:
+                yield file
+            replace_file(temporary, self.text_path)
+
+    def begin(self, start, reading, vocabulary):
         """Removes an old training, and records what a new one starts with.
 
         A record stays all the time: it tells that the files are a training's.
@@ -114,19 +144,18 @@ class TrainingFolder:
             start: Dictionary of arguments that must stay the same, which JSON
                 can represent. `initial` is the name and the fingerprint of
                 the model to start from, or `None`.
-            shards: Paths of the corpus.
-            counts: Dictionary, the numbers of sentences and tokens in it.
+            reading: The `Reading` of the corpus.
             vocabulary: The `Vocabulary`.
         """
         # Without `options.json`, the old weights, which do not match the new
         # vocabulary, no longer count as a model.
-        for name in (STATE_FILE, LOG_FILE, OPTIONS, VOCABULARY):
+        for name in (STATE_FILE, TEXT_FILE, LOG_FILE, OPTIONS, VOCABULARY):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.file(name))
         record = {
+            "version": _VERSION,
             "start": start,
-            "corpus": counts,
-            "shards": _digests(shards),
+            "corpus": reading._asdict(),
             "words": _words_digest(vocabulary),
         }
         write_json(self.file(TRAINING), record)
@@ -137,11 +166,11 @@ class TrainingFolder:
 
         Args:
             start: As for `begin`.
-            shards: As for `begin`.
+            shards: Paths of the corpus.
             vocabulary: The requested `Vocabulary`, or `None`.
 
         Returns:
-            The counts of its corpus, and its `Vocabulary`.
+            The `Reading` of its corpus, and its `Vocabulary`.
 
         Raises:
             ValueError: If something has changed, or the record is corrupt.
@@ -157,7 +186,8 @@ class TrainingFolder:
                 "A resumed training must have "
                 f"{'. It must have '.join(changed)}. {_to_start_over()}"
             )
-        new, old = _digests(shards), record["shards"]
+        reading = Reading(**record["corpus"])
+        new, old = _digests(shards), reading.digests
         if new != old:
             differing = [x for x in new + old if x not in new or x not in old]
             names = sorted({name for name, _ in differing})
@@ -174,11 +204,19 @@ class TrainingFolder:
                 f"The training in '{self.path}' started with another "
                 f"vocabulary. {_to_start_over()}"
             )
-        return record["corpus"], own
+        return reading, own
 
-    def _read_record(self):
+    def _read_record(self, of_former_order=False):
         record = ModelFolder(self.path).read_object(TRAINING)
-        if record.keys() != {"start", "corpus", "shards", "words"}:
+        if record.keys() == {"start", "corpus", "shards", "words"}:
+            if of_former_order:
+                return record
+            raise ValueError(
+                f"The training in '{self.path}' cannot be resumed, because an "
+                "earlier version began it, which read the text in another "
+                f"order. You can still use its model. {_to_start_over()}"
+            )
+        if record.keys() != {"version", "start", "corpus", "words"}:
             raise ValueError(
                 f"'{self.file(TRAINING)}' is not the record of a training. "
                 "Choose another folder."

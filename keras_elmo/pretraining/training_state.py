@@ -17,8 +17,6 @@ class Progress:
 
     step: int = 0
     """The number of steps done"""
-    positions: list | None = None
-    """The positions of both token streams; `None` for the start"""
     log_size: int = 0
     """Size of the log in bytes"""
     losses: list[float] = dataclasses.field(default_factory=list)
@@ -108,7 +106,10 @@ def _variables(model):
     optimizer = model.optimizer.variables
     groups = {
         "model": model.trainable_variables,
-        "state": model.non_trainable_variables,
+        # Not the characters of the words, which are those of the text.
+        "state": [
+            v for v in model.non_trainable_variables if v.name != "characters"
+        ],
         # A resumed training may have another learning rate.
         "optimizer": [v for v in optimizer if v.name != "learning_rate"],
     }

@@ -90,60 +90,49 @@ class VocabularySoftmax(keras.layers.Layer):
         right = ops.where(ops.take(is_unknown, targets), merged, alone)
         return ops.logsumexp(logits, axis=-1) - right
 
-    def sampled_losses(self, inputs, targets, seed, weights):
+    def sampled_losses(self, inputs, targets, seed):
         """Estimates the cross entropies, from words drawn at random.
 
         Args:
-            inputs: Tensor `(n, dim)`.
-            targets: Integer tensor `(n,)`, the right words.
+            inputs: List of tensors `(n, dim)`. Each has candidates of its own,
+                unless `seed` is an integer.
+            targets: List of integer tensors `(n,)`, the right words.
             seed: Integer or `keras.random.SeedGenerator`.
-            weights: What `weights_to_sample` returned.
 
         Returns:
-            float32 tensor `(n,)`.
+            List of float32 tensors `(n,)`.
         """
         if self._candidates is None:
             self._candidates = LogUniformCandidates(
                 self.vocabulary_size, self.num_negatives
             )
-        words, log_expected = self._candidates.draw(seed)
-        inputs = self._cast(inputs)
-        targets = ops.cast(targets, "int32")
-        rows = ops.concatenate([targets, words])
-        kernel, bias = [_rows_of(x, rows) for x in weights]
-        kernel, bias = self._cast(kernel), self._widen(bias)
-        count = ops.shape(inputs)[0]
-        true = ops.sum(self._widen(inputs * kernel[:count]), axis=-1)
-        true = true + bias[:count]  # (n,)
-        # (n, candidates)
-        others = self._widen(ops.matmul(inputs, ops.transpose(kernel[count:])))
-        others = others + (bias[count:] - self._widen(log_expected))
-        # The target's term is already in the sum.
-        is_target = targets[:, None] == words[None]
-        others = ops.where(is_target, _MINUS_INFINITY, others)
-        return _log_sum(true, others) - true
-
-    def weights_to_sample(self, adds_up_rows=False):
-        """Returns the kernel and the bias, for one or several samples.
-
-        Args:
-            adds_up_rows: Boolean, whether the optimizer adds up what a gradient
-                of TensorFlow has for the same row, drawn by several targets or
-                in both directions. Keras' optimizers do not, so it is then done
-                here.
-        """
-        weights = self.kernel, self.bias
-        if adds_up_rows:
-            return weights
-        weights = [
-            ops.convert_to_tensor(read_weight(weight, weight.dtype))
-            for weight in weights
-        ]
-        if not backend().has_sparse_gradients:
-            return weights
-        from keras_elmo.pretraining.tensorflow_optimizers import distinct_rows
-
-        return tuple(map(distinct_rows, weights))
+        targets = [ops.cast(words, "int32") for words in targets]
+        drawn = [self._candidates.draw(seed) for _ in targets]
+        rows = [
+            x for words, (others, _) in zip(targets, drawn)
+            for x in (words, others)
+        ]  # fmt: skip
+        # Together, so that a sparse gradient can have each row once.
+        rows = ops.concatenate(rows)
+        kernel = self._cast(_rows_of(self.kernel, rows))
+        bias = self._widen(_rows_of(self.bias, rows))
+        losses, start = [], 0
+        # Separately, so that they can run in parallel.
+        for x, words, (others, log_expected) in zip(inputs, targets, drawn):
+            middle = start + ops.shape(words)[0]
+            end = middle + self._candidates.num_candidates
+            x, kernels = self._cast(x), kernel[middle:end]
+            true = ops.sum(self._widen(x * kernel[start:middle]), axis=-1)
+            true = true + bias[start:middle]  # (n,)
+            # (n, candidates)
+            logits = self._widen(ops.matmul(x, ops.transpose(kernels)))
+            logits = logits + (bias[middle:end] - self._widen(log_expected))
+            # The target's term is already in the sum.
+            is_target = words[:, None] == others[None]
+            logits = ops.where(is_target, _MINUS_INFINITY, logits)
+            losses.append(_log_sum(true, logits) - true)
+            start = end
+        return losses
 
     def _cast(self, values):
         return ops.cast(ops.convert_to_tensor(values), self.compute_dtype)
@@ -153,15 +142,13 @@ class VocabularySoftmax(keras.layers.Layer):
         return ops.cast(values, wide_dtype(self.compute_dtype))
 
 
-def _rows_of(weights, rows):
-    """Returns rows of a tensor, or of a variable on TensorFlow."""
-    if not isinstance(weights, keras.Variable):
-        return ops.take(weights, rows, axis=0)
-    import tensorflow as tf
+def _rows_of(weight, rows):
+    """Returns rows of a weight."""
+    if backend().has_sparse_gradients and weight.trainable:
+        from keras_elmo.pretraining.tensorflow_optimizers import rows_of
 
-    # Reads these rows only: after sparse updates, TensorFlow copies a variable
-    # whenever all of it is read.
-    return tf.gather(weights.value, rows)
+        return rows_of(weight.value, rows)
+    return ops.take(read_weight(weight, weight.dtype), rows, axis=0)
 
 
 def _log_sum(first, others):

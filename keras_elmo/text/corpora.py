@@ -1,7 +1,6 @@
 """Corpora: sentences as tokens, read from a file one at a time."""
 
 import codecs
-import collections
 import contextlib
 import functools
 import gzip
@@ -12,7 +11,6 @@ import re
 import sys
 import warnings
 import zlib
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -120,13 +118,13 @@ def read_corpus(
     return text_sentences(lines) if format == "text" else _conllu(lines, path)
 
 
-def text_lines(path):
+def text_lines(path, on_read=None):
     """Returns an iterator of a text's lines, as bytes with their ends.
 
     They are checked as by `read_corpus`. Of CoNLL-U, a line is the words of a
-    sentence.
+    sentence. `on_read` is as for `open_unpacked`.
     """
-    format, lines = _format_and_lines(path)
+    format, lines = _format_and_lines(path, on_read=on_read)
     if format == "conllu":
         sentences = _conllu(map(bytes.decode, lines), path)
         lines = (sentence.text.encode() + b"\n" for sentence in sentences)
@@ -142,12 +140,12 @@ def beginning(path):
     return start.removeprefix(codecs.BOM_UTF8)
 
 
-def _format_and_lines(path, format=None):
+def _format_and_lines(path, format=None, on_read=None):
     """Returns a file's format, found unless it is given, and its lines.
 
     It warns if what is read as sentences looks like something else.
     """
-    lines, start = checked_lines(path), b""
+    lines, start = checked_lines(path, on_read), b""
     while len(start) < text_kinds.BEGINNING and (line := next(lines, b"")):
         start += line
     found = format or text_kinds.guess_format(path, start)
@@ -256,10 +254,11 @@ def check_file(path, what="corpus", hint=""):
         )
 
 
-def checked_lines(path):
+def checked_lines(path, on_read=None):
     """Yields the lines of a file as bytes of UTF-8, with their ends.
 
-    A byte order mark at the start is left out.
+    A byte order mark at the start is left out. `on_read` is as for
+    `open_unpacked`.
 
     Raises:
         ValueError: If the file is binary, as `refuse_binary` finds; or if a
@@ -267,7 +266,7 @@ def checked_lines(path):
             A small gzip file may unpack to one that no memory can hold.
     """
     start = 0
-    with open_unpacked(path) as file:
+    with open_unpacked(path, on_read=on_read) as file:
         text_kinds.refuse_binary(file.peek(text_kinds.BEGINNING), path)
         lines = iter(functools.partial(file.readline, LONGEST_LINE + 1), b"")
         for number, line in enumerate(lines, start=1):
@@ -312,45 +311,28 @@ def check_utf8(line, path, number, start):
         ) from error
 
 
-def count_words(
-    paths: Iterable[str | os.PathLike], on_progress: Callable = lambda *_: None
-) -> tuple[collections.Counter[bytes], int, int]:
-    """Counts the words of a corpus in several files, as `text_lines` reads it.
+class _WatchedFile(io.FileIO):
+    """A file that tells what is read from it."""
 
-    Args:
-        paths: Iterable of the files' paths, plain or gzip.
-        on_progress: Function that is called regularly with the number of
-            sentences and of tokens so far.
+    def __init__(self, path, on_read):
+        super().__init__(path)
+        self._on_read = on_read
 
-    Returns:
-        A tuple: a `collections.Counter` of the words (bytes), the number of
-        sentences and the number of tokens.
-
-    Raises:
-        ValueError: If a file is not UTF-8.
-    """
-    counts: collections.Counter[bytes] = collections.Counter()
-    sentences = tokens = 0
-    for path in paths:
-        check_file(path)
-        for line in text_lines(os.fspath(path)):
-            words = line.split()
-            counts.update(words)
-            tokens += len(words)
-            sentences += 1
-            if sentences % 10_000 == 0:
-                on_progress(sentences, tokens)
-    on_progress(sentences, tokens)
-    return counts, sentences, tokens
+    def readinto(self, buffer):
+        size = super().readinto(buffer)
+        self._on_read(memoryview(buffer)[:size])
+        return size
 
 
 @contextlib.contextmanager
-def open_unpacked(path, content=None):
+def open_unpacked(path, content=None, on_read=None):
     """Opens a file, or standard input, to read the bytes of its text.
 
     Args:
         path: Path of the file, or `"-"`; with `content`, its name in messages.
         content: The bytes of the file, if they have been read already.
+        on_read: Function that is called with the bytes of the file, as they are
+            before they are unpacked, whenever some are read; or `None`.
 
     Raises:
         ValueError: If it is a corrupt gzip file, or unpacks to far more than
@@ -362,7 +344,8 @@ def open_unpacked(path, content=None):
         elif path == STANDARD_STREAM:
             file = sys.stdin.buffer
         else:
-            file = stack.enter_context(open(path, "rb"))
+            raw = _WatchedFile(path, on_read) if on_read else io.FileIO(path)
+            file = stack.enter_context(io.BufferedReader(raw))
         try:
             # No UTF-8 text starts with these two bytes.
             if file.peek(2)[:2] == _GZIP:

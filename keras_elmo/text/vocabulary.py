@@ -83,7 +83,7 @@ class Vocabulary:
         count. Words with equal counts are in byte order.
 
         Args:
-            counts: Mapping from words to counts, as `count_words` returns it.
+            counts: Mapping from words to counts.
             min_count: Integer, the minimum count of a word.
         """
         taken = [

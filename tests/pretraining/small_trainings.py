@@ -13,6 +13,7 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining import pretrain as pretrain_module
 from keras_elmo.pretraining import training as module
 from keras_elmo.pretraining.pretrain import pretrain
+from keras_elmo.pretraining.report import TrainingReport
 from keras_elmo.pretraining.settings import Settings
 from keras_elmo.pretraining.training_folder import LOG_FILE
 
@@ -82,23 +83,14 @@ def write_corpus(folder, words=97, shards=5, sentences=12):
     return folder
 
 
-class Losses:
+class Losses(TrainingReport):
     """A report that keeps the loss of each step."""
 
     def __init__(self):
         self.of = {}
 
-    def working(self, what):
-        return contextlib.nullcontext()
-
     def stepped(self, step, loss):
         self.of[step] = loss
-
-    def __getattr__(self, name):
-        """Other events are ignored."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return lambda *args: None
 
 
 def train(corpus, output, settings=None, heldout=True, plan=PLAN, **kwargs):
@@ -164,8 +156,8 @@ def compiled_once(kept=None):
     """
     kept = {} if kept is None else kept
 
-    def make_trainer(make_model, settings, rows, total_steps):
-        new = real_trainer(make_model, settings, rows, total_steps)
+    def make_trainer(make_model, text_words, settings, rows, total_steps):
+        new = real_trainer(make_model, text_words, settings, rows, total_steps)
         values = dataclasses.asdict(settings)
         # These are stored in a variable, or not at all.
         if settings.learning_rate_schedule == "constant":
@@ -173,7 +165,7 @@ def compiled_once(kept=None):
                 del values[name]
         for name in NOT_COMPILED:
             del values[name]
-        words = new.language_model.vocabulary_size
+        words = new.language_model.vocabulary_size, len(text_words)
         key = (json.dumps(values), rows, words)
         old = kept.setdefault(key, new)
         if old is not new:

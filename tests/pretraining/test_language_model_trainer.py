@@ -12,7 +12,6 @@ from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining import LanguageModelTrainer
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
-from keras_elmo.pretraining.training import make_trainer
 
 WORDS = 20
 
@@ -22,18 +21,16 @@ class Run:
 
     def __init__(self, **settings):
         self.settings = make_settings(**settings)
-        self.trainer = make_trainer(
-            lambda: make_language_model(
-                BidirectionalLanguageModel,
-                self.settings.options,
-                WORDS,
-                self.settings.dtype,
-            ),
-            self.settings,
-            self.settings.batch_size,
-            total_steps=100,
+        self.model = make_language_model(
+            BidirectionalLanguageModel,
+            self.settings.options,
+            WORDS,
+            self.settings.dtype,
         )
-        self.model = self.trainer.language_model
+        self.trainer = LanguageModelTrainer(
+            self.model, self.settings.batch_size, self.settings.reset_rate, 0
+        )
+        self.trainer.compile(make_optimizer(self.settings, 100))
         generator = np.random.default_rng(1)
         for variable in self.model.trainable_variables:
             variable.assign(generator.normal(0, 0.5, variable.shape))

@@ -1,5 +1,6 @@
 import functools
 from itertools import chain
+from itertools import pairwise
 
 import keras
 import numpy as np
@@ -17,10 +18,10 @@ from keras_elmo import batch_to_ids
 from keras_elmo.choices import DIRECTIONS
 from keras_elmo.models.bilm_weights import load_bilm_weights
 from keras_elmo.pretraining import perplexity as module
+from keras_elmo.pretraining.numbered_text import WordNumbers
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.text_windows import stream_windows
-from keras_elmo.pretraining.token_streams import stream_pairs
 from keras_elmo.text.vocabulary import Vocabulary
 
 WORDS = [b"<S>", b"</S>", b"<UNK>", b"the", b"cat", b"sat", b"dog", b"ran"]
@@ -92,12 +93,18 @@ def oracle(model, rows, counted=word_or_unknown):
     for d, direction in enumerate(DIRECTIONS):
         losses = []
         for sentences in rows:
-            pairs = chain(*(stream_pairs(s, direction) for s in sentences))
+            pairs = chain(*(pairs_of(s, direction) for s in sentences))
             inputs, targets = map(list, zip(*pairs))
             losses.extend(losses_of_row(model, inputs, targets, d, counted))
         means.append(np.mean(losses))
         count = len(losses)
     return Perplexity(np.exp(np.mean(means)), *np.exp(means), count)
+
+
+def pairs_of(sentence, direction):
+    """Returns the inputs of a sentence, each with its target."""
+    words = [b"<S>", *sentence, b"</S>"]
+    return pairwise(words if direction == "forward" else words[::-1])
 
 
 def check(got, expected, tolerance=1e-5):
@@ -235,17 +242,19 @@ def test_rows_count_each_token_once(monkeypatch, rows):
     assert got.tokens == TOKENS
     # The oracle reads each row of these windows as one stream.
     streams = [[] for _ in range(rows)]
-    for window in stream_windows(TEXT, rows, 4):
+    words = WordNumbers()
+    numbered = list(map(words.numbers_of, TEXT))
+    for window in stream_windows(numbered, rows, 4):
         for row, is_real in enumerate(window.is_real):
-            streams[row].extend(window.inputs[0, row, is_real])
+            streams[row].extend(window.inputs[0, row, is_real].tolist())
     sentences = []
-    for words in streams:
+    for numbers in streams:
         sentences.append([])
-        for word in words:
-            if word == b"<S>":
+        for number in numbers:
+            if number == 0:
                 sentences[-1].append([])
             else:
-                sentences[-1][-1].append(word)
+                sentences[-1][-1].append(words.words[number])
     sentences = [row for row in sentences if row]
     assert sorted(chain(*sentences)) == sorted(TEXT)
     check(got, oracle(model, sentences))

@@ -1,4 +1,5 @@
 import errno
+import json
 import os
 import pathlib
 import re
@@ -6,6 +7,9 @@ import shutil
 
 import pytest
 
+from keras_elmo.models.fingerprint import file_digest
+from keras_elmo.pretraining.numbered_text import Reading
+from keras_elmo.pretraining.numbered_text import number_text
 from keras_elmo.pretraining.training_folder import LOG_FILE
 from keras_elmo.pretraining.training_folder import STATE_FILE
 from keras_elmo.pretraining.training_folder import TrainingFolder
@@ -13,7 +17,6 @@ from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.text.vocabulary import Vocabulary
 
 WORDS = [b"<S>", b"</S>", b"<UNK>", b"the", b"\xff"]
-COUNTS = {"sentences": 3, "tokens": 7}
 START = {"seed": 0, "options": {"dropout": 0.1, "lstm": {"dim": 8}}}
 
 
@@ -35,9 +38,14 @@ def shards(tmp_path):
     return paths
 
 
+def read(shards):
+    digests = [[path.name, file_digest(path)] for path in shards]
+    return Reading(3, 7, digests)
+
+
 @pytest.fixture
 def begun(folder, shards, vocabulary):
-    folder.begin(START, shards, COUNTS, vocabulary)
+    folder.begin(START, read(shards), vocabulary)
     return folder
 
 
@@ -50,7 +58,7 @@ def test_a_new_folder_has_nothing(folder):
 def test_an_older_model_is_none_of_the_new_training(folder, shards, vocabulary):
     options = pathlib.Path(folder.file("options.json"))
     options.write_text("{}")
-    folder.begin(START, shards, COUNTS, vocabulary)
+    folder.begin(START, read(shards), vocabulary)
     assert not options.exists()
 
 
@@ -58,8 +66,8 @@ def test_what_a_training_began_with(begun, shards, vocabulary):
     folder = TrainingFolder(begun.path)
     assert folder.has_training
     for given in (None, vocabulary):
-        counts, words = folder.resume(START, shards, given)
-        assert counts.items() >= COUNTS.items()
+        reading, words = folder.resume(START, shards, given)
+        assert reading == read(shards)
         assert words == vocabulary
     # A corpus may be moved.
     elsewhere = shards[0].parent / "elsewhere"
@@ -146,6 +154,37 @@ def test_texts_are_told_apart():
     assert text_digest(iter([[b"a"]])) == text_digest([[b"a"]])
 
 
+def test_a_training_of_the_former_order_is_refused(begun, shards):
+    path = pathlib.Path(begun.file("training.json"))
+    record = json.loads(path.read_text())
+    del record["version"]
+    corpus = record["corpus"]
+    record["shards"] = corpus.pop("digests")
+    path.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="read the text in another order") as i:
+        begun.resume(START, shards)
+    assert "choose another folder or pass `restart=True`" in str(i.value)
+    # With that, it is replaced.
+    begun.check_files()
+
+
+def test_the_text_as_numbers(begun, tmp_path):
+    path = tmp_path / "c.txt"
+    path.write_text("a b\na\n")
+    with begun.new_text() as file:
+        reading, _ = number_text([str(path)], file)
+        assert begun.open_text(reading) is None
+    text = begun.open_text(reading)
+    assert text.numbers.tolist() == [0, 2, 3, 0, 2]
+    with pytest.raises(KeyboardInterrupt), begun.new_text() as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert len(begun.open_text(reading).numbers) == 5
+    assert begun.open_text(reading._replace(tokens=4)) is None
+    names = {"training.json", "vocab.txt", "training_text.bin"}
+    assert {*os.listdir(begun.path)} == names
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"settings": {}', "\xff"])
 def test_a_damaged_record_is_told(folder, text):
     path = folder.file("training.json")
@@ -177,7 +216,7 @@ def fill(folder):
 def test_where_another_begins_the_weights_stay(begun, vocabulary):
     fill(begun)
     assert begun.has_state
-    begun.begin(START, [], COUNTS, vocabulary)
+    begun.begin(START, read([]), vocabulary)
     assert not begun.has_state
     left = {"mine", "vocab.txt", "weights.hdf5", "training.json"}
     assert set(os.listdir(begun.path)) == left
@@ -198,12 +237,12 @@ def test_what_begins_can_be_killed_at_any_point(
             raise Kill
 
     for count in range(4):
-        folder.begin(START, [], COUNTS, vocabulary)
+        folder.begin(START, read([]), vocabulary)
         fill(folder)
         left = [False, *[True] * count]
         monkeypatch.setattr(os, "remove", kill)
         with pytest.raises(Kill):
-            folder.begin(START, [], COUNTS, vocabulary)
+            folder.begin(START, read([]), vocabulary)
         monkeypatch.setattr(os, "remove", remove)
         # The state is removed first, so that no other training can use it.
         assert folder.has_training
@@ -240,8 +279,8 @@ def test_files_of_the_user_stay(folder, vocabulary):
     for name in mine:
         open(folder.file(name), "w").close()
     with folder.lock():
-        folder.begin(START, [], COUNTS, vocabulary)
-        folder.begin(START, [], COUNTS, vocabulary)
+        folder.begin(START, read([]), vocabulary)
+        folder.begin(START, read([]), vocabulary)
     assert mine < set(os.listdir(folder.path))
 
 

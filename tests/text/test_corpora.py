@@ -9,13 +9,11 @@ import warnings
 
 import pytest
 
-from keras_elmo.pretraining.corpus_shards import ShardLines
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.text import corpora
 from keras_elmo.text import read_conll
 from keras_elmo.text import read_corpus
 from keras_elmo.text.corpora import Sentence
-from keras_elmo.text.corpora import count_words
 from keras_elmo.text.corpora import text_lines
 from keras_elmo.text.corpora import text_sentences
 
@@ -110,7 +108,7 @@ def test_bytes_that_are_not_utf8_are_told_by_line_and_byte(tmp_path):
     assert content[13:14] == b"\xff"
     assert "iconv -c -f utf-8 -t utf-8" in str(info.value)
     with pytest.raises(ValueError, match="must be UTF-8") as info:
-        count_words([path])
+        read_sentences(path)
     assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
 
 
@@ -236,7 +234,7 @@ def test_a_gzip_of_one_line_without_end(tmp_path, monkeypatch):
     content = gzip.compress(b"first\n" + b"x" * (50 << 20))
     path = write(tmp_path / "bomb.gz", content)
     tracemalloc.start()
-    for read in (lambda: list(read_corpus(path)), lambda: count_words([path])):
+    for read in (lambda: list(read_corpus(path)), lambda: read_sentences(path)):
         with pytest.raises(ValueError, match="65,536 bytes in line 2") as info:
             read()
         assert str(path) in str(info.value)
@@ -344,7 +342,7 @@ def test_what_is_certainly_no_text_is_refused(
     tmp_path, monkeypatch, told, pack
 ):
     path = write(tmp_path / "corpus.txt", pack(CERTAIN[told]))
-    readers = [*every_reader(path, monkeypatch), lambda: count_words([path])]
+    readers = every_reader(path, monkeypatch)
     for read in [*readers, lambda: read_conll(path)]:
         with pytest.raises(ValueError, match=f"be text in UTF-8.*{told}"):
             read()
@@ -402,10 +400,7 @@ def test_conllu_is_known_by_its_beginning(
     expected = [s.text for s in CONLLU_SENTENCES * number][:number]
     for read in every_reader(path, monkeypatch):
         assert [" ".join(words) for words in read()] == expected
-    assert count_words([path])[1] == number == len(ShardLines(path))
-    assert b"\n".join(map(b" ".join, ShardLines(path))).decode() == (
-        "\n".join(expected)
-    )
+    assert len(read_sentences(path)) == number
 
 
 def test_conllu_plus_says_its_columns(tmp_path, shared):

@@ -6,8 +6,6 @@ import os
 import numpy as np
 import pytest
 
-from keras_elmo.pretraining.corpus_shards import find_shards
-from keras_elmo.text.corpora import count_words
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import covered_share
 
@@ -123,29 +121,6 @@ def test_what_is_written_is_read(tmp_path):
     assert os.listdir(tmp_path) == ["v.txt"]
 
 
-def test_words_are_counted(tmp_path):
-    a = write(tmp_path / "a.txt", b"x  y x\t\n\n \r\ny<S> <S> z")
-    b = write(
-        tmp_path / "b.gz", gzip.compress(codecs.BOM_UTF8 + "é z\n".encode())
-    )
-    progress = []
-    counts, sentences, tokens = count_words(
-        [a, b], lambda *done: progress.append(done)
-    )
-    assert counts == {
-        **{b"x": 2, b"y": 1, b"y<S>": 1, b"<S>": 1, b"z": 2},
-        "é".encode(): 1,
-    }
-    assert isinstance(counts, collections.Counter)
-    assert (sentences, tokens) == (5, 8)
-    assert progress[-1] == (5, 8)
-    assert count_words([a])[1:] == (4, 6)
-    mark = write(tmp_path / "mark", codecs.BOM_UTF8)
-    assert count_words([mark]) == ({}, 0, 0)
-    with pytest.raises(FileNotFoundError, match="none"):
-        count_words([a, tmp_path / "none"])
-
-
 def test_words_go_by_falling_count():
     counts = {
         **{b"<S>": 50, b"c": 3, b"a": 3, b"b": 7, b"rare": 1},
@@ -155,22 +130,6 @@ def test_words_go_by_falling_count():
     assert make(counts).words == [*SPECIAL, b"b", b"a", b"c", b"rare"]
     assert make(counts, min_count=3).words == [*SPECIAL, b"b", b"a", b"c"]
     assert make({}).words == SPECIAL
-
-
-@pytest.mark.exhaustive
-def test_it_is_the_vocabulary_that_bilm_tf_trained_with(shared):
-    folder = shared / "data/english_lm"
-    expected = Vocabulary.from_file(folder / "vocab.txt")
-    shards = find_shards(f"{folder}/train/*.txt")
-    counts, sentences, tokens = count_words(shards)
-    assert (sentences, tokens) == (220_584, 4_779_276)
-    vocabulary = Vocabulary.from_counts(counts, min_count=5)
-    assert vocabulary.words[:3] == expected.words[:3] == SPECIAL
-    assert set(vocabulary.words) == set(expected.words)
-    falling = [counts[word] for word in vocabulary.words[3:]]
-    # There, words with equal counts are in another order.
-    assert falling == [counts[word] for word in expected.words[3:]]
-    assert falling == sorted(falling, reverse=True)
 
 
 @pytest.mark.parametrize(
