@@ -10,16 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.checks import argument_name
-from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.files.atomic import remove_file
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
-from keras_elmo.files.atomic import write_json
-from keras_elmo.files.file_lock import file_lock
+from keras_elmo.files.job_record import JobRecord
 
-_VERSION = 2
+_VERSION = 3
 
 
 class Finished(NamedTuple):
@@ -60,7 +57,10 @@ class JobFolder:
         self.path = f"{self._target}.parts"
         names = "vectors", "output", "job.json"
         self._files = [os.path.join(self.path, name) for name in names]
-        self._vectors, self.output, self._job = self._files
+        self._vectors, self.output, path = self._files
+        self._record = JobRecord(
+            path, _VERSION, f"delete the folder '{self.path}'"
+        )
         self.finished = None
         """What is in `vectors` or `output`; `None` before `begin`."""
         self.is_complete = False
@@ -70,19 +70,16 @@ class JobFolder:
     def locked(self):
         """Creates the folder, and locks it against other processes."""
         os.makedirs(self.path, exist_ok=True)
-        lock = os.path.join(self.path, "lock")
-        with (
-            file_lock(lock),
-            explain_full_disk(f"to write '{self.name}'", self._what_is_kept),
-        ):
+        where = f"to write '{self.name}'"
+        with self._record.locked("lock", where, self._what_is_kept):
             try:
                 yield
             finally:
                 if self.finished == Finished():
                     self._remove_files()
-                if not os.path.exists(self._job):
+                if not self._record.exists:
                     with contextlib.suppress(OSError):  # It has other files.
-                        os.remove(lock)
+                        os.remove(os.path.join(self.path, "lock"))
                         os.rmdir(self.path)
 
     def begin(self, settings, restart, overwrite):
@@ -93,16 +90,15 @@ class JobFolder:
                 write, and `overwrite` is not set.
             ValueError: If the folder is from a job with other settings.
         """
-        if not os.path.exists(self._job) and any(
-            map(os.path.exists, self._files)
-        ):
+        if not self._record.exists and any(map(os.path.exists, self._files)):
             raise ValueError(
                 f"'{self.path}' has no 'job.json', so its files are unknown. "
                 "Move the folder away."
             )
-        job = None if restart else self._read_job()
-        done = Finished(*job["finished"]) if job else Finished()
-        is_complete = job is not None and job["is_complete"]
+        done, is_complete = Finished(), False
+        if self._record.exists and not restart:
+            job = self._record.read()
+            done, is_complete = Finished(*job["finished"]), job["is_complete"]
         with contextlib.suppress(FileNotFoundError):
             # It was killed while it moved the file.
             if os.path.samefile(self.output, self._target):
@@ -112,10 +108,10 @@ class JobFolder:
             done, is_complete = Finished(), False
         else:
             refuse_existing(self.name, is_moved or overwrite)
-        self._settings = {"version": _VERSION, **settings}
+        self._settings = json.loads(json.dumps(settings))
         self._overwrite = overwrite
         if done.sentences or is_complete:
-            self._check_settings(job["settings"])
+            self._record.check(self._settings)
             self.finished, self.is_complete = done, is_complete
         else:
             self._remove_files()
@@ -161,41 +157,13 @@ class JobFolder:
 
     def refusal(self, reason):
         """Returns a `ValueError` that also says how to start over."""
-        return ValueError(
-            f"{reason} To start over, pass {argument_name('restart', True)}, "
-            f"or delete the folder '{self.path}'."
-        )
-
-    def _read_job(self):
-        try:
-            with open(self._job, encoding="utf-8") as file:
-                return json.load(file)
-        except FileNotFoundError:
-            return None
-        except ValueError as error:
-            raise self.refusal(f"'{self._job}' is corrupt.") from error
+        return self._record.refusal(reason)
 
     def _save(self, finished):
-        job = {
-            "settings": self._settings,
-            "finished": finished,
-            "is_complete": self.is_complete,
-        }
-        write_json(self._job, job)
+        self._record.write(
+            self._settings, finished=finished, is_complete=self.is_complete
+        )
         self.finished = finished
-
-    def _check_settings(self, old):
-        new = json.loads(json.dumps(self._settings))
-        differing = [
-            f"{key}: {old.get(key)!r} before, {new.get(key)!r} now"
-            for key in sorted(old.keys() | new.keys())
-            if old.get(key) != new.get(key)
-        ]
-        if differing:
-            raise self.refusal(
-                "The unfinished job has other settings "
-                f"({'; '.join(differing)})."
-            )
 
     def _remove_files(self):
         """Removes the files of the job, `job.json` last."""

@@ -10,12 +10,9 @@ import hashlib
 import json
 import os
 
-from keras_elmo.checks import argument_name
-from keras_elmo.files.atomic import explain_full_disk
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import temporary_path
-from keras_elmo.files.atomic import write_json
-from keras_elmo.files.file_lock import file_lock
+from keras_elmo.files.job_record import JobRecord
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.formats.bilm_names import MODEL_FILES
 from keras_elmo.formats.bilm_names import OPTIONS
@@ -47,6 +44,9 @@ class TrainingFolder:
     def __init__(self, path):
         self.path = os.fspath(path)
         os.makedirs(self.path, exist_ok=True)
+        self._record = JobRecord(
+            self.file(TRAINING), _VERSION, "choose another folder"
+        )
         self.state_path = self.file(STATE_FILE)
         """Path of the last checkpoint"""
         self.text_path = self.file(TEXT_FILE)
@@ -56,30 +56,17 @@ class TrainingFolder:
         """Returns the path of a file in the folder."""
         return os.path.join(self.path, name)
 
-    @contextlib.contextmanager
     def lock(self):
-        """Context manager that keeps other processes from training here.
-
-        Raises:
-            BlockingIOError: If another process has the lock.
-            OSError: In the context, if the disk is full, saying what to do.
-        """
-        with (
-            file_lock(self.file(_LOCK_FILE)),
-            explain_full_disk(f"to write in '{self.path}'", lambda: _ADVICE),
-        ):
-            yield
+        """Context manager that keeps other processes from training here."""
+        where = f"to write in '{self.path}'"
+        return self._record.locked(_LOCK_FILE, where, lambda: _ADVICE)
 
     @property
     def has_training(self):
         """Whether a training was started here."""
         # The vocabulary is written after the record, and never removed alone.
         has_vocabulary = os.path.exists(self.file(VOCABULARY))
-        return self._has_record and (self.has_state or has_vocabulary)
-
-    @property
-    def _has_record(self):
-        return os.path.exists(self.file(TRAINING))
+        return self._record.exists and (self.has_state or has_vocabulary)
 
     @property
     def has_state(self):
@@ -104,10 +91,11 @@ class TrainingFolder:
 
     def check_files(self):
         """Raises `ValueError` if no training wrote the files that are here."""
-        if self._has_record:
-            self._read_record(of_former_order=True)
-            return
         found = [x for x in _FILES if os.path.lexists(self.file(x))]
+        if self._record.exists:
+            # Also those of other versions have it.
+            found = "words" not in ModelFolder(self.path).read_object(TRAINING)
+            found = [TRAINING] * found
         if found:
             raise ValueError(
                 f"'{self.path}' has files that no training wrote, and this one "
@@ -152,13 +140,8 @@ class TrainingFolder:
         for name in (STATE_FILE, TEXT_FILE, LOG_FILE, OPTIONS, VOCABULARY):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self.file(name))
-        record = {
-            "version": _VERSION,
-            "start": start,
-            "corpus": reading._asdict(),
-            "words": _words_digest(vocabulary),
-        }
-        write_json(self.file(TRAINING), record)
+        words = _words_digest(vocabulary)
+        self._record.write(start, corpus=reading._asdict(), words=words)
         vocabulary.write(self.file(VOCABULARY))
 
     def resume(self, start, shards, vocabulary=None):
@@ -175,74 +158,26 @@ class TrainingFolder:
         Raises:
             ValueError: If something has changed, or the record is corrupt.
         """
-        record = self._read_record()
-        changed = [
-            f"the {argument_name(name)} that it started with, {old!r}. "
-            f"Received: {new!r}"
-            for name, old, new in _differences(record["start"], start)
-        ]
-        if changed:
-            raise ValueError(
-                "A resumed training must have "
-                f"{'. It must have '.join(changed)}. {_to_start_over()}"
-            )
+        self._record.check(start)
+        record = self._record.read()
         reading = Reading(**record["corpus"])
         new, old = _digests(shards), reading.digests
         if new != old:
             differing = [x for x in new + old if x not in new or x not in old]
             names = sorted({name for name, _ in differing})
-            raise ValueError(
+            raise self._record.refusal(
                 "A resumed training must have the text that it started with, "
                 "in the same shards and in the same order by path. "
-                f"Changed, new or missing: {names or 'none'}. "
-                f"{_to_start_over()}"
+                f"Changed, new or missing: {names or 'none'}."
             )
         own = Vocabulary.from_file(self.file(VOCABULARY))
         is_same = _words_digest(own) == record["words"]
         if not is_same or vocabulary not in (None, own):
-            raise ValueError(
+            raise self._record.refusal(
                 f"The training in '{self.path}' started with another "
-                f"vocabulary. {_to_start_over()}"
+                "vocabulary."
             )
         return reading, own
-
-    def _read_record(self, of_former_order=False):
-        record = ModelFolder(self.path).read_object(TRAINING)
-        if record.keys() == {"start", "corpus", "shards", "words"}:
-            if of_former_order:
-                return record
-            raise ValueError(
-                f"The training in '{self.path}' cannot be resumed, because an "
-                "earlier version began it, which read the text in another "
-                f"order. You can still use its model. {_to_start_over()}"
-            )
-        if record.keys() != {"version", "start", "corpus", "words"}:
-            raise ValueError(
-                f"'{self.file(TRAINING)}' is not the record of a training. "
-                "Choose another folder."
-            )
-        return record
-
-
-def _differences(started, requested):
-    """Yields the name, the old and the new value of each that has changed."""
-    for name, old in started.items():
-        new = requested.get(name)
-        has_moved = name == "initial" and new and old and new[1] == old[1]
-        if new == old or has_moved:
-            continue
-        if isinstance(old, dict) and isinstance(new, dict):
-            # The options, which have flags of their own.
-            yield from _differences({**dict.fromkeys(new), **old}, new)
-        else:
-            yield name, old, new
-
-
-def _to_start_over():
-    return (
-        "To start over, choose another folder or pass "
-        f"{argument_name('restart', True)}."
-    )
 
 
 def _words_digest(vocabulary):

@@ -78,7 +78,7 @@ def test_what_a_training_began_with(begun, shards, vocabulary):
 def test_other_settings_are_refused(begun, shards):
     options = {**START["options"], "dropout": 0.7}
     changed = {**START, "seed": 1, "options": options}
-    with pytest.raises(ValueError, match="A resumed training must") as info:
+    with pytest.raises(ValueError, match=r"is resumed in .* must") as info:
         begun.resume(changed, shards)
     message = str(info.value)
     # All at once, so that the right flags can be passed.
@@ -156,12 +156,9 @@ def test_texts_are_told_apart():
 
 def test_a_training_of_the_former_order_is_refused(begun, shards):
     path = pathlib.Path(begun.file("training.json"))
-    record = json.loads(path.read_text())
-    del record["version"]
-    corpus = record["corpus"]
-    record["shards"] = corpus.pop("digests")
-    path.write_text(json.dumps(record))
-    with pytest.raises(ValueError, match="read the text in another order") as i:
+    names = ("start", "corpus", "shards", "words")
+    path.write_text(json.dumps(dict.fromkeys(names)))
+    with pytest.raises(ValueError, match="read a text in another order") as i:
         begun.resume(START, shards)
     assert "choose another folder or pass `restart=True`" in str(i.value)
     # With that, it is replaced.
@@ -270,7 +267,7 @@ def test_files_that_no_training_wrote_are_not_replaced(folder, name):
 def test_a_record_that_no_training_wrote_is_not_replaced(begun):
     begun.check_files()
     pathlib.Path(begun.file("training.json")).write_text('{"mine": 1}')
-    with pytest.raises(ValueError, match="is not the record of a training"):
+    with pytest.raises(ValueError, match=r"replace them: training\.json"):
         begun.check_files()
 
 
