@@ -71,8 +71,12 @@ def main(argv=None):
             # TensorFlow has an error of its own for this.
             if not _OUT_OF_MEMORY.search(repr(error)):
                 raise
+            has_flag = hasattr(arguments, "batch_size")
+            batches = (
+                "a smaller --batch-size" if has_flag else "smaller batches"
+            )
             _say(
-                "error: there is not enough memory. Use smaller batches or a "
+                f"error: there is not enough memory. Use {batches} or a "
                 f"smaller model. {error}"
             )
             return 1

@@ -2,6 +2,7 @@
 
 import array
 import hashlib
+import mmap
 import os
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ class WordNumbers(dict):
         return number
 
     def numbers_of(self, words):
-        """Returns a list of the numbers of words."""
+        """Returns the number of each word, a list."""
         return list(map(self.__getitem__, words))
 
     @property
@@ -46,6 +47,20 @@ class NumberedText(NamedTuple):
     """int32 `(tokens + sentences,)`"""
     starts: np.ndarray
     """int64 `(runs + 1,)`: where each run of sentences begins; the end"""
+    file: mmap.mmap | None = None
+    """The file that is mapped as `numbers`"""
+
+    def read(self, runs):
+        """Returns the numbers of some runs, a new array."""
+        parts = [
+            self.numbers[self.starts[run] : self.starts[run + 1]]
+            for run in runs
+        ]
+        tokens = np.concatenate(parts)
+        if self.file and hasattr(mmap, "MADV_DONTNEED"):
+            # Otherwise all that was read would count as the process's memory.
+            self.file.madvise(mmap.MADV_DONTNEED)
+        return tokens
 
 
 class Reading(NamedTuple):
@@ -147,8 +162,9 @@ def open_numbered_text(file, reading):
     if (end, bytes_of_words) != (size, len(listed)):
         return None
     words = [BEGIN_SENTENCE, END_SENTENCE, *listed.split()]
-    numbers = np.memmap(file, "int32", "r", shape=(size,))
-    return NumberedText(words, numbers, starts[:-1])
+    mapped = mmap.mmap(file.fileno(), 4 * size, access=mmap.ACCESS_READ)
+    numbers = np.frombuffer(mapped, "int32")
+    return NumberedText(words, numbers, starts[:-1], mapped)
 
 
 def character_ids(words, indexer):

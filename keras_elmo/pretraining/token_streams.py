@@ -46,10 +46,7 @@ class TokenStream:
 
     def _shuffled(self, runs, corpus_pass, key):
         """Returns the sentences of some runs, shuffled."""
-        starts = self._text.starts
-        tokens = np.concatenate(
-            [self._text.numbers[starts[run] : starts[run + 1]] for run in runs]
-        )
+        tokens = self._text.read(runs)
         begins = np.flatnonzero(tokens == 0)  # (sentences,)
         lengths = np.diff(begins, append=len(tokens))
         order = self._order(len(begins), corpus_pass, key)

@@ -17,7 +17,7 @@ from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.text_windows import training_windows
 from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
-from keras_elmo.pretraining.training_state import variable_values
+from keras_elmo.pretraining.training_state import state_variables
 from keras_elmo.pretraining.training_state import write_training_state
 from keras_elmo.pretraining.word_trainer import WindowBatches
 from keras_elmo.pretraining.word_trainer import WordTrainer
@@ -241,8 +241,9 @@ class Training(keras.callbacks.Callback):
         self._folder.log(step=step, tokens=tokens, **values)
 
     def _check_values(self):
-        for name, values in variable_values(self.model):
-            if not np.isfinite(values).all():
+        for name, variable in state_variables(self.model).items():
+            # On the device, to copy none of them.
+            if not ops.all(ops.isfinite(variable)):
                 raise self._diverged(f"'{name}' has an infinity or a NaN")
 
     def _diverged(self, what):

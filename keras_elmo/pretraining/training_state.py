@@ -47,8 +47,12 @@ def write_training_state(path, model, progress):
         with create_hdf5(temporary) as (store, check):
             # An attribute might be too small for it.
             store["progress"] = json.dumps(dataclasses.asdict(progress))
-            for key, array in variable_values(model):
+            for key, variable in state_variables(model).items():
+                if variable.dtype == "bfloat16":  # HDF5 has none.
+                    variable = ops.cast(variable, "float32")
+                array = ops.convert_to_numpy(variable)
                 store.create_dataset(key, data=array)
+                del array  # Before the next one is read.
                 check()
 
     write_atomically(path, write)
@@ -69,7 +73,7 @@ def read_training_state(path, model):
         ValueError: If the file is corrupt or for another model.
     """
     path = os.fspath(path)
-    variables = _variables(model)
+    variables = state_variables(model)
     try:
         with open_hdf5(path) as (store, shapes):
             values = {key: store[key][()] for key in shapes}
@@ -93,16 +97,8 @@ def read_training_state(path, model):
     return progress
 
 
-def variable_values(model):
-    """Yields the key and the value, an array, of each variable to be saved."""
-    for key, variable in _variables(model).items():
-        if variable.dtype == "bfloat16":  # HDF5 has none.
-            variable = ops.cast(variable, "float32")
-        yield key, ops.convert_to_numpy(variable)
-
-
-def _variables(model):
-    """Maps keys to variables, in a fixed order."""
+def state_variables(model):
+    """Returns the variables to be saved by key, in a fixed order."""
     optimizer = model.optimizer.variables
     groups = {
         "model": model.trainable_variables,

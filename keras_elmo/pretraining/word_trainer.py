@@ -1,4 +1,4 @@
-"""Trains a language model on the numbers of words."""
+"""Trains a language model on words that are given by their numbers."""
 
 import keras
 import numpy as np

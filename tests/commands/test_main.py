@@ -13,6 +13,7 @@ import pytest
 import keras_elmo
 from keras_elmo import quiet_start
 from keras_elmo.commands import inspect
+from keras_elmo.commands import pretrain
 from keras_elmo.commands.main import main
 from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.models.find_model import find_model
@@ -277,11 +278,16 @@ def test_too_little_memory(monkeypatch, capsys, name, text):
     def run(arguments):
         raise error(f"{text}allocating 9 TB")
 
-    monkeypatch.setattr(inspect, "run", run)
-    assert main(["inspect", "small"]) == 1
-    shown = capsys.readouterr().err
-    assert shown.startswith("keras-elmo: error: there is not enough memory. ")
-    assert shown.endswith("allocating 9 TB\n")
+    for command, arguments, told in (
+        (inspect, ["inspect", "small"], "Use smaller batches"),
+        (pretrain, ["pretrain", "text", "out"], "Use a smaller --batch-size"),
+    ):
+        monkeypatch.setattr(command, "run", run)
+        assert main(arguments) == 1
+        shown = capsys.readouterr().err
+        start = "keras-elmo: error: there is not enough memory. "
+        assert shown.startswith(start + told)
+        assert shown.endswith("allocating 9 TB\n")
 
 
 @pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}])
