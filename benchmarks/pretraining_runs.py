@@ -1,5 +1,6 @@
 """Runs `keras-elmo pretrain` in processes that can be paused."""
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import time
 from worker import exit_with_log
 from worker import status_megabytes
 
+ROOT = pathlib.Path(__file__).parent.parent
 # Seconds between two looks at the log.
 INTERVAL = 0.001
 
@@ -22,7 +24,8 @@ def pretrain_command(text, folder, flags):
         flags: Dictionary of its flags, without dashes.
     """
     typed = [str(text) for k, v in flags.items() for text in (f"--{k}", v)]
-    command = [sys.executable, "-m", "keras_elmo", "pretrain"]
+    # Not the package in the working folder, but that of the path.
+    command = [sys.executable, "-P", "-m", "keras_elmo", "pretrain"]
     return [*command, text, str(folder), *typed]
 
 
@@ -38,9 +41,10 @@ class PausedTraining:
         updates: Integer, the number of updates for each request.
         text: The corpus of `keras-elmo pretrain`.
         flags: Dictionary of its flags, without dashes.
+        checkout: Path of another checkout of the package to use; or `None`.
     """
 
-    def __init__(self, folder, updates, text, flags):
+    def __init__(self, folder, updates, text, flags, checkout=None):
         self._output = pathlib.Path(folder)
         self._log = self._output.with_suffix(".log")
         self._entries = 0
@@ -53,7 +57,10 @@ class PausedTraining:
         command = pretrain_command(text, self._output, flags)
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [*command, "--quiet"], stdout=log, stderr=log
+                [*command, "--quiet"],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": checkout or str(ROOT)},
             )
         self._wait()
 

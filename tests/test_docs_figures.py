@@ -14,6 +14,7 @@ from statistics import median
 from conftest import ROOT
 
 from keras_elmo import PRESETS
+from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.text import read_conll
 
 BENCHMARKS = "docs/benchmarks.md"
@@ -766,13 +767,70 @@ def test_perplexities_of_the_same_training():
     theirs, ours = list(results.values())[:2]
     in_rows = theirs[2]["by_its_own_program_in_256_rows"]
     assert f"in 256 rows, gives {in_rows:,.0f} for its third" in page
-    middle, most = (
-        [choose([run["perplexity"] for run in runs]) for runs in (ours, theirs)]
-        for choose in (median, max)
-    )
+    middle = [
+        median([x["perplexity"] for x in runs]) for runs in (ours, theirs)
+    ]
+    readme = " ".join(readme.split())
     assert "is {:.0f}, and {:.0f} with bilm-tf".format(*middle) in readme
-    millions = [f"{value / 1e6:.0f}" for value in most]
-    assert f"a perplexity of {' and '.join(millions)} million" in readme
+    most = max(run["perplexity"] for run in theirs)
+    assert f"a perplexity of {most / 1e6:.0f} million" in readme
+    every = read_results("pretraining_perplexity")
+    others = [x["perplexity"] for x in every["in_another_order_of_the_text"]]
+    assert f"order ({max(others):,.2f})" in " ".join(page.split())
+    one, two = every["laptop_ten_minutes"]["perplexities"]
+    assert f"gave {one:.1f} and {two:.1f} ({every['date']})" in page
+
+
+def test_what_feeds_a_device():
+    results = read_results("pretraining_host")
+    page = " ".join(read_page("docs/pretraining.md").split())
+    runs = {name: results[name] for name in ("jax", "tensorflow")}
+    fed = min(median(run["feeding"]) for run in runs.values())
+    assert f"prepares {fed / 1e6:.1f} million tokens per second" in page
+    speeds = [
+        f"{round(median(run['commands']['this']), -3):,.0f}"
+        for run in runs.values()
+    ]
+    on_jax, on_tensorflow = speeds
+    told = f"{on_jax} tokens per second on JAX and {on_tensorflow} on"
+    assert told in page
+    assert f"AMD EPYC, {results['date']}" in page
+    read = min(run["reading"] for run in runs.values())
+    assert (
+        f"about {NUMBERS[round(read / 1e6)]} million tokens per second" in page
+    )
+
+
+NUMBERS = {3: "three"}
+
+
+def multiplications(recipe):
+    """Returns how many a token of one direction takes, forward."""
+    options, rows = RECIPES[recipe].options, RECIPES[recipe].batch_size
+    lstm, cnn = options["lstm"], options["char_cnn"]
+    units, dim = lstm["dim"], lstm["projection_dim"]
+    layers = 2 * 2 * (2 * dim * 4 * units + units * dim)
+    softmax = 2 * (1 + options["n_negative_samples_batch"]) * dim
+    filters = sum(number for _, number in cnn["filters"])
+    convolutions = sum(width * number for width, number in cnn["filters"])
+    word = cnn["max_characters_per_token"] * cnn["embedding"]["dim"]
+    word *= convolutions
+    word += cnn["n_highway"] * 2 * filters**2 + filters * dim
+    # Of a window's tokens, so many are distinct words, in real text.
+    distinct = {128: 1862, 512: 5209}[rows]
+    return layers + softmax + word * distinct / (20 * rows)
+
+
+def test_what_the_papers_model_costs():
+    page = " ".join(read_page("docs/pretraining.md").split())
+    paper, mini = multiplications("paper"), multiplications("gpu")
+    assert f"multiplies {paper / 1e6:.0f} million numbers" in page
+    assert f"`english_mini` {mini / 1e6:.1f} million" in page
+    gpu = read_results("gpu_pretraining")
+    speed = gpu["tokens"] / gpu["seconds"] * mini / paper
+    assert f"on {round(speed, -3):,.0f}, if it multiplied" in page
+    hours = 10 * 832e6 / speed / 3600
+    assert f"takes {hours:.0f} hours, and eight of them {hours / 8:.1f}" in page
 
 
 def test_the_readme_quotes():
