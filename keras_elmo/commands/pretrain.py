@@ -10,9 +10,11 @@ input is characters, so any word can be read.
 
 FOLDER receives the model with the best held-out perplexity so far, or without
 --heldout the latest one, as options.json, weights.hdf5, softmax.hdf5 and
-vocab.txt. After an interruption, including Ctrl-C, the same command resumes
-from the last checkpoint, with the same results as without the interruption.
-With more --epochs or --steps, a finished training continues.
+vocab.txt. It also has the text as integers, training_text.bin, four bytes for
+each token, which you can delete when the training is finished. After an
+interruption, including Ctrl-C, the same command resumes from the last
+checkpoint, with the same results as without the interruption. With more
+--epochs or --steps, a finished training continues.
 
 The loss that is shown measures how well the right word is told apart from
 --negatives random ones. It shows progress, but it is not a perplexity, and it
