@@ -10,6 +10,7 @@ from keras_elmo.checks import checked_limit
 from keras_elmo.layers.base_layers import BaseLayer
 from keras_elmo.layers.base_layers import new_weight
 from keras_elmo.layers.base_layers import read_weight
+from keras_elmo.ops.backends import backend
 from keras_elmo.ops.backends import wide_dtype
 
 
@@ -218,10 +219,12 @@ def project_inputs(inputs, weights):
     Returns:
         Tensor `(..., 4 * units)`.
     """
-    # In two dimensions, TensorFlow fuses the multiply with the addition.
-    rows = ops.reshape(inputs, (-1, inputs.shape[-1]))
+    *leading, features = ops.shape(inputs)
+    # In two dimensions, TensorFlow fuses the multiply with the addition. JAX
+    # could no longer divide the batch among devices.
+    is_flat = not backend().compiles_each_shape
+    rows = ops.reshape(inputs, (-1, features)) if is_flat else inputs
     projected = ops.matmul(rows, weights.kernel) + weights.bias
-    *leading, _ = ops.shape(inputs)
     return ops.reshape(projected, (*leading, weights.bias.shape[0]))
 
 

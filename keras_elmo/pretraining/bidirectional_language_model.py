@@ -326,12 +326,14 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             As for `losses_of`.
         """
         time, batch, dim = ops.shape(hidden[0])
+        # Row by row, so that devices that have some rows each need no others.
+        hidden = [ops.transpose(h, (1, 0, 2)) for h in hidden]
         losses = self.softmax.sampled_losses(
             [ops.reshape(h, (-1, dim)) for h in hidden],
-            [ops.reshape(ops.transpose(x), (-1,)) for x in targets],
+            [ops.reshape(x, (-1,)) for x in targets],
             seed,
         )
-        return [ops.transpose(ops.reshape(x, (time, batch))) for x in losses]
+        return [ops.reshape(x, (batch, time)) for x in losses]
 
     def compute_output_spec(self, *args, **kwargs):
         # Found by tracing: not all outputs have the compute dtype.

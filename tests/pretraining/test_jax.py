@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import sys
 import keras
 import numpy as np
 import pytest
+from pretraining.small_trainings import OPTIONS
+from pretraining.small_trainings import PLAN as SMALL_PLAN
 from pretraining.small_trainings import Losses
 from pretraining.small_trainings import check_same
 from pretraining.small_trainings import make_settings
@@ -17,6 +20,8 @@ from pretraining.small_trainings import train
 from pretraining.test_kills import KILLS
 from pretraining.test_kills import SETTINGS
 from pretraining.test_kills import check_killed_processes
+
+from keras_elmo.pretraining import training
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="TensorFlow has tests of its own."
@@ -55,6 +60,8 @@ def test_processes_that_are_killed(corpus, tmp_path):
 
 
 def test_two_devices_are_one_with_all_rows(corpus, tmp_path):
+    # A call of three steps, and one of one step.
+    assert training._WINDOWS_AT_ONCE >= SMALL_PLAN["checkpoint_every"] == 3
     code = """
 import json, pathlib, sys
 import keras
@@ -65,10 +72,15 @@ train(*map(pathlib.Path, sys.argv[1:]), make_settings(steps=4), report=report)
 print(json.dumps([len(keras.distribution.list_devices()), report.of]))
 """
     paths = os.pathsep.join([str(TESTS), str(TESTS.parent)])
-    flags = "--xla_force_host_platform_device_count=2"
+    flags = (
+        "--xla_force_host_platform_device_count=2 --xla_dump_hlo_as_text "
+        f"--xla_dump_hlo_module_re=train_step --xla_dump_to={tmp_path}"
+    )
+    # What is loaded from a cache is not dumped.
+    own = {"JAX_COMPILATION_CACHE_DIR": "", "XLA_FLAGS": flags}
     process = subprocess.run(
         [sys.executable, "-c", code, corpus, tmp_path / "two"],
-        env={**os.environ, "PYTHONPATH": paths, "XLA_FLAGS": flags},
+        env={**os.environ, "PYTHONPATH": paths, **own},
         capture_output=True,
         text=True,
     )
@@ -78,4 +90,9 @@ print(json.dumps([len(keras.distribution.list_devices()), report.of]))
     settings = make_settings(steps=4, batch_size=8)
     assert train(corpus, tmp_path / "one", settings, report=one)
     assert devices == 2
+    # Each device computes the gates of its own rows, four of eight.
+    (compiled,) = tmp_path.glob("*.cpu_after_optimizations.txt")
+    units = 4 * OPTIONS["lstm"]["dim"]
+    shapes = {*re.findall(r"f32\[\d+,\d+\]", compiled.read_text())}
+    assert f"f32[4,{units}]" in shapes and f"f32[8,{units}]" not in shapes
     np.testing.assert_allclose([*losses.values()], [*one.of.values()], 1e-4)
