@@ -33,10 +33,17 @@ class TrainingProgress(TrainingReport):
         self._progress.say(f"the vocabulary has {share:.1%} of the words")
 
     def begun(self, step, plan):
+        if step >= plan.total:
+            self._progress.say(
+                f"nothing is left to train, as it has {step:,} steps; to go "
+                "on, raise --steps or --epochs"
+            )
+            return
         begins = f"after step {step:,}" if step else "from the start"
         self._progress.say(
             f"training {begins}: {plan.total:,} steps of "
-            f"{plan.tokens_per_step:,} tokens"
+            f"{plan.tokens_per_step:,} tokens, {plan.passes:,.1f} passes over "
+            "the text"
         )
         self._progress.start("steps", plan.total)
         self._tokens_per_step = plan.tokens_per_step

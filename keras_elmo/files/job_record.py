@@ -68,11 +68,11 @@ class JobRecord:
             content = ModelFolder(folder).read_object(name)
         except ValueError as error:
             raise self.refusal(f"{error}.") from error
-        if content.get("version") != self._version:
+        if content.get("version") != self._version or "settings" not in content:
             raise self.refusal(
-                f"What '{self.path}' describes cannot be resumed, because "
-                "another version of keras-elmo began it, which did it "
-                "differently (it may have read a text in another order)."
+                f"'{self.path}' describes nothing that can be resumed. If "
+                "another version of keras-elmo wrote it, this one would go on "
+                "differently (it may read a text in another order)."
             )
         return content
 

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import warnings
 from collections.abc import Iterable
 
 from keras_elmo.text.corpora import check_file
@@ -67,3 +68,30 @@ def read_sentences(
             f"{shards}"
         )
     return sentences
+
+
+def check_sentences(number, empty, shards):
+    """Checks how many of a text's sentences are empty lines.
+
+    Args:
+        number: Integer, the number of sentences.
+        empty: Integer, the number of those without words.
+        shards: List of the paths of the text, for messages.
+
+    Raises:
+        ValueError: If no sentence has words.
+    """
+    if number == empty:
+        what = "only empty lines in" if empty else "empty files"
+        raise ValueError(
+            "A text must have at least one sentence with words. Received: "
+            f"{what} {shards}"
+        )
+    if empty > number / 10:
+        warnings.warn(
+            f"{empty / number:.0%} of the lines of the text are empty. Each "
+            "counts as a sentence without words, which is easy to predict, so "
+            "perplexities are too low. Remove them, for example with: grep . "
+            f"'{shards[0]}'",
+            stacklevel=2,
+        )

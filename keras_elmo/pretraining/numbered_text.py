@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_elmo.pretraining.corpus_shards import check_sentences
 from keras_elmo.text.corpora import text_lines
 from keras_elmo.text.token_indexer import BEGIN_SENTENCE
 from keras_elmo.text.token_indexer import END_SENTENCE
@@ -88,13 +89,13 @@ def number_text(shards, file, on_progress=lambda *_: None):
         A `Reading`, and a dictionary from words to their counts.
 
     Raises:
-        ValueError: If there is no sentence, or a shard is not UTF-8.
+        ValueError: If no sentence has words, or a shard is not UTF-8.
     """
     words = WordNumbers()
     starts, unwritten = array.array("q"), array.array("i")
     counts = np.zeros(2, "int64")
     digests = []
-    done = sentences = size = 0
+    done = sentences = empty = size = 0
     total = sum(map(os.path.getsize, shards))
     on_progress(0, 0, 0.0)
 
@@ -118,6 +119,7 @@ def number_text(shards, file, on_progress=lambda *_: None):
             if sentences % _RUN == 0:
                 starts.append(size + len(unwritten))
             unwritten.append(0)
+            empty += line.isspace()
             unwritten.extend(words.numbers_of(line.split()))
             sentences += 1
             if sentences % 10_000 == 0:
@@ -126,11 +128,7 @@ def number_text(shards, file, on_progress=lambda *_: None):
             if len(unwritten) > _WRITTEN_TOKENS:
                 write()
         digests.append([os.path.basename(path), digest.hexdigest()[:16]])
-    if not sentences:
-        raise ValueError(
-            "The corpus must have at least one sentence. Received: empty files "
-            f"{shards}"
-        )
+    check_sentences(sentences, empty, shards)
     write()
     listed = b"\n".join(words)
     starts.extend([size, len(listed)])

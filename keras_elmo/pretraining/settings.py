@@ -207,6 +207,8 @@ class TrainingPlan:
             settings.epochs * targets / self.tokens_per_step
         )
         """The number of steps of the training"""
+        self.passes = self.total * self.tokens_per_step / targets
+        """The number of passes over the text"""
 
     def is_due(self, step: int, every: int) -> bool:
         """Whether a step is one of every so many, or the last."""

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 
+from keras_elmo.checks import argument_name
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import temporary_path
 from keras_elmo.files.job_record import JobRecord
@@ -32,6 +33,7 @@ _FILES = (STATE_FILE, TEXT_FILE, LOG_FILE, *MODEL_FILES)
 _VERSION = 2
 _LOCK_FILE = ".lock"
 _ADVICE = "The last checkpoint is unchanged; make room and resume."
+_ADVICE_AT_FIRST = "Make room and run the same command again."
 
 
 class TrainingFolder:
@@ -43,6 +45,11 @@ class TrainingFolder:
 
     def __init__(self, path):
         self.path = os.fspath(path)
+        if os.path.isfile(self.path):
+            raise ValueError(
+                f"{argument_name('output')}, which comes after the text, must "
+                f"be a folder to train in. Received a file: '{self.path}'"
+            )
         os.makedirs(self.path, exist_ok=True)
         self._record = JobRecord(
             self.file(TRAINING), _VERSION, "choose another folder"
@@ -59,7 +66,11 @@ class TrainingFolder:
     def lock(self):
         """Context manager that keeps other processes from training here."""
         where = f"to write in '{self.path}'"
-        return self._record.locked(_LOCK_FILE, where, lambda: _ADVICE)
+        return self._record.locked(
+            _LOCK_FILE,
+            where,
+            lambda: _ADVICE if self.has_state else _ADVICE_AT_FIRST,
+        )
 
     @property
     def has_training(self):

@@ -6,6 +6,7 @@ import os
 
 from keras import ops
 
+from keras_elmo.checks import argument_name
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.hdf5_files import create_hdf5
 from keras_elmo.files.hdf5_files import open_hdf5
@@ -81,7 +82,8 @@ def read_training_state(path, model):
     except Exception as error:
         # What h5py raises depends on where the file is corrupt.
         raise ValueError(
-            f"'{path}' cannot be read as a checkpoint of this training: {error}"
+            f"'{path}' cannot be read as a checkpoint of this training: "
+            f"{error}. To start over, pass {argument_name('restart', True)}"
         ) from error
     for key in variables.keys() | values.keys():
         expected = getattr(variables.get(key), "shape", None)

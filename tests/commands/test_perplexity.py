@@ -166,3 +166,13 @@ def test_progress(checkpoint, monkeypatch, capsys):
     )
     assert second.endswith(" tokens/s")
     assert not run(capsys, checkpoint, text, "--quiet").err
+
+
+@pytest.mark.filterwarnings("default:.* of the lines of the text are empty")
+def test_empty_lines_are_told(checkpoint, tmp_path, capsys, fails):
+    text = tmp_path / "text"
+    text.write_text("the cat\n\n")
+    err = run(capsys, checkpoint, text).err
+    assert "warning: 50% of the lines of the text are empty" in err
+    text.write_text("\n\n")
+    assert "only empty lines in" in fails("perplexity", checkpoint, text)

@@ -3,6 +3,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -94,7 +95,8 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
     run(*heldout, "--steps", 4, "--log-every", 2)
     out, err = capsys.readouterr()
     lines = err.splitlines()
-    assert "training from the start: 4 steps of 6 tokens" in lines
+    (told,) = [x for x in lines if x.startswith("training from the start")]
+    assert re.search(r": 4 steps of 6 tokens, \d\.\d passes over the", told)
     told = [line for line in lines if "held-out perplexity" in line]
     assert [line.split(":")[0] for line in told] == ["step 2", "step 4"]
     assert told[0].endswith("), the best so far")
@@ -122,7 +124,7 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
     # Run again, there is nothing left to do; with more steps, there is.
     run(*heldout, "--steps", 4)
     out, err = capsys.readouterr()
-    assert "training after step 4: 4 steps" in err
+    assert "nothing is left to train, as it has 4 steps; to go on" in err
     assert f"'out' contains the best model, of step {best}" in out
     run(*heldout, "--steps", 6)
     assert "step 6: held-out" in capsys.readouterr().err
@@ -537,7 +539,8 @@ def test_lines_from_time_to_time(clock, capsys):
     assert err.splitlines() == [
         "reading the text: 0:00:11 left, 50/100 %, 27,273 tokens/s, 20,000 "
         "sentences",
-        "training from the start: 6 steps of 5,000 tokens",
+        "training from the start: 6 steps of 5,000 tokens, 2.0 passes over "
+        "the text",
         "1/6 steps, loss 1.000",
         "0:00:15 left, 3/6 steps, 1,000 tokens/s, loss 2.500",
         "step 3: held-out perplexity 169.98 (forward 170.1, backward 169.9), "
@@ -553,7 +556,8 @@ def test_a_bar_on_a_terminal(clock, open_terminal, monkeypatch, capsys):
     show_training(clock, first=1000, last=1004, total=1010)
     shown = terminal.getvalue()
     assert not capsys.readouterr().out
-    assert "training after step 1,000: 1,010 steps of 5,000 tokens\n" in shown
+    told = "training after step 1,000: 1,010 steps of 5,000 tokens, 336.7 "
+    assert f"{told}passes over the text\n" in shown
     assert shown.endswith(
         "\r\x1b[K[============] 0:00:30 left, 1,004/1,010 steps, "
         "1,000 tokens/s, loss 1003.500\r\n"

@@ -8,6 +8,7 @@ import pytest
 
 from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.pretraining import numbered_text as module
+from keras_elmo.pretraining.corpus_shards import check_sentences
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.numbered_text import character_ids
 from keras_elmo.pretraining.numbered_text import number_text
@@ -58,6 +59,7 @@ def sentences_of(text):
     return sentences
 
 
+@pytest.mark.filterwarnings("ignore:.* of the lines of the text are empty")
 @pytest.mark.parametrize("name", CONTENTS)
 def test_sentences_are_lines(tmp_path, name):
     content = CONTENTS[name] + b"last"
@@ -117,8 +119,20 @@ def test_an_empty_corpus(tmp_path):
     with pytest.raises(ValueError, match="at least one sentence") as info:
         read(paths)
     assert f"'{paths[0]}', '{paths[1]}'" in str(info.value)
-    paths[1].write_bytes(b"\n")  # One sentence, although without words.
-    assert sentences_of(read(paths)[0]) == [[]]
+    paths[1].write_bytes(b"\n \n")
+    with pytest.raises(ValueError, match=r"words\. Received: only empty"):
+        read(paths)
+
+
+def test_empty_lines_are_told(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"\n \na b\n" + b"a\n" * 17)
+    assert len(sentences_of(read([path])[0])) == 20
+    path.write_bytes(b"\n \na b\n" + b"a\n" * 16)
+    with pytest.warns(match="11% of the lines of the text are empty"):
+        read([path])
+    with pytest.warns(match=f"for example with: grep . '{path}'"):
+        check_sentences(3, 1, [path])
 
 
 @pytest.mark.parametrize("kept", [0, 3, 20, -40, -9, -1])

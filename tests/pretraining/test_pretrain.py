@@ -157,7 +157,7 @@ def test_epochs(corpus, tmp_path):
 def test_an_empty_corpus_is_refused(tmp_path):
     (tmp_path / "shard-0").write_text("")
     with pytest.raises(
-        ValueError, match="corpus must have at least one sentence"
+        ValueError, match="text must have at least one sentence"
     ):
         train(tmp_path, tmp_path / "out", heldout=False)
 

@@ -182,7 +182,9 @@ def test_the_text_as_numbers(begun, tmp_path):
     assert {*os.listdir(begun.path)} == names
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"settings": {}', "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", '{"version": 2}', "[]", "{0}", "\xff"]
+)
 def test_a_damaged_record_is_told(folder, text):
     path = folder.file("training.json")
     with open(path, "w", encoding="latin-1") as file:
@@ -284,6 +286,12 @@ def test_files_of_the_user_stay(folder, vocabulary):
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 def test_a_full_disk_is_told(folder, number):
     with (
+        pytest.raises(OSError, match="Make room and run the same command"),
+        folder.lock(),
+    ):
+        raise OSError(number, "what the system says")
+    fill(folder)  # There is a checkpoint.
+    with (
         pytest.raises(
             OSError, match="no space left on the device to write"
         ) as info,
@@ -299,3 +307,10 @@ def test_a_full_disk_is_told(folder, number):
 def test_other_errors_of_the_system_stay_as_they_are(folder):
     with pytest.raises(FileNotFoundError, match=r"^gone$"), folder.lock():
         raise FileNotFoundError("gone")
+
+
+def test_a_file_is_no_folder(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("a\n")
+    with pytest.raises(ValueError, match="`output`, which comes after the te"):
+        TrainingFolder(path)
