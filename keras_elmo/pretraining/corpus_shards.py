@@ -91,7 +91,7 @@ def check_sentences(number, empty, shards):
         warnings.warn(
             f"{empty / number:.0%} of the lines of the text are empty. Each "
             "counts as a sentence without words, which is easy to predict, so "
-            "perplexities are too low. Remove them, for example with: grep . "
-            f"'{shards[0]}'",
+            "perplexities are too low. Remove them, for example with: zcat -f "
+            f"'{shards[0]}' | grep -v '^[[:space:]]*$'",
             stacklevel=2,
         )

@@ -131,7 +131,7 @@ def test_empty_lines_are_told(tmp_path):
     path.write_bytes(b"\n \na b\n" + b"a\n" * 16)
     with pytest.warns(match="11% of the lines of the text are empty"):
         read([path])
-    with pytest.warns(match=f"for example with: grep . '{path}'"):
+    with pytest.warns(match=f"for example with: zcat -f '{path}' | grep"):
         check_sentences(3, 1, [path])
 
 
