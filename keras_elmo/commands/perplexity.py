@@ -99,7 +99,6 @@ def run(arguments):
     from keras_elmo.pretraining.bidirectional_language_model import (
         BidirectionalLanguageModel,
     )
-    from keras_elmo.pretraining.corpus_shards import check_sentences
     from keras_elmo.pretraining.corpus_shards import read_sentences
     from keras_elmo.pretraining.model_files import load_language_model
     from keras_elmo.pretraining.perplexity import Evaluator
@@ -113,7 +112,6 @@ def run(arguments):
         )
     set_threads()
     sentences = read_sentences(arguments.text)
-    check_sentences(len(sentences), sentences.count([]), arguments.text)
     counted = None
     if arguments.vocabulary:
         lists = map(Vocabulary.from_file, arguments.vocabulary)

