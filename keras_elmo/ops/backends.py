@@ -62,6 +62,10 @@ class Backend:
         """Returns a tensor whose values do not matter."""
         return ops.zeros(shape, dtype)
 
+    def rows_of(self, variable, rows):
+        """Returns some rows of a `keras.Variable` that is not trained."""
+        return ops.take(variable, rows, axis=0)
+
     def varying_batches(self, batches):
         """Returns what `fit` takes for batches of varying sizes.
 
@@ -184,6 +188,12 @@ class TensorFlow(Backend):
         except tf.errors.InvalidArgumentError:
             # `tf.debugging.enable_check_numerics` has found NaN in it.
             return super().any_values(shape, dtype)
+
+    def rows_of(self, variable, rows):
+        import tensorflow as tf
+
+        # GPUs can look up int16 in a variable, but not in a tensor.
+        return tf.gather(variable.value, rows)
 
     def varying_batches(self, batches):
         import tensorflow as tf

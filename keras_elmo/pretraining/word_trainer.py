@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.ops.backends import backend
 from keras_elmo.ops.backends import wide_dtype
 from keras_elmo.pretraining.language_model_trainer import LanguageModelTrainer
 from keras_elmo.pretraining.numbered_text import character_ids
@@ -49,7 +50,7 @@ class WordTrainer(LanguageModelTrainer):
 
     def token_vectors(self, inputs):
         words, *places = inputs
-        words = ops.take(self.characters, words[:, 0], axis=0)
+        words = backend().rows_of(self.characters, words[:, 0])
         vectors = self.language_model.token_encoder(
             ops.cast(words, "int32"), training=True
         )
