@@ -10,7 +10,6 @@ from keras_elmo.checks import checked_limit
 from keras_elmo.layers.base_layers import BaseLayer
 from keras_elmo.layers.base_layers import new_weight
 from keras_elmo.layers.base_layers import read_weight
-from keras_elmo.ops.backends import backend
 from keras_elmo.ops.backends import wide_dtype
 
 
@@ -220,9 +219,9 @@ def project_inputs(inputs, weights):
         Tensor `(..., 4 * units)`.
     """
     *leading, features = ops.shape(inputs)
-    # In two dimensions, TensorFlow fuses the multiply with the addition. JAX
-    # could no longer divide the batch among devices.
-    is_flat = not backend().compiles_each_shape
+    # In two dimensions it is faster, but several devices could not divide the
+    # batch among them.
+    is_flat = keras.distribution.distribution() is None
     rows = ops.reshape(inputs, (-1, features)) if is_flat else inputs
     projected = ops.matmul(rows, weights.kernel) + weights.bias
     return ops.reshape(projected, (*leading, weights.bias.shape[0]))
