@@ -111,7 +111,7 @@ class JobFolder:
         self._settings = json.loads(json.dumps(settings))
         self._overwrite = overwrite
         if done.sentences or is_complete:
-            self._record.check(self._settings)
+            self._record.check(job["settings"], self._settings)
             self.finished, self.is_complete = done, is_complete
         else:
             self._remove_files()

@@ -76,14 +76,17 @@ class JobRecord:
             )
         return content
 
-    def check(self, settings):
-        """Raises `ValueError` if a job is resumed with other settings."""
+    def check(self, started, requested):
+        """Raises `ValueError` if a job is resumed with other settings.
+
+        Args:
+            started: The settings in the record.
+            requested: The settings to go on with.
+        """
         changed = [
             f"the {argument_name(name)} that it started with, {old!r}. "
             f"Received: {new!r}"
-            for name, old, new in _differences(
-                self.read()["settings"], settings
-            )
+            for name, old, new in _differences(started, requested)
         ]
         if changed:
             raise self.refusal(

@@ -164,26 +164,25 @@ def _options(dim, projection_dim, filters, n_highway, n_negatives, dropout=0.1):
 
 _FILTERS = [list(pair) for pair in PAPER_FILTERS]
 
+_LAPTOP = Settings(
+    _options(512, 128, _FILTERS[:5], 1, 1024),
+    batch_size=32,
+    optimizer="muon",
+    learning_rate=4e-3,
+    learning_rate_schedule="linear",
+    warmup_steps=100,
+    reset_rate=0.05,
+)
 RECIPES = {
     "paper": Settings(_options(4096, 512, _FILTERS, 2, 8192)),
-    "laptop": Settings(
-        _options(512, 128, _FILTERS[:5], 1, 1024),
-        batch_size=32,
-        optimizer="muon",
-        learning_rate=4e-3,
-        learning_rate_schedule="linear",
-        warmup_steps=100,
-        reset_rate=0.05,
-    ),
-    "gpu": Settings(
-        _options(512, 256, _FILTERS[:5], 1, 8192, dropout=0.0),
+    "laptop": _LAPTOP,
+    "gpu": dataclasses.replace(
+        _LAPTOP,
+        options=_options(512, 256, _FILTERS[:5], 1, 8192, dropout=0.0),
         steps=15_000,
         batch_size=512,
-        optimizer="muon",
         learning_rate=5e-3,
-        learning_rate_schedule="linear",
         warmup_steps=200,
-        reset_rate=0.05,
         dtype="mixed_bfloat16",
     ),
 }

@@ -104,9 +104,9 @@ class TrainingFolder:
         """Raises `ValueError` if no training wrote the files that are here."""
         found = [x for x in _FILES if os.path.lexists(self.file(x))]
         if self._record.exists:
-            # Also those of other versions have it.
-            found = "words" not in ModelFolder(self.path).read_object(TRAINING)
-            found = [TRAINING] * found
+            record = ModelFolder(self.path).read_object(TRAINING)
+            # Also the records of other versions have it.
+            found = [] if "words" in record else [TRAINING]
         if found:
             raise ValueError(
                 f"'{self.path}' has files that no training wrote, and this one "
@@ -169,8 +169,8 @@ class TrainingFolder:
         Raises:
             ValueError: If something has changed, or the record is corrupt.
         """
-        self._record.check(start)
         record = self._record.read()
+        self._record.check(record["settings"], start)
         reading = Reading(**record["corpus"])
         new, old = _digests(shards), reading.digests
         if new != old:

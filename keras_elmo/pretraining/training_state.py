@@ -106,7 +106,9 @@ def state_variables(model):
         "model": model.trainable_variables,
         # Not the characters of the words, which are those of the text.
         "state": [
-            v for v in model.non_trainable_variables if v.name != "characters"
+            v
+            for v in model.non_trainable_variables
+            if v is not model.characters
         ],
         # A resumed training may have another learning rate.
         "optimizer": [v for v in optimizer if v.name != "learning_rate"],
