@@ -18,6 +18,7 @@ from keras_elmo.layers.scalar_mix import ScalarMix as ScalarMix
 from keras_elmo.layers.sentence_pooling import (
     SentencePooling as SentencePooling,
 )
+from keras_elmo.layers.word_vectors import WordVectors as WordVectors
 from keras_elmo.models.presets import PRESETS as PRESETS
 from keras_elmo.onnx.export_onnx import export_onnx as export_onnx
 from keras_elmo.pretraining.bidirectional_language_model import (

@@ -19,6 +19,7 @@ from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import ScalarMix
 from keras_elmo import SentencePooling
+from keras_elmo import WordVectors
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
@@ -151,6 +152,20 @@ CASES = {
         scores(),
         0,
         None,
+    ),
+    "WordVectors": (
+        lambda **kwargs: WordVectors(["or", "é"], [[1.5], [2]], 12, **kwargs),
+        IDS,
+        0,
+        MASK,
+    ),
+    "WordVectors, trained": (
+        lambda **kwargs: WordVectors(
+            ["or", "é"], [[1.5], [2]], 12, trainable=True, **kwargs
+        ),
+        IDS,
+        1,
+        MASK,
     ),
     # A cell is made for `keras.layers.RNN`, and runs in it here.
     "ProjectedLSTMCell": (in_rnn, VECTORS, 4, MASK),

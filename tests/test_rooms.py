@@ -25,6 +25,7 @@ KNOWS = {
 # layer, and import what they need when they are called.
 METHODS = {
     "layers/elmo_files.py": {"models"},
+    "layers/word_vectors.py": {"formats"},
     "pretraining/bidirectional_language_model.py": set(),
 }
 

@@ -71,6 +71,15 @@ def add_arguments(parser):
         "which is in the package",
     )
     add(
+        "--word-vectors",
+        metavar="FILE",
+        help="vectors of words, which the tagger reads beside ELMo's: a text "
+        "file of GloVe, word2vec or fastText (.vec), or a binary file of "
+        "word2vec, plain or .gz. The first 400,000 words are read, and OUTPUT "
+        "contains their vectors: 104 MB if they have 100 numbers each. The "
+        "first 50,000, the most frequent ones, have 13 MB: head -n 50000 FILE",
+    )
+    add(
         "--seed",
         type=int,
         default=1,
@@ -118,6 +127,7 @@ def run(arguments):
         *data.pop("train"),
         data.get("dev"),
         arguments.elmo,
+        word_vectors=arguments.word_vectors,
         max_labels=arguments.max_labels,
         verbose=0 if arguments.quiet else bars,
     )

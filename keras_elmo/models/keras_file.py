@@ -85,12 +85,14 @@ class KerasFile(FoundModel):
         return f"keras.saving.load_model({quoted(self.path)})"
 
 
-def after_elmo(model, elmo):
+def after_elmo(model, elmo, word_vectors=None):
     """Returns a model of vectors and their mask, with ELMo in front.
 
     Args:
         model: The Keras model, whose layers the new one shares.
         elmo: An `ElmoLayer`, or what `ElmoLayer.from_preset` takes.
+        word_vectors: A layer whose vectors of the same ids follow those of
+            ELMo, or `None`.
     """
     if not isinstance(elmo, ElmoLayer):
         elmo = ElmoLayer.from_preset(elmo, name="elmo")
@@ -103,6 +105,9 @@ def after_elmo(model, elmo):
     # Of several mixes, the first and its mask.
     vectors = keras.tree.flatten([elmo(ids), elmo.compute_mask(ids)])
     vectors = vectors[:: elmo.num_representations]
+    if word_vectors is not None:
+        both = keras.layers.Concatenate(name="elmo_and_word_vectors")
+        vectors[0] = both([vectors[0], word_vectors(ids)])
     # `model(...)` would be a single layer, and hide its own layers.
     keras.models.clone_model(model, vectors, lambda layer: layer, call)
 

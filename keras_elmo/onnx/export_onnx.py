@@ -34,13 +34,14 @@ def export_onnx(
     layers.
 
     A tagger or a classifier is a Functional or Sequential model that starts
-    with an `ElmoLayer` and continues with `Dense`, `LSTM`, `Bidirectional`,
-    `Concatenate` and dropout layers, `SentencePooling`, `CRF` and `CRFDecoder`.
-    The outputs are those of the model, named after their layers: label ids from
-    a `CRFDecoder`, floats from the others, which after a `SentencePooling` have
-    the shape `(batch, n)`. All others are zero at padding. The labels are in
-    the file's metadata, as a JSON list named `<output>_tag_names`. Each layer
-    must have the mask of the ids. This is checked on random words.
+    with an `ElmoLayer`, perhaps beside a `WordVectors`, and continues with
+    `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and dropout layers,
+    `SentencePooling`, `CRF` and `CRFDecoder`. The outputs are those of the
+    model, named after their layers: label ids from a `CRFDecoder`, floats from
+    the others, which after a `SentencePooling` have the shape `(batch, n)`. All
+    others are zero at padding. The labels are in the file's metadata, as a JSON
+    list named `<output>_tag_names`. Each layer must have the mask of the ids.
+    This is checked on random words.
 
     With `quantize="int8"`, ELMo's large kernels (of the highways, projections
     and LSTMs) have 8 bits, with one scale per block of 128, and so have the

@@ -172,8 +172,9 @@ def _lstm_arrays(lstm):
 
 def _fail(layer, received):
     raise ValueError(
-        "For ONNX, an `ElmoLayer` may be followed by Dense, LSTM, "
-        "Bidirectional, Concatenate and dropout layers, `SentencePooling`, "
-        "`CRF` and `CRFDecoder`, on whole sentences. Use `export_saved_model` "
-        f"for other models. Received: layer '{layer.name}' with {received}"
+        "For ONNX, an `ElmoLayer`, perhaps beside `WordVectors`, may be "
+        "followed by Dense, LSTM, Bidirectional, Concatenate and dropout "
+        "layers, `SentencePooling`, `CRF` and `CRFDecoder`, on whole sentences."
+        " Use `export_saved_model` for other models. Received: layer "
+        f"'{layer.name}' with {received}"
     )

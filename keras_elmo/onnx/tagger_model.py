@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.word_vectors import WordVectors
 from keras_elmo.onnx.crf_decoding import Chain
 from keras_elmo.onnx.elmo_model import ids_input
 from keras_elmo.onnx.elmo_model import output_time
@@ -16,6 +17,7 @@ from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.masks import check_masks
 from keras_elmo.onnx.tagger_layers import TaggerLayers
+from keras_elmo.onnx.word_vectors import word_vectors
 from keras_elmo.ops.private_keras import call_of
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import layer_of
@@ -37,6 +39,7 @@ def tagger_model(model, make_product, tag_names=None):
         returns the model's outputs, named after their layers.
     """
     (elmo, _, mixes, _), *others = steps = read_graph(model)
+    ids = model.inputs[0]
     graph = GraphBuilder()
     vectors, mask = run_elmo(graph, elmo, "ids", make_product)
     names = [name for name in vectors if name.startswith("elmo")]
@@ -49,6 +52,10 @@ def tagger_model(model, make_product, tag_names=None):
     mask = add_token(mask)
     layers = TaggerLayers(graph, mask)
     for layer, inputs, outputs, _ in others:
+        if type(layer) is WordVectors and inputs[0] is ids:
+            found = word_vectors(graph, "ids", layer)
+            values[id(outputs[0])] = add_token(found)
+            continue
         if not all(id(x) in values for x in inputs):
             raise ValueError(
                 "For ONNX, the inputs of each layer must be outputs of earlier "
@@ -59,7 +66,7 @@ def tagger_model(model, make_product, tag_names=None):
         )
         # Of an LSTM with `return_state`, only the first one is known.
         values.update(zip(map(id, outputs), found))
-    check_masks(model.inputs[0], steps)
+    check_masks(ids, steps)
     is_real = graph.cast(mask, "bool")
     results = {}
     symbolic = named_outputs(model)
@@ -104,6 +111,8 @@ def tagger_model(model, make_product, tag_names=None):
 def read_graph(model):
     """Reads the layers of a model, in an order in which they can be called.
 
+    The first one is its `ElmoLayer`.
+
     Returns:
         A list of tuples: a layer, its symbolic inputs, its outputs, and the
         mask that it is given, or `None`.
@@ -145,6 +154,8 @@ def read_graph(model):
 
     for x in model.outputs:
         visit(x)
+    # ELMo first: a `WordVectors` beside it also takes the ids.
+    steps.sort(key=lambda step: type(step[0]) is not ElmoLayer)
     if (
         not steps
         or type(steps[0][0]) is not ElmoLayer

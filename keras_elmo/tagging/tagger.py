@@ -17,6 +17,7 @@ from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import replaceable_file
 from keras_elmo.files.atomic import temporary_path
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.word_vectors import WordVectors
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import after_elmo
 from keras_elmo.models.presets import TAGGERS
@@ -150,6 +151,7 @@ class Tagger:
         validation_data: tuple[Iterable, Iterable] | None = None,
         elmo: str | os.PathLike = "english_mini",
         *,
+        word_vectors: str | os.PathLike | WordVectors | None = None,
         units: int = 100,
         dropout: float = 0.5,
         learning_rate: float = 0.003,
@@ -163,7 +165,8 @@ class Tagger:
         A BiLSTM and a `CRF` are trained on the average of ELMo's layers, or on
         the learned mix of a folder that `save_to_preset` wrote. It is computed
         once and takes two bytes per number: 1.0 GB per million words with
-        `english_mini`, 512 wide. Batches have sentences of similar length.
+        `english_mini`, 512 wide. Batches have sentences of similar length. Word
+        vectors beside it take 0.2 GB more if they have 100 numbers.
 
         If the tags mark entities, in BIO, IOB1, BIOES or BIOUL, the CRF allows
         only tags of that scheme; IOB1 becomes BIO. `"B"` and `"I"` may be
@@ -185,6 +188,9 @@ class Tagger:
                 possible, it has entities, and only labels that the other
                 sentences have, too.
             elmo: What `ElmoLayer.from_preset` takes.
+            word_vectors: A file, as for `WordVectors.from_file`, or the layer.
+                The BiLSTM reads the vector of each word, too, which is not
+                trained. The tagger contains all of the layer's vectors.
             units: Integer, the units of the LSTM in each direction.
             dropout: Float, the dropout rate before and after the BiLSTM.
             learning_rate: Float, the initial learning rate of Adam. It is
@@ -234,8 +240,15 @@ class Tagger:
             return_all_layers=False,
             keep_sentence_boundaries=False,
         )
-        head, _ = train_head(*data, elmo, *network, *limits)
-        return cls(after_elmo(head, elmo))
+        if isinstance(word_vectors, (str, os.PathLike)):
+            word_vectors = WordVectors.from_file(
+                word_vectors,
+                max_characters_per_token=elmo.token_encoder.token_shape[0],
+                verbose=int(verbose == 1),
+                name="word_vectors",
+            )
+        head, _ = train_head(*data, elmo, word_vectors, *network, *limits)
+        return cls(after_elmo(head, elmo, word_vectors))
 
     def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
         """Writes the whole tagger, with ELMo, to a file.

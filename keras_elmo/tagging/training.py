@@ -8,6 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import argument_name
 from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.loss_and_accuracy import CRFLoss
@@ -18,18 +19,22 @@ from keras_elmo.stop_request import StopRequest
 from keras_elmo.tagging.calibration import calibrate
 from keras_elmo.tagging.scores import score_tags
 from keras_elmo.tagging.training_data import training_data
+from keras_elmo.text.word_lists import padded_batch
 
 # Training ends after so many epochs without a better score, or so many updates
 # if these are more. The learning rate is halved after a third of that.
 _PATIENCE, _PATIENT_UPDATES = 6, 200
 # Batches are padded to a multiple of it, because each shape is compiled once.
 _TIME = 8
+# So many words are looked up at a time.
+_WORDS = 4096
 
 
 def train_head(
     train,
     dev,
     elmo,
+    word_vectors,
     units,
     dropout,
     learning_rate,
@@ -44,15 +49,23 @@ def train_head(
         train: The sentences, and their tags.
         dev: The same for validation, or `None` to hold out a tenth of `train`.
         elmo: The `ElmoLayer`.
+        word_vectors: A `WordVectors`, or `None`.
         units: As for `Tagger.train`, like all that follow.
 
     Returns:
         A Keras model, from the vectors of words and their mask to tags; and the
         temperature by which `calibrate` has divided its scores.
     """
+    if word_vectors is not None:
+        check_same_ids(elmo, word_vectors)
     *pairs, labels, scheme = training_data(train, dev, batch_size, max_labels)
+    table = {}
+    if word_vectors is not None:
+        table = look_up(word_vectors, pairs)
+        check_coverage(table, pairs[0], verbose)
     train, dev = (
-        TaggedBatches(part, labels, elmo, batch_size, verbose) for part in pairs
+        TaggedBatches(part, labels, elmo, batch_size, verbose, table)
+        for part in pairs
     )
     head = build_head(train.width, labels, scheme, units, dropout)
     decoder = CRFDecoder(tag_names=labels)
@@ -114,7 +127,8 @@ class TaggedBatches(keras.utils.PyDataset):
     """Batches of `((vectors, mask), tags)`, of sentences of similar length.
 
     Their shapes are `(batch, time, width)`, `(batch, time)`, `(batch, time)`.
-    The vectors are the average of ELMo's layers, computed once, in float16.
+    The vectors are the average of ELMo's layers, computed once, and perhaps
+    word vectors after it, in float16.
 
     Args:
         pairs: List of pairs: the words of a sentence, and their tags.
@@ -122,13 +136,15 @@ class TaggedBatches(keras.utils.PyDataset):
         elmo: The `ElmoLayer`.
         batch_size: Integer, sentences per batch.
         verbose: As for `keras.utils.Progbar`.
+        word_vectors: Dictionary from each word to its vector; or empty.
     """
 
-    def __init__(self, pairs, labels, elmo, batch_size, verbose):
+    def __init__(
+        self, pairs, labels, elmo, batch_size, verbose, word_vectors=()
+    ):
         super().__init__()
         pairs = sorted(pairs, key=lambda pair: len(pair[1]))
         self.tags = [tags for _, tags in pairs]
-        self.width = 2 * elmo.encoder.output_dim
         self._batch_size = batch_size
         ids = {label: i for i, label in enumerate(labels)}
         # Validation may have tags that training has not.
@@ -138,9 +154,14 @@ class TaggedBatches(keras.utils.PyDataset):
             len(pairs), verbose=verbose, unit_name="sentence"
         )
         embedder = ElmoEmbedder(elmo, layers="mix")
-        for x in embedder.embed_sentences(words for words, _ in pairs):
+        sentences = [words for words, _ in pairs]
+        for words, x in zip(sentences, embedder.embed_sentences(sentences)):
+            if word_vectors:
+                own = np.stack([word_vectors[word] for word in words])
+                x = np.concatenate([x, own], axis=1)
             self._vectors.append(x.astype("float16"))
             bar.add(1)
+        self.width = self._vectors[0].shape[1]
 
     def __len__(self):
         return -(-len(self.tags) // self._batch_size)
@@ -169,6 +190,60 @@ class TaggedBatches(keras.utils.PyDataset):
                 ids = ops.convert_to_numpy(decode(*self._batch(i)[0]))
             rows += [*ids][: self._batch_size]
         return [row[: len(tags)] for row, tags in zip(rows, self.tags)]
+
+
+def check_same_ids(elmo, word_vectors):
+    """Raises `ValueError` unless two layers take the same ids.
+
+    Args:
+        elmo: The `ElmoLayer`.
+        word_vectors: The `WordVectors`.
+    """
+    indexers = [
+        getattr(layer, "indexer", None)
+        for layer in (word_vectors, elmo.token_encoder)
+    ]
+    takes = [x and (type(x).__name__, *x.token_shape) for x in indexers]
+    if takes[0] is None or takes[0] != takes[1]:
+        raise ValueError(
+            f"{argument_name('word_vectors')} must be a file or a `WordVectors`"
+            f" that takes the same ids as ELMo, {takes[1]}. Received: "
+            f"{takes[0] or type(word_vectors).__name__}"
+        )
+
+
+def look_up(word_vectors, parts):
+    """Returns a dictionary from each word to its vector, in float16.
+
+    Args:
+        word_vectors: `WordVectors`.
+        parts: List of lists of pairs: the words of a sentence, and their tags.
+    """
+    pairs = itertools.chain.from_iterable(parts)
+    words = list(dict.fromkeys(word for row, _ in pairs for word in row))
+    table = {}
+    for i in range(0, len(words), _WORDS):
+        some = words[i : i + _WORDS]
+        ids = padded_batch([some], word_vectors.indexer.ids_of_words)
+        vectors = ops.convert_to_numpy(word_vectors(ids)[0])
+        table |= zip(some, vectors.astype("float16"))
+    return table
+
+
+def check_coverage(table, pairs, verbose):
+    """Warns if few of the words have a vector, or raises `ValueError`."""
+    found = [table[word].any() for words, _ in pairs for word in words]
+    told = f"{np.mean(found):.1%} of the words to train on have a word vector"
+    if not any(found):
+        raise ValueError(f"{told}: they may be of another language.")
+    if np.mean(found) < 0.5:
+        warnings.warn(
+            f"{told}. Are they of the same language and tokenization? Words "
+            "without one get zeros.",
+            stacklevel=4,
+        )
+    elif verbose:
+        print(told)
 
 
 def build_head(width, labels, scheme, units, dropout):

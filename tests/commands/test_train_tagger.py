@@ -65,9 +65,13 @@ def test_nothing_is_shown_if_quiet(folder, capsys, monkeypatch):
     (folder / "dev.conll").write_text("a X A O\n\n" * 1700)
     command = ["train-tagger", "pos.conll", "pos.keras", "--column", "3"]
     command += ["--dev", "dev.conll"]
+    (folder / "glove.txt").write_text("a 1 2\nb -1 0\n")
+    command += ["--word-vectors", "glove.txt"]
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert Tagger.load("pos.keras").tag_names == ["A", "B"]
+    tagger = Tagger.load("pos.keras")
+    assert tagger.tag_names == ["A", "B"]
+    assert tagger.model.get_layer("word_vectors").projection_dim == 2
 
 
 def test_errors_leave_no_output(folder, fails):
@@ -88,6 +92,10 @@ def test_errors_leave_no_output(folder, fails):
         (("bad.conll", "a.keras"), "'bad.conll', line 3: expected 2 columns"),
         (("latin.conll", "a.keras"), "in line 1, at byte 3"),
         (("few.conll", "a.keras", "--dev", "bad.conll"), "line 3: expected"),
+        (
+            ("few.conll", "a.keras", "--word-vectors", "few.conll"),
+            "'few.conll', line 1: a file of word vectors must have a word",
+        ),
         (("few.conll", "a.keras", "--test", "bad.conll"), "line 3: expected"),
         (
             ("few.conll", "a.keras", "--column", "7"),

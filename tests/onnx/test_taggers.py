@@ -14,6 +14,7 @@ from tiers import quick_first
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
 from keras_elmo import SentencePooling
+from keras_elmo import WordVectors
 from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
 
@@ -124,6 +125,32 @@ def test_layers_side_by_side(tmp_path):
     assert list(found) == ["a", "b"]
     for name, expected in model(IDS).items():
         np.testing.assert_allclose(found[name], at_tokens(expected), atol=1e-5)
+
+
+@pytest.mark.parametrize("elmo_first", quick_first([False, True]))
+@pytest.mark.parametrize("trainable", quick_first([False, True]))
+def test_word_vectors_beside_elmo(elmo_first, trainable, tmp_path):
+    ids, elmo = keras_input(), make_elmo()
+    words = ["ann", "Ann", "in", "århus", "東", "c"]
+    vectors = np.random.default_rng(0).normal(size=(6, 4))
+    word_vectors = WordVectors(words, vectors, 12, trainable=trainable)
+    both = [word_vectors(ids), elmo(ids)]
+    x = L.Concatenate()(both[::-1] if elmo_first else both)
+    outputs = {"x": x, "y": bilstm()(x, mask=elmo.compute_mask(ids))}
+    model = keras.Model(ids, outputs)
+    expected = model(IDS)
+    for quantize, tolerance in (None, 1e-5), ("int8", 0.1):
+        found = answer(model, tmp_path, quantize=quantize)
+        for name, each in expected.items():
+            np.testing.assert_allclose(
+                found[name], at_tokens(each), atol=tolerance
+            )
+    own = found["x"][..., -4:] if elmo_first else found["x"][..., :4]
+    np.testing.assert_array_equal(own, word_vectors(IDS))
+    assert own.any(axis=-1).sum() == 3
+    for shape in (2, 0), (0, 3):
+        found = answer(model, tmp_path, np.zeros((*shape, 12), "int32"))
+        assert found["x"].shape == (*shape, 16)
 
 
 def test_a_sequential_model(tmp_path):

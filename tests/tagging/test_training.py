@@ -18,6 +18,8 @@ from tiers import quick_first
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import Tagger
+from keras_elmo import WordVectors
+from keras_elmo import export_saved_model
 from keras_elmo.tagging import training
 from keras_elmo.tagging import training_data
 from keras_elmo.tagging.training_data import hold_out
@@ -279,6 +281,68 @@ def test_batches_have_all_sentences(elmo):
             for v, m, row in zip(x, mask, ids)
         ]
     assert sorted(found) == expected
+
+
+def test_word_vectors_beside_elmo(elmo, tmp_path):
+    # They alone tell names from places: the words are new ones in the test.
+    words = {**dict.fromkeys(NAMES, 1), **dict.fromkeys(PLACES, -1)}
+    new = {name[::-1].title(): 1 for name in NAMES}
+    new |= {name[::-1].title(): -1 for name in PLACES}
+    path = tmp_path / "vectors.txt"
+    table = {**words, **new, "lives": 0, "in": 0.5}
+    path.write_text("".join(f"{w} {x} {-x}\n" for w, x in table.items()))
+    sentences = [[w, "in"] for w in words] * 8
+    tags = [["PER" if x > 0 else "LOC", "in"] for x in words.values()] * 8
+    data = sentences, tags
+    tagger = train(elmo, data, data, epochs=20, word_vectors=path)
+    dev = [[w, "in"] for w in new]
+    expected = [["PER" if x > 0 else "LOC", "in"] for x in new.values()]
+    assert tagger.predict(dev) == expected
+    assert tagger.model.get_layer("word_vectors").sizes["vectors"][1:] == [
+        18,
+        2,
+    ]
+    path.unlink()
+    tagger.save(tmp_path / "tagger.keras")
+    loaded = Tagger.load(tmp_path / "tagger.keras")
+    assert loaded.predict(dev) == expected
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        export_saved_model(loaded.model, tmp_path / "saved")
+        saved = tf.saved_model.load(tmp_path / "saved")
+        strings = tf.constant([" ".join(x) for x in dev])
+        found = saved.signatures["default"](strings=strings)["tags_labels"]
+        assert [[x.decode() for x in row] for row in found.numpy()] == expected
+
+
+@ON_TENSORFLOW
+@pytest.mark.filterwarnings("always::UserWarning")
+def test_which_word_vectors_fit(elmo, tmp_path, capsys):
+    data = [["Ann", "sings"], ["Bo"]] * 5, [["A", "B"], ["A"]] * 5
+
+    def layer(*words, width=12):
+        return WordVectors(words, np.ones((len(words), 2)), width)
+
+    def run(word_vectors, **kwargs):
+        train(elmo, data, data, epochs=1, word_vectors=word_vectors, **kwargs)
+
+    run(layer("ann", "bo"), verbose=2)
+    assert "66.7% of the words to train on have a" in capsys.readouterr().out
+    with pytest.warns(UserWarning, match=r"33.3% of the words.*same language"):
+        run(layer("sings"))
+    with pytest.raises(ValueError, match=r"0.0% of .*: they may be of another"):
+        run(layer("singt"))
+    with pytest.raises(
+        ValueError, match=r"same ids as ELMo.*12.*Received: .*50"
+    ):
+        run(layer("sings", width=50))
+    with pytest.raises(
+        ValueError, match=r"must be a file or a `WordVec.*Received: dict"
+    ):
+        run({"sings": [1.0]})
+    with pytest.raises(FileNotFoundError, match="no word vector file"):
+        run(tmp_path / "none.txt")
 
 
 @pytest.mark.parametrize(

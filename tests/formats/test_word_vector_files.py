@@ -1,0 +1,159 @@
+"""Files of word vectors, as people have them."""
+
+import gzip
+
+import keras
+import numpy as np
+import pytest
+
+from keras_elmo import WordVectors
+from keras_elmo import batch_to_ids
+from keras_elmo.formats import word_vector_files
+from keras_elmo.formats.word_vector_files import read_word_vectors
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow",
+    reason="Files are read alike on every backend.",
+)
+
+WORDS = [b"the", b",", "Århus".encode(), b"1.5", "東京".encode()]
+VECTORS = np.float32(np.random.default_rng(0).normal(size=(5, 3)))
+GLOVE = b"".join(
+    word + b" " + " ".join(map(str, row)).encode() + b"\n"
+    for word, row in zip(WORDS, VECTORS.tolist())
+)
+
+
+def binary(end=b"\n"):
+    return b"5 3\n" + b"".join(
+        word + b" " + row.astype("<f4").tobytes() + end
+        for word, row in zip(WORDS, VECTORS)
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        GLOVE,
+        b"\xef\xbb\xbf" + GLOVE,
+        GLOVE.replace(b" ", b"\t").replace(b"\n", b"\r\n"),
+        b"5 3\n" + GLOVE.replace(b"\n", b" \n"),  # fastText's .vec
+        b"5\t3\r\n" + GLOVE.replace(b"\n", b"\r\n") + b"\r\n\n",
+        binary(),
+        binary(b""),
+    ],
+    ids=["GloVe", "mark", "tabs", "fastText", "Windows", "binary", "gensim"],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_every_format(content, pack, tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(pack(content))
+    for number in (5, 100, 2):
+        words, vectors = read_word_vectors(path, number)
+        assert words == WORDS[:number]
+        np.testing.assert_array_equal(vectors, VECTORS[:number])
+
+
+def test_words_with_spaces_and_a_few_in_another_encoding(tmp_path):
+    path = tmp_path / "vectors.txt"
+    lines = [b"w%d 1 2" % i for i in range(100)]
+    lines[50:52] = b". . 3 4", b"caf\xe9 5 6"
+    path.write_bytes(b"\n".join(lines))
+    words, vectors = read_word_vectors(path, 100)
+    assert words[50:52] == [b". .", b"caf\xe9"]
+    assert vectors[50:52].tolist() == [[3, 4], [5, 6]]
+
+
+SHORT = GLOVE.replace(str(VECTORS[2, 2].tolist()).encode(), b"")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty .0 bytes."),
+        (b"\n\n", r"line 1: .* a word and at least two.*Received: b'\\n'"),
+        (b"the\nof\n", r"line 1: .* at least two numbers in each.*b'the\\n'"),
+        # A vocabulary with counts, and labelled sentences.
+        (b"the 120\nof 99\n", "line 1: .*at least two.*'the 120"),
+        (b"Ann NNP B-PER\nsings VB O\n", "line 1: .* a word and 2 finite"),
+        (b"word,a,b\nthe,0.5,1\n", "line 1: .*separated by spaces"),
+        (SHORT, "line 3: .* a word and 3 finite.*Received: b'"),
+        (GLOVE + b"cat 1 x 2\n", "line 6: .*3 finite.*'cat 1 x 2"),
+        (b"6 3\n" + GLOVE + b"cat 1 2\n", "line 7: .*3 finite.*'cat 1 2"),
+        (GLOVE + b"cat 1 nan 2\n", "line 6: .*3 finite.*b'cat"),
+        (GLOVE + b"cat 1e99 1 2\n", "line 6: .*3 finite.*b'cat"),
+        (b"caf\xe9 1 2\n" + b"na\xefve 1 2\n", "must be in UTF-8.*iconv"),
+        (GLOVE.decode().encode("utf-16"), "line 1: "),
+        (binary()[:-7], "truncated: it ends in word 5 of 5"),
+        (binary()[:20], "truncated: it ends in word 2 of 5"),
+        (b"99999999 300\n\xff\x00a", "truncated: it begins with b'99999999"),
+        (b"5 3\n", "truncated: it ends in word 1 of 5"),
+        (b"0 3\n", "ends after 0 of 1 words"),
+        (b"5 99999\n" + GLOVE, "line 1: .*b'5 99999"),
+        (b"PK\x03\x04abc", "it is a zip archive: unpack it"),
+        (b"\x80\x04\x95", "a Python pickle, as gensim"),
+        (b"\xba\x16O/\x0c\0", "a whole model of fastText: take its .vec"),
+        (b"<!DOCTYPE html><html>", "a web page"),
+        (gzip.compress(GLOVE)[:-20], "cannot be unpacked"),
+    ],
+)
+def test_what_is_no_file_of_word_vectors(content, message, tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as error:
+        read_word_vectors(path, 1000)
+    assert str(path) in str(error.value)
+
+
+def test_a_file_that_unpacks_to_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_elmo.files.untrusted_files._ALWAYS", 1000)
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(gzip.compress(b"the 1 2\n" * 100_000))
+    with pytest.raises(ValueError, match="unpack to more than"):
+        read_word_vectors(path, 1_000_000)
+
+
+def test_a_part_of_a_file_causes_a_warning(tmp_path):
+    path = tmp_path / "head.vec"
+    path.write_bytes(b"2000 3\n" + GLOVE)
+    with pytest.warns(UserWarning, match="ends after 5 of 2,000 words. Is it"):
+        assert len(read_word_vectors(path, 1000)[0]) == 5
+    assert len(read_word_vectors(path, 5)[0]) == 5  # As many as are wanted.
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"no word vector file .*a\.txt"
+    ):
+        WordVectors.from_file(tmp_path / "a.txt")
+    with pytest.raises(ValueError, match="must be a file"):
+        WordVectors.from_file(tmp_path)
+
+
+def test_the_layer_of_a_file(tmp_path, capsys):
+    path = tmp_path / "glove.txt"
+    path.write_bytes(GLOVE)
+    layer = WordVectors.from_file(path, verbose=1, name="glove")
+    assert "5" in capsys.readouterr().out and layer.name == "glove"
+    found = layer(batch_to_ids([["The", "and", "åRHUS"]])).numpy()[0]
+    expected = VECTORS[[0, 0, 2]] / VECTORS.std()
+    expected[1] = 0
+    expected[2] = 0
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    layer = WordVectors.from_file(path, 2, verbose=0, trainable=True)
+    assert capsys.readouterr().out == ""
+    np.testing.assert_allclose(np.std(layer.vectors), 1, rtol=1e-5)
+    with pytest.raises(ValueError, match="`max_words`"):
+        WordVectors.from_file(path, 0)
+    path.write_bytes(b"a 1 1\nb 1 1\n")
+    with pytest.raises(
+        ValueError, match=r"finite in float16, and not all be equal"
+    ):
+        WordVectors.from_file(path, verbose=0)
+
+
+def test_numbers_that_look_binary_are_told_apart():
+    # The first number of a word is text, or is four bytes of anything.
+    assert word_vector_files._TEXT.match(b"a -1e-05 0.25\n")
+    assert word_vector_files._TEXT.match(b"1 2 3 ")
+    assert not word_vector_files._TEXT.match(b"a " + np.float32(3.14).tobytes())

@@ -1,0 +1,225 @@
+"""Word vectors, looked up by character ids."""
+
+import itertools
+import string
+
+import keras
+import numpy as np
+import pytest
+from comparisons import assert_close
+from comparisons import assert_equal
+from keras import ops
+from small_models import make_shallow_elmo
+from tiers import quick_first
+
+import keras_elmo
+from keras_elmo import WordVectors
+from keras_elmo import batch_to_ids
+from keras_elmo.text.byte_indexer import ByteIndexer
+from keras_elmo.text.word_hashes import hash_words
+
+pytestmark = pytest.mark.in_graphs(False)
+
+SENTENCES = [["The", "cat", "cats", "é", "sat"], [], ["DOG", "the", ""]]
+
+
+def vectors_of(words, dim=3):
+    """A vector for each word, none of them zero."""
+    return 1 + np.arange(dim * len(words)).reshape(-1, dim) % 1000
+
+
+def make(words=("the", "cat", "sat", "dog", "É"), **kwargs):
+    return WordVectors(words, vectors_of(words), **kwargs)
+
+
+def look_up(layer, words):
+    ids = batch_to_ids([words], layer.max_characters_per_token)
+    return ops.convert_to_numpy(layer(ids))[0]
+
+
+def structured_words(number):
+    """Twice so many words of few characters, in a random order: the first half
+    and the second half have none in common, also in lower case."""
+    length = 1
+    while 26**length < 2 * number:
+        length += 1
+    words = itertools.product(string.ascii_lowercase, repeat=length)
+    words = ["".join(x) for x in itertools.islice(words, 2 * number)]
+    np.random.default_rng(0).shuffle(words)
+    return words[:number], words[number:]
+
+
+def in_file(layer, words, folder):
+    """Looks up words in an ONNX file."""
+    import onnxruntime
+
+    elmo = make_shallow_elmo({"max_characters_per_token": 50})
+    ids = keras.Input((None, 50), dtype="int32")
+    x = keras.layers.Concatenate()([layer(ids), elmo(ids)])
+    path = str(folder / "model.onnx")
+    keras_elmo.export_onnx(keras.Model(ids, x), path, overwrite=True)
+    session = onnxruntime.InferenceSession(path)
+    (found,) = session.run(None, {"ids": batch_to_ids([words])})
+    return found[0, :, : layer.projection_dim]
+
+
+@pytest.mark.parametrize("number", quick_first([5_000, 100_000]))
+def test_every_word_is_found_and_no_other(number, tmp_path):
+    listed, others = structured_words(number)
+    layer = WordVectors(listed, vectors_of(listed))
+    ways = {"a call": look_up(layer, listed + others)}
+    if keras.backend.backend() == "tensorflow":
+        ways["an ONNX file"] = in_file(layer, listed + others, tmp_path)
+        archive = keras.export.ExportArchive()
+        archive.track(layer)
+        spec = keras.InputSpec("int32", (None, None, 50))
+        archive.add_endpoint("serve", layer.call, [spec])
+        archive.write_out(tmp_path / "saved", verbose=False)
+        import tensorflow as tf
+
+        saved = tf.saved_model.load(tmp_path / "saved")
+        ids = tf.constant(batch_to_ids([listed + others]))
+        ways["a SavedModel"] = saved.serve(ids)[0].numpy()
+    for way, found in ways.items():
+        assert_equal(found[:number], vectors_of(listed), way)
+        assert not found[number:].any(), way
+
+
+def test_words_that_differ_little():
+    # A byte 0 looks like the end of a word, and </S> has an id of its own.
+    listed = ["a", "a\0", "\0a", "", "\0", "<S>", "</S>", "<s>", "x" * 47]
+    others = ["a\0\0", "\0\0", "aa", "<s", "x" * 46, "\x01", "\xff", " a", "a "]
+    layer = make(listed)
+    assert_equal(look_up(layer, listed), vectors_of(listed))
+    assert not look_up(layer, others).any()
+
+
+def test_case():
+    words = ["cat", "US", "us", "ärger", "москва", "Ωmega", "straße"]
+    moscow = words[4]
+    numbers = {
+        **dict.fromkeys(("cat", "Cat", "CAT", "cAT"), 0),
+        **{"US": 1, "us": 2, "Us": 2},
+        **dict.fromkeys(("ärger", "Ärger", "ÄRGER", "äRGER", "ÄrGER"), 3),
+        **dict.fromkeys((moscow, moscow.capitalize(), moscow.upper()), 4),
+        moscow.swapcase().capitalize().swapcase(): None,
+        **{"Ωmega": 5, "ΩMEGA": 5, "ωmega": None},
+        **{"straße": 6, "Straße": 6, "STRASSE": 6, "strasse": None},
+    }
+    assert len(numbers) == 23
+    found, expected = look_up(make(words), [*numbers]), vectors_of(words)
+    for word, x, number in zip(numbers, found, numbers.values(), strict=True):
+        assert_equal(x, 0 if number is None else expected[number], word)
+
+
+def test_equal_words_have_the_first_ones_vector():
+    words = ["a" * 49, "a" * 48, "b", b"b", "é" * 30, "é" * 24, "c"]
+    layer = make(words)
+    found = look_up(layer, [*words, "a" * 60, "É" * 24])
+    expected = vectors_of(words)[[0, 0, 2, 2, 4, 4, 6, 0, 4]]
+    assert_equal(found, expected)
+    assert_equal(look_up(make(["abcd", "abxx"], max_characters_per_token=4),
+                         ["abq", "ab"]), [[1, 2, 3]] * 2)  # fmt: skip
+
+
+def test_masks_documents_and_nothing():
+    layer = make()
+    ids = batch_to_ids(SENTENCES)
+    x = layer(ids)
+    assert_equal(x._keras_mask, ids.any(axis=-1))
+    found = ops.convert_to_numpy(x)
+    assert_equal(found[..., 0], [[1, 4, 0, 0, 7], [0] * 5, [10, 1, 0, 0, 0]])
+    documents = np.stack([ids, ids[::-1]])
+    assert_equal(layer(documents), np.stack([found, found[::-1]]))
+    assert layer(ids[:, :0]).shape == (3, 0, 3)
+
+
+def test_in_a_model_with_elmo(tmp_path):
+    elmo = make_shallow_elmo()
+    word_vectors = make(max_characters_per_token=12)
+    ids = batch_to_ids(SENTENCES, 12)
+    both = {"elmo": elmo(ids), "words": word_vectors(ids)}
+    for order in (["elmo", "words"], ["words", "elmo"]):
+        inputs = keras.Input((None, 12), dtype="int32")
+        parts = {"words": word_vectors(inputs), "elmo": elmo(inputs)}
+        x = keras.layers.Concatenate()([parts[name] for name in order])
+        model = keras.Model(inputs, x)
+        expected = ops.concatenate([both[name] for name in order], axis=-1)
+        assert_close(model(ids), expected)
+        assert_equal(model(ids)._keras_mask, ids.any(axis=-1))
+        model.save(tmp_path / "model.keras")
+        loaded = keras.saving.load_model(tmp_path / "model.keras")
+        assert_equal(loaded(ids), model(ids))
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_trained_or_frozen(trainable, tmp_path):
+    layer = make(trainable=trainable)
+    dtype = "float32" if trainable else "float16"
+    assert layer.vectors.dtype == layer.sizes["vectors"][0] == dtype
+    inputs = keras.Input((None, 50), dtype="int32")
+    x = keras.layers.Dense(1)(layer(inputs))
+    model = keras.Model(inputs, x)
+    model.trainable = True  # The frozen ones stay frozen.
+    before = ops.convert_to_numpy(layer.vectors)
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    ids = batch_to_ids([["the", "unlisted"]])
+    model.fit(ids, np.ones((1, 2, 1)), verbose=0)
+    changed = (ops.convert_to_numpy(layer.vectors) != before).any(axis=-1)
+    assert_equal(changed, [trainable, False, False, False, False])
+    layer.trainable = False
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras").layers[1]
+    assert loaded.vectors.dtype == dtype and not loaded.trainable_weights
+    assert_equal(loaded.vectors, layer.vectors)
+    assert_equal(loaded(ids), layer(ids))
+
+
+def test_sums_that_are_equal_are_told_apart(monkeypatch):
+    # The first hash function gives all words the same sums.
+    make_generator = np.random.default_rng
+
+    class Ones:
+        def integers(self, low, high, size, dtype):
+            return np.ones(size, dtype)
+
+    monkeypatch.setattr(
+        np.random,
+        "default_rng",
+        lambda seed: make_generator(seed) if seed else Ones(),
+    )
+    words = [b"ab", b"ba", b"cb"]
+    hashes, size = hash_words(words, ByteIndexer())
+    assert hashes.factors.min() >= 1 and hashes.factors.max() > 1
+    assert len({*hashes.sums[:3]}) == 3 and size <= 3
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Ones())
+    with pytest.raises(ValueError, match="No hash function was found"):
+        hash_words(words, ByteIndexer())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], np.zeros((0, 3))), "at least one.*0 words.*shape .0, 3"),
+        ((None, None), "0 words, and an array of shape"),
+        ((["a"], [1.0]), "1 words, and an array of shape .1,"),
+        ((["a", "b"], [[1.0]]), "2 words, and an array of shape .1, 1"),
+        ((["a"], [[]]), "1 words, and an array of shape .1, 0"),
+        ((["a"], [[np.nan]]), "finite in float16"),
+        ((["a"], [[1e5]]), "finite in float16"),
+        ((["a", 5], [[1.0], [2.0]]), "string or bytes.*word 1"),
+        (("ab", [[1.0], [2.0]]), "list of words"),
+        ((["a"], [[1.0]], 2), "`max_characters_per_token`"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        WordVectors(*arguments)
+
+
+def test_ids_of_others_are_refused():
+    layer = make()
+    with pytest.raises(ValueError, match=r"shape \(\.\.\., 50\).*12"):
+        layer(batch_to_ids([["a"]], 12))
+    with pytest.raises(ValueError, match=r"from 0 to 261.*4000"):
+        layer(np.full((1, 1, 50), 4000))
