@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from small_models import make_elmo
-from small_models import make_shallow_elmo
 
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
@@ -117,84 +116,6 @@ def test_words_that_are_nowhere_are_named(
     with pytest.raises(SystemExit) as error:
         run(monkeypatch, *arguments, *changed)
     assert message in capsys.readouterr().err + str(error.value)
-
-
-@pytest.fixture(scope="module")
-def side_by_side():
-    if keras.backend.backend() != "tensorflow":
-        pytest.skip("The example takes strings, which TensorFlow alone has.")
-    path = ROOT / "examples" / "word_and_character_vectors.py"
-    return runpy.run_path(str(path))
-
-
-@pytest.mark.exhaustive
-def test_word_and_character_vectors_are_laid_side_by_side(
-    side_by_side, tmp_path
-):
-    sentence = side_by_side["SENTENCE"].split()
-    assert sentence == ["我", "今天", "去", "天津", "上学"]
-    elmo = make_elmo({"projection_dim": 50}, {"units": 60}, name="elmo_layer")
-    generator = np.random.default_rng(0)
-    rows = generator.normal(size=(4, 200)).astype("float32")
-    lines = (
-        " ".join([word, *map(str, row.tolist())])
-        for word, row in zip(sentence[:4], rows)
-    )
-    path = tmp_path / "word2vec.txt"
-    path.write_text("\n".join(["4 200", *lines]), "utf-8")
-    words, vectors = side_by_side["read_vectors"](path)
-    assert words == sentence[:4]
-    path.write_text("b 3 4\n. . . 1 2\nc x 1\n")
-    assert side_by_side["read_vectors"](path, 2)[0] == ["b", ". . ."]
-    model = side_by_side["build"](elmo, words, vectors, num_tags=3)
-    # 128 sentences, of which the longest has 21 words.
-    sentences = [sentence * (1 + i % 4) for i in range(127)]
-    tokens = side_by_side["padded"]([*sentences, [*sentence * 4, "。"]])
-    names = ["word_vectors", "elmo", "side_by_side", "bilstm", "tags"]
-    outputs = [model.get_layer(name).output for name in names]
-    found = dict(zip(names, keras.Model(model.input, outputs)(tokens)))
-    assert {name: tuple(x.shape) for name, x in found.items()} == {
-        "word_vectors": (128, 21, 200),
-        "elmo": (128, 21, 100),
-        "side_by_side": (128, 21, 300),
-        "bilstm": (128, 21, 128),
-        "tags": (128, 21, 3),
-    }
-    np.testing.assert_array_equal(found["word_vectors"][0, :4], rows)
-    np.testing.assert_allclose(
-        found["word_vectors"][0, 4], rows.mean(axis=0), atol=1e-6
-    )
-    np.testing.assert_allclose(
-        found["elmo"][0, :5], elmo(batch_to_ids([sentence], 12))[0], atol=1e-5
-    )
-    assert np.all(found["side_by_side"][0, 5:] == 0)
-    np.testing.assert_allclose(
-        found["tags"][0, :5],
-        model(side_by_side["padded"]([sentence]))[0],
-        atol=1e-5,
-    )
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    np.testing.assert_allclose(loaded(tokens), model(tokens), atol=1e-6)
-
-
-@pytest.mark.exhaustive
-def test_word_and_character_vectors_run(side_by_side, tmp_path, capsys):
-    elmo = make_shallow_elmo()
-    elmo.save_to_preset(tmp_path / "elmo")
-    path = tmp_path / "model.keras"
-    arguments = ["--elmo", tmp_path / "elmo", "--save", path]
-    side_by_side["main"]([*map(str, arguments)])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "13 words have vectors of size 100."
-    assert [line.split(maxsplit=1) for line in lines[1:5]] == [
-        ["elmo", "(1, 5, 12)"],
-        ["word_vectors", "(1, 5, 100)"],
-        ["side_by_side", "(1, 5, 112)"],
-        ["bilstm", "(1, 5, 128)"],
-    ]
-    assert lines[5] == "我/PN 今天/NT 去/VV 天津/NR 上学/VV"
-    assert path.exists()
 
 
 @pytest.mark.exhaustive

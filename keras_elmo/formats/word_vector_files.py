@@ -77,10 +77,11 @@ def read_word_vectors(path, max_words, on_word=None):
 
 
 def _rows(file, path):
-    """Returns the numbers of words and of numbers, and an iterator of rows.
+    """Returns how many words a file says it has, the size of a vector, and an
+    iterator of rows.
 
-    The number of words is `None` if the file does not begin with it. A row is a
-    word, and an iterable of its numbers.
+    The first is `None` if the file does not begin with it. A row is a word, and
+    an iterable of its numbers.
     """
     lines = bounded_lines(file, os.path.getsize(path))
     first = next(lines, b"").removeprefix(b"\xef\xbb\xbf")

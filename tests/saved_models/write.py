@@ -26,6 +26,7 @@ from keras_elmo import ElmoLayer
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
 from keras_elmo import SentencePooling
+from keras_elmo import WordVectors
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.pretraining import LanguageModelTrainer
@@ -118,6 +119,13 @@ def classifier():
     return model, batch_to_ids(SENTENCES, 12)
 
 
+def word_vectors():
+    """Returns a model of word vectors, and its inputs."""
+    inputs = keras.Input((None, 12), dtype="int32")
+    layer = WordVectors(["the", "cat"], [[1.0, 2.0], [3.0, 4.0]], 12)
+    return keras.Model(inputs, layer(inputs)), batch_to_ids(SENTENCES, 12)
+
+
 def parts():
     """Returns a model of the layers that other layers create as parts."""
     inputs = keras.Input((None, DIM))
@@ -144,6 +152,7 @@ MODELS = {
     "lexicon": reader(lexicon),
     "tagger": tagger,
     "classifier": classifier,
+    "word_vectors": word_vectors,
     "parts": parts,
     "language_model": language_model,
     "trainer": trainer,
