@@ -6,6 +6,7 @@ from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.array_tables import naming_file
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
@@ -93,21 +94,25 @@ def after_elmo(model, elmo, word_vectors=None):
         elmo: An `ElmoLayer`, or what `ElmoLayer.from_preset` takes.
         word_vectors: A layer whose vectors of the same ids follow those of
             ELMo, or `None`.
+
+    The vectors of a word are those of all mixes of ELMo, side by side.
     """
     if not isinstance(elmo, ElmoLayer):
         elmo = ElmoLayer.from_preset(elmo, name="elmo")
+        if model.inputs[0].shape[-1] != 2 * elmo.encoder.output_dim:
+            elmo = with_separate_layers(elmo)
     ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
     outputs = {}
 
     def call(layer, *args, **kwargs):
         return outputs.setdefault(layer.name, layer(*args, **kwargs))
 
-    # Of several mixes, the first and its mask.
-    vectors = keras.tree.flatten([elmo(ids), elmo.compute_mask(ids)])
-    vectors = vectors[:: elmo.num_representations]
+    vectors = keras.tree.flatten(elmo(ids))
     if word_vectors is not None:
-        both = keras.layers.Concatenate(name="elmo_and_word_vectors")
-        vectors[0] = both([vectors[0], word_vectors(ids)])
+        vectors.append(word_vectors(ids))
+    if len(vectors) > 1:
+        vectors = [keras.layers.Concatenate(name="vectors")(vectors)]
+    vectors += keras.tree.flatten(elmo.compute_mask(ids))[:1]
     # `model(...)` would be a single layer, and hide its own layers.
     keras.models.clone_model(model, vectors, lambda layer: layer, call)
 
@@ -117,6 +122,24 @@ def after_elmo(model, elmo, word_vectors=None):
         return keras.tree.flatten(outputs[layer.name])[i]
 
     return keras.Model(ids, keras.tree.map_structure(after, model.output))
+
+
+def with_separate_layers(elmo):
+    """Returns an `ElmoLayer` that returns a list of its layers, unmixed."""
+    number = elmo.encoder.num_layers + 1
+    mixes = [
+        ScalarMix(fixed_weights=row, name=f"layer_{i}", dtype=elmo.dtype_policy)
+        for i, row in enumerate(np.eye(number))
+    ]
+    return ElmoLayer(
+        elmo.token_encoder,
+        elmo.encoder,
+        mixes,
+        number,
+        add_sentence_boundaries=elmo.add_sentence_boundaries,
+        dtype=elmo.dtype_policy,
+        name="elmo",
+    )
 
 
 def _check_weights(path):

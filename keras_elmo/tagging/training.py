@@ -1,4 +1,4 @@
-"""Training of a tagger: a BiLSTM and a CRF on the vectors of a frozen ELMo."""
+"""Training of a tagger: a BiLSTM and a CRF on the layers of a frozen ELMo."""
 
 import collections
 import itertools
@@ -127,8 +127,8 @@ class TaggedBatches(keras.utils.PyDataset):
     """Batches of `((vectors, mask), tags)`, of sentences of similar length.
 
     Their shapes are `(batch, time, width)`, `(batch, time)`, `(batch, time)`.
-    The vectors are the average of ELMo's layers, computed once, and perhaps
-    word vectors after it, in float16.
+    The vectors are ELMo's layers side by side, and perhaps a word vector after
+    them. They are computed once, and stored in float16.
 
     Args:
         pairs: List of pairs: the words of a sentence, and their tags.
@@ -153,13 +153,15 @@ class TaggedBatches(keras.utils.PyDataset):
         bar = keras.utils.Progbar(
             len(pairs), verbose=verbose, unit_name="sentence"
         )
-        embedder = ElmoEmbedder(elmo, layers="mix")
+        embedder = ElmoEmbedder(elmo, layers="all")
         sentences = [words for words, _ in pairs]
-        for words, x in zip(sentences, embedder.embed_sentences(sentences)):
+        for words, layers in zip(
+            sentences, embedder.embed_sentences(sentences)
+        ):
+            parts = [*layers.astype("float16")]
             if word_vectors:
-                own = np.stack([word_vectors[word] for word in words])
-                x = np.concatenate([x, own], axis=1)
-            self._vectors.append(x.astype("float16"))
+                parts.append([word_vectors[word] for word in words])
+            self._vectors.append(np.concatenate(parts, axis=1))
             bar.add(1)
         self.width = self._vectors[0].shape[1]
 
