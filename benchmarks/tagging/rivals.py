@@ -56,6 +56,7 @@ import pathlib
 import random
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import timeit
@@ -367,9 +368,9 @@ def train_table(job):
 def train_on_minilm(job):
     import minilm
 
-    path = f"{job.folder}/vectors.onnx"
-    minilm.export(minilm.Vectors(), path)
-    vectors = np.concatenate(minilm.open_words(path)(read_training(job)[0][0]))
+    run_minilm("vectors", job)
+    words = minilm.open_words(f"{job.folder}/vectors.onnx")
+    vectors = np.concatenate(words(read_training(job)[0][0]))
     np.save(f"{job.folder}/scale.npy", 1 / vectors.std())
     train_on(job, words_of_minilm(job))
 
@@ -403,19 +404,16 @@ def load_head(job):
 
 
 def fine_tune_minilm(job):
-    import minilm
+    data = json.dumps([*read_training(job), job.seed])
+    pathlib.Path(job.folder, "data.json").write_text(data)
+    run_minilm("fine-tune", job)
+    pathlib.Path(job.folder, "data.json").unlink()
 
-    (sentences, tags), dev = read_training(job)
-    labels = sorted({x for row in tags for x in row})
 
-    def validate(words):
-        found = best_labels(words, dev[0], labels)
-        scores = score_tags(dev[1], found, find_scheme(labels))
-        return scores[TASKS[job.task][2]]
-
-    model = minilm.fine_tune(sentences, tags, labels, validate, job.seed)
-    minilm.export(model, f"{job.folder}/model.onnx")
-    pathlib.Path(f"{job.folder}/labels.json").write_text(json.dumps(labels))
+def run_minilm(task, job):
+    program = pathlib.Path(__file__).with_name("minilm.py")
+    command = sys.executable, program, task, job.folder
+    subprocess.run(command, check=True, stdout=sys.stderr)
 
 
 def load_fine_tuned(job):
@@ -423,11 +421,7 @@ def load_fine_tuned(job):
 
     words = minilm.open_words(f"{job.folder}/model.onnx")
     labels = json.loads(pathlib.Path(f"{job.folder}/labels.json").read_text())
-    return lambda sentences: best_labels(words, sentences, labels)
-
-
-def best_labels(words, sentences, labels):
-    return [[labels[i] for i in x.argmax(-1)] for x in words(sentences)]
+    return lambda sentences: minilm.best_labels(words, sentences, labels)
 
 
 def train_spacy(job):

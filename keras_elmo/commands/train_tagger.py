@@ -76,7 +76,7 @@ def add_arguments(parser):
         help="vectors of words, which the tagger reads beside ELMo's: a text "
         "file of GloVe, word2vec or fastText (.vec), or a binary file of "
         "word2vec, plain or .gz. The first 400,000 words are read, and OUTPUT "
-        "contains their vectors: 104 MB if they have 100 numbers each. The "
+        "contains their vectors: 106 MB if they have 100 numbers each. The "
         "first 50,000, the most frequent ones, have 13 MB: head -n 50000 FILE",
     )
     add(

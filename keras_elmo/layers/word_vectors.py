@@ -40,9 +40,9 @@ class WordVectors(TokenEncoder):
     capitalised and in upper case, too, so that *Ärger* and *ÄRGER* have the
     vector of *ärger*, and *Москва* that of *москва*, but *äRGER* has none.
 
-    Each word takes 60 bytes and two per number, 260 bytes for 100 numbers: 13
-    MB for 50,000 words, and 104 MB for 400,000. One with other letters than A
-    to Z, all in lower case, takes 120 more.
+    Each word takes 64 bytes and two per number. With 100 numbers, 50,000 words
+    take 13 MB, and 400,000 take 106 MB. A word in lower case with other letters
+    than A to Z takes up to 128 bytes more.
 
     Args:
         words: Iterable of strings, or of bytes of UTF-8. Of words that are

@@ -235,16 +235,16 @@ class Tagger:
         data = (sentences, tags), validation_data
         network = units, dropout, learning_rate
         limits = batch_size, epochs, max_labels, verbose
-        elmo = with_separate_layers(ElmoLayer.from_preset(elmo))
+        layer = with_separate_layers(ElmoLayer.from_preset(elmo))
         if isinstance(word_vectors, (str, os.PathLike)):
             word_vectors = WordVectors.from_file(
                 word_vectors,
-                max_characters_per_token=elmo.token_encoder.token_shape[0],
+                max_characters_per_token=layer.token_encoder.token_shape[0],
                 verbose=int(verbose == 1),
                 name="word_vectors",
             )
-        head, _ = train_head(*data, elmo, word_vectors, *network, *limits)
-        return cls(after_elmo(head, elmo, word_vectors))
+        head, _ = train_head(*data, layer, word_vectors, *network, *limits)
+        return cls(after_elmo(head, layer, word_vectors))
 
     def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
         """Writes the whole tagger, with ELMo, to a file.

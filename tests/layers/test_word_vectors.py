@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
+from doc_snippets import read_blocks
+from doc_snippets import run_blocks
 from keras import ops
 from small_models import make_shallow_elmo
 from tiers import quick_first
@@ -195,6 +197,12 @@ def test_sums_that_are_equal_are_told_apart(monkeypatch):
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Ones())
     with pytest.raises(ValueError, match="No hash function was found"):
         hash_words(words, ByteIndexer())
+
+
+def test_the_page():
+    (block,) = read_blocks("docs/word-vectors.md")
+    found = run_blocks([block])
+    assert found["model"].output_shape == (None, None, 5)
 
 
 @pytest.mark.parametrize(
