@@ -53,7 +53,7 @@ def test_a_tagger_of_entities(capsys, monkeypatch):
     right = f"dev.conll: {scores['accuracy']:.1%} of the labels are right\n"
     assert right in out
     assert re.search(rf"\nall +{scores['f1']:.1%} .* {number}\nLOC  ", out)
-    assert re.search(r"\n'ner.keras' \(23\.\d MB\)\n$", out)
+    assert re.search(r"\n'ner.keras' \(27\.\d MB\)\n$", out)
 
 
 @pytest.mark.exhaustive
