@@ -76,8 +76,9 @@ def add_arguments(parser):
         help="vectors of words, which the tagger reads beside ELMo's: a text "
         "file of GloVe, word2vec or fastText (.vec), or a binary file of "
         "word2vec, plain or .gz. The first 400,000 words are read, and OUTPUT "
-        "contains their vectors: 106 MB if they have 100 numbers each. The "
-        "first 50,000, the most frequent ones, have 13 MB: head -n 50000 FILE",
+        "contains their vectors: 106 MB if they have 100 numbers each. To keep "
+        "50,000, the most frequent ones, which take 13 MB, pass the result of "
+        "head -n 50000 glove.6B.100d.txt",
     )
     add(
         "--seed",

@@ -18,6 +18,10 @@ from keras_elmo.text.corpora import open_unpacked
 
 # Far more than any has, so that a corrupt file is rejected.
 MOST_NUMBERS, _LONGEST_WORD = 10_000, 1 << 16
+# How many times as large as those of most vectors a number may be: 4 times, in
+# GloVe's 6B. One that is out of all proportion would make the others tiny when
+# all are divided by their standard deviation.
+_LARGE = 1000
 # The first line of word2vec's and fastText's files: how many words, numbers.
 _HEADER = re.compile(rb"([0-9]+)[ \t]+([0-9]+)[ \t]*\r?\n")
 # A word and its first two numbers, in text.
@@ -70,10 +74,27 @@ def read_word_vectors(path, max_words, on_word=None):
     odd = sum(x != x.decode("utf-8", "ignore").encode() for x in words)
     if odd > len(words) / 100:
         raise ValueError(
-            f"The words in '{path}' must be in UTF-8. Convert it first, for "
-            "example with `iconv -f latin1 -t utf-8`."
+            f"The words in '{path}' must be in UTF-8. If it is text, convert it"
+            " first, for example with `iconv -f latin1 -t utf-8`. If it is "
+            "binary, its first line may give a wrong size of the vectors."
         )
-    return words, np.frombuffer(numbers, "float32").reshape(-1, size)
+    vectors = np.frombuffer(numbers, "float32").reshape(-1, size)
+    sizes = np.abs(vectors).max(axis=1)
+    largest = sizes.argmax()
+    if sizes.any() and sizes[largest] > _LARGE * np.median(sizes[sizes > 0]):
+        raise ValueError(
+            f"The vectors in '{path}' must be of similar size. Received: a "
+            f"number of {sizes[largest]:.3g} for the word "
+            f"{words[largest].decode(errors='replace')!r}"
+        )
+    # Above 2**24, all numbers of float32 are whole.
+    if sizes[largest] < 2**24 and (vectors == np.rint(vectors)).all():
+        warnings.warn(
+            f"All numbers in '{path}' are whole. Are they vectors, and not "
+            "counts?",
+            stacklevel=3,
+        )
+    return words, vectors
 
 
 def _rows(file, path):
@@ -100,17 +121,24 @@ def _rows(file, path):
 
 def _text_rows(lines, path, size):
     for number, line in lines:
-        # Some of GloVe's words have spaces in them.
+        # Some of GloVe's words have spaces in them, but not before numbers.
         word, *row = line.rsplit(None, size) or [b""]
         try:
             row = array.array("f", map(float, row))
             is_right = len(row) == size and math.isfinite(sum(row))
         except ValueError:
             is_right = False
-        if is_right:
+        if is_right and not any(map(_is_number, word.split()[1:])):
             yield word.strip(), row
         elif line.strip():
             raise _error(path, number, line, size)
+
+
+def _is_number(text):
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _binary_rows(file, path, total, size):
@@ -121,8 +149,10 @@ def _binary_rows(file, path, total, size):
         row = file.read(4 * size)
         if len(row) < 4 * size:
             raise ValueError(
-                f"'{path}' is no binary file of word2vec, or is truncated: it "
-                f"ends in word {number:,} of {total:,}"
+                f"'{path}' must have text with vectors after its first line, "
+                "or be a binary file of word2vec. Received: something else, or "
+                f"one that is truncated: it ends in word {number:,} of "
+                f"{total:,}"
             )
         yield word.strip(), struct.unpack(f"<{size}f", row)
 

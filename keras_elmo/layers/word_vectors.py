@@ -16,7 +16,6 @@ from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.word_hashes import WordHashes
 from keras_elmo.text.word_hashes import characters_of
 from keras_elmo.text.word_hashes import hash_words
-from keras_elmo.text.word_lists import sentence_words
 
 # The ids of the letters A and Z, and the way from there to lower case.
 UPPER, TO_LOWER = (ord("A") + 1, ord("Z") + 1), ord("a") - ord("A")
@@ -38,7 +37,7 @@ class WordVectors(TokenEncoder):
     A word is found as it is written, else in lower case. The letters A to Z are
     made lower case when it is looked up. Words with other letters are listed
     capitalised and in upper case, too, so that *Ärger* and *ÄRGER* have the
-    vector of *ärger*, and *Москва* that of *москва*, but *äRGER* has none.
+    vector of *ärger*, and *Москва* that of *москва*, but *МОСква* has none.
 
     Each word takes 64 bytes and two per number. With 100 numbers, 50,000 words
     take 13 MB, and 400,000 take 106 MB. A word in lower case with other letters
@@ -55,7 +54,8 @@ class WordVectors(TokenEncoder):
             stored in float32, instead of float16. It cannot be changed later,
             except to freeze them.
         sizes: The dictionary that `get_config` returns in the place of `words`
-            and `vectors`, which are among the weights.
+            and `vectors`, which are among the weights. So a layer made by
+            `from_config` or `clone_model` has zeros until `set_weights`.
         **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -161,9 +161,9 @@ class WordVectors(TokenEncoder):
         bar = keras.utils.Progbar(None, verbose=verbose, unit_name="word")
         words, vectors = read_word_vectors(path, max_words, lambda: bar.add(1))
         bar.update(len(words), finalize=True)
+        deviation = float(vectors.std(dtype="float64"))  # It may overflow.
         with np.errstate(divide="ignore", invalid="ignore"):
-            vectors = vectors / vectors.std()
-        return cls(words, vectors, **kwargs)
+            return cls(words, vectors / deviation, **kwargs)
 
     def _array(self, name, array):
         """Adds a weight, with the values of an array or, if `None`, zeros."""
@@ -228,7 +228,17 @@ def find_words(ids, hashes, bucket_size):
 
 def _checked(words, vectors, dtype):
     """Returns words as bytes, and their vectors."""
-    words = sentence_words([] if words is None else words, 0)
+    is_string = isinstance(words, (str, bytes))
+    given = [] if words is None else [*words]
+    odd = [x for x in given if not isinstance(x, (str, bytes))]
+    if is_string or odd:
+        raise ValueError(
+            "The words must be an iterable of strings or bytes. Received: "
+            f"{words if is_string else odd[0]!r}"
+        )
+    words = [
+        x.encode("utf-8", "ignore") if isinstance(x, str) else x for x in given
+    ]
     with np.errstate(over="ignore"):
         vectors = np.asarray(vectors, dtype)
     if vectors.ndim != 2 or len(vectors) != len(words) or not vectors.size:

@@ -56,11 +56,10 @@ def train_head(
         A Keras model, from the vectors of words and their mask to tags; and the
         temperature by which `calibrate` has divided its scores.
     """
-    if word_vectors is not None:
-        check_same_ids(elmo, word_vectors)
     *pairs, labels, scheme = training_data(train, dev, batch_size, max_labels)
     table = {}
     if word_vectors is not None:
+        check_same_ids(elmo, word_vectors)
         table = look_up(word_vectors, pairs)
         check_coverage(table, pairs[0], verbose)
     train, dev = (

@@ -65,7 +65,7 @@ def test_nothing_is_shown_if_quiet(folder, capsys, monkeypatch):
     (folder / "dev.conll").write_text("a X A O\n\n" * 1700)
     command = ["train-tagger", "pos.conll", "pos.keras", "--column", "3"]
     command += ["--dev", "dev.conll"]
-    (folder / "glove.txt").write_text("a 1 2\nb -1 0\n")
+    (folder / "glove.txt").write_text("a 1.5 2\nb -1 0\n")
     command += ["--word-vectors", "glove.txt"]
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")

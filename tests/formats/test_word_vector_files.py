@@ -56,7 +56,7 @@ def test_every_format(content, pack, tmp_path):
 
 def test_words_with_spaces_and_a_few_in_another_encoding(tmp_path):
     path = tmp_path / "vectors.txt"
-    lines = [b"w%d 1 2" % i for i in range(100)]
+    lines = [b"w%d 1.5 2" % i for i in range(100)]
     lines[50:52] = b". . 3 4", b"caf\xe9 5 6"
     path.write_bytes(b"\n".join(lines))
     words, vectors = read_word_vectors(path, 100)
@@ -78,6 +78,9 @@ SHORT = GLOVE.replace(str(VECTORS[2, 2].tolist()).encode(), b"")
         (b"Ann NNP B-PER\nsings VB O\n", "line 1: .* a word and 2 finite"),
         (b"word,a,b\nthe,0.5,1\n", "line 1: .*separated by spaces"),
         (SHORT, "line 3: .* a word and 3 finite.*Received: b'"),
+        (GLOVE + b"cat 1 2 3 4\n", "line 6: .*3 finite.*'cat 1 2 3 4"),
+        (b"5 2\n" + GLOVE, "line 2: .*2 finite.*'the "),
+        (GLOVE + b"dog 5000 1 1\n", "similar size.*5e.03.*'dog'"),
         (GLOVE + b"cat 1 x 2\n", "line 6: .*3 finite.*'cat 1 x 2"),
         (b"6 3\n" + GLOVE + b"cat 1 2\n", "line 7: .*3 finite.*'cat 1 2"),
         (GLOVE + b"cat 1 nan 2\n", "line 6: .*3 finite.*b'cat"),
@@ -103,6 +106,27 @@ def test_what_is_no_file_of_word_vectors(content, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:
         read_word_vectors(path, 1000)
     assert str(path) in str(error.value)
+
+
+def test_sizes_are_no_matter_if_they_are_similar(tmp_path):
+    path = tmp_path / "vectors.txt"
+    for scale in 1e-30, 1e30:
+        rows = (VECTORS * scale).tolist()
+        lines = (
+            f"w{i} {' '.join(map(str, row))}" for i, row in enumerate(rows)
+        )
+        path.write_text("\n".join(lines))
+        layer = WordVectors.from_file(path, verbose=0)
+        np.testing.assert_allclose(np.std(layer.vectors), 1, rtol=1e-3)
+
+
+def test_whole_numbers_may_be_counts(tmp_path):
+    path = tmp_path / "vocabulary.txt"
+    path.write_text("the 1000 50\nof 900 49\n")
+    with pytest.warns(
+        UserWarning, match="are whole. Are they vectors, and not"
+    ):
+        read_word_vectors(path, 10)
 
 
 def test_a_file_that_unpacks_to_too_much(tmp_path, monkeypatch):
@@ -145,7 +169,7 @@ def test_the_layer_of_a_file(tmp_path, capsys):
     np.testing.assert_allclose(np.std(layer.vectors), 1, rtol=1e-5)
     with pytest.raises(ValueError, match="`max_words`"):
         WordVectors.from_file(path, 0)
-    path.write_bytes(b"a 1 1\nb 1 1\n")
+    path.write_bytes(b"a 1.5 1.5\nb 1.5 1.5\n")
     with pytest.raises(
         ValueError, match=r"finite in float16, and not all be equal"
     ):

@@ -82,6 +82,9 @@ def test_every_word_is_found_and_no_other(number, tmp_path):
         saved = tf.saved_model.load(tmp_path / "saved")
         ids = tf.constant(batch_to_ids([listed + others]))
         ways["a SavedModel"] = saved.serve(ids)[0].numpy()
+    # As the docstring says: 64 bytes and two per number for each word.
+    sizes = [ops.convert_to_numpy(v).nbytes for v in layer.weights]
+    assert 0 <= sum(sizes) - number * (64 + 2 * 3) < 1000
     for way, found in ways.items():
         assert_equal(found[:number], vectors_of(listed), way)
         assert not found[number:].any(), way
@@ -215,8 +218,8 @@ def test_the_page():
         ((["a"], [[]]), "1 words, and an array of shape .1, 0"),
         ((["a"], [[np.nan]]), "finite in float16"),
         ((["a"], [[1e5]]), "finite in float16"),
-        ((["a", 5], [[1.0], [2.0]]), "string or bytes.*word 1"),
-        (("ab", [[1.0], [2.0]]), "list of words"),
+        ((["a", 5], [[1.0], [2.0]]), "strings or bytes. Received: 5"),
+        (("ab", [[1.0], [2.0]]), "strings or bytes. Received: 'ab'"),
         ((["a"], [[1.0]], 2), "`max_characters_per_token`"),
     ],
 )
