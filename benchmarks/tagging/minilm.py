@@ -15,7 +15,7 @@ and labels, also those to train a BiLSTM on.
 import json
 import os
 import pathlib
-import random
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -25,8 +25,9 @@ import onnxruntime
 import tokenizers
 
 BATCH = 32  # Sentences, of similar length.
-# The rate and the number of epochs have not been searched yet.
-LAYERS, RATE, EPOCHS, TRAINED_BATCH = (2, 4, 6), 1e-4, 5, 16
+LAYERS = 2, 4, 6
+# UPDATES is the least number of them.
+RATE, EPOCHS, UPDATES, TRAINED_BATCH = 1e-4, 5, 500, 16
 NAMES = "input_ids", "attention_mask"
 
 
@@ -128,74 +129,68 @@ def best_labels(words, sentences, labels):
 
 def fine_tune(folder, minilm):
     """Trains all weights, and writes those of the best epoch on dev."""
-    import torch
     import transformers
 
     from keras_elmo.crf.tags import find_scheme
     from keras_elmo.tagging.scores import score_tags
 
-    (sentences, tags), dev, seed = json.loads(
-        (folder / "data.json").read_text()
-    )
-    torch.manual_seed(seed)
-    random.seed(seed)
-    labels = sorted({x for row in tags for x in row})
+    train, dev, seed = json.loads((folder / "data.json").read_text())
+    transformers.set_seed(seed)
+    labels = sorted({x for row in train[1] + dev[1] for x in row})
+    scheme = find_scheme(labels)
+    measure = "f1" if scheme else "accuracy"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
     model = transformers.AutoModelForTokenClassification.from_pretrained(
         minilm, num_labels=len(labels)
     )
+    encode = Words(None).batch
 
-    def logits(**batch):
-        return model(**batch).logits
+    def examples(sentences, tags):
+        for words, row in zip(sentences, tags):
+            ids = np.array([labels.index(x) for x in row])
+            batch, (first,) = encode([words])
+            # -100 has no loss.
+            target = {"labels": np.where(first >= 0, ids[first], -100)}
+            yield target | {k: x[0] for k, x in batch.items()}
 
-    def compute(batch):
-        batch = {k: torch.from_numpy(x) for k, x in batch.items()}
-        with torch.inference_mode():
-            return logits(**batch).numpy()
+    def score(predictions):
+        tags = [
+            [[labels[i] for i in x[ids >= 0]] for x in (ids, scores.argmax(-1))]
+            for scores, ids in zip(*predictions)
+        ]
+        return {"score": score_tags(*zip(*tags), scheme)[measure]}
 
-    words, best = Words(compute), (-1, None)
-    parameters = [*model.parameters()]
-    groups = [
-        {"params": [x for x in parameters if x.ndim > 1], "weight_decay": 0.01},
-        {"params": [x for x in parameters if x.ndim < 2], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, RATE)
-    steps = EPOCHS * -(-len(sentences) // TRAINED_BATCH)
-    schedule = transformers.get_linear_schedule_with_warmup(
-        optimizer, steps // 10, steps
+    # A few sentences are read many times in each epoch, for enough updates.
+    passes = -(-UPDATES // (EPOCHS * -(-len(train[0]) // TRAINED_BATCH)))
+    trainer = transformers.Trainer(
+        model,
+        transformers.TrainingArguments(
+            folder / "checkpoints",
+            learning_rate=RATE,
+            num_train_epochs=EPOCHS,
+            per_device_train_batch_size=TRAINED_BATCH,
+            per_device_eval_batch_size=BATCH,
+            warmup_steps=0.1,  # Of all steps.
+            weight_decay=0.01,
+            train_sampling_strategy="group_by_length",
+            eval_strategy="epoch",
+            save_strategy="epoch",
+            load_best_model_at_end=True,
+            metric_for_best_model="score",
+            save_total_limit=1,
+            save_only_model=True,
+            use_cpu=True,
+            report_to="none",
+            seed=seed,
+        ),
+        transformers.DataCollatorForTokenClassification(tokenizer),
+        [*examples(*train)] * passes,
+        [*examples(*dev)],
+        compute_metrics=score,
     )
-    for epoch in range(EPOCHS):
-        model.train()
-        # Other batches in each epoch, of similar length.
-        order = [*range(len(sentences))]
-        order.sort(key=lambda i: (len(sentences[i]) // 8, random.random()))
-        starts = [*range(0, len(order), TRAINED_BATCH)]
-        random.shuffle(starts)
-        for start in starts:
-            rows = order[start : start + TRAINED_BATCH]
-            batch, first = words.batch([sentences[i] for i in rows])
-            ids = np.full(first.shape, -100)  # It has no loss.
-            for row, i, word in zip(ids, rows, first):
-                own = [labels.index(tags[i][k]) for k in word[word >= 0]]
-                row[word >= 0] = own
-            batch = {k: torch.from_numpy(x) for k, x in batch.items()}
-            loss = torch.nn.functional.cross_entropy(
-                logits(**batch).flatten(0, 1), torch.from_numpy(ids.ravel())
-            )
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-            optimizer.step()
-            schedule.step()
-        model.eval()
-        scheme = find_scheme(labels)
-        scores = score_tags(dev[1], best_labels(words, dev[0], labels), scheme)
-        score = scores.get("f1", scores["accuracy"])
-        print(f"Epoch {epoch + 1}: {score:.4f}", flush=True)
-        if score >= best[0]:
-            weights = {k: x.clone() for k, x in model.state_dict().items()}
-            best = score, weights
-    model.load_state_dict(best[1])
-    export(model, logits, folder / "model.onnx")
+    trainer.train()
+    shutil.rmtree(folder / "checkpoints")
+    export(model, lambda **batch: model(**batch).logits, folder / "model.onnx")
     (folder / "labels.json").write_text(json.dumps(labels))
 
 

