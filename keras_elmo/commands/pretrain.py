@@ -38,6 +38,7 @@ fine-tuning (training a model further on another kind of text):
 """
 
 import sys
+import warnings
 
 from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
@@ -127,6 +128,13 @@ def run(arguments):
         return 130
     if not arguments.quiet:
         print(contents)
+    if progress.best_step == 0:
+        warnings.warn(
+            f"The training has not improved '{arguments.initial}', so this is "
+            "the same model. Its learning rate may be too high for your text: "
+            f"try {argument_name('learning_rate')} 0.0003.",
+            stacklevel=1,
+        )
     return 0
 
 

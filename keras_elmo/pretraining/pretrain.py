@@ -151,7 +151,14 @@ def pretrain(
             if not resumes:  # What is discarded is so only now, without errors.
                 folder.begin(start, reading, words)
         training = Training(
-            trainer, words, text, folder, plan, sentences, report
+            trainer,
+            words,
+            text,
+            folder,
+            plan,
+            sentences,
+            report,
+            measures_first=initial is not None,
         )
         del text  # Its words take memory.
         training.run()

@@ -213,6 +213,23 @@ def test_patience(folder, capsys):
 
 
 @pytest.mark.in_graphs(False)
+@pytest.mark.filterwarnings("always:The training has not")
+def test_a_model_that_further_training_makes_worse_is_kept(folder, capsys):
+    rate = "--learning-rate", 0.1
+    run(*HELDOUT, "--steps", 20, "--batch-size", 2, *rate, "--quiet")
+    names = ["train0.txt", "worse", "--from", "out", *HELDOUT]
+    names += ["--steps", 2, "--batch-size", 2, "--learning-rate", 50]
+    assert main(["pretrain", *map(str, names)]) == 0
+    said = capsys.readouterr()
+    assert "'worse' contains the best model, of step 0" in said.out
+    assert "has not improved 'out'" in said.err
+    assert "try --learning-rate 0.0003" in said.err
+    before, after = map(all_arrays, ("out/weights.hdf5", "worse/weights.hdf5"))
+    for key, array in before.items():
+        np.testing.assert_array_equal(after[key], array, err_msg=key)
+
+
+@pytest.mark.in_graphs(False)
 @pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:The vocabulary has [35]")
 def test_fine_tuning(folder, shared, fails):
