@@ -19,6 +19,7 @@ import keras_elmo.quiet_start  # First, so that TensorFlow imports quietly.
 import keras
 
 import keras_elmo
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.tagging.training import train_head
 
@@ -52,7 +53,8 @@ def main(argv=None):
     head, temperature = train_head(train, dev, elmo, **settings)
     path = options.output / "head.keras"
     write(head, path)
-    tagger = keras_elmo.Tagger(KerasFile(path, elmo=ELMO).load_for_export())
+    found = KerasFile(path, elmo=find_model(ELMO))
+    tagger = keras_elmo.Tagger(found.load_for_export(keras_elmo.ElmoLayer))
     scores = tagger.evaluate(*dev)
     results = begin_results(
         settings={"keras": keras.__version__, "seed": SEED, **settings},

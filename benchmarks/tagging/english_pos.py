@@ -24,6 +24,7 @@ import h5py
 import keras
 
 import keras_elmo
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.tagging.training import train_head
 from keras_elmo.text import read_conll
@@ -54,7 +55,8 @@ def main(argv=None):
     path = options.output / "head.keras"
     head, _ = train_head(train, dev, elmo, **settings)
     write(head, path)
-    tagger = keras_elmo.Tagger(KerasFile(path, elmo=ELMO).load_for_export())
+    found = KerasFile(path, elmo=find_model(ELMO))
+    tagger = keras_elmo.Tagger(found.load_for_export(keras_elmo.ElmoLayer))
     results = begin_results(
         settings={"keras": keras.__version__, "seed": SEED, **settings},
         training_sentences=len(train[0]),

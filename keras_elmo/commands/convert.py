@@ -50,13 +50,14 @@ def run(arguments):
     """Runs `keras-elmo convert`."""
     from keras_elmo.files.atomic import refuse_other_files
     from keras_elmo.files.atomic import write_folder_atomically
+    from keras_elmo.layers.elmo_layer import ElmoLayer
     from keras_elmo.models.find_model import find_model
     from keras_elmo.models.presets import PRESETS
     from keras_elmo.models.presets import TAGGERS
 
     folder = arguments.folder
     model = find_model(arguments.model)
-    names, write = model.conversion(arguments.output_dtype)
+    names, write = model.conversion(ElmoLayer, arguments.output_dtype)
     refuse_other_files(folder, names)
     write_folder_atomically(folder, write, names, arguments.overwrite)
     _print_files(folder, names)

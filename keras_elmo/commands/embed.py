@@ -93,12 +93,11 @@ def run(arguments):
         "format": arguments.format or guess_format(arguments.input),
         "language": arguments.language,
     }
-    load = functools.partial(model.load, dtype=arguments.dtype)
     counts: collections.Counter[str] = collections.Counter()
     with ProgressDisplay(arguments.quiet) as progress:
         done, kept = embed_corpus(
             read_counted(arguments, progress),
-            functools.partial(_embed, arguments, load, progress, counts),
+            functools.partial(_embed, arguments, model, progress, counts),
             arguments.output,
             settings=settings,
             output_dtype=arguments.output_dtype,
@@ -113,9 +112,10 @@ def run(arguments):
             print(f"{number:,} tokens are too long and were cropped.")
 
 
-def _embed(arguments, load, progress, counts, sentences):
+def _embed(arguments, model, progress, counts, sentences):
     """Yields the arrays of sentences, and counts their cropped words."""
     from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
+    from keras_elmo.layers.elmo_layer import ElmoLayer
     from keras_elmo.text.word_lists import sentence_words
     from keras_elmo.text.word_vectorization import vectorization_of
 
@@ -123,8 +123,9 @@ def _embed(arguments, load, progress, counts, sentences):
     if first is None:  # Nothing is left to do: do not load the model.
         return
     with progress.waiting("loading the model"):
+        elmo = model.load(ElmoLayer, dtype=arguments.dtype)
         embedder = ElmoEmbedder(
-            load(), arguments.layers, quantize=arguments.quantize
+            elmo, arguments.layers, quantize=arguments.quantize
         )
     indexer = vectorization_of(embedder.elmo.token_encoder).indexer
 

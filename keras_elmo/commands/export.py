@@ -82,6 +82,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo export`."""
+    from keras_elmo.layers.elmo_layer import ElmoLayer
     from keras_elmo.models.find_model import find_model
     from keras_elmo.onnx.export_onnx import export_onnx
     from keras_elmo.ops.backends import backend
@@ -95,7 +96,7 @@ def run(arguments):
             f"KERAS_BACKEND=tensorflow. Received: {backend().name}"
         )
     found = find_model(arguments.model, arguments.weights, names=None)
-    model = found.load_for_export(arguments.dtype)
+    model = found.load_for_export(ElmoLayer, arguments.dtype)
     path, overwrite = arguments.output, arguments.overwrite
     if is_onnx:
         export_onnx(model, path, arguments.quantize, overwrite=overwrite)

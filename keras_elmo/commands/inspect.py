@@ -36,11 +36,12 @@ def run(arguments):
             raise ValueError("--weights needs an options file as MODEL.")
         _list_models()
         return
+    from keras_elmo.layers.elmo_layer import ElmoLayer
     from keras_elmo.models.find_model import find_model
 
     model = find_model(arguments.model, arguments.weights, names=None)
     print(f"'{arguments.model}': {model.what}")
-    for name, text in model.facts():
+    for name, text in model.facts(ElmoLayer):
         print(f"  {name}: {text}")
     print(f"To load it: {model.how_to_load()}")
 

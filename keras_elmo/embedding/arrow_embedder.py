@@ -221,10 +221,12 @@ def _load(model, layers, dtype, arguments):
 
     _use_granted_threads()
     from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
+    from keras_elmo.layers.elmo_layer import ElmoLayer
     from keras_elmo.models.find_model import find_model
 
     found = find_model(model)
-    embedder = ElmoEmbedder(found.load(dtype=dtype), layers, **dict(arguments))
+    elmo = found.load(ElmoLayer, dtype=dtype)
+    embedder = ElmoEmbedder(elmo, layers, **dict(arguments))
     shape = embedder.embed_sentence([]).shape
     num_layers = shape[0] if len(shape) == 3 else None
     return embedder, {"model": found.fingerprint(), "num_layers": num_layers}

@@ -3,7 +3,6 @@ import functools
 from keras_elmo.files.fetch import fetch
 from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
@@ -39,7 +38,7 @@ class FoundBilm(FoundModel):
     def _files(self):
         return open_bilm(self.source, self._weights)
 
-    def load(self, cls=ElmoLayer, **kwargs):
+    def load(self, cls, **kwargs):
         options = self._files.options
         arrays = self._files.read_arrays()
         sizes = options.token_encoder, options.encoder
@@ -51,7 +50,7 @@ class FoundBilm(FoundModel):
     def open_language_model(self):
         return open_bilm(self.source, self._weights, is_language_model=True)
 
-    def facts(self):
+    def facts(self, cls):
         files = self._files
         options = files.options
         yield from size_facts(options.token_encoder, options.encoder)

@@ -58,7 +58,7 @@ def find_model(model, weights=None, names=PRESETS) -> FoundModel:
         return FoundBilm(path, fetch(weights, "weights"))
     if is_name and model in TAGGERS:
         head, elmo = TAGGERS[model]
-        return KerasFile(head, name=model, elmo=elmo)
+        return KerasFile(head, name=model, elmo=find_model(elmo))
     if is_name:
         return FoundBilm(download_preset(model), name=model)
     if path.endswith(".keras") and os.path.isfile(path):

@@ -5,7 +5,6 @@ import json
 import os
 
 from keras_elmo.formats.bilm_names import MODEL_FILES
-from keras_elmo.layers.elmo_layer import ElmoLayer
 
 
 class FoundModel(abc.ABC):
@@ -28,17 +27,18 @@ class FoundModel(abc.ABC):
         self.name = name or self.path
 
     @abc.abstractmethod
-    def load(self, cls=ElmoLayer, **kwargs):
+    def load(self, cls, **kwargs):
         """Returns the `ElmoLayer`.
 
         Args:
-            cls: The class: `ElmoLayer` or a subclass.
+            cls: The class: `ElmoLayer` or a subclass. The layers import the
+                loaders, so these never import it.
             **kwargs: As for `ElmoLayer.from_preset`.
         """
 
-    def load_for_export(self, dtype=None):
+    def load_for_export(self, cls, dtype=None):
         """Returns the model to serve: the `ElmoLayer` or a Keras model."""
-        return self.load(dtype=dtype)
+        return self.load(cls, dtype=dtype)
 
     @abc.abstractmethod
     def fingerprint(self):
@@ -54,10 +54,11 @@ class FoundModel(abc.ABC):
             f"{self.how_to_load()}"
         )
 
-    def conversion(self, dtype="float32"):
+    def conversion(self, cls, dtype="float32"):
         """Returns how `keras-elmo convert` writes the model.
 
         Args:
+            cls: As for `load`.
             dtype: As for `write_bilm`.
 
         Returns:
@@ -68,8 +69,12 @@ class FoundModel(abc.ABC):
         return MODEL_FILES, lambda folder: files.write_to(folder, dtype)
 
     @abc.abstractmethod
-    def facts(self):
-        """Reads all files and arrays; yields facts, as names and texts."""
+    def facts(self, cls):
+        """Reads all files and arrays; yields facts, as names and texts.
+
+        Args:
+            cls: As for `load`.
+        """
 
     def how_to_load(self):
         """Returns the code that loads the model."""

@@ -5,7 +5,6 @@ from keras_elmo.checks import argument_name
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.array_tables import naming_file
-from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
@@ -20,8 +19,8 @@ class KerasFile(FoundModel):
     Args:
         source: As for `FoundModel`.
         name: As for `FoundModel`.
-        elmo: If the file has only the layers after ELMo, what
-            `ElmoLayer.from_preset` takes to load it; see `TaggerPreset`.
+        elmo: If the file has only the layers after ELMo, the `FoundModel` of
+            ELMo; see `TaggerPreset`.
     """
 
     what = "a .keras file, a whole Keras model"
@@ -39,7 +38,7 @@ class KerasFile(FoundModel):
 
     fingerprint = load
 
-    def load_for_export(self, dtype=None):
+    def load_for_export(self, cls, dtype=None):
         if dtype:
             raise ValueError(
                 f"{argument_name('dtype')} must be left out: a .keras file has "
@@ -50,7 +49,12 @@ class KerasFile(FoundModel):
         backend()  # An error in a fork, where Keras would wait forever.
         try:
             model = keras.saving.load_model(self.path, compile=False)
-            return after_elmo(model, self._elmo) if self._elmo else model
+            if self._elmo is None:
+                return model
+            elmo = self._elmo.load(cls, name="elmo")
+            if model.inputs[0].shape[-1] != 2 * elmo.encoder.output_dim:
+                elmo = with_separate_layers(elmo)
+            return after_elmo(model, elmo)
         except TypeError as error:  # A class that is not registered.
             raise ValueError(
                 "A .keras file must be made of layers of Keras and keras_elmo: "
@@ -64,8 +68,8 @@ class KerasFile(FoundModel):
                 f"{error}"
             ) from error
 
-    def facts(self):
-        model = self.load_for_export()
+    def facts(self, cls):
+        model = self.load_for_export(cls)
         yield "layers", ", ".join(type(x).__name__ for x in model.layers)
         arrays = {
             variable.path: keras.ops.convert_to_numpy(variable)
@@ -91,16 +95,12 @@ def after_elmo(model, elmo, word_vectors=None):
 
     Args:
         model: The Keras model, whose layers the new one shares.
-        elmo: An `ElmoLayer`, or what `ElmoLayer.from_preset` takes.
+        elmo: The `ElmoLayer`.
         word_vectors: A layer whose vectors of the same ids follow those of
             ELMo, or `None`.
 
     The vectors of a word are those of all mixes of ELMo, side by side.
     """
-    if not isinstance(elmo, ElmoLayer):
-        elmo = ElmoLayer.from_preset(elmo, name="elmo")
-        if model.inputs[0].shape[-1] != 2 * elmo.encoder.output_dim:
-            elmo = with_separate_layers(elmo)
     ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
     outputs = {}
 
@@ -131,7 +131,7 @@ def with_separate_layers(elmo):
         ScalarMix(fixed_weights=row, name=f"layer_{i}", dtype=elmo.dtype_policy)
         for i, row in enumerate(np.eye(number))
     ]
-    return ElmoLayer(
+    return type(elmo)(
         elmo.token_encoder,
         elmo.encoder,
         mixes,

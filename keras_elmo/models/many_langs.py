@@ -3,7 +3,6 @@ import functools
 from keras_elmo.checks import argument_name
 from keras_elmo.formats.many_langs import ManyLangsFiles
 from keras_elmo.formats.preset_files import PRESET_FILES
-from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
@@ -22,7 +21,7 @@ class FoundManyLangs(FoundModel):
     def _files(self):
         return ManyLangsFiles(self.source)
 
-    def load(self, cls=ElmoLayer, **kwargs):
+    def load(self, cls, **kwargs):
         arrays = self._files.read_arrays()
         sizes = self._files.sizes
         return make_elmo(cls, LexiconEmbedding, sizes, arrays, **kwargs)
@@ -30,7 +29,7 @@ class FoundManyLangs(FoundModel):
     def fingerprint(self):
         return fingerprint(self._files.sizes, self._files.weight_files)
 
-    def conversion(self, dtype="float32"):
+    def conversion(self, cls, dtype="float32"):
         # The formats of bilm-tf and AllenNLP cannot represent it.
         if dtype != "float32":
             raise ValueError(
@@ -38,8 +37,8 @@ class FoundManyLangs(FoundModel):
                 " is written as a preset folder, in float32. "
                 f"Received: '{dtype}'"
             )
-        return PRESET_FILES, lambda folder: preset_writer(self.load())(folder)
+        return PRESET_FILES, lambda path: preset_writer(self.load(cls))(path)
 
-    def facts(self):
+    def facts(self, cls):
         yield from size_facts(*self._files.sizes)
         yield parameter_fact(self._files.read_arrays())

@@ -11,7 +11,6 @@ from keras_elmo.formats.preset_files import checked_layer
 from keras_elmo.formats.preset_files import read_config
 from keras_elmo.formats.preset_files import read_preset_arrays
 from keras_elmo.formats.preset_files import write_preset
-from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.models.fingerprint import fingerprint
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
@@ -28,7 +27,7 @@ class PresetFolder(FoundModel):
 
     what = "a folder of ElmoLayer.save_to_preset"
 
-    def load(self, cls=ElmoLayer, *, trainable=None, **kwargs):
+    def load(self, cls, *, trainable=None, **kwargs):
         for argument in ("token_encoder", "encoder"):
             if argument in kwargs:
                 raise ValueError(
@@ -55,8 +54,8 @@ class PresetFolder(FoundModel):
         names = [n for n in PRESET_FILES if n != "metadata.json"]
         return fingerprint(None, [f"{self.path}/{name}" for name in names])
 
-    def facts(self):
-        layer = _saved_layer(ElmoLayer, self.path)
+    def facts(self, cls):
+        layer = _saved_layer(cls, self.path)
         parts = layer.token_encoder, layer.encoder
         yield from size_facts(*(part.get_config() for part in parts))
         yield parameter_fact(read_preset_arrays(self.path, _shapes(layer)))
@@ -106,9 +105,9 @@ def preset_writer(layer):
 def _saved_layer(cls, folder):
     """Creates the layer of a folder, without weights."""
     # A subclass takes what its base classes saved, too.
-    bases = [one for one in cls.__mro__ if issubclass(one, ElmoLayer)]
-    names = tuple(map(keras.saving.get_registered_name, bases))
-    config = read_config(folder, names)
+    names = [*map(keras.saving.get_registered_name, cls.__mro__)]
+    end = names.index("keras_elmo>ElmoLayer") + 1
+    config = read_config(folder, names[:end])
     try:
         return cls.from_config(config)
     except Exception as error:

@@ -134,7 +134,7 @@ class Tagger:
             OSError: If a download fails.
         """
         found = find_model(path, names=TAGGERS)
-        model = found.load_for_export()
+        model = found.load_for_export(ElmoLayer)
         if not isinstance(model, keras.Model):
             raise ValueError(
                 f"A tagger is one of {[*TAGGERS]}, or a .keras file of a Keras"

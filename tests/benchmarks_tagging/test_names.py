@@ -6,7 +6,9 @@ import json
 import pytest
 from conftest import ROOT
 
+from keras_elmo import ElmoLayer
 from keras_elmo import Tagger
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 
 WEB = """\
@@ -89,8 +91,8 @@ def test_training_and_scores(program, data, tmp_path, capsys):
     program("english_names").main([*map(str, arguments)])
     training = json.loads(results.read_text())
     assert training["training_sentences"] == 13
-    found = KerasFile(head / "head.keras", elmo="english_mini")
-    tagger = Tagger(found.load_for_export())
+    found = KerasFile(head / "head.keras", elmo=find_model("english_mini"))
+    tagger = Tagger(found.load_for_export(ElmoLayer))
     assert tagger.scheme == "BIO"
     tagger.save(tmp_path / "names.keras")
     arguments = data, tmp_path / "scores.json", "--model", "names.keras"

@@ -11,6 +11,7 @@ from benchmarks_tagging.tagging_data import write_files
 from conftest import ROOT
 
 import keras_elmo
+from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 
 pytest.importorskip(
@@ -84,8 +85,8 @@ def test_the_tagger_in_the_package(tmp_path, capsys, monkeypatch):
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert scores["test"]["accuracy"] > 0.9
     assert scores["settings"]["units"] == 100
-    found = KerasFile(output / "head.keras", elmo="english_mini")
-    tagger = keras_elmo.Tagger(found.load_for_export())
+    found = KerasFile(output / "head.keras", elmo=find_model("english_mini"))
+    tagger = keras_elmo.Tagger(found.load_for_export(keras_elmo.ElmoLayer))
     assert tagger.tag_names == ["PROPN", "PUNCT", "VERB"]
     assert f"test: {100 * scores['test']['accuracy']:.2f}" in (
         capsys.readouterr().out

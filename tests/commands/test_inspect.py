@@ -63,7 +63,7 @@ def change_options(folder, **changes):
 
 def bad(path, told):
     with pytest.raises((ValueError, FileNotFoundError), match=re.escape(told)):
-        dict(find_model(path).facts())
+        dict(find_model(path).facts(ElmoLayer))
 
 
 def test_without_a_model_the_names_are_listed(inspect, fails):
@@ -187,7 +187,7 @@ def test_weights_that_do_not_fit_the_options(folder):
 def test_conventions_of_the_number_of_characters(folder):
     for number in (261, 262):
         change_options(folder, n_characters=number)
-        assert dict(find_model(folder).facts())
+        assert dict(find_model(folder).facts(ElmoLayer))
     with h5py.File(folder / "weights.hdf5", "a") as store:
         rows = store["char_embed"][()]
         del store["char_embed"]
@@ -229,4 +229,4 @@ def test_a_name_with_more_after_weights(folder):
     weights = folder / "elmo_weights_PubMed_only.hdf5"
     (folder / "weights.hdf5").rename(weights)
     (folder / "options.json").rename(folder / "elmo_options.json")
-    assert dict(find_model(folder).facts())
+    assert dict(find_model(folder).facts(ElmoLayer))

@@ -158,7 +158,7 @@ def test_pipes_keep_nobody_waiting(name, model, tmp_path):
     os.mkfifo(folder / name)
     for path in (folder, folder / name):
         with pytest.raises((ValueError, FileNotFoundError)):
-            dict(find_model(path).facts())
+            dict(find_model(path).facts(ElmoLayer))
         if name != "vocab.txt":
             with pytest.raises((ValueError, FileNotFoundError)):
                 ElmoLayer.from_preset(path)

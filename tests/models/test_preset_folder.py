@@ -175,7 +175,7 @@ def test_no_dtype_means_the_saved_one(folder):
     for elmo in (
         ElmoLayer.from_preset(folder, dtype=None),
         ElmoEmbedder.from_preset(folder).elmo,
-        find_model(folder).load_for_export(),
+        find_model(folder).load_for_export(ElmoLayer),
     ):
         for part in elmo._flatten_layers():
             assert part.dtype_policy.name == "mixed_bfloat16"
@@ -426,7 +426,7 @@ def test_sizes_that_the_file_does_not_have_are_refused(saved, path, value):
         ElmoLayer.from_preset(saved)
     assert str(saved) in str(info.value)
     with pytest.raises(ValueError, match=told):
-        list(find_model(saved).facts())
+        list(find_model(saved).facts(ElmoLayer))
 
 
 _LEXICON = {"filters": [(1, 3)], "projection_dim": 6, "num_highways": 1}

@@ -20,6 +20,7 @@ from tiers import quick_first
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
 from keras_elmo import ElmoEmbedder
+from keras_elmo import ElmoLayer
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
 from keras_elmo.crf import linear_chain
@@ -318,8 +319,8 @@ def test_a_head_is_loaded_with_its_elmo(tmp_path, portable_path):
     head, path = make_head(512), tmp_path / "head.keras"
     randomize(head.layers[-3], 3.0)
     head.save(path)
-    found = KerasFile(path, elmo="english_mini")
-    tagger = Tagger(found.load_for_export())
+    found = KerasFile(path, elmo=find_model("english_mini"))
+    tagger = Tagger(found.load_for_export(ElmoLayer))
     embedder = ElmoEmbedder(tagger.model.get_layer("elmo"), layers="mix")
     vectors, mask = embedder.batch_to_embeddings(SENTENCES)
     numbers = keras.ops.convert_to_numpy(head([vectors, mask]))
@@ -329,12 +330,12 @@ def test_a_head_is_loaded_with_its_elmo(tmp_path, portable_path):
     ]
     make_head(256).save(path)
     with pytest.raises(ValueError, match="cannot be loaded"):
-        found.load_for_export()
+        found.load_for_export(ElmoLayer)
 
 
 def test_an_input_may_have_the_name_of_a_preset(tmp_path):
     make_head(256).save(tmp_path / "x.keras")
-    model = find_model(tmp_path / "x.keras").load_for_export()
+    model = find_model(tmp_path / "x.keras").load_for_export(ElmoLayer)
     assert model.inputs[0].shape == (None, None, 256)
 
 
