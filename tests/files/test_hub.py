@@ -93,7 +93,7 @@ def test_a_model_that_changes_on_the_hub_is_looked_up_once(hub, elmo):
     elmo.save_to_preset(hub.folder)
     model = find_model("hf://user/repo")
     assert model.fingerprint() == find_model(hub.folder).fingerprint()
-    check_same(model.load(), elmo)
+    check_same(model.load(ElmoLayer), elmo)
     assert hub.asked == [("user/repo", None)]
 
 
