@@ -7,7 +7,6 @@ why. None crashes, hangs, exhausts the memory or runs code from the file.
 import gzip
 import os
 import pathlib
-import pickle
 import shutil
 import zipfile
 
@@ -16,7 +15,6 @@ import keras
 import numpy as np
 import pytest
 from formats.checkpoints import write_checkpoint
-from formats.state_dicts import zip_file
 from fuzzing import damaged
 from fuzzing import damaged_json
 from fuzzing import reads_or_says_why
@@ -155,36 +153,6 @@ def test_the_files_are_read_when_they_are_whole(folders, shapes):
         np.testing.assert_array_equal(found[key], array)
 
 
-def _of_objects(store, key):
-    store.create_dataset(key, data="a text", dtype=h5py.string_dtype())
-
-
-def _of_records(store, key):
-    store[key] = np.zeros(3, [("a", "f4"), ("b", "i4")])
-
-
-def _a_group(store, key):
-    store.create_group(key)
-
-
-def _a_reference(store, key):
-    store[key] = np.array([store.ref], h5py.ref_dtype)
-
-
-@pytest.mark.parametrize(
-    "harm", [_of_objects, _of_records, _a_group, _a_reference]
-)
-def test_weights_made_to_do_harm(harm, shapes, model, tmp_path):
-    path = tmp_path / "harmful.hdf5"
-    for key in ("char_embed", "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/B"):
-        shutil.copy(model / "weights.hdf5", path)
-        with h5py.File(path, "r+") as store:
-            del store[key]
-            harm(store, key)
-        with pytest.raises(ValueError, match="harmful"):
-            read_arrays(path, shapes)
-
-
 def _add_link(path):
     with h5py.File(path, "r+") as store:
         store["link"] = h5py.SoftLink("/other")
@@ -275,54 +243,3 @@ def test_vocabularies_of_far_more_than_their_size(model, tmp_path, monkeypatch):
             with pytest.raises(ValueError, match="unpack to more than") as info:
                 read()
             assert f"'{path}'" in str(info.value)
-
-
-_OPCODES = [
-    value
-    for name, value in vars(pickle).items()
-    if name.isupper() and isinstance(value, bytes) and len(value) == 1
-]
-_PROGRAMS = st.lists(
-    st.one_of(
-        st.tuples(st.sampled_from(_OPCODES), st.sampled_from([1, 1, 1, 9999])),
-        st.tuples(st.binary(min_size=1, max_size=6), st.just(1)),
-        st.tuples(st.just(b"ccollections\nOrderedDict\n)R"), st.just(1)),
-    ),
-    max_size=40,
-)
-
-
-@given(program=_PROGRAMS)
-def test_pickles_of_any_opcodes(program):
-    code = b"".join(part * times for part, times in program)
-    content = zip_file({}, [], data=b"\x80\x02" + code + b".")
-    arrays = reads_or_says_why(lambda: read_state_dict(content, "a"), "'a'")
-    assert not arrays
-
-
-class Harm:
-    """An object that runs a command when it is unpickled."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return os.system, (f"touch {self.path}",)
-
-
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("in_zip", [False, True])
-def test_pickles_are_not_run(protocol, in_zip, many_langs, tmp_path):
-    folder = shutil.copytree(many_langs, tmp_path / "model")
-    content = pickle.dumps({"a": Harm(tmp_path / "harm")}, protocol)
-    path = folder / "encoder.pkl"
-    if in_zip:
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("archive/data.pkl", content)
-    else:
-        path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"encoder\.pkl"):
-        ElmoLayer.from_preset(folder)
-    assert not (tmp_path / "harm").exists()
-    pickle.loads(content)
-    assert (tmp_path / "harm").exists()
