@@ -186,8 +186,9 @@ def test_standard_input(monkeypatch, pack):
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        *((lambda x, i=i: x[:i], "truncated") for i in (0, 1, 11, -9, -4, -1)),
-        (lambda x: x[:20] + bytes([x[20] ^ 255]) + x[21:], "be unpacked"),
+        (lambda x: x[:0], "not gzip, despite its name"),
+        *((lambda x, i=i: x[:i], "truncated") for i in (1, 11, -9, -4, -1)),
+        (lambda x: x[:20] + bytes([x[20] ^ 255]) + x[21:], "unpacked"),
         (lambda x: x[:-6] + bytes([x[-6] ^ 255]) + x[-5:], "CRC check failed"),
     ],
 )
@@ -217,7 +218,7 @@ def test_arguments_are_checked(tmp_path):
         read_corpus(tmp_path / "none.txt")
     with pytest.raises(ValueError, match=f"Received a folder: '{tmp_path}'"):
         read_corpus(tmp_path)
-    with pytest.raises(ValueError, match="`format`.*Received: 'conll'"):
+    with pytest.raises(ValueError, match=r"`format`.*Received: 'conll'"):
         read_corpus(write(tmp_path / "corpus.txt", "a"), "conll")
 
 
