@@ -49,10 +49,7 @@ def test_a_cropped_word_has_the_same_ids():
         )
 
 
-def test_a_token_encoder_that_reads_no_words():
-    with pytest.raises(
-        ValueError, match=r"must have a method `make_vectorization`"
-    ):
-        vectorization_of(OfNumbers())
+@pytest.mark.parametrize("encoder", [OfNumbers(), keras.layers.Dense(3)])
+def test_a_token_encoder_that_reads_no_words(encoder):
     with pytest.raises(ValueError, match=r"`make_vectorization`.*Received: "):
-        vectorization_of(keras.layers.Dense(3))
+        vectorization_of(encoder)
