@@ -143,18 +143,14 @@ def test_missing_files(tmp_path):
 @pytest.mark.parametrize(
     ("names", "what", "received"),
     [
-        (["weights.hdf5"], "'options.json'", ["weights.hdf5"]),
-        (["options.json"], "'.hdf5'", ["options.json"]),
-        (["a.hdf5", "b.hdf5", "options.json"], "'.hdf5'", ["a.hdf5", "b.hdf5"]),
-        (
-            ["options.json", "softmax.hdf5"],
-            "'.hdf5'",
-            ["options.json", "softmax.hdf5"],
-        ),
+        ("weights.hdf5", "options", "weights.hdf5"),
+        ("options.json", ".hdf5", "options.json"),
+        ("a.hdf5 b.hdf5 options.json", ".hdf5", "a.hdf5 b.hdf5"),
+        ("options.json softmax.hdf5", ".hdf5", "options.json softmax.hdf5"),
     ],
 )
 def test_one_of_each_is_needed(tmp_path, names, what, received):
-    files = dict.fromkeys(names, "{}")
+    files = dict.fromkeys(names.split(), "{}")
     folder = write_files(tmp_path / "model", files)
     archive = write_zip(tmp_path / "model.zip", files)
     for path in (folder, archive):
@@ -162,8 +158,8 @@ def test_one_of_each_is_needed(tmp_path, names, what, received):
             read_both(path)
         message = str(info.value)
         assert message.startswith(f"'{path}' must contain")
-        assert what in message
-        assert f"Received: {received}" in message
+        assert what in message.partition("Received")[0]
+        assert f"Received: {received.split()}" in message
 
 
 BIG = {**FILES, "weights.hdf5": random.Random(0).randbytes(100_000)}

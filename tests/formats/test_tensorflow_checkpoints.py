@@ -118,18 +118,12 @@ def test_a_checkpoint_of_another_folder_is_not_read(folder, tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
-@pytest.mark.parametrize("damage", ["missing", "empty", "cut"])
-def test_damaged_checkpoint(folder, expected, ending, damage):
+def test_a_damaged_checkpoint_is_named(folder, expected, ending):
     path = folder / f"{NAME}.{ending}"
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2] if damage == "cut" else b"")
-    if damage == "missing":
-        path.unlink()
-    told = "cannot be read|must contain '.*index'"
-    with pytest.raises((ValueError, FileNotFoundError), match=told) as info:
+    path.write_bytes(path.read_bytes()[:1000])
+    told = f"The checkpoint '{folder / NAME}' cannot be read"
+    with pytest.raises(ValueError, match=told):
         opened(folder).read(shapes_of(expected))
-        opened(folder).read_softmax(SOFTMAX)
-    assert str(folder) in str(info.value)
 
 
 def test_arrays_are_checked(reference, expected):
