@@ -98,33 +98,21 @@ def test_a_folder_replaces_no_file(tmp_path):
     for overwrite in (False, True):
         with pytest.raises(NotADirectoryError, match="must be a folder"):
             write_folder(tmp_path / "file", fail, overwrite)
-    assert (tmp_path / "file").is_file()
 
 
-@pytest.fixture
-def umask():
+def test_permissions(tmp_path, monkeypatch):
+    """They are those of the process, or of the file that is replaced."""
     before = os.umask(0o027)
-    yield
-    os.umask(before)
-
-
-def test_new_files_have_the_permissions_of_the_process(
-    tmp_path, umask, monkeypatch
-):
     # Setting the umask would affect files of other threads.
-    monkeypatch.setattr(os, "umask", None)
-    write_atomically(tmp_path / "file", put(NEW))
-    write_folder(tmp_path / "folder", write(NEW))
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
-    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o750
-
-
-def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
-    path = tmp_path / "file"
-    path.touch(0o600)
-    write_atomically(path, put(NEW))
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert path.read_text() == NEW
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "umask", None)
+        (tmp_path / "old").touch(0o600)
+        write_atomically(tmp_path / "old", put(NEW))
+        write_atomically(tmp_path / "new", put(NEW))
+        write_folder(tmp_path / "folder", write(NEW))
+    os.umask(before)
+    modes = {x.name: stat.S_IMODE(x.stat().st_mode) for x in tmp_path.iterdir()}
+    assert modes == {"old": 0o600, "new": 0o640, "folder": 0o750}
 
 
 @pytest.mark.parametrize(
@@ -248,9 +236,8 @@ def test_a_folder_that_is_killed_in_between_is_not_complete(
         status = in_child(lambda: write_over(write_folder, path, NEW))
     assert status == signal.SIGKILL
     assert not (path / "complete").exists()
-    expected = [NEW if kill_at > i else OLD for i in range(2)]
-    names = ("file", "inner/file")
-    assert [(path / name).read_text() for name in names] == expected
+    found = [(path / name).read_text() for name in ("file", "inner/file")]
+    assert found == [NEW if kill_at > i else OLD for i in range(2)]
     write_over(write_folder, path, NEW)
     assert contents(path) == folder_of(NEW)
 
@@ -330,57 +317,36 @@ def test_two_at_a_time_do_not_mix_their_files(tmp_path, monkeypatch):
     assert contents(path) == folder_of("first")
 
 
-def test_a_folder_that_came_in_between_is_not_touched(tmp_path):
-    path = tmp_path / "folder"
-
-    def write_while_another_does(temporary):
-        path.mkdir()
-        (path / "mine").write_text("mine")
-        write(NEW)(temporary)
-
-    with pytest.raises(FileExistsError, match="has appeared meanwhile") as info:
-        write_folder(path, write_while_another_does)
-    assert contents(path) == {"mine": "mine"}
-    (kept,) = set(tmp_path.iterdir()) - {path}
-    assert f"in '{kept}'" in str(info.value)
-    assert contents(kept) == folder_of(NEW)
-
-
 @pytest.mark.parametrize("has_links", [True, False])
 @pytest.mark.parametrize(
-    ("kind", "make", "name"),
+    ("kind", "make", "name", "another"),
     [
-        (write_atomically, put(NEW), "file.txt"),
-        (write_folder, write(NEW), "folder.old"),
+        (write_atomically, put(NEW), "file.txt", put("mine")),
+        (write_folder, write(NEW), "folder.old", put("mine")),
+        (write_folder, write(NEW), "folder.old", write("mine")),
     ],
 )
-def test_nothing_replaces_a_file_that_appears(
-    tmp_path, monkeypatch, has_links, kind, make, name
+def test_nothing_replaces_what_appears_meanwhile(
+    tmp_path, monkeypatch, has_links, kind, make, name, another
 ):
     def refuse(*_):
         raise PermissionError
 
     def write_meanwhile(temporary):
         make(temporary)
-        put("mine")(path)
+        another(path)
 
     if not has_links:
         monkeypatch.setattr(os, "link", refuse)
     path = tmp_path / name
     kind(path, make, overwrite=False)
     assert wrote(path) == NEW and os.listdir(tmp_path) == [name]
+    with pytest.raises(FileExistsError, match="exists. To replace it, pass"):
+        kind(path, fail, overwrite=False)
     path = path.with_stem("other")
-    with pytest.raises(FileExistsError, match="complete, in") as info:
+    with pytest.raises(FileExistsError, match="meanwhile.*complete, in") as e:
         kind(path, write_meanwhile, overwrite=False)
-    assert path.read_text() == "mine"
+    assert wrote(path) == "mine"
     (kept,) = set(tmp_path.iterdir()) - {path, tmp_path / name}
-    assert f"in '{kept}'" in str(info.value) and kept.suffix == path.suffix
+    assert f"in '{kept}'" in str(e.value) and kept.suffix == path.suffix
     assert wrote(kept) == NEW
-
-
-def test_a_file_that_came_while_it_waited_is_not_replaced(tmp_path):
-    path = tmp_path / "file"
-    put(OLD)(path)
-    with pytest.raises(FileExistsError, match="overwrite"):
-        write_atomically(path, put(NEW), overwrite=False)
-    assert path.read_text() == OLD and os.listdir(tmp_path) == ["file"]
