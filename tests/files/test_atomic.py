@@ -100,19 +100,25 @@ def test_a_folder_replaces_no_file(tmp_path):
             write_folder(tmp_path / "file", fail, overwrite)
 
 
-def test_permissions(tmp_path, monkeypatch):
-    """They are those of the process, or of the file that is replaced."""
+@pytest.fixture
+def umask():
     before = os.umask(0o027)
-    # Setting the umask would affect files of other threads.
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "umask", None)
-        (tmp_path / "old").touch(0o600)
-        write_atomically(tmp_path / "old", put(NEW))
-        write_atomically(tmp_path / "new", put(NEW))
-        write_folder(tmp_path / "folder", write(NEW))
+    yield
     os.umask(before)
+
+
+def test_permissions_are_those_of_the_process_or_of_what_is_replaced(
+    tmp_path, umask, monkeypatch
+):
+    # Setting the umask would affect files of other threads.
+    monkeypatch.setattr(os, "umask", None)
+    (tmp_path / "old").touch(0o600)
+    write_atomically(tmp_path / "old", put(NEW))
+    write_atomically(tmp_path / "new", put(NEW))
+    write_folder(tmp_path / "folder", write(NEW))
     modes = {x.name: stat.S_IMODE(x.stat().st_mode) for x in tmp_path.iterdir()}
     assert modes == {"old": 0o600, "new": 0o640, "folder": 0o750}
+    monkeypatch.undo()
 
 
 @pytest.mark.parametrize(
@@ -341,10 +347,10 @@ def test_nothing_replaces_what_appears_meanwhile(
     path = tmp_path / name
     kind(path, make, overwrite=False)
     assert wrote(path) == NEW and os.listdir(tmp_path) == [name]
-    with pytest.raises(FileExistsError, match="exists. To replace it, pass"):
+    with pytest.raises(FileExistsError, match=r"exists\. To replace it, pass"):
         kind(path, fail, overwrite=False)
     path = path.with_stem("other")
-    with pytest.raises(FileExistsError, match="meanwhile.*complete, in") as e:
+    with pytest.raises(FileExistsError, match=r"meanwhile.*complete, in") as e:
         kind(path, write_meanwhile, overwrite=False)
     assert wrote(path) == "mine"
     (kept,) = set(tmp_path.iterdir()) - {path, tmp_path / name}

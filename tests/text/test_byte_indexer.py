@@ -41,6 +41,17 @@ def test_a_word_is_its_bytes_between_marks(width):
     )
 
 
+@pytest.mark.parametrize("width", [3, 4, 5, 12])
+def test_a_cropped_word_has_the_same_ids(width):
+    indexer = ByteIndexer(width)
+    words = [w if isinstance(w, bytes) else w.encode() for w in WORDS]
+    words += [b"<S>.", b"</S>.", b"</S"]
+    cropped = [indexer.crop(word) for word in words]
+    assert max(map(len, cropped)) <= max(width, 5)
+    ids = indexer.ids_of_words(words)
+    np.testing.assert_array_equal(indexer.ids_of_words(cropped), ids)
+
+
 def test_ids_by_hand():
     cat = [BEGIN, 68, 98, 117, END, PAD]
     np.testing.assert_array_equal(batch_to_ids([["Cat"]], 6), [[cat]])

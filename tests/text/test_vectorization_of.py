@@ -37,18 +37,6 @@ def test_token_encoders_of_characters(encoder, width):
     assert np.all(expected[0, :, 0] == indexer.begin_id)
 
 
-def test_a_cropped_word_has_the_same_ids():
-    for width in (3, 4, 5, 12):
-        indexer = ByteIndexer(width)
-        words = [w.encode() if isinstance(w, str) else w for w in WORDS]
-        words += [b"<S>.", b"</S>.", b"</S"]
-        cropped = [indexer.crop(word) for word in words]
-        assert max(map(len, cropped)) <= max(width, 5)
-        np.testing.assert_array_equal(
-            indexer.ids_of_words(cropped), indexer.ids_of_words(words)
-        )
-
-
 @pytest.mark.parametrize("encoder", [OfNumbers(), keras.layers.Dense(3)])
 def test_a_token_encoder_that_reads_no_words(encoder):
     with pytest.raises(ValueError, match=r"`make_vectorization`.*Received: "):

@@ -180,13 +180,8 @@ def test_words_of_a_dataset_that_is_not_batched_yet():
     assert dataset.element_spec.shape.as_list() == [None, 7]
     (found,) = dataset.padded_batch(4)
     assert_equal(found, batch_to_ids(rows, 7))
-    assert_equal(layer(rows), batch_to_ids(rows, 7))
-    assert_equal(
-        layer(["a", "b c", ""], sequence_len=2),
-        batch_to_ids([["a", "b c"], [""] * 3], 7)[0] * [[1], [1], [0]],
-    )
-    words = keras.Input((None,), dtype="string")
-    assert layer(words).shape == (None, None, 7)
+    found = layer(["a", "b c", ""], sequence_len=2)
+    assert_equal(found, batch_to_ids([["a", "b c"], [""] * 3], 7)[0])
     assert layer.compute_output_shape((3,)) == (3, 7)
 
 
