@@ -118,7 +118,6 @@ def test_permissions_are_those_of_the_process_or_of_what_is_replaced(
     write_folder(tmp_path / "folder", write(NEW))
     modes = {x.name: stat.S_IMODE(x.stat().st_mode) for x in tmp_path.iterdir()}
     assert modes == {"old": 0o600, "new": 0o640, "folder": 0o750}
-    monkeypatch.undo()
 
 
 @pytest.mark.parametrize(

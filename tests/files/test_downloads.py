@@ -1,10 +1,10 @@
 import contextlib
-import http.server
 import os
 import threading
 import time
 
 import pytest
+from formats.loopback import serve
 from formats.loopback import use_cache
 
 from keras_elmo.files import fetch
@@ -13,31 +13,6 @@ from keras_elmo.files.fetch import download
 
 PROCESSES = 3
 CONTENT = b'{"a": [1, 2, 3]}'
-
-
-@contextlib.contextmanager
-def serve(answer):
-    """Serves what `answer` writes, given the handler; yields the base URL."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self):
-            self.send_response(200)
-            answer(self)
-            self.close_connection = True
-
-        def log_message(self, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{httpd.server_port}"
-        finally:
-            httpd.shutdown()
-            thread.join()
 
 
 def with_length(handler, content, sent):
@@ -71,8 +46,8 @@ def test_what_is_cut_short_is_never_there(cache, capsys, way):
         way(handler, CONTENT, sent.pop(0))
 
     path = cache / "file.json"
-    with serve(answer) as root:
-        url = f"{root}/file.json"
+    with serve(cache, answer) as server:
+        url = server.url("file.json")
         for _ in range(2):
             with pytest.raises(OSError, match="The download of") as info:
                 download(url, "a", "file.json")
@@ -128,8 +103,11 @@ def test_what_is_no_model_is_not_kept(cache, monkeypatch, answer, told):
 
     monkeypatch.setattr(fetch, "_PATIENCE", 0.1)
     monkeypatch.setattr(fetch, "_MOST", 9_999)
-    with serve(until_closed) as root, pytest.raises(OSError, match=told):
-        download(f"{root}/file.json", "a", "file.json")
+    with (
+        serve(cache, until_closed) as server,
+        pytest.raises(OSError, match=told),
+    ):
+        download(server.url("file.json"), "a", "file.json")
     assert os.listdir(cache) == []
 
 
@@ -137,31 +115,29 @@ def test_what_is_no_model_is_not_kept(cache, monkeypatch, answer, told):
 @pytest.mark.parametrize("has_locks", [True, False])
 def test_processes_at_a_time(cache, monkeypatch, has_locks):
     all_ask = threading.Barrier(PROCESSES)
-    requests = []
 
     def answer(handler):
-        requests.append(handler.path)
         if not has_locks:
             all_ask.wait(30)
         with_length(handler, CONTENT, CONTENT)
 
     if not has_locks:
         monkeypatch.setattr(file_lock, "try_lock", lambda *_: None)
-    with serve(answer) as root:
+    with serve(cache, answer) as server:
         children = []
         for _ in range(PROCESSES):
             child = os.fork()
             if child == 0:
                 status = 1
                 try:
-                    path = download(f"{root}/file.json", "a", "file.json")
+                    path = download(server.url("file.json"), "a", "file.json")
                     with open(path, "rb") as file:
                         status = int(file.read() != CONTENT)
                 finally:
                     os._exit(status)
             children.append(child)
         assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
-    assert len(requests) == (1 if has_locks else PROCESSES)
+    assert len(server.requests) == (1 if has_locks else PROCESSES)
     assert os.listdir(cache) == ["file.json"]
 
 

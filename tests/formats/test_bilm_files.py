@@ -205,17 +205,6 @@ def test_a_file_that_was_unpacked_in_part_is_not_read(tmp_path):
             folder.file("weights.hdf5")
 
 
-@pytest.mark.parametrize("text", ["", "{", "<html>", b"\xff\xfe\xff"])
-def test_options_must_be_json(tmp_path, text):
-    files = {**FILES, "options.json": text}
-    folder = write_files(tmp_path / "model", files)
-    archive = write_zip(tmp_path / "model.zip", files)
-    for path in (folder, archive):
-        with pytest.raises(ValueError, match="is not JSON") as info:
-            read_both(path)
-        assert f"'{path}/options.json'" in str(info.value)
-
-
 @pytest.mark.parametrize("wrong", [3, b"options.json", ["options.json"]])
 def test_arguments_must_be_paths(wrong):
     for argument, paths in (("options", [wrong]), ("weights", ["a", wrong])):

@@ -63,18 +63,6 @@ def test_the_vectors_are_those_of_elmo_for_many_langs(
             assert not np.any(layers[i, :, len(sentence) :])
 
 
-def test_what_the_files_say(stored):
-    token_encoder, encoder = ManyLangsFiles(stored).sizes
-    characters, words = map(token_encoder.pop, ("characters", "words"))
-    marks = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
-    assert characters[:6] == marks
-    assert len(characters) == 50 and characters[-1] == "阿"
-    assert len(words) == 21 and words[6] == "Deep"
-    assert token_encoder["max_characters_per_token"] == 50
-    assert encoder["cell_clip"] == encoder["proj_clip"] == 3
-    assert encoder["use_skip_connections"]
-
-
 @pytest.mark.parametrize("root", ["", "vi.model/"])
 def test_a_zip(stored, tmp_path, root):
     path = tmp_path / "178.zip"

@@ -35,6 +35,8 @@ def test_a_word_is_its_bytes_between_marks(width):
     assert ids.dtype == "int32"
     expected = [[row_of(word, width) for word in WORDS]]
     np.testing.assert_array_equal(ids, expected)
+    assert ids.max() < ByteIndexer.num_ids == 262
+    assert ByteIndexer.begin_id == BEGIN
     np.testing.assert_array_equal(
         ByteIndexer(width).boundary_ids,
         batch_to_ids([["<S>", "</S>"]], width)[0],
