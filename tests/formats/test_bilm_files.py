@@ -175,6 +175,7 @@ OUTSIDE = [
     [
         *(({name: ""}, bytes, f"Received: {name!r}") for name in OUTSIDE),
         (dict.fromkeys(TWO, "{}"), bytes, "['a/options.json', 'b/options"),
+        (BIG, lambda content: b"PK", "which is no archive, or a truncated one"),
         (BIG, lambda content: content[10:], "cannot be read"),
         (BIG, lambda x: x.replace(b"PK\1\2", b"\0" * 4), "cannot be read"),
     ],

@@ -180,8 +180,6 @@ TRAINING = {
     "n_negative_samples_batch": 256,
     "dropout": 0.2,
     "unroll_steps": 20,
-    "batch_size": 16,
-    "all_clip_norm_val": 10.0,
 }
 
 

@@ -84,7 +84,9 @@ def test_comments_before_a_sentence(tmp_path):
 def test_comments_with_as_many_columns(tmp_path):
     text = "# id domain=en\nAnn _ O\n\n# id domain=de\nBo _ O\n"
     text += "\n# all domain=de\n\n#a _ B-X\n"
-    read = read_columns(str(write(tmp_path, text)), keep_rows=True)
+    path = str(write(tmp_path, text))
+    assert read_conll(path)[0] == [["Ann"], ["Bo"], ["#a"]]
+    read = read_columns(path, keep_rows=True)
     assert read.sentences == [["Ann"], ["Bo"], ["#a"]]
     assert read.tags == [["O"], ["O"], ["B-X"]]
     assert list(map(list, read.lines)) == [[2], [5], [9]]
