@@ -1,61 +1,18 @@
 import contextlib
-import http.server
-import json
 import os
 import threading
 import time
-import zipfile
 
-import h5py
 import pytest
+from formats.loopback import serve
 from formats.loopback import use_cache
 
 from keras_elmo.files import fetch
 from keras_elmo.files import file_lock
 from keras_elmo.files.fetch import download
 
-KINDS = ("file.hdf5", "file.zip", "file.json")
 PROCESSES = 3
-
-
-def content_of(name, folder):
-    path = folder / name
-    if name.endswith("hdf5"):
-        with h5py.File(path, "w") as file:
-            file["a"] = range(1000)
-    elif name.endswith("zip"):
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("a", bytes(1000))
-    else:
-        path.write_text(json.dumps({"a": [1] * 100}))
-    content = path.read_bytes()
-    path.unlink()
-    return content
-
-
-@contextlib.contextmanager
-def serve(answer):
-    """Serves what `answer` writes, given the handler; yields the base URL."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self):
-            self.send_response(200)
-            answer(self)
-            self.close_connection = True
-
-        def log_message(self, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{httpd.server_port}"
-        finally:
-            httpd.shutdown()
-            thread.join()
+CONTENT = b'{"a": [1, 2, 3]}'
 
 
 def with_length(handler, content, sent):
@@ -81,37 +38,27 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache" / "keras_elmo" / "a"
 
 
-@pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("way", [with_length, in_chunks])
-def test_what_is_cut_short_is_never_there(cache, tmp_path, capsys, way, name):
-    content = content_of(name, tmp_path)
-    sent = [content[:-1], content[: len(content) // 2], content]
+def test_what_is_cut_short_is_never_there(cache, capsys, way):
+    sent = [CONTENT[:-1], CONTENT[: len(CONTENT) // 2], CONTENT]
 
     def answer(handler):
-        way(handler, content, sent.pop(0))
+        way(handler, CONTENT, sent.pop(0))
 
-    with serve(answer) as root:
+    path = cache / "file.json"
+    with serve(cache, answer) as server:
+        url = server.url("file.json")
         for _ in range(2):
             with pytest.raises(OSError, match="The download of") as info:
-                download(f"{root}/{name}", "a", name)
-            assert f"put it at {cache / name} and try again" in str(info.value)
+                download(url, "a", "file.json")
+            assert f"put it at {path} and try again" in str(info.value)
             assert os.listdir(cache) == []
-        assert download(f"{root}/{name}", "a", name) == str(cache / name)
-    assert (cache / name).read_bytes() == content
-    assert os.listdir(cache) == [name]
+        assert download(url, "a", "file.json") == str(path)
+    assert path.read_bytes() == CONTENT
+    assert os.listdir(cache) == ["file.json"]
     # Standard output is for what a command was asked for.
     out, err = capsys.readouterr()
-    assert out == "" and f"Downloading {root}/{name}" in err
-
-
-@pytest.mark.parametrize("page", [b"", b"<html>Log in</html>", b"\xff{}"])
-def test_what_is_no_model_is_not_kept(cache, page):
-    with (
-        serve(lambda handler: with_length(handler, page, page)) as root,
-        pytest.raises(OSError, match="must be HDF5, a zip or JSON"),
-    ):
-        download(f"{root}/file", "a", "file")
-    assert os.listdir(cache) == []
+    assert out == "" and f"Downloading {url}" in err
 
 
 def slowly(handler):
@@ -134,57 +81,64 @@ def endlessly(handler):
         handler.wfile.write(b"400\r\n%s\r\n" % bytes(1024))
 
 
+def page(content):
+    return lambda handler: with_length(handler, content, content)
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
         (slowly, "bytes arrived in 0.1 s"),
         (without_end, "does not say where the file ends"),
         (endlessly, "more than 9,999 bytes"),
+        (page(b""), "must be HDF5, a zip or JSON, but it is empty"),
+        (page(b"<html>Log in</html>"), "must be .* but it is a web page"),
+        (page(b"\xff{}"), r"must be .* begins with b'\\xff\{\}'"),
     ],
 )
-def test_no_server_can_hold_a_download(cache, monkeypatch, answer, told):
+def test_what_is_no_model_is_not_kept(cache, monkeypatch, answer, told):
     def until_closed(handler):
         with contextlib.suppress(ConnectionError):
             answer(handler)
 
     monkeypatch.setattr(fetch, "_PATIENCE", 0.1)
     monkeypatch.setattr(fetch, "_MOST", 9_999)
-    with serve(until_closed) as root, pytest.raises(OSError, match=told):
-        download(f"{root}/file.json", "a", "file.json")
+    with (
+        serve(cache, until_closed) as server,
+        pytest.raises(OSError, match=told),
+    ):
+        download(server.url("file.json"), "a", "file.json")
     assert os.listdir(cache) == []
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("has_locks", [True, False])
-def test_processes_at_a_time(cache, tmp_path, monkeypatch, has_locks):
-    content = content_of("file.hdf5", tmp_path)
+def test_processes_at_a_time(cache, monkeypatch, has_locks):
     all_ask = threading.Barrier(PROCESSES)
-    requests = []
 
     def answer(handler):
-        requests.append(handler.path)
         if not has_locks:
             all_ask.wait(30)
-        with_length(handler, content, content)
+        with_length(handler, CONTENT, CONTENT)
 
     if not has_locks:
         monkeypatch.setattr(file_lock, "try_lock", lambda *_: None)
-    with serve(answer) as root:
+    with serve(cache, answer) as server:
         children = []
         for _ in range(PROCESSES):
             child = os.fork()
             if child == 0:
                 status = 1
                 try:
-                    path = download(f"{root}/file.hdf5", "a", "file.hdf5")
+                    path = download(server.url("file.json"), "a", "file.json")
                     with open(path, "rb") as file:
-                        status = int(file.read() != content)
+                        status = int(file.read() != CONTENT)
                 finally:
                     os._exit(status)
             children.append(child)
         assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
-    assert len(requests) == (1 if has_locks else PROCESSES)
-    assert os.listdir(cache) == ["file.hdf5"]
+    assert len(server.requests) == (1 if has_locks else PROCESSES)
+    assert os.listdir(cache) == ["file.json"]
 
 
 def test_where_the_cache_cannot_be_written(tmp_path, monkeypatch):

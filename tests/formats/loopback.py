@@ -19,14 +19,22 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(folder):
-    """Serves the files of a folder."""
-    requests = []
+def serve(folder, answer=None):
+    """Serves the files of a folder; or what `answer`, given the handler,
+    sends after the status.
+    """
 
     class Handler(http.server.SimpleHTTPRequestHandler):
+        protocol_version = "HTTP/1.1" if answer else "HTTP/1.0"
+
         def do_GET(self):
-            requests.append(self.path)
-            super().do_GET()
+            server.requests.append(self.path)
+            if answer is None:
+                super().do_GET()
+                return
+            self.send_response(200)
+            answer(self)
+            self.close_connection = True
 
         def log_message(self, *args):
             pass
@@ -37,7 +45,6 @@ def serve(folder):
         thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
         thread.start()
         server = Server(httpd.server_port)
-        server.requests = requests
         try:
             yield server
         finally:

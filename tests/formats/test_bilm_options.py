@@ -3,8 +3,6 @@ import json
 
 import pytest
 
-from keras_elmo import BiLMEncoder
-from keras_elmo import CharCNNEmbedding
 from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
 
@@ -27,45 +25,24 @@ OPTIONS = {
     },
 }
 REMOVED = object()
-
-REFERENCE = {
-    "bilm_tf": (
-        {
-            "projection_dim": 16,
-            "filters": [[1, 4], [2, 8], [3, 16], [4, 32], [5, 64]],
-            "num_highways": 2,
-            "embedding_dim": 4,
-            "activation": "relu",
-            "max_characters_per_token": 50,
-        },
-        {
-            "units": 64,
-            "projection_dim": 16,
-            "num_layers": 2,
-            "cell_clip": 3.0,
-            "proj_clip": 3.0,
-            "use_skip_connections": False,
-        },
-    ),
-    "bilm_tf_checkpoint": (
-        {
-            "projection_dim": 32,
-            "filters": [[1, 8], [2, 8], [3, 16], [4, 32]],
-            "num_highways": 1,
-            "embedding_dim": 8,
-            "activation": "relu",
-            "max_characters_per_token": 50,
-        },
-        {
-            "units": 64,
-            "projection_dim": 32,
-            "num_layers": 2,
-            "cell_clip": 3.0,
-            "proj_clip": 3.0,
-            "use_skip_connections": True,
-        },
-    ),
-}
+PARSED = (
+    {
+        "projection_dim": 8,
+        "filters": [[1, 4], [12, 8]],
+        "num_highways": 1,
+        "embedding_dim": 4,
+        "activation": "tanh",
+        "max_characters_per_token": 12,
+    },
+    {
+        "units": 16,
+        "projection_dim": 8,
+        "num_layers": 2,
+        "cell_clip": 3.0,
+        "proj_clip": 2.5,
+        "use_skip_connections": True,
+    },
+)
 
 
 def changed(path, value):
@@ -82,55 +59,36 @@ def changed(path, value):
     return options
 
 
-@pytest.mark.parametrize("name", sorted(REFERENCE))
-def test_reference_options(shared, name):
-    path = shared / "reference" / name / "options.json"
-    assert parse_options(json.loads(path.read_text())) == REFERENCE[name]
-
-
 def parse_options(options):
     """Returns the arguments of the token encoder and the encoder."""
     return parse_language_model_options(options)[:2]
 
 
-def test_parsing_leaves_the_options_alone():
-    options = copy.deepcopy(OPTIONS)
-    parse_options(options)
-    assert options == OPTIONS
-
-
-@pytest.mark.parametrize("number", [261, 262])
-def test_both_numbers_of_characters_mean_the_same(number):
-    options = changed("char_cnn.n_characters", number)
-    assert parse_options(options) == parse_options(OPTIONS)
+def test_options_are_arguments_of_layers():
+    assert parse_language_model_options(OPTIONS) == (*PARSED, None, 8192, 0.1)
 
 
 @pytest.mark.parametrize(
-    "path, value, part, argument, expected",
+    ("path", "values", "expected"),
     [
-        ("char_cnn.n_highway", 0, 0, "num_highways", 0),
-        ("char_cnn.n_highway", None, 0, "num_highways", 0),
-        ("char_cnn.n_highway", REMOVED, 0, "num_highways", 0),
-        ("lstm.n_layers", REMOVED, 1, "num_layers", 1),
-        ("lstm.cell_clip", None, 1, "cell_clip", None),
-        ("lstm.cell_clip", REMOVED, 1, "cell_clip", None),
-        ("lstm.cell_clip", 0.5, 1, "cell_clip", 0.5),
-        ("lstm.proj_clip", None, 1, "proj_clip", None),
-        ("lstm.proj_clip", REMOVED, 1, "proj_clip", None),
-        ("lstm.proj_clip", 5, 1, "proj_clip", 5.0),
-        ("lstm.use_skip_connections", None, 1, "use_skip_connections", False),
-        ("lstm.use_skip_connections", False, 1, "use_skip_connections", False),
-        (
-            "lstm.use_skip_connections",
-            REMOVED,
-            1,
-            "use_skip_connections",
-            False,
-        ),
+        ("char_cnn.n_highway", [0, None, REMOVED], 0),
+        ("lstm.n_layers", [REMOVED], 1),
+        ("lstm.cell_clip", [None, REMOVED], None),
+        ("lstm.cell_clip", [0.5], 0.5),
+        ("lstm.proj_clip", [None, REMOVED], None),
+        ("lstm.proj_clip", [5], 5.0),
+        ("lstm.use_skip_connections", [None, False, REMOVED], False),
     ],
 )
-def test_optional_keys(path, value, part, argument, expected):
-    assert parse_options(changed(path, value))[part][argument] == expected
+def test_optional_keys(path, values, expected):
+    _, name = path.split(".")
+    name = {"n_highway": "num_highways", "n_layers": "num_layers"}.get(
+        name, name
+    )
+    for value in values:
+        token_encoder, encoder = parse_options(changed(path, value))
+        found = (token_encoder | encoder)[name]
+        assert found == expected and type(found) is type(expected)
 
 
 def test_make_options_is_the_reverse():
@@ -141,47 +99,32 @@ def test_make_options_is_the_reverse():
         changed("lstm.proj_clip", None),
         changed("lstm.use_skip_connections", False),
     ):
+        before = copy.deepcopy(options)
         made = make_options(*parse_options(options))
-        assert made == options
+        assert made == options == before
         assert json.loads(json.dumps(made)) == made
 
 
-def test_make_options_writes_262_characters():
-    made = make_options(*parse_options(changed("char_cnn.n_characters", 261)))
-    assert made["char_cnn"]["n_characters"] == 262
-
-
-def test_make_options_takes_layer_configs():
-    token_encoder, encoder = parse_options(OPTIONS)
-    made = make_options(
-        CharCNNEmbedding(**token_encoder).get_config(),
-        BiLMEncoder(**encoder).get_config(),
-    )
-    assert made == OPTIONS
+def test_both_numbers_of_characters_mean_the_same():
+    parsed = parse_options(changed("char_cnn.n_characters", 261))
+    assert parsed == parse_options(OPTIONS)
+    assert make_options(*parsed) == OPTIONS
 
 
 def test_make_options_without_projection():
-    token_encoder, encoder = parse_options(OPTIONS)
+    token_encoder, encoder = PARSED
     made = make_options(token_encoder, {**encoder, "projection_dim": None})
     assert made["lstm"]["projection_dim"] == made["lstm"]["dim"] == 16
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "lstm",
-        "lstm.dim",
-        "lstm.projection_dim",
-        "char_cnn.filters",
-        "char_cnn.embedding",
-        "char_cnn.embedding.dim",
-        "char_cnn.activation",
-        "char_cnn.n_characters",
+@pytest.mark.parametrize("value", [REMOVED, None])
+def test_missing_key(value):
+    for path in (
+        *("lstm", "lstm.dim", "lstm.projection_dim", "char_cnn.filters"),
+        *("char_cnn.embedding", "char_cnn.embedding.dim"),
+        *("char_cnn.activation", "char_cnn.n_characters"),
         "char_cnn.max_characters_per_token",
-    ],
-)
-def test_missing_key(path):
-    for value in (REMOVED, None):
+    ):
         with pytest.raises(ValueError, match=f"options lack the key '{path}'"):
             parse_options(changed(path, value))
 
@@ -190,7 +133,7 @@ NAN, INFINITE = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize(
-    "path, values",
+    ("path", "values"),
     [
         ("lstm", [[1], "8"]),
         ("lstm.dim", ["16", 16.0, 0, True]),
@@ -209,12 +152,19 @@ NAN, INFINITE = float("nan"), float("inf")
         ("char_cnn.filters", [[], {"1": 4}, [1, 4], [[1]], [[1, 4, 2]]]),
         ("char_cnn.filters", [[[1, 0]], [[0, 4]], [[True, 4]], [["1", "4"]]]),
         ("char_cnn.filters", [[[1, 4], [13, 4]]]),
+        ("n_tokens_vocab", [0, "40", True]),
+        ("n_negative_samples_batch", [0, 2.5]),
+        ("dropout", [1, -0.1, True, "0.1", NAN]),
+        ("bidirectional", [False, "yes"]),
     ],
 )
 def test_bad_values(path, values):
+    told = rf"'my/options\.json': The option '{path}' must"
     for value in values:
-        with pytest.raises(ValueError, match=f"option '{path}' must") as info:
-            parse_options(changed(path, value))
+        with pytest.raises(ValueError, match=told) as info:
+            parse_language_model_options(
+                changed(path, value), "my/options.json"
+            )
         assert f"Received: {value!r}" in str(info.value)
 
 
@@ -225,33 +175,12 @@ def test_options_must_be_an_object(options):
     assert f"Received: {type(options).__name__}" in str(info.value)
 
 
-def test_a_file_is_named():
-    with pytest.raises(ValueError, match=r"'my/options\.json': The option "):
-        parse_language_model_options(
-            changed("lstm.dim", 0), label="my/options.json"
-        )
-
-
 TRAINING = {
     "n_tokens_vocab": 1503,
     "n_negative_samples_batch": 256,
     "dropout": 0.2,
     "unroll_steps": 20,
-    "batch_size": 16,
-    "all_clip_norm_val": 10.0,
 }
-
-
-def test_language_model_options_of_the_reference(shared):
-    path = shared / "reference/bilm_tf_checkpoint/options.json"
-    found = parse_language_model_options(json.loads(path.read_text()))
-    assert found[:2] == REFERENCE["bilm_tf_checkpoint"]
-    assert found[2:] == (1503, 256, 0.1)
-
-
-def test_language_model_options_by_default():
-    found = parse_language_model_options(OPTIONS)
-    assert found[2:] == (None, 8192, 0.1)
 
 
 def test_word_input_is_not_supported():
@@ -260,29 +189,11 @@ def test_word_input_is_not_supported():
         parse_language_model_options(words)
 
 
-@pytest.mark.parametrize(
-    "key, values",
-    [
-        ("n_tokens_vocab", [0, "40", True]),
-        ("n_negative_samples_batch", [0, 2.5]),
-        ("dropout", [1, -0.1, True, "0.1", NAN]),
-        ("bidirectional", [False, "yes"]),
-    ],
-)
-def test_bad_values_of_a_language_model(key, values):
-    for value in values:
-        with pytest.raises(ValueError, match=f"option '{key}' must") as info:
-            parse_language_model_options({**OPTIONS, key: value})
-        assert f"Received: {value!r}" in str(info.value)
-
-
 def test_make_options_with_training():
-    made = make_options(*parse_options(OPTIONS), TRAINING)
+    made = make_options(*PARSED, TRAINING)
     assert made == {**OPTIONS, **TRAINING, "bidirectional": True}
     again = {**TRAINING, "bidirectional": True}
-    assert make_options(*parse_options(OPTIONS), again) == made
+    assert make_options(*PARSED, again) == made
     found = parse_language_model_options(made)
-    assert found[2:] == (1503, 256, 0.2)
-    assert parse_options(made) == parse_options(OPTIONS)
-    nothing = dict.fromkeys(TRAINING)
-    assert make_options(*parse_options(OPTIONS), nothing) == OPTIONS
+    assert found == (*PARSED, 1503, 256, 0.2)
+    assert make_options(*PARSED, dict.fromkeys(TRAINING)) == OPTIONS

@@ -49,15 +49,12 @@ def test_arrays_are_those_of_the_dump(reference, expected):
         for part in ("data-00000-of-00001", "index")
     ]
     check_equal(checkpoint.read(shapes_of(expected)), expected)
-
-
-def test_softmax(reference):
-    found = opened(reference).read_softmax(SOFTMAX)
+    found = checkpoint.read_softmax(SOFTMAX)
     assert shapes_of(found) == SOFTMAX
     assert {array.dtype.name for array in found.values()} == {"float32"}
     assert all(np.std(array) > 0 for array in found.values())
     any_size = {"softmax/W": (None, 32), "softmax/b": (None,)}
-    check_equal(opened(reference).read_softmax(any_size), found)
+    check_equal(checkpoint.read_softmax(any_size), found)
 
 
 def test_what_holds_a_checkpoint(folder, reference):
@@ -87,15 +84,6 @@ def test_a_folder_that_was_moved(folder, expected, state):
     check_equal(opened(folder).read(shapes_of(expected)), expected)
 
 
-def test_a_checkpoint_of_another_folder_is_not_read(folder):
-    state = folder.parent / "state"
-    state.mkdir()
-    text = f'model_checkpoint_path: "{folder / NAME}"\n'
-    (state / "checkpoint").write_text(text)
-    with pytest.raises(FileNotFoundError, match="which its file 'checkpoint'"):
-        opened(state)
-
-
 def test_the_latest_of_several_is_the_one_named(folder):
     for kind in ("index", "data-00000-of-00001"):
         shutil.copy(folder / f"{NAME}.{kind}", folder / f"model.ckpt-9.{kind}")
@@ -118,98 +106,72 @@ def test_one_checkpoint_needs_no_state_file(folder, content):
     assert opened(folder).files[-1] == str(folder / f"{NAME}.index")
 
 
-def test_no_checkpoint(folder):
-    (folder / f"{NAME}.index").unlink()
-    with pytest.raises(FileNotFoundError, match="which its file") as info:
-        opened(folder)
-    told = f"'{folder}' must contain '{NAME}.index', which its file"
-    assert str(info.value).startswith(told)
-    (folder / "checkpoint").unlink()
-    with pytest.raises(FileNotFoundError, match=r"Received: \[\]"):
-        opened(folder)
+def test_a_checkpoint_of_another_folder_is_not_read(folder, tmp_path):
+    text = f'model_checkpoint_path: "{folder / NAME}"\n'
+    (tmp_path / "checkpoint").write_text(text)
+    told = f"'{tmp_path}' must contain '{NAME}.index', which its file 'check"
+    with pytest.raises(FileNotFoundError, match=told):
+        opened(tmp_path)
+    (tmp_path / "checkpoint").unlink()
+    with pytest.raises(FileNotFoundError, match=r"one\. Received: \[\]"):
+        opened(tmp_path)
 
 
 @pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
-@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "changed"])
-def test_damaged_checkpoint(folder, expected, ending, damage):
+def test_a_damaged_checkpoint_is_named(folder, expected, ending):
     path = folder / f"{NAME}.{ending}"
-    whole = path.read_bytes()
-    if damage == "missing":
-        path.unlink()
-    elif damage == "empty":
-        path.write_bytes(b"")
-    elif damage == "cut":
-        path.write_bytes(whole[: len(whole) // 2])
-    else:
-        middle = len(whole) // 2
-        path.write_bytes(whole[:middle] + b"\xff" * 64 + whole[middle + 64 :])
-    told = "cannot be read|must contain '.*index'"
-    with pytest.raises((ValueError, FileNotFoundError), match=told) as info:
+    path.write_bytes(path.read_bytes()[:1000])
+    told = f"The checkpoint '{folder / NAME}' cannot be read"
+    with pytest.raises(ValueError, match=told):
         opened(folder).read(shapes_of(expected))
-        opened(folder).read_softmax(SOFTMAX)
-    assert str(folder) in str(info.value)
 
 
-def test_missing_and_left_over_arrays(reference, expected):
-    shapes = {**shapes_of(expected), "CNN/W_cnn_9": (1,)}
+def test_arrays_are_checked(reference, expected):
+    shapes = shapes_of(expected)
     del shapes["char_embed"]
-    with pytest.raises(ValueError, match="does not match its options") as info:
+    told = rf"checkpoint '{reference / NAME}' .* model: \['char_embed'\]\."
+    with pytest.raises(ValueError, match=told):
         opened(reference).read(shapes)
-    assert f"checkpoint '{reference / NAME}'" in str(info.value)
-    assert "that are missing: ['CNN/W_cnn_9']." in str(info.value)
-    assert "that are not in the model: ['char_embed']." in str(info.value)
-
-
-def test_wrong_shape(reference, expected):
-    shapes = {**shapes_of(expected), "char_embed": (261, 9)}
-    with pytest.raises(ValueError, match="'char_embed' of the check") as info:
+    shapes["char_embed"] = (261, 9)
+    with pytest.raises(ValueError, match=r"'char_embed' .*: \(261, 8\)"):
         opened(reference).read(shapes)
-    assert str(info.value).endswith("Received: (261, 8)")
 
 
-def test_one_layer_of_words_and_a_shared_softmax(tmp_path):
-    cell = "lm/RNN_1/rnn/lstm_cell"
-    arrays = {
-        "lm/embedding": (5, 2),
-        f"{cell}/kernel": (4, 12),
-        f"{cell}/bias": (12,),
-        f"{cell}/projection/kernel": (3, 2),
-        "lm/softmax/b": (5,),
+def test_one_layer_of_words_and_a_part_of_a_softmax(tmp_path):
+    cell, root = "lm/RNN_1/rnn/lstm_cell", "RNN_1/RNN/MultiRNNCell/Cell0"
+    keys = {
+        "lm/embedding": "embedding",
+        f"{cell}/kernel": f"{root}/LSTMCell/W_0",
+        f"{cell}/bias": f"{root}/LSTMCell/B",
+        f"{cell}/projection/kernel": f"{root}/LSTMCell/W_P_0",
+        "lm/softmax/b": "softmax/b",
     }
     arrays = {
-        name: np.full(shape, i, "float32")
-        for i, (name, shape) in enumerate(arrays.items())
+        name: np.full((i + 1, 2), i, "float32") for i, name in enumerate(keys)
     }
     extra = {f"{name}/Adagrad": array for name, array in arrays.items()}
     extra |= {"global_step": np.int64(7), "train_perplexity": np.float32(9)}
     write_checkpoint(tmp_path, {**arrays, **extra})
-    root = "RNN_1/RNN/MultiRNNCell/Cell0/LSTMCell"
-    *model, softmax = zip(
-        ("embedding", f"{root}/W_0", f"{root}/B", f"{root}/W_P_0", "softmax/b"),
-        arrays.values(),
-    )
-    model, softmax = dict(model), dict([softmax])
+    model = {keys[name]: array for name, array in arrays.items()}
+    softmax = {"softmax/b": model.pop("softmax/b")}
     check_equal(opened(tmp_path).read(shapes_of(model)), model)
     check_equal(opened(tmp_path).read_softmax(shapes_of(softmax)), softmax)
     with pytest.raises(ValueError, match=r"that are missing: \['softmax/W'\]"):
         opened(tmp_path).read_softmax({"softmax/W": (5, 2), "softmax/b": (5,)})
-
-
-def test_no_softmax(tmp_path):
-    arrays = {"lm/char_embed": np.zeros((2, 3), "float32")}
-    write_checkpoint(tmp_path, arrays)
+    write_checkpoint(tmp_path, {"lm/embedding": arrays["lm/embedding"]})
     assert opened(tmp_path).read_softmax(SOFTMAX) is None
 
 
-def crc_of_block(block):
-    """TensorFlow's masked CRC-32C."""
+def crc_of(block):
+    """TensorFlow's masked CRC-32C, as bytes."""
     crc = 0xFFFFFFFF
     for byte in block:
         crc ^= byte
         for _ in range(8):
             crc = (crc >> 1) ^ (0x82F63B78 * (crc & 1))
     crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    return masked.to_bytes(4, "little")
 
 
 def test_an_array_of_far_more_than_the_files(tmp_path):
@@ -218,21 +180,9 @@ def test_an_array_of_far_more_than_the_files(tmp_path):
     path = tmp_path / f"{NAME}.index"
     content = path.read_bytes()
     huge = content.replace(b"\x12\x02\x08\x01", b"\x12\x02\x08\x7f")
-    assert huge != content
     # The first block begins the file; its checksum follows a type of zero.
-    old = crc_of_block(content[: (end := _end_of_block(content))])
-    new = crc_of_block(huge[:end])
-    swap = [crc.to_bytes(4, "little") for crc in (old, new)]
-    assert content[end : end + 4] == swap[0]
-    path.write_bytes(huge[:end] + swap[1] + huge[end + 4 :])
+    ends = range(1, len(content) - 4)
+    end = next(i for i in ends if content[i:].startswith(crc_of(content[:i])))
+    path.write_bytes(huge[:end] + crc_of(huge[:end]) + huge[end + 4 :])
     with pytest.raises(ValueError, match=r"declare [0-9,]{20,} bytes"):
         opened(tmp_path).read_softmax({"softmax/b": (None,) * 9})
-
-
-def _end_of_block(content):
-    """The end of the first block of a table with its type."""
-    for end in range(1, len(content) - 4):
-        crc = crc_of_block(content[:end])
-        if content[end : end + 4] == crc.to_bytes(4, "little"):
-            return end
-    raise AssertionError

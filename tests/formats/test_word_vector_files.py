@@ -8,7 +8,6 @@ import pytest
 
 from keras_elmo import WordVectors
 from keras_elmo import batch_to_ids
-from keras_elmo.formats import word_vector_files
 from keras_elmo.formats.word_vector_files import read_word_vectors
 
 pytestmark = pytest.mark.skipif(
@@ -58,10 +57,12 @@ def test_words_with_spaces_and_a_few_in_another_encoding(tmp_path):
     path = tmp_path / "vectors.txt"
     lines = [b"w%d 1.5 2" % i for i in range(100)]
     lines[50:52] = b". . 3 4", b"caf\xe9 5 6"
-    path.write_bytes(b"\n".join(lines))
+    lines[0] = b"a -1e-05 0.25"  # It could be a binary number.
+    path.write_bytes(b"100 2\n" + b"\n".join(lines))
     words, vectors = read_word_vectors(path, 100)
     assert words[50:52] == [b". .", b"caf\xe9"]
     assert vectors[50:52].tolist() == [[3, 4], [5, 6]]
+    np.testing.assert_allclose(vectors[0], [-1e-5, 0.25])
 
 
 SHORT = GLOVE.replace(str(VECTORS[2, 2].tolist()).encode(), b"")
@@ -71,17 +72,12 @@ SHORT = GLOVE.replace(str(VECTORS[2, 2].tolist()).encode(), b"")
     ("content", "message"),
     [
         (b"", "is empty .0 bytes."),
-        (b"\n\n", r"line 1: .* a word and at least two.*Received: b'\\n'"),
-        (b"the\nof\n", r"line 1: .* at least two numbers in each.*b'the\\n'"),
-        # A vocabulary with counts, and labelled sentences.
         (b"the 120\nof 99\n", "line 1: .*at least two.*'the 120"),
         (b"Ann NNP B-PER\nsings VB O\n", "line 1: .* a word and 2 finite"),
-        (b"word,a,b\nthe,0.5,1\n", "line 1: .*separated by spaces"),
         (SHORT, "line 3: .* a word and 3 finite.*Received: b'"),
         (GLOVE + b"cat 1 2 3 4\n", "line 6: .*3 finite.*'cat 1 2 3 4"),
         (b"5 2\n" + GLOVE, "line 2: .*2 finite.*'the "),
         (GLOVE + b"dog 5000 1 1\n", "similar size.*5e.03.*'dog'"),
-        (GLOVE + b"cat 1 x 2\n", "line 6: .*3 finite.*'cat 1 x 2"),
         (b"6 3\n" + GLOVE + b"cat 1 2\n", "line 7: .*3 finite.*'cat 1 2"),
         (GLOVE + b"cat 1 nan 2\n", "line 6: .*3 finite.*b'cat"),
         (GLOVE + b"cat 1e99 1 2\n", "line 6: .*3 finite.*b'cat"),
@@ -112,21 +108,26 @@ def test_sizes_are_no_matter_if_they_are_similar(tmp_path):
     path = tmp_path / "vectors.txt"
     for scale in 1e-30, 1e30:
         rows = (VECTORS * scale).tolist()
-        lines = (
-            f"w{i} {' '.join(map(str, row))}" for i, row in enumerate(rows)
-        )
+        lines = [f"w{' '.join(map(str, [i, *x]))}" for i, x in enumerate(rows)]
         path.write_text("\n".join(lines))
         layer = WordVectors.from_file(path, verbose=0)
         np.testing.assert_allclose(np.std(layer.vectors), 1, rtol=1e-3)
 
 
-def test_whole_numbers_may_be_counts(tmp_path):
-    path = tmp_path / "vocabulary.txt"
-    path.write_text("the 1000 50\nof 900 49\n")
-    with pytest.warns(
-        UserWarning, match="are whole. Are they vectors, and not"
-    ):
-        read_word_vectors(path, 10)
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"the 1000 50\nof 900 49\n", "are whole. Are they vectors, and not"),
+        (b"2000 3\n" + GLOVE, "ends after 5 of 2,000 words. Is it"),
+    ],
+)
+def test_what_may_be_something_else_causes_a_warning(
+    content, message, tmp_path
+):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(content)
+    with pytest.warns(UserWarning, match=message):
+        read_word_vectors(path, 1000)
 
 
 def test_a_file_that_unpacks_to_too_much(tmp_path, monkeypatch):
@@ -137,18 +138,8 @@ def test_a_file_that_unpacks_to_too_much(tmp_path, monkeypatch):
         read_word_vectors(path, 1_000_000)
 
 
-def test_a_part_of_a_file_causes_a_warning(tmp_path):
-    path = tmp_path / "head.vec"
-    path.write_bytes(b"2000 3\n" + GLOVE)
-    with pytest.warns(UserWarning, match="ends after 5 of 2,000 words. Is it"):
-        assert len(read_word_vectors(path, 1000)[0]) == 5
-    assert len(read_word_vectors(path, 5)[0]) == 5  # As many as are wanted.
-
-
 def test_no_file(tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"no word vector file .*a\.txt"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"no word vector .*a\.txt"):
         WordVectors.from_file(tmp_path / "a.txt")
     with pytest.raises(ValueError, match="must be a file"):
         WordVectors.from_file(tmp_path)
@@ -160,9 +151,7 @@ def test_the_layer_of_a_file(tmp_path, capsys):
     layer = WordVectors.from_file(path, verbose=1, name="glove")
     assert "5" in capsys.readouterr().out and layer.name == "glove"
     found = layer(batch_to_ids([["The", "and", "åRHUS"]])).numpy()[0]
-    expected = VECTORS[[0, 0, 2]] / VECTORS.std()
-    expected[1] = 0
-    expected[2] = 0
+    expected = VECTORS[[0, 0, 2]] / VECTORS.std() * [[1], [0], [0]]
     np.testing.assert_allclose(found, expected, rtol=1e-3)
     layer = WordVectors.from_file(path, 2, verbose=0, trainable=True)
     assert capsys.readouterr().out == ""
@@ -170,14 +159,6 @@ def test_the_layer_of_a_file(tmp_path, capsys):
     with pytest.raises(ValueError, match="`max_words`"):
         WordVectors.from_file(path, 0)
     path.write_bytes(b"a 1.5 1.5\nb 1.5 1.5\n")
-    with pytest.raises(
-        ValueError, match=r"finite in float16, and not all be equal"
-    ):
+    told = "finite in float16, and not all be equal"
+    with pytest.raises(ValueError, match=told):
         WordVectors.from_file(path, verbose=0)
-
-
-def test_numbers_that_look_binary_are_told_apart():
-    # The first number of a word is text, or is four bytes of anything.
-    assert word_vector_files._TEXT.match(b"a -1e-05 0.25\n")
-    assert word_vector_files._TEXT.match(b"1 2 3 ")
-    assert not word_vector_files._TEXT.match(b"a " + np.float32(3.14).tobytes())

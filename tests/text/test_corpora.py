@@ -50,25 +50,23 @@ def use_standard_input(monkeypatch, content):
 
 
 @pytest.mark.parametrize(
-    "content, expected",
+    ("content", "expected"),
     [
         ("", []),
-        ("\n", [("", [])]),
-        ("a b\nc\n", [("a b", ["a", "b"]), ("c", ["c"])]),
-        ("a b\nc", [("a b", ["a", "b"]), ("c", ["c"])]),
-        (
-            "a\n\n\nb\n\n",
-            [("a", ["a"]), *[("", [])] * 2, ("b", ["b"]), ("", [])],
-        ),
-        ("  a   b  \n   \n", [("  a   b  ", ["a", "b"]), ("   ", [])]),
-        ("a b\r\n\r\nc\r\n", [("a b", ["a", "b"]), ("", []), ("c", ["c"])]),
-        ("a\r\r\n", [("a\r", ["a"])]),
-        ("a\rb c\n", [("a\rb c", ["a", "b", "c"])]),
-        ("The\tship\tleft\n", [("The\tship\tleft", ["The", "ship", "left"])]),
+        ("\n", [""]),
+        ("a b\nc\n", ["a b", "c"]),
+        ("a b\nc", ["a b", "c"]),
+        ("a\n\n\nb\n\n", ["a", "", "", "b", ""]),
+        ("  a   b  \n   \n", ["  a   b  ", "   "]),
+        ("a b\r\n\r\nc\r\n", ["a b", "", "c"]),
+        ("a\r\r\n", ["a\r"]),
+        ("a\rb c\n", ["a\rb c"]),
+        ("The\tship\tleft\n", ["The\tship\tleft"]),
     ],
 )
 def test_a_line_is_a_sentence(tmp_path, content, expected):
     path = write(tmp_path / "corpus.txt", content)
+    expected = [Sentence(line, line.split()) for line in expected]
     assert list(read_corpus(path)) == expected
 
 
@@ -101,30 +99,21 @@ def test_lines_of_text_must_be_strings(line):
 def test_bytes_that_are_not_utf8_are_told_by_line_and_byte(tmp_path):
     content = codecs.BOM_UTF8 + "é\n".encode() + b"\n" + b"fine b\xff\xc3d\n"
     path = write(tmp_path / "corpus.txt", content)
-    with pytest.raises(ValueError, match="must be UTF-8") as info:
-        list(read_corpus(path))
-    assert f"'{path}'" in str(info.value)
-    assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
     assert content[13:14] == b"\xff"
-    assert "iconv -c -f utf-8 -t utf-8" in str(info.value)
-    with pytest.raises(ValueError, match="must be UTF-8") as info:
-        read_sentences(path)
-    assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
-
-
-def test_the_place_of_a_bad_byte_is_right_in_the_first_line(tmp_path):
-    path = write(tmp_path / "corpus.txt", codecs.BOM_UTF8 + b"a\xff")
+    for read in (lambda: list(read_corpus(path)), lambda: read_sentences(path)):
+        with pytest.raises(ValueError, match=f"'{path}' must be UTF") as info:
+            read()
+        assert r"Received: b'\xff' in line 3, at byte 13" in str(info.value)
+        assert "iconv -c -f utf-8 -t utf-8" in str(info.value)
+    write(path, codecs.BOM_UTF8 + b"a\xff")
     with pytest.raises(ValueError, match="in line 1, at byte 4 of the text"):
         list(read_corpus(path))
 
 
 def test_conllu_gives_the_words_forms(tmp_path):
-    path = write(tmp_path / "corpus.conllu", CONLLU)
-    assert list(read_corpus(path)) == CONLLU_SENTENCES
-    windows = write(tmp_path / "windows.conllu", CONLLU.replace("\n", "\r\n"))
-    assert list(read_corpus(windows)) == CONLLU_SENTENCES
-    no_end = write(tmp_path / "no_end.conllu", CONLLU.strip())
-    assert list(read_corpus(no_end)) == CONLLU_SENTENCES
+    path = tmp_path / "corpus.conllu"
+    for text in (CONLLU, CONLLU.replace("\n", "\r\n"), CONLLU.strip()):
+        assert list(read_corpus(write(path, text))) == CONLLU_SENTENCES
 
 
 def test_conllu_of_a_treebank(shared):
@@ -166,29 +155,17 @@ def test_blocks_of_conllu(tmp_path):
     assert [s.text for s in read_corpus(path)] == ["cat", "", "y"]
 
 
-@pytest.mark.parametrize(
-    "name, format",
-    [
-        ("corpus.conllu", None),
-        ("corpus.conllu.gz", None),
-        ("corpus.txt", "conllu"),
-        ("corpus.gz", "conllu"),
-    ],
-)
-def test_format_and_gzip(tmp_path, name, format):
-    content = CONLLU.encode()
-    if name.endswith(".gz"):
-        content = gzip.compress(content)
-    path = write(tmp_path / name, content)
-    assert list(read_corpus(path, format)) == CONLLU_SENTENCES
-    assert list(read_corpus(str(path), format)) == CONLLU_SENTENCES
-
-
-def test_text_is_the_default_format(tmp_path):
-    path = write(tmp_path / "corpus.conll", "1\ta b")
-    assert list(read_corpus(path)) == [Sentence("1\ta b", ["1", "a", "b"])]
-    path = write(tmp_path / "corpus.conllu", "1\ta b")
-    assert list(read_corpus(path, "text")) == [("1\ta b", ["1", "a", "b"])]
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_the_format_is_that_of_the_name_or_is_given(tmp_path, pack):
+    path = tmp_path / ("a.txt" if pack is bytes else "a.gz")
+    write(path, pack(b"1\ta b\n2\tc"))
+    expected = [("1\ta b", ["1", "a", "b"]), ("2\tc", ["2", "c"])]
+    assert list(read_corpus(path)) == expected
+    assert list(read_corpus(str(path), "conllu")) == [("a b c", ["a b", "c"])]
+    end = ".conllu" if pack is bytes else ".conllu.gz"
+    path = write(tmp_path / f"a{end}", path.read_bytes())
+    assert list(read_corpus(path)) == [("a b c", ["a b", "c"])]
+    assert list(read_corpus(path, "text")) == expected
 
 
 def test_gzip_of_several_members(tmp_path):
@@ -200,33 +177,26 @@ def test_gzip_of_several_members(tmp_path):
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_standard_input(monkeypatch, pack):
     use_standard_input(monkeypatch, pack("é b\r\n\nc".encode()))
-    assert list(read_corpus("-")) == [
-        ("é b", ["é", "b"]),
-        ("", []),
-        ("c", ["c"]),
-    ]
+    assert [s.text for s in read_corpus("-")] == ["é b", "", "c"]
     use_standard_input(monkeypatch, pack(CONLLU.encode()))
     assert list(read_corpus("-", "conllu")) == CONLLU_SENTENCES
     assert not sys.stdin.buffer.closed
 
 
-@pytest.mark.parametrize("length", [0, 1, 2, 11, 100, -9, -4, -1])
-def test_a_gzip_that_is_cut_off(tmp_path, length):
-    packed = gzip.compress(bytes(range(32, 127)) * 100 + b"\n")
-    path = write(tmp_path / "corpus.txt.gz", packed[:length])
-    with pytest.raises(ValueError, match="truncated") as info:
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda x: x[:0], "not gzip, despite its name"),
+        *((lambda x, i=i: x[:i], "truncated") for i in (1, 11, -9, -4, -1)),
+        (lambda x: x[:20] + bytes([x[20] ^ 255]) + x[21:], "unpacked"),
+        (lambda x: x[:-6] + bytes([x[-6] ^ 255]) + x[-5:], "CRC check failed"),
+    ],
+)
+def test_a_gzip_that_is_damaged(tmp_path, damage, told):
+    content = gzip.compress("\n".join(map(str, range(999))).encode())
+    path = write(tmp_path / "corpus.gz", damage(content))
+    with pytest.raises(ValueError, match=f"'{path}' cannot be .*{told}"):
         list(read_corpus(path))
-    assert f"'{path}'" in str(info.value)
-
-
-@pytest.mark.parametrize("place", [20, -6])
-def test_a_gzip_that_is_damaged(tmp_path, place):
-    packed = bytearray(gzip.compress("\n".join(map(str, range(999))).encode()))
-    packed[place] ^= 255
-    path = write(tmp_path / "corpus.gz", packed)
-    with pytest.raises(ValueError, match="cannot be unpacked") as info:
-        list(read_corpus(path))
-    assert f"'{path}'" in str(info.value)
 
 
 def test_a_gzip_of_one_line_without_end(tmp_path, monkeypatch):
@@ -243,32 +213,20 @@ def test_a_gzip_of_one_line_without_end(tmp_path, monkeypatch):
     assert peak < 5 << 20
 
 
-def test_no_file_and_no_folder(tmp_path):
+def test_arguments_are_checked(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no corpus file '.*none.txt'"):
         read_corpus(tmp_path / "none.txt")
-    with pytest.raises(ValueError, match="Received a folder: ") as info:
+    with pytest.raises(ValueError, match=f"Received a folder: '{tmp_path}'"):
         read_corpus(tmp_path)
-    assert str(tmp_path) in str(info.value)
+    with pytest.raises(ValueError, match=r"`format`.*Received: 'conll'"):
+        read_corpus(write(tmp_path / "corpus.txt", "a"), "conll")
 
 
-@pytest.mark.parametrize("format", ["conll", ""])
-def test_arguments_are_checked(tmp_path, format):
-    path = write(tmp_path / "corpus.txt", "a")
-    with pytest.raises(ValueError, match="`format`") as info:
-        read_corpus(path, format)
-    assert f"Received: {format!r}" in str(info.value)
-
-
-@pytest.mark.parametrize(
-    "name, format", [("corpus.txt.gz", "text"), ("corpus.conllu.gz", None)]
-)
-def test_a_long_corpus_takes_no_more_memory(tmp_path, name, format):
-    path = tmp_path / name
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for i in range(1000):
-            file.write(f"1\t{i}\n\n".encode() * 20)
-    with open(path, "rb") as file:
-        assert len(gzip.decompress(file.read())) > 100_000
+@pytest.mark.parametrize("format", ["text", "conllu"])
+def test_a_long_corpus_takes_no_more_memory(tmp_path, format):
+    rows = "".join(f"1\t{i}\n\n" * 20 for i in range(1000))
+    assert len(rows) > 100_000
+    path = write(tmp_path / "corpus.gz", gzip.compress(rows.encode()))
     list(itertools.islice(read_corpus(path, format), 100))
     tracemalloc.start()
     for _ in read_corpus(path, format):
@@ -311,7 +269,6 @@ LIKELY = {
 }
 ORDINARY = {
     "a sentence": "Ann ran home .\n",
-    "nothing": "",
     "words": "Ann\nran\nhome\n.\n\n" * 9,
     "one word and a full stop": "Yes .\nNo .\nOh !\nNever .\n" * 9,
     "tabs between tokens": "The\tship\tleft\tit\nNobody\tsaw\nWe\tdid\t.\n",
@@ -326,22 +283,16 @@ ORDINARY = {
 
 
 def every_reader(path, monkeypatch):
-    """Yields each function that reads text, and what it should not lose."""
+    """Yields each function that reads text as lists of words."""
     yield lambda: [s.tokens for s in read_corpus(path)]
-    yield lambda: [
-        [word.decode() for word in words] for words in read_sentences(path)
-    ]
-    if path.suffix != ".conllu":
-        use_standard_input(monkeypatch, path.read_bytes())
-        yield lambda: [s.tokens for s in read_corpus("-")]
+    yield lambda: [[*map(bytes.decode, x)] for x in read_sentences(path)]
+    use_standard_input(monkeypatch, path.read_bytes())
+    yield lambda: [s.tokens for s in read_corpus("-")]
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize("told", CERTAIN)
-def test_what_is_certainly_no_text_is_refused(
-    tmp_path, monkeypatch, told, pack
-):
-    path = write(tmp_path / "corpus.txt", pack(CERTAIN[told]))
+def test_what_is_certainly_no_text_is_refused(tmp_path, monkeypatch, told):
+    path = write(tmp_path / "corpus.txt", CERTAIN[told])
     readers = every_reader(path, monkeypatch)
     for read in [*readers, lambda: read_conll(path)]:
         with pytest.raises(ValueError, match=f"be text in UTF-8.*{told}"):
@@ -359,14 +310,11 @@ def test_what_is_likely_no_text_is_told(tmp_path, monkeypatch, told):
     assert [s.tokens for s in read_corpus(path, "text")] == expected
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize("kind", ORDINARY)
 @pytest.mark.filterwarnings("ignore:.* of the lines of the text are empty")
-def test_ordinary_text_is_read_without_a_warning(
-    tmp_path, monkeypatch, kind, pack
-):
-    text = ORDINARY[kind] or "a\n"
-    path = write(tmp_path / "corpus.txt", pack(text.encode()))
+def test_ordinary_text_is_read_without_a_warning(tmp_path, monkeypatch, kind):
+    text = ORDINARY[kind]
+    path = write(tmp_path / "corpus.txt", gzip.compress(text.encode()))
     for read in every_reader(path, monkeypatch):
         assert read() == [line.split() for line in text.splitlines()]
 
@@ -389,19 +337,14 @@ BEGINNINGS = {
 }
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-@pytest.mark.parametrize("name", ["corpus.txt", "corpus.conllu"])
 @pytest.mark.parametrize("beginning", BEGINNINGS)
-def test_conllu_is_known_by_its_beginning(
-    tmp_path, monkeypatch, beginning, name, pack
-):
+def test_conllu_is_known_by_its_beginning(tmp_path, monkeypatch, beginning):
     content = BEGINNINGS[beginning]
-    path = write(tmp_path / name, pack(content.encode()))
+    path = write(tmp_path / "corpus.txt", gzip.compress(content.encode()))
     number = content.count("root")
     expected = [s.text for s in CONLLU_SENTENCES * number][:number]
     for read in every_reader(path, monkeypatch):
         assert [" ".join(words) for words in read()] == expected
-    assert len(read_sentences(path)) == number
 
 
 def test_conllu_plus_says_its_columns(tmp_path, shared):
@@ -417,11 +360,10 @@ def test_conllu_plus_says_its_columns(tmp_path, shared):
 
 
 @pytest.mark.parametrize(
-    "line, told",
+    ("line", "told"),
     [
         (b"caf\xe9 .", "Latin-1 or Windows-1252, with `iconv -f cp1252 "),
         (b"\x93 caf\xe9 \x94", "Latin-1 or Windows-1252"),
-        ("\u8868\u793a".encode("shift-jis") + b"\x81", "in another ENCODING"),
         (b"\x80\x04\x95\xc3", "another ENCODING, with `iconv -f ENCODING "),
     ],
 )
@@ -431,11 +373,12 @@ def test_latin_1_is_named_only_if_it_could_be(tmp_path, line, told):
         list(read_corpus(path))
 
 
-def test_lines_that_end_in_cr_alone_are_told(tmp_path):
-    path = tmp_path / "old.txt"
-    for text, told in (("a b\rc d\re\r", 1), ("a b\r\nc d\r\n", 0), ("a\r", 0)):
-        path.write_bytes(text.encode())
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always", UserWarning)
-            list(read_corpus(path))
-        assert [str(x.message).count("CR alone") for x in found] == [1] * told
+@pytest.mark.parametrize(
+    ("text", "told"), [("a b\rc d\re\r", 1), ("a b\r\nc d\r\n", 0), ("a\r", 0)]
+)
+def test_lines_that_end_in_cr_alone_are_told(tmp_path, text, told):
+    path = write(tmp_path / "old.txt", text)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        list(read_corpus(path))
+    assert [str(x.message).count("CR alone") for x in found] == [1] * told

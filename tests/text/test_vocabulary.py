@@ -32,12 +32,9 @@ def test_ids_are_places_in_the_file(tmp_path):
     assert vocabulary.ids([]).shape == (0,)
     array = np.array([b"the\0", b"the"], dtype=object)
     assert vocabulary.ids(array).tolist() == [2, 0]
-
-
-@pytest.mark.parametrize("word", ["the", 3, np.bytes_(b"the")])
-def test_only_bytes_are_looked_up(word):
-    with pytest.raises(ValueError, match=r"must be bytes\. Received: "):
-        Vocabulary([*SPECIAL, b"the"]).ids([b"the", word])
+    for word in ("the", 3, np.bytes_(b"the")):
+        with pytest.raises(ValueError, match=r"must be bytes\. Received: "):
+            vocabulary.ids([b"the", word])
 
 
 def test_other_ways_to_write_the_same_file(tmp_path):
@@ -56,48 +53,38 @@ def test_other_ways_to_write_the_same_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content, message",
+    ("content", "message"),
     [
-        (
-            b"<S>\n</S>\n<UNK>\na\n!!!MAXTERMID\na\n",
-            "must be distinct. Received as word 5: b",
-        ),
-        (b"<S>\n</S>\n<UNK>\n\na\n", "be empty .*. Received as word 4: b''"),
-        (b"<S>\n</S>\n<UNK>\n  \n", "white space .*. Received as word 4"),
-        (b"<S>\n</S>\n<UNK>\nthe 5\n", "or a count.*word 4: b'the 5'"),
-        (b"<S>\n</S>\n<UNK>\n\t5\tthe\n", "white space .*word 4"),
-        (b"<S>\n</S>\n<UNK>\n<S>\n", "distinct. Received as word 4: b'<S>'"),
+        (b"<S>\na\n!!!MAXTERMID\na\n", "distinct. Received as word 3: b'a'"),
+        (b"<S>\n\na\n", "empty .*. Received as word 2: b''"),
+        (b"<S>\na\r\r\n", "white space .*. Received as word 2"),
         (b"<S>\na\n", "Missing from the 2 words: </S>, <UNK>"),
         (b"", "Missing from the 0 words: <S>, </S>, <UNK>"),
-        (b"<S>\n</S>\n<UNK>\na\r\r\n", "white space .*. Received as word 4"),
         (b"\x1f\x8bcut off", "cannot be unpacked"),
         ("<S>\n</S>\n<UNK>\n".encode("utf-16"), "it is UTF-16: convert it"),
     ],
 )
 def test_files_that_are_no_vocabularies(tmp_path, content, message):
     path = write(tmp_path / "v.txt", content)
-    with pytest.raises(ValueError, match=message) as info:
+    with pytest.raises(ValueError, match=f"'{path}'.*{message}"):
         Vocabulary.from_file(path)
-    assert f"'{path}'" in str(info.value)
-
-
-def test_there_must_be_a_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match="none\\.txt"):
+    with pytest.raises(FileNotFoundError, match=r"none\.txt"):
         Vocabulary.from_file(tmp_path / "none.txt")
 
 
 @pytest.mark.parametrize(
-    "word, message",
+    ("word", "message"),
     [
-        ("a", "must be bytes. Received as word 4: 'a'"),
-        (b"<S>", "distinct. Received as word 4"),
-        (b"", "empty .*Received as word 4"),
-        (b"!!!MAXTERMID", "vocabulary file. Received as word 4"),
+        ("a", "each word must be bytes. Received as word 4: 'a'"),
+        (b"  ", r"white space \(or a count\)\. Received as word 4: b'  '"),
+        (b"the 5", "or a count.*b'the 5'"),
+        (b"\t5\tthe", "white space"),
         (b"a\nb", "white space"),
-        (b"a b", "white space"),
+        (b"<S>", "must be distinct. Received as word 4: b'<S>'"),
+        (b"!!!MAXTERMID", "vocabulary file. Received as word 4"),
     ],
 )
-def test_words_that_are_refused(word, message):
+def test_words_that_cannot_be(word, message):
     with pytest.raises(ValueError, match=message):
         Vocabulary([*SPECIAL, word])
 
