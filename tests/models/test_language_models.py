@@ -1,5 +1,6 @@
 import gc
 import pathlib
+import shutil
 import zipfile
 
 import numpy as np
@@ -27,25 +28,28 @@ def read_weights(files):
     return stored_arrays(BILM_TABLE, files.read_arrays())
 
 
-def write_model(folder, softmax=True, vocabulary=True, dtype="float32"):
+def write_model(folder, dtype="float32"):
     """Writes a model folder; returns what a reader must find in it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     elmo = make_elmo()
     paths = folder / "options.json", folder / "weights.hdf5"
     elmo.save_to_bilm(*paths, output_dtype=dtype)
-    if softmax:
-        write_softmax(folder / "softmax.hdf5", SOFTMAX, dtype)
-    if vocabulary:
-        (folder / "vocab.txt").write_text(VOCABULARY)
-    return file_arrays(elmo)
+    write_softmax(folder / "softmax.hdf5", SOFTMAX, dtype)
+    (folder / "vocab.txt").write_text(VOCABULARY)
+    return {k: a.astype(dtype) for k, a in file_arrays(elmo).items()}
 
 
-def check_model(model, weights, dtype="float32", label=None):
-    files = find_model(model).open_language_model()
-    assert files.label == str(label or model)
+def write_zip(path, folder, root):
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, root + file.name)
+        archive.writestr(f"{root}notes/weights.hdf5", b"of another folder")
+    return path
+
+
+def check_model(files, weights, dtype="float32"):
     assert files.content["lstm"]["dim"] == files.options.encoder["units"] == 7
-    expected = {k: a.astype(dtype) for k, a in weights.items()}
-    check_equal(read_weights(files), expected)
+    check_equal(read_weights(files), weights)
     expected = {k: a.astype(dtype) for k, a in SOFTMAX.items()}
     for size in (5, None):
         check_equal(files.read_softmax(size), expected)
@@ -53,22 +57,25 @@ def check_model(model, weights, dtype="float32", label=None):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("kind", [str, pathlib.Path])
-def test_folder(tmp_path, kind, dtype):
-    weights = write_model(tmp_path / "model", dtype=dtype)
-    check_model(kind(tmp_path / "model"), weights, dtype)
+def test_folder(tmp_path, dtype):
+    weights = write_model(tmp_path, dtype)
+    files = find_model(tmp_path).open_language_model()
+    assert files.label == str(tmp_path)
+    check_model(files, weights, dtype)
+    (tmp_path / "softmax.hdf5").unlink()
+    (tmp_path / "vocab.txt").unlink()
+    files = find_model(tmp_path).open_language_model()
+    check_equal(read_weights(files), weights)
+    assert files.read_softmax(5) is None and files.read_vocabulary() is None
 
 
-@pytest.mark.parametrize("root", ["", "model/", "a/b/"])
+@pytest.mark.parametrize("root", ["", "a/b/"])
 def test_zip(tmp_path, root):
     weights = write_model(tmp_path / "model")
-    path = tmp_path / "model.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in (tmp_path / "model").iterdir():
-            archive.write(file, root + file.name)
-        archive.writestr(f"{root}notes/weights.hdf5", b"of another folder")
-    check_model(path, weights, label=f"{path}/{root}".removesuffix("/"))
+    path = write_zip(tmp_path / "model.zip", tmp_path / "model", root)
     files = find_model(path).open_language_model()
+    assert files.label == f"{path}/{root}".removesuffix("/")
+    check_model(files, weights)
     with pytest.raises(ValueError, match="of the options") as info:
         files.read_softmax(6)
     folder = pathlib.Path(files.weight_files[0]).parent
@@ -79,44 +86,29 @@ def test_zip(tmp_path, root):
     assert not folder.exists()
 
 
-def test_model_without_softmax_and_vocabulary(tmp_path):
-    weights = write_model(tmp_path / "model", False, False)
-    files = find_model(tmp_path / "model").open_language_model()
-    expected = {k: a.astype("float32") for k, a in weights.items()}
-    check_equal(read_weights(files), expected)
-    assert files.read_softmax(5) is None
-    assert files.read_vocabulary() is None
-
-
-def test_training_checkpoint(shared):
-    folder = shared / "reference/bilm_tf_checkpoint"
-    files = find_model(folder).open_language_model()
-    assert files.content["n_tokens_vocab"] == 1503
+@pytest.mark.parametrize("is_zip", [False, True])
+def test_training_checkpoint(shared, tmp_path, is_zip):
+    path = folder = shared / "reference/bilm_tf_checkpoint"
     expected = all_arrays(folder / "weights.hdf5")
+    if is_zip:
+        names = shutil.ignore_patterns("*.hdf5")
+        shutil.copytree(folder, tmp_path / "model", ignore=names)
+        path = write_zip(tmp_path / "a.zip", tmp_path / "model", "model/")
+    label = f"{path}/model" if is_zip else str(path)
+    files = find_model(path).open_language_model()
+    assert files.content["n_tokens_vocab"] == 1503
     check_equal(read_weights(files), expected)
     softmax = files.read_softmax(1503)
     assert softmax["softmax.kernel"].shape == (1503, 32)
     assert softmax["softmax.bias"].shape == (1503,)
-    assert files.read_vocabulary()[0] == str(folder / "vocab.txt")
+    assert files.read_vocabulary()[0] == f"{label}/vocab.txt"
     with pytest.raises(ValueError, match="'softmax/b' of the check") as info:
         files.read_softmax(1502)
-    assert f"'{folder}/model.ckpt-372'" in str(info.value)
-
-
-def test_zip_of_a_training_checkpoint(shared, tmp_path):
-    folder = shared / "reference/bilm_tf_checkpoint"
-    path = tmp_path / "model.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in folder.iterdir():
-            if not file.name.endswith(".hdf5"):
-                archive.write(file, f"model/{file.name}")
-    files = find_model(path).open_language_model()
-    expected = all_arrays(folder / "weights.hdf5")
-    check_equal(read_weights(files), expected)
+    assert f"'{label}/model.ckpt-372'" in str(info.value)
     encoder = {**files.options.encoder, "num_layers": 1}
     with pytest.raises(ValueError, match="does not match") as info:
         files.read_arrays(files.options._replace(encoder=encoder))
-    assert f"'{path}/model/model.ckpt-372'" in str(info.value)
+    assert f"'{label}/model.ckpt-372'" in str(info.value)
 
 
 def test_zip_whose_checkpoint_lies_elsewhere(shared, tmp_path):
