@@ -97,46 +97,32 @@ def test_what_is_saved_is_loaded_and_saved_again(folder, options):
     check_same(ElmoLayer.from_preset(folder.parent / "again"), elmo)
 
 
-def test_frozen_parts_stay_frozen(folder):
+@pytest.mark.parametrize("trainable", [True, False])
+def test_frozen_parts_stay_frozen(folder, trainable):
     elmo = make_elmo()
     elmo.token_encoder.trainable = False
     elmo.encoder.backward_cells[1].trainable = False
     elmo.save_to_preset(folder)
-    loaded = ElmoLayer.from_preset(folder)
-    check_same(loaded, elmo)
-    assert loaded.encoder.trainable
-    for trainable in (True, False):
-        loaded = ElmoLayer.from_preset(folder, trainable=trainable)
-        assert loaded.trainable
-        number = len(loaded.encoder.weights) + len(loaded.token_encoder.weights)
-        assert len(loaded.trainable_weights) == 4 + number * trainable - 2
-        assert loaded.token_encoder.trainable == trainable
-        assert loaded.encoder.trainable == trainable
-
-
-@pytest.mark.parametrize("trainable", [True, False])
-def test_a_layer_that_was_frozen_as_a_whole_is_thawed(folder, trainable):
-    elmo = make_elmo()
-    elmo.trainable = False
-    elmo.save_to_preset(folder)
+    check_same(ElmoLayer.from_preset(folder), elmo)
+    found = ElmoLayer.from_preset(folder, trainable=trainable)
+    bilm = found.token_encoder.weights + found.encoder.weights
+    assert len(found.trainable_weights) == 2 + len(bilm) * trainable
+    assert found.token_encoder.trainable == trainable
+    elmo.trainable = False  # As a whole.
+    elmo.save_to_preset(folder, overwrite=True)
     assert not ElmoLayer.from_preset(folder).trainable_weights
-    loaded = ElmoLayer.from_preset(folder, trainable=trainable)
-    number = len(loaded.weights) if trainable else 2  # The mix.
-    assert len(loaded.trainable_weights) == number
+    found = ElmoLayer.from_preset(folder, trainable=trainable)
+    assert len(found.trainable_weights) == 2 + len(bilm) * trainable
 
 
 def test_arguments_come_before_what_was_saved(folder):
     elmo = make_elmo(name="saved", dropout=0.1)
     elmo.save_to_preset(folder)
-    loaded = ElmoLayer.from_preset(
-        folder,
-        name="mine",
-        dropout=0.5,
-        seed=7,
-        keep_sentence_boundaries=True,
-        num_representations=1,
-    )
-    assert (loaded.name, loaded.dropout, loaded.seed) == ("mine", 0.5, 7)
+    given = {"name": "mine", "dropout": 0.5, "seed": 7}
+    given |= {"keep_sentence_boundaries": True, "num_representations": 1}
+    loaded = ElmoLayer.from_preset(folder, **given)
+    found = loaded.get_config()
+    assert {key: found[key] for key in given} == given
     elmo.keep_sentence_boundaries = True
     for a, b in zip(flat(loaded(IDS)), flat(elmo(IDS)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
