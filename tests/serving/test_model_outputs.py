@@ -200,7 +200,7 @@ def test_answers_are_those_of_keras(
     }
     for name, its_labels in labelled.items():
         expected[f"{name}_labels"] = labels_of(expected[name], its_labels)
-        assert len({*expected[f"{name}_labels"].flat}) > 2
+        assert len({*expected[f"{name}_labels"].flat} - {b""}) > 1
     export_saved_model(model, tmp_path, tag_names=tag_names)
     tolerance = 0.05 if make is in_half_precision else 1e-5
     default, tokens, ids, again = ask(
@@ -217,14 +217,12 @@ def test_answers_are_those_of_keras(
 @pytest.mark.exhaustive
 def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
     model = stateful()
+    expected = as_float32(model(IDS))[:1]
     export_saved_model(model, tmp_path)
     assert model.get_layer("state").stateful
     one = "default", {"strings": STRINGS["strings"][:1]}
     for answer in ask(tmp_path, one, one):
-        np.testing.assert_allclose(
-            answer["state"], as_float32(model(IDS))[:1], atol=1e-5
-        )
-        model.reset_states()
+        np.testing.assert_allclose(answer["state"], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(

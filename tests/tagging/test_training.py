@@ -189,12 +189,10 @@ def test_the_best_epoch_is_kept(number, patience):
     scores = {1: 0.5, 2: 0.5}
     best, head, weights = fit(number, lambda epoch: scores.get(epoch, 0.1))
     assert (best.best, best.best_epoch) == (0.5, 2)
-    assert len(weights) == 3 + patience
-    rate = float(head.optimizer.learning_rate)
+    assert len(weights) == 2 + patience
     # Halved after each third of the patience.
-    assert rate == pytest.approx(
-        0.01 / 2 ** ((patience + 1) // (patience // 3))
-    )
+    rate = float(head.optimizer.learning_rate)
+    assert rate == pytest.approx(0.01 / 2**3)
 
 
 @pytest.mark.filterwarnings("always:The training was interrupted")
