@@ -137,20 +137,13 @@ def test_it_can_be_copied():
 
 def test_threads_are_those_of_tensorflow(monkeypatch):
     import tensorflow as tf
-    from onnxruntime import InferenceSession
 
-    asked = []
-
-    def session(model, options):
-        asked.append(options.intra_op_num_threads)
-        return InferenceSession(model, options)
-
-    monkeypatch.setattr("onnxruntime.InferenceSession", session)
     monkeypatch.setattr(
         tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1
     )
-    ElmoEmbedder(make_elmo(), quantize="int8")
-    assert asked == [1]
+    stacks = quantized_stacks.QuantizedStacks(make_elmo().encoder)
+    options = stacks._session.get_session_options()
+    assert options.intra_op_num_threads == 1
 
 
 def test_what_it_needs(monkeypatch):
