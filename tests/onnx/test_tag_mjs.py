@@ -175,16 +175,6 @@ def test_500_sentences_in_python(names, kind, tmp_path):
     check_entities(found, expected)
 
 
-@pytest.mark.exhaustive
-def test_500_sentences_in_node(names, tag, tmp_path):
-    tagger, sentences, expected = names
-    export_onnx(tagger.model, tmp_path / "names.onnx")
-    text = "".join(" ".join(words) + "\n" for words in sentences)
-    lines = tag("names.onnx", "--json", text=text).stdout.splitlines()
-    rows = [as_tuples(json.loads(line)["entities"]) for line in lines]
-    check_entities(rows, expected)
-
-
 def test_usage(tag, tmp_path):
     model = make_model(12, False)
     export_onnx(model, tmp_path / "unnamed.onnx")
