@@ -1,11 +1,11 @@
-"""Every kind of model with every verb: it works or fails with a clear error."""
+"""Every kind of model: it answers, or fails with a clear error."""
 
 import json
 import os
 import pathlib
+import re
 import shutil
 import zipfile
-from unittest import mock
 
 import keras
 import pytest
@@ -19,7 +19,6 @@ from tiers import quick_first
 from keras_elmo import PRESETS
 from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import ElmoLayer
-from keras_elmo.commands import export
 from keras_elmo.commands.main import main
 from keras_elmo.models.bilm import FoundBilm
 from keras_elmo.models.find_model import find_model
@@ -27,11 +26,8 @@ from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.many_langs import FoundManyLangs
 from keras_elmo.models.preset_folder import PresetFolder
 from keras_elmo.models.presets import Preset
-from keras_elmo.pretraining import perplexity
-from keras_elmo.pretraining import pretrain
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.model_files import save_language_model
-from keras_elmo.serving import export_saved_model as serving
 from keras_elmo.text.vocabulary import Vocabulary
 
 pytestmark = [
@@ -45,29 +41,21 @@ NAME = "of_the_tests"
 BILM = ("folder", "folder_with_config", "zip", "url", NAME)
 MANY_LANGS = ("many_langs", "many_langs_zip", "many_langs_url")
 KINDS = {
-    # One for each class first.
-    "folder": FoundBilm,
-    "many_langs": FoundManyLangs,
+    **dict.fromkeys([*BILM, "checkpoint", "checkpoint_zip"], FoundBilm),
+    **dict.fromkeys(MANY_LANGS, FoundManyLangs),
     "preset_folder": PresetFolder,
     "model.keras": KerasFile,
-    **dict.fromkeys(BILM, FoundBilm),
-    "checkpoint": FoundBilm,
-    "checkpoint_zip": FoundBilm,
-    **dict.fromkeys(MANY_LANGS, FoundManyLangs),
 }
-TO_LOAD = ("from_preset", "embed", "export")
-OF_LANGUAGE_MODELS = ("convert", "perplexity", "pretrain")
-# The remedy in the error message.
+# What the error says, by the kind and what it is asked for.
 REFUSED = {
+    ("many_langs", "open_language_model"): "a model of ELMoForManyLangs",
     **{
-        (kind, verb): "a model of ELMoForManyLangs"
-        for kind in MANY_LANGS
-        for verb in ("perplexity", "pretrain")
+        ("preset_folder", name): "files of a language model.*save_to_bilm"
+        for name in ("open_language_model", "conversion")
     },
-    **{("preset_folder", verb): "save_to_bilm" for verb in OF_LANGUAGE_MODELS},
     **{
-        ("model.keras", verb): "keras.saving.load_model"
-        for verb in ("from_preset", "embed", *OF_LANGUAGE_MODELS)
+        ("model.keras", name): r"keras\.saving\.load_model\("
+        for name in ("load", "fingerprint", "open_language_model", "conversion")
     },
 }
 
@@ -87,6 +75,12 @@ def models(shared, tmp_path_factory):
             "url": server.url("zip"),
             "many_langs_url": server.url("many_langs_zip"),
         }
+
+
+def write_zip(path, folder, inner):
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in pathlib.Path(folder).iterdir():
+            archive.write(file, f"{inner}{file.name}")
 
 
 def _write_models(root, reference):
@@ -113,99 +107,104 @@ def _write_models(root, reference):
         ("checkpoint", "checkpoint_zip"),
         ("many_langs", "many_langs_zip"),
     ]:
-        with zipfile.ZipFile(root / name, "w") as archive:
-            for file in (root / source).iterdir():
-                archive.write(file, f"inner/{file.name}")
+        write_zip(root / name, root / source, "inner/")
     elmo = make_elmo()
     elmo.save_to_preset(root / "preset_folder")
     inputs = keras.Input((None, 12), dtype="int32")
     keras.Model(inputs, elmo(inputs)).save(root / "model.keras")
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """A function that runs a verb and returns its error message, or `None`."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("word1 the\n")
-    loaded = []
-
-    def export_saved_model(model, *_, **__):
-        loaded.append(model)
-
-    def train(_train, _output, settings, *, initial, **_):
-        options = settings.options
-        loaded.append(
-            load_language_model(
-                BidirectionalLanguageModel, initial, options=options
-            )[0]
-        )
-        progress = mock.Mock(step=1)
-        return mock.Mock(is_finished=True, progress=progress)
-
-    class Evaluator:
-        def __init__(self, model, *_):
-            loaded.append(model)
-
-        def evaluate(self, *_):
-            return perplexity.Perplexity(1.0, 1.0, 1.0, 1)
-
-    # The steps after the model is loaded have their own tests.
-    monkeypatch.setattr(serving, "export_saved_model", export_saved_model)
-    monkeypatch.setattr(export, "print_summary", lambda _: None)
-    monkeypatch.setattr(perplexity, "Evaluator", Evaluator)
-    monkeypatch.setattr(pretrain, "pretrain", train)
-
-    def run(verb, model):
-        if verb == "from_preset":
-            try:
-                loaded.append(ElmoLayer.from_preset(model))
-            except ValueError as error:
-                return str(error)
-        else:
-            arguments = {
-                "embed": [model, "text.txt", "out.npz"],
-                "export": [model, "served"],
-                "convert": [model, "written"],
-                "perplexity": [model, "text.txt"],
-                "pretrain": [
-                    *("text.txt", "trained"),
-                    *("--from", model, "--steps", "1"),
-                ],
-                "inspect": [model],
-            }[verb]
-            if main([verb, *arguments]):
-                return capsys.readouterr().err
-        written = ("out.npz", "written")
-        shown = capsys.readouterr().out
-        assert loaded or any(map(os.path.exists, written)) or shown
-        return None
-
-    return run
+def convert(conversion, folder):
+    folder.mkdir()
+    conversion[1](str(folder))
+    return set(os.listdir(folder)) <= set(conversion[0])
 
 
-@pytest.mark.parametrize("verb", [*TO_LOAD, *OF_LANGUAGE_MODELS, "inspect"])
-@pytest.mark.parametrize("kind", quick_first([*KINDS], 4))
-def test_a_kind_with_a_verb(kind, verb, models, run):
-    error = run(verb, models[kind])
-    remedy = REFUSED.get((kind, verb))
-    if remedy is None:
-        assert error is None
+# What is true of an answer, given a folder that is not there.
+ANSWERS = {
+    "load": lambda x, _: type(x) is ElmoLayer,
+    "load_for_export": lambda x, _: isinstance(x, (ElmoLayer, keras.Model)),
+    "fingerprint": lambda x, _: re.fullmatch("[0-9a-f]{16}", x),
+    "open_language_model": lambda x, _: x.content["n_tokens_vocab"] > 3,
+    "conversion": convert,
+    "facts": lambda x, _: "parameters" in dict(x),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(
+    "kind",
+    quick_first(
+        ["folder", "many_langs", "preset_folder", "model.keras", "checkpoint"],
+        4,
+    ),
+)
+def test_each_kind_answers_or_says_what_to_use(kind, name, models, tmp_path):
+    ask = getattr(find_model(models[kind]), name)
+    told = REFUSED.get((kind, name))
+    if told is None:
+        assert ANSWERS[name](ask(), tmp_path / "new")
         return
-    assert remedy in error
-    assert verb in error
-    assert kind.removesuffix("_url") in error  # By its path.
+    with pytest.raises(ValueError, match=told) as info:
+        ask()
+    assert f"'{models[kind]}'" in str(info.value)
 
 
-@pytest.mark.parametrize("verb", [*TO_LOAD, *OF_LANGUAGE_MODELS, "inspect"])
-def test_word_input_with_a_verb(verb, models, run, tmp_path):
-    folder = shutil.copytree(models["folder"], tmp_path / "words")
-    options = json.loads((folder / "options.json").read_text())
-    del options["char_cnn"]
-    (folder / "options.json").write_text(json.dumps(options))
-    error = run(verb, str(folder))
-    assert f"'{folder / 'options.json'}'" in error
-    assert "(word input) is not supported" in error
-    assert "a word's vector from its characters" in error
+def test_commands_say_what_to_use(models, tmp_path, capsys):
+    text, out = str(tmp_path / "text.txt"), str(tmp_path / "out")
+    pathlib.Path(text).write_text("word1 the\n")
+    for kind, *command in [
+        ("preset_folder", "convert", "preset_folder", out),
+        ("many_langs", "perplexity", "many_langs", text),
+        ("many_langs", "pretrain", text, out, "--from", "many_langs"),
+        ("model.keras", "embed", "model.keras", text, out),
+    ]:
+        assert main([models.get(x, x) for x in command]) == 1
+        told = capsys.readouterr().err
+        assert f"'{models[kind]}'" in told and command[0] in told
+
+
+def change_json(path, section, key, value):
+    content = json.loads(path.read_text())
+    content[section][key] = value
+    path.write_text(json.dumps(content))
+
+
+READERS = {
+    "from_preset": ElmoLayer.from_preset,
+    "inspect": lambda folder: [*find_model(folder).facts()],
+    "pretrain --from": lambda folder: load_language_model(
+        BidirectionalLanguageModel, folder
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    ("section", "key", "value", "told"),
+    [
+        ("lstm", "dim", 10**9, "shape (12, 4000000000)"),
+        ("lstm", "n_layers", 1000, "Cell10/LSTMCell/B"),
+        ("char_cnn", "embedding", {"dim": 10**9}, "shape (261, 1000000000)"),
+        ("char_cnn", "n_highway", 1000, "CNN_high_10/b_carry"),
+    ],
+)
+def test_sizes_that_the_file_does_not_have_are_refused(
+    models, tmp_path, reader, section, key, value, told
+):
+    folder = shutil.copytree(models["folder"], tmp_path / "model")
+    change_json(folder / "options.json", section, key, value)
+    with pytest.raises(ValueError, match=re.escape(told)) as info:
+        READERS[reader](folder)
+    assert f"'{folder}/weights.hdf5'" in str(info.value)
+
+
+def test_sizes_of_many_langs_are_refused(models, tmp_path):
+    folder = shutil.copytree(models["many_langs"], tmp_path / "model")
+    change_json(folder / "cnn_config.json", "encoder", "dim", 10**9)
+    with pytest.raises(ValueError, match=r"shape \(4000000000, ") as info:
+        ElmoLayer.from_preset(folder)
+    assert f"'{folder}/encoder.pkl'" in str(info.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -257,11 +256,10 @@ def test_what_makes_a_kind_what_it_is(names, kind, tmp_path):
 
 
 def test_weights_go_with_an_options_file(models):
-    for kind in ("folder", "zip", NAME, "model.keras"):
+    paths = [models[kind] for kind in ("folder", "zip", NAME, "model.keras")]
+    for path in (*paths, "english_pos"):
         with pytest.raises(ValueError, match="`weights` must be left out"):
-            find_model(models[kind], "weights.hdf5")
-    with pytest.raises(ValueError, match="`weights` must be left out"):
-        find_model("english_pos", "weights.hdf5")
+            find_model(path, "weights.hdf5")
 
 
 def test_a_checkpoint_beside_vectors_of_words(models, tmp_path):
@@ -276,9 +274,7 @@ def test_a_checkpoint_beside_vectors_of_words(models, tmp_path):
 @pytest.mark.parametrize("inner", ["", "my_elmo/"])
 def test_a_zip_of_a_preset_folder_is_named(models, tmp_path, inner):
     path = tmp_path / "elmo.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in pathlib.Path(models["preset_folder"]).iterdir():
-            archive.write(file, f"{inner}{file.name}")
+    write_zip(path, models["preset_folder"], inner)
     told = "save_to_preset must be unpacked, .*'.keras'. Received: '.*elmo.zip'"
     with pytest.raises(ValueError, match=told):
         ElmoLayer.from_preset(path)

@@ -35,6 +35,12 @@ SENTENCES = [
 ]
 
 
+EMPTY = [
+    np.zeros((*shape, 12), "int32")
+    for shape in ((2, 0), (0, 3), (0, 0), (2, 1))
+]
+
+
 def open_session(path):
     onnxruntime.set_default_logger_severity(4)  # Errors are raised anyway.
     return onnxruntime.InferenceSession(path)
@@ -58,38 +64,53 @@ def check(found, expected, tolerance=1e-5):
         )
 
 
+NO_BOUNDARIES = {"add_sentence_boundaries": False}
+BOUNDARIES = {"keep_sentence_boundaries": True}
+
+
+def without_skips(**kwargs):
+    lstm = {"use_skip_connections": False, "cell_clip": 0.2, "num_layers": 3}
+    return make_elmo({"activation": "tanh"}, lstm, **kwargs)
+
+
+def without_clips(**kwargs):
+    lstm = {"num_layers": 1, "cell_clip": None, "proj_clip": None}
+    return make_elmo({"num_highways": 0}, lstm, **kwargs)
+
+
+def without_projections(**kwargs):
+    cnn = {"filters": [(12, 6)], "projection_dim": None}
+    return make_elmo(cnn, {"projection_dim": None, "units": 6}, **kwargs)
+
+
+def unbuilt():
+    return ElmoLayer.from_config(make_elmo().get_config())
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("make", "options"),
     quick_first(
         [
-            {},
-            {"cnn": {"num_highways": 0}, "lstm": {"num_layers": 1}},
-            {"cnn": {"activation": "tanh"}, "lstm": {"num_layers": 3}},
-            {"lstm": {"projection_dim": None, "units": 6}},
-            {"cnn": {"filters": [(12, 6)], "projection_dim": None}},
-            {"lstm": {"cell_clip": None, "proj_clip": None}},
-            {"lstm": {"use_skip_connections": False, "cell_clip": 0.2}},
-            {"keep_sentence_boundaries": True},
-            {"add_sentence_boundaries": False},
-            {
-                "add_sentence_boundaries": False,
-                "keep_sentence_boundaries": True,
-            },
-            {"scalar_mix": ScalarMix(layer_norm=True)},
-            {
-                "scalar_mix": ScalarMix(layer_norm=True),
-                "keep_sentence_boundaries": True,
-            },
-            {"num_representations": 2},
-            {"return_all_layers": True},
+            (make_elmo, {"num_representations": 2}),
+            (without_skips, {}),
+            (without_clips, NO_BOUNDARIES),
+            (without_projections, BOUNDARIES),
+            (make_elmo, {}),
+            (make_elmo, NO_BOUNDARIES | BOUNDARIES),
+            (make_elmo, {"scalar_mix": ScalarMix(layer_norm=True)}),
+            (
+                make_elmo,
+                {"scalar_mix": ScalarMix(layer_norm=True)} | BOUNDARIES,
+            ),
+            (make_elmo, {"return_all_layers": True}),
+            (unbuilt, {}),
         ],
-        7,
+        4,
     ),
-    ids=lambda options: ", ".join(options) or "plain",
 )
-def test_the_vectors_are_the_layers(options, tmp_path):
-    elmo = make_elmo(**options)
-    for mix in elmo.scalar_mixes:
+def test_the_vectors_are_the_layers(make, options, tmp_path):
+    elmo = make(**options)
+    for mix in elmo.scalar_mixes if elmo.built else ():
         mix.gamma.assign(1.5)
         mix.scalars.assign(np.arange(mix.scalars.shape[0]))
     path = str(tmp_path / "elmo.onnx")
@@ -99,24 +120,11 @@ def test_the_vectors_are_the_layers(options, tmp_path):
     if not elmo.add_sentence_boundaries:
         sentences = [["<S>", *sentence, "</S>"] for sentence in SENTENCES]
     ids = batch_to_ids(sentences, 12)
-    check(run(session, ids), expected(elmo, ids))
     more_padding = np.pad(ids[:3], ((0, 2), (0, 4), (0, 0)))
-    check(run(session, more_padding), expected(elmo, more_padding))
     # The common padding of short words is not computed.
     short = batch_to_ids([["<S>", "I", "am", "</S>"], ["<S>", "</S>"]], 12)
-    check(run(session, short), expected(elmo, short))
-
-
-@pytest.mark.parametrize("add", [True, False])
-@pytest.mark.parametrize("quantize", [None, "int8"])
-def test_no_words_and_no_sentences(add, quantize, tmp_path):
-    elmo = make_elmo(add_sentence_boundaries=add)
-    path = str(tmp_path / "elmo.onnx")
-    export_onnx(elmo, path, quantize)
-    session = open_session(path)
-    for shape in ((2, 0), (0, 3), (0, 0), (2, 1)):
-        ids = np.zeros((*shape, 12), "int32")
-        check(run(session, ids), expected(elmo, ids))
+    for x in (ids, more_padding, short, *EMPTY):
+        check(run(session, x), expected(elmo, x))
 
 
 def test_wrong_ids_get_an_error(tmp_path):
@@ -149,8 +157,10 @@ def test_eight_bits_change_a_trained_models_layers_by_two_percent(
 
 @pytest.mark.parametrize("quantize", [None, "int8"])
 def test_the_operators_are_those_that_the_docs_name(quantize, tmp_path):
-    path = str(tmp_path / "elmo.onnx")
-    export_onnx(make_elmo(), path, quantize)
+    path, elmo = str(tmp_path / "elmo.onnx"), make_elmo()
+    export_onnx(elmo, path, quantize)
+    for ids in EMPTY:
+        check(run(open_session(path), ids), expected(elmo, ids))
     model = onnx.load(path)
     onnx.checker.check_model(model)
 
@@ -164,14 +174,6 @@ def test_the_operators_are_those_that_the_docs_name(quantize, tmp_path):
     assert own == ({"MatMulNBits"} if quantize else set())
     versions = {opset.domain: opset.version for opset in model.opset_import}
     assert versions == {"": 18, **({"com.microsoft": 1} if quantize else {})}
-
-
-def test_an_unbuilt_layer_is_built(tmp_path):
-    elmo = ElmoLayer.from_config(make_elmo().get_config())
-    export_onnx(elmo, tmp_path / "elmo.onnx")
-    ids = batch_to_ids(SENTENCES, 12)
-    session = open_session(str(tmp_path / "elmo.onnx"))
-    check(run(session, ids), expected(elmo, ids))
 
 
 def unchanged(x):
@@ -205,41 +207,22 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_failure_leaves_the_file_that_is_there(tmp_path, monkeypatch):
-    path = tmp_path / "elmo.onnx"
-    path.write_bytes(b"the one before")
-
-    def save(model, path):
-        pathlib.Path(path).write_bytes(b"half")
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(onnx, "save", save)
-    with pytest.raises(OSError, match="disk is full"):
-        export_onnx(make_elmo(), path, overwrite=True)
-    assert path.read_bytes() == b"the one before"
-    assert os.listdir(tmp_path) == ["elmo.onnx"]
-
-
-def test_a_file_is_only_overwritten_on_demand(tmp_path):
-    path = tmp_path / "elmo.onnx"
+def test_a_file_is_only_replaced_on_demand_and_by_a_whole_one(tmp_path):
+    path, elmo = tmp_path / "elmo.onnx", make_elmo()
     path.write_bytes(b"the one before")
     with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
-        export_onnx(make_elmo(), path)
+        export_onnx(elmo, path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx.checker, "MAXIMUM_PROTOBUF", 1000)
+        with pytest.raises(ValueError, match=r"at most 2 GB.*quantize"):
+            export_onnx(elmo, path, overwrite=True)
+        patch.setitem(sys.modules, "onnx", None)
+        with pytest.raises(ImportError, match="pip install onnx"):
+            export_onnx(elmo, path, overwrite=True)
     assert path.read_bytes() == b"the one before"
-    export_onnx(make_elmo(), path, overwrite=True)
+    assert os.listdir(tmp_path) == ["elmo.onnx"]
+    export_onnx(elmo, path, overwrite=True)
     open_session(path)
-
-
-def test_more_than_a_file_holds(tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx.checker, "MAXIMUM_PROTOBUF", 1000)
-    with pytest.raises(ValueError, match=r"at most 2 GB.*quantize"):
-        export_onnx(make_elmo(), tmp_path / "elmo.onnx")
-
-
-def test_without_the_package_onnx(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match="pip install onnx"):
-        export_onnx(make_elmo(), tmp_path / "elmo.onnx")
 
 
 def test_the_client_needs_neither_tensorflow_nor_this_package(tmp_path):
@@ -271,26 +254,21 @@ def run_client(folder, *arguments):
     )
 
 
-def test_the_client_prints_the_nearest_words(tmp_path):
+def test_the_client_prints_the_nearest_words_or_what_it_needs(tmp_path):
     export_onnx(make_elmo(), tmp_path / "elmo.onnx", "int8")
+    ids = keras.Input((None, 12), dtype="int32")
+    tags = keras.layers.Dense(2, name="tags")(make_elmo()(ids))
+    export_onnx(keras.Model(ids, tags), tmp_path / "tagger.onnx")
     done = run_client(tmp_path, "elmo.onnx", "One word .", "Another word .")
     assert done.returncode == 0
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
         *("One", "word", ".")
     ]
-
-
-def test_the_client_says_what_it_needs(tmp_path):
-    ids = keras.Input((None, 12), dtype="int32")
-    tags = keras.layers.Dense(2, name="tags")(make_elmo()(ids))
-    export_onnx(keras.Model(ids, tags), tmp_path / "tagger.onnx")
-    done = run_client(tmp_path, "missing.onnx", "One word .", "Another .")
-    assert done.returncode == 2 and "no file missing.onnx" in done.stderr
-    for sentences, message in (
-        (["One word ."], "give two or more sentences"),
-        (["One word .", " "], "give two or more sentences"),
-        (["One", "word"], "has no output 'elmo', but ['tags']"),
+    for name, *sentences, message in (
+        ("missing.onnx", "One word .", "Another .", "no file missing.onnx"),
+        ("tagger.onnx", "One word .", " ", "give two or more sentences"),
+        ("tagger.onnx", "One", "word", "has no output 'elmo', but ['tags']"),
     ):
-        done = run_client(tmp_path, "tagger.onnx", *sentences)
+        done = run_client(tmp_path, name, *sentences)
         assert done.returncode == 2 and message in done.stderr
         assert "Traceback" not in done.stderr

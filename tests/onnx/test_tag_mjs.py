@@ -60,7 +60,10 @@ def tag(tmp_path):
 
 
 def make_model(chars, has_crf):
-    """Returns a tagger whose scores are zero on average over `WORDS`."""
+    """Returns a tagger whose scores are zero on average over `WORDS`.
+
+    It returns labels of whole sentences first.
+    """
     ids = keras.Input((None, chars), dtype="int32")
     elmo = make_shallow_elmo({"max_characters_per_token": chars})
     name, activation = ("scores", None) if has_crf else ("tags", "softmax")
@@ -70,34 +73,24 @@ def make_model(chars, has_crf):
     vectors = keras.ops.convert_to_numpy(elmo(batch_to_ids([WORDS], chars)))
     kernel = np.random.default_rng(1).normal(0, 9, dense.kernel.shape)
     dense.set_weights([kernel, -vectors.mean(axis=(0, 1)) @ kernel])
-    entities = {}
+    outputs = {"class": SentencePooling(name="class")(L.Dense(3)(x))}
     if has_crf:
         scores = CRF(len(TAGS))(tags, mask=elmo.compute_mask(ids))
         decoder = CRFDecoder(return_entities=True, tag_names=TAGS, name="tags")
-        tags, *others = decoder(scores)
-        names = "entity_probabilities", "entity_lengths"
-        entities = dict(zip(names, others))
-    outputs = {"a": L.Dense(3, name="a")(x), "tags": tags, **entities}
-    return keras.Model(ids, outputs)
-
-
-def with_classes(model, *outputs):
-    """Returns a model that also has labels of whole sentences."""
-    classes = SentencePooling(name="class")(model.output["a"])
-    return keras.Model(model.input, [classes, *outputs])
+        names = "tags", "entity_probabilities", "entity_lengths"
+        return keras.Model(ids, outputs | dict(zip(names, decoder(scores))))
+    return keras.Model(ids, outputs | {"tags": tags})
 
 
 @pytest.mark.parametrize(("chars", "has_crf"), [(50, True), (12, False)])
-def test_labels(chars, has_crf, tag, tmp_path):
+def test_labels_and_entities(chars, has_crf, tag, tmp_path):
     model = make_model(chars, has_crf)
-    names = None if has_crf else {"tags": TAGS}
-    others = [x for name, x in model.output.items() if name != "a"]
-    both = with_classes(model, *others)
-    both_names = {**CLASSES, **(names or {})}
-    export_onnx(both, tmp_path / "tagger.onnx", tag_names=both_names)
+    tagger = Tagger(model, {"tags": TAGS})
+    names = {**CLASSES, "tags": TAGS}
+    export_onnx(model, tmp_path / "tagger.onnx", tag_names=names)
     text = "".join(" ".join(words) + "\n" for words in SENTENCES)
     found = tag("tagger.onnx", text=text)
-    expected = Tagger(model, names).predict(SENTENCES)
+    expected = tagger.predict(SENTENCES)
     assert found.stderr == b""
     assert found.stdout.decode() == "".join(
         "".join(f"{word}\t{name}\n" for word, name in zip(*pair)) + "\n"
@@ -108,33 +101,30 @@ def test_labels(chars, has_crf, tag, tmp_path):
     same = text.replace(" ", "\t \x0b").replace("\n", " \r\n").rstrip()
     assert tag("tagger.onnx", text=same).stdout == found.stdout
     assert tag("tagger.onnx").stdout == b""
-
-
-@pytest.mark.parametrize("has_crf", [True, False])
-def test_entities(has_crf, tag, tmp_path):
-    model = make_model(50, has_crf)
-    tagger = Tagger(model, {"tags": TAGS})
-    export_onnx(model, tmp_path / "tagger.onnx", tag_names={"tags": TAGS})
-    text = "".join(" ".join(words) + "\n" for words in SENTENCES)
     found = tag("tagger.onnx", "--json", text=text)
     rows = [json.loads(line) for line in found.stdout.splitlines()]
     assert [row["text"] for row in rows] == text.split("\n")[:-1]
     assert [row["words"] for row in rows] == SENTENCES
-    assert [row["tags"] for row in rows] == tagger.predict(SENTENCES)
-    if not has_crf:
+    assert [row["tags"] for row in rows] == expected
+    if has_crf:
+        expected = tagger.predict_entities(SENTENCES)
+        check_entities([as_tuples(row["entities"]) for row in rows], expected)
+        assert max(map(len, expected)) > 3
+    else:
         assert not any("entities" in row for row in rows)
-        return
-    for row, expected in zip(rows, tagger.predict_entities(SENTENCES)):
-        entities = row["entities"]
-        assert [(x["start"], x["end"], x["type"]) for x in entities] == [
-            x[:3] for x in expected
-        ]
-        np.testing.assert_allclose(
-            [x["probability"] for x in entities],
-            [x.probability for x in expected],
-            atol=1e-5,
-        )
-    assert max(len(row["entities"]) for row in rows) > 3
+
+
+def as_tuples(entities):
+    keys = "start", "end", "type", "probability"
+    return [tuple(entity[key] for key in keys) for entity in entities]
+
+
+def check_entities(found, expected):
+    assert [[tuple(x[:3]) for x in row] for row in found] == [
+        [x[:3] for x in row] for row in expected
+    ]
+    shares = [[x[3] for row in rows for x in row] for rows in (found, expected)]
+    np.testing.assert_allclose(*shares, rtol=0, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +132,9 @@ def names():
     """The tagger in the package, 500 sentences, and their entities."""
     tagger = Tagger.load("english_names")
     sentences = read_conll(ROOT / "examples/ner_data/dev.conll")[0][:500]
-    assert len(sentences) == 500
-    return tagger, sentences, tagger.predict_entities(sentences, verbose=0)
+    expected = tagger.predict_entities(sentences, verbose=0)
+    assert len(sentences) == 500 and sum(map(len, expected)) > 200
+    return tagger, sentences, expected
 
 
 def entities_of(outputs, tag_names, lengths):
@@ -155,15 +146,6 @@ def entities_of(outputs, tag_names, lengths):
             (i, i + rows[2][i], tag_names[rows[0][i]][2:], rows[1][i])
             for i in np.flatnonzero(rows[2][:length])
         ]
-
-
-def check_entities(found, expected):
-    assert [[tuple(x[:3]) for x in row] for row in found] == [
-        [x[:3] for x in row] for row in expected
-    ]
-    shares = [[x[3] for row in rows for x in row] for rows in (found, expected)]
-    np.testing.assert_allclose(*shares, rtol=0, atol=1e-5)
-    assert len(shares[0]) > 200
 
 
 @pytest.mark.exhaustive
@@ -193,25 +175,9 @@ def test_500_sentences_in_python(names, kind, tmp_path):
     check_entities(found, expected)
 
 
-@pytest.mark.exhaustive
-def test_500_sentences_in_node(names, tag, tmp_path):
-    tagger, sentences, expected = names
-    export_onnx(tagger.model, tmp_path / "names.onnx")
-    text = "".join(" ".join(words) + "\n" for words in sentences)
-    lines = tag("names.onnx", "--json", text=text).stdout.splitlines()
-    keys = "start", "end", "type", "probability"
-    check_entities(
-        [
-            [[x[key] for key in keys] for x in json.loads(line)["entities"]]
-            for line in lines
-        ],
-        expected,
-    )
-
-
 def test_usage(tag, tmp_path):
-    export_onnx(make_model(12, False), tmp_path / "unnamed.onnx")
-    model = with_classes(make_model(12, False))
+    model = make_model(12, False)
+    export_onnx(model, tmp_path / "unnamed.onnx")
     export_onnx(model, tmp_path / "classes.onnx", tag_names=CLASSES)
     names = "none.onnx", "unnamed.onnx", "classes.onnx"
     for arguments in ((), *((name,) for name in names)):

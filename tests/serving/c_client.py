@@ -16,22 +16,12 @@ _LIBRARIES = ("libtensorflow_cc.so.2", "libtensorflow_framework.so.2")
 
 def build(folder):
     """Compiles the program; without a compiler, skips or fails the test."""
-    root = pathlib.Path(tf.__file__).parent
-    missing = [
-        str(path)
-        for path in (
-            root / "include/tensorflow/c/c_api.h",
-            *(root / name for name in _LIBRARIES),
-        )
-        if not path.exists()
-    ]
     if shutil.which("gcc") is None:
-        missing.append("gcc")
-    if missing:
-        reason = f"The C client cannot be built without {', '.join(missing)}."
+        reason = "The C client cannot be built without gcc."
         if os.environ.get("KERAS_ELMO_REQUIRE_SHARED"):
             pytest.fail(reason)
         pytest.skip(reason)
+    root = pathlib.Path(tf.__file__).parent
     program = folder / "serve"
     # The default linker takes ten seconds for libraries of that size.
     linker = ["-fuse-ld=gold"] if shutil.which("ld.gold") else []

@@ -35,44 +35,25 @@ def merge(arrays, padding):
     return np.concatenate(rows)
 
 
-def check_each(answer, elmo):
-    """Checks that each request has its own rows, and zeros after its words."""
-    start = 0
-    for sentences in REQUESTS:
-        expected = hub_answer(elmo, sentences)
-        for name, x in expected.items():
-            rows = answer[name][start : start + len(sentences)]
-            if x.ndim == 3:
-                assert not rows[:, x.shape[1] :].any()
-                rows = rows[:, : x.shape[1]]
-            np.testing.assert_allclose(rows, x, atol=1e-5)
-        start += len(sentences)
-    assert start == len(answer["default"])
-
-
 @pytest.mark.exhaustive
 def test_merged_requests_get_the_answers_they_got_alone(ask, elmo, exported):
-    """TensorFlow Serving pads a request with the first value in it."""
     alone = [padded(sentences) for sentences in REQUESTS]
     lengths = np.concatenate([x["sequence_len"] for x in alone])
     tokens = [x["tokens"] for x in alone]
     ids = [batch_to_ids(sentences, 12) for sentences in REQUESTS]
-    answers = ask(
-        exported,
-        *(
+    asked = []
+    for padding in (None, "first"):
+        merged = merge(tokens, padding or "")
+        asked += [
+            ("tokens", {"tokens": merged, "sequence_len": lengths}),
             (
-                "tokens",
-                {"tokens": merge(tokens, padding), "sequence_len": lengths},
-            )
-            for padding in ("", "first")
-        ),
-        *(
-            ("character_ids", {"ids": merge(ids, padding).astype("int32")})
-            for padding in (0, "first")
-        ),
-    )
-    for answer in answers:
-        check_each(answer, elmo)
+                "character_ids",
+                {"ids": merge(ids, padding or 0).astype("int32")},
+            ),
+        ]
+    expected = hub_answer(elmo, [row for rows in REQUESTS for row in rows])
+    for answer in ask(exported, *asked):
+        check(answer, expected)
 
 
 def ids_of(value, shape=(1, 2, 12)):
@@ -84,31 +65,21 @@ def tokens_of(lengths, tokens=(("a", "b"),), dtype="int32"):
 
 
 HOSTILE = [
-    (
-        "default",
-        {"strings": np.array([1, 2], "int32")},
-        "to be string but int32",
-    ),
+    ("default", {"strings": ids_of(1)["ids"]}, "to be string but int32"),
     ("default", {"strings": [["a", "b"]]}, "expected shape"),
-    ("default", {"strings": "a b"}, "expected shape"),
     ("tokens", tokens_of([3]), "must have one number per sentence"),
     ("tokens", tokens_of([2**31 - 1]), "must have one number per sentence"),
     ("tokens", tokens_of([-1]), "must have one number per sentence"),
     ("tokens", tokens_of([2, 2]), "must have one number per sentence"),
     ("tokens", tokens_of([]), "must have one number per sentence"),
     ("tokens", tokens_of([[2]]), "expected shape"),
-    ("tokens", tokens_of(2), "expected shape"),
     ("tokens", tokens_of([2], dtype="int64"), "to be int32 but int64"),
-    ("tokens", tokens_of([2], dtype="float32"), "to be int32 but float"),
     ("tokens", tokens_of([2], ["a", "b"]), "expected shape"),
-    ("tokens", tokens_of([2], [[["a"]]]), "expected shape"),
     ("character_ids", ids_of(262), "takes integer ids from 0 to 261"),
-    ("character_ids", ids_of(2**31 - 1), "takes integer ids from 0 to 261"),
     ("character_ids", ids_of(-1), "takes integer ids from 0 to 261"),
     ("character_ids", ids_of(-(2**31)), "takes integer ids from 0 to 261"),
     ("character_ids", ids_of(1, (1, 2, 11)), "expected shape"),
     ("character_ids", ids_of(1, (2, 12)), "expected shape"),
-    ("character_ids", ids_of(1, (1, 1, 2, 12)), "expected shape"),
 ]
 
 
@@ -151,21 +122,13 @@ def test_a_request_for_nothing_gets_nothing(ask, exported):
 
 
 def test_words_of_any_bytes(ask, elmo, exported):
-    words = [
-        b"\0",
-        b"a\0",
-        b"\xff\xfe",
-        b"\x80" * 60,
-        b"x" * 100_000,
-        b"\x1c",
-        b"",
-    ]
-    expected = hub_answer(elmo, [words])
+    words = [b"\0", b"a\0", b"\xff\xfe", b"\x80" * 60, b"x" * 100_000]
+    words += [b"\x1c", b""]
     with_spaces = b"  " + b" \t".join(words[:-1]) + b"\n"
     tokens, default = ask(
         exported,
         ("tokens", padded([words])),
         ("default", {"strings": [with_spaces]}),
     )
-    check(tokens, expected)
+    check(tokens, hub_answer(elmo, [words]))
     check(default, hub_answer(elmo, [words[:-1]]))

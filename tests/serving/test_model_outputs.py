@@ -8,12 +8,14 @@ import pytest
 from keras import ops
 from serving.answers import as_float32
 from serving.answers import check
-from serving.answers import padded
+from serving.answers import requests
 from small_models import make_shallow_elmo
 from small_models import randomize
 from tiers import quick_first
 
+from keras_elmo import CRF
 from keras_elmo import CharCNNEmbedding
+from keras_elmo import CRFDecoder
 from keras_elmo import SentencePooling
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
@@ -22,12 +24,17 @@ from keras_elmo.text.character_indexer import CharacterIndexer
 
 SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京", "!"]]
 IDS = batch_to_ids(SENTENCES, 12)
+MASK = IDS.any(axis=-1)
 STRINGS = {"strings": [" ".join(sentence) for sentence in SENTENCES]}
-TAGS = ["O", "PERSON", "PLACE"]
+TAGS = ["O", "B-X", "I-X"]
 
 
-def classify(ids, x, name, number=3):
-    layer = keras.layers.Dense(number, activation="softmax", name=name)
+def ids_input(dtype="int32", batch=None):
+    return keras.Input((None, 12), batch, dtype=dtype)
+
+
+def classify(ids, x, name, activation="softmax"):
+    layer = keras.layers.Dense(3, activation, name=name)
     layer.build(x.shape)
     randomize(layer, 5.0)
     # Centred on the mean of the words, so that labels differ.
@@ -40,87 +47,6 @@ def classify(ids, x, name, number=3):
 def encode(ids):
     """Replaces ELMo where only the layers after it are tested."""
     return keras.layers.Rescaling(0.01)(ids)
-
-
-def tagger(**kwargs):
-    ids = keras.Input((None, 12), dtype="int32")
-    x = make_shallow_elmo(**kwargs)(ids)
-    return keras.Model(ids, classify(ids, x, "tags"))
-
-
-def words(sentences):
-    rows = padded(sentences)["tokens"]
-    return np.array([[w.encode() for w in row] for row in rows], object)
-
-
-def names_of(scores, labels):
-    """Returns the labels for the scores of a tagger, computed in Python."""
-    best = np.asarray(scores).argmax(axis=-1)
-    return np.array(
-        [
-            [
-                labels[best[i, j]].encode() if j < len(sentence) else b""
-                for j in range(best.shape[1])
-            ]
-            for i, sentence in enumerate(SENTENCES)
-        ],
-        object,
-    )
-
-
-def test_a_tagger_takes_sentences_and_gives_words_and_tags(ask, tmp_path):
-    model = tagger()
-    export_saved_model(model, tmp_path, tag_names=TAGS)
-    scores = as_float32(model(IDS))
-    expected = {"tags": scores, "tags_labels": names_of(scores, TAGS)}
-    assert len(set(expected["tags_labels"].flat)) > 2
-    default, tokens, ids = ask(
-        tmp_path,
-        ("default", STRINGS),
-        ("tokens", padded(SENTENCES)),
-        ("character_ids", {"ids": IDS}),
-    )
-    check(tokens, expected)
-    check(ids, expected)
-    check(default, {**expected, "tokens": words(SENTENCES)})
-
-
-@pytest.mark.parametrize(
-    "options",
-    quick_first(
-        [
-            {"add_sentence_boundaries": False},
-            {"keep_sentence_boundaries": True},
-            {
-                "add_sentence_boundaries": False,
-                "keep_sentence_boundaries": True,
-            },
-        ]
-    ),
-    ids=str,
-)
-def test_labels_of_more_or_fewer_words(ask, tmp_path, options):
-    ids = keras.Input((None, 12), dtype="int32")
-    x = make_shallow_elmo(**options)(ids)
-    x = keras.layers.LSTM(4, return_sequences=True)(x)
-    x = keras.layers.Dense(3, activation="softmax", name="scores")(x)
-    model = keras.Model(ids, Best(name="tags")(x))
-    export_saved_model(model, tmp_path)
-    answer, empty, _ = ask(
-        tmp_path,
-        ("default", {"strings": ["<S> a b </S>", "<S> a </S>"]}),
-        ("default", {"strings": ["<S>"]}),
-        ("default", {"strings": []}),
-    )
-    least = options.get("keep_sentence_boundaries", False) * 2
-    least += 2 * options.get("add_sentence_boundaries", True)
-    labels = answer["tags_labels"]
-    assert labels.shape == answer["tags"].shape == (2, least + 2)
-    assert labels.astype(bool).tolist() == [
-        [True] * (least + 2),
-        [True] * (least + 1) + [False],
-    ]
-    assert empty["tags_labels"].shape == (1, max(least - 1, 0))
 
 
 class Best(keras.layers.Layer):
@@ -140,129 +66,218 @@ class Known(keras.layers.Identity):
     tag_names = TAGS
 
 
-def test_a_layer_that_knows_its_tags_brings_them(ask, tmp_path):
-    ids = keras.Input((None, 12), dtype="int32")
-    scores = classify(ids, encode(ids), "scores")
-    scores = Known()(scores)  # Scores are not tags.
-    model = keras.Model(ids, {"best": Best()(scores), "scores": scores})
-    expected = names_of(model(IDS)["scores"], TAGS)
-    export_saved_model(model, tmp_path / "1")
-    export_saved_model(
-        model, tmp_path / "2", tag_names={"best": ["a", "b", "c"]}
-    )
-    (answer,) = ask(tmp_path / "1", ("default", STRINGS))
-    assert set(answer) == {"tokens", "best", "scores", "best_labels"}
-    np.testing.assert_array_equal(answer["best_labels"], expected)
-    (answer,) = ask(tmp_path / "2", ("default", STRINGS))
-    assert set(answer["best_labels"].flat) <= {b"a", b"b", b"c", b""}
+def tagger():
+    ids = ids_input()
+    return keras.Model(ids, classify(ids, make_shallow_elmo()(ids), "tags"))
 
 
-def test_a_sentence_classifier(ask, tmp_path):
-    ids = keras.Input((None, 12), dtype="int32")
+def in_half_precision():
+    ids = ids_input()
+    elmo = make_shallow_elmo(dtype="mixed_bfloat16", name="elmo")
+    return keras.Model(ids, elmo(ids))
+
+
+def crf_tagger():
+    ids, elmo = ids_input(), make_shallow_elmo()
+    mask = elmo.compute_mask(ids)
+    lstm = keras.layers.LSTM(6, return_sequences=True)
+    x = keras.layers.Bidirectional(lstm)(elmo(ids), mask=mask)
+    scores = CRF(3)(classify(ids, x, "scores", None), mask=mask)
+    decoder = CRFDecoder(tag_names=TAGS, scheme="BIO", name="tags")
+    return keras.Model(ids, decoder(scores))
+
+
+def classifier():
+    ids = ids_input()
     pooled = SentencePooling()(make_shallow_elmo()(ids))
-    model = keras.Model(ids, classify(ids, pooled, "genre", 2))
-    export_saved_model(model, tmp_path, tag_names=["news", "novel"])
-    (answer,) = ask(tmp_path, ("default", STRINGS))
-    scores = as_float32(model(IDS))
-    assert np.isfinite(scores).all()  # An empty text gets zeros, not NaN.
-    np.testing.assert_allclose(answer["genre"], scores, atol=1e-5)
-    best = np.array([b"news", b"novel"], object)[scores.argmax(-1)]
-    np.testing.assert_array_equal(answer["genre_labels"], best)
+    return keras.Model(ids, classify(ids, pooled, "genre"))
+
+
+def scores_and_tags():
+    ids = ids_input()
+    scores = Known()(classify(ids, encode(ids), "scores"))  # No tags.
+    return keras.Model(ids, {"best": Best()(scores), "scores": scores})
+
+
+def two_outputs(outputs_of):
+    ids = keras.Input((None, 12), dtype="int32", name="the_ids")
+    a, b = (classify(ids, encode(ids), name) for name in "ab")
+    return keras.Model({"the_ids": ids}, outputs_of(a, b))
+
+
+def of_a_dictionary():
+    return two_outputs(lambda a, b: {"first": b, "last": a})
+
+
+def of_a_list():
+    return two_outputs(lambda a, b: [b, a])
+
+
+def one_layer_twice():
+    twice = keras.layers.Identity(name="same")
+    return two_outputs(lambda a, b: [twice(a), twice(b)])
+
+
+class Subclassed(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.elmo = make_shallow_elmo()
+        self.dense = keras.layers.Dense(3)
+
+    def call(self, ids):
+        return {"scores": self.dense(self.elmo(ids))}
+
+
+def subclassed():
+    model = Subclassed()
+    model(IDS)
+    return model
+
+
+def sequential():
+    dense = keras.layers.Dense(3, name="scores")
+    scale = keras.layers.Rescaling(0.01)
+    return keras.Sequential([ids_input("int64"), scale, dense])
+
+
+def stateful():
+    ids = ids_input(batch=3)
+    lstm = keras.layers.LSTM(
+        4, stateful=True, return_sequences=True, name="state"
+    )
+    return keras.Model(ids, lstm(make_shallow_elmo()(ids)))
+
+
+TWO_OUTPUTS = of_a_dictionary, of_a_list, one_layer_twice
+LETTERS = ["a", b"b", "c"]
+
+
+def labels_of(x, names):
+    """Returns the labels for a model's output, computed in Python."""
+    numbers = x.argmax(axis=-1) if x.dtype == "float32" else x
+    names = [n if isinstance(n, bytes) else n.encode() for n in names]
+    labels = np.array(names, object)[numbers]
+    if labels.ndim == 2:
+        labels[~MASK] = b""
+    return labels
 
 
 @pytest.mark.parametrize(
-    "kind", quick_first(["dictionary", "list", "one layer twice"])
-)
-def test_outputs_keep_their_names(ask, tmp_path, kind):
-    ids = keras.Input((None, 12), dtype="int32", name="the_ids")
-    a, b = (classify(ids, encode(ids), name) for name in "ab")
-    twice = keras.layers.Identity(name="same")
-    outputs, names = {
-        "list": ([b, a], ["b", "a"]),
-        "dictionary": ({"first": b, "last": a}, ["first", "last"]),
-        "one layer twice": ([twice(a), twice(b)], ["same", "same_1"]),
-    }[kind]
-    model = keras.Model({"the_ids": ids}, outputs)
-    export_saved_model(model, tmp_path)
-    (answer,) = ask(tmp_path, ("tokens", padded(SENTENCES)))
-    expected = keras.tree.flatten(model({"the_ids": IDS}))
-    check(answer, dict(zip(names, map(as_float32, expected))))
-
-
-@pytest.mark.exhaustive
-def test_models_of_all_kinds(ask, tmp_path):
-    elmo = make_shallow_elmo()
-
-    class Subclassed(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.elmo = elmo
-            self.dense = keras.layers.Dense(3)
-
-        def call(self, ids):
-            return {"scores": self.dense(self.elmo(ids))}
-
-    subclassed = Subclassed()
-    subclassed(IDS)
-    sequential = keras.Sequential(
+    ("make", "names", "tag_names", "labelled"),
+    quick_first(
         [
-            keras.Input((None, 12), dtype="int64"),
-            keras.layers.Rescaling(0.01),
-            keras.layers.Dense(3, name="scores"),
-        ]
+            (tagger, ["tags"], TAGS, {"tags": TAGS}),
+            (crf_tagger, ["tags"], None, {"tags": TAGS}),
+            (classifier, ["genre"], LETTERS, {"genre": LETTERS}),
+            (scores_and_tags, ["best", "scores"], None, {"best": TAGS}),
+            (of_a_dictionary, ["first", "last"], None, {}),
+            (
+                scores_and_tags,
+                ["best", "scores"],
+                {"best": LETTERS},
+                {"best": LETTERS},
+            ),
+            (of_a_list, ["b", "a"], {"a": TAGS}, {"a": TAGS}),
+            (one_layer_twice, ["same", "same_1"], None, {}),
+            (subclassed, ["scores"], None, {}),
+            (sequential, ["scores"], None, {}),
+            (stateful, ["state"], None, {}),
+            (in_half_precision, ["elmo"], None, {}),
+        ],
+        5,
+    ),
+)
+def test_answers_are_those_of_keras(
+    ask, tmp_path, make, names, tag_names, labelled
+):
+    model = make()
+    ids = IDS.astype("int64" if make is sequential else "int32")
+    ids = {"the_ids": ids} if make in TWO_OUTPUTS else ids
+    outputs = map(ops.convert_to_numpy, keras.tree.flatten(model(ids)))
+    expected = {
+        name: x if x.dtype == "int32" else as_float32(x)
+        for name, x in zip(names, outputs, strict=True)
+    }
+    for name, its_labels in labelled.items():
+        expected[f"{name}_labels"] = labels_of(expected[name], its_labels)
+        assert len({*expected[f"{name}_labels"].flat} - {b""}) > 1
+    export_saved_model(model, tmp_path, tag_names=tag_names)
+    tolerance = 0.05 if make is in_half_precision else 1e-5
+    default, tokens, ids, again = ask(
+        tmp_path, *requests(SENTENCES, IDS), ("serving_default", STRINGS)
     )
-    for i, model in enumerate((subclassed, sequential)):
-        export_saved_model(model, tmp_path / str(i))
-        (answer,) = ask(tmp_path / str(i), ("character_ids", {"ids": IDS}))
-        expected = model(IDS.astype("int64" if i else "int32"))
-        expected = expected if i else expected["scores"]
-        check(answer, {"scores": as_float32(expected)})
-
-
-@pytest.mark.exhaustive
-def test_a_model_without_boundaries_is_asked_for_nothing(ask, tmp_path):
-    ids = keras.Input((None, 12), dtype="int32")
-    encoder = CharCNNEmbedding(
-        6, [(1, 4), (3, 8)], 1, 4, max_characters_per_token=12
-    )
-    model = keras.Model(ids, encoder(ids))
-    export_saved_model(model, tmp_path)
-    blank, empty = ask(
-        tmp_path,
-        ("default", {"strings": [" "]}),
-        ("default", {"strings": []}),
-    )
-    name = encoder.name
-    assert blank[name].shape == (1, 0, 6) and empty[name].shape == (0, 0, 6)
+    for answer in (tokens, ids):
+        check(answer, expected, tolerance)
+    rows = [s + [""] * (6 - len(s)) for s in SENTENCES]
+    words = np.array([[w.encode() for w in row] for row in rows], object)
+    for answer in (default, again):
+        check(answer, {**expected, "tokens": words}, tolerance)
 
 
 @pytest.mark.exhaustive
 def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
-    ids = keras.Input(batch_shape=(3, None, 12), dtype="int32")
-    x = make_shallow_elmo()(ids)
-    lstm = keras.layers.LSTM(4, stateful=True, return_sequences=True)
-    model = keras.Model(ids, lstm(x))
-    first = as_float32(model(IDS))
+    model = stateful()
+    expected = as_float32(model(IDS))[:1]
     export_saved_model(model, tmp_path)
-    assert lstm.stateful
-    one = {"strings": STRINGS["strings"][:1]}
-    *both, alone = ask(tmp_path, *[("default", STRINGS)] * 2, ("default", one))
-    for answer in both:
-        np.testing.assert_allclose(answer[lstm.name], first, atol=1e-5)
-    np.testing.assert_allclose(alone[lstm.name], first[:1], atol=1e-5)
+    assert model.get_layer("state").stateful
+    one = "default", {"strings": STRINGS["strings"][:1]}
+    for answer in ask(tmp_path, one, one):
+        np.testing.assert_allclose(answer["state"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    quick_first(
+        [
+            {"add_sentence_boundaries": False},
+            {"keep_sentence_boundaries": True},
+            {
+                "add_sentence_boundaries": False,
+                "keep_sentence_boundaries": True,
+            },
+        ]
+    ),
+    ids=str,
+)
+def test_labels_of_more_or_fewer_words(ask, tmp_path, options):
+    ids = ids_input()
+    x = make_shallow_elmo(**options)(ids)
+    x = keras.layers.LSTM(4, return_sequences=True)(x)
+    x = keras.layers.Dense(3, activation="softmax", name="scores")(x)
+    model = keras.Model(ids, Best(name="tags")(x))
+    export_saved_model(model, tmp_path)
+    answer, empty, nothing = ask(
+        tmp_path,
+        ("default", {"strings": ["<S> a b </S>", "<S> a </S>"]}),
+        ("default", {"strings": ["<S>"]}),
+        ("default", {"strings": []}),
+    )
+    least = options.get("keep_sentence_boundaries", False) * 2
+    least += 2 * options.get("add_sentence_boundaries", True)
+    labels = answer["tags_labels"]
+    assert labels.shape == answer["tags"].shape == (2, least + 2)
+    assert labels.astype(bool).tolist() == [
+        [True] * (least + 2),
+        [True] * (least + 1) + [False],
+    ]
+    assert empty["tags_labels"].shape == (1, max(least - 1, 0))
+    assert len(nothing["tags_labels"]) == 0
+
+
+def words_encoder():
+    ids, options = ids_input(), {"max_characters_per_token": 12}
+    encoder = CharCNNEmbedding(6, [(1, 4)], 1, 4, name="words", **options)
+    return keras.Model(ids, encoder(ids))
 
 
 @pytest.mark.exhaustive
-def test_half_precision_comes_out_in_full(ask, tmp_path):
-    model = tagger(dtype="mixed_bfloat16")
-    bfloat16 = keras.Model(model.input, model.layers[1].output)
-    export_saved_model(bfloat16, tmp_path)
-    (answer,) = ask(tmp_path, ("default", STRINGS))
-    (name,) = set(answer) - {"tokens"}
-    assert answer[name].dtype == "float32"
-    np.testing.assert_allclose(
-        answer[name], as_float32(bfloat16(IDS)), atol=0.05
-    )
+@pytest.mark.parametrize("make", [words_encoder, crf_tagger])
+def test_a_request_for_nothing_gets_nothing(ask, tmp_path, make):
+    export_saved_model(make(), tmp_path)
+    for strings in ([" "], []):
+        (answer,) = ask(tmp_path, ("default", {"strings": strings}))
+        for name, x in answer.items():
+            assert x.shape == (len(strings), 0, 6)[: 2 + (name == "words")]
 
 
 def two_inputs():

@@ -13,13 +13,11 @@ from conftest import ROOT
 from peak_memory import DEFINE_PEAK
 from peak_memory import ON_LINUX
 from small_models import make_elmo
-from tiers import quick_first
 
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import Tagger
 from keras_elmo import WordVectors
-from keras_elmo import export_saved_model
 from keras_elmo.tagging import training
 from keras_elmo.tagging import training_data
 from keras_elmo.tagging.training_data import hold_out
@@ -56,7 +54,10 @@ def make_data(number, seed=0):
 @pytest.fixture(scope="module")
 def elmo(tmp_path_factory):
     path = tmp_path_factory.mktemp("elmo") / "small"
-    make_elmo().save_to_preset(path)
+    # The outputs of the preset do not matter to a tagger.
+    make_elmo(
+        num_representations=2, keep_sentence_boundaries=True
+    ).save_to_preset(path)
     return path
 
 
@@ -66,46 +67,71 @@ def train(elmo, data, dev=None, seed=1, **kwargs):
     return Tagger.train(*data, dev, elmo, **options)
 
 
-@pytest.mark.exhaustive
-def test_a_tagger_of_entities(elmo, tmp_path):
-    dev = make_data(40, 1)
-    tagger = train(elmo, make_data(120), dev, epochs=12)
+@pytest.fixture(scope="module")
+def tagger(elmo):
+    return train(elmo, make_data(120), make_data(40, 1), epochs=12)
+
+
+def test_a_tagger_of_entities(elmo, tagger):
     assert tagger.tag_names == ["O", "B-LOC", "B-PER", "I-PER"]
     assert tagger.scheme == "BIO"
-    scores = tagger.evaluate(*dev)
+    sentences, tags = make_data(40, 1)
+    scores = tagger.evaluate(sentences, tags)
     assert scores["f1"] > 0.9 and scores["types"].keys() == {"LOC", "PER"}
     assert scores["accuracy"] > 0.9
-    tagger.save(tmp_path / "ner.keras")
-    assert [*tmp_path.iterdir()] == [tmp_path / "ner.keras"]
-    loaded = Tagger.load(tmp_path / "ner.keras")
-    assert loaded.predict(dev[0]) == tagger.predict(dev[0])
+    iob1 = [[x.replace("B-", "I-") for x in row] for row in tags]
+    given = map(iter, sentences), map(iter, iob1)
+    assert tagger.evaluate(*given) == scores
+    for part in "token_encoder", "encoder":
+        expected = getattr(ElmoLayer.from_preset(elmo), part).get_weights()
+        found = getattr(tagger.model.get_layer("elmo"), part).get_weights()
+        for x, y in zip(expected, found, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_saving(tagger, tmp_path):
+    path = tmp_path / "ner.keras"
+    with pytest.raises(ValueError, match=r"must end in .keras"):
+        tagger.save(tmp_path / "ner.h5")
+    path.write_text("old")
+    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
+        tagger.save(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keras.Model, "save", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tagger.save(path, overwrite=True)
+    assert path.read_text() == "old"
+    tagger.save(path, overwrite=True)
+    assert [*tmp_path.iterdir()] == [path]
+    sentences, tags = make_data(40, 1)
+    loaded = Tagger.load(path)
+    assert loaded.predict(sentences) == tagger.predict(sentences)
     # The layers are shared: nothing of the training is left out.
-    assert loaded.evaluate(*dev) == scores
+    assert loaded.evaluate(sentences, tags) == tagger.evaluate(sentences, tags)
 
 
 @pytest.mark.in_graphs(True)
 def test_labels_of_no_scheme_and_a_tenth_held_out(elmo):
     sentences, tags = make_data(40)
     tags = [[x[-1] for x in row] for row in tags]
-    tagger = train(elmo, (sentences, tags), epochs=24, learning_rate=0.03)
+    data = map(iter, sentences), map(iter, tags)
+    tagger = train(elmo, data, epochs=24, learning_rate=0.03)
     assert tagger.scheme is None and tagger.tag_names == ["O", "C", "R"]
     scores = tagger.evaluate(sentences, tags)
     assert scores["accuracy"] > 0.9 and "f1" not in scores
     assert scores["types"].keys() == {"O", "C", "R"}
 
 
-def test_the_same_seed_and_iob1(elmo):
-    sentences, tags = make_data(20)
-    iob1 = [[x.replace("B-", "I-") for x in row] for row in tags]
-    a, b = (train(elmo, (sentences, x), epochs=1) for x in (tags, iob1))
-    assert a.tag_names == b.tag_names
-    assert a.predict(sentences) == b.predict(sentences)
-    assert a.evaluate(sentences, iob1) == b.evaluate(sentences, tags)
-    for part in "token_encoder", "encoder":
-        expected = getattr(ElmoLayer.from_preset(elmo), part).get_weights()
-        found = getattr(a.model.get_layer("elmo"), part).get_weights()
-        for x, y in zip(expected, found, strict=True):
-            np.testing.assert_array_equal(x, y)
+@pytest.mark.exhaustive
+def test_the_same_seed_and_another_mix(elmo, tmp_path):
+    data, results = make_data(20), []
+    make_elmo(return_all_layers=True).save_to_preset(tmp_path / "other")
+    for path in (elmo, elmo, tmp_path / "other"):
+        tagger = train(path, data, epochs=1)
+        results.append(tagger.predict(data[0], marginals=True)[1])
+    for same, found, expected in zip(*results, strict=True):
+        np.testing.assert_array_equal(same, found)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 @pytest.mark.exhaustive
@@ -115,36 +141,71 @@ def test_the_same_seed_and_iob1(elmo):
 @pytest.mark.parametrize("scheme", ["BIOES", "BIOUL"])
 def test_other_schemes(elmo, scheme):
     sentences, tags = make_data(60)
-    tags = [training_data.tagged_pairs([s], [t], scheme)[0][1]
-            for s, t in zip(sentences, tags)]  # fmt: skip
+    pairs = training_data.tagged_pairs(sentences, tags, scheme)
+    tags = [row for _, row in pairs]
     tagger = train(elmo, (sentences, tags), epochs=10)
     assert tagger.scheme == scheme
     assert {x[0] for x in tagger.tag_names} == {"O", *scheme} - {"I"}
     assert tagger.evaluate(sentences, tags)["f1"] > 0.5
 
 
-def test_the_best_epoch_is_kept(elmo, monkeypatch):
-    data, dev = make_data(16), make_data(10, 1)
-    scores = []
+class Batches(keras.utils.PyDataset):
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
 
-    def score(*arguments):
-        # Of equal scores, the later one is better.
-        scores.append(0.5 if len(scores) in (1, 2) else 0.1)
-        weights.append([*map(np.copy, head[0].get_weights())])
-        return {"f1": scores[-1]}
+    def __len__(self):
+        return self.number
 
-    weights, head = [], []
-    build = training.build_head
-    monkeypatch.setattr(training, "score_tags", score)
-    monkeypatch.setattr(
-        training, "build_head", lambda *x: head.append(build(*x)) or head[0]
+    def __getitem__(self, i):
+        return np.ones((1, 2)), np.ones((1, 1))
+
+
+def fit(number, scores):
+    """Trains on batches; returns the best epoch, and the weights of all.
+
+    Args:
+        number: Integer, the batches of an epoch.
+        scores: Function that returns the score of an epoch, from 0.
+    """
+    head = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    head.compile("sgd", "mse")
+    weights = []
+
+    def validate(epoch, logs):
+        weights.append(head.get_weights()[0].copy())
+        logs["val_f1"] = scores(epoch)
+
+    best = training.fit(head, Batches(number), validate, "val_f1", 50, 0)
+    np.testing.assert_array_equal(
+        head.get_weights()[0], weights[best.best_epoch]
     )
-    monkeypatch.setattr(training, "_PATIENT_UPDATES", 1)
-    monkeypatch.setattr(training, "_PATIENCE", 3)
-    train(elmo, data, dev, epochs=50)
-    assert len(scores) == 2 + training._PATIENCE
-    for a, b in zip(head[0].get_weights(), weights[2], strict=True):
-        np.testing.assert_array_equal(a, b)
+    return best, head, weights
+
+
+@pytest.mark.parametrize(("number", "patience"), [(20, 10), (50, 6)])
+def test_the_best_epoch_is_kept(number, patience):
+    # Of equal scores, the later one is better.
+    scores = {1: 0.5, 2: 0.5}
+    best, head, weights = fit(number, lambda epoch: scores.get(epoch, 0.1))
+    assert (best.best, best.best_epoch) == (0.5, 2)
+    assert len(weights) == 2 + patience
+    # Halved after each third of the patience.
+    rate = float(head.optimizer.learning_rate)
+    assert rate == pytest.approx(0.01 / 2**3)
+
+
+@pytest.mark.filterwarnings("always:The training was interrupted")
+def test_an_interrupted_training_keeps_the_best():
+    def score(epoch):
+        if epoch == 2:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.5)  # A thread handles it.
+        return [0.2, 0.6, 0.4][epoch]
+
+    with pytest.warns(UserWarning, match="best so far, of epoch 2"):
+        best, _, weights = fit(1, score)
+    assert (best.best_epoch, len(weights)) == (1, 3)
 
 
 def held_out(tags):
@@ -214,53 +275,73 @@ def test_no_entities_to_validate_on(elmo, capsys):
 
 @ON_TENSORFLOW
 @pytest.mark.filterwarnings("always::UserWarning")
-def test_labels_that_only_dev_has(elmo):
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [(slice(None), "val_f1 is 0.0000. That is not more"), (-1, "val_accuracy")],
+)
+def test_a_tagger_of_no_use(elmo, part, told):
     sentences, tags = make_data(20)
+    tags = [[x[part] for x in row] for row in tags]
     dev = sentences, [[x.replace("LOC", "X") for x in row] for row in tags]
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match=f"The best {told}"):
         train(elmo, (sentences, tags), dev, epochs=1, learning_rate=1e-9)
-    told = [str(x.message) for x in told]
-    assert any("cannot be predicted: ['B-X']" in x for x in told)
-    assert any("The best val_f1 is 0.0000. That is not more" in x for x in told)
-    tags = [[x[-1] for x in row] for row in tags]
-    with pytest.warns(UserWarning, match=r"The best val_accuracy is 0\.\d{4}"):
-        train(elmo, (sentences, tags), epochs=1, learning_rate=1e-9)
 
 
-@ON_TENSORFLOW
-def test_bioes_without_o(elmo):
-    data = [["a", "b", "c"], ["d"]] * 9, [["B-X", "I-X", "E-X"], ["S-X"]] * 9
-    tagger = train(elmo, data, epochs=2)
-    assert tagger.tag_names == ["O", "B-X", "E-X", "I-X", "S-X"]
+def data_of(train, dev=None, max_labels=300):
+    """What a tagger is trained on."""
+    np.random.seed(0)
+    return training_data.training_data(train, dev, 16, max_labels)
 
 
-@ON_TENSORFLOW
-def test_there_may_not_be_too_many_labels(elmo):
-    words = [[str(i) for i in range(j, j + 7)] for j in range(0, 301, 7)] * 2
-    told = "at most 300 labels. .*pass `max_labels=301`.* 0.6 GB.*: 301 labels"
-    with pytest.raises(ValueError, match=told):
-        train(elmo, (words, words))
-    data = make_data(20)
-    with pytest.raises(ValueError, match=r"at most 3 .*: 4 labels, such as"):
+def test_the_data_of_a_training():
+    sentences, tags = make_data(20)
+    iob1 = [[x.replace("B-", "I-") for x in row] for row in tags]
+    given = map(iter, sentences), map(iter, iob1)
+    pairs, held, labels, scheme = data_of(given, max_labels=4)
+    assert labels == ["O", "B-LOC", "B-PER", "I-PER"] and scheme == "BIO"
+    assert sorted(pairs + held) == sorted(zip(sentences, tags))
+    bioes = [["a", "b", "c"], ["d"]] * 9, [["B-X", "I-X", "E-X"], ["S-X"]] * 9
+    assert data_of(bioes)[2] == ["O", "B-X", "E-X", "I-X", "S-X"]
+    dev = sentences, [[x.replace("LOC", "X") for x in row] for row in tags]
+    with pytest.warns(UserWarning, match=r"cannot be predicted: \['B-X'\]"):
+        assert data_of((sentences, tags), dev)[1] == [*zip(*dev)]
+
+
+WORDS = [[str(i) for i in range(j, j + 7)] for j in range(0, 301, 7)] * 2
+
+
+@pytest.mark.parametrize(
+    ("tags", "dev", "message"),
+    [
+        ([["B-X", "PER"]], 0, r"Received: \['B-X'\] and \['PER'\]"),
+        ([["A", "A"]], 0, r"two labels or more.*\['A'\]"),
+        ([["O", "B-X"], ["O", "O", "O"]], 0, "sentence 1, of 2 words"),
+        ([["O", 1]], 0, "sentence 0"),
+        ([["O", "B-X"]], None, "Received, .*: 1 and 0"),
+        ([["O", "B-X"]] * 9, ([[]], [[]]), "Received, .*: 9 and 0"),
+        ([["O", "B-X"]], {}, "must be a tuple of two: sent.*: dict"),
+        (
+            WORDS,
+            None,
+            "at most 300 labels. .*pass `max_labels=301`.* 0.6 GB.*: 301 "
+            r"labels, such as \['0', '1', '10'",
+        ),
+    ],
+)
+def test_bad_data(tags, dev, message):
+    sentences = WORDS if tags is WORDS else [["a", "b"]] * len(tags)
+    dev = (sentences[:1], tags[:1]) if dev == 0 else dev
+    with pytest.raises(ValueError, match=message):
+        data_of((sentences, tags), dev)
+
+
+def test_bad_arguments(elmo):
+    data = make_data(10)
+    for name in ("units", "batch_size", "epochs"):
+        with pytest.raises(ValueError, match=f"`{name}`"):
+            train(elmo, data, **{name: 0})
+    with pytest.raises(ValueError, match="at most 3 labels"):
         train(elmo, data, max_labels=3)
-    assert train(elmo, data, epochs=1, max_labels=4).scheme == "BIO"
-
-
-@pytest.mark.filterwarnings("always:The training was interrupted")
-def test_an_interrupted_training_keeps_the_best(elmo, monkeypatch):
-    scores = iter([0.2, 0.6, 0.4])
-
-    def interrupted(*arguments):
-        score = next(scores)
-        if score == 0.4:
-            signal.raise_signal(signal.SIGINT)
-            time.sleep(0.5)  # A thread handles it.
-        return {"f1": score}
-
-    monkeypatch.setattr(training, "score_tags", interrupted)
-    with pytest.warns(UserWarning, match="best so far, of epoch 2"):
-        train(elmo, make_data(30), make_data(10))
-    assert next(scores, None) is None
 
 
 def test_batches_have_all_sentences(elmo):
@@ -302,22 +383,12 @@ def test_word_vectors_beside_elmo(elmo, tmp_path):
     dev = [[w, "in"] for w in new]
     expected = [["PER" if x > 0 else "LOC", "in"] for x in new.values()]
     assert tagger.predict(dev) == expected
-    assert tagger.model.get_layer("word_vectors").sizes["vectors"][1:] == [
-        18,
-        2,
-    ]
+    sizes = tagger.model.get_layer("word_vectors").sizes
+    assert sizes["vectors"][1:] == [18, 2]
     path.unlink()
     tagger.save(tmp_path / "tagger.keras")
     loaded = Tagger.load(tmp_path / "tagger.keras")
     assert loaded.predict(dev) == expected
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        export_saved_model(loaded.model, tmp_path / "saved")
-        saved = tf.saved_model.load(tmp_path / "saved")
-        strings = tf.constant([" ".join(x) for x in dev])
-        found = saved.signatures["default"](strings=strings)["tags_labels"]
-        assert [[x.decode() for x in row] for row in found.numpy()] == expected
 
 
 @ON_TENSORFLOW
@@ -339,101 +410,13 @@ def test_which_word_vectors_fit(elmo, tmp_path, capsys):
     with pytest.raises(ValueError, match=r"0.0% of .*: they may be of another"):
         check("singt")
 
-    def run(word_vectors):
-        train(elmo, [*zip(*pairs)], word_vectors=word_vectors)
-
-    with pytest.raises(
-        ValueError, match=r"same ids as ELMo.*12.*Received: .*5"
+    for word_vectors, told in (
+        (layer("sings", width=5), "same ids as ELMo.*12.*Received: .*5"),
+        ({"sings": [1.0]}, "must be a file or .*Received: dict"),
+        (tmp_path / "none.txt", "no word vector file"),
     ):
-        run(layer("sings", width=5))
-    with pytest.raises(ValueError, match=r"must be a file or .*Received: dict"):
-        run({"sings": [1.0]})
-    with pytest.raises(FileNotFoundError, match="no word vector file"):
-        run(tmp_path / "none.txt")
-
-
-@pytest.mark.parametrize(
-    ("tags", "message"),
-    [
-        ([["B-X", "PER"]], r"Received: \['B-X'\] and \['PER'\]"),
-        ([["B-X", "S-X", "L-X"]], "entities"),
-        ([["A", "A"]], r"two labels or more.*\['A'\]"),
-        ([["B_X", "O"]], "Replace 'B_X' by 'B-X'"),
-        ([["O", "B-X"], ["O"]], "sentence 1, of 2 words"),
-        ([["O", 1]], "sentence 0"),
-    ],
-)
-def test_bad_tags(elmo, tags, message):
-    sentences = [["a"] * len(row) for row in tags]
-    sentences[-1] = sentences[-1] if len(tags) == 1 else ["a", "b"]
-    with pytest.raises(ValueError, match=message):
-        train(elmo, (sentences, tags), (sentences[:1], tags[:1]))
-
-
-def test_sentences_may_be_iterators(elmo):
-    sentences, tags = make_data(20)
-    tagger = train(elmo, (map(iter, sentences), map(iter, tags)), epochs=1)
-    expected = tagger.evaluate(sentences, tags)
-    assert tagger.evaluate(map(iter, sentences), map(iter, tags)) == expected
-
-
-def test_there_must_be_sentences_on_both_sides(elmo):
-    sentences, tags = make_data(1)
-    with pytest.raises(ValueError, match=r"Received, .*: 1 and 0"):
-        train(elmo, (sentences, tags))
-    with pytest.raises(
-        ValueError, match=r"must be a tuple of two: sent.*: dict"
-    ):
-        train(elmo, make_data(20), {})
-    with pytest.raises(ValueError, match=r"Received, .*: 20 and 0"):
-        train(elmo, make_data(20), ([[]], [[]]))
-
-
-@pytest.mark.parametrize(
-    "argument",
-    quick_first(
-        [
-            {"num_representations": 2},
-            {"return_all_layers": True},
-            {"keep_sentence_boundaries": True},
-        ]
-    ),
-)
-def test_any_output_of_the_preset(argument, tmp_path):
-    make_elmo(**argument).save_to_preset(tmp_path / "elmo")
-    sentences, tags = make_data(20)
-    tagger = train(tmp_path / "elmo", (sentences, tags), epochs=1)
-    assert [*map(len, tagger.predict(sentences))] == [*map(len, sentences)]
-
-
-def test_the_mix_of_the_preset_does_not_matter(tmp_path):
-    results = []
-    for elmo in (make_elmo(num_representations=2), make_elmo()):
-        elmo.save_to_preset(tmp_path / elmo.name)
-        tagger = train(tmp_path / elmo.name, make_data(20), epochs=2)
-        results.append(tagger.predict(make_data(9)[0], marginals=True)[1])
-    for found, expected in zip(*results, strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-def test_bad_arguments(elmo, tmp_path):
-    data = make_data(10)
-    for name in ("units", "batch_size", "epochs"):
-        with pytest.raises(ValueError, match=f"`{name}`"):
-            train(elmo, data, **{name: 0})
-    tagger = train(elmo, data, epochs=1)
-    with pytest.raises(ValueError, match=r"must end in .keras"):
-        tagger.save(tmp_path / "ner.h5")
-    assert not [*tmp_path.iterdir()]
-    (tmp_path / "old.keras").write_text("old")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keras.Model, "save", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            tagger.save(tmp_path / "old.keras", overwrite=True)
-    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
-        tagger.save(tmp_path / "old.keras")
-    assert [x.name for x in tmp_path.iterdir()] == ["old.keras"]
-    assert (tmp_path / "old.keras").read_text() == "old"
+        with pytest.raises((ValueError, FileNotFoundError), match=told):
+            train(elmo, [*zip(*pairs)], word_vectors=word_vectors)
 
 
 @pytest.mark.exhaustive
