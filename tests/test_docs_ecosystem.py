@@ -1,9 +1,7 @@
 """The programs of docs/ecosystem.md, each where its package is installed."""
 
-import pathlib
 import shutil
 
-import keras
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -37,7 +35,6 @@ def test_spacy(capsys):
     assert len(empty) == 0
     expected = [embed("She has an account ."), embed("Hello")]
     np.testing.assert_allclose(doc.tensor, np.concatenate(expected), atol=1e-5)
-    np.testing.assert_array_equal(doc[2].vector, doc.tensor[2])
 
 
 @pytest.mark.exhaustive
@@ -59,29 +56,24 @@ def test_the_hub(tmp_path, monkeypatch):
     reason = "huggingface_hub is optional."
     hub = pytest.importorskip("huggingface_hub", reason=reason)
 
+    def create_repo(repo_id, exist_ok):
+        pass
+
     def upload_folder(*, repo_id, folder_path):
         shutil.copytree(folder_path, tmp_path / "hub" / repo_id)
 
-    stand_ins = {
-        "create_repo": lambda repo_id, exist_ok: None,
-        "upload_folder": upload_folder,
-        "snapshot_download": lambda name, revision: str(
-            tmp_path / "hub" / name
-        ),
-    }
-    for name, stand_in in stand_ins.items():
-        monkeypatch.setattr(hub, name, stand_in)
+    def snapshot_download(repo_id, revision):
+        return str(tmp_path / "hub" / repo_id)
+
+    for stand_in in (create_repo, upload_folder, snapshot_download):
+        monkeypatch.setattr(hub, stand_in.__name__, stand_in)
     monkeypatch.chdir(tmp_path)
-    elmo = make_elmo()
-    pathlib.Path("my_elmo").mkdir()
-    elmo.save_to_bilm("my_elmo/options.json", "my_elmo/weights.hdf5")
+    elmo, folder = make_elmo(), tmp_path / "my_elmo"
+    folder.mkdir()
+    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
     shutil.copy(ROOT / "examples/model_card.md", tmp_path)
     loaded = run("huggingface_hub")["elmo"]
     ids = keras_elmo.batch_to_ids([["Another", "."]], 12)
-    found, expected = (
-        keras.ops.convert_to_numpy(layer.all_layers(ids))
-        for layer in (loaded, elmo)
-    )
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(loaded.all_layers(ids), elmo.all_layers(ids))
     card = hub.ModelCard.load("hub/user/my_elmo/README.md")
     assert card.data.library_name == "keras-elmo"
