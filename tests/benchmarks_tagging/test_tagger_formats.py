@@ -1,14 +1,8 @@
 """`benchmarks/tagger_formats.py`, on a small tagger and a few sentences."""
 
-import importlib
-import json
-import statistics
-import sys
-
 import keras
 import numpy as np
 import pytest
-from conftest import ROOT
 from small_models import make_shallow_elmo
 
 from keras_elmo import CRF
@@ -17,16 +11,8 @@ from keras_elmo import batch_to_ids
 
 pytest.importorskip("onnx", reason="onnx is optional.")
 pytest.importorskip("onnxruntime", reason="onnxruntime is optional.")
-pytestmark = pytest.mark.usefixtures("portable_path")
-
 TEXT = "Ann met Bo .\nYes !\nThe café was open all day long .\n" * 12
 FORMATS = ["tagger.keras", "saved_model", "float32.onnx", "int8.onnx"]
-
-
-@pytest.fixture
-def program(monkeypatch):
-    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
-    return importlib.import_module("tagger_formats")
 
 
 def write_tagger(path):
@@ -43,18 +29,12 @@ def write_tagger(path):
 
 
 @pytest.mark.exhaustive
-def test_all_formats(program, tmp_path, monkeypatch, capsys):
-    tagger, text = tmp_path / "small.keras", tmp_path / "text.txt"
-    write_tagger(tagger)
-    text.write_text(TEXT, "utf-8")
-    output = tmp_path / "results.json"
-    arguments = ["--model", tagger, "--text", text, "--turns", 2]
-    command = ["program", *map(str, arguments), "--output", str(output)]
-    monkeypatch.setattr(sys, "argv", command)
-    program.main()
-    results = json.loads(output.read_text())
-    assert str(tmp_path) not in output.read_text()
-    assert (results["model"], results["text"]) == ("small.keras", "text.txt")
+@pytest.mark.usefixtures("portable_path")
+def test_all_formats(run, tmp_path):
+    write_tagger(tmp_path / "small.keras")
+    (tmp_path / "text.txt").write_text(TEXT, "utf-8")
+    arguments = ["--model", "small.keras", "--text", "text.txt", "--turns", 2]
+    results = run("tagger_formats", *arguments)
     assert results["words"] == len(TEXT.split())
     assert list(results["formats"]) == FORMATS
     for found in results["formats"].values():
@@ -62,9 +42,3 @@ def test_all_formats(program, tmp_path, monkeypatch, capsys):
         assert found["megabytes"] > 0.01
     counts = [x["different_labels"] for x in results["formats"].values()]
     assert counts[:3] == [0, 0, 0] and counts[3] < 0.5 * results["words"]
-    *_, header, _, first, _, _, last = capsys.readouterr().out.splitlines()
-    assert header == "| format | words/s | MB | different labels |"
-    seconds = statistics.median(results["formats"]["tagger.keras"]["seconds"])
-    speed = f"{results['words'] / seconds:,.0f}"
-    assert first.startswith(f"| tagger.keras | {speed} | ")
-    assert last.startswith("| int8.onnx | ")
