@@ -19,7 +19,8 @@ WEB = """\
 # sent_id = w01-2
 1\tOslo\tB-LOC\t-\tx
 """
-TWEETS = "@\tB-PER\nann\tB-PER\nin\tO\nRio\tB-LOC\n\tO\n\n\nAcme\tB-ORG\nInc\tI-ORG\n"
+TWEETS = "@\tB-PER\nann\tB-PER\nin\tO\nRio\tB-LOC\n\tO\n\n\n"
+TWEETS += "Acme\tB-ORG\nInc\tI-ORG\n"
 SOCIAL = "Sony\tB-corporation\nand\tO\nR2\tB-product\n\t\nU2\tB-group\n"
 WIKIPEDIA = "-DOCSTART- O\n\nBo I-PER\nof I-MISC\nRome I-LOC\n"
 

@@ -7,6 +7,7 @@ import pytest
 from benchmarks_tagging.tagging_data import write_bilm
 from benchmarks_tagging.tagging_data import write_conllu
 from benchmarks_tagging.tagging_data import write_files
+from conftest import ROOT
 
 pytest.importorskip(
     "matplotlib", reason="matplotlib, of `benchmarks`, is not installed."
