@@ -1,13 +1,9 @@
 """The programs of docs/ecosystem.md, each where its package is installed."""
 
-import shutil
-
 import numpy as np
 import pytest
-from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
-from small_models import make_elmo
 
 import keras_elmo
 
@@ -49,31 +45,3 @@ def test_datasets(capsys):
     found = run("datasets")["dataset"].with_format("numpy")[1]["vectors"]
     assert capsys.readouterr().out == "(3, 512)\n"
     np.testing.assert_allclose(found, embed("Another ."), atol=1e-5)
-
-
-@pytest.mark.exhaustive
-def test_the_hub(tmp_path, monkeypatch):
-    reason = "huggingface_hub is optional."
-    hub = pytest.importorskip("huggingface_hub", reason=reason)
-
-    def create_repo(repo_id, exist_ok):
-        pass
-
-    def upload_folder(*, repo_id, folder_path):
-        shutil.copytree(folder_path, tmp_path / "hub" / repo_id)
-
-    def snapshot_download(repo_id, revision):
-        return str(tmp_path / "hub" / repo_id)
-
-    for stand_in in (create_repo, upload_folder, snapshot_download):
-        monkeypatch.setattr(hub, stand_in.__name__, stand_in)
-    monkeypatch.chdir(tmp_path)
-    elmo, folder = make_elmo(), tmp_path / "my_elmo"
-    folder.mkdir()
-    elmo.save_to_bilm(folder / "options.json", folder / "weights.hdf5")
-    shutil.copy(ROOT / "examples/model_card.md", tmp_path)
-    loaded = run("huggingface_hub")["elmo"]
-    ids = keras_elmo.batch_to_ids([["Another", "."]], 12)
-    np.testing.assert_array_equal(loaded.all_layers(ids), elmo.all_layers(ids))
-    card = hub.ModelCard.load("hub/user/my_elmo/README.md")
-    assert card.data.library_name == "keras-elmo"
