@@ -1,6 +1,9 @@
 """Damaged files, for tests of their readers."""
 
+import copy
+import functools
 import json
+import operator
 
 import pytest
 from hypothesis import strategies as st
@@ -13,29 +16,18 @@ _HOSTILE_VALUES = [
 
 def damaged(content):
     """A strategy for damaged versions of `content`, bytes."""
-    end = len(content)
-    places = st.integers(0, max(0, end - 1))
+    places = st.integers(0, max(0, len(content) - 1))
     pieces = st.binary(min_size=1, max_size=40)
     bits = st.lists(
         st.tuples(places, st.integers(0, 7)), min_size=1, max_size=9
     )
-    return st.one_of(
-        places.map(lambda i: content[:i]),
-        bits.map(lambda found: _flip(content, found)),
-        st.tuples(places, pieces).map(
-            lambda a: content[: a[0]] + a[1] + content[a[0] + len(a[1]) :]
-        ),
-        st.tuples(places, pieces).map(
-            lambda a: content[: a[0]] + a[1] + content[a[0] :]
-        ),
-        st.tuples(places, places).map(
-            lambda a: content[: min(a)] + content[max(a) :]
-        ),
-        st.tuples(places, places).map(
-            lambda a: content[: max(a)] + content[min(a) :]
-        ),
-        pieces,
+    # Parts that are left out, repeated, replaced or put in between.
+    joined = st.tuples(places, places, pieces | st.just(b"")).map(
+        lambda a: content[: a[0]] + a[2] + content[a[1] :]
     )
+    cut = places.map(lambda i: content[:i])
+    flipped = bits.map(lambda found: _flip(content, found))
+    return st.one_of(cut, flipped, joined, joined, pieces)
 
 
 def damaged_json(content):
@@ -101,10 +93,7 @@ def _replaced(value, path, new):
 
 
 def _without(value, path):
-    key, *rest = path
-    value = value.copy()
-    if rest:
-        value[key] = _without(value[key], rest)
-    else:
-        del value[key]
+    *rest, key = path
+    value = copy.deepcopy(value)
+    del functools.reduce(operator.getitem, rest, value)[key]
     return value

@@ -4,7 +4,6 @@ import json
 import os
 
 import keras
-import numpy as np
 from comparisons import assert_close
 from comparisons import assert_equal
 from keras import ops
@@ -79,85 +78,6 @@ def check_symbolic_call(make, x, dtypes=None):
     assert [tuple(s) for s in shapes] == [o.shape for o in outputs]
 
 
-def check_mask(make, x, expected):
-    """Checks that each output carries its mask, symbolically too.
-
-    With `expected=None`, the layer takes a mask and its outputs carry none.
-    """
-    layer = make()
-    assert layer.supports_masking
-    masked = with_mask(x)
-    outputs = keras.tree.flatten(layer(masked))
-    assert len(outputs) > 0
-    for output in outputs:
-        check_one_mask(output, expected)
-    inputs = keras.tree.map_structure(
-        lambda x: keras.layers.Masking()(x) if x.dtype == "float32" else x,
-        symbolic_input(x),
-    )
-    for output in keras.tree.flatten(layer(inputs)):
-        mask = getattr(output, "_keras_mask", None)
-        shape = None if mask is None else tuple(mask.shape)
-        assert shape == (None if expected is None else expected.shape)
-
-
-def check_one_mask(output, expected):
-    mask = getattr(output, "_keras_mask", None)
-    if expected is None:
-        assert mask is None
-    else:
-        assert_equal(mask, expected)
-
-
-def with_mask(x):
-    """Returns `x` with the last token of the last sentence masked."""
-
-    def one(x):
-        if x.dtype == "float32":
-            x = x.copy()
-            x[-1, -1] = 0
-            return keras.layers.Masking()(x)
-        return x  # The ids have padding there.
-
-    return keras.tree.map_structure(one, x)
-
-
-def check_training_step(make, x):
-    layer = make()
-    model = model_of(layer, x)
-    targets = [np.zeros_like(output) for output in flat(layer(x))]
-    targets = targets[0] if len(targets) == 1 else targets
-    before = [ops.convert_to_numpy(v) for v in layer.trainable_weights]
-    loss = "mse" if not isinstance(targets, list) else ["mse"] * len(targets)
-    # Keras traces the first step of Adam twice, because it creates variables.
-    model.compile("sgd", loss)
-    size = len(keras.tree.flatten(x)[0])
-    history = model.fit(x, targets, epochs=2, batch_size=size, verbose=0)
-    assert np.all(np.isfinite(history.history["loss"]))
-    assert history.history["loss"][1] < history.history["loss"][0]
-    after = [ops.convert_to_numpy(v) for v in layer.trainable_weights]
-    assert any(not np.array_equal(a, b) for a, b in zip(before, after))
-
-
-def check_mixed_precision(make, x, policy, dtypes=None):
-    layer = make(dtype=policy)
-    exact = make()
-    exact(x)
-    layer.build(build_shape(x))
-    layer.set_weights(exact.get_weights())
-    outputs = layer(x)
-    compute_dtype = keras.DTypePolicy(policy).compute_dtype
-    outputs = keras.tree.flatten(outputs)
-    dtypes = dtypes or [compute_dtype] * len(outputs)
-    for output, expected, dtype in zip(outputs, flat(exact(x)), dtypes):
-        assert keras.backend.standardize_dtype(output.dtype) == dtype
-        output = ops.convert_to_numpy(ops.cast(output, "float32"))
-        assert np.all(np.isfinite(output))
-        scale = np.abs(expected).max()
-        assert np.abs(output - expected).max() <= 3e-2 * scale
-    assert all(v.dtype == "float32" for v in layer.trainable_weights)
-
-
 def check_keras_file_round_trip(make, x, folder):
     layer = make()
     model = model_of(layer, x)
@@ -172,20 +92,6 @@ def check_keras_file_round_trip(make, x, folder):
     other = model_of(type(layer).from_config(layer.get_config()), x)
     other.load_weights(path)
     for a, b in zip(flat(other(x)), expected):
-        assert_equal(a, b)
-
-
-def check_tensorflow_checkpoint(make, x, folder):
-    """Checks that `tf.train.Checkpoint` saves and restores all weights."""
-    import tensorflow as tf
-
-    saved, restored = make(), make()
-    saved(x), restored(x)
-    for number, weight in enumerate(saved.weights):
-        weight.assign(ops.ones_like(weight) * number)
-    path = tf.train.Checkpoint(layer=saved).save(os.path.join(folder, "saved"))
-    tf.train.Checkpoint(layer=restored).restore(path).assert_consumed()
-    for a, b in zip(saved.get_weights(), restored.get_weights(), strict=True):
         assert_equal(a, b)
 
 

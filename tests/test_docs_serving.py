@@ -8,7 +8,6 @@ versions.
 """
 
 import json
-import os
 import runpy
 import shutil
 from concurrent import futures
@@ -23,23 +22,22 @@ from doc_snippets import run_blocks
 
 import keras_elmo
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
-)
+pytestmark = [
+    pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow",
+        reason="Export is TensorFlow's.",
+    ),
+    pytest.mark.exhaustive,
+]
 PAGE = "docs/serving.md"
-STRINGS = ["First sentence .", "Another ."]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("docs")
-
-
-@pytest.fixture(scope="module")
-def exported(folder):
+def exported(tmp_path_factory):
     elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
-    keras_elmo.export_saved_model(elmo, folder / "exported")
-    return str(folder / "exported")
+    folder = str(tmp_path_factory.mktemp("docs") / "exported")
+    keras_elmo.export_saved_model(elmo, folder)
+    return folder
 
 
 @pytest.fixture
@@ -48,66 +46,47 @@ def serving_api():
     pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason=reason)
 
 
-def of_layer(strings):
+def check_vectors(found, strings):
     elmo = keras_elmo.ElmoLayer.from_preset("english_mini")
-    return elmo(keras_elmo.batch_to_ids([s.split() for s in strings]))
+    expected = elmo(keras_elmo.batch_to_ids([s.split() for s in strings]))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.exhaustive
-def test_the_page(folder, monkeypatch, capsys, portable_path):
-    monkeypatch.chdir(folder)
-    blocks = read_blocks(PAGE)
-    assert len(blocks) == 4
-    names = run_blocks(blocks[:1])
-    assert os.path.isfile("served/elmo/1/saved_model.pb")
+def test_the_page(tmp_path, monkeypatch, capsys, portable_path):
+    monkeypatch.chdir(tmp_path)
+    first, *others = read_blocks(PAGE)
+    names = run_blocks([first])
     assert [capsys.readouterr().out] == read_blocks(PAGE, "text")[:1]
-    expected = of_layer(STRINGS)
-    np.testing.assert_allclose(names["vectors"]["elmo"], expected, atol=1e-5)
-
-    run_blocks(blocks[1:2], names)
+    run_blocks(others, names)
     answer = {k: v.numpy() for k, v in names["answer"].items()}
     assert answer["tokens"].tolist()[1] == [b"Hello", b"", b"", b""]
     tags = np.array(names["TAGS"])[answer["tags"].argmax(-1)].astype("S")
     assert answer["tags_labels"][0].tolist() == tags[0].tolist()
-    assert answer["tags_labels"][1].tolist() == [tags[1, 0], b"", b"", b""]
     genres = np.array(names["GENRES"])[answer["genre"].argmax(-1)]
     assert answer["genre_labels"].tolist() == genres.astype("S").tolist()
-
-    run_blocks(blocks[2:3], names)
-    expected = of_layer(["the cat sat", "dogs bark"])
-    np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
-
-    run_blocks(blocks[3:4], names)
-    assert names["classifier"](tf.constant(STRINGS)).shape == (2, 2)
+    check_vectors(names["vectors"], ["the cat sat", "dogs bark"])
+    assert names["classifier"](tf.constant(["a", "b"])).shape == (2, 2)
 
 
-@pytest.mark.exhaustive
 def test_the_answer_on_the_page(tmp_path):
     """What the server would send, from the model that it would load."""
-    (stated,) = read_blocks(PAGE, "json")
-    path = str(tmp_path / "pos")
-    keras_elmo.export_saved_model(
-        keras_elmo.Tagger.load("english_pos").model, path
-    )
-    served = tf.saved_model.load(path).signatures["serving_default"]
+    model, path = keras_elmo.Tagger.load("english_pos").model, tmp_path / "pos"
+    keras_elmo.export_saved_model(model, path)
+    served = tf.saved_model.load(str(path)).signatures["serving_default"]
     answer = served(tf.constant(["They can fish .", "Hello !"]))
-    columns = {name: x.numpy().tolist() for name, x in answer.items()}
-    stated = json.loads(stated)["predictions"]
-    for i, row in enumerate(stated):
-        assert row == {
-            name: [x.decode() if isinstance(x, bytes) else x for x in rows[i]]
-            for name, rows in columns.items()
-        }
-    assert len(stated) == 2
+    (stated,) = read_blocks(PAGE, "json")
+    rows = json.loads(stated)["predictions"]
+    for name, x in answer.items():
+        expected = np.array([row[name] for row in rows])
+        expected = expected.astype("S") if x.dtype == tf.string else expected
+        assert x.numpy().tolist() == expected.tolist()
 
 
-@pytest.mark.exhaustive
 def test_warm_up(serving_api, exported, tmp_path, monkeypatch):
     from tensorflow_serving.apis import prediction_log_pb2
 
     monkeypatch.chdir(tmp_path)
-    program = str(ROOT / "examples" / "serving" / "warm_up.py")
-    main = runpy.run_path(program)["main"]
+    main = runpy.run_path(str(ROOT / "examples/serving/warm_up.py"))["main"]
     for version in ("1", "2"):
         shutil.copytree(exported, "staging")
         main(["staging", "served/elmo"])
@@ -136,7 +115,6 @@ def answer(request, folder):
     return {name: outputs[name].numpy() for name in wanted}
 
 
-@pytest.mark.exhaustive
 def test_grpc(serving_api, exported):
     import grpc
     from tensorflow_serving.apis import predict_pb2
@@ -144,7 +122,6 @@ def test_grpc(serving_api, exported):
 
     class Servicer(service.PredictionServiceServicer):
         def Predict(self, request, context):
-            assert request.model_spec.name == "elmo"
             response = predict_pb2.PredictResponse()
             for name, array in answer(request, exported).items():
                 response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
@@ -156,7 +133,6 @@ def test_grpc(serving_api, exported):
     server.start()
     try:
         code = (ROOT / "examples/serving/grpc_client.py").read_text()
-        assert code.count("localhost:8500") == 1
         names = run_blocks(
             [code.replace("localhost:8500", f"127.0.0.1:{port}")]
         )
@@ -164,5 +140,4 @@ def test_grpc(serving_api, exported):
     finally:
         server.stop(None).wait()
     assert list(names["response"].outputs) == ["elmo"]
-    expected = of_layer(STRINGS)
-    np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
+    check_vectors(names["vectors"], ["First sentence .", "Another ."])

@@ -1,5 +1,7 @@
 """The programs in `examples/`, on tiny texts and models."""
 
+import importlib
+import json
 import runpy
 import sys
 
@@ -11,10 +13,10 @@ from small_models import make_elmo
 
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
+from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.text import read_conll
 
-pytestmark = pytest.mark.usefixtures("built_optimizers")
-portable = pytest.mark.usefixtures("portable_path")
+pytestmark = pytest.mark.usefixtures("built_optimizers", "portable_path")
 TEXT = """\
 The children play in the garden .
 The play had a first night .
@@ -29,145 +31,185 @@ SOURCE = "The children play in the garden ."
 
 
 @pytest.fixture
-def elmo():
-    return make_elmo()
+def elmo(tmp_path):
+    """A layer that is also in the folder "model"."""
+    elmo = make_elmo(lstm={"num_layers": 1})
+    (tmp_path / "model").mkdir()
+    files = [tmp_path / "model" / x for x in ("options.json", "weights.hdf5")]
+    elmo.save_to_bilm(*files)
+    return elmo
 
 
 @pytest.fixture
-def arguments(elmo, tmp_path):
-    model = tmp_path / "model"
-    model.mkdir()
-    elmo.save_to_bilm(model / "options.json", model / "weights.hdf5")
-    text = tmp_path / "text.txt"
-    text.write_text(TEXT)
-    return ["--model", model, "--text", text, "--words", "play"]
+def run(monkeypatch, tmp_path):
+    """Runs a program in a folder of the test; returns what it defines."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "examples")
+
+    def run(name, *arguments):
+        path = str(ROOT / f"examples/{name}.py")
+        monkeypatch.setattr(sys, "argv", [path, *arguments])
+        return runpy.run_path(path, run_name="__main__")
+
+    return run
 
 
-def run(monkeypatch, *arguments):
-    path = str(ROOT / "examples" / "neighbours.py")
-    monkeypatch.setattr(sys, "argv", [path, *map(str, arguments)])
-    runpy.run_path(path, run_name="__main__")
+def unit_vectors(x):
+    x = keras.ops.convert_to_numpy(x)[0]
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
-def cosines(elmo, text, place, layer):
-    """Cosines of the word at `place` of `SOURCE` with the words of a text."""
-    source, other = (
-        np.asarray(elmo.all_layers(batch_to_ids([s.split()], 12)))[0, layer]
-        for s in (SOURCE, text)
-    )
-    source = source[place] / np.linalg.norm(source[place])
-    return other @ source / np.linalg.norm(other, axis=-1)
-
-
-@portable
 @pytest.mark.parametrize("same_word", [False, True])
-@pytest.mark.exhaustive
-def test_neighbours_are_the_nearest_by_layer(
-    elmo, arguments, monkeypatch, capsys, same_word
-):
+def test_neighbours_are_the_nearest(elmo, run, tmp_path, capsys, same_word):
+    (tmp_path / "text.txt").write_text(TEXT)
     options = ["--same-word"] if same_word else []
-    run(monkeypatch, *arguments, *options, "--source", SOURCE)
-    shown = capsys.readouterr().out.split("\nThe children [play]")[1]
+    options += ["--source", SOURCE, "--invented", "unfriendliest"]
+    files = ["--model", "model", "--text", "text.txt", "--words", "play"]
+    run("neighbours", *files, *options)
+    spellings, shown = capsys.readouterr().out.split("\nThe children [play]")
     found = [line.split() for line in shown.splitlines() if "[" in line]
-    others = set(TEXT.splitlines()) - {SOURCE, ""}
-    for layer in (1, 2):
-        expected = []
-        for text in others:
-            values = cosines(elmo, text, 2, layer)
-            if same_word:
-                words = np.array(text.split())
-                values = np.where(words == "play", values, -2)
-            expected.append((values.max(), text.split()[values.argmax()]))
-        expected.sort(reverse=True)
-        lines = [line for line in found if line[0] == str(layer)]
-        assert len(lines) == len(others)
-        for line, (cosine, word) in zip(lines, expected):
-            assert abs(float(line[1]) - cosine) < 6e-4
-            assert f"[{word}]" in line
-            assert word == "play" or not same_word
 
+    def top(sentence):
+        return unit_vectors(elmo.all_layers(batch_to_ids([sentence], 12))[:, 1])
 
-@portable
-def test_neighbours_of_an_invented_word_are_known_ones(
-    elmo, arguments, monkeypatch, capsys
-):
-    run(monkeypatch, *arguments, "--invented", "unfriendliest", "--top", 1)
-    shown = capsys.readouterr().out
+    expected = []
+    query = top(SOURCE.split())[2]
+    for words in map(str.split, {*TEXT.splitlines()} - {SOURCE, ""}):
+        cosines = top(words) @ query
+        if same_word:
+            cosines[np.array(words) != "play"] = -2
+        expected.append((cosines.max(), words[cosines.argmax()]))
+    for line, (cosine, word) in zip(
+        found, sorted(expected, reverse=True), strict=True
+    ):
+        assert float(line[1]) == pytest.approx(cosine, abs=6e-4)
+        assert f"[{word}]" in line
+
     words = sorted(set(TEXT.split()))
-    vectors = np.asarray(elmo.token_encoder(batch_to_ids([words], 12)))[0]
-    vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    query = batch_to_ids([["unfriendliest"]], 12)
-    query = np.asarray(elmo.token_encoder(query))[0, 0]
-    expected = words[(vectors @ query).argmax()]
-    assert f"unfriendliest (0 times): {expected} " in shown
-    assert "play (7 times): " in shown
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (["--words", "bark"], "'bark' is in no --source sentence"),
-        (["--words", "spring"], "None of the sentences has the word 'spring'"),
-    ],
-)
-def test_words_that_are_nowhere_are_named(
-    arguments, monkeypatch, capsys, changed, message
-):
-    with pytest.raises(SystemExit) as error:
-        run(monkeypatch, *arguments, *changed)
-    assert message in capsys.readouterr().err + str(error.value)
+    ids = batch_to_ids([[*words, "unfriendliest"]], 12)
+    *vectors, query = unit_vectors(elmo.token_encoder(ids))
+    nearest = words[np.argmax(vectors @ query)]
+    assert f"unfriendliest (0 times): {nearest} " in spellings
+    assert "play (7 times): " in spellings
 
 
 @pytest.mark.exhaustive
-def test_ner(tmp_path, capsys):
+def test_ner(run, tmp_path, capsys):
     if keras.backend.backend() != "tensorflow":
         pytest.skip("TensorFlow alone exports.")
-    ner = runpy.run_path(str(ROOT / "examples" / "ner.py"))
-    blocks = (ner["DATA"] / "train.conll").read_text("utf-8").split("\n\n")
+    ner = runpy.run_path(str(ROOT / "examples/ner.py"))
+    data = ner["DATA"] / "train.conll"
+    blocks = data.read_text("utf-8").split("\n\n")
     few = [block for block in blocks if "B-" in block and len(block) < 120][:16]
     file = tmp_path / "few.conll"
     file.write_text("\n\n".join(few), "utf-8")
-    ner["main"](
-        [f"--{part}={file}" for part in ("train", "dev", "test")]
-        + ["--epochs=20", f"--output={tmp_path}"]
-    )
+    files = [f"--{part}={file}" for part in ("train", "dev", "test")]
+    run("ner", *files, "--epochs=20", f"--output={tmp_path}")
     shown = capsys.readouterr().out
-    assert "val_crf_accuracy: " in shown
     sentences, tags = read_conll(file)
     tagger = Tagger.load(tmp_path / "ner.keras")
     scores = tagger.evaluate(sentences, tags)
     assert scores["f1"] > 0.5
     assert f"{file}: entity F1 {scores['f1']:.3f}\n" in shown
-    first = " ".join(sentences[0])
-    tagged = " ".join(
-        map("/".join, zip(sentences[0], tagger.predict(sentences[:1])[0]))
-    )
-    assert f"\n{tagged}\n" in shown
-    assert served_tags(tmp_path / "served/1", first) == tagged
+    found = zip(sentences[0], tagger.predict(sentences[:1])[0])
+    assert "\n{}\n".format(" ".join(map("/".join, found))) in shown
+    assert (tmp_path / "served/1/saved_model.pb").exists()
+
+
+LABELLED = (
+    "kitten\tkitten ran\nkitten\tkitten sat\nDog\tDog ran\nDog\tDog sat\n"
+)
+FILES = ["--elmo", "model", "--train", "train.txt", "--dev", "dev.txt"]
+
+
+@pytest.fixture
+def texts(elmo, tmp_path):
+    for name in ("train.txt", "dev.txt"):
+        (tmp_path / name).write_text(LABELLED)
+
+
+@pytest.mark.parametrize("fine_tune", [True, False])
+@pytest.mark.exhaustive
+def test_texts_are_classified(texts, run, capsys, fine_tune):
+    flags = ["--fine-tune"] if fine_tune else []
+    flags += ["--epochs", "20", "--learning-rate", "0.1"]
+    output = ["--save", "model.keras", "--text", "Dog ran"]
+    run("text_classification", *FILES, *flags, *output)
+    shown = capsys.readouterr().out
+    assert "accuracy on dev: 100.00% of 4 sentences" in shown
+    assert "): Dog ran" in shown
+    model = keras.saving.load_model("model.keras")
+    num_trained = sum(int(np.prod(v.shape)) for v in model.trainable_variables)
+    # Two mix weights and a factor, and a dense layer from 12 to 2.
+    assert num_trained > 1000 if fine_tune else num_trained == 3 + 26
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb c\nno tab\n", "line 2: a line must be a label, a tab"),
+        ("", "contains no sentences"),
+        ("Dog\ta b\nDog\t\xe9t\xe9\n", "line 2: the text must be UTF-8"),
+        # A byte order mark is no part of the label.
+        ("\xef\xbb\xbfDog\tran\nbird\tsang\n", r"Received: \['bird'\]"),
+    ],
+)
+def test_bad_texts_are_told(texts, run, tmp_path, text, message):
+    (tmp_path / "dev.txt").write_bytes(text.encode("latin-1"))
+    with pytest.raises(SystemExit, match=message):
+        run("text_classification", *FILES, "--epochs", "1")
 
 
 @pytest.mark.exhaustive
-def test_batches_of_ner_are_all_sentences():
-    ner = runpy.run_path(str(ROOT / "examples" / "ner.py"))
-    sentences, tags = [["Ann", "Lee", "left"], ["Hello"], ["In", "Oslo"]], [
-        ["B-PER", "I-PER", "O"],
-        ["O"],
-        ["O", "B-LOC"],
-    ]  # fmt: skip
-    labels = ["O", "B-LOC", "B-PER", "I-PER"]
-    batches = ner["Batches"](sentences, tags, labels, size=2)
-    found = [batches[i] for i in range(len(batches))]
-    assert [x.shape for x, _ in found] == [(2, 2, 50), (1, 3, 50)]
-    assert [y.tolist() for _, y in found] == [[[0, -1], [0, 1]], [[2, 3, 0]]]
-    np.testing.assert_array_equal(found[1][0], batch_to_ids(sentences[:1]))
+def test_elmo_and_a_bag_of_words_are_compared(texts, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    program = importlib.import_module("compare_classifiers")
+    small = {"MODEL": "model", "SEEDS": (1,), "TEST_SENTENCES": 10}
+    for name, value in {**small, "EPOCHS": 20}.items():
+        monkeypatch.setattr(program, name, value)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.txt").write_text(LABELLED * 20)
+    program.main(["train.txt", "--output", "results.json"])
+    accuracy = json.loads((tmp_path / "results.json").read_text())["accuracy"]
+    # The name of the class is a word of each sentence.
+    assert accuracy["bag of words"] == [1] and len(accuracy["model"]) == 1
 
 
-def served_tags(folder, text):
-    """Returns the answer of an exported tagger."""
-    import tensorflow as tf
+@pytest.fixture
+def training(tmp_path):
+    reason = "matplotlib, of the extra `examples`, is not installed."
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason=reason)
+    training = TrainingFolder(tmp_path / "one")
+    training.log(step=1, tokens=2000, training_loss=7.5)
+    yield training
+    pyplot.close()
 
-    answer = tf.saved_model.load(str(folder)).signatures["default"](
-        strings=tf.constant([text])
-    )
-    rows = (answer[name][0].numpy() for name in ("tokens", "tags_labels"))
-    return b" ".join(map(b"/".join, zip(*rows))).decode()
+
+@pytest.mark.parametrize("labels", [[], ["--labels", "first", "second"]])
+def test_a_training_is_drawn(training, run, tmp_path, labels):
+    from matplotlib import pyplot
+
+    training.log(step=1, tokens=2000, heldout_perplexity=1500.0)
+    training.log(step=2, tokens=4000, heldout_perplexity=900.0)
+    with open(tmp_path / "one/log.jsonl", "a") as file:
+        file.write('{"step": 3, "tokens": 60')  # It is not finished.
+    run("plot_training", "one", "one", "--picture", "curve.png", *labels)
+    (axes,) = pyplot.gcf().axes
+    for line in axes.lines:
+        assert line.get_xydata().tolist() == [[0.002, 1500], [0.004, 900]]
+    legend = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert legend == (labels[1:] or ["one", "one"])
+    assert pyplot.imread("curve.png")[..., :3].std() > 0.02
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "one' has no perplexities: train with --heldout."),
+        (["--labels", "a", "b"], "that of the folders, 1. Received: 2"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(training, run, capsys, arguments, told):
+    with pytest.raises(SystemExit) as error:
+        run("plot_training", "one", "--picture", "curve.png", *arguments)
+    assert told in f"{error.value}{capsys.readouterr().err}"

@@ -68,13 +68,12 @@ def stored_gradients(folder):
             key: file[key][...] for key in ("character_ids", "elmo", "mask")
         }
         gradients = {}
-        file["gradients"].visititems(
-            lambda key, item: (
-                gradients.update({key: (item[...], item.attrs.get("step", 1))})
-                if isinstance(item, h5py.Dataset)
-                else None
-            )
-        )
+
+        def visit(key, item):
+            if isinstance(item, h5py.Dataset):
+                gradients[key] = item[...], item.attrs.get("step", 1)
+
+        file["gradients"].visititems(visit)
         return data, gradients, file.attrs["loss"]
 
 

@@ -24,28 +24,14 @@ def number(request):
     signal.signal(request.param, before)
 
 
-def test_the_first_signal_is_noted(number):
-    with StopRequest(print) as stop:
+def test_the_first_signal_is_noted_and_answered_and_the_second_raised(number):
+    answered = threading.Event()
+    with StopRequest(answered.set) as stop:
         assert not stop.is_made
         signal.raise_signal(number)
-        assert stop.is_made
-    with pytest.raises(Handled):
-        signal.raise_signal(number)
-
-
-def test_the_first_signal_is_answered(number):
-    answered = threading.Event()
-    with StopRequest(answered.set):
-        signal.raise_signal(number)
-        assert answered.wait(60)
-
-
-def test_the_second_one_is_not_held_up(number):
-    with StopRequest(print) as stop:
-        signal.raise_signal(number)
+        assert stop.is_made and answered.wait(60)
         with pytest.raises(Handled):
             signal.raise_signal(number)
-        assert stop.is_made
 
 
 def test_an_error_leaves_the_handlers_as_they_were(number):

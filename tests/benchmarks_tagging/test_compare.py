@@ -1,15 +1,10 @@
 """`benchmarks/compare.py`: what its tables state."""
 
-import importlib
-
 import pytest
-from conftest import ROOT
 
 
 @pytest.mark.parametrize("section", ["throughput", "latency", "training"])
-def test_speed_ups_are_ratios_of_medians(monkeypatch, section):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    compare = importlib.import_module("compare")
+def test_speed_ups_are_ratios_of_medians(program, section):
     names = "float32_numpy", "float32_tensorflow", "bfloat16", "read"
     results = {
         "date": "2026-11-24",
@@ -24,6 +19,6 @@ def test_speed_ups_are_ratios_of_medians(monkeypatch, section):
         # The median of the ratios within turns would be 9.
         section: {"bilm-tf": [6.0, 9.0, 3.0], "ElmoLayer": [3.0, 1.0, 0.3]},
     }
-    *_, peer, own = compare.make_tables(results)
+    *_, peer, own = program("compare").make_tables(results)
     assert peer.startswith("| bilm-tf | ") and peer.endswith(" | 1.00 |")
     assert own.startswith("| ElmoLayer | ") and own.endswith(" | 6.00 |")

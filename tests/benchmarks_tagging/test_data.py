@@ -6,53 +6,46 @@ import pytest
 from benchmarks_tagging.tagging_data import write_bilm
 from data import Batches
 from data import Sentence
-from data import read_tagged
 
 SENTENCES = [
     Sentence(["Ann", "Lee", "met", "Bob"], ["B-a", "I-a", "O", "B-a"]),
     Sentence(["he", "slept"], ["O", "O"]),
     Sentence(["Cy"], ["B-a"]),
 ] * 4
-NUMBERS = {"he": 2, "met": 3}
 
 
 def test_files_are_read(tmp_path):
     path = tmp_path / "file.conll"
     path.write_text("\ufeffAnn\tB-per\n#1\tO\n\t\n\n\na b\tO\n", "utf-8")
-    assert read_tagged(path) == [
-        (["Ann", "#1"], ["B-per", "O"]),
-        (["a b"], ["O"]),
-    ]
+    expected = [(["Ann", "#1"], ["B-per", "O"]), (["a b"], ["O"])]
+    assert data.read_tagged(path) == expected
     path.write_text("a\tO\nb\n")
     with pytest.raises(ValueError, match="conll', line 2: expected 2 columns"):
-        read_tagged(path)
+        data.read_tagged(path)
 
 
 def test_batches_cover_all_sentences_in_each_epoch():
     layers = [np.full((2, len(s.words), 3), i) for i, s in enumerate(SENTENCES)]
-    batches = Batches(SENTENCES, layers, NUMBERS, ["O", "B-a", "I-a"], 5, 1)
+    numbers = {"he": 2, "met": 3}
+    batches = Batches(SENTENCES, layers, numbers, ["O", "B-a", "I-a"], 5, 1)
     assert len(batches) == 3
     found = []
     for chosen, inputs in batches.in_order():
         found += chosen.tolist()
         for row, i in enumerate(chosen):
             words = SENTENCES[i].words
-            rows = inputs["characters"][inputs["places"][row]][: len(words)]
-            for characters, word in zip(rows, words):
-                # After the mark of a word's begin; ids are bytes + 1.
-                spelled = characters[1 : len(word) + 1] - 1
-                assert bytes(spelled.tolist()).decode() == word
-            numbers = [NUMBERS.get(word.lower(), 1) for word in words]
-            time = inputs["words"].shape[1]
-            padded = [*numbers, *[0] * (time - len(words))]
-            assert inputs["words"][row].tolist() == padded
-            assert (inputs["layer_1"][row, : len(words)] == i).all()
-            assert not inputs["layer_1"][row, len(words) :].any()
+            characters = inputs["characters"][inputs["places"][row, 0]]
+            # After the mark of a word's begin; ids are bytes + 1.
+            spelled = characters[1 : len(words[0]) + 1] - 1
+            assert bytes(spelled.tolist()).decode() == words[0]
+            expected = np.zeros_like(inputs["words"][row])
+            expected[: len(words)] = [numbers.get(x.lower(), 1) for x in words]
+            assert inputs["words"][row].tolist() == expected.tolist()
+            layer = inputs["layer_1"][row]
+            assert (layer == np.where(expected > 0, i, 0)[:, None]).all()
     assert sorted(found) == list(range(len(SENTENCES)))
-    epochs = [
-        [tags.numpy() for _, tags in batches.dataset().take(3)] for _ in "12"
-    ]
-    for epoch in epochs:
+    for _ in range(2):
+        epoch = [tags.numpy() for _, tags in batches.dataset().take(3)]
         assert sum((tags >= 0).sum() for tags in epoch) == 28
 
 

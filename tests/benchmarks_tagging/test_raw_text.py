@@ -1,10 +1,8 @@
 """`benchmarks/tagging/raw_text.py`, on a few sentences."""
 
-import importlib
 import json
 
 import pytest
-from conftest import ROOT
 
 TREEBANK = """\
 # newdoc id = 1
@@ -28,19 +26,12 @@ TREEBANK = """\
 """
 
 
-@pytest.fixture
-def raw_text(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    return importlib.import_module("raw_text")
-
-
 @pytest.mark.exhaustive
-def test_raw_text(raw_text, tmp_path, capsys):
+def test_raw_text(program, tmp_path):
     pytest.importorskip("spacy", reason="spaCy is not installed.")
     path, results = tmp_path / "test.conllu", tmp_path / "results.json"
     path.write_text(TREEBANK)
-    assert list(raw_text.paragraphs(path)) == ["They can't. Yes!", "Fish swim."]
-    raw_text.main([str(path), str(results)])
+    program("raw_text").main([str(path), str(results)])
     found = json.loads(results.read_text())["tokens_by"]
     assert found["the treebank"]["tokens"] == 1
     assert found["the treebank"]["tags"] > 0.5
@@ -48,13 +39,3 @@ def test_raw_text(raw_text, tmp_path, capsys):
     # Of the tokens at spaces, two are tokens of the treebank: They, Fish.
     assert found["spaces"]["tokens"] == pytest.approx(2 * 2 / (9 + 5))
     assert found["spaces"]["sentences"] == pytest.approx(2 * 1 / (3 + 2))
-    assert "| spaces | 28.57% | 40.00% |" in capsys.readouterr().out
-
-
-def test_spans(raw_text):
-    found = raw_text.spans([["a b", "c"], ["d"]], ["XY", "X"])
-    assert found == {
-        "tokens": {(0, 2), (2, 3), (3, 4)},
-        "sentences": {(0, 3), (3, 4)},
-        "tags": {(0, 2, "X"), (2, 3, "Y"), (3, 4, "X")},
-    }

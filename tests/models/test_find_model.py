@@ -172,7 +172,7 @@ def change_json(path, section, key, value):
 
 READERS = {
     "from_preset": ElmoLayer.from_preset,
-    "inspect": lambda folder: [*find_model(folder).facts()],
+    "inspect": lambda folder: [*find_model(folder).facts(ElmoLayer)],
     "pretrain --from": lambda folder: load_language_model(
         BidirectionalLanguageModel, folder
     ),

@@ -1,0 +1,108 @@
+"""The code of the pages runs as a reader would run it."""
+
+import pathlib
+import re
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from conftest import ROOT
+from doc_snippets import read_blocks
+from doc_snippets import run_blocks
+
+import keras_elmo
+
+pytestmark = [
+    pytest.mark.skipif(
+        keras.backend.backend() != "tensorflow",
+        reason="Export is TensorFlow's.",
+    ),
+    pytest.mark.usefixtures("portable_path", "built_optimizers"),
+]
+
+
+@pytest.fixture
+def run_page(tmp_path, monkeypatch, capsys):
+    """Runs blocks of a page; returns their variables and what they print."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(page, chosen=slice(None), names=None):
+        names = run_blocks(read_blocks(page)[chosen], names)
+        return names, capsys.readouterr().out
+
+    return run
+
+
+def test_the_readme_prints_what_it_says(run_page):
+    page = (ROOT / "README.md").read_text("utf-8")
+    _, tags = run_page("README.md", slice(1))
+    assert f"\n# {tags}" in page
+    _, cosines = run_page("README.md", slice(2, 3))
+    stated = re.findall(r"# ([\d.]+)$", page, re.MULTILINE)
+    assert [*map(float, cosines.split())] == pytest.approx(
+        [*map(float, stated)], abs=0.01
+    )
+    assert read_blocks("docs/index.md") == read_blocks("README.md")[-1:]
+
+
+@pytest.mark.exhaustive
+def test_the_readmes_model(run_page):
+    names, _ = run_page("README.md", slice(1, 2))
+    sentence = ["Ann", "Lee", "slept", "."]
+    (tags,) = keras_elmo.Tagger.load("ner.keras").predict([sentence])
+    served = tf.saved_model.load("served/ner/1").signatures["default"]
+    answer = served(tf.constant([" ".join(sentence)]))["tags_labels"]
+    assert answer.numpy()[0].astype(str).tolist() == tags
+    assert set(tags) <= set(names["labels"])
+
+
+@pytest.mark.exhaustive
+def test_the_start(run_page):
+    names, _ = run_page("docs/start.md")
+    assert names["vectors"].shape == (2, 3, 512)
+    assert names["averages"].shape == (3, 512)
+    assert pathlib.Path("served/tagger/1/saved_model.pb").is_file()
+
+
+@pytest.mark.exhaustive
+def test_the_layer(run_page):
+    names, _ = run_page("docs/layer.md", slice(2))
+    assert names["model"].output_shape == (None, None, 3)
+    names, _ = run_page("docs/layer.md", slice(2, None), names)
+    model, x = names["model"], names["x"]
+    assert x.shape == (2, 2, 4, 50)
+    # Padding does not count.
+    np.testing.assert_allclose(model(x[1:, :1, :2])[0], model(x)[1], atol=1e-5)
+
+
+@pytest.mark.exhaustive
+def test_the_crf(run_page):
+    names, printed = run_page("docs/crf.md", slice(2))
+    found, labels = names["found"], names["labels"]
+    assert str([[labels[i] for i in row] for row in found]) in printed
+    served = tf.saved_model.load("served/1")
+    np.testing.assert_array_equal(served.serve(names["x"]), found)
+    names, _ = run_page("docs/crf.md", slice(2, None), names)
+    assert names["tags"].shape == (2, 4)
+    assert np.isfinite(float(names["loss"]))
+
+
+def test_the_questions(run_page):
+    names, printed = run_page("docs/faq.md")
+    assert "[[True, True, True], [True, True, False]]\n" in printed
+    pooled = names["model"](names["ids"])
+    np.testing.assert_allclose(pooled, names["vectors"], atol=1e-5)
+    assert names["cropped"] == [(0, 0, "a" * 60)]
+
+
+@pytest.mark.exhaustive
+def test_onnx(run_page):
+    pytest.importorskip("onnxruntime")
+    names, printed = run_page("docs/onnx.md")
+    assert names["vectors"]["elmo"].shape == (2, 3, 512)
+    tags, numbers = names["tags"], names["scores"].argmax(axis=-1)
+    assert printed.splitlines()[1:] == [
+        str([tags[number] for number in numbers[0]]),
+        str([tags[numbers[1, 0]]]),
+    ]
