@@ -1,4 +1,3 @@
-import configparser
 import functools
 import gzip
 import io
@@ -6,7 +5,6 @@ import itertools
 import json
 import os
 import pathlib
-import pkgutil
 import re
 import shlex
 import shutil
@@ -104,11 +102,6 @@ def test_hdf5_as_allennlp_writes_it(model, folder, expected, capsys):
     assert sorted(os.listdir()) == ["corpus.txt", "out.hdf5"]
 
 
-def test_a_file_for_numpy(model, folder, expected):
-    embed(model, output="out.npz")
-    check(read("out.npz"), expected)
-
-
 @pytest.mark.parametrize(
     "layers, select",
     [
@@ -123,36 +116,29 @@ def test_layers_are_chosen(model, folder, expected, layers, select):
     check(read(), [select(v) for v in expected], rtol=1e-6, atol=1e-6)
 
 
-def test_dtypes(model, folder, expected):
-    embed(model, "--output-dtype", "float16")
+def test_dtypes_and_a_model_of_two_files(model, folder, expected):
+    names = model / "options.json", "--weights", model / "weights.hdf5"
+    embed(*names, "--output-dtype", "float16")
     assert {array.dtype.name for array in read()} == {"float16"}
     check(read(), expected, rtol=1e-3, atol=1e-3)
-    embed(model, "--dtype", "mixed_bfloat16", output="half.hdf5")
-    assert {array.dtype.name for array in read("half.hdf5")} == {"float32"}
+    embed(*names, "--dtype", "mixed_bfloat16", output="half.npz")
+    half = read("half.npz")
+    assert {array.dtype.name for array in half} == {"float32"}
     # Of each layer 2%, because `make test` does not optimize graphs: then a
     # product is rounded before its bias is added, and once more after it.
-    for array, vectors in zip(read("half.hdf5"), expected, strict=True):
+    for array, vectors in zip(half, expected, strict=True):
         errors = np.linalg.norm(array - vectors, axis=(1, 2))
         assert (errors <= 0.02 * np.linalg.norm(vectors, axis=(1, 2))).all()
-    assert any((a != b).any() for a, b in zip(read("half.hdf5"), expected))
-
-
-def test_a_model_of_two_files(model, folder, expected):
-    embed(model / "options.json", "--weights", model / "weights.hdf5")
-    check(read(), expected)
+    assert any((a != b).any() for a, b in zip(half, expected))
 
 
 def test_conllu_and_gzip(model, folder):
-    with gzip.open("dev.conllu.gz", "wb") as file:
-        file.write(CONLLU.encode())
-    embed(model, source="dev.conllu.gz")
-    os.rename("dev.conllu.gz", "dev")
-    embed(model, "--format", "conllu", source="dev", output="same.hdf5")
-    for path in ("out.hdf5", "same.hdf5"):
-        assert [array.shape for array in read(path)] == [(3, 2, 12), (3, 1, 12)]
-        with h5py.File(path) as file:
-            index = json.loads(file["sentence_to_index"][0])
-        assert index == {"de le": "0", "chat": "1"}
+    (folder / "dev").write_bytes(gzip.compress(CONLLU.encode()))
+    embed(model, "--format", "conllu", source="dev")
+    assert [array.shape for array in read()] == [(3, 2, 12), (3, 1, 12)]
+    with h5py.File("out.hdf5") as file:
+        index = json.loads(file["sentence_to_index"][0])
+    assert index == {"de le": "0", "chat": "1"}
 
 
 def test_standard_input(model, folder, expected, monkeypatch):
@@ -162,19 +148,14 @@ def test_standard_input(model, folder, expected, monkeypatch):
     check(read(), expected)
 
 
-def test_cropped_words_are_counted(model, folder, capsys):
+def test_cropped_words_are_counted(model, folder, capfd):
     embed(model)
-    assert "1 tokens are too long and were cropped." in capsys.readouterr().out
+    assert "1 tokens are too long and were cropped." in capfd.readouterr().out
     (folder / "corpus.txt").write_text("short\n")
     embed(model, "--overwrite")
-    assert "cropped" not in capsys.readouterr().out
-
-
-def test_quiet(model, folder, capfd):
-    embed(model, "--quiet")
-    out, err = capfd.readouterr()
-    assert not out
-    assert "sentences" not in err
+    assert "cropped" not in capfd.readouterr().out
+    embed(model, "--overwrite", "--quiet")
+    assert not any(capfd.readouterr())
 
 
 @pytest.mark.parametrize(
@@ -182,10 +163,7 @@ def test_quiet(model, folder, capfd):
     [
         (["latin.txt", "o.npz"], "in line 2, at byte 6"),
         (["none.txt", "o.npz"], "There is no corpus file 'none.txt'"),
-        ([".", "o.npz"], "Received a folder: '.'"),
         (["corpus.txt", "o.txt"], "must end in .hdf5 or .h5, for HDF5, or in"),
-        (["corpus.txt", "no/o.npz"], "There is no folder"),
-        (["corpus.txt", "loop.npz"], "symbolic links: 'loop.npz'"),
         (["corpus.txt", "old.npz"], "To replace it, pass --overwrite."),
         (["corpus.txt", "o.npz", "--layers", "7"], "--layers must be"),
         (["corpus.txt", "o.npz", "--weights", "a"], "--weights must be left"),
@@ -196,27 +174,12 @@ def test_mistakes_are_told_in_one_line(
 ):
     (folder / "latin.txt").write_bytes(b"fine\nb\xffd\n")
     (folder / "old.npz").write_text("mine")
-    (folder / "loop.npz").symlink_to("loop.npz")
     before = sorted(os.listdir())
     assert message in fails("embed", model, *arguments)
     assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["english_minni"], "'english_mini', "),
-        (["a", "--weights", "b"], "no options file 'a'"),
-        (["options.json"], "There is no preset of that name"),
-    ],
-)
-def test_a_model_that_there_is_not(folder, fails, arguments, message):
-    model, *options = arguments
-    assert message in fails("embed", model, "corpus.txt", "out.npz", *options)
-    assert os.listdir() == ["corpus.txt"]
-
-
-def bilm_fingerprint(*paths):
+def fingerprint(*paths):
     return find_model(*paths).fingerprint()
 
 
@@ -226,20 +189,16 @@ def test_a_fingerprint_is_that_of_options_and_weights(model, tmp_path):
     weights = (model / "weights.hdf5").read_bytes()
     paths[0].write_text(json.dumps(json.loads(options), indent=7))
     paths[1].write_bytes(weights)
-    same = bilm_fingerprint(model)
-    assert bilm_fingerprint(*paths) == same
+    # The words of a model of characters do not matter.
+    (tmp_path / "vocab.txt").write_text("<S>\n</S>\n<UNK>\na\n")
+    same = fingerprint(model)
+    assert fingerprint(*paths) == fingerprint(tmp_path) == same
     assert re.fullmatch("[0-9a-f]{16}", same)
     paths[1].write_bytes(weights + b"x")
-    assert bilm_fingerprint(*paths) != same
+    assert fingerprint(*paths) != same
     paths[1].write_bytes(weights)
     paths[0].write_text(options.replace("relu", "tanh"))
-    assert bilm_fingerprint(*paths) != same
-
-
-def test_the_vocabulary_of_characters_does_not_matter(model, tmp_path):
-    folder = shutil.copytree(model, tmp_path / "model")
-    (folder / "vocab.txt").write_text("<S>\n</S>\n<UNK>\na\n")
-    assert bilm_fingerprint(folder) == bilm_fingerprint(model)
+    assert fingerprint(*paths) != same
 
 
 def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
@@ -254,7 +213,7 @@ def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
     shutil.move(sizes if sizes.exists() else folder / sizes.name, inner)
     config["config_path"] = "configs/inner.json"
     (folder / "config.json").write_text(json.dumps(config))
-    found = [find_model(folder).fingerprint()]
+    found = [fingerprint(folder)]
     content = inner.read_text()
     parsed = json.loads(content)
     parsed["encoder"]["cell_clip"] = 7
@@ -265,14 +224,14 @@ def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
     ]:
         before = path.read_bytes()
         path.write_bytes(changed)
-        found.append(find_model(folder).fingerprint())
+        found.append(fingerprint(folder))
         path.write_bytes(before)
     lines = (folder / "word.dic").read_text("utf-8").splitlines()
     entries = [line.split("\t") for line in lines]
     entries[-1][0], entries[-2][0] = entries[-2][0], entries[-1][0]
     text = "".join("\t".join(entry) + "\n" for entry in entries)
     (folder / "word.dic").write_text(text, "utf-8")
-    found.append(find_model(folder).fingerprint())
+    found.append(fingerprint(folder))
     assert len(set(found)) == 5
 
 
@@ -287,46 +246,26 @@ def test_settings_tell_what_the_vectors_depend_on(
 
     monkeypatch.setattr("keras_elmo.embedding.corpus_job.embed_corpus", record)
     names = ["embed", model, "corpus.txt", "out.hdf5"]
-    fails(*names)
     fails(*names, "--quiet")
-    assert jobs[0] == jobs[1]
+    assert jobs[0] == {
+        "model": fingerprint(model),
+        "layers": "all",
+        "dtype": "float32",
+        "quantize": None,
+        "format": "text",
+        "language": None,
+        "output_dtype": "float32",
+    }
     for key, value in [
         ("layers", "top"),
         ("output_dtype", "float16"),
         ("dtype", "mixed_bfloat16"),
+        ("quantize", "int8"),
         ("format", "conllu"),
+        ("language", "de"),
     ]:
         fails(*names, f"--{key.replace('_', '-')}", value)
-        assert jobs[-1] == {**jobs[0], key: value} != jobs[0]
-    assert jobs[0]["model"] == bilm_fingerprint(model)
-
-
-@pytest.mark.filterwarnings("default::UserWarning")
-def test_float16_overflow_is_warned_of(folder, capsys):
-    elmo = make_elmo()
-    for variable in elmo.token_encoder.weights:
-        variable.assign(variable * 1000)
-    elmo.save_to_bilm("options.json", "weights.hdf5")
-    embed(folder, "--output-dtype", "float16")
-    err = capsys.readouterr().err
-    assert err.count("keras-elmo: warning: Some values are beyond 65504") == 1
-
-
-@pytest.mark.parametrize(
-    "flags, how",
-    [([], "again to"), (["--restart"], "again, without --restart, to")],
-)
-def test_an_interruption_says_how_to_go_on(
-    flags, how, model, folder, capsys, monkeypatch
-):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(ElmoEmbedder, "embed_sentences", interrupt)
-    names = [str(model), "corpus.txt", "out.hdf5"]
-    assert main(["embed", *names, *flags]) == 130
-    told = f"keras-elmo: interrupted; run the same command {how} resume.\n"
-    assert capsys.readouterr().err.endswith(told)
+        assert jobs[-1] == {**jobs[0], key: value}
 
 
 def test_the_page_of_the_docs(tmp_path, monkeypatch, capsys):
@@ -414,15 +353,6 @@ def test_progress_knows_the_length_of_a_file(
     ]
 
 
-def test_the_command_is_installed_by_its_name():
-    setup = configparser.ConfigParser()
-    setup.read(pathlib.Path(__file__).parents[2] / "setup.cfg")
-    scripts = setup["options.entry_points"]["console_scripts"]
-    name, target = scripts.strip().split(" = ")
-    assert name == "keras-elmo"
-    assert pkgutil.resolve_name(target) is main
-
-
 def test_cropped_words_of_elmo_for_many_langs(shared, folder, capsys):
     stored = shared / "reference/elmo_for_many_langs/char_and_word"
     sentences = json.loads((stored / "sentences.json").read_text("utf-8"))
@@ -440,6 +370,6 @@ def test_a_finished_job_of_another_model_is_told_apart(shared, tmp_path):
         elmo = keras_elmo.ElmoLayer.from_preset(stored / variant)
         elmo.save_to_preset(tmp_path / variant)
         paths += [stored / variant, tmp_path / variant]
-    assert len({find_model(path).fingerprint() for path in paths}) == 4
+    assert len(set(map(fingerprint, paths))) == 4
     copy = shutil.copytree(paths[-1], tmp_path / "copy")
-    assert find_model(copy).fingerprint() == find_model(paths[-1]).fingerprint()
+    assert fingerprint(copy) == fingerprint(paths[-1])

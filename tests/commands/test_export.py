@@ -87,7 +87,7 @@ def test_an_elmo_layer(elmo, capsys):
         """      -d '{"signature_name": "default", """
         """"instances": ["First sentence ."]}'""",
     ]
-    assert len(shlex.split("\n".join(lines[15:17]))) == 12
+    assert len(shlex.split("\n".join(lines[15:17]))) == 13
     served = tf.saved_model.load("served/my elmo/1")
     found = served.signatures["default"](tf.constant(SENTENCES))["elmo"]
     # The files of a biLM do not store a mix.

@@ -72,9 +72,7 @@ def evaluations(monkeypatch):
         def evaluate(self, sentences, on_progress):
             return Perplexity(1.0, 1.0, 1.0, 1)
 
-    monkeypatch.setattr(
-        "keras_elmo.pretraining.perplexity.Evaluator", Recorder
-    )
+    monkeypatch.setattr("keras_elmo.pretraining.perplexity.Evaluator", Recorder)
     return calls
 
 
