@@ -148,7 +148,7 @@ def test_standard_input(model, folder, expected, monkeypatch):
     check(read(), expected)
 
 
-def test_cropped_words_are_counted(model, folder, capfd):
+def test_cropped_words_are_counted(model, shared, folder, capfd):
     embed(model)
     assert "1 tokens are too long and were cropped." in capfd.readouterr().out
     (folder / "corpus.txt").write_text("short\n")
@@ -156,6 +156,13 @@ def test_cropped_words_are_counted(model, folder, capfd):
     assert "cropped" not in capfd.readouterr().out
     embed(model, "--overwrite", "--quiet")
     assert not any(capfd.readouterr())
+    stored = shared / "reference/elmo_for_many_langs/char_and_word"
+    sentences = json.loads((stored / "sentences.json").read_text("utf-8"))
+    lines = [" ".join(sentence) + "\n" for sentence in sentences]
+    (folder / "corpus.txt").write_text("".join(lines), "utf-8")
+    embed(stored, "--overwrite")
+    # Only the word of 72 characters exceeds 48: bytes do not count.
+    assert "1 tokens are too long" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -183,56 +190,57 @@ def fingerprint(*paths):
     return find_model(*paths).fingerprint()
 
 
-def test_a_fingerprint_is_that_of_options_and_weights(model, tmp_path):
-    paths = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    options = (model / "options.json").read_text()
-    weights = (model / "weights.hdf5").read_bytes()
-    paths[0].write_text(json.dumps(json.loads(options), indent=7))
-    paths[1].write_bytes(weights)
-    # The words of a model of characters do not matter.
-    (tmp_path / "vocab.txt").write_text("<S>\n</S>\n<UNK>\na\n")
-    same = fingerprint(model)
-    assert fingerprint(*paths) == fingerprint(tmp_path) == same
-    assert re.fullmatch("[0-9a-f]{16}", same)
-    paths[1].write_bytes(weights + b"x")
-    assert fingerprint(*paths) != same
-    paths[1].write_bytes(weights)
-    paths[0].write_text(options.replace("relu", "tanh"))
-    assert fingerprint(*paths) != same
+def swap(content):
+    """Gives the last two words of a list each other's numbers."""
+    last = rb"(\S+)\t(\S+)\n(\S+)\t(\S+)\s*$"
+    return re.sub(last, rb"\3\t\2\n\1\t\4\n", content)
 
 
-def test_a_fingerprint_is_of_all_that_elmo_for_many_langs_reads(
-    shared, tmp_path
+@pytest.fixture(scope="module")
+def models(model, shared, tmp_path_factory):
+    """Folders of models, by their kind."""
+    preset = tmp_path_factory.mktemp("preset") / "elmo"
+    make_elmo().save_to_preset(preset)
+    many_langs = shared / "reference/elmo_for_many_langs/char_and_word"
+    return {"bilm": model, "many_langs": many_langs, "preset": preset}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "matters"),
+    [
+        ("bilm", "weights.hdf5", lambda x: x + b"x", True),
+        ("bilm", "options.json", lambda x: x.replace(b"relu", b"tanh"), True),
+        ("bilm", "options.json", lambda x: b"\n " + x, False),
+        ("bilm", "vocab.txt", lambda x: b"<S>\n</S>\n<UNK>\na\n", False),
+        ("many_langs", "encoder.pkl", lambda x: b"other", True),
+        ("many_langs", "token_embedder.pkl", lambda x: b"other", True),
+        ("many_langs", "word.dic", swap, True),
+        ("many_langs", "cnn_config.json", lambda x: x[:-1] + b" }", False),
+        (
+            "many_langs",
+            "cnn_config.json",
+            lambda x: re.sub(rb'("cell_clip": )[\d.]+', rb"\g<1>7", x),
+            True,
+        ),
+        ("preset", "config.json", lambda x: x + b" ", True),
+        ("preset", "model.weights.h5", lambda x: x + b"x", True),
+        ("preset", "metadata.json", lambda x: b"{}", False),
+    ],
+)
+def test_a_fingerprint_is_of_all_that_is_read(
+    models, tmp_path, kind, name, change, matters
 ):
-    stored = shared / "reference/elmo_for_many_langs/char_and_word"
-    folder = shutil.copytree(stored, tmp_path / "model")
-    config = json.loads((folder / "config.json").read_text())
-    sizes = folder / config["config_path"]
-    inner = folder / "configs" / "inner.json"
-    inner.parent.mkdir(exist_ok=True)
-    shutil.move(sizes if sizes.exists() else folder / sizes.name, inner)
-    config["config_path"] = "configs/inner.json"
-    (folder / "config.json").write_text(json.dumps(config))
-    found = [fingerprint(folder)]
-    content = inner.read_text()
-    parsed = json.loads(content)
-    parsed["encoder"]["cell_clip"] = 7
-    for path, changed in [
-        (inner, json.dumps(parsed).encode()),
-        (folder / "encoder.pkl", b"other"),
-        (folder / "token_embedder.pkl", b"other"),
-    ]:
-        before = path.read_bytes()
-        path.write_bytes(changed)
-        found.append(fingerprint(folder))
-        path.write_bytes(before)
-    lines = (folder / "word.dic").read_text("utf-8").splitlines()
-    entries = [line.split("\t") for line in lines]
-    entries[-1][0], entries[-2][0] = entries[-2][0], entries[-1][0]
-    text = "".join("\t".join(entry) + "\n" for entry in entries)
-    (folder / "word.dic").write_text(text, "utf-8")
-    found.append(fingerprint(folder))
-    assert len(set(found)) == 5
+    before = fingerprint(models[kind])
+    assert re.fullmatch("[0-9a-f]{16}", before)
+    folder = tmp_path / "model"
+    shutil.copytree(models[kind], folder, copy_function=shutil.copyfile)
+    folder.chmod(0o755)
+    assert fingerprint(folder) == before
+    path = folder / name
+    content = path.read_bytes() if path.exists() else b""
+    assert change(content) != content
+    path.write_bytes(change(content))
+    assert (fingerprint(folder) != before) == matters
 
 
 def test_settings_tell_what_the_vectors_depend_on(
@@ -351,25 +359,3 @@ def test_progress_knows_the_length_of_a_file(
         *(f"{i}/4 sentences" for i in range(1, 5)),
         *(f"{i} sentences written" for i in range(1, 5)),
     ]
-
-
-def test_cropped_words_of_elmo_for_many_langs(shared, folder, capsys):
-    stored = shared / "reference/elmo_for_many_langs/char_and_word"
-    sentences = json.loads((stored / "sentences.json").read_text("utf-8"))
-    lines = [" ".join(sentence) + "\n" for sentence in sentences]
-    (folder / "corpus.txt").write_text("".join(lines), "utf-8")
-    embed(stored)
-    # Only the word of 72 characters exceeds 48: bytes do not count.
-    assert "1 tokens are too long" in capsys.readouterr().out
-
-
-def test_a_finished_job_of_another_model_is_told_apart(shared, tmp_path):
-    stored = shared / "reference/elmo_for_many_langs"
-    paths = []
-    for variant in ("char_only", "char_and_word"):
-        elmo = keras_elmo.ElmoLayer.from_preset(stored / variant)
-        elmo.save_to_preset(tmp_path / variant)
-        paths += [stored / variant, tmp_path / variant]
-    assert len(set(map(fingerprint, paths))) == 4
-    copy = shutil.copytree(paths[-1], tmp_path / "copy")
-    assert fingerprint(copy) == fingerprint(paths[-1])

