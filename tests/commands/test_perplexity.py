@@ -150,10 +150,3 @@ def test_progress(checkpoint, monkeypatch, capsys):
     )
     assert second.endswith(" tokens/s")
     assert not run(capsys, checkpoint, text, "--quiet").err
-
-
-@pytest.mark.filterwarnings("default:.* of the lines of the text are empty")
-def test_empty_lines_are_told(checkpoint, evaluations, capsys):
-    pathlib.Path("text.txt").write_text("the cat\n\n")
-    err = run(capsys, checkpoint, "text.txt").err
-    assert "warning: 50% of the lines of the text are empty" in err
