@@ -23,7 +23,6 @@ from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.embedding import corpus_job
 from keras_elmo.embedding import embedding_files
 from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
-from keras_elmo.models.bilm import FoundBilm
 from keras_elmo.models.find_model import find_model
 
 pytestmark = pytest.mark.usefixtures("portable_module")
@@ -44,22 +43,6 @@ def model(tmp_path_factory):
 def expected(model):
     """The vectors of `TOKENS`, each (3, tokens, 12)."""
     return list(ElmoEmbedder.from_preset(model).embed_sentences(TOKENS))
-
-
-_LAYERS = {}
-_load = FoundBilm.load
-
-
-def _load_once(model, *args, **kwargs):
-    key = (model.path, model._weights, args, *kwargs.items())
-    if key not in _LAYERS:
-        _LAYERS[key] = _load(model, *args, **kwargs)
-    return _LAYERS[key]
-
-
-@pytest.fixture(autouse=True)
-def models_are_loaded_once(monkeypatch):
-    monkeypatch.setattr(FoundBilm, "load", _load_once)
 
 
 @pytest.fixture
