@@ -1,8 +1,6 @@
-import json
 import os
 import pathlib
 import shlex
-import zipfile
 
 import keras
 import numpy as np
@@ -138,31 +136,17 @@ class Foreign(keras.layers.Layer):
         return x
 
 
-def write_damaged(source, path):
-    """Copies a model without its layers: Keras raises RuntimeError."""
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(path, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "config.json":
-                config = json.loads(content)
-                config["config"]["layers"] = []
-                content = json.dumps(config)
-            new.writestr(name, content)
-
-
 def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
     ids = keras.Input((None, 12), dtype="int32")
     keras.Model(ids, Foreign()(ids)).save("foreign.keras")
     words = keras.Input((), dtype="string")
     keras.Model(words, keras.layers.Identity()(words)).save("strings.keras")
     pathlib.Path("broken.keras").write_text("none")
-    write_damaged("tagger.keras", "damaged.keras")
     pathlib.Path("text.txt").touch()
     before = sorted(os.listdir())
     for arguments, told in [
         ("none served", "There is no preset of that name, nor a file or"),
         ("broken.keras served", "broken.keras"),
-        ("damaged.keras served", "'damaged.keras' cannot be loaded"),
         ("foreign.keras served", "must be made of layers of Keras and keras_"),
         ("strings.keras served", "The model must have one input, character"),
         ("model/options.json served", "an options file and its weight file"),

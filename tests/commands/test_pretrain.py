@@ -26,6 +26,7 @@ from keras_elmo.commands.main import main
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import ProgressDisplay
+from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining.perplexity import Perplexity
 from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import TrainingPlan
@@ -228,27 +229,6 @@ def test_a_recipe_for_small_texts_is_named(
 
 
 @pytest.mark.in_graphs(False)
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore:The vocabulary has [35]")
-def test_fine_tuning(folder, shared):
-    checkpoint = shared / "reference/bilm_tf_checkpoint"
-    names = ["train0.txt", "out", "--from", checkpoint, "--batch-size", 1]
-    names += ["--steps", 1, "--learning-rate", 1e-6, "--quiet"]
-    assert main(["pretrain", *map(str, names)]) == 0
-    before = all_arrays(checkpoint / "weights.hdf5")
-    after = all_arrays("out/weights.hdf5")
-    for key, array in before.items():
-        np.testing.assert_allclose(after[key], array, atol=1e-5, err_msg=key)
-    key = "RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B"
-    assert (after[key] != before[key]).any()
-    words = (checkpoint / "vocab.txt").read_bytes()
-    assert pathlib.Path("out/vocab.txt").read_bytes() == words
-    options = json.loads(pathlib.Path("out/options.json").read_text())
-    assert options["n_negative_samples_batch"] == 256
-    assert options["batch_size"] == 1
-
-
-@pytest.mark.in_graphs(False)
 def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
     run("--steps", 1, "--quiet", "--negatives", 100)
     before = {x.name: x.read_bytes() for x in (folder / "out").iterdir()}
@@ -345,26 +325,26 @@ def test_usage(capsys, arguments, told):
 def test_settings_are_the_recipes_but_for_what_is_typed(folder):
     assert make_settings(parse()) == RECIPES["paper"]
     assert make_settings(parse("--recipe", "laptop")) == RECIPES["laptop"]
-    typed = {
-        "batch_size": 3,
-        "steps": 6,
-        "learning_rate": 0.5,
-        "warmup_steps": 7,
-        "dtype": "mixed_bfloat16",
-        "seed": 10,
-    }
-    flags = ["--dropout", 0.25, "--negatives", 11]
-    for name, value in typed.items():
-        flags += [f"--{name.replace('_', '-')}", value]
-    made = make_settings(parse(*flags))
-    assert {name: getattr(made, name) for name in typed} == typed
-    assert made.options == {
-        **RECIPES["paper"].options,
-        "dropout": 0.25,
-        "n_negative_samples_batch": 11,
-    }
-    assert make_settings(parse("--epochs", 2.5)).epochs == 2.5
-    assert make_settings(parse("--patience", 2)).patience == 2
+    flags = (
+        "--batch-size 3 --steps 6 --learning-rate 0.5 --warmup-steps 7 --dtype "
+        "mixed_bfloat16 --seed 10 --dropout 0.25 --negatives 11 --patience 2"
+    )
+    paper = RECIPES["paper"]
+    assert make_settings(parse(*flags.split())) == dataclasses.replace(
+        paper,
+        options={
+            **paper.options,
+            "dropout": 0.25,
+            "n_negative_samples_batch": 11,
+        },
+        batch_size=3,
+        steps=6,
+        learning_rate=0.5,
+        warmup_steps=7,
+        dtype="mixed_bfloat16",
+        seed=10,
+        patience=2,
+    )
 
 
 def test_settings_of_an_options_file(folder):
@@ -374,9 +354,19 @@ def test_settings_of_an_options_file(folder):
     model = {"bidirectional", "char_cnn", "dropout", "lstm"}
     assert set(made.options) == {*model, "n_negative_samples_batch"}
     made = make_settings(
-        parse("--options", "options.json", "--batch-size", 4, "--epochs", 1)
+        parse("--options", "options.json", "--batch-size", 4, "--epochs", 1.5)
     )
-    assert (made.batch_size, made.unroll_steps, made.epochs) == (4, 3, 1)
+    assert (made.batch_size, made.unroll_steps, made.epochs) == (4, 3, 1.5)
+    assert made.steps is None
+
+
+def test_settings_of_the_model_to_start_from():
+    made = make_settings(parse("--from", "x"), find_model(ENGLISH_TINY))
+    content = json.loads((ENGLISH_TINY / "options.json").read_text())
+    left_out = content.keys() - made.options.keys()
+    assert left_out == {"batch_size", "unroll_steps", "all_clip_norm_val"}
+    assert made.options == {k: content[k] for k in made.options}
+    assert made.batch_size == RECIPES["paper"].batch_size
 
 
 def test_lines_from_time_to_time(clock, capsys):
