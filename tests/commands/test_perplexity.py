@@ -70,6 +70,8 @@ def evaluations(monkeypatch):
             calls.append((model.compute_dtype, *arguments))
 
         def evaluate(self, sentences, on_progress):
+            on_progress(256)
+            on_progress(494)
             return Perplexity(1.0, 1.0, 1.0, 1)
 
     monkeypatch.setattr("keras_elmo.pretraining.perplexity.Evaluator", Recorder)
@@ -134,9 +136,7 @@ def test_errors(checkpoint, fails):
         assert told in fails("perplexity", model, path, *options)
 
 
-@pytest.mark.in_graphs(False)
-@pytest.mark.exhaustive
-def test_progress(checkpoint, monkeypatch, capsys):
+def test_progress(checkpoint, evaluations, monkeypatch, capsys):
     text = checkpoint / "heldout.txt"
     always = functools.partial(ProgressDisplay, interval=0)
     monkeypatch.setattr(module, "ProgressDisplay", always)
