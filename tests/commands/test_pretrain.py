@@ -390,7 +390,7 @@ def test_lines_from_time_to_time(clock, capsys):
                     clock.now += 1000
                 found = Perplexity(169.98, 170.1, 169.9, 7)
                 report.evaluated(step, found, True)
-        report.begun(1000, dataclasses.replace(plan, total=1010))
+        report.begun(4, plan)
     assert capsys.readouterr().err.splitlines() == [
         "reading the text: 0:00:11 left, 50/100 %, 27,273 tokens/s, 20,000 "
         "sentences",
@@ -402,8 +402,8 @@ def test_lines_from_time_to_time(clock, capsys):
         "the best so far",
         "0:00:10 left, 4/6 steps, 1,000 tokens/s, loss 3.500",
         "0:00:00 left, 6/6 steps, 1,000 tokens/s, loss 5.500",
-        "training after step 1,000: 1,010 steps of 5,000 tokens, 2.0 passes "
-        "over the text",
+        "training after step 4: 6 steps of 5,000 tokens, 2.0 passes over the "
+        "text",
     ]
 
 
