@@ -84,6 +84,31 @@ def check_rows(rows, tokens, elmo):
         np.testing.assert_allclose(row.reshape(shape), vectors, 1e-5, 1e-5)
 
 
+def rows_of(folder):
+    """Returns the rows of a folder of Parquet files, without their tokens."""
+    return pq.read_table(folder).drop_columns("tokens").to_pylist()
+
+
+def times_of(paths):
+    """Returns when each file was written."""
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
+def check_refusals(main, folder, shared):
+    """Asserts that what no worker can do is told once, by the program."""
+    out = folder / "out"
+    for name, tokens in (("nested", [[["a"]]]), ("numbers", [[1]])):
+        (folder / name).mkdir()
+        table = pa.table({"id": [1], "tokens": tokens})
+        pq.write_table(table, folder / name / "part.parquet")
+        error = main([str(folder / name), str(out)])
+        assert "must contain lists of strings" in error
+    write_corpus(folder / "in", shared, 20, 1)
+    arguments = [str(folder / "in"), str(out), "--model", "nowhere"]
+    assert "Received: 'nowhere'" in main(arguments)
+    assert not out.exists()
+
+
 def kill_when(program, arguments, is_time):
     """Starts a program, and kills it as soon as `is_time` returns `True`."""
     path = ROOT / "examples" / "cluster" / program

@@ -4,12 +4,14 @@ import importlib.util
 import shutil
 import sys
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cluster.cluster_corpus import Killer
+from cluster.cluster_corpus import check_refusals
 from cluster.cluster_corpus import check_rows
 from cluster.cluster_corpus import kill_when
+from cluster.cluster_corpus import rows_of
+from cluster.cluster_corpus import times_of
 from cluster.cluster_corpus import write_corpus
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
@@ -36,10 +38,6 @@ def program(examples, monkeypatch):
     return spark_embed
 
 
-def rows_of(folder):
-    return pq.read_table(folder).drop_columns("tokens").to_pylist()
-
-
 def test_a_job_that_is_killed_and_whose_workers_are_killed(
     program, elmo, shared, tmp_path
 ):
@@ -47,14 +45,14 @@ def test_a_job_that_is_killed_and_whose_workers_are_killed(
     out = tmp_path / "out"
     arguments = [str(tmp_path / "in"), str(out), "--portions", "4"]
     kill_when("spark_embed.py", arguments, lambda: any(out.glob("*.parquet")))
-    kept = {p: p.stat().st_mtime_ns for p in out.glob("*.parquet")}
+    kept = times_of(out.glob("*.parquet"))
     with Killer(
         r"pyspark.*(daemon|worker)", 2, lambda: any(out.glob("_temp*/0/*/*"))
     ) as killer:
         assert not program.main(arguments)
     assert len(killer.killed) == 2
     check_rows(rows_of(out), tokens, elmo)
-    assert all(path.stat().st_mtime_ns == kept[path] for path in kept)
+    assert times_of(kept) == kept
 
     # Run again, the job adds nothing, and other vectors are refused.
     assert not program.main(arguments)
@@ -81,15 +79,4 @@ def test_the_pipeline_of_the_docs(program, elmo, shared, tmp_path, monkeypatch):
 
 
 def test_what_no_worker_can_do_is_told_once(program, shared, tmp_path):
-    out = tmp_path / "out"
-    for name, tokens in (("nested", [[["a"]]]), ("numbers", [[1]])):
-        folder = tmp_path / name
-        folder.mkdir()
-        table = pa.table({"id": [1], "tokens": tokens})
-        pq.write_table(table, folder / "part.parquet")
-        error = program.main([str(folder), str(out)])
-        assert "must contain lists of strings" in error
-    write_corpus(tmp_path / "in", shared, 20, 1)
-    arguments = [str(tmp_path / "in"), str(out), "--model", "nowhere"]
-    assert "Received: 'nowhere'" in program.main(arguments)
-    assert not out.exists()
+    check_refusals(program.main, tmp_path, shared)

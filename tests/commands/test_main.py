@@ -1,48 +1,29 @@
 """Behaviour that all commands share."""
 
+import configparser
 import io
 import itertools
 import os
-import pathlib
+import pkgutil
 import subprocess
 import sys
 import warnings
 
 import pytest
+from conftest import ROOT
 
 import keras_elmo
 from keras_elmo import quiet_start
 from keras_elmo.commands import inspect
-from keras_elmo.commands import pretrain
 from keras_elmo.commands.main import main
-from keras_elmo.files.atomic import refuse_existing
 from keras_elmo.models.find_model import find_model
 
-ROOT = pathlib.Path(quiet_start.__file__).parent.parent
 _NUMBERS = itertools.count()
 HEAVY = "keras", "tensorflow", "numpy", "h5py"
-COMMANDS = (
-    "embed",
-    "tag",
-    "train-tagger",
-    "pretrain",
-    "perplexity",
-    "convert",
-    "export",
-    "inspect",
-)
-
-# Commands that need no standard stream.
-WRITING = (
-    "embed small in.txt out.npz",
-    "tag english_pos in.txt out",
-    "train-tagger in.conll out.keras",
-    "pretrain in.txt out",
-    "convert small out",
-    "export small out",
-)
-
-
+COMMANDS = [
+    *("embed", "tag", "train-tagger", "evaluate", "pretrain"),
+    *("perplexity", "convert", "export", "inspect"),
+]
 PROGRAM = f"""
 import sys
 from keras_elmo.commands.main import main
@@ -69,31 +50,33 @@ def run(*arguments, **options):
     )
 
 
-def test_without_a_command_the_help_is_shown(capsys):
+def stop(*arguments):
+    """Runs a command that argparse ends; returns the exit status."""
     with pytest.raises(SystemExit) as info:
-        main([])
-    assert info.value.code == 2
+        main(arguments)
+    return info.value.code
+
+
+def replace_run(monkeypatch, command, run):
+    name = command.split()[0].replace("-", "_")
+    monkeypatch.setattr(f"keras_elmo.commands.{name}.run", run)
+
+
+def test_the_command_is_installed_by_its_name():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    scripts = setup["options.entry_points"]["console_scripts"]
+    name, target = scripts.strip().split(" = ")
+    assert name == "keras-elmo"
+    assert pkgutil.resolve_name(target) is main
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert stop() == 2
     out, err = capsys.readouterr()
     assert not err and "embed a corpus into a file" in out
-    with pytest.raises(SystemExit):
-        main(["--nothing"])
+    assert stop("--nothing") == 2
     assert "unrecognized arguments: --nothing" in capsys.readouterr().err
-
-
-def test_messages_name_arguments_as_their_reader_writes_them(
-    tmp_path, monkeypatch, fails
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "mine").touch()
-    said = fails("export", "english_mini", "old")
-    assert said.endswith("'old' exists. To replace it, pass --overwrite.")
-    said = fails("export", "english_mini", "new", "--weights", "w")
-    assert "error: --weights must be left out: " in said
-    with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
-        refuse_existing("old/mine", False)
-    with pytest.raises(ValueError, match="`weights` must be left out: "):
-        find_model("english_mini", "w")
 
 
 def test_help_and_wrong_usage_import_nothing_heavy():
@@ -106,40 +89,95 @@ def test_help_and_wrong_usage_import_nothing_heavy():
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("", "embed a corpus into a file"),
         ("embed", "examples: keras-elmo embed english_mini corpus.txt"),
-        ("tag", "examples: keras-elmo tag english_pos corpus.txt"),
-        ("convert", "keras-elmo convert bilm_tf_checkpoint my_elmo"),
         ("convert", "written atomically"),
-        ("export", "keras-elmo export english_mini served/elmo/1"),
-        ("export", "written atomically"),
-        ("export", "split only on white space"),
-        ("perplexity", "one sentence per line, with spaces between the tokens"),
-        ("perplexity", "sentences each sentence separately"),
-        ("pretrain", "one sentence per line, with spaces between the tokens"),
-        ("pretrain", "the same command resumes"),
-        ("pretrain", "it is not a perplexity"),
-        ("pretrain", "keras-elmo pretrain my_text.txt my_elmo"),
         ("pretrain", "rows of a window per device. Default: 128 (laptop:"),
     ],
 )
 def test_help_teaches(command, told, capsys):
-    with pytest.raises(SystemExit) as info:
-        main([*command.split(), "--help"])
-    assert info.value.code == 0
+    assert stop(command, "--help") == 0
     assert told in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["inspect a", "train-tagger a b"])
 def test_an_unknown_option_shows_the_usage_of_its_command(command, capsys):
-    needed = {"embed": 3, "tag": 3, "inspect": 1}
-    arguments = ["a"] * needed.get(command, 2)
-    with pytest.raises(SystemExit) as info:
-        main([command, *arguments, "--modle", "x"])
-    assert info.value.code == 2
+    assert stop(*command.split(), "--modle", "x") == 2
     shown = capsys.readouterr().err
-    assert shown.startswith(f"usage: keras-elmo {command} ")
+    assert shown.startswith(f"usage: keras-elmo {command.split()[0]} ")
     assert "unrecognized arguments: --modle x" in shown
+
+
+def test_arguments_are_called_flags_while_a_command_runs(fails):
+    said = fails("export", "english_mini", "new", "--weights", "w")
+    assert "error: --weights must be left out: " in said
+    with pytest.raises(ValueError, match="`weights` must be left out: "):
+        find_model("english_mini", "w")
+
+
+def error_of(name, text):
+    """Returns an error whose class is found only with some backend."""
+    return type(name, (Exception,), {})(text)
+
+
+MEMORY = "error: there is not enough memory. Use smaller batches or a smaller"
+NO_TENSORFLOW = ModuleNotFoundError("No module", name="tensorflow")
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "status", "told"),
+    [
+        # As in `keras-elmo inspect | head -1`.
+        ("inspect", BrokenPipeError(32, "Broken pipe"), 1, ""),
+        ("inspect", ValueError("one\ntwo"), 1, "error: one two\n"),
+        ("inspect", OSError(2, "No file"), 1, "error: No file\n"),
+        ("inspect", NO_TENSORFLOW, 1, "error: TensorFlow is not installed. "),
+        ("inspect", KeyboardInterrupt(), 130, "interrupted.\n"),
+        (
+            "embed a b c.npz",
+            KeyboardInterrupt(),
+            130,
+            "interrupted; run the same command again to resume.\n",
+        ),
+        (
+            "embed a b c.npz --restart",
+            KeyboardInterrupt(),
+            130,
+            "interrupted; run the same command again, without --restart, to ",
+        ),
+        ("inspect", MemoryError("9 TB"), 1, f"{MEMORY} model. 9 TB\n"),
+        ("inspect", error_of("ResourceExhaustedError", ""), 1, MEMORY),
+        ("inspect", error_of("OutOfMemoryError", "CUDA"), 1, MEMORY),
+        ("inspect", error_of("JaxError", "RESOURCE_EXHAUSTED"), 1, MEMORY),
+        (
+            "pretrain a b",
+            MemoryError(),
+            1,
+            "error: there is not enough memory. Use a smaller --batch-size or",
+        ),
+    ],
+)
+def test_errors_are_told_in_a_line(
+    monkeypatch, capfd, command, error, status, told
+):
+    def run(arguments):
+        raise error
+
+    replace_run(monkeypatch, command, run)
+    assert main(command.split()) == status
+    shown = capfd.readouterr().err
+    assert shown.startswith(told and f"keras-elmo: {told}")
+    assert shown.count("\n") == bool(told)
+
+
+def test_no_message_shows_a_whole_vocabulary(monkeypatch, capsys):
+    def run(arguments):
+        raise ValueError(f"Received: {[str(i) for i in range(9999)]}")
+
+    replace_run(monkeypatch, "inspect", run)
+    assert main(["inspect", "a"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("keras-elmo: error: Received: ['0', '1', ")
+    assert shown.endswith(" '9998']\n") and len(shown) < 1100
 
 
 @pytest.fixture
@@ -157,54 +195,25 @@ def noisy(tmp_path, monkeypatch):
     return make
 
 
-def test_no_message_shows_a_whole_vocabulary(monkeypatch, capsys):
-    def run(arguments):
-        raise ValueError(f"Received: {[str(i) for i in range(9999)]}")
-
-    monkeypatch.setattr("keras_elmo.commands.inspect.run", run)
-    assert main(["inspect", "a"]) == 1
-    shown = capsys.readouterr().err
-    assert shown.startswith("keras-elmo: error: Received: ['0', '1', ")
-    assert shown.endswith(" '9998']\n") and len(shown) < 1100
-
-
-def test_start_up_lines_are_not_shown(noisy, capfd):
+@pytest.mark.parametrize("level", [None, "0", "1"])
+def test_start_up_lines_are_shown_on_demand(noisy, level, monkeypatch, capfd):
+    if level:
+        monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", level)
     quiet_start.import_quietly(noisy())
-    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "3"
-    assert capfd.readouterr().err == ""
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == (level or "3")
+    shown = "start-up lines\n" if level == "0" else ""
+    assert capfd.readouterr().err == shown
     os.write(2, b"later\n")
     assert capfd.readouterr().err == "later\n"
 
 
-@pytest.mark.parametrize("level", ["0", "1"])
-def test_start_up_lines_that_are_asked_for(noisy, level, monkeypatch, capfd):
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", level)
-    quiet_start.import_quietly(noisy())
-    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == level
-    shown = capfd.readouterr().err
-    assert shown == ("start-up lines\n" if level == "0" else "")
-
-
-def test_a_failure_shows_what_was_written(noisy, capfd):
+def test_a_failure_shows_what_was_written(noisy, monkeypatch, capfd):
     with pytest.raises(ImportError, match="no_such_module"):
         quiet_start.import_quietly(noisy("import no_such_module"))
     assert capfd.readouterr().err == "start-up lines\n"
-
-
-def test_without_standard_error(noisy, monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     quiet_start.import_quietly(noisy())
-
-
-def test_a_reader_that_has_read_enough(monkeypatch, capfd):
-    """As in `keras-elmo inspect small | head -1`."""
-
-    def run(arguments):
-        raise BrokenPipeError(32, "Broken pipe")
-
-    monkeypatch.setattr(inspect, "run", run)
-    assert main(["inspect", "small"]) == 1
-    assert capfd.readouterr().err == ""
+    assert capfd.readouterr().err == "start-up lines\n"
 
 
 @pytest.mark.filterwarnings("always:told")
@@ -212,14 +221,15 @@ def test_a_reader_that_has_read_enough(monkeypatch, capfd):
     ("command", "stream", "is_needed"),
     [
         ("embed small - out.npz", "stdin", True),
-        ("tag english_pos - out", "stdin", True),
-        ("tag english_pos in.txt out", "stdin", False),
         ("tag english_pos - -", "stdout", True),
         ("perplexity small in.txt", "stdout", True),
+        ("evaluate english_pos in.txt", "stdout", True),
         ("inspect", "stdout", True),
         ("inspect", "stderr", False),
-        *[(command, "stdout", False) for command in WRITING],
-        *[(command, "stderr", False) for command in WRITING],
+        ("tag english_pos in.txt out", "stdin", False),
+        ("tag english_pos in.txt out", "stdout", False),
+        ("pretrain in.txt out", "stdout", False),
+        ("pretrain in.txt out", "stderr", False),
     ],
 )
 def test_a_closed_stream(monkeypatch, capsys, command, stream, is_needed):
@@ -229,8 +239,8 @@ def test_a_closed_stream(monkeypatch, capsys, command, stream, is_needed):
         warnings.warn("told", stacklevel=1)
         ran.append(arguments)
 
-    ran, name = [], command.split()[0].replace("-", "_")
-    monkeypatch.setattr(f"keras_elmo.commands.{name}.run", run)
+    ran = []
+    replace_run(monkeypatch, command, run)
     monkeypatch.setattr(sys, stream, None)
     status = main(command.split())
     getattr(sys, stream).close()
@@ -254,52 +264,14 @@ def test_the_numbers_of_closed_streams_are_not_those_of_files(tmp_path):
     assert (tmp_path / "out.npz").stat().st_size > 10_000
 
 
-def test_an_interrupted_command_that_does_not_resume(monkeypatch, capsys):
-    def run(arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(inspect, "run", run)
-    assert main(["inspect", "small"]) == 130
-    assert capsys.readouterr().err == "keras-elmo: interrupted.\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("MemoryError", ""),
-        ("ResourceExhaustedError", ""),
-        ("OutOfMemoryError", "CUDA out of memory. "),
-        ("JaxRuntimeError", "RESOURCE_EXHAUSTED: "),
-    ],
-)
-def test_too_little_memory(monkeypatch, capsys, name, text):
-    error = type(name, (Exception,), {})
-
-    def run(arguments):
-        raise error(f"{text}allocating 9 TB")
-
-    for command, arguments, told in (
-        (inspect, ["inspect", "small"], "Use smaller batches"),
-        (pretrain, ["pretrain", "text", "out"], "Use a smaller --batch-size"),
-    ):
-        monkeypatch.setattr(command, "run", run)
-        assert main(arguments) == 1
-        shown = capsys.readouterr().err
-        start = "keras-elmo: error: there is not enough memory. "
-        assert shown.startswith(start + told)
-        assert shown.endswith("allocating 9 TB\n")
-
-
-@pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}])
 @pytest.mark.exhaustive
-def test_a_pipe_that_is_closed(variables):
-    environment = {**os.environ, "PYTHONUNBUFFERED": "", **variables}
+def test_a_pipe_that_is_closed():
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
         [sys.executable, "-m", "keras_elmo", "inspect", "english_mini"],
         cwd=ROOT,
-        env=environment,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
         stdout=write,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,7 +1,6 @@
 import contextlib
 import functools
 import json
-import os
 import pathlib
 import shutil
 
@@ -21,7 +20,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def checkpoint(shared):
+def checkpoint(shared, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     return shared / "reference/bilm_tf_checkpoint"
 
 
@@ -34,15 +34,6 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
     expected = json.loads((checkpoint / "expected.json").read_text())
     text = checkpoint / "heldout.txt"
     found = json.loads(run(capsys, checkpoint, text, "--json").out)
-    assert set(found) == {
-        "perplexity",
-        "forward",
-        "backward",
-        "tokens",
-        "coverage",
-        "procedure",
-        "model",
-    }
     assert found["perplexity"] == pytest.approx(
         expected["heldout_perplexity"], rel=1e-3
     )
@@ -69,90 +60,83 @@ def test_bilm_tfs_number(checkpoint, monkeypatch, capsys):
     ]
 
 
-@pytest.mark.in_graphs(False)
-@pytest.mark.exhaustive
-def test_other_procedures(checkpoint, fails, capsys):
+@pytest.fixture
+def evaluations(monkeypatch):
+    """The arguments of each `Evaluator` after the model, and its dtype."""
+    calls = []
+
+    class Recorder:
+        def __init__(self, model, *arguments):
+            calls.append((model.compute_dtype, *arguments))
+
+        def evaluate(self, sentences, on_progress):
+            on_progress(256)
+            on_progress(494)
+            return Perplexity(1.0, 1.0, 1.0, 1)
+
+    monkeypatch.setattr("keras_elmo.pretraining.perplexity.Evaluator", Recorder)
+    return calls
+
+
+def test_options_are_those_of_the_evaluator(checkpoint, evaluations, capsys):
     text = checkpoint / "heldout.txt"
-
-    def measure(*arguments):
-        out = run(capsys, checkpoint, text, "--json", *arguments).out
-        found = json.loads(out)
-        assert found["tokens"] == 494
-        return found
-
-    each = measure("--procedure", "sentences")
-    assert each["procedure"] == "sentences"
-    rows = measure("--rows", 4)
-    said = fails(
-        "perplexity", checkpoint, text, "--rows", 4, "--procedure", "sentences"
-    )
-    assert "--rows needs --procedure stream" in said
-    # No more than there are sentences.
-    assert measure("--rows", 40) == measure("--rows", 4000)
-    half = measure("--dtype", "mixed_bfloat16")
-    for found in (rows, half):
-        assert found["perplexity"] != pytest.approx(54.2089, rel=1e-6)
-        assert found["perplexity"] == pytest.approx(54.2089, rel=0.01)
-    # The first words of each sentence have no context.
-    assert 60 < each["perplexity"] < 100
-
-
-@pytest.mark.exhaustive
-def test_words_that_count(checkpoint, tmp_path, monkeypatch, fails, capsys):
-    monkeypatch.chdir(tmp_path)
-    text = "text.txt"
-    with open(checkpoint / "heldout.txt") as file, open(text, "w") as few:
-        few.writelines(file.readlines()[:12])
-    shutil.copytree(checkpoint, "model", ignore=lambda *_: ["vocab.txt"])
-    said = fails("perplexity", "model", text)
-    assert "has no vocab.txt. Put the vocabulary" in said
-
-    words = (checkpoint / "vocab.txt").read_bytes().splitlines(True)
-    for name, some in (
-        ("half.txt", words[: len(words) // 2]),
-        ("other.txt", [*words[:3], b"zyx\n", *words[3::2]]),
-        ("both.txt", [*words[:3], *words[3 : len(words) // 2 : 2]]),
+    for options in (
+        [],
+        ["--procedure", "sentences"],
+        ["--rows", 4],
+        ["--rows", 4000],
+        ["--dtype", "mixed_bfloat16"],
     ):
-        with open(name, "wb") as file:
-            file.writelines(some)
-
-    def measure(*vocabularies):
-        options = [x for path in vocabularies for x in ("--vocabulary", path)]
-        options += ["--json", "--rows", 8]
-        # Flags before the model do not take it for their own.
-        return json.loads(run(capsys, *options, checkpoint, text).out)
-
-    half = measure("half.txt")["perplexity"]
-    assert 10 < half < 50
-    both = measure("half.txt", "other.txt")
-    assert both == measure("both.txt")
-    assert both["perplexity"] < half
-    options = ["--vocabulary", "other.txt"]
-    said = fails("perplexity", checkpoint, text, *options)
-    assert "Received: 1 others, such as zyx" in said
+        run(capsys, checkpoint, text, *options)
+    assert [(x[0], *x[2:]) for x in evaluations] == [
+        ("float32", "stream", 1, None),
+        ("float32", "sentences", 1, None),
+        ("float32", "stream", 4, None),
+        ("float32", "stream", 40, None),  # No more than there are sentences.
+        ("bfloat16", "stream", 1, None),
+    ]
 
 
-def test_errors(checkpoint, tmp_path, monkeypatch, fails):
-    monkeypatch.chdir(tmp_path)
-    open("empty.txt", "w").close()
+def test_words_that_count(checkpoint, evaluations, capsys):
+    pathlib.Path("a.txt").write_text("<S>\n</S>\n<UNK>\nthe\nof\n")
+    pathlib.Path("b.txt").write_text("<S>\n</S>\n<UNK>\nof\nto\n")
+    pathlib.Path("text.txt").write_text("the of of to\n")
+    options = ["--vocabulary", "a.txt", "--vocabulary", "b.txt", "--json"]
+    # Flags before the model do not take it for their own.
+    found = json.loads(run(capsys, *options, checkpoint, "text.txt").out)
+    assert set(evaluations[-1][-1]) == {b"<S>", b"</S>", b"<UNK>", b"of"}
+    assert found["coverage"] == 0.5
+
+
+def test_errors(checkpoint, fails):
+    pathlib.Path("empty.txt").touch()
+    pathlib.Path("lines.txt").write_text("\n\n")
     pathlib.Path("other.txt").write_text("Zyx zyxw\n")
-    os.mkdir("bare")
-    for name in ("options.json", "weights.hdf5", "vocab.txt"):
-        shutil.copy(checkpoint / name, "bare")
+    pathlib.Path("more.txt").write_text("<S>\n</S>\n<UNK>\nzyx\n")
+    for name, left_out in [("bare", "model.*"), ("silent", "vocab.txt")]:
+        names = shutil.ignore_patterns(left_out, "checkpoint", "softmax.hdf5")
+        shutil.copytree(checkpoint, name, ignore=names)
     text = checkpoint / "heldout.txt"
-    for model, path, told in [
+    for model, path, *options, told in [
         (checkpoint, "none.txt", "There is no corpus file 'none.txt'"),
         (checkpoint, "other.txt", "The vocabulary has 0.0% of the text's"),
         (checkpoint, "empty.txt", "Received: empty files ['empty.txt']"),
-        ("none", text, "There is no preset of that name, nor a file"),
+        (checkpoint, "lines.txt", "only empty lines in"),
         ("bare", text, "The model 'bare' has no softmax"),
+        ("silent", text, "has no vocab.txt. Put the vocabulary"),
+        (
+            *(checkpoint, text, "--vocabulary", "more.txt"),
+            "Received: 1 others, such as zyx",
+        ),
+        (
+            *(checkpoint, text, "--rows", 4, "--procedure", "sentences"),
+            "--rows needs --procedure stream. Received: --procedure sentences",
+        ),
     ]:
-        assert told in fails("perplexity", model, path)
+        assert told in fails("perplexity", model, path, *options)
 
 
-@pytest.mark.in_graphs(False)
-@pytest.mark.exhaustive
-def test_progress(checkpoint, monkeypatch, capsys):
+def test_progress(checkpoint, evaluations, monkeypatch, capsys):
     text = checkpoint / "heldout.txt"
     always = functools.partial(ProgressDisplay, interval=0)
     monkeypatch.setattr(module, "ProgressDisplay", always)
@@ -166,13 +150,3 @@ def test_progress(checkpoint, monkeypatch, capsys):
     )
     assert second.endswith(" tokens/s")
     assert not run(capsys, checkpoint, text, "--quiet").err
-
-
-@pytest.mark.filterwarnings("default:.* of the lines of the text are empty")
-def test_empty_lines_are_told(checkpoint, tmp_path, capsys, fails):
-    text = tmp_path / "text"
-    text.write_text("the cat\n\n")
-    err = run(capsys, checkpoint, text).err
-    assert "warning: 50% of the lines of the text are empty" in err
-    text.write_text("\n\n")
-    assert "only empty lines in" in fails("perplexity", checkpoint, text)

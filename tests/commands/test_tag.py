@@ -5,7 +5,6 @@ import io
 import itertools
 import json
 import sys
-from unittest import mock
 
 import keras
 import numpy as np
@@ -47,9 +46,20 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_columns(model, folder, capsys, monkeypatch):
+@pytest.fixture
+def set_stdin(monkeypatch):
+    """A function that replaces standard input by a text."""
+
+    def set_stdin(text):
+        source = io.BufferedReader(io.BytesIO(text.encode()))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
+
+    return set_stdin
+
+
+def test_columns(model, folder, capfd, monkeypatch, set_stdin):
     assert main(["tag", model, "corpus.txt", "out.conll"]) == 0
-    out = capsys.readouterr().out
+    out = capfd.readouterr().out
     assert out == "4 sentences, 8 tokens in 'out.conll'\n"
     expected = Tagger.load(model).predict(TOKENS)
     assert len({name for row in expected for name in row}) > 1
@@ -58,13 +68,14 @@ def test_columns(model, folder, capsys, monkeypatch):
         for words, tags in zip(TOKENS, expected)
     )
     assert (folder / "out.conll").read_bytes() == text.encode()
-    source = io.BufferedReader(io.BytesIO(TEXT.encode()))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
     monkeypatch.setattr(tag, "CHUNK", 1)
+    assert main(["tag", model, "corpus.txt", "-"]) == 0
+    assert capfd.readouterr() == (text, "4 sentences, 8 tokens\n")
+    set_stdin(TEXT)
     (folder / "-").write_text("no input")
     assert main(["tag", model, "-", "same.conll", "--quiet"]) == 0
     assert (folder / "same.conll").read_bytes() == text.encode()
-    assert capsys.readouterr() == ("", "")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_json_lines_of_conllu(model, folder):
@@ -93,20 +104,20 @@ def as_object(entity):
 RAW = "  The cat.  It sat\u00a0on \U0001f44d now!\n\n \t\nEnd.\r\nit is"
 
 
-def test_places_in_raw_text(model, folder):
+def test_places_in_raw_text(model, folder, capsys):
     pytest.importorskip("spacy", reason="It divides text into words.")
     (folder / "a.txt").write_bytes(RAW.encode())
     command = ["tag", model, "a.txt", "out.jsonl", "--raw"]
-    for more in ([], ["--threshold", "0.05", "--overwrite"]):
+    for more in (["--threshold", "0.05"], ["--overwrite"]):
         assert main([*command, *more]) == 0
+        assert capsys.readouterr().out.startswith("4 sentences, 13 tokens in")
         lines = (folder / "out.jsonl").read_text().splitlines()
         rows = [json.loads(line) for line in lines]
         assert "".join(row["text"] for row in rows) == RAW
         assert [len(row["words"]) for row in rows] == [3, 6, 0, 0, 2, 2]
         number = 0
         for row in rows:
-            spans = Tagger.entities(row["tags"])
-            assert spans == [
+            assert Tagger.entities(row["tags"]) == [
                 (x["start"], x["end"], x["type"]) for x in row["entities"]
             ]
             for x in row["entities"]:
@@ -116,9 +127,14 @@ def test_places_in_raw_text(model, folder):
                 assert "".join(text.split()) == "".join(words)
                 assert 0 < x["probability"] <= 1
         assert number > 2
+    # It is labelled text, too.
+    assert main(["evaluate", model, "out.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["f1"] == 1
     # Only the words of the text are sentences elsewhere.
     assert main(["tag", model, "a.txt", "out.conll", "--raw"]) == 0
-    assert (folder / "out.conll").read_text().count("\n\n") == 4
+    blocks = (folder / "out.conll").read_text().split("\n\n")
+    assert [block.count("\n") + 1 for block in blocks] == [3, 6, 2, 2, 1]
+    assert blocks[0].startswith("The\t")
 
 
 def test_a_threshold(model, folder, fails):
@@ -142,76 +158,57 @@ def test_a_threshold(model, folder, fails):
     assert "mark entities" in fails(*command, "--threshold", 0.5)
 
 
-def test_what_it_writes_is_labelled_text(model, folder, capsys):
-    pytest.importorskip("spacy", reason="It divides text into words.")
-    (folder / "a.txt").write_bytes(RAW.encode())
-    assert main(["tag", model, "a.txt", "out.jsonl", "--raw"]) == 0
-    capsys.readouterr()
-    assert main(["evaluate", model, "out.jsonl", "--json"]) == 0
-    scores = json.loads(capsys.readouterr().out)
-    assert scores["f1"] == 1
-
-
 @pytest.mark.filterwarnings("default:'")
-@pytest.mark.parametrize("name", ["corpus.txt", "corpus.gz", "-"])
-def test_the_kind_of_the_text_is_found(model, folder, capfd, monkeypatch, name):
+def test_the_kind_of_the_text_is_found(model, folder, capfd):
     rest = "\t_" * 4 + "\t0\troot\t_\t_\n"
-    conllu = f"1-2\tdu{rest}1\tde{rest}2\tle{rest}\n1\tchat{rest}".encode()
-    labelled = b"Ann B-PER\nran O\n. O\nBo B-PER\nslept O\n. O\n"
+    conllu = f"1-2\tdu{rest}1\tde{rest}2\tle{rest}\n1\tchat{rest}"
+    # Without an empty line, each line is a sentence.
+    lines = "Ann B-PER\nran O\n. O\nBo B-PER\nslept O\n. O\n"
     for content, told, blocks in [
         (conllu, 0, [["de", "le"], ["chat"]]),
-        (labelled, 1, [x.split() for x in labelled.decode().splitlines()]),
+        (lines, 1, [x.split() for x in lines.splitlines()]),
     ]:
-        pack = gzip.compress if name.endswith(".gz") else bytes
-        (folder / "corpus.gz").write_bytes(pack(content))
-        (folder / "corpus.txt").write_bytes(content)
-        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(content)))
-        monkeypatch.setattr(sys, "stdin", stdin)
-        assert main(["tag", model, name, "-"]) == 0
+        (folder / "corpus.gz").write_bytes(gzip.compress(content.encode()))
+        assert main(["tag", model, "corpus.gz", "-"]) == 0
         out, err = capfd.readouterr()
         found = [
             [y.split("\t")[0] for y in x.split("\n")] for x in out.split("\n\n")
         ]
         assert [list(filter(None, x)) for x in found[:-1]] == blocks
-        assert err.count(f"warning: '{name}' looks like words with") == told
+        assert err.count("warning: 'corpus.gz' looks like words with") == told
 
 
 LABELLED = "# id = 1\nThe B-X O\ncat O B-X\n\n#end O O\n"
 TAGGED = [["The", "cat"], ["#end"]]
 
 
-@pytest.mark.parametrize("name", ["a.conll", "a.iob2", "a.tsv", "a.txt", "-"])
-def test_labelled_files(model, folder, capfd, monkeypatch, name):
+@pytest.mark.parametrize("name", ["a.tsv", "a.txt", "-"])
+def test_labelled_files(model, folder, capfd, set_stdin, name):
     """As conlleval reads them: the gold label and the tag are last."""
     text = LABELLED.replace(" ", "\t") if name == "a.tsv" else LABELLED
     text = f"{text}\n{text}"
     (folder / name).write_text(text)
-    source = io.BufferedReader(io.BytesIO(text.encode()))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
+    set_stdin(text)
     format = [] if name == "a.tsv" else ["--format", "conll"]
-    command = ["tag", model, name, "-", "--column", "2", *format]
-    assert main(command) == 0
+    assert main(["tag", model, name, "-", "--column", "2", *format]) == 0
     out, err = capfd.readouterr()
     the, cat, end = itertools.chain(*Tagger.load(model).predict(TAGGED))
     rows = f"The O B-X {the}\ncat B-X O {cat}\n\n#end O O {end}\n\n"
     assert out == rows * 2
     how = "words in column 1, labels in column 2, more labels in 3, 2 comments"
-    assert (
-        f"{name}: {how}, the first in line 1\n" in err
-        and "4 sentences, 6 tokens" in err
-    )
+    assert f"{name}: {how}, the first in line 1\n" in err
+    assert "4 sentences, 6 tokens" in err
     assert "is read as a labelled file" not in err
 
 
-@pytest.mark.parametrize("gap", [" ", "\t"])
-def test_a_labelled_file_is_found_by_its_content(model, folder, capfd, gap):
-    text = "Ann B-PER\nran O\n. O\n\nBo B-PER\nslept O\n. O\n".replace(" ", gap)
+def test_a_labelled_file_is_found_by_its_content(model, folder, capfd):
+    text = "Ann B-PER\nran O\n. O\n\nBo B-PER\nslept O\n. O\n"
     (folder / "a.txt").write_text(text)
     assert main(["tag", model, "a.txt", "out.jsonl"]) == 0
     rows = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
-    assert [x["words"] for x in rows] == [
-        ["Ann", "ran", "."],
-        ["Bo", "slept", "."],
+    assert [(x["text"], x["words"]) for x in rows] == [
+        ("Ann ran .", ["Ann", "ran", "."]),
+        ("Bo slept .", ["Bo", "slept", "."]),
     ]
     assert "pass --format text" in capfd.readouterr().err
     (folder / "a.tsv").write_text("New York\t\tO\nran\tx\tO\n")
@@ -226,40 +223,19 @@ def test_entities_only_of_a_scheme(folder):
     assert {tuple(row) for row in rows} == {("text", "words", "tags")}
 
 
-def test_standard_output(model, folder, capfd):
-    assert main(["tag", model, "corpus.txt", "out.conll"]) == 0
-    capfd.readouterr()
-    assert main(["tag", model, "corpus.txt", "-"]) == 0
-    out, err = capfd.readouterr()
-    assert out.encode() == (folder / "out.conll").read_bytes()
-    assert err == "4 sentences, 8 tokens\n"
-    assert sorted(x.name for x in folder.iterdir()) == [
-        "corpus.txt",
-        "out.conll",
-    ]
-
-
-def test_raw_text(model, folder, capsys, monkeypatch):
-    spacy = pytest.importorskip("spacy")
-    blank = mock.Mock(wraps=spacy.blank)
-    raw_text._pipeline.cache_clear()
-    monkeypatch.setattr(spacy, "blank", blank)
-    (folder / "raw.txt").write_text("They can't. Did \u00c9t\u00e9?\n\nYes\n")
-    assert main(["tag", model, "raw.txt", "out.conll", "--raw"]) == 0
-    assert capsys.readouterr().out.startswith("3 sentences, 8 tokens")
-    assert blank.call_count == 1  # It is slow.
-    raw_text._pipeline.cache_clear()
-    blocks = (folder / "out.conll").read_text("utf-8").split("\n\n")
-    words = [[x.split("\t")[0] for x in b.splitlines()] for b in blocks]
-    assert words == [
-        ["They", "ca", "n't", "."],
-        ["Did", "\u00c9t\u00e9", "?"],
-        ["Yes"],
-        [],
-    ]
-
-
-def test_raw_text_is_not_said_to_be_attached(model, folder, capsys):
+@pytest.mark.filterwarnings("always:punctuation is attached")
+def test_attached_punctuation_is_told(model, folder, capsys, set_stdin):
+    text = "They can fish. Didn't you?\n" * 3
+    (folder / "a.txt").write_text(text)
+    set_stdin(text)
+    for source in ("a.txt", "-"):
+        assert main(["tag", model, source, "out", "--overwrite"]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        assert [line for line in lines if "warning" in line] == [
+            "keras-elmo: warning: punctuation is attached to words, which "
+            "models take for other words: 'fish.', 'you?'. Split it off, or "
+            "pass --raw."
+        ]
     pytest.importorskip("spacy")
     (folder / "raw.txt").write_text("Acme Inc. fell.\n")
     assert main(["tag", model, "raw.txt", "out.conll", "--raw"]) == 0
@@ -274,75 +250,41 @@ def test_raw_text_without_spacy(model, folder, fails, monkeypatch):
     assert not (folder / "out.conll").exists()
 
 
-@pytest.mark.filterwarnings("always:punctuation is attached")
-@pytest.mark.parametrize("source", ["a.txt", "-"])
-def test_attached_punctuation_is_told(
-    model, folder, capsys, monkeypatch, source
-):
-    text = "They can fish. Didn't you?\n" * 3
-    (folder / "a.txt").write_text(text)
-    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode())))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    assert main(["tag", model, source, "out.conll"]) == 0
-    (line,) = (
-        line
-        for line in capsys.readouterr().err.splitlines()
-        if "warning" in line
-    )
-    assert line == (
-        "keras-elmo: warning: punctuation is attached to words, which models "
-        "take for other words: 'fish.', 'you?'. Split it off, or pass --raw."
-    )
-
-
 def test_errors_leave_no_output(model, folder, fails):
     (folder / "latin.txt").write_bytes(b"caf\xe9 .\n")
-    (folder / "bad.conllu").write_text("1 a\n")
     (folder / "bad.conll").write_text("a O\nb\n")
     before = sorted(folder.iterdir())
     for arguments, message in [
-        ((model, "none.txt", "out.conll"), "no corpus file 'none.txt'"),
-        ((model, "latin.txt", "out.conll"), "in line 1, at byte 3"),
-        ((model, "latin.txt", "out.conll", "--raw"), "in line 1, at byte 3"),
-        ((model, "bad.conllu", "out.conll"), "not CoNLL-U in line 1"),
+        ("none.txt out", "There is no corpus file 'none.txt'"),
+        ("latin.txt out --raw", "in line 1, at byte 3"),
         (
-            (model, "bad.conll", "out.conll"),
-            "line 2: expected 2 columns, as in",
+            "bad.conll out",
+            "If each line of INPUT is a sentence, pass --format text.",
         ),
-        ((model, "none.conll", "out", "--format", "conll"), "no labelled text"),
-        ((model, "corpus.txt", "out", "--column", "2"), "Pass --format conll"),
-        ((model, "corpus.txt", "out", "--language", "de"), "is for --raw"),
+        ("none.conll out --format conll", "no labelled text file 'none.conll'"),
+        ("corpus.txt out --column 2", "Pass --format conll"),
+        ("corpus.txt out --word-column 2", "Pass --format conll"),
+        ("corpus.txt out --language de", "--language is for --raw."),
+        ("corpus.txt out --raw --language q", "one of ['af'"),
+        ("corpus.txt out.jsonl.gz", "JSON Lines if its name ends"),
+        ("corpus.txt out.JSONL", "JSON Lines if its name ends"),
+        ("rows.jsonl out", "and not JSON Lines. Write its texts"),
         (
-            (model, "corpus.txt", "out", "--raw", "--language", "q"),
-            "one of ['af'",
-        ),
-        ((model, "corpus.txt", "none/out.conll"), "No such file"),
-        ((model, "corpus.txt", "out.jsonl.gz"), "JSON Lines if its name ends"),
-        ((model, "corpus.txt", "out.JSONL"), "JSON Lines if its name ends"),
-        ((model, "rows.jsonl", "out"), "and not JSON Lines. Write its texts"),
-        ((model, "corpus.txt", "/dev/null"), "or a pipe: '/dev/null'"),
-        ((model, "corpus.txt", "."), "Received a folder: '.'"),
-        ((model, "corpus.txt", ""), "The output must have a name"),
-        ((model, "corpus.txt", "a" * 256), f"name too long: '{'a' * 256}'"),
-        (
-            ("english_po", "corpus.txt", "out"),
-            "Expected one of ['english_names', 'english_pos']",
-        ),
-        (
-            ("english_mini", "corpus.txt", "out"),
-            "A tagger is one of ['english_pos', 'english_names'], or a .keras "
-            "file of a Keras model that returns tags. To make one from "
-            "labelled sentences, use `Tagger.train` or `keras-elmo "
-            "train-tagger`. Received: 'english_mini', a biLM in the format of "
-            "bilm-tf",
-        ),
-        (
-            (model, "corpus.txt", "corpus.txt"),
+            "corpus.txt corpus.txt",
             "'corpus.txt' exists. To replace it, pass --overwrite.",
         ),
     ]:
-        assert message in fails("tag", *arguments)
+        assert message in fails("tag", model, *arguments.split())
         assert sorted(folder.iterdir()) == before
+    for model, message in [
+        ("english_po", "Expected one of ['english_names', 'english_pos']"),
+        (
+            "english_mini",
+            "A tagger is one of ['english_pos', 'english_names'], or a .keras "
+            "file of a Keras model that returns tags. To make one from "
+            "labelled sentences, use `Tagger.train` or `keras-elmo "
+            "train-tagger`. Received: 'english_mini', a biLM in the format of",
+        ),
+    ]:
+        assert message in fails("tag", model, "corpus.txt", "out")
     assert (folder / "corpus.txt").read_bytes() == TEXT.encode()
-    assert main(["tag", model, "corpus.txt", "corpus.txt", "--overwrite"]) == 0
-    assert (folder / "corpus.txt").read_text("utf-8").startswith("The\t")
