@@ -108,8 +108,7 @@ def test_directions_over_sentences_laid_end_to_end(elmo, path_taken):
     state = elmo.encoder.get_initial_state(1)
     layers, _ = run_directions(elmo.encoder, inputs, state, carries_on)
     forward, backward = (
-        np.array([as_numpy(h)[:, 0] for h in hidden])
-        for hidden in zip(*layers)
+        np.array([as_numpy(h)[:, 0] for h in hidden]) for hidden in zip(*layers)
     )
     for x, steps in ((long, slice(0, 4)), (short, slice(4, 6))):
         halves = [forward[:, steps], backward[:, steps][:, ::-1]]
