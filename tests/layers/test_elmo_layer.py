@@ -592,13 +592,6 @@ def test_a_dtype_policy_that_is_set_reaches_the_parts():
 def test_quantize_names_what_takes_its_place(elmo):
     with pytest.raises(NotImplementedError, match=r"ElmoEmbedder.*export_onnx"):
         elmo.quantize("int8")
-    inputs = keras.Input((None, 12), dtype="int32")
-    model = keras.Model(inputs, make_shallow_elmo()(inputs))
-    with pytest.warns(UserWarning) as warned:
-        model.quantize("int8")
-    # Later versions of Keras print a report, without asking the layers.
-    if [int(n) for n in keras.__version__.split(".")[:2]] < [3, 16]:
-        assert any("ElmoEmbedder" in str(w.message) for w in warned)
 
 
 def test_dropout_is_not_changed_without_effect():
