@@ -5,6 +5,7 @@ import pytest
 from backend_gradients import weight_gradients
 from comparisons import assert_close
 from comparisons import assert_equal
+from crf.crf_layers import layer_of
 from keras import ops
 from keras.ops import convert_to_numpy as as_numpy
 
@@ -15,14 +16,6 @@ from keras_elmo.crf.tags import allowed_tags
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
 CHAIN = brute_force.random_chain(brute_force.MASK, 3)
-
-
-def layer_of(chain, **kwargs):
-    num_tags = len(chain.start)
-    layer = CRF(num_tags, **kwargs)
-    layer.build((None, None, num_tags))
-    layer.set_weights([chain.transitions, chain.start, chain.end])
-    return layer
 
 
 def test_methods_equal_the_sum_over_all_sequences():

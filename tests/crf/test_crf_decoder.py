@@ -4,21 +4,14 @@ import numpy as np
 import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
+from crf.crf_layers import BIO
+from crf.crf_layers import MASK
+from crf.crf_layers import scores_of
 from keras.ops import convert_to_numpy as as_numpy
 
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
 from keras_elmo.crf.tags import allowed_tags
-
-MASK = [[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
-BIO = ["O", "B-X", "I-X"]
-
-
-def scores_of(chain):
-    layer = CRF(len(chain.start))
-    layer.build((None, None, len(chain.start)))
-    layer.set_weights([chain.transitions, chain.start, chain.end])
-    return layer(chain.potentials, mask=chain.mask)
 
 
 def test_tags_and_marginals():

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
+from crf.crf_layers import BIO
+from crf.crf_layers import MASK
+from crf.crf_layers import scores_of
 from keras.ops import convert_to_numpy as as_numpy
 
-from keras_elmo import CRF
 from keras_elmo import CRFAccuracy
 from keras_elmo import CRFLoss
 
-MASK = [[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
 CHAIN = brute_force.random_chain(MASK, 3)
 RIGHT = np.array([[1, 0, 1, 1], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]], bool)
 BEST = brute_force.best_tags(CHAIN)
@@ -20,27 +21,20 @@ on_tensorflow = pytest.mark.skipif(
 )
 
 
-def scores_of(chain=CHAIN, **kwargs):
-    layer = CRF(len(chain.start), **kwargs)
-    layer.build((None, None, len(chain.start)))
-    layer.set_weights([chain.transitions, chain.start, chain.end])
-    return layer(chain.potentials, mask=chain.mask)
-
-
 @pytest.fixture
 def bio_scores():
-    return scores_of(tag_names=["O", "B-X", "I-X"], scheme="BIO")
+    return scores_of(CHAIN, tag_names=BIO, scheme="BIO")
 
 
 def test_one_loss_a_sentence():
-    losses = as_numpy(CRFLoss(reduction="none")(CHAIN.tags, scores_of()))
+    losses = as_numpy(CRFLoss(reduction="none")(CHAIN.tags, scores_of(CHAIN)))
     expected = -brute_force.log_likelihood(CHAIN)
     assert losses.shape == (4,) and losses[-1] == 0
     assert_close(losses, expected, atol=1e-5)
-    mean = CRFLoss()(CHAIN.tags, scores_of())
+    mean = CRFLoss()(CHAIN.tags, scores_of(CHAIN))
     assert_close(mean, expected.mean(), atol=0)
     weights = np.array([0.0, 2.0, 1.0, 5.0], "float32")
-    weighted = CRFLoss()(CHAIN.tags, scores_of(), weights[:, None])
+    weighted = CRFLoss()(CHAIN.tags, scores_of(CHAIN), weights[:, None])
     assert_close(weighted, (weights * expected).sum() / 4, atol=0)
 
 
@@ -49,7 +43,7 @@ def test_one_loss_a_sentence():
     [("int32", -1), ("int64", 99), ("uint8", 255), ("float32", -1)],
 )
 def test_tags_of_any_dtype_and_anything_at_padding(dtype, filler):
-    scores = scores_of()
+    scores = scores_of(CHAIN)
     tags = np.where(CHAIN.mask, CHAIN.tags, filler).astype(dtype)
     assert_equal(CRFLoss()(tags, scores), CRFLoss()(CHAIN.tags, scores))
     tags = np.where(CHAIN.mask, TAGS, filler).astype(dtype)
@@ -99,7 +93,7 @@ def test_nan_gives_its_sentence_a_nan_loss(compiled):
     potentials[1, 3] = np.nan  # padding
     scores = scores_of(CHAIN._replace(potentials=potentials))
     losses = as_numpy(loss(CHAIN.tags, scores))
-    expected = as_numpy(loss(CHAIN.tags, scores_of()))
+    expected = as_numpy(loss(CHAIN.tags, scores_of(CHAIN)))
     assert np.isnan(losses[0])
     assert_equal(losses[1:], expected[1:])
 
@@ -113,7 +107,7 @@ def test_tags_that_the_inputs_forbid_are_named():
 
 
 def test_bad_shapes_are_named():
-    scores = scores_of()
+    scores = scores_of(CHAIN)
     one_hot = np.eye(3)[CHAIN.tags]
     for function in (CRFLoss(), accuracy_of):
         for tags in (one_hot, CHAIN.tags[..., None], CHAIN.tags[:, :3]):
@@ -178,12 +172,12 @@ def test_weights_of_the_accuracy(shape):
     weights = np.random.default_rng(0).random(shape).astype("float32")
     each = weights.reshape(4, -1) * CHAIN.mask
     expected = (RIGHT * each).sum() / each.sum()
-    found = accuracy_of(TAGS, scores_of(), weights)
+    found = accuracy_of(TAGS, scores_of(CHAIN), weights)
     assert found == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_accuracy_runs_over_batches():
-    metric, whole = CRFAccuracy(), scores_of()
+    metric, whole = CRFAccuracy(), scores_of(CHAIN)
     for rows in (slice(0, 1), slice(1, 4)):
         metric.update_state(TAGS[rows], whole[rows])
     found = float(as_numpy(metric.result()))

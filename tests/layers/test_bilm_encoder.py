@@ -97,25 +97,6 @@ def test_equals_the_oracle(options, where, path_taken):
             assert_close(found, wanted, atol=1e-5)
 
 
-def test_directions_over_sentences_laid_end_to_end(elmo, path_taken):
-    long, short = random_batch((1, 4, 6)), random_batch((1, 2, 6)) + 1
-    inputs = [
-        np.concatenate([x[0, ::step] for x in (long, short)])[:, None]
-        for step in (1, -1)
-    ]
-    # The stacks may read the sentences in any order; each starts at zero.
-    carries_on = np.array([0, 1, 1, 1, 0, 1], bool)[:, None, None]
-    state = elmo.encoder.get_initial_state(1)
-    layers, _ = run_directions(elmo.encoder, inputs, state, carries_on)
-    forward, backward = (
-        np.array([as_numpy(h)[:, 0] for h in hidden]) for hidden in zip(*layers)
-    )
-    for x, steps in ((long, slice(0, 4)), (short, slice(4, 6))):
-        halves = [forward[:, steps], backward[:, steps][:, ::-1]]
-        expected, _ = oracle(elmo, x, np.ones(x.shape[:2], bool))
-        assert_close(np.concatenate(halves, axis=-1), expected[:, 0])
-
-
 @pytest.mark.parametrize("time", [0, 1, 2])
 def test_ends_of_short_sentences_are_zero(elmo, time, path_taken):
     x = random_batch((3, time, 6))

@@ -332,20 +332,16 @@ def test_lengths_alike_are_compiled_once(options):
     ids = np.pad(IDS[:2], [(0, 0), (0, 10 - IDS.shape[1]), (0, 0)])
     documents = ids[:, None, :9]
     mask = np.any(documents != 0, axis=-1) & (np.arange(9) < 3)
+    inputs = [(ids[:, :9], None), (ids, None), (ids[:1], None)]
+    inputs.append((documents, mask))
     values = [variable.value for variable in elmo.variables]
-
-    def uncompiled(x, mask=None):
-        # Without the layer's own compilation, but faster than one by one.
-        call = jax.jit(lambda *args: elmo.stateless_call(*args, mask=mask)[0])
-        return call(values, [], x)
-
-    inputs = [(ids[:, :9], {}), (ids, {}), (ids[:1], {})]
-    inputs.append((documents, {"mask": mask}))
-    expected = [uncompiled(x, **kwargs) for x, kwargs in inputs]
+    # Without the layer's own compilation, but faster than one by one.
+    run = jax.jit(lambda *args: elmo.stateless_call(values, [], *args)[0])
+    expected = [run(*pair) for pair in inputs]
     runs, call = [], elmo.token_encoder.call
     elmo.token_encoder.call = lambda *a, **k: runs.append(1) or call(*a, **k)
-    for number, (x, kwargs), wanted in zip((1, 1, 2, 3), inputs, expected):
-        found = elmo(x, **kwargs)
+    for number, (x, mask), wanted in zip((1, 1, 2, 3), inputs, expected):
+        found = elmo(x, mask=mask)
         assert len(runs) == number
         keras.tree.map_structure(assert_close, found, wanted)
 
@@ -463,32 +459,24 @@ def test_the_state_is_passed_from_call_to_call(dtype):
     model = keras.Model(
         [inputs, state], elmo(inputs, initial_state=state, return_state=True)
     )
-
-    def eager(ids, state):
-        return elmo(ids, initial_state=state, return_state=True)
-
-    def in_model(ids, state):
-        return model([ops.convert_to_tensor(ids), state])
-
-    stateless = elmo(IDS)
+    first, state = model([IDS, elmo.get_initial_state(len(IDS))])
+    dtypes = [keras.backend.standardize_dtype(s.dtype) for s in state]
+    assert dtypes[1::2] == ["float32"] * 2
+    # A row of zeros starts a sentence anew.
+    rows = np.arange(len(IDS))[:, None] != 1
+    state = [ops.where(rows, s, ops.zeros_like(s)) for s in state]
+    second, _ = model([IDS, state])
+    eager, _ = elmo(IDS, initial_state=state, return_state=True)
+    assert_equal(eager[0]._keras_mask, MASK)
     limit = 1e-5 if dtype == "float32" else 0.02
-    for run in (eager, in_model):
-        outputs, state = run(IDS, elmo.get_initial_state(len(IDS)))
-        dtypes = [keras.backend.standardize_dtype(s.dtype) for s in state]
-        assert dtypes[1::2] == ["float32"] * 2
-        # A row of zeros starts a sentence anew.
-        rows = np.arange(len(IDS))[:, None] != 1
-        state = [ops.where(rows, s, ops.zeros_like(s)) for s in state]
-        others, _ = run(IDS, state)
-        assert_equal(eager(IDS, state)[0][0]._keras_mask, MASK)
-        for k, expected in enumerate(stateless):
-            one, two, expected = (
-                numpy(ops.cast(x, "float32"))
-                for x in (outputs[k], others[k], expected)
-            )
-            assert_close(one, expected, rtol=limit, atol=limit)
-            assert_close(two[1], expected[1], rtol=limit, atol=limit)
-            assert not np.allclose(two[0], one[0], rtol=limit, atol=limit)
+    for outputs in zip(elmo(IDS), first, second, eager):
+        stateless, one, two, same = (
+            numpy(ops.cast(x, "float32")) for x in outputs
+        )
+        assert_close(one, stateless, rtol=limit, atol=limit)
+        assert_close(same, two, rtol=limit, atol=limit)
+        assert_close(two[1], stateless[1], rtol=limit, atol=limit)
+        assert not np.allclose(two[0], one[0], rtol=limit, atol=limit)
 
 
 def test_a_state_of_documents_has_a_row_for_each_sentence():
