@@ -463,13 +463,14 @@ def test_the_state_is_passed_from_call_to_call(dtype):
     model = keras.Model(
         [inputs, state], elmo(inputs, initial_state=state, return_state=True)
     )
-    first, state = model([IDS, elmo.get_initial_state(len(IDS))])
+    ids = ops.convert_to_tensor(IDS)
+    first, state = model([ids, elmo.get_initial_state(len(IDS))])
     dtypes = [keras.backend.standardize_dtype(s.dtype) for s in state]
     assert dtypes[1::2] == ["float32"] * 2
     # A row of zeros starts a sentence anew.
     rows = np.arange(len(IDS))[:, None] != 1
     state = [ops.where(rows, s, ops.zeros_like(s)) for s in state]
-    second, _ = model([IDS, state])
+    second, _ = model([ids, state])
     eager, _ = elmo(IDS, initial_state=state, return_state=True)
     assert_equal(eager[0]._keras_mask, MASK)
     limit = 1e-5 if dtype == "float32" else 0.02
