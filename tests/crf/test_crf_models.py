@@ -9,7 +9,6 @@ import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
 from keras import ops
-from layer_checks import ask_saved_model
 from peak_memory import DEFINE_PEAK
 from peak_memory import ON_LINUX
 
@@ -19,22 +18,16 @@ from keras_elmo import CRFDecoder
 from keras_elmo import CRFLoss
 
 pytestmark = pytest.mark.usefixtures("built_optimizers")
-NAMES = ["O", "B-X", "I-X"]
 BATCH, TIME = 16, 7
-ON_TENSORFLOW = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Export is TensorFlow's."
-)
 
 
-def make_data(seed=0):
+def make_data():
     """Words whose tags depend on the word before: 3 continues a span."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     ids = generator.integers(1, 5, (BATCH, TIME))
-    tags = np.zeros_like(ids)
-    for t in range(TIME):
-        before = tags[:, t - 1] if t else np.zeros(BATCH)
-        tags[:, t] = np.where(ids[:, t] == 2, 1, 0)
-        tags[(ids[:, t] == 3) & (before > 0), t] = 2
+    tags = np.where(ids == 2, 1, 0)
+    for t in range(1, TIME):
+        tags[(ids[:, t] == 3) & (tags[:, t - 1] > 0), t] = 2
     lengths = generator.integers(1, TIME + 1, BATCH)
     lengths[:3] = 0, 1, TIME  # All padding; one token; no padding.
     mask = np.arange(TIME) < lengths[:, None]
@@ -46,8 +39,8 @@ def make_tagger(policy=None, **kwargs):
     x = keras.layers.Embedding(5, 8, mask_zero=True, dtype=policy)(inputs)
     x = keras.layers.Dense(3, dtype=policy)(x)
     mask = ops.not_equal(inputs, 0)
-    scores = CRF(3, NAMES, "BIO", dtype=policy, **kwargs)(x, mask=mask)
-    return keras.Model(inputs, scores)
+    crf = CRF(3, ["O", "B-X", "I-X"], "BIO", dtype=policy, **kwargs)
+    return compile_tagger(keras.Model(inputs, crf(x, mask=mask)))
 
 
 def compile_tagger(model):
@@ -61,10 +54,11 @@ def decoder_of(model):
     return keras.Model(model.input, CRFDecoder()(model.output))
 
 
+@pytest.mark.parametrize("policy", [None, "mixed_bfloat16", "mixed_float16"])
 @pytest.mark.exhaustive
-def test_fit_with_validation_and_early_stopping():
+def test_fit_with_validation_and_early_stopping(policy):
     ids, tags, mask = make_data()
-    model = compile_tagger(make_tagger())
+    model = make_tagger(policy)
     stop = keras.callbacks.EarlyStopping("val_crf_accuracy", patience=10)
     history = model.fit(
         ids,
@@ -84,40 +78,20 @@ def test_fit_with_validation_and_early_stopping():
     assert np.all(predicted[~mask] == 0)
 
 
-def dense_tagger():
-    inputs = keras.Input((3, 4))
-    model = keras.Model(inputs, CRF(3)(keras.layers.Dense(3)(inputs)))
-    return compile_tagger(model)
-
-
 @pytest.mark.in_graphs(True)
 @pytest.mark.parametrize("function", ["fit", "train_on_batch"])
 def test_class_weight_is_refused_by_a_compiled_step_too(function):
+    inputs = keras.Input((3, 4))
+    model = keras.Model(inputs, CRF(3)(keras.layers.Dense(3)(inputs)))
+    train = getattr(compile_tagger(model), function)
     x, y = np.ones((4, 3, 4), "float32"), np.ones((4, 3), "int32")
-    train = getattr(dense_tagger(), function)
     train(x, y, sample_weight=np.ones((4, 1), "float32"))
     with pytest.raises(ValueError, match="`class_weight` cannot be used"):
         train(x, y, class_weight={0: 1.0, 1: 2.0})
 
 
-def test_the_mask_comes_with_the_inputs_or_by_hand():
-    ids, tags, _ = make_data()
-    inputs = keras.Input((None,), dtype="int32")
-    x = keras.layers.Embedding(5, 8, mask_zero=True)(inputs)
-    potentials, crf = keras.layers.Dense(3)(x), CRF(3)
-    found, expected = (
-        compile_tagger(keras.Model(inputs, scores)).evaluate(
-            ids, tags, batch_size=BATCH, verbose=0
-        )
-        for scores in (
-            crf(potentials),
-            crf(potentials, mask=ops.not_equal(inputs, 0)),
-        )
-    )
-    assert_close(found, expected, rtol=1e-6, atol=0)
-
-
 DROPS_MASKS = pytest.mark.filterwarnings("ignore:Layer 'conv1d:UserWarning")
+LOST = "'words' has one: a layer in between"
 
 
 @DROPS_MASKS
@@ -128,20 +102,9 @@ def test_a_mask_that_is_lost_on_the_way_is_an_error(nested):
     x = keras.layers.Conv1D(3, 1)(x)  # drops it
     if nested:
         x = keras.Model(inputs, x)(inputs)
-    with pytest.raises(ValueError, match="'words' has one: a layer in between"):
+    with pytest.raises(ValueError, match=LOST):
         CRF(3)(x)
     assert CRF(3)(x, mask=ops.not_equal(inputs, 0)).shape == (None, None, 4, 3)
-    # Masks of something other than the tokens.
-    letters = keras.layers.Embedding(5, 8, mask_zero=True)(
-        keras.Input((7, 4), dtype="int32")
-    )
-    CRF(3)(keras.layers.Conv1D(3, 1)(ops.mean(letters, axis=2)))
-    others = keras.layers.Embedding(5, 8, mask_zero=True)(
-        keras.Input((6,), dtype="int32")
-    )
-    own = keras.layers.Dense(8)(keras.Input((7, 8)))
-    both = keras.layers.Attention()([own, others])
-    CRF(3)(keras.layers.Conv1D(3, 1)(both))
 
 
 @DROPS_MASKS
@@ -150,9 +113,22 @@ def test_a_mask_by_hand_that_is_lost_on_the_way_is_an_error(by_position):
     vectors, mask = keras.Input((None, 4)), keras.Input((None,), dtype="bool")
     lstm = keras.layers.LSTM(3, return_sequences=True, name="words")
     x = lstm(vectors, None, mask) if by_position else lstm(vectors, mask=mask)
-    x = keras.layers.Conv1D(3, 1)(x)
-    with pytest.raises(ValueError, match="'words' has one: a layer in between"):
-        CRF(3)(x)
+    with pytest.raises(ValueError, match=LOST):
+        CRF(3)(keras.layers.Conv1D(3, 1)(x))
+
+
+@DROPS_MASKS
+def test_masks_of_something_other_than_the_tokens_are_not_lost():
+    letters, others = (
+        keras.layers.Embedding(5, 8, mask_zero=True)(
+            keras.Input(shape, dtype="int32")
+        )
+        for shape in ((7, 4), (6,))
+    )
+    own = keras.layers.Dense(8)(keras.Input((7, 8)))
+    both = keras.layers.Attention()([own, others])
+    for x in (ops.mean(letters, axis=2), both):
+        assert CRF(3)(keras.layers.Conv1D(3, 1)(x)).shape == (None, 7, 4, 3)
 
 
 def test_without_masks_there_is_none_to_lose():
@@ -167,7 +143,7 @@ def test_without_masks_there_is_none_to_lose():
 
 def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
     ids, tags, _ = make_data()
-    model = compile_tagger(make_tagger(transitions_regularizer="l2"))
+    model = make_tagger(transitions_regularizer="l2")
     options = {"batch_size": BATCH, "shuffle": False, "verbose": 0}
     model.fit(ids, tags, epochs=3, **options)
     model.save(tmp_path / "model.keras")
@@ -177,14 +153,12 @@ def test_a_saved_model_comes_back_compiled_and_trains_on(tmp_path):
     found, expected = (m.evaluate(ids, tags, **kwargs) for m in (loaded, model))
     assert found == pytest.approx(expected, rel=1e-6)
     assert set(found) == {"loss", "crf_accuracy"}
-    more = [
+    found, expected = (
         m.fit(ids, tags, epochs=2, **options).history["loss"]
         for m in (loaded, model)
-    ]
-    assert_close(more[0], more[1], atol=0)
-    assert_equal(
-        *(ops.convert_to_numpy(decoder_of(m)(ids)) for m in (loaded, model))
     )
+    assert_close(found, expected, atol=0)
+    assert_equal(decoder_of(loaded)(ids), decoder_of(model)(ids))
 
 
 @pytest.mark.filterwarnings("ignore:You are saving")
@@ -193,20 +167,6 @@ def test_a_format_that_keras_could_not_load_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r'use `model.save\("model.keras"\)`'):
         model.save(tmp_path / "model.h5")
     model.save_weights(tmp_path / "model.weights.h5")
-    model.save(tmp_path / "model.keras")
-
-
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
-@pytest.mark.exhaustive
-def test_half_precision_trains(policy):
-    ids, tags, mask = make_data()
-    model = compile_tagger(make_tagger(policy))
-    history = model.fit(
-        ids, tags, epochs=60, batch_size=BATCH, verbose=0
-    ).history["loss"]
-    assert np.all(np.isfinite(history)) and history[-1] < history[0] / 4
-    predicted = ops.convert_to_numpy(decoder_of(model)(ids))
-    assert np.mean((predicted == tags)[mask]) > 0.95
 
 
 TRAIN = """
@@ -230,16 +190,3 @@ def test_the_memory_that_a_training_step_takes():
     ratio = float(subprocess.check_output(command))
     # On TensorFlow it is 12 with AVX-512, and 7 on a processor with AVX2 only.
     assert 4 < ratio < (15 if keras.backend.backend() == "tensorflow" else 11)
-
-
-@ON_TENSORFLOW
-def test_export_with_tags_as_output(tmp_path):
-    ids, _, _ = make_data()
-    decoder = decoder_of(make_tagger())
-    path = str(tmp_path / "exported")
-    decoder.export(path, verbose=False)
-    parts = [ids, ids[:1, :2], ids[4:9, :5]]
-    answers = ask_saved_model(path, [[part.astype("int32")] for part in parts])
-    for part, (tags,) in zip(parts, answers, strict=True):
-        assert tags.dtype == "int32"
-        assert_equal(tags, decoder(part))

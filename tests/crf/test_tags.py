@@ -43,16 +43,17 @@ def span_sets(length, begin=0):
             yield [(start, end, kind), *others]
 
 
-@pytest.mark.parametrize(
-    ("scheme", "names", "tags_of"),
-    [
-        ("BIO", BIO, bio_tags),
-        ("BIOES", BIOES, bioes_tags),
-        ("BIOUL", BIOUL, bioul_tags),
-    ],
-)
+SCHEMES = {
+    "BIO": (BIO, bio_tags),
+    "BIOES": (BIOES, bioes_tags),
+    "BIOUL": (BIOUL, bioul_tags),
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("length", [1, 2, 4])
-def test_just_the_tags_of_spans_are_allowed(scheme, names, tags_of, length):
+def test_just_the_tags_of_spans_are_allowed(scheme, length):
+    names, tags_of = SCHEMES[scheme]
     allowed = allowed_tags(names, scheme)
     expected = {tuple(tags_of(spans, length)) for spans in span_sets(length)}
     found = {
@@ -70,9 +71,6 @@ def test_a_type_may_have_hyphens_or_be_absent():
     assert_equal(allowed.transitions[1], [True, True, True, False])
     allowed = allowed_tags(["O", "B", "I"], "BIO")
     assert_equal(allowed.transitions[:, 2], [0, 1, 1])
-
-
-def test_no_scheme_allows_all():
     assert allowed_tags(["A", "B"], None) is None
 
 
@@ -87,11 +85,7 @@ def test_no_scheme_allows_all():
         (["O", "O-X"], "BIO", "Received: 'O-X'"),
         (["O", "-X"], "BIO", "Received: '-X'"),
         (["O", "BI-X"], "BIO", "Received: 'BI-X'"),
-        (
-            ["B-X", "E-X"],
-            "BIOES",
-            "some sentences cannot be tagged with these tags; add 'O'",
-        ),
+        (["B-X", "E-X"], "BIOES", "sentences cannot be tagged .*; add 'O'"),
     ],
 )
 def test_bad_schemes_are_named(names, scheme, message):
@@ -99,8 +93,9 @@ def test_bad_schemes_are_named(names, scheme, message):
         allowed_tags(names, scheme)
 
 
-@pytest.mark.parametrize("tags_of", [bio_tags, bioes_tags, bioul_tags])
-def test_entities_are_the_spans_of_every_scheme(tags_of):
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_entities_are_the_spans_of_every_scheme(scheme):
+    _, tags_of = SCHEMES[scheme]
     for spans in span_sets(4):
         assert entities(tags_of(spans, 4)) == spans
 
@@ -160,26 +155,18 @@ def test_other_spellings_are_told(labels, told):
 
 def test_labels_of_no_scheme():
     assert check_scheme(["B-X", "I-X", "O"]) == "BIO"
-    for labels in (
-        ["NN", "V"],
-        ["O"],
-        ["PER", "O"],
-        [],
-        ["b-x", "NN"],
-        [*"0O1"],
-    ):
-        assert check_scheme(labels) is None
+    for text in ("NN V", "O", "PER O", "", "b-x NN", "0 O 1"):
+        assert check_scheme(text.split()) is None
     with pytest.raises(ValueError, match=r"'S-...'; write 'I-X'. Rec.*'M-X'"):
         allowed_tags(["O", "B-X", "M-X"], "BIOES")
 
 
-@pytest.mark.parametrize("names", [[], "OB", ["O", 1], ["O", "O"]])
-def test_bad_names_are_named(names):
-    with pytest.raises(ValueError, match="must be different strings"):
-        check_tag_names(names)
-
-
-def test_names_are_as_many_as_tags():
+@pytest.mark.parametrize(
+    ("names", "number"),
+    [([], None), ("OB", None), (["O", 1], None), (["O", "O"], 2), (["O"], 3)],
+)
+def test_bad_names_are_named(names, number):
     assert check_tag_names(("O", "X"), 2) == ["O", "X"]
-    with pytest.raises(ValueError, match="must be 3 different strings"):
-        check_tag_names(["O", "X"], 3)
+    told = f"must be {number or ''} ?different strings"
+    with pytest.raises(ValueError, match=told):
+        check_tag_names(names, number)

@@ -7,6 +7,7 @@ from comparisons import assert_equal
 from keras import ops
 from small_models import make_elmo
 from small_models import oracle_arguments
+from small_models import randomize
 
 from keras_elmo import CharCNNEmbedding
 from keras_elmo import batch_to_ids
@@ -24,8 +25,7 @@ def check_oracle(elmo, ids):
         )
         for row in ids
     ]
-    vectors = ops.convert_to_numpy(elmo.token_encoder(ids))
-    assert_close(vectors, expected, atol=1e-5)
+    assert_close(elmo.token_encoder(ids), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,16 @@ def check_oracle(elmo, ids):
 def test_equals_the_oracle(options, path_taken):
     elmo = make_elmo(options)
     width = elmo.token_encoder.max_characters_per_token
-    ids = batch_to_ids([WORDS], width)[0]
-    check_oracle(elmo, ids)
+    check_oracle(elmo, batch_to_ids([WORDS], width)[0])
+
+
+@pytest.mark.slow_on_jax
+@pytest.mark.parametrize("length", [0, 1, 9, 10, 11, 12])
+def test_ends_of_any_length_and_ids_that_repeat(length, path_taken):
+    generator = np.random.default_rng(length)
+    ids = np.full((4, 12), [[261], [5], [0], [261]], dtype="int32")
+    ids[:, :length] = generator.integers(1, 262, size=(4, length))
+    check_oracle(make_elmo(), ids)
 
 
 def test_any_leading_shape_and_repeated_words(path_taken):
@@ -58,8 +66,7 @@ def test_any_leading_shape_and_repeated_words(path_taken):
     assert_close(vectors[0], vectors[1, ::-1])
     documents = ops.convert_to_numpy(layer(ids.reshape(2, 2, 4, 12)))
     assert_equal(documents.reshape(2, 8, 6), vectors)
-    single = ops.convert_to_numpy(layer(ids[0, 1]))
-    assert_close(single, vectors[0, 1])
+    assert_close(layer(ids[0, 1]), vectors[0, 1])
 
 
 @pytest.mark.slow_on_jax
@@ -99,50 +106,15 @@ def test_frequent_characters_have_exact_gradients_in_half_precision():
             None, [(1, 8), (3, 8)], 0, max_characters_per_token=12, dtype=dtype
         )
         layer.build((None, 12))
-        for variable in layer.weights:
-            values = np.random.default_rng(0).normal(size=variable.shape)
-            variable.assign(values)
-
-        def loss(vectors):
-            return ops.sum(ops.cast(vectors, "float32"))
-
-        _, found = weight_gradients(layer, loss, ids, training=True)
+        randomize(layer, 1.0)
+        _, found = weight_gradients(
+            layer, lambda x: ops.sum(ops.cast(x, "float32")), ids, training=True
+        )
         return found[layer.embeddings.path]
 
     expected = gradient("float32")
     difference = gradient("mixed_bfloat16") - expected
     assert np.linalg.norm(difference) < 0.02 * np.linalg.norm(expected)
-
-
-def test_an_all_zero_row_is_masked():
-    layer = make_elmo().token_encoder
-    ids = batch_to_ids([["a", "b"], ["c"]], 12)
-    mask = ops.convert_to_numpy(layer.compute_mask(ids))
-    assert_equal(mask, [[True, True], [True, False]])
-
-
-@pytest.mark.parametrize(
-    ("ids", "words"),
-    [
-        (np.full((2, 3, 12), 0.5, "float32"), ["integer", "0.5"]),
-        (np.zeros((2, 3, 11), "int32"), ["12", "11"]),
-        (np.full((1, 1, 12), 262), ["0 to 261", "262 to 262"]),
-        (np.full((1, 1, 12), -1), ["0 to 261", "-1 to -1"]),
-    ],
-)
-def test_bad_ids_are_named(ids, words):
-    layer = make_elmo().token_encoder
-    with pytest.raises(ValueError, match="Received") as error:
-        layer(ids)
-    for word in words:
-        assert word in str(error.value)
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool"])
-def test_ids_that_others_would_wrap_are_refused(dtype):
-    layer = make_elmo().token_encoder
-    with pytest.raises(ValueError, match=f"int32 and int64.*{dtype}"):
-        layer(np.ones((1, 2, 12), dtype))
 
 
 @pytest.mark.parametrize(
@@ -152,12 +124,3 @@ def test_ids_that_others_would_wrap_are_refused(dtype):
 def test_bad_filters_are_named(filters):
     with pytest.raises(ValueError, match="filters"):
         CharCNNEmbedding(filters=filters, max_characters_per_token=12)
-
-
-@pytest.mark.slow_on_jax
-@pytest.mark.parametrize("length", [0, 1, 9, 10, 11, 12])
-def test_ends_of_any_length_and_ids_that_repeat(length, path_taken):
-    generator = np.random.default_rng(length)
-    ids = np.full((4, 12), [[261], [5], [0], [261]], dtype="int32")
-    ids[:, :length] = generator.integers(1, 262, size=(4, length))
-    check_oracle(make_elmo(), ids)

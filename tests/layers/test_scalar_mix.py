@@ -8,14 +8,7 @@ from keras import ops
 from keras_elmo import ScalarMix
 
 MASK = np.array([[True, True, False], [True, False, False]])
-
-
-def random_layers(number=3):
-    generator = np.random.default_rng(0)
-    return [
-        generator.normal(i, 2, size=(2, 3, 4)).astype("float32")
-        for i in range(number)
-    ]
+LAYERS = np.random.default_rng(0).normal(2, 2, (3, 2, 3, 4)).astype("float32")
 
 
 def mix_of(layers, scalars, gamma, **kwargs):
@@ -27,26 +20,21 @@ def mix_of(layers, scalars, gamma, **kwargs):
     return mix
 
 
-def softmax(x):
-    e = np.exp(np.asarray(x, "float64"))
-    return e / e.sum()
-
-
 @pytest.mark.parametrize("number", [2, 3, 5])
 def test_equals_the_formula(number):
-    layers = random_layers(number)
+    layers = [*LAYERS, *LAYERS[:2] + 1][:number]
     scalars = np.linspace(-1, 2, number)
+    softmax = np.exp(scalars) / np.exp(scalars).sum()
     mix = mix_of(layers, scalars, 1.5)
-    expected = 1.5 * np.tensordot(softmax(scalars), layers, 1)
-    assert_close(mix(layers), expected, atol=1e-5)
+    assert_close(mix(layers), 1.5 * np.tensordot(softmax, layers, 1), atol=1e-5)
     weights, gamma = mix.mix_weights
-    assert_close(weights, softmax(scalars), rtol=1e-6, atol=0)
+    assert_close(weights, softmax, rtol=1e-6, atol=0)
     assert gamma == 1.5
 
 
 def test_weights_in_half_precision_sum_to_one():
     mix = ScalarMix(dtype="mixed_bfloat16")
-    mix(random_layers(3))
+    mix([*LAYERS])
     assert abs(mix.mix_weights.weights.sum() - 1) < 1e-6
 
 
@@ -56,20 +44,20 @@ def test_the_output_of_a_mix_that_is_not_built():
 
 
 def test_layer_norm_uses_the_unmasked_entries():
-    layers = random_layers()
     expected = 0
-    for layer in np.asarray(layers, "float64"):
+    for layer in LAYERS.astype("float64"):
         entries = layer[MASK]
         normal = (layer - entries.mean()) / np.sqrt(entries.var() + 1e-12)
         expected = expected + normal / 3
     expected = np.where(MASK[..., None], expected, 0)
-    mix = mix_of(layers, None, 1.0, layer_norm=True)
-    assert_close(mix(layers, mask=MASK), expected, atol=1e-5)
-    for bad in (np.nan, -np.inf):
-        damaged = [np.where(MASK[..., None], x, bad) for x in layers]
-        assert_close(mix(damaged, mask=MASK), expected, atol=1e-5)
+    mix = mix_of(LAYERS, None, 1.0, layer_norm=True)
+    for damage in (0, np.nan, -np.inf):
+        layers = [*np.where(MASK[..., None], LAYERS, damage)]
+        assert_close(mix(layers, mask=MASK), expected, atol=1e-5)
     # A list of masks, as Keras collects it from the inputs, works the same.
     assert_equal(mix(layers, mask=[None, MASK, MASK]), mix(layers, mask=MASK))
+    assert_equal(mix([*LAYERS]), mix([*LAYERS], mask=np.ones((2, 3), bool)))
+    assert_equal(mix([*LAYERS], mask=np.zeros((2, 3), bool)), 0)
 
 
 @pytest.mark.skipif(
@@ -82,14 +70,6 @@ def test_layer_norm_of_float64():
     np.testing.assert_allclose(found, (x - x.mean()) / x.std(), rtol=1e-4)
 
 
-def test_layer_norm_without_mask_and_with_nothing_unmasked():
-    layers = random_layers()
-    mix = mix_of(layers, None, 1.0, layer_norm=True)
-    assert_equal(mix(layers), mix(layers, mask=np.ones((2, 3), bool)))
-    nothing = mix(layers, mask=np.zeros((2, 3), bool))
-    assert_equal(nothing, 0)
-
-
 @pytest.mark.parametrize(
     "regularizer, expected",
     [
@@ -99,62 +79,60 @@ def test_layer_norm_without_mask_and_with_nothing_unmasked():
     ],
 )
 def test_the_regularizer_is_that_of_the_scalars(regularizer, expected):
-    layers = random_layers()
     scalars = [1.0, 2.0, -3.0]
-    mix = mix_of(layers, scalars, 1.0, regularizer=regularizer)
-    again = mix_of(layers, scalars, 1.0, **mix.get_config())
-    for layer in (mix, again):
-        layer(layers)
+    mix = mix_of(LAYERS, scalars, 1.0, regularizer=regularizer)
+    for layer in (mix, mix_of(LAYERS, scalars, 1.0, **mix.get_config())):
+        layer([*LAYERS])
         (loss,) = layer.losses
         assert float(ops.convert_to_numpy(loss)) == pytest.approx(expected)
-    assert mix_of(layers, [1.0, 2.0, -3.0], 1.0).losses == []
+    assert mix_of(LAYERS, scalars, 1.0).losses == []
 
 
 def test_fixed_weights_are_used_as_they_are_and_not_trained():
-    layers = random_layers()
-    mix = mix_of(layers, None, 2.0, fixed_weights=[0, 0, 1])
-    assert_close(mix(layers), 2 * layers[2], rtol=1e-6, atol=0)
+    mix = mix_of(LAYERS, None, 2.0, fixed_weights=[0, 0, 1])
+    assert_close(mix([*LAYERS]), 2 * LAYERS[2], rtol=1e-6, atol=0)
     assert [v.name for v in mix.trainable_weights] == ["gamma"]
     assert_equal(mix.mix_weights.weights, [0, 0, 1])
 
 
-def test_the_mask_passes_through():
-    masked = [
-        keras.layers.Masking()(np.where(MASK[..., None], layer, 0))
-        for layer in random_layers()
-    ]
-    assert_equal(ScalarMix()(masked)._keras_mask, MASK)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        LAYERS,
+        keras.Input(batch_shape=LAYERS.shape),
+        [*LAYERS[:2]],
+        [*LAYERS, LAYERS[0]],
+    ],
+    ids=["stacked", "symbolic", "fewer", "more"],
+)
+def test_a_built_mix_takes_its_number_of_layers_only(bad):
+    with pytest.raises(ValueError, match="expects 3 input"):
+        mix_of(LAYERS, None, 1.0)(bad)
 
 
-def test_a_built_mix_takes_its_number_of_layers_only():
-    layers = random_layers()
-    mix = mix_of(layers, None, 1.0)
-    stacked = np.stack(layers)
-    inputs = [stacked, keras.Input(batch_shape=stacked.shape)]
-    for bad in inputs:
-        with pytest.raises(ValueError, match="expects 3 input"):
-            mix(bad)
-    for bad in (layers[:2], [*layers, layers[0]]):
-        with pytest.raises(ValueError, match="expects 3 input"):
-            mix(bad)
+@pytest.mark.parametrize(
+    ("arguments", "layers", "message"),
+    [
+        ({}, LAYERS[0], "takes a list of tensors"),
+        ({}, [LAYERS[0], LAYERS[1][:, :2]], "tensors of the same shape"),
+        ({}, [LAYERS[0], LAYERS[1][..., 0]], "tensors of the same shape"),
+        ({"fixed_weights": [1]}, [*LAYERS], r"fixed_weights.*\[1.0\]"),
+        ({"regularizer": "nothing"}, None, "identifier: nothing"),
+        (
+            {"regularizer": "l2", "fixed_weights": [1, 0, 0]},
+            None,
+            "they take no `reg",
+        ),
+        ({"fixed_weights": [0, 1e39]}, None, "must be finite numbers"),
+        ({"fixed_weights": [float("nan"), 1]}, None, "must be finite numbers"),
+        ({"fixed_weights": [-float("inf")]}, None, "must be finite numbers"),
+    ],
+)
+def test_bad_inputs_are_named(arguments, layers, message):
+    with pytest.raises(ValueError, match=message):
+        ScalarMix(**arguments)(layers)
 
 
-def test_bad_inputs_are_named():
-    layers = random_layers()
-    with pytest.raises(ValueError, match="takes a list of tensors"):
-        ScalarMix()(layers[0])
-    with pytest.raises(ValueError, match="tensors of the same shape"):
-        ScalarMix()([layers[0], layers[1][:, :2]])
-    with pytest.raises(ValueError, match="tensors of the same shape"):
-        ScalarMix()([layers[0], layers[1][..., 0]])
-    with pytest.raises(ValueError, match=r"fixed_weights.*\[1.0\]"):
-        ScalarMix(fixed_weights=[1])(layers)
-    with pytest.raises(ValueError, match="regularizer identifier: nothing"):
-        ScalarMix(regularizer="nothing")
-    with pytest.raises(ValueError, match="they take no `reg"):
-        ScalarMix(regularizer="l2", fixed_weights=[1, 0, 0])
-    for bad in (1e39, float("nan"), -float("inf")):
-        with pytest.raises(ValueError, match="must be finite numbers"):
-            ScalarMix(fixed_weights=[0, bad, 1])
+def test_a_mix_that_is_not_built_has_no_weights():
     with pytest.raises(ValueError, match="call it or build it"):
         ScalarMix().mix_weights  # noqa: B018

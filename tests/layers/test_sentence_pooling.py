@@ -3,12 +3,9 @@ import numpy as np
 import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
+from small_models import make_shallow_elmo
 
-import keras_elmo
-from keras_elmo import BiLMEncoder
-from keras_elmo import CharCNNEmbedding
 from keras_elmo import ElmoEmbedder
-from keras_elmo import ElmoLayer
 from keras_elmo import SentencePooling
 from keras_elmo import batch_to_ids
 
@@ -20,19 +17,12 @@ DOCUMENTS = [
 ]
 
 
-def small_elmo():
-    return ElmoLayer(
-        CharCNNEmbedding(4, [(1, 4), (2, 4)], 1, 4),
-        BiLMEncoder(8, 4, num_layers=1),
-    )
-
-
 def document_ids():
-    """Returns ids `(3, 2, 5, 50)`; there is no sentence where none is given."""
-    ids = np.zeros((3, 2, 5, 50), "int32")
+    """Returns ids `(3, 2, 5, 12)`; there is no sentence where none is given."""
+    ids = np.zeros((3, 2, 5, 12), "int32")
     for document, sentences in zip(ids, DOCUMENTS):
         for place, sentence in zip(document, sentences):
-            place[: len(sentence)] = batch_to_ids([sentence])[0]
+            place[: len(sentence)] = batch_to_ids([sentence], 12)[0]
     return ids
 
 
@@ -59,24 +49,13 @@ def test_nothing_to_pool(mode, shape):
     assert_equal(pooled, np.zeros((shape[0], 3)))
 
 
-def test_the_mask_of_the_sentences_is_passed_on():
-    pooled = SentencePooling()(small_elmo()(document_ids()))
-    expected = [[True, True], [False, True], [False, False]]
-    assert_equal(pooled._keras_mask, np.array(expected))
-
-
-def test_a_mask_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"must have the shape \(2, 3\)"):
-        SentencePooling()(np.ones((2, 3, 4)), mask=np.ones((3, 2), bool))
-
-
 # Keras' `GlobalAveragePooling1D` makes the loss and all weights NaN here.
 @modes
 def test_an_empty_text_in_a_batch(mode):
-    ids = keras.Input((None, 50), dtype="int32")
-    outputs = keras.layers.Dense(2)(SentencePooling(mode)(small_elmo()(ids)))
-    model = keras.Model(ids, outputs)
-    x = batch_to_ids([["A", "good", "film"], ["Dull", "."], [], ["So", "so"]])
+    ids = keras.Input((None, 12), dtype="int32")
+    pooled = SentencePooling(mode)(make_shallow_elmo()(ids))
+    model = keras.Model(ids, keras.layers.Dense(2)(pooled))
+    x = batch_to_ids([["A", "good", "film"], ["Dull", "."], [], ["So"]], 12)
     before = model.predict(x, verbose=0)
     model.compile("sgd", "mse")
     loss = model.train_on_batch(x, np.ones((4, 2)))
@@ -88,10 +67,11 @@ def test_an_empty_text_in_a_batch(mode):
 
 
 def test_documents_of_sentences():
-    elmo = small_elmo()
-    pooling = SentencePooling()
+    elmo, pooling = make_shallow_elmo(), SentencePooling()
+    expected = [[True, True], [False, True], [False, False]]
+    assert_equal(pooling(elmo(document_ids()))._keras_mask, np.array(expected))
     lstm = keras.layers.LSTM(5)  # As many units as a sentence has words.
-    ids = keras.Input((None, None, 50), dtype="int32")
+    ids = keras.Input((None, None, 12), dtype="int32")
     model = keras.Model(ids, lstm(pooling(elmo(ids))))
     found = model.predict(document_ids(), verbose=0)
     for sentences, vector in zip(DOCUMENTS, found):
@@ -99,19 +79,21 @@ def test_documents_of_sentences():
         if not sentences:  # The LSTM's zero state.
             assert_equal(vector, np.zeros(5))
             continue
-        one = pooling(elmo(batch_to_ids(sentences)))  # (sentences, width)
+        one = pooling(elmo(batch_to_ids(sentences, 12)))  # (sentences, width)
         assert_close(lstm(one[None])[0], vector, atol=1e-6)
 
 
 def test_equals_the_vectors_of_the_embedder():
-    elmo = small_elmo()
+    elmo = make_shallow_elmo()
     sentences = [["A", "good", "film"], [], ["Dull", "."]]
-    pooled = SentencePooling()(elmo(batch_to_ids(sentences)))
+    pooled = SentencePooling()(elmo(batch_to_ids(sentences, 12)))
     embedder = ElmoEmbedder(elmo, layers="mix")
     vectors = list(embedder.embed_sentence_vectors(sentences))
     assert_close(pooled, vectors, atol=1e-6)
 
 
-def test_another_mode_is_refused():
+def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match=r"`mode` must be one of .* 'sum'"):
-        keras_elmo.SentencePooling("sum")
+        SentencePooling("sum")
+    with pytest.raises(ValueError, match=r"must have the shape \(2, 3\)"):
+        SentencePooling()(np.ones((2, 3, 4)), mask=np.ones((3, 2), bool))

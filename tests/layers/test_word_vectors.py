@@ -51,43 +51,41 @@ def structured_words(number):
     return words[:number], words[number:]
 
 
-def in_file(layer, words, folder):
-    """Looks up words in an ONNX file."""
+def in_files(layer, ids, folder):
+    """Looks up words in an ONNX file and in a SavedModel."""
     import onnxruntime
+    import tensorflow as tf
 
     elmo = make_shallow_elmo({"max_characters_per_token": 50})
-    ids = keras.Input((None, 50), dtype="int32")
-    x = keras.layers.Concatenate()([layer(ids), elmo(ids)])
+    inputs = keras.Input((None, 50), dtype="int32")
+    x = keras.layers.Concatenate()([layer(inputs), elmo(inputs)])
     path = str(folder / "model.onnx")
-    keras_elmo.export_onnx(keras.Model(ids, x), path, overwrite=True)
+    keras_elmo.export_onnx(keras.Model(inputs, x), path, overwrite=True)
     session = onnxruntime.InferenceSession(path)
-    (found,) = session.run(None, {"ids": batch_to_ids([words])})
-    return found[0, :, : layer.projection_dim]
+    (found,) = session.run(None, {"ids": ids})
+    archive = keras.export.ExportArchive()
+    archive.track(layer)
+    spec = keras.InputSpec("int32", (None, None, 50))
+    archive.add_endpoint("serve", layer.call, [spec])
+    archive.write_out(folder / "saved", verbose=False)
+    saved = tf.saved_model.load(folder / "saved")
+    (x,) = saved.serve(tf.constant(ids))
+    return [found[0, :, : layer.projection_dim], x.numpy()]
 
 
 @pytest.mark.parametrize("number", quick_first([5_000, 100_000]))
 def test_every_word_is_found_and_no_other(number, tmp_path):
     listed, others = structured_words(number)
     layer = WordVectors(listed, vectors_of(listed))
-    ways = {"a call": look_up(layer, listed + others)}
+    ways = [look_up(layer, listed + others)]
     if keras.backend.backend() == "tensorflow":
-        ways["an ONNX file"] = in_file(layer, listed + others, tmp_path)
-        archive = keras.export.ExportArchive()
-        archive.track(layer)
-        spec = keras.InputSpec("int32", (None, None, 50))
-        archive.add_endpoint("serve", layer.call, [spec])
-        archive.write_out(tmp_path / "saved", verbose=False)
-        import tensorflow as tf
-
-        saved = tf.saved_model.load(tmp_path / "saved")
-        ids = tf.constant(batch_to_ids([listed + others]))
-        ways["a SavedModel"] = saved.serve(ids)[0].numpy()
+        ways += in_files(layer, batch_to_ids([listed + others]), tmp_path)
     # As the docstring says: 64 bytes and two per number for each word.
     sizes = [ops.convert_to_numpy(v).nbytes for v in layer.weights]
     assert 0 <= sum(sizes) - number * (64 + 2 * 3) < 1000
-    for way, found in ways.items():
-        assert_equal(found[:number], vectors_of(listed), way)
-        assert not found[number:].any(), way
+    for found in ways:
+        assert_equal(found[:number], vectors_of(listed))
+        assert not found[number:].any()
 
 
 def test_words_that_differ_little():
@@ -100,21 +98,19 @@ def test_words_that_differ_little():
 
 
 def test_case():
-    words = ["cat", "US", "us", "ärger", "москва", "Ωmega", "straße"]
-    moscow = words[4]
-    numbers = {
-        **dict.fromkeys(("cat", "Cat", "CAT", "cAT"), 0),
-        **{"US": 1, "us": 2, "Us": 2},
-        **dict.fromkeys(("ärger", "Ärger", "ÄRGER", "äRGER", "ÄrGER"), 3),
-        **dict.fromkeys((moscow, moscow.capitalize(), moscow.upper()), 4),
-        moscow.swapcase().capitalize().swapcase(): None,
-        **{"Ωmega": 5, "ΩMEGA": 5, "ωmega": None},
-        **{"straße": 6, "Straße": 6, "STRASSE": 6, "strasse": None},
+    forms = {
+        "cat": ["cat", "Cat", "CAT", "cAT"],
+        "US": ["US"],
+        "us": ["us", "Us"],
+        "ärger": ["ärger", "Ärger", "ÄRGER", "äRGER", "ÄrGER"],
+        "москва": ["москва", "Москва", "москва".upper()],
+        "Ωmega": ["Ωmega", "ΩMEGA"],
+        "straße": ["straße", "Straße", "STRASSE"],
     }
-    assert len(numbers) == 23
-    found, expected = look_up(make(words), [*numbers]), vectors_of(words)
-    for word, x, number in zip(numbers, found, numbers.values(), strict=True):
-        assert_equal(x, 0 if number is None else expected[number], word)
+    layer = make(list(forms))
+    for words, expected in zip(forms.values(), vectors_of(forms)):
+        assert_equal(look_up(layer, words), [expected] * len(words))
+    assert not look_up(layer, ["МОСква", "ωmega", "strasse"]).any()
 
 
 def test_equal_words_have_the_first_ones_vector():
@@ -123,8 +119,8 @@ def test_equal_words_have_the_first_ones_vector():
     found = look_up(layer, [*words, "a" * 60, "É" * 24])
     expected = vectors_of(words)[[0, 0, 2, 2, 4, 4, 6, 0, 4]]
     assert_equal(found, expected)
-    assert_equal(look_up(make(["abcd", "abxx"], max_characters_per_token=4),
-                         ["abq", "ab"]), [[1, 2, 3]] * 2)  # fmt: skip
+    layer = make(["abcd", "abxx"], max_characters_per_token=4)
+    assert_equal(look_up(layer, ["abq", "ab"]), [[1, 2, 3]] * 2)
 
 
 def test_masks_documents_and_nothing():
@@ -143,18 +139,17 @@ def test_in_a_model_with_elmo(tmp_path):
     elmo = make_shallow_elmo()
     word_vectors = make(max_characters_per_token=12)
     ids = batch_to_ids(SENTENCES, 12)
-    both = {"elmo": elmo(ids), "words": word_vectors(ids)}
-    for order in (["elmo", "words"], ["words", "elmo"]):
-        inputs = keras.Input((None, 12), dtype="int32")
-        parts = {"words": word_vectors(inputs), "elmo": elmo(inputs)}
-        x = keras.layers.Concatenate()([parts[name] for name in order])
+    inputs = keras.Input((None, 12), dtype="int32")
+    parts = word_vectors, elmo
+    for first, second in (parts, parts[::-1]):
+        x = keras.layers.Concatenate()([first(inputs), second(inputs)])
         model = keras.Model(inputs, x)
-        expected = ops.concatenate([both[name] for name in order], axis=-1)
-        assert_close(model(ids), expected)
-        assert_equal(model(ids)._keras_mask, ids.any(axis=-1))
+        found = model(ids)
+        assert_close(found, ops.concatenate([first(ids), second(ids)], axis=-1))
+        assert_equal(found._keras_mask, ids.any(axis=-1))
         model.save(tmp_path / "model.keras")
         loaded = keras.saving.load_model(tmp_path / "model.keras")
-        assert_equal(loaded(ids), model(ids))
+        assert_equal(loaded(ids), found)
 
 
 @pytest.mark.parametrize("trainable", [False, True])

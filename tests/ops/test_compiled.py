@@ -9,6 +9,7 @@ import warnings
 import keras
 import numpy as np
 import pytest
+from comparisons import assert_equal
 from keras import ops
 from small_models import ENGLISH_TINY
 from small_models import make_shallow_elmo
@@ -25,68 +26,54 @@ IDS = np.ones((1, 2, 12), "int32")
 on_tensorflow = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
 )
+after_a_fork = pytest.mark.skipif(
+    not hasattr(os, "fork") or keras.backend.backend() == "torch",
+    reason="There is no os.fork, or PyTorch survives it.",
+)
 
 
 @pytest.fixture
 def counted():
-    """A function, and a list of the runs of its Python code."""
+    """A compiled function, and a list of the runs of its Python code."""
     runs = []
 
     def function(x, y=None, factor=1):
         runs.append(factor)
         return x * factor if y is None else x * factor + y[0]
 
-    return function, runs
-
-
-def compile(function):
-    return Compiled(function, keras.layers.Layer())
-
-
-def ones(*shape, dtype="float32"):
-    return ops.ones(shape, dtype)
+    return Compiled(function, keras.layers.Layer()), runs
 
 
 @on_tensorflow
-def test_one_graph_serves_all_sizes(counted):
-    function, runs = counted
-    compiled = compile(function)
-    for shape in ((2, 3), (5, 3), (1, 3)):
-        np.testing.assert_array_equal(compiled(ones(*shape), factor=2), 2)
+def test_one_graph_serves_all_sizes_and_is_not_for_who_wants_none(counted):
+    import tensorflow as tf
+
+    compiled, runs = counted
+    for batch in (2, 5, 1):
+        assert_equal(compiled(ops.ones((batch, 3)), factor=2), 2)
     assert runs == [2]
+    tf.config.run_functions_eagerly(True)
+    try:
+        compiled(ops.ones((2, 3)), factor=2)
+        compiled(ops.ones((2, 3)), factor=2)
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert runs == [2] * 3
 
 
 @on_tensorflow
 def test_another_kind_of_call_has_another_graph(counted):
-    function, runs = counted
-    compiled = compile(function)
-    for x in (ones(2, 3), ones(2, 4), ones(3), ones(2, 3, dtype="int32")):
+    compiled, runs = counted
+    kinds = [((2, 3), "float32"), ((2, 4), "float32"), ((3,), "float32")]
+    for shape, dtype in [*kinds, ((2, 3), "int32")]:
+        x = ops.ones(shape, dtype)
         for _ in range(2):
-            np.testing.assert_array_equal(compiled(x, None), 1)
-            np.testing.assert_array_equal(compiled(x, [x]), 2)
+            assert_equal(compiled(x, None), 1)
+            assert_equal(compiled(x, [x]), 2)
     assert len(runs) == 8
 
 
-@on_tensorflow
-def test_there_is_no_graph_for_who_wants_none(counted):
-    import tensorflow as tf
-
-    function, runs = counted
-    compiled = compile(function)
-    compiled(ones(2, 3))
-    tf.config.run_functions_eagerly(True)
-    try:
-        compiled(ones(2, 3))
-        compiled(ones(2, 3))
-    finally:
-        tf.config.run_functions_eagerly(False)
-    assert len(runs) == 3
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="There is no os.fork.")
-@pytest.mark.skipif(
-    keras.backend.backend() == "torch", reason="PyTorch survives a fork."
-)
+@after_a_fork
 @pytest.mark.parametrize(
     "use",
     [
@@ -122,14 +109,10 @@ def test_a_forked_process_raises_instead_of_waiting(use):
 
 
 FORKS = """
-import os, sys, warnings, threading
+import os, sys, threading, warnings
 import keras, numpy as np
 import keras_elmo  # All else is imported in the children.
 warnings.simplefilter("ignore")
-
-def use():
-    elmo = keras_elmo.ElmoLayer.from_preset(sys.argv[1])
-    elmo(np.ones((1, 2, 50), "int32"))
 
 def in_fork():
     child = os.fork()
@@ -138,7 +121,8 @@ def in_fork():
         watch.daemon = True
         watch.start()
         try:
-            use()
+            elmo = keras_elmo.ElmoLayer.from_preset(sys.argv[1])
+            elmo(np.ones((1, 2, 50), "int32"))
             os._exit(0)
         except RuntimeError as error:
             os._exit(5 if "only after the fork" in str(error) else 6)
@@ -150,10 +134,7 @@ print(in_fork())
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="There is no os.fork.")
-@pytest.mark.skipif(
-    keras.backend.backend() == "torch", reason="PyTorch survives a fork."
-)
+@after_a_fork
 def test_a_fork_of_a_process_that_only_imported_works():
     done = subprocess.run(
         [sys.executable, "-c", FORKS, ENGLISH_TINY],
