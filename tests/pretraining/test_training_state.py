@@ -1,4 +1,4 @@
-import os
+import dataclasses
 
 import h5py
 import numpy as np
@@ -75,7 +75,7 @@ def test_all_is_read_as_it_was_written(path, settings):
     fill(first)
     # An attribute of HDF5 could not have so many losses.
     losses = [i / 7 for i in range(50_000)]
-    progress = Progress(17, 2**40, losses, best=np.inf, best_step=9)
+    progress = dataclasses.replace(PROGRESS, losses=losses)
     write_training_state(path, first, progress)
     rate = float(second.optimizer.learning_rate)
     assert read_training_state(path, second) == progress
@@ -124,36 +124,24 @@ def test_damage_is_told_with_the_name_of_the_file(data, state, damaged_path):
         check_equal(map(ops.convert_to_numpy, variables_of(model)), before)
 
 
-def without_progress(store):
-    del store["progress"]
-
-
-def with_a_link(store):
-    del store["progress"]
-    store["progress"] = h5py.SoftLink("/state")
-
-
-def with_another_shape(store):
-    del store["model/0"]
-    store["model/0"] = np.zeros((260, 4), "float32")
-
-
 @pytest.mark.parametrize(
-    "settings, damage, told",
+    "stored, settings, told",
     [
-        ({}, without_progress, "cannot be read as a checkpoint"),
-        ({}, with_a_link, "'progress' is a link to another place"),
-        ({}, with_another_shape, r"shape \(261, 4\)\. Received: \(260, 4\)"),
-        ({"optimizer": "adam"}, None, r"'optimizer/\d+' of the checkpoint"),
+        ({"progress": None}, {}, "cannot be read as a checkpoint"),
+        ({"model/0": np.zeros((260, 4))}, {}, r"\(261, 4\). Rec.* \(260, 4\)"),
+        ({"optimizer/99": 0}, {}, "'optimizer/99' of .* None. Received: ()"),
+        ({}, {"optimizer": "adam"}, r"'optimizer/\d+' of the checkpoint"),
     ],
 )
 def test_a_state_that_does_not_fit_changes_nothing(
-    path, state, settings, damage, told
+    path, state, stored, settings, told
 ):
     path.write_bytes(state[1])
-    if damage is not None:
-        with h5py.File(path, "r+") as store:
-            damage(store)
+    with h5py.File(path, "r+") as store:
+        for key, value in stored.items():
+            store.pop(key, None)
+            if value is not None:
+                store[key] = value
     model = make_model(**settings)
     fill(model, seed=1)
     before = list(map(ops.convert_to_numpy, variables_of(model)))
@@ -161,13 +149,3 @@ def test_a_state_that_does_not_fit_changes_nothing(
         read_training_state(path, model)
     assert f"'{path}'" in str(info.value)
     check_equal(map(ops.convert_to_numpy, variables_of(model)), before)
-
-
-def test_a_state_of_more_variables_is_told(path):
-    write_training_state(path, make_model(optimizer="adam"), PROGRESS)
-    with pytest.raises(ValueError, match=r"'optimizer/\d+' of the checkpoint"):
-        read_training_state(path, make_model())
-    path.unlink()
-    os.mkfifo(path)
-    with pytest.raises(ValueError, match="it is not a regular file"):
-        read_training_state(path, make_model())
