@@ -144,14 +144,3 @@ def test_epochs(corpus, tmp_path):
     assert train(corpus, tmp_path, settings, False, report=report, plan={})
     assert report.plan.total == len(report.of) == math.ceil(0.2 * epoch)
     assert report.plan.epoch == math.ceil(epoch)
-
-
-@pytest.mark.exhaustive
-def test_a_vocabulary_that_is_made(corpus, tmp_path):
-    settings = make_settings(steps=1)
-    train(corpus, tmp_path, settings, heldout=False, min_count=4)
-    words = (tmp_path / "vocab.txt").read_bytes().split()
-    text = [w for s in read_sentences(f"{corpus}/shard-*") for w in s]
-    counts = [text.count(word) for word in words[3:]]
-    assert counts == sorted(counts, reverse=True)
-    assert min(counts) >= 4

@@ -143,14 +143,6 @@ def test_a_request_that_comes_while_a_model_is_written(corpus, tmp_path):
     assert max(report.of) == step_of(tmp_path) == 4
 
 
-def test_a_training_that_is_over_stays_as_it_is(corpus, tmp_path, unbroken):
-    output = shutil.copytree(unbroken[0], tmp_path / "out")
-    losses = Losses()
-    assert train(corpus, output, report=losses)
-    assert losses.of == {}
-    assert snapshot(output) == snapshot(unbroken[0])
-
-
 def test_more_steps_go_on(corpus, tmp_path, unbroken):
     assert train(corpus, tmp_path, make_settings(steps=6))
     losses = Losses()
