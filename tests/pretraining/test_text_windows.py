@@ -10,7 +10,6 @@ from keras_elmo.pretraining.text_windows import sentence_windows
 from keras_elmo.pretraining.text_windows import stream_windows
 from keras_elmo.pretraining.text_windows import training_windows
 
-OPEN, CLOSE = 0, 1
 LENGTHS = [3, 0, 1, 7, 2, 2, 0, 5, 1, 4]
 
 
@@ -19,31 +18,21 @@ def make_text(lengths=LENGTHS):
     return make_numbered(lengths)[1]
 
 
-def pairs(sentence):
-    """Returns inputs and targets: forward, then backward."""
-    reverse = sentence[::-1]
-    return (
-        ([OPEN, *sentence], [*sentence, CLOSE]),
-        ([CLOSE, *reverse], [*reverse, OPEN]),
-    )
-
-
-def laid_end_to_end(text):
-    """Returns what a row of all sentences reads and predicts, by direction."""
-    return [
-        tuple(
-            list(itertools.chain(*(pairs(s)[d][part] for s in text)))
-            for part in range(2)
-        )
-        for d in range(2)
-    ]
-
-
 def following(tokens, direction):
     """Returns what follows each token but the last, by definition."""
     return [
         1 - direction if token == direction else token for token in tokens[1:]
     ]
+
+
+def laid_end_to_end(text):
+    """Returns what a row of all sentences reads and predicts, by direction."""
+    rows = []
+    for d in range(2):
+        read = ([d, *(words[::-1] if d else words)] for words in text)
+        inputs = list(itertools.chain(*read))
+        rows.append((inputs, following([*inputs, d], d)))
+    return rows
 
 
 @pytest.mark.parametrize("rows, steps", [(1, 1), (1, 4), (3, 4), (8, 20)])
@@ -115,7 +104,7 @@ def read_rows(windows):
 def sentences_of_row(forward):
     """Returns the sentences in the forward inputs of a row."""
     inputs, _ = forward
-    starts = [i for i, word in enumerate(inputs) if word == OPEN]
+    starts = [i for i, word in enumerate(inputs) if word == 0]
     ends = [*starts[1:], len(inputs)]
     return [inputs[i + 1 : j] for i, j in zip(starts, ends)]
 

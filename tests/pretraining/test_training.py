@@ -173,10 +173,9 @@ def test_other_settings_go_on_too(corpus, tmp_path, settings):
         **settings,
     )
     whole, first, second = Losses(), At(5), Losses()
-    for output, report in (("a", whole), ("b", first), ("b", second)):
-        is_over = train(
-            corpus, tmp_path / output, settings, False, {}, report=report
-        )
+    for name, report in (("a", whole), ("b", first), ("b", second)):
+        arguments = tmp_path / name, settings, False
+        is_over = train(corpus, *arguments, plan={}, report=report)
         assert is_over == (report is not first)
     assert {**first.of, **second.of} == whole.of
     check_same(tmp_path / "b", tmp_path / "a")
@@ -368,6 +367,19 @@ def test_another_held_out_text_is_refused(corpus, begun, tmp_path):
     text = gzip.compress(text.replace(" ", "  ").encode())
     (other / "heldout").write_bytes(text)
     assert not train(other, begun, report=At(6))
+
+
+def test_a_vocabulary_may_be_elsewhere_if_it_is_the_same(
+    corpus, begun, tmp_path
+):
+    vocabulary = shutil.copy(begun / "vocab.txt", tmp_path)
+    report = At(6)
+    train(corpus, begun, vocabulary=vocabulary, report=report)
+    assert list(report.of) == [6, 7]
+    with open(vocabulary, "a") as file:
+        file.write("more\n")
+    with pytest.raises(ValueError, match="another vocabulary"):
+        train(corpus, begun, vocabulary=vocabulary)
 
 
 def test_a_folder_in_use_is_refused(corpus, begun):
