@@ -103,16 +103,6 @@ def test_windows_go_on_where_the_last_one_stopped():
     assert np.abs(numpy(alone[0]) - parts[1][0]).max() > 1e-2
 
 
-def test_zero_state_is_the_default():
-    model = make_model()
-    ids, _ = make_ids()
-    state = model.get_initial_state(2)
-    assert [tuple(x.shape) for x in state] == [(2, 6), (2, 7)] * 4
-    assert not any(np.any(x) for x in all_numpy(state))
-    for got, expected in zip(model(ids, initial_state=state), model(ids)):
-        np.testing.assert_array_equal(numpy(got), numpy(expected))
-
-
 # Dropout.
 
 

@@ -2,7 +2,6 @@ import functools
 from itertools import chain
 from itertools import pairwise
 
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -12,11 +11,8 @@ from pretraining.small_language_models import oracle_hidden
 from pretraining.small_language_models import oracle_logits
 from pretraining.test_numbered_text import sentences_of
 
-from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import batch_to_ids
 from keras_elmo.pretraining import perplexity as module
-from keras_elmo.pretraining.corpus_shards import read_sentences
-from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.numbered_text import NumberedText
 from keras_elmo.pretraining.numbered_text import WordNumbers
 from keras_elmo.pretraining.perplexity import Evaluator
@@ -310,17 +306,3 @@ def test_words_that_count_must_be_the_models():
 def test_half_precision():
     got = evaluate(make_new(dtype="mixed_bfloat16"))
     check(got, evaluate(make()), 0.05)
-
-
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Reads a checkpoint."
-)
-@pytest.mark.exhaustive
-def test_bilm_tf_checkpoint(shared):
-    folder = shared / "reference/bilm_tf_checkpoint"
-    loaded = load_language_model(BidirectionalLanguageModel, folder)
-    text = read_sentences(folder / "heldout.txt")
-    got = Evaluator(*loaded).evaluate(text)
-    # The result of bilm-tf; see the file `expected.json` there.
-    assert got.perplexity == pytest.approx(54.208885, rel=1e-5)
-    assert got.tokens == sum(len(sentence) + 1 for sentence in text)
