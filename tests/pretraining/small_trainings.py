@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import gzip
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -45,15 +46,8 @@ NOT_COMPILED = ("evaluate_every", "checkpoint_every", "log_every", "patience")
 
 def make_settings(**kwargs):
     """Returns the settings of a training with a few steps."""
-    return Settings(
-        **{
-            "options": OPTIONS,
-            "batch_size": 4,
-            "unroll_steps": 5,
-            "steps": 10,
-            **kwargs,
-        }
-    )
+    sizes = {"batch_size": 4, "unroll_steps": 5, "steps": 10}
+    return Settings(**{"options": OPTIONS, **sizes, **kwargs})
 
 
 def write_corpus(folder, words=97, shards=5, sentences=12):
@@ -91,6 +85,20 @@ class Losses(TrainingReport):
 
     def stepped(self, step, loss):
         self.of[step] = loss
+
+
+class At(Losses):
+    """Calls a function after a given step; by default, asks to stop."""
+
+    def __init__(self, step, act=None):
+        super().__init__()
+        self._step = step
+        self._act = act or (lambda: signal.raise_signal(signal.SIGTERM))
+
+    def stepped(self, step, loss):
+        super().stepped(step, loss)
+        if step == self._step:
+            self._act()
 
 
 def train(corpus, output, settings=None, heldout=True, plan=PLAN, **kwargs):
@@ -133,10 +141,7 @@ def check_same(found, expected):
     assert {path.name for path in found.iterdir()} == names
     for name in names - {"training.json"}:
         if name.endswith(".hdf5"):
-            arrays, others = (
-                all_arrays(found / name),
-                all_arrays(expected / name),
-            )
+            arrays, others = (all_arrays(x / name) for x in (found, expected))
             assert set(arrays) == set(others)
             for key, array in arrays.items():
                 np.testing.assert_array_equal(array, others[key], name)
@@ -169,19 +174,17 @@ def compiled_once(kept=None):
         key = (json.dumps(values), rows, words)
         old = kept.setdefault(key, new)
         if old is not new:
-            for variable, other in zip(
-                [*old.variables, *old.optimizer.variables],
-                [*new.variables, *new.optimizer.variables],
-                strict=True,
-            ):
+            variables, others = (
+                [*x.variables, *x.optimizer.variables] for x in (old, new)
+            )
+            for variable, other in zip(variables, others, strict=True):
                 variable.assign(other)
         return old
 
     def make_evaluator(model, vocabulary, rows):
         key = (id(model), tuple(vocabulary.words), rows)
-        return kept.setdefault(
-            key, real_evaluator(model, vocabulary, rows=rows)
-        )
+        new = real_evaluator(model, vocabulary, rows=rows)
+        return kept.setdefault(key, new)
 
     real_trainer, real_evaluator = module.make_trainer, module.Evaluator
     with pytest.MonkeyPatch.context() as patch:

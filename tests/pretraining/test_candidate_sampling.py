@@ -13,26 +13,20 @@ def draw(candidates, seed):
     words, log_expected = candidates.draw(seed)
     assert keras.backend.standardize_dtype(words.dtype) == "int32"
     assert keras.backend.standardize_dtype(log_expected.dtype) == "float32"
-    assert tuple(words.shape) == tuple(log_expected.shape)
     return ops.convert_to_numpy(words), ops.convert_to_numpy(log_expected)
-
-
-def draw_counts(candidates, num_words, number):
-    """Returns how often each word occurs, for each of several draws."""
-    return np.array(
-        [
-            np.bincount(draw(candidates, seed)[0], minlength=num_words)
-            for seed in range(number)
-        ]
-    )
 
 
 @pytest.mark.parametrize("num_words, number", [*SIZES, (800_000, 8192)])
 def test_expected_counts_add_up(num_words, number):
-    counts = LogUniformCandidates(num_words, number).expected_counts
+    candidates = LogUniformCandidates(num_words, number)
+    counts = candidates.expected_counts
     assert counts.shape == (num_words,)
     assert np.sum(counts) == pytest.approx(number, rel=1e-12)
     assert np.all(counts > 0) and np.all(counts <= 1)
+    words, log_expected = draw(candidates, 3)
+    assert words.shape == (number,)
+    assert words.min() >= 0 and words.max() < num_words
+    np.testing.assert_allclose(log_expected, np.log(counts[words]), atol=1e-6)
 
 
 @pytest.mark.parametrize("num_words, number", [(50, 8), (1000, 300)])
@@ -55,38 +49,30 @@ def test_expected_counts_are_those_of_distinct_log_uniform_words(
 )
 def test_words_are_drawn_as_often_as_expected(num_words, number):
     candidates = LogUniformCandidates(num_words, number)
-    draws = 500
-    counts = draw_counts(candidates, num_words, draws)
-    assert np.all(counts.sum(axis=1) == number)
-    assert np.all(counts <= 2)
+    draws, counts = 500, np.zeros(num_words)
+    for seed in range(draws):
+        counts += np.bincount(draw(candidates, seed)[0], minlength=num_words)
     expected = candidates.expected_counts
     sigma = np.sqrt(expected * (1 - expected / 2) / draws)
-    assert np.all(np.abs(counts.mean(axis=0) - expected) < 4.5 * sigma + 1e-9)
+    assert np.all(np.abs(counts / draws - expected) < 4.5 * sigma + 1e-9)
 
 
-def test_a_unit_has_one_draw():
-    # On the line of cumulative counts, each unit interval gets one draw.
-    candidates = LogUniformCandidates(50, 8)
+@pytest.mark.parametrize(
+    "num_words, number", [(50, 8), (1000, 990), (800_000, 8192)]
+)
+def test_a_unit_has_one_draw(num_words, number):
+    # On the line of cumulative counts, each unit interval gets one draw: a word
+    # with a count of one, which is such an interval, is always there.
+    candidates = LogUniformCandidates(num_words, number)
     ends = np.cumsum(candidates.expected_counts)
-    for seed in range(50):
+    for seed in range(30):
         words, _ = draw(candidates, seed)
-        unit = np.arange(8)
+        unit = np.arange(number)
         starts = ends[words] - candidates.expected_counts[words]
         assert np.all(starts < unit + 1) and np.all(ends[words] > unit)
 
 
-@pytest.mark.parametrize("num_words, number", SIZES)
-def test_logarithms_are_those_of_the_words(num_words, number):
-    candidates = LogUniformCandidates(num_words, number)
-    words, log_expected = draw(candidates, 3)
-    assert words.shape == (number,)
-    assert words.min() >= 0 and words.max() < num_words
-    np.testing.assert_allclose(
-        log_expected, np.log(candidates.expected_counts[words]), atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("number", [50, 51, 8192])
+@pytest.mark.parametrize("number", [50, 51])
 def test_all_words_are_there_once(number):
     candidates = LogUniformCandidates(50, number)
     assert candidates.num_candidates == 50
@@ -109,15 +95,6 @@ def test_a_unit_is_its_words_from_its_start_to_its_end(monkeypatch, value):
     np.testing.assert_array_equal(words, [49 if value else 0])
 
 
-def test_words_with_a_count_of_one_are_always_there():
-    candidates = LogUniformCandidates(1000, 990)
-    certain = np.flatnonzero(candidates.expected_counts == 1)
-    assert 10 < len(certain) < 990
-    counts = draw_counts(candidates, 1000, 30)
-    assert np.all(counts[:, certain] == 1)
-    assert np.any(counts[:, len(certain) :] == 0)
-
-
 def test_same_seed_same_draws():
     candidates = LogUniformCandidates(1000, 30)
     first, again, other = (draw(candidates, seed)[0] for seed in (1, 1, 2))
@@ -138,12 +115,3 @@ def test_draws_do_not_depend_on_the_default_precision():
     finally:
         keras.config.set_floatx(floatx)
     np.testing.assert_array_equal(words, expected)
-
-
-def test_large_vocabulary_reaches_its_last_words():
-    candidates = LogUniformCandidates(800_000, 8192)
-    words = np.concatenate([draw(candidates, seed)[0] for seed in range(20)])
-    last = candidates.expected_counts[-100_000:].sum() * 20
-    assert np.sum(words >= 700_000) == pytest.approx(
-        last, abs=4 * np.sqrt(last)
-    )

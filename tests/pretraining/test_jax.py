@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import PLAN as SMALL_PLAN
+from pretraining.small_trainings import At
 from pretraining.small_trainings import Losses
 from pretraining.small_trainings import check_same
 from pretraining.small_trainings import make_settings
@@ -30,21 +30,10 @@ PLAN = dict(evaluate_every=3, checkpoint_every=2, log_every=2)
 TESTS = pathlib.Path(__file__).parent.parent
 
 
-class StopAfter(Losses):
-    def __init__(self, last):
-        super().__init__()
-        self._last = last
-
-    def stepped(self, step, loss):
-        super().stepped(step, loss)
-        if step == self._last:
-            signal.raise_signal(signal.SIGTERM)
-
-
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam", "muon"])
 def test_a_stopped_training_resumes_bit_for_bit(corpus, tmp_path, optimizer):
     settings = make_settings(steps=6, reset_rate=0.1, optimizer=optimizer)
-    whole, first, second = Losses(), StopAfter(4), Losses()
+    whole, first, second = Losses(), At(4), Losses()
     assert train(corpus, tmp_path / "a", settings, plan=PLAN, report=whole)
     assert not train(corpus, tmp_path / "b", settings, plan=PLAN, report=first)
     assert train(corpus, tmp_path / "b", settings, plan=PLAN, report=second)

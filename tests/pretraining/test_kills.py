@@ -1,14 +1,10 @@
 """Trainings that are killed at any moment.
 
-A kill leaves the folder as it is at that moment. Snapshots of the folder, taken
-during one uninterrupted training, therefore replace fifty processes that would
-each take seconds to start. Some processes are actually killed, on JAX twenty.
+Most kills are snapshots of one uninterrupted training. Some processes are
+actually killed, on JAX twenty.
 """
 
-import builtins
-import collections
 import contextlib
-import itertools
 import os
 import pathlib
 import random
@@ -22,9 +18,9 @@ from pretraining.small_trainings import check_same
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import read_log
 from pretraining.small_trainings import train
+from pretraining.snapshots import Recorder
 from tiers import quick_first
 
-from keras_elmo.files import hdf5_files
 from keras_elmo.pretraining import training
 
 NUM_KILLS = 56
@@ -33,66 +29,11 @@ SETTINGS = make_settings(steps=60)
 TESTS = pathlib.Path(__file__).parent.parent
 
 
-class Recorder(Losses):
-    """Takes a snapshot of a folder at each event where a kill may happen.
+class TrainingRecorder(Recorder, Losses):
+    """Takes snapshots of a training's folder, also in the middle of a step."""
 
-    Events are the moments before and after a call that changes a file, and the
-    middle of a step. The snapshots are stored by kind of event.
-    """
-
-    def __init__(self, folder):
-        super().__init__()
-        self.snapshots = collections.defaultdict(list)
-        self._folder = folder
-        self._contents = {}
-
-    def event(self, kind):
-        files = {}
-        for path in filter(pathlib.Path.is_file, self._folder.rglob("*")):
-            content = path.read_bytes()
-            name = str(path.relative_to(self._folder))
-            files[name] = self._contents.setdefault(content, content)
-        self.snapshots[kind].append(files)
-
-    @contextlib.contextmanager
     def watching(self):
-        with pytest.MonkeyPatch.context() as patch:
-            for owner, name in (
-                (os, "fsync"),
-                (os, "open"),
-                (os, "replace"),
-                (os, "unlink"),
-                (hdf5_files._CheckedFile, "write"),
-                (training.StopRequest, "__enter__"),
-            ):
-                patch.setattr(owner, name, self._wrapped(owner, name))
-            patch.setattr(builtins, "open", self._open)
-            yield
-
-    def _wrapped(self, owner, name):
-        call = getattr(owner, name)
-
-        # HDF5 makes many small writes: not all of them are needed.
-        every = 13 if name == "write" else 1
-        count = itertools.count()
-
-        def wrapper(*args, **kwargs):
-            takes = next(count) % every == 0
-            if takes:
-                self.event(f"before {name}")
-            result = call(*args, **kwargs)
-            if takes:
-                self.event(f"after {name}")
-            return result
-
-        return wrapper
-
-    def _open(self, path, mode="r", **kwargs):
-        is_written = str(path).startswith(str(self._folder)) and mode != "rb"
-        file = real_open(path, mode, **kwargs)
-        if is_written:
-            self.event("after open")
-        return file
+        return super().watching((training.StopRequest, "__enter__"))
 
     def stepped(self, step, loss):
         super().stepped(step, loss)
@@ -105,7 +46,6 @@ class Recorder(Losses):
             self.event("saved")
 
 
-real_open = open
 pytestmark = pytest.mark.usefixtures("little_to_compile")
 
 
@@ -113,7 +53,7 @@ pytestmark = pytest.mark.usefixtures("little_to_compile")
 def unbroken(tmp_path_factory, corpus, little_to_compile):
     """The recorder of an uninterrupted training, and its folder."""
     folder = tmp_path_factory.mktemp("unbroken") / "out"
-    recorder = Recorder(folder)
+    recorder = TrainingRecorder(folder)
     with recorder.watching():
         assert train(corpus, folder, SETTINGS, report=recorder)
     return recorder, folder
@@ -170,16 +110,13 @@ def test_a_kill_at_any_point_does_no_harm(
         check_same(output, whole)
 
 
-def test_kills_fall_on_all_times(kills, unbroken):
-    def steps(files):
-        return files.get("log.jsonl", b"").count(b"training_loss")
-
-    counts = {steps(files) for files in kills}
+def test_kills_fall_on_all_times(kills):
+    logs = [files.get("log.jsonl", b"") for files in kills]
+    counts = {log.count(b"training_loss") for log in logs}
     assert len(counts) >= 20
     assert min(counts) == 0 and max(counts) >= 58
-    # Some happen while the text is read.
+    # Some happen while the text is read, and some while a file is written.
     assert sum(".training_text.bin.keras_elmo" in files for files in kills) > 1
-    # Some kills happen while a file is written.
     halves = [any(".keras_elmo" in n for n in files) for files in kills]
     assert 5 < sum(halves) < 40
 
@@ -188,7 +125,7 @@ def test_files_of_two_models_are_never_a_model(unbroken):
     names = ("options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt")
     models = {
         tuple(files[name] for name in names)
-        for files in itertools.chain(*unbroken[0].snapshots.values())
+        for files in unbroken[0].all_snapshots
         if "options.json" in files
     }
     # The weights differ at each of the evaluations that found a better model.
@@ -196,7 +133,7 @@ def test_files_of_two_models_are_never_a_model(unbroken):
     assert len(weights) == len(set(weights)) > 3
 
 
-class Killer(Recorder):
+class Killer(TrainingRecorder):
     """Kills this process when an event happens for the nth time."""
 
     def __init__(self, folder, kind, number):
@@ -211,27 +148,17 @@ class Killer(Recorder):
 
 def train_until_killed(corpus, output, kind, number):
     """Called in a process of its own."""
-    killer = Killer(pathlib.Path(output), kind, int(number))
+    killer = Killer(output, kind, int(number))
     with killer.watching():
-        train(pathlib.Path(corpus), killer._folder, SETTINGS, report=killer)
+        train(pathlib.Path(corpus), killer.folder, SETTINGS, report=killer)
 
 
-KILLS = [
-    (kind, number)
-    for number in (3, 5)
-    for kind in (
-        "stepped",
-        "after open",
-        "before write",
-        "after write",
-        "before fsync",
-        "after fsync",
-        "before replace",
-        "after replace",
-        "before unlink",
-        "after unlink",
-    )
+CALLS = [
+    f"{when} {name}"
+    for name in ("write", "fsync", "replace", "unlink")
+    for when in ("before", "after")
 ]
+KILLS = [(x, n) for n in (3, 5) for x in ("stepped", "after open", *CALLS)]
 
 
 def check_killed_processes(corpus, output, whole, kills):

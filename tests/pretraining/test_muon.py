@@ -14,42 +14,36 @@ from keras_elmo.pretraining.optimizers import make_optimizer
 RATE = 0.01
 
 
-def polar_factor(x):
-    """Returns the nearest matrix whose singular values are 1."""
-    left, _, right = np.linalg.svd(x, full_matrices=False)
-    return left @ right
-
-
-def random_matrix(shape, smallest=1e-2, seed=0):
-    """Returns a matrix with singular values from `smallest` to 1."""
-    generator = np.random.default_rng(seed)
+def random_matrix(shape):
+    """Returns a matrix with singular values from 0.01 to 1, and the nearest
+    one whose singular values are 1.
+    """
+    generator = np.random.default_rng(0)
     left, _, right = np.linalg.svd(generator.normal(size=shape), False)
-    values = np.geomspace(1, smallest, min(shape))
-    return ((left * values) @ right).astype("float32")
+    values = np.geomspace(1, 1e-2, min(shape))
+    return ((left * values) @ right).astype("float32"), left @ right
 
 
 def orthogonal(x):
     return ops.convert_to_numpy(muon.orthogonal(ops.convert_to_tensor(x)))
 
 
-@pytest.mark.parametrize("shape", [(6, 20), (20, 6), (8, 8), (128, 256)])
+@pytest.mark.parametrize("shape", [(6, 20), (20, 6), (8, 8)])
 def test_singular_values_become_about_equal(shape):
-    x = random_matrix(shape)
+    x, expected = random_matrix(shape)
     got = orthogonal(x) / max(shape) ** 0.5
     values = np.linalg.svd(got, compute_uv=False)
     # The polynomials are rough for the sake of speed.
     assert values.min() > 0.75 and values.max() < 1.15
     # Only the singular values change.
-    expected = polar_factor(x)
-    assert (
-        np.sum(got * expected) > 0.99 * np.linalg.norm(got) * min(shape) ** 0.5
-    )
+    size = np.linalg.norm(got) * min(shape) ** 0.5
+    assert np.sum(got * expected) > 0.99 * size
     np.testing.assert_allclose(got.T @ expected, expected.T @ got, atol=2e-4)
 
 
-@pytest.mark.parametrize("shape", [(256, 300), (300, 256), (256, 256)])
+@pytest.mark.parametrize("shape", [(256, 300), (256, 256)])
 def test_large_matrices_are_divided_into_blocks(shape):
-    x = random_matrix(shape)
+    x, _ = random_matrix(shape)
     axis = 0 if shape[0] < shape[1] else 1
     blocks = [orthogonal(block) for block in np.split(x, 2, axis)]
     np.testing.assert_allclose(
@@ -61,21 +55,15 @@ def test_large_matrices_are_divided_into_blocks(shape):
 def test_a_vector_gets_a_size_of_about_one(shape):
     got = orthogonal(np.full(shape, -1e-3, "float32"))
     np.testing.assert_allclose(got, np.full(shape, -1.0), rtol=0.2)
-
-
-def test_no_gradient_no_update():
-    assert not np.any(orthogonal(np.zeros((4, 6), "float32")))
+    # Unless it is zero.
+    assert not np.any(orthogonal(np.zeros(shape, "float32")))
 
 
 def test_which_variables_are_matrices():
     model = make_model({"num_layers": 1})
-    names = {
-        v.path.partition("/")[2]
-        for v in model.trainable_variables
-        if muon.takes_muon(v)
-    }
+    variables = filter(muon.takes_muon, model.trainable_variables)
+    names = {variable.path.partition("/")[2] for variable in variables}
     encoder, tokens = model.encoder.name, model.token_encoder.name
-    cells = [f"{encoder}/{way}_0" for way in ("forward", "backward")]
     parts = ("kernel", "recurrent_kernel", "projection_kernel")
     assert names == {
         f"{tokens}/projection_kernel",
@@ -84,7 +72,8 @@ def test_which_variables_are_matrices():
             for i in range(CNN["num_highways"])
             for gate in ("carry", "transform")
         ),
-        *(f"{cell}/{part}" for cell in cells for part in parts),
+        *(f"{encoder}/forward_0/{part}" for part in parts),
+        *(f"{encoder}/backward_0/{part}" for part in parts),
     }
 
 
@@ -92,23 +81,26 @@ class Variables(keras.layers.Layer):
     """A matrix, and two variables that Adam updates."""
 
     def build(self):
-        for name, shape in (
-            ("kernel", (4, 6)),
-            ("bias", (6,)),
-            ("embeddings", (5, 3)),
-        ):
-            weight = self.add_weight(shape=shape, name=name)
-            setattr(self, name, weight)
+        self.kernel = self.add_weight((4, 6), name="kernel")
+        self.bias = self.add_weight((6,), name="bias")
+        self.table = self.add_weight((5, 3), name="embeddings")
         self.built = True
 
 
-def train(optimizer, steps=3):
-    """Returns the variables after some steps with random gradients."""
+def make(optimizer, clip_norm=10.0):
+    """Returns an optimizer, and the variables that it is built for."""
     keras.utils.set_random_seed(0)
+    settings = {"optimizer": optimizer, "clip_norm": clip_norm}
+    optimizer = make_optimizer(make_settings(learning_rate=RATE, **settings), 9)
     layer = Variables()
     layer.build()
     optimizer.build(layer.trainable_variables)
-    starts = [ops.convert_to_numpy(v) for v in layer.trainable_variables]
+    return optimizer, layer.trainable_variables
+
+
+def train(optimizer, variables, steps=3):
+    """Returns the variables before and after steps with random gradients."""
+    starts = [ops.convert_to_numpy(v) for v in variables]
     generator = np.random.default_rng(1)
     gradients = [
         [generator.normal(size=v.shape).astype("float32") for v in starts]
@@ -116,30 +108,25 @@ def train(optimizer, steps=3):
     ]
     for step in gradients:
         optimizer.apply(list(map(ops.convert_to_tensor, step)))
-    ends = [ops.convert_to_numpy(v) for v in layer.trainable_variables]
-    return starts, gradients, ends
+    return starts, gradients, [ops.convert_to_numpy(v) for v in variables]
 
 
 def test_updates():
-    settings = {"learning_rate": RATE, "clip_norm": 1e9}
-    optimizer = make_optimizer(make_settings(optimizer="muon", **settings), 10)
-    starts, gradients, (kernel, *others) = train(optimizer)
-    adam = make_optimizer(make_settings(optimizer="adam", **settings), 10)
-    _, _, (_, *expected) = train(adam)
+    starts, gradients, (kernel, *others) = train(*make("muon", 1e9))
+    _, _, (_, *expected) = train(*make("adam", 1e9))
     for found, value in zip(others, expected, strict=True):
         np.testing.assert_array_equal(found, value)
     value, momentum = starts[0], 0.0
     for gradient, *_ in gradients:
         momentum = 0.95 * momentum + gradient
         update = orthogonal((gradient + 0.95 * momentum).astype("float32"))
-        value = value - RATE * muon._UPDATE_SIZE * update
+        value = value - RATE * 0.2 * update
     np.testing.assert_allclose(kernel, value, rtol=1e-4, atol=1e-6)
 
 
 def test_gradients_are_clipped_before():
-    settings = {"learning_rate": RATE, "clip_norm": 1e-3}
-    optimizer = make_optimizer(make_settings(optimizer="muon", **settings), 10)
-    train(optimizer)
+    optimizer, variables = make("muon", 1e-3)
+    train(optimizer, variables)
     momentum = ops.convert_to_numpy(optimizer.variables[-6])
     assert momentum.shape == (4, 6)
     assert 0 < np.linalg.norm(momentum) < 3e-3
@@ -150,25 +137,19 @@ def test_gradients_are_clipped_before():
     reason="PyTorch multiplies float32 exactly by default",
 )
 def test_products_are_not_rounded_on_a_gpu():
-    settings = make_settings(optimizer="muon")
+    optimizer, variables = make("muon")
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
         precision = tf.config.experimental
         precision.enable_tensor_float_32_execution(True)
-        train(make_optimizer(settings, 10), 1)
+        train(optimizer, variables, 1)
         assert not precision.tensor_float_32_execution_enabled()
         return
     import jax
 
-    optimizer = make_optimizer(settings, 10)
-    layer = Variables()
-    layer.build()
-    optimizer.build(layer.trainable_variables)
-    slots, values = (
-        [variable.value for variable in variables]
-        for variables in (optimizer.variables, layer.trainable_variables)
-    )
+    slots = [variable.value for variable in optimizer.variables]
+    values = [variable.value for variable in variables]
     step = str(jax.make_jaxpr(optimizer.stateless_apply)(slots, values, values))
     products = step.count("dot_general[")
     assert products > 10

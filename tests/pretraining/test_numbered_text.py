@@ -17,15 +17,8 @@ from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.vocabulary import Vocabulary
 
 CONTENTS = {
-    "mark": codecs.BOM_UTF8,
-    "an empty line": b"\n",
-    "no end": b"a b\nc",
-    "an end": b"a b\nc\n",
-    "windows": b"a b\r\n\r\nc\r\n",
-    "returns": b"a\rb\r\r\n\rc\n",
-    "spaces": b"  a   b  \n   \n\n c",
-    "other white space": "a\tb\u00a0\u2028\x0b\x0c\x85 c\n".encode(),
-    "any bytes": codecs.BOM_UTF8 + b"\x01 \xc3\xa9\n\xef\xbb\xbf x\n",
+    "windows": codecs.BOM_UTF8 + b"a b\r\n\r\nc\r\n",
+    "white space": "  a   b\tb\u00a0\u2028\x0b\x0c\x85 c\n \n\n d".encode(),
     "marks": b"<S> </S>\n</S> <UNK>\n",
 }
 
@@ -69,10 +62,7 @@ def test_sentences_are_lines(tmp_path, name):
         text, reading, counts = read([tmp_path / file])
         assert sentences_of(text) == expected
         words = [word for sentence in expected for word in sentence]
-        assert (reading.sentences, reading.tokens) == (
-            len(expected),
-            len(words),
-        )
+        assert reading[:2] == (len(expected), len(words))
         assert counts == {word: words.count(word) for word in words}
         # The marks are the first words, and no word of the text.
         assert text.words == [b"<S>", b"</S>", *counts]
@@ -144,28 +134,7 @@ def test_a_file_that_is_cut_off(tmp_path, kept):
     assert open_numbered_text(file, reading) is None
 
 
-def test_text_that_is_not_utf8(tmp_path):
-    path = tmp_path / "x"
-    path.write_bytes("ä\n".encode() + "a bß c\n".encode("latin1"))
-    message = "iconv.*Received: b'.xdf' in line 2, at byte 6"
-    with pytest.raises(ValueError, match=f"x' must be UTF-8.*{message}"):
-        read([path])
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(FileNotFoundError, match="none"):
-        read([tmp_path / "none"])
-    packed = gzip.compress(b"some words\n" * 1000)
-    damaged = [packed[:-9], packed[:20] + b"\0\0" + packed[22:], b"plain\n"]
-    for content in damaged:
-        path = tmp_path / "x.gz"
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match="truncated") as info:
-            read([path])
-        assert f"'{path}'" in str(info.value)
-
-
-def test_characters(monkeypatch):
+def test_characters():
     indexer = ByteIndexer(6)
     words = [b"<S>", b"</S>", b"cat", "é".encode(), b"too long"]
     ids = character_ids(words, indexer)

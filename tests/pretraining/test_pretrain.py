@@ -38,32 +38,31 @@ def trained(corpus, tmp_path_factory, little_to_compile):
     return folder
 
 
-def new_text(folder):
-    """Writes a corpus that shares some words with the first one."""
+@pytest.fixture
+def text(tmp_path):
+    """A corpus that shares some words with the first one."""
+    folder = tmp_path / "text"
     folder.mkdir()
     (folder / "shard-0").write_text("w1 w2 w3 another w4\n" * 30)
     (folder / "heldout").write_text("w3 w2 another\n")
     return folder
 
 
-def check_same_arrays(found, expected, names):
+def check_same_arrays(found, expected, *names):
     for name in names:
-        arrays = all_arrays(found / name)
-        others = all_arrays(expected / name)
+        arrays, others = (all_arrays(x / name) for x in (found, expected))
         assert set(arrays) == set(others)
         for key, array in arrays.items():
             np.testing.assert_allclose(array, others[key], rtol=0, atol=1e-20)
 
 
 @pytest.mark.exhaustive
-def test_a_training_that_begins_with_anothers_state(trained, tmp_path):
-    before = snapshot(trained)
-    text = new_text(tmp_path / "text")
-    output = tmp_path / "out"
+def test_a_training_that_begins_with_anothers_state(trained, text, tmp_path):
+    before, output = snapshot(trained), tmp_path / "out"
     options = options_of(trained)
     settings = make_settings(options=options, **STILL)
     assert train(text, output, settings, initial=trained)
-    check_same_arrays(output, trained, ["weights.hdf5", "softmax.hdf5"])
+    check_same_arrays(output, trained, "weights.hdf5", "softmax.hdf5")
     # It has all words of the trained model, and no others of the new text.
     assert (output / "vocab.txt").read_bytes() == before["vocab.txt"]
     assert b"another" not in before["vocab.txt"].split()
@@ -79,63 +78,56 @@ def test_a_training_that_begins_with_anothers_state(trained, tmp_path):
 
 @pytest.mark.exhaustive
 def test_a_training_that_begins_with_a_checkpoint_of_bilm_tf(shared, tmp_path):
-    folder = shared / "reference/bilm_tf_checkpoint"
+    folder, output = shared / "reference/bilm_tf_checkpoint", tmp_path / "out"
     expected = json.loads((folder / "expected.json").read_text())
-    output = tmp_path / "out"
     settings = make_settings(options=options_of(folder), **STILL)
     text = folder / "heldout.txt"
     assert pretrain(text, output, settings, Losses(), initial=folder)
-    evaluator = Evaluator(
-        *load_language_model(BidirectionalLanguageModel, output)
-    )
-    found = evaluator.evaluate(read_sentences(text)).perplexity
+    loaded = load_language_model(BidirectionalLanguageModel, output)
+    found = Evaluator(*loaded).evaluate(read_sentences(text)).perplexity
     assert found == pytest.approx(expected["heldout_perplexity"], rel=1e-5)
-    check_same_arrays(output, folder, ["weights.hdf5"])
+    check_same_arrays(output, folder, "weights.hdf5")
 
 
-@pytest.mark.exhaustive
-def test_a_training_that_begins_with_a_bilm_alone(trained, tmp_path):
+def without_softmax(trained, tmp_path):
     bilm = tmp_path / "bilm"
     bilm.mkdir()
     for name in ("options.json", "weights.hdf5"):
         shutil.copy(trained / name, bilm)
-    text = new_text(tmp_path / "text")
-    settings = make_settings(options=options_of(bilm), **STILL)
-    for name in ("first", "second"):
-        output = tmp_path / name
-        keras.utils.set_random_seed(len(name))
-        assert train(
-            text, output, settings, False, initial=bilm, new_softmax=True
-        )
-        check_same_arrays(output, bilm, ["weights.hdf5"])
+    return bilm, options_of(bilm)
+
+
+@pytest.mark.exhaustive
+def test_a_training_that_begins_with_a_bilm_alone(trained, text, tmp_path):
+    bilm, options = without_softmax(trained, tmp_path)
+    settings = make_settings(options=options, **STILL)
+    outputs = [tmp_path / "first", tmp_path / "second"]
+    for seed, output in enumerate(outputs):
+        keras.utils.set_random_seed(seed)
+        start = {"initial": bilm, "new_softmax": True}
+        assert train(text, output, settings, False, **start)
+        check_same_arrays(output, bilm, "weights.hdf5")
         words = (output / "vocab.txt").read_text().split()
         assert words[:3] == ["<S>", "</S>", "<UNK>"]
         assert set(words[3:]) == {"w1", "w2", "w3", "w4", "another"}
-    check_same_arrays(output, tmp_path / "first", ["softmax.hdf5"])
+    check_same_arrays(*outputs, "softmax.hdf5")
     kernel = all_arrays(output / "softmax.hdf5")["softmax/W"]
     assert kernel.shape == (8, 4)
     assert 0.2 < kernel.std() < 0.9
 
 
-def test_a_model_without_a_softmax_is_refused(trained, tmp_path):
-    text = new_text(tmp_path / "text")
-    bilm = shutil.copytree(trained, tmp_path / "bilm")
-    (bilm / "softmax.hdf5").unlink()
-    settings = make_settings(options=options_of(bilm))
-    for _ in range(2):
-        with pytest.raises(ValueError, match="has no softmax") as info:
-            train(text, tmp_path / "out", settings, initial=bilm)
-        assert "--new-softmax" in str(info.value)
-    # No training was started.
+def test_a_model_that_does_not_fit_starts_no_training(trained, text, tmp_path):
+    bilm, own = without_softmax(trained, tmp_path)
+    shutil.copy(trained / "vocab.txt", bilm)
+    larger = {**OPTIONS, "lstm": {**OPTIONS["lstm"], "dim": 9}}
+    for initial, options, told in (
+        (bilm, own, "has no softmax.*--new-softmax"),
+        (trained, larger, r"weights\.hdf5"),
+    ):
+        settings = make_settings(options=options)
+        with pytest.raises(ValueError, match=told):
+            train(text, tmp_path / "out", settings, initial=initial)
     assert train(text, tmp_path / "out", make_settings(steps=1), False)
-
-
-def test_a_model_of_other_sizes_is_refused(trained, tmp_path):
-    text = new_text(tmp_path / "text")
-    lstm = {**OPTIONS["lstm"], "dim": 9}
-    settings = make_settings(options={**OPTIONS, "lstm": lstm})
-    with pytest.raises(ValueError, match=r"weights\.hdf5"):
-        train(text, tmp_path / "out", settings, initial=trained)
 
 
 def test_epochs(corpus, tmp_path):
@@ -152,27 +144,3 @@ def test_epochs(corpus, tmp_path):
     assert train(corpus, tmp_path, settings, False, report=report, plan={})
     assert report.plan.total == len(report.of) == math.ceil(0.2 * epoch)
     assert report.plan.epoch == math.ceil(epoch)
-
-
-def test_an_empty_corpus_is_refused(tmp_path):
-    (tmp_path / "shard-0").write_text("")
-    with pytest.raises(
-        ValueError, match="text must have at least one sentence"
-    ):
-        train(tmp_path, tmp_path / "out", heldout=False)
-
-
-@pytest.mark.exhaustive
-def test_a_vocabulary_that_is_made(corpus, tmp_path):
-    train(
-        corpus,
-        tmp_path,
-        make_settings(steps=1),
-        heldout=False,
-        min_count=4,
-    )
-    words = (tmp_path / "vocab.txt").read_text().split()
-    text = [w.decode() for s in read_sentences(f"{corpus}/shard-*") for w in s]
-    counts = [text.count(word) for word in words[3:]]
-    assert counts == sorted(counts, reverse=True)
-    assert min(counts) >= 4

@@ -5,21 +5,21 @@ from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import make_settings
 
 from keras_elmo.pretraining.settings import RECIPES
+from keras_elmo.pretraining.settings import TrainingPlan
+
+INTEGER, POSITIVE = "an integer of at least 1", "a positive number"
+ROWS, STEPS = 4, 5
 
 
 def test_the_papers_recipe_is_the_papers():
     settings = RECIPES["paper"]
+    options, lstm = settings.options, settings.options["lstm"]
     # From Peters et al., 2018, and bilm-tf.
-    lstm = settings.options["lstm"]
-    assert (lstm["dim"], lstm["projection_dim"], lstm["n_layers"]) == (
-        4096,
-        512,
-        2,
-    )
-    filters = settings.options["char_cnn"]["filters"]
-    assert sum(count for _, count in filters) == 2048
-    assert settings.options["n_negative_samples_batch"] == 8192
-    assert settings.options["dropout"] == 0.1
+    sizes = lstm["dim"], lstm["projection_dim"], lstm["n_layers"]
+    assert sizes == (4096, 512, 2)
+    assert sum(n for _, n in options["char_cnn"]["filters"]) == 2048
+    assert options["n_negative_samples_batch"] == 8192
+    assert options["dropout"] == 0.1
     assert (settings.batch_size, settings.unroll_steps) == (128, 20)
     assert (settings.optimizer, settings.learning_rate) == ("adagrad", 0.2)
     assert (settings.epochs, settings.clip_norm) == (10, 10)
@@ -34,28 +34,21 @@ def test_a_recipe_goes_on_with_itself(recipe):
 @pytest.mark.parametrize(
     "name, value, expected",
     [
-        ("batch_size", 0, "an integer of at least 1"),
-        ("batch_size", 2.5, "an integer of at least 1"),
-        ("unroll_steps", "20", "an integer of at least 1"),
-        ("log_every", True, "an integer of at least 1"),
-        ("steps", 0, "an integer of at least 1 or None"),
-        ("patience", 0, "an integer of at least 1 or None"),
-        ("log_every", None, "an integer of at least 1"),
+        ("batch_size", 0, INTEGER),
+        ("unroll_steps", "20", INTEGER),
+        ("steps", 0, f"{INTEGER} or None"),
+        ("patience", 0, f"{INTEGER} or None"),
+        ("log_every", None, INTEGER),
         ("warmup_steps", -1, "an integer of at least 0"),
         ("seed", -1, "an integer of at least 0"),
-        ("epochs", 0, "a positive number"),
-        ("learning_rate", float("nan"), "a positive number"),
-        ("learning_rate", float("inf"), "a positive number"),
-        ("learning_rate", "0.1", "a positive number"),
-        ("clip_norm", 0, "a positive number"),
+        ("epochs", 0, POSITIVE),
+        ("learning_rate", float("nan"), POSITIVE),
+        ("learning_rate", float("inf"), POSITIVE),
+        ("clip_norm", "0.1", POSITIVE),
         ("reset_rate", 1.5, "a number from 0 to 1"),
         ("reset_rate", None, "a number from 0 to 1"),
         ("optimizer", "sgd", r"one of \['adagrad', 'adam', 'muon'\]"),
-        (
-            "learning_rate_schedule",
-            "cosine",
-            r"one of \['constant', 'linear'\]",
-        ),
+        ("learning_rate_schedule", "a", r"one of \['constant', 'linear'\]"),
         ("dtype", "float16", r"one of \['float32', 'mixed_bfloat16'\]"),
     ],
 )
@@ -75,3 +68,34 @@ def test_what_must_stay_when_a_training_goes_on():
     names += ["reset_rate", "dtype", "seed"]
     settings = make_settings()
     assert settings.fixed() == {name: getattr(settings, name) for name in names}
+
+
+def make_plan(epoch, **settings):
+    settings = make_settings(unroll_steps=STEPS, **settings)
+    return TrainingPlan(settings, epoch * ROWS * STEPS, ROWS)
+
+
+def steps(is_due, total=250):
+    return [step for step in range(1, total + 1) if is_due(step)]
+
+
+def test_by_default_a_long_training_soon_shows_what_it_has_learned():
+    plan = make_plan(epoch=120, steps=250)
+    assert steps(plan.is_evaluation) == [10, 100, 120, 240, 250]
+    assert steps(plan.is_regular_evaluation) == [120, 240, 250]
+    assert steps(plan.is_checkpoint) == [10, 100, 250]
+    assert steps(lambda step: plan.is_due(step, 100)) == [100, 200, 250]
+
+
+def test_what_is_asked_for_is_all():
+    asked = {"evaluate_every": 60, "checkpoint_every": 70}
+    plan = make_plan(epoch=120, steps=250, **asked)
+    assert steps(plan.is_evaluation) == [60, 120, 180, 240, 250]
+    assert steps(plan.is_regular_evaluation) == [60, 120, 180, 240, 250]
+    assert steps(plan.is_checkpoint) == [70, 140, 210, 250]
+
+
+def test_an_epoch_of_few_steps_has_no_early_ones():
+    plan = make_plan(epoch=7, steps=None, epochs=2.8)
+    assert (plan.epoch, plan.total) == (7, 20)
+    assert steps(plan.is_evaluation, 20) == [7, 14, 20]

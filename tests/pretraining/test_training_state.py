@@ -1,4 +1,4 @@
-import os
+import dataclasses
 
 import h5py
 import numpy as np
@@ -18,7 +18,8 @@ from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import write_training_state
 
-WORDS = 30
+PROGRESS = Progress(17, 2**40, [0.1, 1 / 3], best=np.inf, best_step=9)
+SCHEDULE = {"learning_rate_schedule": "linear"}
 
 
 def make_model(**settings):
@@ -27,7 +28,7 @@ def make_model(**settings):
 
     def make():
         return make_language_model(
-            BidirectionalLanguageModel, OPTIONS, WORDS, settings.dtype
+            BidirectionalLanguageModel, OPTIONS, 30, settings.dtype
         )
 
     return make_trainer(
@@ -48,26 +49,12 @@ def fill(model, seed=0):
         variable.assign(values.astype(variable.dtype))
 
 
-def values_of(model):
-    return [ops.convert_to_numpy(v) for v in variables_of(model)]
-
-
-def make_progress():
-    """Returns the progress of a training."""
-    return Progress(
-        step=17,
-        log_size=2**40,
-        losses=[0.1, 1 / 3],
-        best=np.inf,
-        best_step=9,
-    )
-
-
 def check_equal(found, expected):
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected):
+    for one, other in zip(found, expected, strict=True):
         assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(one), ops.convert_to_numpy(other)
+        )
 
 
 @pytest.fixture
@@ -79,109 +66,86 @@ def path(tmp_path):
     "settings",
     [
         {},
-        {
-            "optimizer": "adam",
-            "learning_rate_schedule": "linear",
-            "warmup_steps": 3,
-        },
+        {"optimizer": "adam", "warmup_steps": 3, **SCHEDULE},
         {"dtype": "mixed_bfloat16"},
     ],
 )
 def test_all_is_read_as_it_was_written(path, settings):
     first, second = make_model(**settings), make_model(**settings)
     fill(first)
-    write_training_state(path, first, make_progress())
-    has_rate = "learning_rate_schedule" not in settings
-    rate = float(second.optimizer.learning_rate) if has_rate else None
-    assert read_training_state(path, second) == make_progress()
-    if has_rate:
+    # An attribute of HDF5 could not have so many losses.
+    losses = [i / 7 for i in range(50_000)]
+    progress = dataclasses.replace(PROGRESS, losses=losses)
+    write_training_state(path, first, progress)
+    rate = float(second.optimizer.learning_rate)
+    assert read_training_state(path, second) == progress
+    if settings.get("learning_rate_schedule") is None:
         # The rate is a setting, which may differ, so it is not restored.
         assert float(second.optimizer.learning_rate) == rate
         assert float(first.optimizer.learning_rate) > 1
         first.optimizer.learning_rate.assign(rate)
-    check_equal(values_of(second), values_of(first))
+    check_equal(variables_of(second), variables_of(first))
 
 
 def test_a_constant_rate_may_become_a_schedule(path):
-    first, second = make_model(), make_model(learning_rate_schedule="linear")
+    first, second = make_model(), make_model(**SCHEDULE)
     fill(first)
-    write_training_state(path, first, make_progress())
+    write_training_state(path, first, PROGRESS)
     read_training_state(path, second)
-    check_equal(values_of(second)[-3:], values_of(first)[-3:])
+    check_equal(variables_of(second)[-3:], variables_of(first)[-3:])
     assert int(second.optimizer.iterations) > 0
-    write_training_state(path, second, make_progress())
+    write_training_state(path, second, PROGRESS)
     read_training_state(path, first)
-
-
-def test_progress_may_be_long(path):
-    model, progress = make_model(), make_progress()
-    progress.losses = [i / 7 for i in range(50_000)]
-    write_training_state(path, model, progress)
-    assert read_training_state(path, model) == progress
 
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory):
-    """A trainer, and the file of its state."""
+    """A trainer, and the content of the file of its state."""
     model = make_model()
     path = tmp_path_factory.mktemp("state") / "state.hdf5"
-    write_training_state(path, model, make_progress())
-    return model, path
+    write_training_state(path, model, PROGRESS)
+    return model, path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def damaged_path(tmp_path_factory):
+    return tmp_path_factory.mktemp("damaged") / "state.hdf5"
 
 
 @given(data=st.data())
-def test_damage_is_told_with_the_name_of_the_file(data, state):
-    model, whole = state
-    path = whole.with_name("damaged.hdf5")
-    path.write_bytes(data.draw(damaged(whole.read_bytes())))
-    before = values_of(model)
+def test_damage_is_told_with_the_name_of_the_file(data, state, damaged_path):
+    model, content = state
+    damaged_path.write_bytes(data.draw(damaged(content)))
+    before = list(map(ops.convert_to_numpy, variables_of(model)))
     found = reads_or_says_why(
-        lambda: read_training_state(path, model), str(path)
+        lambda: read_training_state(damaged_path, model), str(damaged_path)
     )
     if found is None:
-        check_equal(values_of(model), before)
+        check_equal(map(ops.convert_to_numpy, variables_of(model)), before)
 
 
-def check_refused(path, model, match):
-    """Checks that a state that does not fit is rejected without changes."""
+@pytest.mark.parametrize(
+    "stored, settings, told",
+    [
+        ({"progress": None}, {}, "cannot be read as a checkpoint"),
+        ({"model/0": np.zeros((260, 4))}, {}, r"\(261, 4\). Rec.* \(260, 4\)"),
+        ({"optimizer/99": 0}, {}, "'optimizer/99' of .* None. Received: ()"),
+        ({}, {"optimizer": "adam"}, r"'optimizer/\d+' of the checkpoint"),
+    ],
+)
+def test_a_state_that_does_not_fit_changes_nothing(
+    path, state, stored, settings, told
+):
+    path.write_bytes(state[1])
+    with h5py.File(path, "r+") as store:
+        for key, value in stored.items():
+            store.pop(key, None)
+            if value is not None:
+                store[key] = value
+    model = make_model(**settings)
     fill(model, seed=1)
-    before = values_of(model)
-    with pytest.raises(ValueError, match=match) as info:
+    before = list(map(ops.convert_to_numpy, variables_of(model)))
+    with pytest.raises(ValueError, match=told) as info:
         read_training_state(path, model)
     assert f"'{path}'" in str(info.value)
-    check_equal(values_of(model), before)
-
-
-def test_another_file_is_told(path):
-    with h5py.File(path, "w") as store:
-        store["softmax"] = np.zeros(3)
-    check_refused(path, make_model(), "cannot be read as a checkpoint")
-
-
-def test_a_state_that_lies_elsewhere_is_told(path):
-    model = make_model()
-    write_training_state(path, model, make_progress())
-    with h5py.File(path, "r+") as store:
-        del store["progress"]
-        store["progress"] = h5py.SoftLink("/state")
-    check_refused(path, model, "'progress' is a link to another place")
-    path.unlink()
-    os.mkfifo(path)
-    check_refused(path, model, "it is not a regular file")
-
-
-def test_another_optimizers_state_is_told(path):
-    write_training_state(path, make_model(), make_progress())
-    model = make_model(optimizer="adam")
-    check_refused(path, model, r"'optimizer/\d+' of the checkpoint")
-    write_training_state(path, model, make_progress())
-    check_refused(path, make_model(), r"'optimizer/\d+' of the checkpoint")
-
-
-def test_another_models_state_is_told(path):
-    model = make_model()
-    write_training_state(path, model, make_progress())
-    with h5py.File(path, "r+") as store:
-        del store["model/0"]
-        store["model/0"] = np.zeros((260, 4), "float32")
-    check_refused(path, model, r"shape \(261, 4\). Received: \(260, 4\)")
+    check_equal(map(ops.convert_to_numpy, variables_of(model)), before)
