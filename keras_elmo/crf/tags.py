@@ -9,8 +9,8 @@ from keras import ops
 from keras_elmo.crf.linear_chain import IMPOSSIBLE
 from keras_elmo.crf.linear_chain import log_likelihood
 from keras_elmo.crf.linear_chain import unpack_scores
-from keras_elmo.ops.backends import concrete_value
-from keras_elmo.ops.backends import require
+from keras_elmo.ops.inputs import concrete_value
+from keras_elmo.ops.inputs import require
 from keras_elmo.ops.inputs import shapes_agree
 
 # For each scheme, the letters after which a span must continue. The letters "I"

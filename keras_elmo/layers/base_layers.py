@@ -1,18 +1,42 @@
 """Base classes of the layers, and how they create and apply weights."""
 
+import contextlib
+import contextvars
 import inspect
 
 import keras
 from keras import ops
 
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.backends import for_large_matrix
 from keras_elmo.ops.inputs import as_array
 from keras_elmo.ops.inputs import leading_shape
 from keras_elmo.ops.private_keras import refuse_h5
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.word_vectorization import WordVectorization
+
+# The initializer of large matrices, whatever a layer asks for.
+_of_large_matrices = contextvars.ContextVar("of_large_matrices", default=None)
+
+
+@contextlib.contextmanager
+def leave_out_random_values():
+    """Builds large matrices without initial values, to be read from a file.
+
+    Drawing the random values of a large model takes longer than reading its
+    weights.
+    """
+    token = _of_large_matrices.set(backend().any_values)
+    try:
+        yield
+    finally:
+        _of_large_matrices.reset(token)
+
+
+def for_large_matrix(initializer):
+    """Returns `initializer`, or one of arbitrary values to save time."""
+    backend()  # An error in a fork, where drawing them would not end.
+    return _of_large_matrices.get() or initializer
 
 
 def new_weight(layer, name, shape, initializer=None, **kwargs):

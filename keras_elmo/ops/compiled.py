@@ -4,9 +4,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.ops.backends import arguments_are_checked
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.backends import concrete_value
+from keras_elmo.ops.inputs import arguments_are_checked
+from keras_elmo.ops.inputs import concrete_value
 from keras_elmo.ops.private_keras import in_stateless_scope
 from keras_elmo.ops.private_keras import sublayers
 

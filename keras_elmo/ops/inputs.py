@@ -1,11 +1,12 @@
 """Checks of what layers are called with: ids and masks."""
 
+import contextvars
+
 import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.ops.backends import concrete_value
-from keras_elmo.ops.backends import require
+from keras_elmo.ops.backends import backend
 
 
 def as_ids(ids, num_ids, name):
@@ -135,3 +136,42 @@ def shapes_agree(a, b):
         if None not in sizes and sizes[0] != sizes[1]:
             return False
     return len(a) == len(b)
+
+
+def concrete_value(x):
+    """Returns `x` as a NumPy array, or `None` while a function is traced."""
+    if isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, keras.KerasTensor):
+        return None
+    return backend().concrete_value(x)
+
+
+# Whether a function is traced whose arguments are checked in each call.
+arguments_are_checked = contextvars.ContextVar("are_checked", default=False)
+
+
+def require(condition, message, x, rows=None):
+    """Returns `x`, or raises an error unless all of `condition` is true.
+
+    In eager code, the error is a `ValueError`. In compiled functions it is
+    TensorFlow's `InvalidArgumentError`; other backends and XLA cannot check
+    values there.
+
+    Args:
+        condition: Boolean tensor.
+        message: String.
+        x: Tensor.
+        rows: Matrix whose rows belong to the entries of a one-dimensional
+            `condition`. The first row for which it is false ends the message.
+    """
+    values = concrete_value(condition)
+    if values is not None:
+        if not values.all():
+            if rows is not None:
+                message += f" {concrete_value(rows)[values.argmin()].tolist()}"
+            raise ValueError(message)
+        return x
+    if isinstance(condition, keras.KerasTensor) or arguments_are_checked.get():
+        return x
+    return backend().require_in_graph(condition, message, x, rows)
