@@ -106,14 +106,6 @@ class BaseLayer(TracksLists, keras.layers.Layer):
             return super().__call__(inputs, **dict(named), **kwargs)
         return super().__call__(inputs, **kwargs)
 
-    def quantize(self, mode=None, **kwargs):
-        """Raises `NotImplementedError`, which names what takes its place."""
-        raise NotImplementedError(
-            f"Keras' `quantize` leaves layer '{self.name}' as it is. For 8-bit "
-            'LSTMs use `keras_elmo.ElmoEmbedder(elmo, quantize="int8")` or '
-            '`keras_elmo.export_onnx(..., quantize="int8")`.'
-        )
-
     def rematerialized_call(self, layer_call, *args, **kwargs):
         """Raises `NotImplementedError` where `keras.RematScope` would fail.
 
