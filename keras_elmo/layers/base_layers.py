@@ -153,7 +153,7 @@ class FreezableLayer(BaseLayer):
 
     def get_config(self):
         config = super().get_config()
-        flags = [part.trainable for part in _parts(self)]
+        flags = [part.trainable for part in _all_sublayers(self)]
         if any(flag != self.trainable for flag in flags):
             config["trainable_parts"] = flags
         return config
@@ -164,12 +164,12 @@ class FreezableLayer(BaseLayer):
         flags = config.pop("trainable_parts", None)
         layer = super().from_config(config)
         if flags is not None:
-            for part, flag in zip(_parts(layer), flags, strict=True):
+            for part, flag in zip(_all_sublayers(layer), flags, strict=True):
                 part.trainable = flag
         return layer
 
 
-def _parts(layer):
+def _all_sublayers(layer):
     """Yields the sublayers, each before the sublayers inside it.
 
     Flags must be set in this order, because setting a flag also sets the flags
@@ -177,7 +177,7 @@ def _parts(layer):
     """
     for part in sublayers(layer, recursive=False):
         yield part
-        yield from _parts(part)
+        yield from _all_sublayers(part)
 
 
 class IdLayer(FreezableLayer):

@@ -334,8 +334,8 @@ def _varying_lengths(rows):
     import tensorflow as tf
 
     changes = rows != rows[:, -1:]  # (n, width)
-    place = tf.range(1, rows.shape[1] + 1)
-    return tf.reduce_max(tf.where(changes, place, 0), axis=1)  # (n,)
+    position = tf.range(1, rows.shape[1] + 1)
+    return tf.reduce_max(tf.where(changes, position, 0), axis=1)  # (n,)
 
 
 _ALL = (TensorFlow(), Jax(), Torch(), Backend())
