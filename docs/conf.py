@@ -1,14 +1,12 @@
 """Sphinx: `make docs` builds the site into docs/_build/html."""
 
 import inspect
-import os
 import re
 import shutil
 import sys
 from functools import partialmethod
 from pathlib import Path
 
-os.environ["COLUMNS"] = "80"  # for argparse
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -19,7 +17,6 @@ from nbclient import NotebookClient
 
 import keras_elmo
 import keras_elmo.quiet_start
-from keras_elmo.commands.main import make_parser
 from keras_elmo.layers.elmo_files import ElmoFiles
 
 project = "keras-elmo"
@@ -35,6 +32,9 @@ extensions = [
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build", "tutorials/ner_data"]
+# `_write_cards` writes this list of the names to make pages of.
+autosummary_generate = ["reference/names.rst"]
+exclude_patterns += autosummary_generate
 default_role = "py:obj"  # `ElmoLayer` in a docstring links to its page.
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -85,6 +85,9 @@ napoleon_custom_sections = [
 # Files at the top level of the repository that are pages of the site.
 TOP_LEVEL = "CHANGELOG", "CONTRIBUTING", "SECURITY"
 
+# A table of names, and its rows, on the page of the reference.
+TABLE = r"\| name \|.*\n.*\n((?:\| \[`.*\n)+)"
+
 # The address of the repository, for "Edit this page"; none while it is empty.
 repository_url = ""
 html_theme = "furo"
@@ -112,12 +115,11 @@ copybutton_prompt_is_regexp = True
 
 
 def setup(app):
-    app.connect("builder-inited", _write_cards)
+    app.connect("builder-inited", _write_cards, priority=100)
     app.connect("builder-inited", _copy_data)
     app.connect("source-read", _link_pages)
     app.connect("source-read", _download_markdown)
-    app.connect("source-read", _add_commands)
-    app.connect("source-read", _add_presets)
+    app.connect("source-read", _add_reference)
     app.connect("source-read", _add_tool)
     app.connect("source-read", _link_notebook)
 
@@ -143,6 +145,9 @@ def _write_cards(app):
         text = path.read_text("utf-8")
         text = re.sub(r"\]\((?!http|#)", f"]({base}/", text)
         (folder / f"{name}.md").write_text(text, "utf-8")
+    tables = re.findall(TABLE, (folder / "../index.md").read_text("utf-8"))
+    names = "".join(map(_autosummary, tables))
+    (folder / "../names.rst").write_text(names, "utf-8")
 
 
 def _link_pages(app, docname, source):
@@ -174,33 +179,21 @@ def _download_markdown(app, docname, source):
     )
 
 
-def _add_commands(app, docname, source):
-    """The page of the command line, from the parsers themselves."""
-    if docname != "reference/command-line":
-        return
-    for name, command in make_parser()[1].choices.items():
-        source[0] += f"\n## {name}\n"
-        source[0] += f"\n```text\n{command.format_usage()}```\n"
-        source[0] += f"\n{_escape(command.description)}\n"
-        for group in command._action_groups:
-            actions = [a for a in group._group_actions if a.dest != "help"]
-            if actions:
-                source[0] += f"\n**{group.title}**\n\n"
-                source[0] += "".join(map(_as_definition, actions))
-        source[0] += f"\n```text\n{command.epilog}```\n"
+def _add_reference(app, docname, source):
+    """On the site, names lead to pages that are made of the docstrings."""
+    if docname == "reference/index":
+        source[0] = re.sub(
+            TABLE,
+            lambda table: f"```{{eval-rst}}\n{_autosummary(table[1])}```\n",
+            source[0],
+        )
 
 
-def _add_presets(app, docname, source):
-    """The table of presets on the page of the reference."""
-    table = ".. list-table::\n      :header-rows: 1\n\n"
-    rows = [("name", "MB", "description", "licence")]
-    rows += [
-        (f"``{name}``", x.megabytes, x.description, x.licence)
-        for name, x in keras_elmo.PRESETS.items()
-    ]
-    for row in rows:
-        table += "      * - " + "\n        - ".join(map(str, row)) + "\n"
-    source[0] = source[0].replace("@PRESETS@", table)
+def _autosummary(rows):
+    names = re.findall(r"^\| \[`(.*?)`", rows, re.MULTILINE)
+    options = ".. currentmodule:: keras_elmo", "", ".. autosummary::"
+    options += "   :toctree: generated", "   :nosignatures:", ""
+    return "\n".join((*options, *(f"   {name}" for name in names), "\n"))
 
 
 def _add_tool(app, docname, source):
@@ -236,22 +229,6 @@ def _link_notebook(app, docname, source):
         source[0] = re.sub(
             r"(?m)^(# .*)$", rf"\1\n\n{link}", source[0], count=1
         )
-
-
-def _as_definition(action):
-    names = action.option_strings or [action.metavar]
-    value = "" if action.nargs == 0 else action.metavar or action.dest.upper()
-    if action.choices:
-        value = "{" + ",".join(action.choices) + "}"
-    if action.option_strings:
-        names = [f"{name} {value}".strip() for name in names]
-    about = _escape(action.help % vars(action))
-    return f"`{', '.join(names)}`\n: {about}\n\n"
-
-
-def _escape(text):
-    text = re.sub(r"([*_<>`\[\]])", r"\\\1", text)
-    return re.sub(r"--[a-z][\w-]*", r"`\g<0>`", text)
 
 
 def _add_math(self, node):

@@ -47,6 +47,11 @@ def test_the_tables_are_of_the_results(page, heading, cells):
     assert tables.with_cells(text, heading, [["x"]]) != text
 
 
+def test_the_reference_is_of_the_docstrings_and_the_parsers():
+    for path, text in load(ROOT / "docs/reference.py").make_pages():
+        assert path.read_text("utf-8") == text, "run docs/reference.py"
+
+
 def test_the_pictures_are_of_the_results():
     for page, picture, name in (
         (BENCHMARKS, "speed", "packages_original"),

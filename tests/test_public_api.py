@@ -22,7 +22,7 @@ import keras_elmo.text
 
 REFERENCE = (ROOT / "docs/reference/index.md").read_text()
 # Classes and functions, by their names below `keras_elmo`.
-DOCUMENTED = re.findall(r"^   ([\w.]+)$", REFERENCE, re.MULTILINE)
+DOCUMENTED = re.findall(r"^\| \[`([\w.]+)`", REFERENCE, re.MULTILINE)
 
 
 def value_of(name):
@@ -30,7 +30,7 @@ def value_of(name):
 
 
 def test_every_name_is_in_the_reference():
-    names = {*DOCUMENTED, *re.findall(r"py:data:: (\w+)$", REFERENCE, re.M)}
+    names = {*DOCUMENTED, *re.findall(r"^`keras_elmo.(\w+)`", REFERENCE, re.M)}
     assert len(names) == len(DOCUMENTED) + 1
     assert {name for name in names if "." not in name} == {*keras_elmo.__all__}
     documented = {n for n in names if n.startswith("pretraining.")}
