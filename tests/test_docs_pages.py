@@ -46,6 +46,36 @@ def test_the_readme_prints_what_it_says(run_page):
     assert read_blocks("docs/index.md") == read_blocks("README.md")[-1:]
 
 
+def test_whole_tokens_of_a_treebank(run_page, tmp_path):
+    rows = [
+        ("2-3", "do", "_"),
+        ("2", "de", "ADP"),
+        ("3", "o", "DET"),
+        ("3.1", "x", "X"),
+        ("4", "mar", "NOUN"),
+    ]
+    lines = ["\t".join((n, w, w, p)) for n, w, p in rows]
+    text = "\n".join(("# text = do mar", *lines, "", ""))
+    (tmp_path / "train.conllu").write_text(text, "utf-8")
+    run_page("docs/languages.md")
+    found = (tmp_path / "train.conll").read_text("utf-8")
+    assert found == "do\tADP+DET\nmar\tNOUN\n\n"
+
+
+@pytest.mark.exhaustive
+def test_a_classifier_of_the_rows_of_a_table(run_page, tmp_path):
+    rows = ["text,label", *["Good film.,good", "Dull!,bad", ",bad", "x,"] * 9]
+    (tmp_path / "reviews.csv").write_text("\n".join(rows), "utf-8")
+    names, _ = run_page("docs/classify.md")
+    served = tf.saved_model.load("served/reviews/1").signatures["default"]
+    answer = served(tf.constant(["Good film .", "Dull !", ""]))
+    assert [*answer["label_labels"].numpy()] == [b"good", b"bad", b"bad"]
+    texts = [["Good", "film", "."], ["Dull", "!"], []]
+    vectors = names["embedder"].embed_sentence_vectors(texts)
+    expected = names["head"].predict(np.stack([*vectors]), verbose=0)
+    np.testing.assert_allclose(answer["label"], expected, atol=1e-5)
+
+
 @pytest.mark.exhaustive
 def test_the_readmes_model(run_page):
     names, _ = run_page("README.md", slice(1, 2))
