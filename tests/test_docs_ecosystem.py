@@ -34,11 +34,15 @@ def test_spacy(capsys):
 
 
 @pytest.mark.exhaustive
-def test_scikit_learn(capsys):
-    vectors = run("sklearn")["classifier"][0].transform(["Another ."])
-    assert capsys.readouterr().out == "[1 0]\n"
+def test_scikit_learn(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (module,) = read_blocks("docs/ecosystem.md", "python sklearn_class")
+    (tmp_path / "elmo_vectors.py").write_text(module)
+    vectors = run("sklearn")["classifier"][0].transform(["Another .", None])
+    assert capsys.readouterr().out == "(3,)\n[1 0]\n"
     expected = embed("Another .", "average").mean(axis=0)
-    np.testing.assert_allclose(vectors, [expected], atol=1e-5)
+    np.testing.assert_allclose(vectors, [expected, 0 * expected], atol=1e-5)
 
 
 def test_datasets(capsys):
