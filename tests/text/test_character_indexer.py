@@ -18,28 +18,23 @@ def random_words(number):
     """Returns words of bytes that occur in UTF-8, valid and invalid."""
     generator = np.random.default_rng(0)
     parts = [c.encode() for c in "abé今天x\0\N{GRINNING FACE}"]
-    parts += [
-        bytes([b]) for b in b"\x80\xbf\xc3\xe4\xbb\x8a\xed\xa0\xf0\x9f\xff"
-    ]
-    return [
-        b"".join(parts[i] for i in generator.integers(0, len(parts), size))
-        for size in generator.integers(0, 12, number)
-    ]
+    others = b"\x80\xbf\xc3\xe4\xbb\x8a\xed\xa0\xf0\x9f\xff"
+    parts += [bytes([byte]) for byte in others]
+    sizes = generator.integers(0, 12, number)
+    return [b"".join(generator.choice(parts, size)) for size in sizes]
 
 
 @pytest.mark.parametrize("words", [None, WORDS])
-@pytest.mark.parametrize("width", [3, 4, 9, 50])
+@pytest.mark.parametrize("width", [3, 9, 50])
 def test_the_graph_makes_the_ids_of_python(width, words):
     layer = WordVectorization(CharacterIndexer(CHARACTERS, words, width))
     sentences = [AS_BYTES, [], random_words(500)]
     expected = layer.batch_to_ids(sentences)
     assert expected.dtype == "int32"
     assert expected.shape == (3, 500, width + (words is not None))
-    compiled = tf.function(layer)
-    for call in (layer, compiled):
-        np.testing.assert_array_equal(
-            call(tf.ragged.constant(sentences)), expected
-        )
+    for call in (layer, tf.function(layer)):
+        found = call(tf.ragged.constant(sentences))
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_strings_and_their_bytes_are_the_same_words():
@@ -63,9 +58,8 @@ def test_a_cropped_word_has_the_same_ids(width):
 
 def test_cropped_words_are_counted_in_code_points():
     layer = WordVectorization(CharacterIndexer(CHARACTERS, None, 5))
-    found = layer.find_cropped_words(
-        [["今天今", "abab"], ["<bos>", "今天今天"]]
-    )
+    sentences = [["今天今", "abab"], ["<bos>", "今天今天"]]
+    found = layer.find_cropped_words(sentences)
     assert found == [(0, 1, "abab"), (1, 1, "今天今天")]
 
 
