@@ -1,7 +1,6 @@
 """HDF5 files for reading: data from outside the file is refused."""
 
 import itertools
-import os
 import subprocess
 import sys
 import zlib
@@ -158,12 +157,6 @@ def test_the_memory_that_a_crafted_file_takes(path):
     # In a process, because HDF5 takes memory that Python does not know of.
     command = [sys.executable, "-c", DEFINE_PEAK + READ, path]
     assert int(subprocess.check_output(command)) < number // 8
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_regular_file(tmp_path, make):
-    make(tmp_path / "x")
-    refused(tmp_path / "x", "not a regular file")
 
 
 def test_what_is_its_own_is_read(path):

@@ -1,5 +1,6 @@
 import copy
 import functools
+import re
 
 import pytest
 
@@ -149,13 +150,11 @@ NAN, INFINITE = float("nan"), float("inf")
     ],
 )
 def test_bad_values(path, values):
-    told = rf"'my/options\.json': The option '{path}' must"
     for value in values:
-        with pytest.raises(ValueError, match=told) as info:
-            parse_language_model_options(
-                changed(path, value), "my/options.json"
-            )
-        assert f"Received: {value!r}" in str(info.value)
+        received = re.escape(repr(value))
+        told = f"'a.json': The option '{path}' must.* Received: {received}"
+        with pytest.raises(ValueError, match=told):
+            parse_language_model_options(changed(path, value), "a.json")
 
 
 def test_options_must_be_an_object():

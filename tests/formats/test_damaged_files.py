@@ -18,7 +18,7 @@ from formats.checkpoints import write_checkpoint
 from fuzzing import damaged
 from fuzzing import damaged_json
 from fuzzing import reads_or_says_why
-from hdf5_arrays import check_equal
+from hdf5_arrays import shapes_of
 from hypothesis import given
 from hypothesis import strategies as st
 from small_models import file_arrays
@@ -49,7 +49,7 @@ def elmo():
 
 @pytest.fixture(scope="module")
 def shapes(elmo):
-    return {key: array.shape for key, array in file_arrays(elmo).items()}
+    return shapes_of(file_arrays(elmo))
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def write_zip(path, model, folder="", **others):
 
 def read_weights(path, shapes):
     arrays = read_arrays(path, shapes)
-    assert {k: a.shape for k, a in arrays.items()} == shapes
+    assert shapes_of(arrays) == shapes
     assert all(np.isfinite(a).all() for a in arrays.values())
 
 
@@ -142,9 +142,6 @@ def test_the_files_are_read_when_they_are_whole(folders, shapes):
     """Ensures that the test above does not only test errors."""
     for name, read in READERS.items():
         read(folders / name, shapes)
-    expected = file_arrays(ElmoLayer.from_bilm(folders / "bilm/model.zip"))
-    found = file_arrays(ElmoLayer.from_preset(folders / "preset"))
-    check_equal(found, expected)
 
 
 def test_weights_that_lie_elsewhere(folders, tmp_path):
@@ -209,10 +206,8 @@ def test_vocabularies_of_far_more_than_their_size(model, tmp_path, monkeypatch):
     path = folder / "vocab.txt.gz"
     for content in (b"a\n" * (1 << 19), b"a" * (1 << 20)):
         path.write_bytes(gzip.compress(content))
-        for read in (
-            lambda: vocabulary_words(path),
-            lambda: vocabulary_words(*open_bilm(folder).read_vocabulary()),
-        ):
+        found = open_bilm(folder).read_vocabulary()
+        for arguments in ((path,), found):
             told = f"'{path}' .* unpack to more than"
             with pytest.raises(ValueError, match=told):
-                read()
+                vocabulary_words(*arguments)

@@ -68,14 +68,6 @@ def test_tensors_that_are_parts_of_one_storage(make):
     check_equal(read(make(tensors, [storage])), expected)
 
 
-@FILES
-def test_nothing_else_is_named(make):
-    stored, storage = whole(MATRIX, "0")
-    call = Call(Named("torch", "load"), ("x",))
-    data = make({"a": stored, "b": call}, [storage])
-    refused(data, "it names 'torch.load', which a state dict does not need")
-
-
 class Harm:
     """An object that creates a file when it is unpickled."""
 

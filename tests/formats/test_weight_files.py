@@ -1,4 +1,5 @@
 import os
+import re
 
 import numpy as np
 import pytest
@@ -61,20 +62,16 @@ def test_a_failing_write_changes_nothing(path, array, dtype, error, message):
 
 @pytest.mark.parametrize("shape", [(2, 3), (6,), (None, 3), (None,) * 3])
 def test_wrong_shape(path, shape):
-    with pytest.raises(ValueError) as info:
+    told = f"The array 'char_embed' of the weight file '{path}' must have "
+    told += re.escape(f"the shape {shape} of the options. Received: (3, 2)")
+    with pytest.raises(ValueError, match=told):
         read_arrays(path, {**shapes_of(ARRAYS), "char_embed": shape})
-    assert str(info.value).startswith(
-        f"The array 'char_embed' of the weight file '{path}' must have the "
-        f"shape {shape}"
-    )
-    assert str(info.value).endswith("Received: (3, 2)")
 
 
-@pytest.mark.parametrize("dtype", ["int32", "complex64"])
-def test_numbers_must_be_floating_point(path, dtype):
-    array = ARRAYS["char_embed"].astype(dtype)
+def test_numbers_must_be_floating_point(path):
+    array = ARRAYS["char_embed"].astype("complex64")
     write_arrays(path, {**ARRAYS, "char_embed": array}.items())
-    told = f"'char_embed' .* must hold floating-point.*: dtype={dtype}"
+    told = "'char_embed' .* must hold floating-point.*: dtype=complex64"
     with pytest.raises(ValueError, match=told):
         read_arrays(path, shapes_of(ARRAYS))
 

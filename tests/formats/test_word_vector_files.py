@@ -95,9 +95,8 @@ SHORT = GLOVE.replace(str(VECTORS[2, 2].tolist()).encode(), b"")
 def test_what_is_no_file_of_word_vectors(content, message, tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=message) as error:
+    with pytest.raises(ValueError, match=f"'{path}'.*{message}"):
         read_word_vectors(path, 1000)
-    assert str(path) in str(error.value)
 
 
 def test_sizes_are_no_matter_if_they_are_similar(tmp_path):

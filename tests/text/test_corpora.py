@@ -3,6 +3,7 @@ import gzip
 import io
 import itertools
 import json
+import re
 import sys
 import tracemalloc
 import warnings
@@ -142,10 +143,9 @@ def test_a_bad_line_of_conllu_is_told(tmp_path, bad):
     path = write(tmp_path / "corpus.conllu", "\n\n" + "\n".join(lines))
     sentences = read_corpus(path)
     assert next(sentences) == CONLLU_SENTENCES[0]
-    told = f"'{path}' is not CoNLL-U in line 12: "
-    with pytest.raises(ValueError, match=told) as info:
+    told = f"'{path}' is not CoNLL-U in line 12: .*: {re.escape(repr(bad))}"
+    with pytest.raises(ValueError, match=told):
         list(sentences)
-    assert f"Received: {bad!r}" in str(info.value)
 
 
 def test_blocks_of_conllu(tmp_path):
