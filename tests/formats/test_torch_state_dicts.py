@@ -92,6 +92,7 @@ def test_pickles_are_not_run(protocol, tmp_path):
     ("code", "reason"),
     [
         (b"cos\nsystem\n", "names 'os.system'"),
+        (b"ctorch\nload\n", "names 'torch.load', which a state dict does not"),
         (b"(S'ls'\nios\nsystem\n.", "pickle opcode"),
         (b"]\x81.", "pickle opcode"),  # NEWOBJ
         (b"\x96" + b"\xff" * 7 + b"\0.", "pickle opcode"),  # BYTEARRAY8
