@@ -3,14 +3,10 @@
 import itertools
 import os
 import pathlib
-import shlex
-import urllib.parse
-
-_REQUEST = '{"signature_name": "default", "instances": ["First sentence ."]}'
 
 
 def print_summary(folder):
-    """Prints the signatures of a SavedModel, and how to serve it.
+    """Prints the signatures of a SavedModel, and a hint at its name.
 
     Args:
         folder: Path of the SavedModel.
@@ -35,10 +31,7 @@ def print_summary(folder):
         sizes = [axis.size for axis in output.tensor_shape.dim]
         sizes = [a if n < 0 else n for n, a in zip(sizes, axes)]
         _print_tensor(name, tf.as_dtype(output.dtype).name, sizes)
-    parent, version = os.path.split(os.path.abspath(folder))
-    if version.isdecimal():
-        _print_commands(parent)
-    else:
+    if not os.path.basename(os.path.abspath(folder)).isdecimal():
         print("TensorFlow Serving needs a version number as its name.")
 
 
@@ -63,15 +56,3 @@ def print_onnx_summary(path):
 
 def _print_tensor(name, dtype, sizes):
     print(f"  {name}: {dtype} ({', '.join(map(str, sizes))})")
-
-
-def _print_commands(folder):
-    name = os.path.basename(folder)
-    mount = shlex.quote(f"{folder}:/models/{name}")
-    path = urllib.parse.quote(f"/v1/models/{name}:predict", safe="/:")
-    print("\nTo serve it:")
-    print(f"  docker run --rm -p 8500:8500 -p 8501:8501 -v {mount} \\")
-    print(f"      -e MODEL_NAME={shlex.quote(name)} tensorflow/serving")
-    print("and to query it:")
-    print(f"  curl http://localhost:8501{path} \\")
-    print(f"      -d '{_REQUEST}'")

@@ -126,9 +126,9 @@ def describe_text(text, scheme):
     from keras_elmo.crf.tags import find_scheme
 
     counts = _counts(text)
-    kind = "in no scheme, so scored word by word"
+    how = "in no scheme, so scored word by word"
     if scheme:  # The file may have another one.
-        kind = f"in {find_scheme(counts) or scheme}"
+        how = f"in {find_scheme(counts) or scheme}"
     common = [f"{x} {number:,}" for x, number in counts.most_common()]
     words = map("/".join, zip(text.sentences[0], text.tags[0]))
     lines = [
@@ -136,7 +136,7 @@ def describe_text(text, scheme):
         f"{_many(counts.total(), 'word')}, "
         f"longest sentence {_many(max(map(len, text.sentences)), 'word')}",
         ", ".join(text.how),
-        f"{_many(len(counts), 'label')}, {kind}: {_shown(common)}",
+        f"{_many(len(counts), 'label')}, {how}: {_shown(common)}",
         f"first sentence: {_shown(words, ' ')}",
     ]
     if not scheme and {*counts} & {"O", "0"}:

@@ -32,14 +32,14 @@ def add_settings(group):
     )
     add("--dropout", type=float, metavar="NUMBER", help=_default("dropout"))
     for field in Settings.flags():
-        kind = next(iter(typing.get_args(field.type)), field.type)
+        value_type = next(iter(typing.get_args(field.type)), field.type)
         about, choices = field.metadata["help"], field.metadata["choices"]
         about = ". ".join(filter(None, [about, _default(field.name)]))
-        metavar = None if choices else "N" if kind is int else "NUMBER"
+        metavar = None if choices else "N" if value_type is int else "NUMBER"
         flag = f"--{field.name.replace('_', '-')}"
         where = either if field.name in ("epochs", "steps") else group
         where.add_argument(
-            flag, type=kind, choices=choices, metavar=metavar, help=about
+            flag, type=value_type, choices=choices, metavar=metavar, help=about
         )
 
 

@@ -17,7 +17,7 @@ before end, counted from 0, are an entity, and the probability is that exactly
 these words are one of this type. keras-elmo train-tagger and evaluate read the
 words and tags of such a file, and not its entities.
 
-With --raw, an entity also has its place in the text: it is the text from
+With --raw, an entity also has its position in the text: it is the text from
 start_char to before end_char, counted in Unicode code points. The texts include
 the white space between sentences and the ends of lines, and a line without
 words has an object, too. So all texts, joined, are INPUT (but for a byte order
@@ -159,8 +159,8 @@ def _as_json(row, tags, entities):
     found = {"text": row.text, "words": row.words, "tags": tags}
     if entities is not None:
         found["entities"] = []
-    for start, end, kind, *probability in entities or ():
-        entity = {"type": kind, "start": start, "end": end}
+    for start, end, entity_type, *probability in entities or ():
+        entity = {"type": entity_type, "start": start, "end": end}
         if row.starts:
             last = end - 1
             entity["start_char"] = row.starts[start]

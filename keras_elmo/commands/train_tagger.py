@@ -108,7 +108,7 @@ def run(arguments):
     from keras_elmo.tagging.tagger import write_tagger
 
     say = (lambda _: None) if arguments.quiet else print
-    # Rather now than after the training.
+    # An error after the training would lose it.
     writable_path(arguments.output, arguments.overwrite)
     texts, scheme = {}, None
     for name in ("train", "dev", "test"):

@@ -183,9 +183,9 @@ def tag_pairs(scores, tags):
     cliques, mask = unpack_scores(scores)
     # The previous tag is that of the last real token, skipping any padding.
     step = ops.maximum(reading_steps(mask) - 1, 0)
-    place = ops.take_along_axis(reading_order(mask), step, axis=1)
+    index = ops.take_along_axis(reading_order(mask), step, axis=1)
     tags = ops.where(mask, tags, 0)
-    before = ops.take_along_axis(tags, place, axis=1)  # (batch, time)
+    before = ops.take_along_axis(tags, index, axis=1)  # (batch, time)
     before, tags = (
         ops.one_hot(x, cliques.shape[-1], dtype=cliques.dtype)
         for x in (before, tags)
@@ -213,13 +213,13 @@ def span_probabilities(scores, entity_tags, max_length):
         max_length: Integer, the most tokens of a span.
 
     Returns:
-        Tensor `(batch, time, max_length + 1, num_kinds)`: the probability that
+        Tensor `(batch, time, max_length + 1, num_types)`: the probability that
         an entity of a type begins at a token, and has 1, 2, ..., `max_length`
         or more tokens.
     """
     _, mask = unpack_scores(scores)
     if 0 in mask.shape:  # PyTorch cannot scan no tokens.
-        sizes = max_length + 1, len(entity_tags.kinds)
+        sizes = max_length + 1, len(entity_tags.types)
         return ops.zeros((*mask.shape[:2], *sizes), scores.dtype)
 
     def step(after, ends, goes_on, _):
@@ -259,8 +259,8 @@ def entity_probabilities(scores, tags, entity_tags):
     first, _ = find_ends(mask)
     inside = ops.sum(tag_pairs(scores, tags) * continues, axis=(2, 3)) > 0.5
     inside = inside & ~first
-    kinds = ops.take(members, ops.where(mask, tags, 0), axis=0)
-    same = ops.matmul(kinds, ops.transpose(members))  # (batch, time, tags)
+    types = ops.take(members, ops.where(mask, tags, 0), axis=0)
+    same = ops.matmul(types, ops.transpose(members))  # (batch, time, tags)
 
     def step(after, ends, goes_on, inside):
         share = ops.where(inside, goes_on[:, :1], ends)

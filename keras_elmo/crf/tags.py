@@ -9,8 +9,8 @@ from keras import ops
 from keras_elmo.crf.linear_chain import IMPOSSIBLE
 from keras_elmo.crf.linear_chain import log_likelihood
 from keras_elmo.crf.linear_chain import unpack_scores
-from keras_elmo.ops.backends import concrete_value
-from keras_elmo.ops.backends import require
+from keras_elmo.ops.inputs import concrete_value
+from keras_elmo.ops.inputs import require
 from keras_elmo.ops.inputs import shapes_agree
 
 # For each scheme, the letters after which a span must continue. The letters "I"
@@ -43,10 +43,10 @@ class AllowedTags(NamedTuple):
 class EntityTags(NamedTuple):
     """Which tags mark the same entity."""
 
-    kinds: list[str]
+    types: list[str]
     """The types of entities."""
     members: np.ndarray
-    """`(num_tags, num_kinds)`, 1 if the tag marks entities of the type, or 0"""
+    """`(num_tags, num_types)`, 1 if the tag marks entities of the type, or 0"""
     continues: np.ndarray
     """`(num_tags, num_tags)`, whether the column's tag continues the entity of
     the row's."""
@@ -54,19 +54,19 @@ class EntityTags(NamedTuple):
 
 def entity_tags(tag_names):
     """Returns the `EntityTags` of labels, as `entities` understands them."""
-    parts = [_parts(name, "BIESLU", "Each tag") for name in tag_names]
-    letters, kinds = (np.array(part) for part in zip(*parts))
-    names = sorted({kind for letter, kind in parts if letter != "O"})
-    members = (kinds[:, None] == names) & (letters != "O")[:, None]
+    parts = [_split_tag(name, "BIESLU", "Each tag") for name in tag_names]
+    letters, types = (np.array(part) for part in zip(*parts))
+    names = sorted({name for letter, name in parts if letter != "O"})
+    members = (types[:, None] == names) & (letters != "O")[:, None]
     return EntityTags(
-        names, members.astype("float32"), _continue(letters, kinds)
+        names, members.astype("float32"), _continue(letters, types)
     )
 
 
-def _continue(letters, kinds):
+def _continue(letters, types):
     """Returns `EntityTags.continues` of tags' letters and types."""
     begun, goes_on = (np.isin(letters, [x, "I"]) for x in "BE")
-    return begun[:, None] & goes_on & (kinds[:, None] == kinds)
+    return begun[:, None] & goes_on & (types[:, None] == types)
 
 
 def allowed_tags(tag_names, scheme):
@@ -94,11 +94,11 @@ def allowed_tags(tag_names, scheme):
             f"scheme={scheme!r}, tag_names=None"
         )
     where = f"With `scheme`={scheme!r} each of `tag_names`"
-    parts = [_parts(name, scheme, where) for name in tag_names]
-    letters, kinds = (np.array(part) for part in zip(*parts))
+    parts = [_split_tag(name, scheme, where) for name in tag_names]
+    letters, types = (np.array(part) for part in zip(*parts))
     goes_on = np.isin(letters, ["I", "E"])  # (tags,)
     must_go_on = np.isin(letters, [*_MUST_GO_ON[scheme]])
-    same = _continue(letters, kinds)  # (tags, tags)
+    same = _continue(letters, types)  # (tags, tags)
     transitions = np.where(goes_on, same, ~must_go_on[:, None])
     allowed = AllowedTags(transitions, ~goes_on, ~must_go_on)
     if not np.any(allowed.start & allowed.end & np.diag(transitions)):
@@ -128,14 +128,14 @@ def entities(tags):
         ValueError: If a tag is anything else, because it would be unclear where
             an entity begins.
     """
-    parts = [_parts(tag, "BIESLU", "Each tag") for tag in tags]
-    found, start, before, kind_before = [], 0, "O", ""
-    for i, (letter, kind) in enumerate([*parts, ("O", "")]):
-        if before in "OES" or letter in "OBS" or kind != kind_before:
+    parts = [_split_tag(tag, "BIESLU", "Each tag") for tag in tags]
+    found, start, before, type_before = [], 0, "O", ""
+    for i, (letter, entity_type) in enumerate([*parts, ("O", "")]):
+        if before in "OES" or letter in "OBS" or entity_type != type_before:
             if before != "O":
-                found.append((start, i, kind_before))
+                found.append((start, i, type_before))
             start = i
-        before, kind_before = letter, kind
+        before, type_before = letter, entity_type
     return found
 
 
@@ -209,14 +209,15 @@ def mark_entities(entities, length, scheme):
     """
     single, first, inside, last = _LETTERS[scheme]
     written = ["O"] * length
-    for start, end, kind, *_ in entities:
+    for start, end, entity_type, *_ in entities:
         between = inside * (end - start - 2)
         letters = first + between + last if end - start > 1 else single
-        written[start:end] = [x + "-" * bool(kind) + kind for x in letters]
+        end_of_tag = f"-{entity_type}" if entity_type else ""
+        written[start:end] = [letter + end_of_tag for letter in letters]
     return written
 
 
-def _parts(name, known, what):
+def _split_tag(name, known, what):
     """Returns a tag's letter, as in BIOES, and its type.
 
     Args:
@@ -227,7 +228,7 @@ def _parts(name, known, what):
     if name == "O":
         return "O", ""
     known = [letter for letter in known if letter != "O"]
-    letter, _, kind = str(name).partition("-")
+    letter, _, entity_type = str(name).partition("-")
     if letter not in known:
         examples = ", ".join(f"'{x}-...'" for x in known)
         new = respell(str(name))
@@ -235,7 +236,7 @@ def _parts(name, known, what):
         raise ValueError(
             f"{what} must be 'O' or like {examples}{how}. Received: {name!r}"
         )
-    return _AS_IN_BIOES.get(letter, letter), kind
+    return _AS_IN_BIOES.get(letter, letter), entity_type
 
 
 def check_tag_names(tag_names, num_tags=None):

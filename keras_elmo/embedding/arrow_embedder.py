@@ -31,7 +31,7 @@ class _Row(typing.NamedTuple):
     tokens: list  # empty if there is an error
     error: str | None
     batch: "pa.RecordBatch"
-    place: int
+    row_number: int
 
 
 class ArrowEmbedder:
@@ -160,7 +160,7 @@ class ArrowEmbedder:
         size = 0
         rows = _rows_of(batches)
         for row, vectors in with_vectors(rows, embedder.embed_sentences, dtype):
-            if waiting and (row.place == 0 or size > _NUMBERS):
+            if waiting and (row.row_number == 0 or size > _NUMBERS):
                 yield self._batch(waiting)
                 waiting, size = [], 0
             if self.sentence_vectors:
@@ -190,7 +190,7 @@ class ArrowEmbedder:
             ),
             pa.array([row.error for row in rows], pa.string()),
         ]
-        given = rows[0].batch.slice(rows[0].place, len(rows))
+        given = rows[0].batch.slice(rows[0].row_number, len(rows))
         return pa.RecordBatch.from_arrays(
             [*given.columns, *columns], schema=schema
         )
@@ -281,9 +281,9 @@ def _check_columns(schema):
 def _rows_of(batches):
     """Yields a `_Row` for each row of record batches."""
     for batch in batches:
-        for place, value in enumerate(batch.column("tokens")):
+        for number, value in enumerate(batch.column("tokens")):
             tokens, error = _tokens_or_error(value)
-            yield _Row(tokens, error, batch, place)
+            yield _Row(tokens, error, batch, number)
 
 
 def _tokens_or_error(value):

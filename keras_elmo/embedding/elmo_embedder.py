@@ -106,7 +106,7 @@ class ElmoEmbedder:
             encode = Compiled(
                 self._run_encoder, elmo, least_sizes=[(32, 1)] * 3
             )
-            self._run_stacks = functools.partial(_run, encode)
+            self._run_stacks = functools.partial(_call_with_arrays, encode)
         else:
             from keras_elmo.onnx.quantized_stacks import QuantizedStacks
 
@@ -282,19 +282,19 @@ class ElmoEmbedder:
         packing = pack_rows([len(s) + 1 for s in sentences], MAX_ROWS)
         first = (packing.starts, packing.rows)
         starts, rows = (np.repeat(x, lengths) for x in first)
-        place = _ranges(lengths)  # of each word in its sentence
-        steps = (place + 1, np.repeat(lengths, lengths) - place)
-        places = [(starts + step, rows) for step in steps]
+        position = _ranges(lengths)  # of each word in its sentence
+        steps = (position + 1, np.repeat(lengths, lengths) - position)
+        indices = [(starts + step, rows) for step in steps]
 
         shape = (packing.num_slots, packing.num_rows)
         inputs = np.zeros((2, *shape, vectors.shape[1]), "float32")
-        for x, place, boundary in zip(inputs, places, boundaries):
+        for x, index, boundary in zip(inputs, indices, boundaries):
             x[first] = boundary
-            x[place] = vectors
+            x[index] = vectors
         carries_on = np.ones((*shape, 1), dtype="bool")
         carries_on[first] = False
         layers = [
-            np.concatenate([x[p] for x, p in zip(both, places)], axis=-1)
+            np.concatenate([x[i] for x, i in zip(both, indices)], axis=-1)
             for both in self._run_stacks(*inputs, carries_on)
         ]  # each (words, width)
         layers = self._select([np.concatenate([vectors] * 2, axis=-1), *layers])
@@ -312,11 +312,11 @@ class ElmoEmbedder:
         for start in range(0, len(distinct), MAX_WORDS):
             part = distinct[start : start + MAX_WORDS]
             ids = self._indexer.ids_of_words(part)
-            vectors = _run(self._token_function, ids)
+            vectors = _call_with_arrays(self._token_function, ids)
             encoded.append(vectors[: len(part)])
         vectors = np.concatenate(encoded)
-        place = dict(zip(distinct, range(len(distinct))))
-        return vectors[list(map(place.get, words))]
+        index_of = dict(zip(distinct, range(len(distinct))))
+        return vectors[list(map(index_of.get, words))]
 
     def _encode_ids(self, ids):
         """Maps ids (words, *token_shape) to vectors (words, projection)."""
@@ -400,7 +400,7 @@ def _ranges(lengths):
     return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
 
 
-def _run(function, *arrays):
+def _call_with_arrays(function, *arrays):
     """Calls a function of tensors with arrays, and returns arrays."""
     with backend().inference():
         outputs = function(*arrays)

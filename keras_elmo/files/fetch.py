@@ -7,7 +7,6 @@ import os
 import posixpath
 import re
 import sys
-import time
 import urllib.error
 import urllib.request
 
@@ -20,9 +19,7 @@ from keras_elmo.files.untrusted_files import describe_mistaken
 
 _HUB = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@(\S+?))?/?")
 _CHUNK = 1 << 20
-# Seconds in which some bytes must arrive, and how many.
-_PATIENCE = 60
-_LEAST = 1 << 16
+_PATIENCE = 60  # Seconds without a byte.
 # The published weights have 374 MB.
 _MOST = 1 << 33
 # Weights (HDF5), archives and .keras files (zip), and options (JSON).
@@ -134,9 +131,11 @@ def _get(url, path, sha256):
         bar = keras.utils.Progbar(
             size, verbose=int(sys.stderr.isatty()), unit_name="byte"
         )
-        for chunk in _chunks(reply):
+        while chunk := reply.read1(_CHUNK):
             file.write(chunk)
             bar.add(len(chunk))
+            if file.tell() > _MOST:
+                raise ValueError(f"it has more than {_MOST:,} bytes")
         received = file.tell()
         if received != size:  # Otherwise the bar is finished already.
             bar.update(received, finalize=True)
@@ -154,20 +153,3 @@ def _get(url, path, sha256):
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             if digest != sha256:
                 raise ValueError(f"its SHA-256 must be {sha256}, not {digest}")
-
-
-def _chunks(reply):
-    """Yields what arrives, if it is not endless and not endlessly slow."""
-    received = last = 0
-    deadline = time.monotonic() + _PATIENCE
-    while chunk := reply.read1(_CHUNK):
-        yield chunk
-        received += len(chunk)
-        if received > _MOST:
-            raise ValueError(f"it has more than {_MOST:,} bytes")
-        if time.monotonic() > deadline:
-            if received - last < _LEAST:
-                raise ValueError(
-                    f"only {received - last:,} bytes arrived in {_PATIENCE} s"
-                )
-            last, deadline = received, time.monotonic() + _PATIENCE

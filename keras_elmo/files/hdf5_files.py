@@ -72,9 +72,9 @@ def _checked_shapes(store):
     shapes = {}
     packed = []
     declared = 0
-    for name, kind in links:
+    for name, link_type in links:
         key = name.decode("utf-8", "backslashreplace")
-        if kind != h5l.TYPE_HARD:
+        if link_type != h5l.TYPE_HARD:
             raise UntrustedFile(f"its '{key}' is a link to another place")
         item = h5o.open(root, name)
         if isinstance(item, h5d.DatasetID):

@@ -53,7 +53,7 @@ def stored_shapes(table, shapes):
     """Maps the shapes of variables, by name, to those of a file's arrays."""
     stored = {}
     for name, shape in shapes.items():
-        key, transform = _place(table, name)
+        key, transform = _find_entry(table, name)
         length, *rest = transform.shape(shape)
         before = stored.get(key, (0,))[0]
         stored[key] = (before + length, *rest)
@@ -68,7 +68,7 @@ def read_variables(table, shapes, arrays):
     """
     values = {}
     for name, shape in shapes.items():
-        key, transform = _place(table, name)
+        key, transform = _find_entry(table, name)
         length = transform.shape(shape)[0]
         values[name] = transform.read(arrays[key][:length])
         arrays[key] = arrays[key][length:]
@@ -81,7 +81,7 @@ def stored_arrays(table, values):
     """Maps the values of variables, by name, to a file's arrays."""
     parts = {}
     for name, value in values.items():
-        key, transform = _place(table, name)
+        key, transform = _find_entry(table, name)
         parts.setdefault(key, []).append(transform.write(value))
     return {
         key: arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
@@ -89,7 +89,7 @@ def stored_arrays(table, values):
     }
 
 
-def _place(table, name):
+def _find_entry(table, name):
     number = re.search(r"\d+", name)
     if number is None:
         return table[name]

@@ -181,9 +181,9 @@ def open_bilm(options, weights=None, is_language_model=False):
             those of a biLM.
     """
     if weights is not None:
-        for kind, path in (("options", options), ("weight", weights)):
+        for what, path in (("options", options), ("weight", weights)):
             if not os.path.isfile(path):
-                raise FileNotFoundError(f"There is no {kind} file '{path}'.")
+                raise FileNotFoundError(f"There is no {what} file '{path}'.")
         folder, name = _in_folder(weights)
         return BilmFiles(
             _in_folder(options),

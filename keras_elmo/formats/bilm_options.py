@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from keras_elmo.checks import MOST_CHARACTERS
 from keras_elmo.checks import MOST_LAYERS
-from keras_elmo.checks import CheckedOptions
 from keras_elmo.formats.bilm_names import WORD_INPUT_IS_REFUSED
+from keras_elmo.formats.checked_options import CheckedOptions
 
 
 class LanguageModelOptions(NamedTuple):

@@ -7,7 +7,6 @@ They are `config.json`, which names a second file with the sizes; the lists
 
 import posixpath
 
-from keras_elmo.checks import CheckedOptions
 from keras_elmo.choices import PAPER_FILTERS
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.array_tables import checked_arrays
@@ -16,6 +15,7 @@ from keras_elmo.formats.array_tables import stored_shapes
 from keras_elmo.formats.bilm_options import parse_character_cnn
 from keras_elmo.formats.bilm_options import parse_encoder
 from keras_elmo.formats.bilm_variables import variable_shapes
+from keras_elmo.formats.checked_options import CheckedOptions
 from keras_elmo.formats.many_langs_table import ENCODER
 from keras_elmo.formats.many_langs_table import TOKEN_EMBEDDER
 from keras_elmo.formats.torch_state_dicts import read_state_dict

@@ -8,9 +8,9 @@ import os
 
 from keras_elmo.checks import MOST_CHARACTERS
 from keras_elmo.checks import MOST_LAYERS
-from keras_elmo.checks import CheckedOptions
 from keras_elmo.files.atomic import write_json
 from keras_elmo.files.model_folder import ModelFolder
+from keras_elmo.formats.checked_options import CheckedOptions
 from keras_elmo.formats.weight_files import read_arrays
 from keras_elmo.formats.weight_files import write_arrays
 

@@ -227,8 +227,8 @@ class _Unpickler(pickle._Unpickler):
         return _NAMES[f"{module}.{name}"]
 
     def persistent_load(self, persistent_id):
-        kind, dtype, key, _, _, *view = persistent_id
-        is_known = kind == "storage" and dtype in tuple(_DTYPES.values())
+        tag, dtype, key, _, _, *view = persistent_id
+        is_known = tag == "storage" and dtype in tuple(_DTYPES.values())
         # Old versions of PyTorch could store a view of another storage.
         if not is_known or not isinstance(key, str) or any(view):
             raise ValueError("it does not refer to tensor data as PyTorch does")

@@ -1,18 +1,42 @@
 """Base classes of the layers, and how they create and apply weights."""
 
+import contextlib
+import contextvars
 import inspect
 
 import keras
 from keras import ops
 
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.backends import for_large_matrix
 from keras_elmo.ops.inputs import as_array
 from keras_elmo.ops.inputs import leading_shape
 from keras_elmo.ops.private_keras import refuse_h5
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.word_vectorization import WordVectorization
+
+# The initializer of large matrices, whatever a layer asks for.
+_of_large_matrices = contextvars.ContextVar("of_large_matrices", default=None)
+
+
+@contextlib.contextmanager
+def leave_out_random_values():
+    """Builds large matrices without initial values, to be read from a file.
+
+    Drawing the random values of a large model takes longer than reading its
+    weights.
+    """
+    token = _of_large_matrices.set(backend().any_values)
+    try:
+        yield
+    finally:
+        _of_large_matrices.reset(token)
+
+
+def for_large_matrix(initializer):
+    """Returns `initializer`, or one of arbitrary values to save time."""
+    backend()  # An error in a fork, where drawing them would not end.
+    return _of_large_matrices.get() or initializer
 
 
 def new_weight(layer, name, shape, initializer=None, **kwargs):
@@ -82,14 +106,6 @@ class BaseLayer(TracksLists, keras.layers.Layer):
             return super().__call__(inputs, **dict(named), **kwargs)
         return super().__call__(inputs, **kwargs)
 
-    def quantize(self, mode=None, **kwargs):
-        """Raises `NotImplementedError`, which names what takes its place."""
-        raise NotImplementedError(
-            f"Keras' `quantize` leaves layer '{self.name}' as it is. For 8-bit "
-            'LSTMs use `keras_elmo.ElmoEmbedder(elmo, quantize="int8")` or '
-            '`keras_elmo.export_onnx(..., quantize="int8")`.'
-        )
-
     def rematerialized_call(self, layer_call, *args, **kwargs):
         """Raises `NotImplementedError` where `keras.RematScope` would fail.
 
@@ -137,7 +153,7 @@ class FreezableLayer(BaseLayer):
 
     def get_config(self):
         config = super().get_config()
-        flags = [part.trainable for part in _parts(self)]
+        flags = [part.trainable for part in _all_sublayers(self)]
         if any(flag != self.trainable for flag in flags):
             config["trainable_parts"] = flags
         return config
@@ -148,12 +164,12 @@ class FreezableLayer(BaseLayer):
         flags = config.pop("trainable_parts", None)
         layer = super().from_config(config)
         if flags is not None:
-            for part, flag in zip(_parts(layer), flags, strict=True):
+            for part, flag in zip(_all_sublayers(layer), flags, strict=True):
                 part.trainable = flag
         return layer
 
 
-def _parts(layer):
+def _all_sublayers(layer):
     """Yields the sublayers, each before the sublayers inside it.
 
     Flags must be set in this order, because setting a flag also sets the flags
@@ -161,7 +177,7 @@ def _parts(layer):
     """
     for part in sublayers(layer, recursive=False):
         yield part
-        yield from _parts(part)
+        yield from _all_sublayers(part)
 
 
 class IdLayer(FreezableLayer):

@@ -272,7 +272,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             ids = as_ids(ids, num_ids, self.name)
         *leading, time = ops.shape(ids)[: len(leading) + 1]
         number = math.prod(leading)
-        if state is not None:  # Before any of it is filled up.
+        if state is not None:  # Before any of it is padded.
             check_state(self.encoder, state, number)
         if len(leading) > 1:  # Documents become batches of sentences.
             ids = ops.reshape(ids, (number, time, *ids.shape[3:]))
@@ -286,7 +286,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             training=bool(training),
             return_state=return_state,
         )
-        if backend().compiles_each_shape:  # The axes are filled up.
+        if backend().compiles_each_shape:  # The axes are padded.
             time = self._output_time(time)
             layers = [x[:number, :time] for x in layers]
             mask, state = mask[:number, :time], [s[:number] for s in state]

@@ -29,14 +29,18 @@ class KerasFile(FoundModel):
         super().__init__(source, name)
         self._elmo = elmo
 
-    def load(self, *_, **__):
-        raise ValueError(
+    def load(self, cls, **kwargs):
+        raise self._is_no_elmo()
+
+    def fingerprint(self):
+        raise self._is_no_elmo()
+
+    def _is_no_elmo(self):
+        return ValueError(
             "from_preset and keras-elmo embed take only ELMo models. "
             f"Received: '{self.path}', {self.what}: load it with "
             f"{self.how_to_load()}, or serve it with keras-elmo export"
         )
-
-    fingerprint = load
 
     def load_for_export(self, cls, dtype=None):
         if dtype:

@@ -36,7 +36,7 @@ class PresetFolder(FoundModel):
                 )
         layer = _saved_layer(cls, self.path)
         arrays = read_preset_arrays(self.path, _shapes(layer))
-        layer, has_new_mixes = _with_arguments(layer, kwargs)
+        layer, has_new_mixes = _override(layer, kwargs)
         if has_new_mixes:
             arrays = {
                 k: a for k, a in arrays.items() if "scalar_mixes" not in k
@@ -129,7 +129,7 @@ def _shapes(layer):
     )
 
 
-def _with_arguments(layer, arguments):
+def _override(layer, arguments):
     """Changes arguments of an unbuilt layer.
 
     Returns:

@@ -4,8 +4,8 @@ from contextlib import nullcontext
 
 from keras import ops
 
+from keras_elmo.layers.base_layers import leave_out_random_values
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
-from keras_elmo.ops.backends import leave_out_random_values
 
 
 def make_elmo(cls, encoder_class, sizes, arrays, trainable=False, **kwargs):

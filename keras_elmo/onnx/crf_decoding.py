@@ -78,12 +78,12 @@ def _steps(graph, chain, mask, length):
         A tuple: the scores of the tags, without transitions; the mask; and
         whether a token is the first one, `(time,)`.
     """
-    places = graph.place_numbers(mask)  # (time,)
-    last = graph.add("Equal", places, graph.add("Sub", length, np.int64(1)))
+    positions = graph.positions(mask)  # (time,)
+    last = graph.add("Equal", positions, graph.add("Sub", length, np.int64(1)))
     last = graph.add("Unsqueeze", graph.cast(last, "float32"), LAST)
     ends = graph.add("Mul", last, chain.end)  # (batch, time, tags)
     own = graph.add("Add", chain.potentials, ends)
-    first = graph.cast(graph.add("Equal", places, np.int64(0)), "float32")
+    first = graph.cast(graph.add("Equal", positions, np.int64(0)), "float32")
     own, real = (graph.add("Transpose", x, perm=[1, 0, 2]) for x in (own, mask))
     return own, real, first
 

@@ -52,12 +52,12 @@ def without_constant_end(graph, ids, filters):
     differs = graph.cast(
         graph.add("Not", graph.add("Equal", ids, last)), "int32"
     )
-    places = graph.add(
+    columns = graph.add(
         "NonZero", graph.add("ReduceMax", differs, np.array([0]))
     )
     # There are none if all words are constant.
-    places = graph.add("Concat", np.array([[-1], [-1]]), places, axis=1)
-    length = graph.add("ReduceMax", places, keepdims=0)
+    columns = graph.add("Concat", np.array([[-1], [-1]]), columns, axis=1)
+    length = graph.add("ReduceMax", columns, keepdims=0)
     widest = max(width for width, _ in filters)
     end = graph.add("Add", length, np.array([1 + widest]))
     return graph.add("Slice", ids, np.array([0]), end, np.array([1]))

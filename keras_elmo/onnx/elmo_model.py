@@ -6,9 +6,9 @@ from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.models.output_names import named_elmo_outputs
 from keras_elmo.onnx import elmo_layers
 from keras_elmo.onnx.graph_builder import GraphBuilder
-from keras_elmo.serving.output_names import named_elmo_outputs
 
 TIME, CHARS, LAST = np.array([1]), np.array([2]), np.array([-1])
 
@@ -83,15 +83,15 @@ def run_elmo(graph, elmo, ids, make_product):
 
 def _check_elmo(elmo):
     # A subclass may compute something else.
-    for name, part, kind in (
+    for name, part, cls in (
         ("layer", elmo, ElmoLayer),
         ("token encoder", elmo.token_encoder, CharCNNEmbedding),
         ("encoder", elmo.encoder, BiLMEncoder),
         *(("mix", mix, ScalarMix) for mix in elmo.scalar_mixes),
     ):
-        if type(part) is not kind:
+        if type(part) is not cls:
             raise ValueError(
-                f"For ONNX, the {name} of a model must be a `{kind.__name__}` "
+                f"For ONNX, the {name} of a model must be a `{cls.__name__}` "
                 f"and not of a subclass. Received: {part!r}"
             )
     if not elmo.built:
@@ -115,7 +115,7 @@ def bounded(graph, ids, elmo):
         return graph.add("Pad", ids, np.array([0, 0, 0, 0, 1, 0])), length
     first, last = elmo.token_encoder.boundary_ids.astype("int32")
     ids = graph.add("Pad", ids, np.array([0, 1, 0, 0, 1, 0]))
-    slots = graph.place_numbers(ids)
+    slots = graph.positions(ids)
     end = graph.add("Add", length, np.int64(1))
     for slot, boundary in ((np.int64(0), first), (end, last)):
         here = graph.add("Equal", slots, slot)  # (slots,) or (batch, slots)
@@ -200,7 +200,7 @@ def output_slots(graph, elmo, x, length):
         How many are left out at the start and at the end; and the mask of the
         others, float32 `(batch, output time, 1)`, 0 at padding.
     """
-    slots = graph.place_numbers(x)
+    slots = graph.positions(x)
     mask = graph.add("Less", slots, length)
     begin = end = 0
     if not elmo.keep_sentence_boundaries:

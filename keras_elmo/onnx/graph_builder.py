@@ -48,8 +48,8 @@ class GraphBuilder:
 
     def cast(self, x, dtype):
         """Casts a value to a dtype, such as `"int64"`."""
-        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        return self.add("Cast", x, to=kind)
+        element_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.add("Cast", x, to=element_type)
 
     def constant(self, x):
         """Adds an array or a Keras variable to the model; returns its name."""
@@ -64,7 +64,7 @@ class GraphBuilder:
         shape = self.add("Shape", x)
         return self.add("Slice", shape, np.array([begin]), np.array([end]))
 
-    def place_numbers(self, x):
+    def positions(self, x):
         """0, 1, ... for `x` `(batch, time, ...)`: int64 `(time,)`."""
         time = self.add("Squeeze", self.sizes(x, 1, 2))
         return self.add("Range", np.int64(0), time, np.int64(1))
@@ -76,7 +76,7 @@ class GraphBuilder:
         return self.add("Expand", np.float32([[0]]), shape)
 
     def cut(self, x, begin, end, axis=1):
-        """Drops `begin` places at the start and `end` at the end of an axis."""
+        """Drops `begin` slices at the start and `end` at the end of an axis."""
         if not begin and not end:
             return x
         stop = -end if end else np.iinfo("int64").max
@@ -150,8 +150,8 @@ class GraphBuilder:
             )
         graph = self._graph(
             name,
-            [_declared(name, *kind) for name, kind in inputs.items()],
-            [_declared(name, *kind) for name, (_, *kind) in outputs.items()],
+            [_declared(name, *spec) for name, spec in inputs.items()],
+            [_declared(name, *spec) for name, (_, *spec) in outputs.items()],
         )
         graph.initializer.extend(
             numpy_helper.from_array(array, key)
@@ -174,10 +174,10 @@ class GraphBuilder:
     def _graph(self, name, inputs, outputs):
         return helper.make_graph(self._operators, name, inputs, outputs)
 
-    def _name(self, kind):
+    def _name(self, op_type):
         self._model._num_names += 1
         # No layer of Keras has a slash in its name, which an output may have.
-        return f"{kind}/{self._model._num_names}"
+        return f"{op_type}/{self._model._num_names}"
 
 
 def as_array(variable):
@@ -187,5 +187,5 @@ def as_array(variable):
 
 def _declared(name, dtype="float32", shape=None):
     """The declaration of a graph's input or output."""
-    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    return helper.make_tensor_value_info(name, kind, shape)
+    element_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return helper.make_tensor_value_info(name, element_type, shape)

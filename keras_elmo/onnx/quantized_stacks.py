@@ -90,9 +90,9 @@ def _saturates():
     from keras_elmo.onnx.products import column_product
 
     x = np.ones((64, 64), "float32")
-    graph, kind = GraphBuilder(), ("float32", ["rows", 64])
+    graph, spec = GraphBuilder(), ("float32", ["rows", 64])
     y = column_product(graph, x)(graph, "x")
-    model = graph.model("product", {"x": kind}, {"y": (y, *kind)})
+    model = graph.model("product", {"x": spec}, {"y": (y, *spec)})
     session = onnxruntime.InferenceSession(model.SerializeToString())
     return bool(np.any(session.run(None, {"x": x})[0] < 63))
 

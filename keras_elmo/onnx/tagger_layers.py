@@ -45,7 +45,7 @@ class TaggerLayers:
         Raises:
             ValueError: If the layer cannot be exported.
         """
-        kinds = {
+        builders = {
             keras.layers.Dense: self._dense,
             keras.layers.LSTM: self._lstm,
             keras.layers.Bidirectional: self._bidirectional,
@@ -55,7 +55,7 @@ class TaggerLayers:
             CRFDecoder: self._decoder,
             **dict.fromkeys(_DROPOUTS, lambda layer, x: x),
         }
-        if type(layer) not in kinds:
+        if type(layer) not in builders:
             _fail(layer, f"a layer of class {type(layer).__name__}")
         if getattr(layer, "axis", -1) not in (-1, rank - 1):
             _fail(layer, f"axis={layer.axis}")
@@ -66,7 +66,7 @@ class TaggerLayers:
                 "before `quantize` is called. "
                 f"Received: layer '{layer.name}' in mode {mode!r}"
             )
-        found = kinds[type(layer)](layer, *inputs)
+        found = builders[type(layer)](layer, *inputs)
         return found if type(found) is list else [found]
 
     def _dense(self, layer, x):

@@ -10,6 +10,9 @@ import numpy as np
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.word_vectors import WordVectors
+from keras_elmo.models.output_names import check_tagged_outputs
+from keras_elmo.models.output_names import named_outputs
+from keras_elmo.models.output_names import tag_names_of
 from keras_elmo.onnx.crf_decoding import Chain
 from keras_elmo.onnx.elmo_model import ids_input
 from keras_elmo.onnx.elmo_model import output_time
@@ -21,9 +24,6 @@ from keras_elmo.onnx.word_vectors import word_vectors
 from keras_elmo.ops.private_keras import call_of
 from keras_elmo.ops.private_keras import get_mask
 from keras_elmo.ops.private_keras import layer_of
-from keras_elmo.serving.output_names import check_tagged_outputs
-from keras_elmo.serving.output_names import named_outputs
-from keras_elmo.serving.output_names import tag_names_of
 
 
 def tagger_model(model, make_product, tag_names=None):

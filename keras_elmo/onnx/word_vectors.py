@@ -65,8 +65,8 @@ def find_words(graph, ids, layer):
     )  # (...,)
     buckets = graph.add("Mod", buckets, np.int32(len(hashes.starts)))
     first = graph.add("Unsqueeze", rows_of(hashes.starts, buckets), _LAST)
-    places = np.arange(layer.sizes["bucket_size"], dtype="int32")
-    rows = graph.add("Add", first, places)  # (..., bucket_size)
+    offsets = np.arange(layer.sizes["bucket_size"], dtype="int32")
+    rows = graph.add("Add", first, offsets)  # (..., bucket_size)
     sums = graph.add("Unsqueeze", sums, _LAST)
     has_sum = graph.add("Equal", rows_of(hashes.sums, rows), sums)
     has_sum = graph.cast(has_sum, "int32")  # At most one.

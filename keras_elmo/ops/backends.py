@@ -7,12 +7,10 @@ compiles the code around it.
 """
 
 import contextlib
-import contextvars
 import itertools
 import os
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_elmo.ops.private_keras import has_started_threads
@@ -336,8 +334,8 @@ def _varying_lengths(rows):
     import tensorflow as tf
 
     changes = rows != rows[:, -1:]  # (n, width)
-    place = tf.range(1, rows.shape[1] + 1)
-    return tf.reduce_max(tf.where(changes, place, 0), axis=1)  # (n,)
+    position = tf.range(1, rows.shape[1] + 1)
+    return tf.reduce_max(tf.where(changes, position, 0), axis=1)  # (n,)
 
 
 _ALL = (TensorFlow(), Jax(), Torch(), Backend())
@@ -379,30 +377,6 @@ if hasattr(os, "register_at_fork"):  # Not on Windows.
     os.register_at_fork(after_in_child=_note_fork)
 
 
-# The initializer of large matrices, whatever a layer asks for.
-_of_large_matrices = contextvars.ContextVar("of_large_matrices", default=None)
-
-
-@contextlib.contextmanager
-def leave_out_random_values():
-    """Builds large matrices without initial values, to be read from a file.
-
-    Drawing the random values of a large model takes longer than reading its
-    weights.
-    """
-    token = _of_large_matrices.set(backend().any_values)
-    try:
-        yield
-    finally:
-        _of_large_matrices.reset(token)
-
-
-def for_large_matrix(initializer):
-    """Returns `initializer`, or one of arbitrary values to save time."""
-    backend()  # An error in a fork, where drawing them would not end.
-    return _of_large_matrices.get() or initializer
-
-
 def at_least_one(x, axis=0):
     """Returns `x`, or one slice of zeros if it has no slices along `axis`.
 
@@ -420,45 +394,6 @@ def at_least_one(x, axis=0):
     widths = [(0, 0)] * len(x.shape)
     widths[axis] = (0, missing)
     return ops.pad(x, widths)
-
-
-def concrete_value(x):
-    """Returns `x` as a NumPy array, or `None` while a function is traced."""
-    if isinstance(x, np.ndarray):
-        return x
-    if isinstance(x, keras.KerasTensor):
-        return None
-    return backend().concrete_value(x)
-
-
-# Whether a function is traced whose arguments are checked in each call.
-arguments_are_checked = contextvars.ContextVar("are_checked", default=False)
-
-
-def require(condition, message, x, rows=None):
-    """Returns `x`, or raises an error unless all of `condition` is true.
-
-    In eager code, the error is a `ValueError`. In compiled functions it is
-    TensorFlow's `InvalidArgumentError`; other backends and XLA cannot check
-    values there.
-
-    Args:
-        condition: Boolean tensor.
-        message: String.
-        x: Tensor.
-        rows: Matrix whose rows belong to the entries of a one-dimensional
-            `condition`. The first row for which it is false ends the message.
-    """
-    values = concrete_value(condition)
-    if values is not None:
-        if not values.all():
-            if rows is not None:
-                message += f" {concrete_value(rows)[values.argmin()].tolist()}"
-            raise ValueError(message)
-        return x
-    if isinstance(condition, keras.KerasTensor) or arguments_are_checked.get():
-        return x
-    return backend().require_in_graph(condition, message, x, rows)
 
 
 def wide_dtype(dtype):

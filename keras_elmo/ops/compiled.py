@@ -4,9 +4,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.ops.backends import arguments_are_checked
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.backends import concrete_value
+from keras_elmo.ops.inputs import arguments_are_checked
+from keras_elmo.ops.inputs import concrete_value
 from keras_elmo.ops.private_keras import in_stateless_scope
 from keras_elmo.ops.private_keras import sublayers
 
@@ -20,10 +20,10 @@ class Compiled:
     On TensorFlow, one graph serves any size of all axes, except the last axis
     of floating-point tensors. Gradients flow through it.
 
-    JAX compiles each shape, so axes are filled up with zeros to a few sizes:
-    powers of two, and halfway between. The results have the filled-up sizes,
+    JAX compiles each shape, so axes are padded with zeros to a few sizes:
+    powers of two, and halfway between. The results have the padded sizes,
     and no gradients. So a function that returns a state must take a mask, with
-    which it leaves the state as it is where an axis is filled up. PyTorch runs
+    which it leaves the state as it is where an axis is padded. PyTorch runs
     the function as it is.
 
     Args:
@@ -32,8 +32,8 @@ class Compiled:
             effects or check values: its Python code runs only once for many
             calls.
         layer: The layer whose weights it reads.
-        least_sizes: For each argument the smallest sizes of the axes to fill
-            up, the first axes, in JAX. `None` not to compile there.
+        least_sizes: For each argument the smallest sizes of the axes to pad,
+            the first axes, in JAX. `None` not to compile there.
     """
 
     def __init__(self, function, layer, least_sizes=None):
@@ -43,18 +43,18 @@ class Compiled:
         self._compiled = {}
 
     def __call__(self, *args, **options):
-        kind = backend()
+        current = backend()
         if in_stateless_scope():
             # It replaces the variables' values; a graph would keep these.
             return self._function(*args, **options)
-        if kind.makes_graphs:
+        if current.makes_graphs:
             import tensorflow as tf
 
             # Not eager just for debugging.
             if tf.executing_eagerly() and not tf.config.functions_run_eagerly():
                 return self._call_graph(args, options)
         if (
-            kind.compiles_each_shape
+            current.compiles_each_shape
             and self._least_sizes is not None
             and not any(
                 x is not None and concrete_value(x) is None

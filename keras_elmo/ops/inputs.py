@@ -1,11 +1,12 @@
 """Checks of what layers are called with: ids and masks."""
 
+import contextvars
+
 import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.ops.backends import concrete_value
-from keras_elmo.ops.backends import require
+from keras_elmo.ops.backends import backend
 
 
 def as_ids(ids, num_ids, name):
@@ -67,19 +68,19 @@ def as_array(ids, name):
     Raises:
         ValueError: If it is no tensor or array of numbers.
     """
-    kind = type(ids).__name__
+    name = type(ids).__name__
     dtype = str(getattr(ids, "dtype", None))
     is_good = any(part in dtype for part in ("int", "float", "bool"))
-    if kind == "ndarray" and dtype in ("int64", "uint64") and ids.size:
+    if name == "ndarray" and dtype in ("int64", "uint64") and ids.size:
         # Tensors of JAX would keep half of an int64; PyTorch has no uint64.
         is_good = ids.min() >= -(2**31) and ids.max() < 2**31
         ids = ids.astype("int32")
-    if not is_good or "Ragged" in kind:
+    if not is_good or "Ragged" in name:
         raise ValueError(
             f"Layer '{name}' takes a tensor or an array of ids, which fit into "
             "int32 and are padded with zeros, as `keras_elmo.batch_to_ids` or "
             "`elmo.token_encoder.make_vectorization().batch_to_ids` returns "
-            f"them. Received: {kind}, dtype={dtype}"
+            f"them. Received: {name}, dtype={dtype}"
         )
     return ids
 
@@ -135,3 +136,42 @@ def shapes_agree(a, b):
         if None not in sizes and sizes[0] != sizes[1]:
             return False
     return len(a) == len(b)
+
+
+def concrete_value(x):
+    """Returns `x` as a NumPy array, or `None` while a function is traced."""
+    if isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, keras.KerasTensor):
+        return None
+    return backend().concrete_value(x)
+
+
+# Whether a function is traced whose arguments are checked in each call.
+arguments_are_checked = contextvars.ContextVar("are_checked", default=False)
+
+
+def require(condition, message, x, rows=None):
+    """Returns `x`, or raises an error unless all of `condition` is true.
+
+    In eager code, the error is a `ValueError`. In compiled functions it is
+    TensorFlow's `InvalidArgumentError`; other backends and XLA cannot check
+    values there.
+
+    Args:
+        condition: Boolean tensor.
+        message: String.
+        x: Tensor.
+        rows: Matrix whose rows belong to the entries of a one-dimensional
+            `condition`. The first row for which it is false ends the message.
+    """
+    values = concrete_value(condition)
+    if values is not None:
+        if not values.all():
+            if rows is not None:
+                message += f" {concrete_value(rows)[values.argmin()].tolist()}"
+            raise ValueError(message)
+        return x
+    if isinstance(condition, keras.KerasTensor) or arguments_are_checked.get():
+        return x
+    return backend().require_in_graph(condition, message, x, rows)

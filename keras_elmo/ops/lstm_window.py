@@ -28,7 +28,7 @@ def run_windows(gates, clips, projected, state, weights):
         The two tensors of outputs, and the list of the last states.
     """
     outputs, last_state = [], []
-    run = _window(gates, *clips)
+    run = _cached_window(gates, *clips)
     for x, h, c, w in zip(projected, state[::2], state[1::2], weights):
         hidden, c = run(x, h, c, w.recurrent_kernel, w.projection_kernel)
         outputs.append(hidden)
@@ -37,7 +37,7 @@ def run_windows(gates, clips, projected, state, weights):
 
 
 @functools.cache  # Compiled once for all cells with the same clips.
-def _window(gates, cell_clip, proj_clip):
+def _cached_window(gates, cell_clip, proj_clip):
     return LSTMWindow(functools.partial(gates, cell_clip=cell_clip), proj_clip)
 
 

@@ -18,9 +18,9 @@ def reading_order(mask, backwards=False):
         Integer tensor `(batch, time)`.
     """
     time = ops.shape(mask)[1]
-    place = ops.arange(time, dtype="int32")[None]  # (1, time)
-    key = time - 1 - place if backwards else place
-    return ops.argsort(ops.where(mask, key, place + time), axis=1)
+    position = ops.arange(time, dtype="int32")[None]  # (1, time)
+    key = time - 1 - position if backwards else position
+    return ops.argsort(ops.where(mask, key, position + time), axis=1)
 
 
 def reading_steps(mask, backwards=False):
@@ -32,8 +32,8 @@ def reading_steps(mask, backwards=False):
 def without_ends(mask):
     """Returns a mask `(batch, time)` that is `False` at the first and last."""
     time = ops.shape(mask)[1]
-    place = ops.arange(time, dtype="int32")
-    return mask & (place > 0) & (place < time - 1)
+    position = ops.arange(time, dtype="int32")
+    return mask & (position > 0) & (position < time - 1)
 
 
 def vectors_at(x, first, second):
@@ -41,8 +41,8 @@ def vectors_at(x, first, second):
 
     Args:
         x: Tensor `(a, b, dim)`.
-        first: Integer tensor of places on the first axis.
-        second: Integer tensor of places on the second axis; the two are
+        first: Integer tensor of positions on the first axis.
+        second: Integer tensor of positions on the second axis; the two are
             broadcast to one shape `(...)`.
 
     Returns:

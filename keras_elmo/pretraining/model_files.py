@@ -9,6 +9,7 @@ from keras_elmo.formats.bilm_files import write_softmax
 from keras_elmo.formats.bilm_names import MODEL_FILES
 from keras_elmo.formats.bilm_options import make_options
 from keras_elmo.formats.bilm_options import parse_language_model_options
+from keras_elmo.layers.base_layers import leave_out_random_values
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.models.bilm_weights import bilm_arrays
@@ -16,7 +17,6 @@ from keras_elmo.models.bilm_weights import bilm_configs
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.variables import assign_arrays
 from keras_elmo.models.variables import variable_arrays
-from keras_elmo.ops.backends import leave_out_random_values
 from keras_elmo.text.vocabulary import Vocabulary
 
 

@@ -25,8 +25,8 @@ def make_optimizer(settings, total_steps):
     if settings.optimizer == "adagrad":
         return optimizers.Adagrad(rate, 1.0, 0.0, global_clipnorm=norm)
     has_muon = settings.optimizer == "muon"
-    kind = with_muon(optimizers.Adam) if has_muon else optimizers.Adam
-    return kind(rate, global_clipnorm=norm)
+    cls = with_muon(optimizers.Adam) if has_muon else optimizers.Adam
+    return cls(rate, global_clipnorm=norm)
 
 
 def _learning_rate(settings, total_steps):

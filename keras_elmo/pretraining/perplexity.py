@@ -115,7 +115,7 @@ class Evaluator:
         """
         found = np.zeros((len(sentences), 2), "float32")
         for window, losses in self._losses(sentences):
-            found[window.places] = losses.T
+            found[window.sentences] = losses.T
         return found
 
     def _losses(self, sentences):
@@ -136,7 +136,7 @@ class Evaluator:
                 ops.convert_to_tensor, (inputs, targets, window.is_real)
             )
             losses, state = self._measure(*tensors, state)
-            # Without the rows that fill up the window.
+            # Without the rows that pad the window.
             yield window, ops.convert_to_numpy(losses)[:, :rows]
 
     def _windows(self, sentences):
@@ -147,7 +147,7 @@ class Evaluator:
         return stream_windows(sentences, self._rows, steps)
 
     def _measure_window(self, inputs, targets, is_real, state):
-        # JAX fills up the windows, and the next one continues from the state.
+        # JAX pads the windows, and the next one continues from the state.
         hidden, state = self._model.predict_hidden(
             inputs, state, is_real=is_real
         )

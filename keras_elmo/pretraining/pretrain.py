@@ -148,7 +148,8 @@ def pretrain(
                 trainer = make_trainer(
                     make_model, text.words, settings, rows, plan.total
                 )
-            if not resumes:  # What is discarded is so only now, without errors.
+            # An old training is discarded only now, after all checks.
+            if not resumes:
                 folder.begin(start, reading, words)
         training = Training(
             trainer,

@@ -10,7 +10,7 @@ import tensorflow as tf
 class _SparseClipping:
     """Clips gradients by their global norm, and keeps sparse ones sparse.
 
-    Keras would fill up a sparse gradient of the softmax to all its words.
+    Keras would make the softmax's sparse gradient dense: one of all words.
     """
 
     def __init__(self, *args, global_clipnorm, **kwargs):
@@ -96,9 +96,9 @@ def rows_of(variable, rows):
     @tf.custom_gradient
     def gather(rows):
         def gradient(values, variables):
-            distinct, places = tf.unique(rows)
+            distinct, indices = tf.unique(rows)
             values = tf.math.unsorted_segment_sum(
-                values, places, tf.size(distinct)
+                values, indices, tf.size(distinct)
             )
             shape = tf.constant(variable.shape.as_list(), distinct.dtype)
             return None, [tf.IndexedSlices(values, distinct, shape)]

@@ -24,8 +24,8 @@ class TextWindow(NamedTuple):
     """int32 `(2, rows, steps)`: the words that follow"""
     is_real: np.ndarray | None = None
     """bool `(rows, steps)`, `False` after the end of a row"""
-    places: list[int] | None = None
-    """The place of each row's sentence in the text, if a row is a sentence"""
+    sentences: list[int] | None = None
+    """The number of each row's sentence in the text, if a row is a sentence"""
 
 
 def training_windows(text, rows, steps, seed, first=0):
@@ -104,23 +104,23 @@ def sentence_windows(sentences, max_tokens):
     Yields:
         `TextWindow`s.
     """
-    places = list(range(len(sentences)))
-    for i in range(0, len(places), _SORTED_SENTENCES):
+    numbers = list(range(len(sentences)))
+    for i in range(0, len(numbers), _SORTED_SENTENCES):
         rows = []
-        chunk = places[i : i + _SORTED_SENTENCES]
-        for place in sorted(chunk, key=lambda i: len(sentences[i])):
-            steps = len(sentences[place]) + 1
+        chunk = numbers[i : i + _SORTED_SENTENCES]
+        for number in sorted(chunk, key=lambda i: len(sentences[i])):
+            steps = len(sentences[number]) + 1
             if rows and (len(rows) + 1) * steps > max_tokens:
                 yield _sentence_window(sentences, rows)
                 rows = []
-            rows.append(place)
+            rows.append(number)
         yield _sentence_window(sentences, rows)
 
 
-def _sentence_window(sentences, places):
-    steps = max(len(sentences[i]) for i in places) + 1
-    rows = _laid_out([[sentences[i]] for i in places], steps)
-    return next(_cut(*rows, steps, places))
+def _sentence_window(sentences, numbers):
+    steps = max(len(sentences[i]) for i in numbers) + 1
+    rows = _laid_out([[sentences[i]] for i in numbers], steps)
+    return next(_cut(*rows, steps, numbers))
 
 
 def _laid_out(rows, steps):
@@ -155,7 +155,7 @@ def _blocks(arrays, size):
             waiting, length = [joined[size:]], length - size
 
 
-def _cut(tokens, is_real, steps, places=None):
+def _cut(tokens, is_real, steps, sentences=None):
     """Yields the windows of rows.
 
     Args:
@@ -163,7 +163,7 @@ def _cut(tokens, is_real, steps, places=None):
             token that follows.
         is_real: Boolean `(rows, time)` or `None`, as in `TextWindow`.
         steps: Integer, the width of a window.
-        places: As in `TextWindow`.
+        sentences: As in `TextWindow`.
     """
     inputs, targets = tokens[..., :-1], tokens[..., 1:]
     # A sentence ends where the next one begins.
@@ -175,5 +175,5 @@ def _cut(tokens, is_real, steps, places=None):
             inputs[..., window],
             np.where(following == boundary, 1 - boundary, following),
             None if is_real is None else is_real[:, window],
-            places,
+            sentences,
         )

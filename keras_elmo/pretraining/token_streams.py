@@ -53,10 +53,12 @@ class TokenStream:
         begins, lengths = begins[order], lengths[order]
         firsts = np.cumsum(lengths) - lengths
         # Where each token is in its sentence, (tokens,).
-        place = np.arange(len(tokens)) - np.repeat(firsts, lengths)
+        position = np.arange(len(tokens)) - np.repeat(firsts, lengths)
         if self._direction:
-            place = np.where(place, np.repeat(lengths, lengths) - place, 0)
-        tokens = tokens[place + np.repeat(begins, lengths)]
+            position = np.where(
+                position, np.repeat(lengths, lengths) - position, 0
+            )
+        tokens = tokens[position + np.repeat(begins, lengths)]
         tokens[firsts] = self._direction
         return tokens
 

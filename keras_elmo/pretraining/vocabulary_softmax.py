@@ -4,9 +4,9 @@ from keras import ops
 from keras import random
 
 from keras_elmo.checks import check_integer
+from keras_elmo.layers.base_layers import for_large_matrix
 from keras_elmo.layers.base_layers import read_weight
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.backends import for_large_matrix
 from keras_elmo.ops.backends import wide_dtype
 
 _MINUS_INFINITY = -1e9

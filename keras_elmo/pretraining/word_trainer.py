@@ -26,7 +26,7 @@ class WordTrainer(LanguageModelTrainer):
 
     Call arguments:
         inputs: Three int32 tensors: the numbers of distinct words, `(words,
-            1)`; and for each direction the place of each word in them,
+            1)`; and for each direction the index of each word in them,
             `(batch, time)`.
     """
 
@@ -49,7 +49,7 @@ class WordTrainer(LanguageModelTrainer):
         )
 
     def token_vectors(self, inputs):
-        words, *places = inputs
+        words, *indices = inputs
         words = backend().rows_of(self.characters, words[:, 0])
         vectors = self.language_model.token_encoder(
             ops.cast(words, "int32"), training=True
@@ -58,10 +58,10 @@ class WordTrainer(LanguageModelTrainer):
         dtype = vectors.dtype
         vectors = ops.cast(vectors, wide_dtype(dtype))
         # `tf.data` does not know how many rows there are.
-        places = [ops.reshape(x, (self.batch_size, -1)) for x in places]
-        places = ops.stack([ops.transpose(x) for x in places])
+        indices = [ops.reshape(x, (self.batch_size, -1)) for x in indices]
+        indices = ops.stack([ops.transpose(x) for x in indices])
         # (2, time, batch, projection)
-        return ops.cast(ops.take(vectors, places, axis=0), dtype)
+        return ops.cast(ops.take(vectors, indices, axis=0), dtype)
 
     def train_step(self, *args):
         *state, data = args
@@ -75,10 +75,10 @@ class WordTrainer(LanguageModelTrainer):
         def train_on_next(i, carry):
             state, losses = carry
             words = _columns(inputs[0], i, 1)
-            places, pair = keras.tree.map_structure(
+            indices, pair = keras.tree.map_structure(
                 lambda x: _columns(x, i, steps), (inputs[1:], targets)
             )
-            logs, state = train(state, ((words, *places), pair))
+            logs, state = train(state, ((words, *indices), pair))
             loss = ops.reshape(logs["window_loss"], (1,))
             return state, ops.slice_update(losses, (i,), loss)
 
@@ -108,7 +108,7 @@ class WindowBatches:
         self._targets = targets
         self._most = most
         # For each word, where it is in the list of distinct words.
-        self._place = np.empty(len(targets), "int32")
+        self._index_of = np.empty(len(targets), "int32")
 
     def join(self, windows):
         """Makes a batch of some `TextWindow`s of the same shape.
@@ -126,24 +126,24 @@ class WindowBatches:
         found = [self._distinct(window.inputs) for window in windows]
         size = _padded_size(max(len(words) for words, _ in found))
         words = np.zeros((size, self._most), "int32")
-        places = np.zeros((2, rows, self._most * steps), "int32")
-        targets = np.full(places.shape, -1, "int32")
-        for i, (window, (distinct, place)) in enumerate(zip(windows, found)):
+        indices = np.zeros((2, rows, self._most * steps), "int32")
+        targets = np.full(indices.shape, -1, "int32")
+        for i, (window, (distinct, index)) in enumerate(zip(windows, found)):
             words[: len(distinct), i] = distinct
             columns = slice(i * steps, (i + 1) * steps)
-            places[..., columns] = place
+            indices[..., columns] = index
             targets[..., columns] = self._targets[window.targets]
-        return (words, *places), tuple(targets)
+        return (words, *indices), tuple(targets)
 
     def _distinct(self, words):
-        """Returns the distinct words, and the place of each word in them."""
+        """Returns the distinct words, and the index of each word in them."""
         flat = words.ravel()
         everywhere = np.arange(len(flat), dtype="int32")
-        # Of several places of a word, one is kept, whichever it is.
-        self._place[flat] = everywhere
-        distinct = flat[self._place[flat] == everywhere]
-        self._place[distinct] = everywhere[: len(distinct)]
-        return distinct, self._place[words]
+        # Of several positions of a word, one is kept, whichever it is.
+        self._index_of[flat] = everywhere
+        distinct = flat[self._index_of[flat] == everywhere]
+        self._index_of[distinct] = everywhere[: len(distinct)]
+        return distinct, self._index_of[words]
 
 
 def _padded_size(number):

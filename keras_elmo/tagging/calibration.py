@@ -57,7 +57,7 @@ def calibrate(head, batches, labels, scheme):
         temperature = np.float32([temperature])
         return batches.predict(lambda *x: compiled(*x, temperature)[i])
 
-    items = []  # The sentence, the place, and whether it is right.
+    items = []  # The sentence, the position, and whether it is right.
     for i, (numbers, tags) in enumerate(zip(predict(1, 0), batches.tags)):
         found = [labels[number] for number in numbers]
         spans = entities if scheme else enumerate

@@ -1,4 +1,4 @@
-"""Entities with their places and probabilities, from the scores of a CRF."""
+"""Entities with their positions and probabilities, from the scores of a CRF."""
 
 import numbers
 from typing import NamedTuple
@@ -130,18 +130,18 @@ class EntityModel:
         """Returns the `Entity`s of a sentence that reach a threshold.
 
         Args:
-            spans: Array `(words, max_length, num_kinds)` of probabilities.
+            spans: Array `(words, max_length, num_types)` of probabilities.
             threshold: Number.
         """
-        places = np.argwhere(spans >= threshold)
-        order = np.argsort(-spans[*places.T], kind="stable")
+        indices = np.argwhere(spans >= threshold)
+        order = np.argsort(-spans[*indices.T], kind="stable")
         taken = np.zeros(len(spans), bool)
         found = []
-        for start, size, kind in places[order].tolist():
+        for start, size, i in indices[order].tolist():
             end = start + size + 1
             if not taken[start:end].any():
                 taken[start:end] = True
-                name = self._entity_tags.kinds[kind]
-                share = float(spans[start, size, kind])
+                name = self._entity_tags.types[i]
+                share = float(spans[start, size, i])
                 found.append(Entity(start, end, name, share))
         return sorted(found)

@@ -64,13 +64,13 @@ def score_tags(tags, predicted, scheme=None):
     for true, guess in zip(tags, predicted, strict=True):
         right += [a == b for a, b in zip(true, guess, strict=True)]
         wanted, found = (set(_spans(x, scheme)) for x in (true, guess))
-        for place, spans in enumerate((wanted, found, wanted & found)):
-            for *_, kind in spans:
-                counts[kind][place] += 1
+        for i, spans in enumerate((wanted, found, wanted & found)):
+            for *_, entity_type in spans:
+                counts[entity_type][i] += 1
     return {
         "accuracy": sum(right) / max(1, len(right)),
         **(_scores(sum(counts.values(), np.zeros(3))) if scheme else {}),
-        "types": {kind: _scores(counts[kind]) for kind in sorted(counts)},
+        "types": {name: _scores(counts[name]) for name in sorted(counts)},
     }
 
 

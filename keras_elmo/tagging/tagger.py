@@ -21,14 +21,14 @@ from keras_elmo.layers.word_vectors import WordVectors
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import after_elmo
 from keras_elmo.models.keras_file import with_separate_layers
+from keras_elmo.models.output_names import TagNames
+from keras_elmo.models.output_names import check_tagged_outputs
+from keras_elmo.models.output_names import named_outputs
 from keras_elmo.models.presets import TAGGERS
+from keras_elmo.models.word_model import WordModel
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.private_keras import call_of
-from keras_elmo.serving.model_outputs import ModelOutputs
-from keras_elmo.serving.output_names import TagNames
-from keras_elmo.serving.output_names import check_tagged_outputs
-from keras_elmo.serving.output_names import named_outputs
 from keras_elmo.tagging.entities import EntityModel
 from keras_elmo.tagging.entities import check_threshold
 from keras_elmo.tagging.scores import score_tags
@@ -75,7 +75,7 @@ class Tagger:
                 "`model` must be a Keras model that returns tags; for a name "
                 f"or path, use `Tagger.load`. Received: {model!r}"
             )
-        takes, outputs = ModelOutputs(model, tag_names), named_outputs(model)
+        takes, outputs = WordModel(model, tag_names), named_outputs(model)
         check_tagged_outputs(takes.tag_names, outputs)
         name = next(iter(takes.tag_names), None)
         x = outputs.get(name)

@@ -143,10 +143,10 @@ def _parse_span(span):
     if isinstance(span, dict):
         names = ("start", "end") if "start" in span else _OFFSETS
         span = *map(span.get, names), span["label"]
-    start, end, kind = span
-    if not kind.strip():
+    start, end, label = span
+    if not label.strip():
         raise ValueError(span)
-    return operator.index(start), operator.index(end), kind.strip()
+    return operator.index(start), operator.index(end), label.strip()
 
 
 def _tags(text, words, spans, where, cut):
@@ -154,9 +154,9 @@ def _tags(text, words, spans, where, cut):
     starts = [start for start, _ in words]
     ends = [start + len(word) for start, word in words]
     tags = ["O"] * len(words)
-    for start, end, kind in spans:
+    for start, end, label in spans:
         i, j = bisect.bisect_right(ends, start), bisect.bisect_left(starts, end)
-        what = f"{where}: the span {text[start:end]!r} ({kind})"
+        what = f"{where}: the span {text[start:end]!r} ({label})"
         if {*tags[i:j]} != {"O"}:
             raise ValueError(
                 f"{what} has no word of its own. Expected spans that do not "
@@ -165,5 +165,5 @@ def _tags(text, words, spans, where, cut):
         if starts[i] < start or end < ends[j - 1]:
             whole = text[starts[i] : ends[j - 1]]
             cut.append(f"{what} cuts a word, so {whole!r} is taken")
-        tags[i:j] = [f"B-{kind}", *[f"I-{kind}"] * (j - i - 1)]
+        tags[i:j] = [f"B-{label}", *[f"I-{label}"] * (j - i - 1)]
     return tags

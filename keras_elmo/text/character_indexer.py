@@ -131,9 +131,9 @@ class CharacterIndexer(TokenIndexer):
         known = sorted((ord(c), i) for c, i in self._ids.items() if len(c) == 1)
         # Add an invalid code point, so that the table is never empty.
         keys, ids = np.array([*known, (0x110000, 0)], "int32").T
-        place = tf.searchsorted(keys, points)
-        is_known = tf.gather(keys, place) == points
-        return tf.where(is_known, tf.gather(ids, place), self._ids[UNKNOWN])
+        index = tf.searchsorted(keys, points)
+        is_known = tf.gather(keys, index) == points
+        return tf.where(is_known, tf.gather(ids, index), self._ids[UNKNOWN])
 
     def is_cropped(self, word):
         is_mark = word in self.boundary_words
@@ -158,14 +158,14 @@ def _checked(argument, items, special):
     odd = next((x for x in items if not isinstance(x, str)), None)
     if odd is not None:
         raise ValueError(f"`{argument}` must be strings. Received: {odd!r}")
-    places = {item: i for i, item in enumerate(items)}
-    if len(places) < len(items):
-        twice = next(x for i, x in enumerate(items) if places[x] != i)
+    index_of = {item: i for i, item in enumerate(items)}
+    if len(index_of) < len(items):
+        twice = next(x for i, x in enumerate(items) if index_of[x] != i)
         raise ValueError(
             f"`{argument}` must not contain duplicates. Received twice: "
             f"{twice!r}"
         )
-    missing = [name for name in special if name not in places]
+    missing = [name for name in special if name not in index_of]
     if missing:
         raise ValueError(
             f"`{argument}` must contain {', '.join(special)}. Missing from "

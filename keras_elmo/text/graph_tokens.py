@@ -19,8 +19,8 @@ def pad_tokens(
     """
     if isinstance(tokens, tf.RaggedTensor):
         return tokens.to_tensor(""), tf.cast(tokens.row_lengths(), tf.int32)
-    place = tf.range(1, tf.shape(tokens)[1] + 1)  # (time,)
-    last = tf.reduce_max(tf.where(tokens != "", place, 0), axis=1)
+    position = tf.range(1, tf.shape(tokens)[1] + 1)  # (time,)
+    last = tf.reduce_max(tf.where(tokens != "", position, 0), axis=1)
     return tokens, tf.maximum(last, 0)  # The maximum of an empty row is < 0.
 
 

@@ -189,20 +189,20 @@ def _is_marked(row):
     return row[1][0].startswith("#")
 
 
-def _leave_out(text, places, counts):
+def _leave_out(text, indices, counts):
     """Leaves out comments with as many columns as words; returns their lines.
 
     Args:
         text: A `TaggedText`.
-        places: List of indices of sentences, and of words in them. Those whose
-            label no other word has are comments.
+        indices: List of pairs, the index of a sentence and of a word in it.
+            Words whose label no other word has are comments.
         counts: `collections.Counter` of the labels, which is changed as well.
     """
-    marked = collections.Counter(text.tags[i][j] for i, j in places)
+    marked = collections.Counter(text.tags[i][j] for i, j in indices)
     labels = {x for x in marked if marked[x] == counts[x]}
     labels = {x for x in labels if not LABEL.fullmatch(x)}
     lines = []
-    for i, j in reversed(places):
+    for i, j in reversed(indices):
         if text.tags[i][j] in labels:
             lines.append(text.lines[i][j])
             for part in filter(None, text[1:5]):

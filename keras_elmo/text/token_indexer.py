@@ -75,8 +75,8 @@ def framed(xp, ids, lengths, begin, end, padding):
     Returns:
         int32 `(n, width)`.
     """
-    places = np.arange(ids.shape[1], dtype="int32")
+    positions = np.arange(ids.shape[1], dtype="int32")
     ends = lengths[:, None] + 1  # (n, 1)
-    ids = xp.where(ends > places, ids, padding)
-    ids = xp.where(ends == places, end, ids)
-    return xp.where(places == 0, begin, ids)
+    ids = xp.where(ends > positions, ids, padding)
+    ids = xp.where(ends == positions, end, ids)
+    return xp.where(positions == 0, begin, ids)

@@ -28,10 +28,10 @@ class WordTable:
         import tensorflow as tf
 
         hash_values, known, ids = self._in_order()
-        place = tf.searchsorted(hash_values, _hash_values(words))
-        place = tf.minimum(place, len(self._ids) - 1)
-        is_known = tf.gather(known, place) == words
-        return tf.where(is_known, tf.gather(ids, place), 0)  # (n,)
+        index = tf.searchsorted(hash_values, _hash_values(words))
+        index = tf.minimum(index, len(self._ids) - 1)
+        is_known = tf.gather(known, index) == words
+        return tf.where(is_known, tf.gather(ids, index), 0)  # (n,)
 
     def _in_order(self):
         """Returns sorted hash values, and the words and ids in that order."""

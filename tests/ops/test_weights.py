@@ -11,8 +11,8 @@ from small_models import make_shallow_elmo
 
 from keras_elmo import Highway
 from keras_elmo import ProjectedLSTMCell
+from keras_elmo.layers.base_layers import leave_out_random_values
 from keras_elmo.layers.base_layers import new_weight
-from keras_elmo.ops.backends import leave_out_random_values
 
 pytestmark = pytest.mark.in_graphs(False)
 

@@ -7,7 +7,7 @@ from keras import ops
 from keras.ops import convert_to_numpy as numpy
 from pretraining.small_language_models import oracle_losses
 
-from keras_elmo.ops.backends import leave_out_random_values
+from keras_elmo.layers.base_layers import leave_out_random_values
 from keras_elmo.pretraining.vocabulary_softmax import LogUniformCandidates
 from keras_elmo.pretraining.vocabulary_softmax import VocabularySoftmax
 

@@ -1,8 +1,8 @@
 import keras
 import pytest
 
-from keras_elmo.serving.output_names import check_tagged_outputs
-from keras_elmo.serving.output_names import tag_names_of
+from keras_elmo.models.output_names import check_tagged_outputs
+from keras_elmo.models.output_names import tag_names_of
 
 
 @pytest.mark.parametrize(
