@@ -110,7 +110,7 @@ def span_probabilities(chain, entity_tags, find):
         find: Function from a sequence of tags to its entities.
     """
     time = chain.mask.shape[1]
-    kinds = entity_tags.kinds
+    kinds = entity_tags.types
     result = np.zeros((*chain.mask.shape, time, len(kinds)))
     for row, mask in enumerate(chain.mask):
         places = np.flatnonzero(mask)

@@ -151,7 +151,7 @@ def test_probabilities_of_entities(case):
     for row, mask in enumerate(chain.mask):
         places = np.flatnonzero(mask)
         for start, end, kind in find(best[row, mask]):
-            length, kind = end - start, tags.kinds.index(kind)
+            length, kind = end - start, tags.types.index(kind)
             lengths[row, places[start]] = length
             share = expected[row, places[start], length - 1, kind]
             probabilities[row, places[start]] = share

@@ -152,7 +152,7 @@ def test_each_sentence_is_a_row_of_its_own(monkeypatch, max_tokens, chunk):
         assert rows == 1 or rows * steps <= max_tokens
         lengths = window.is_real.sum(axis=1)
         assert lengths.max() == steps and lengths.min() > 0
-        for place, row in zip(window.places, read_rows([window]), strict=True):
+        for place, row in zip(window.sentences, read_rows([window]), strict=True):
             (sentence,) = sentences_of_row(row[0])
             assert sentence == text[place]
             assert row == laid_end_to_end([sentence])

@@ -127,7 +127,7 @@ def test_entities_with_probabilities(scheme):
         spans.append(x)
     for row, array in zip(found, spans, strict=True):
         for start, end, kind, share in row:
-            expected = array[start, end - start - 1, kinds.kinds.index(kind)]
+            expected = array[start, end - start - 1, kinds.types.index(kind)]
             assert share == pytest.approx(expected, abs=1e-5)
     for threshold in (0.02, 0.6):
         tags, found = tagger.predict_entities(
@@ -143,7 +143,7 @@ def test_entities_with_probabilities(scheme):
             while left.size and left.max() >= threshold:
                 start, size, kind = np.unravel_index(left.argmax(), left.shape)
                 end = start + size + 1
-                expected.append((start, end, kinds.kinds[kind]))
+                expected.append((start, end, kinds.types[kind]))
                 for i in range(len(words)):
                     left[i, max(0, start - i) if i < start else 0 :] *= i >= end
             assert [x[:3] for x in row] == sorted(expected)
