@@ -38,7 +38,7 @@ def counted():
     runs = []
 
     def function(x, y=None, factor=1):
-        runs.append(factor)
+        runs.append(1)
         return x * factor if y is None else x * factor + y[0]
 
     return Compiled(function, keras.layers.Layer()), runs
@@ -51,26 +51,24 @@ def test_one_graph_serves_all_sizes_and_is_not_for_who_wants_none(counted):
     compiled, runs = counted
     for batch in (2, 5, 1):
         assert_equal(compiled(ops.ones((batch, 3)), factor=2), 2)
-    assert runs == [2]
+    assert len(runs) == 1
     tf.config.run_functions_eagerly(True)
     try:
-        compiled(ops.ones((2, 3)), factor=2)
-        compiled(ops.ones((2, 3)), factor=2)
+        for _ in range(2):
+            compiled(ops.ones((2, 3)), factor=2)
     finally:
         tf.config.run_functions_eagerly(False)
-    assert runs == [2] * 3
+    assert len(runs) == 3
 
 
 @on_tensorflow
 def test_another_kind_of_call_has_another_graph(counted):
     compiled, runs = counted
-    kinds = [((2, 3), "float32"), ((2, 4), "float32"), ((3,), "float32")]
-    for shape, dtype in [*kinds, ((2, 3), "int32")]:
-        x = ops.ones(shape, dtype)
+    for x in (ops.ones((2, 3)), ops.ones((2, 4)), ops.ones((3,), "int32")):
         for _ in range(2):
             assert_equal(compiled(x, None), 1)
             assert_equal(compiled(x, [x]), 2)
-    assert len(runs) == 8
+    assert len(runs) == 6
 
 
 @after_a_fork
@@ -78,7 +76,6 @@ def test_another_kind_of_call_has_another_graph(counted):
     "use",
     [
         lambda elmo: elmo(IDS),
-        lambda elmo: make_shallow_elmo()(IDS),
         lambda elmo: ElmoLayer.from_preset(ENGLISH_TINY),
         lambda elmo: ElmoEmbedder(elmo).embed_batch([["a"]]),
         lambda elmo: Tagger.load("english_pos"),
@@ -109,7 +106,7 @@ def test_a_forked_process_raises_instead_of_waiting(use):
 
 
 FORKS = """
-import os, sys, threading, warnings
+import os, signal, sys, warnings
 import keras, numpy as np
 import keras_elmo  # All else is imported in the children.
 warnings.simplefilter("ignore")
@@ -117,9 +114,7 @@ warnings.simplefilter("ignore")
 def in_fork():
     child = os.fork()
     if child == 0:
-        watch = threading.Timer(60, os._exit, [9])
-        watch.daemon = True
-        watch.start()
+        signal.alarm(60)
         try:
             elmo = keras_elmo.ElmoLayer.from_preset(sys.argv[1])
             elmo(np.ones((1, 2, 50), "int32"))
