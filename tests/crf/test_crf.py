@@ -127,11 +127,8 @@ def test_weights_and_what_is_asked_of_them():
     )
     for crf in (layer, CRF.from_config(layer.get_config())):
         crf(np.zeros((1, 2, 3), "float32"))
-        assert [(w.name, w.shape) for w in crf.weights] == [
-            ("transitions", (3, 3)),
-            ("start_transitions", (3,)),
-            ("end_transitions", (3,)),
-        ]
+        names = "transitions", "start_transitions", "end_transitions"
+        assert tuple(weight.name for weight in crf.weights) == names
         losses = [float(as_numpy(loss)) for loss in crf.losses]
         assert losses == pytest.approx([0.9])
         _, start, end = crf.get_weights()
