@@ -117,11 +117,8 @@ def test_bad_tags_are_named_in_a_graph(bio_scores):
     good = np.zeros((4, 4), "int32")
     bad = good.copy()
     bad[1, 1] = 2
-    for tags, message in (
-        (good + 3, "from 0 to 2"),
-        (good + 2, "`scheme`, or its inputs"),
-        (bad, r"\[0 2 -1 -1\]"),
-    ):
+    told = r"(?s)`scheme`, or its inputs.*\[0 2 -1 -1\]"
+    for tags, message in ((good + 3, "from 0 to 2"), (bad, told)):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             compiled(tags, bio_scores)
     none = tf.function(CRFLoss(reduction="none"))(good[:0], bio_scores[:0])

@@ -37,25 +37,23 @@ def expected_vectors(layer, ids):
     """Computes the vectors of tokens; `CharCNNEmbedding` does the first part,
     and has an oracle of its own.
     """
-    highways, activation = len(layer.highways), layer.activation
     characters = CharCNNEmbedding(
-        None, layer.filters, highways, 4, activation, 9
+        None, layer.filters, 0, 4, layer.activation, 9
     )
     characters.build(None)
-    weights = dict(zip(map(name_of, layer.weights), layer.get_weights()))
-    missing = characters.num_ids - 1 - len(weights["embeddings"])
-    weights["embeddings"] = np.pad(
-        weights["embeddings"], ((0, missing), (0, 0))
-    )
-    characters.set_weights([weights[name_of(w)] for w in characters.weights])
-    x = ops.convert_to_numpy(characters(ids[:, :9]))
+    table, *filters = layer.get_weights()[:7]
+    missing = characters.num_ids - 1 - len(table)
+    table = np.pad(table, ((0, missing), (0, 0)))
+    characters.set_weights([table, *filters])
+    x = characters(ids[:, :9])
+    for highway in layer.highways:
+        x = highway(x)
+    x = ops.convert_to_numpy(x)
     if layer.has_words:
-        x = np.hstack([weights["word_embeddings"][ids[:, 9] - 1], x])
-    return x @ weights["projection_kernel"] + weights["projection_bias"]
-
-
-def name_of(weight):
-    return weight.path.partition("/")[2]
+        table = ops.convert_to_numpy(layer.word_embeddings)
+        x = np.hstack([table[ids[:, 9] - 1], x])
+    kernel, bias = layer.projection_kernel, layer.projection_bias
+    return x @ ops.convert_to_numpy(kernel) + ops.convert_to_numpy(bias)
 
 
 @pytest.mark.parametrize("training", [False, True])

@@ -32,43 +32,32 @@ after_a_fork = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def counted():
-    """A compiled function, and a list of the runs of its Python code."""
+@on_tensorflow
+def test_each_kind_of_call_has_one_graph_for_all_sizes():
+    import tensorflow as tf
+
     runs = []
 
     def function(x, y=None, factor=1):
         runs.append(1)
         return x * factor if y is None else x * factor + y[0]
 
-    return Compiled(function, keras.layers.Layer()), runs
-
-
-@on_tensorflow
-def test_one_graph_serves_all_sizes_and_is_not_for_who_wants_none(counted):
-    import tensorflow as tf
-
-    compiled, runs = counted
+    compiled = Compiled(function, keras.layers.Layer())
     for batch in (2, 5, 1):
         assert_equal(compiled(ops.ones((batch, 3)), factor=2), 2)
     assert len(runs) == 1
-    tf.config.run_functions_eagerly(True)
+    for x in (ops.ones((2, 3)), ops.ones((2, 4)), ops.ones((3,), "int32")):
+        for _ in range(2):
+            assert_equal(compiled(x, None), 1)
+            assert_equal(compiled(x, [x]), 2)
+    assert len(runs) == 7
+    tf.config.run_functions_eagerly(True)  # There is none for who wants none.
     try:
         for _ in range(2):
             compiled(ops.ones((2, 3)), factor=2)
     finally:
         tf.config.run_functions_eagerly(False)
-    assert len(runs) == 3
-
-
-@on_tensorflow
-def test_another_kind_of_call_has_another_graph(counted):
-    compiled, runs = counted
-    for x in (ops.ones((2, 3)), ops.ones((2, 4)), ops.ones((3,), "int32")):
-        for _ in range(2):
-            assert_equal(compiled(x, None), 1)
-            assert_equal(compiled(x, [x]), 2)
-    assert len(runs) == 6
+    assert len(runs) == 9
 
 
 @after_a_fork
