@@ -69,13 +69,15 @@ def test_fit_with_validation_and_early_stopping():
 
 
 @pytest.mark.in_graphs(True)
-def test_class_weight_is_refused_by_a_compiled_step_too():
+@pytest.mark.parametrize("function", ["fit", "train_on_batch"])
+def test_class_weight_is_refused_by_a_compiled_step_too(function):
     inputs = keras.Input((3, 4))
     model = keras.Model(inputs, CRF(3)(keras.layers.Dense(3)(inputs)))
+    train = getattr(compile_tagger(model), function)
     x, y = np.ones((4, 3, 4), "float32"), np.ones((4, 3), "int32")
-    compile_tagger(model).fit(x, y, sample_weight=np.ones((4, 1), "float32"))
+    train(x, y, sample_weight=np.ones((4, 1), "float32"))
     with pytest.raises(ValueError, match="`class_weight` cannot be used"):
-        model.fit(x, y, class_weight={0: 1.0, 1: 2.0})
+        train(x, y, class_weight={0: 1.0, 1: 2.0})
 
 
 DROPS_MASKS = pytest.mark.filterwarnings("ignore:Layer 'conv1d:UserWarning")

@@ -49,16 +49,6 @@ def test_tags_of_any_dtype_and_anything_at_padding(dtype, filler):
     assert accuracy_of(tags, scores) == pytest.approx(5 / 7, rel=1e-6)
 
 
-def test_config_round_trip():
-    loss = CRFLoss(reduction="sum", name="tags")
-    for made in (loss, CRFAccuracy(name="tags")):
-        config = keras.saving.serialize_keras_object(made)
-        assert config["registered_name"] == f"keras_elmo>{type(made).__name__}"
-        copy = keras.saving.deserialize_keras_object(config)
-        assert copy.name == "tags"
-        assert getattr(copy, "reduction", "sum") == "sum"
-
-
 @pytest.mark.parametrize(
     ("row", "sentence", "message"),
     [

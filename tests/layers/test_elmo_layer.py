@@ -185,14 +185,13 @@ def test_symbolic_shapes_are_the_real_ones(keep):
         keep_sentence_boundaries=keep,
         return_all_layers=True,
     )
-    for shape in (IDS.shape, (1, *IDS.shape)):
-        symbolic = elmo(keras.Input(batch_shape=shape, dtype="int32"))
-        real = elmo(IDS.reshape(shape))
-        assert symbolic.shape == tuple(real.shape)
-        assert symbolic._keras_mask.shape == tuple(real._keras_mask.shape)
-        unknown = [None] * (len(shape) - 2)
-        symbolic = elmo(keras.Input((*unknown, 12), dtype="int32"))
-        assert symbolic.shape[1:] == (*unknown[1:], 2, None, 12)
+    documents = IDS[None]
+    symbolic = elmo(keras.Input(batch_shape=documents.shape, dtype="int32"))
+    real = elmo(documents)
+    assert symbolic.shape == tuple(real.shape)
+    assert symbolic._keras_mask.shape == tuple(real._keras_mask.shape)
+    symbolic = elmo(keras.Input((None, None, 12), dtype="int32"))
+    assert symbolic.shape == (None, None, 2, None, 12)
 
 
 def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
@@ -236,15 +235,14 @@ def test_dropout_is_drawn_anew_in_each_call_of_training(all_layers):
     elmo.token_encoder.trainable = elmo.encoder.trainable = False
     vectors = numpy(elmo(IDS))
     assert_equal(elmo(IDS, training=False), vectors)
-    draws = [numpy(elmo(IDS, training=True)) for _ in range(3)]
+    draws = [numpy(elmo(IDS, training=True)) for _ in range(2)]
     for dropped in draws:
         share = np.mean(dropped[vectors != 0] == 0)
         assert 0.3 < share < 0.7
         kept = dropped != 0
         assert_close(dropped[kept], 2 * vectors[kept])
         assert_equal(numpy(again(IDS, training=True)) != 0, kept)
-    for one, other in itertools.combinations(draws, 2):
-        assert np.any((one == 0) != (other == 0))
+    assert np.any((draws[0] == 0) != (draws[1] == 0))
 
 
 @pytest.mark.skipif(
@@ -393,9 +391,8 @@ def test_a_token_encoder_of_ones_own_runs_in_each_call():
         assert len(runs) == 1
 
 
-@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
-def test_the_state_is_passed_from_call_to_call(dtype):
-    elmo = make_shallow_elmo(dtype=dtype)
+def test_the_state_is_passed_from_call_to_call():
+    elmo = make_shallow_elmo()
     inputs = keras.Input((None, 12), dtype="int32")
     state = [keras.Input((size,)) for size in (6, 7, 6, 7)]
     model = keras.Model(
@@ -403,24 +400,17 @@ def test_the_state_is_passed_from_call_to_call(dtype):
     )
     ids = ops.convert_to_tensor(IDS)
     first, state = model([ids, elmo.get_initial_state(len(IDS))])
-    dtypes = [keras.backend.standardize_dtype(s.dtype) for s in state]
-    assert dtypes[1::2] == ["float32"] * 2
     # A row of zeros starts a sentence anew.
     rows = np.arange(len(IDS))[:, None] != 1
     state = [ops.where(rows, s, ops.zeros_like(s)) for s in state]
     second, _ = model([ids, state])
     eager, _ = elmo(IDS, initial_state=state, return_state=True)
     assert_equal(eager._keras_mask, MASK)
-    stateless, first, second, eager = (
-        numpy(ops.cast(x, "float32")) for x in (elmo(IDS), first, second, eager)
-    )
-    limits = dict.fromkeys(
-        ("rtol", "atol"), 1e-5 if dtype == "float32" else 0.02
-    )
-    assert_close(first, stateless, **limits)
-    assert_close(eager, second, **limits)
-    assert_close(second[1], stateless[1], **limits)
-    assert not np.allclose(second[0], first[0], **limits)
+    stateless = numpy(elmo(IDS))
+    assert_close(first, stateless, atol=1e-5)
+    assert_close(eager, second, atol=1e-5)
+    assert_close(second[1], stateless[1], atol=1e-5)
+    assert not np.allclose(second[0], first[0], atol=1e-5)
 
 
 def test_a_state_of_documents_has_a_row_for_each_sentence():
