@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import warnings
 
 import keras
 import numpy as np
@@ -72,6 +71,7 @@ def test_each_kind_of_call_has_one_graph_for_all_sizes():
         lambda elmo: WordVectorization()(["a"]),
     ],
 )
+@pytest.mark.filterwarnings("ignore")  # Python and JAX warn of the fork.
 def test_a_forked_process_raises_instead_of_waiting(use):
     elmo = make_shallow_elmo()
     elmo(IDS)
@@ -84,10 +84,8 @@ def test_a_forked_process_raises_instead_of_waiting(use):
         except RuntimeError as error:
             answers.put(str(error))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python and JAX warn of the fork.
-        child = context.Process(target=call)
-        child.start()
+    child = context.Process(target=call)
+    child.start()
     child.join(60)
     child.kill()
     assert child.exitcode == 0
