@@ -36,21 +36,18 @@ def flat(outputs):
     return [ops.convert_to_numpy(x) for x in keras.tree.flatten(outputs)]
 
 
-def as_json(layer):
-    return json.loads(json.dumps(layer.get_config()))
-
-
 def check_same(found, expected, ids=None):
     assert type(found) is type(expected)
-    assert as_json(found) == as_json(expected)
+    # As JSON, which has lists alone.
+    configs = [json.dumps(x.get_config()) for x in (found, expected)]
+    assert configs[0] == configs[1]
     for a, b in zip(found.weights, expected.weights, strict=True):
         assert (a.path, a.dtype, a.trainable) == (b.path, b.dtype, b.trainable)
         np.testing.assert_array_equal(
             *(ops.convert_to_numpy(v).astype("float64") for v in (a, b))
         )
     if ids is not None:
-        for a, b in zip(flat(found(ids)), flat(expected(ids)), strict=True):
-            np.testing.assert_array_equal(a, b)
+        np.testing.assert_equal(flat(found(ids)), flat(expected(ids)))
 
 
 @pytest.fixture
@@ -72,16 +69,15 @@ def saved(whole, folder):
 
 
 MIX = {"layer_norm": True, "regularizer": "l1", "name": "mix"}
+PARTS = {"cnn": {"activation": "tanh"}, "lstm": {"proj_clip": None}}
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {},
         {"num_representations": 3, "dropout": 0.5, "seed": 3},
         {"return_all_layers": True, "name": "all_layers"},
-        {"keep_sentence_boundaries": True, "trainable": False},
-        {"cnn": {"activation": "tanh"}, "lstm": {"proj_clip": None}},
+        {"keep_sentence_boundaries": True, "trainable": False, **PARTS},
         {"scalar_mix": ScalarMix(**MIX), "dtype": "mixed_bfloat16"},
         {"dtype": "bfloat16"},
     ],
@@ -136,8 +132,7 @@ def test_dtype_reaches_the_parts(folder):
     elmo = make_elmo(num_representations=2)
     elmo.save_to_preset(folder)
     loaded = ElmoLayer.from_preset(folder, dtype="mixed_bfloat16")
-    for a, b in zip(loaded.get_weights(), elmo.get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_equal(loaded.get_weights(), elmo.get_weights())
     loaded.save_to_preset(folder, overwrite=True)
     for elmo in (  # No dtype means the saved one.
         loaded,
@@ -155,7 +150,6 @@ def test_dtype_reaches_the_parts(folder):
         ({"num_representations": 2}, {"return_all_layers": True}),
         ({"num_representations": 2}, {"num_representations": 1}),
         ({"return_all_layers": True}, {"num_representations": 2}),
-        ({"return_all_layers": True}, {"return_all_layers": False}),
         ({}, {"scalar_mix": ScalarMix(regularizer="l2")}),
     ],
 )
@@ -167,8 +161,7 @@ def test_new_mixes_over_the_saved_bilm(folder, saved, given):
     assert loaded.name == "mine"
     assert loaded.return_all_layers == given.get("return_all_layers", False)
     for mix in loaded.scalar_mixes:
-        mixed = mix.mix_weights
-        np.testing.assert_allclose(mixed.weights, 1 / 3, rtol=1e-6)
+        np.testing.assert_allclose(mix.mix_weights[0], 1 / 3, rtol=1e-6)
     assert not loaded.encoder.trainable and not loaded.token_encoder.trainable
     check_same_bilm(loaded, elmo)
     outputs = loaded(keras.Input((None, 12), dtype="int32"))
@@ -183,15 +176,13 @@ def test_new_mixes_are_like_the_saved_ones(folder):
     assert [mix.regularizer.l2 for mix in loaded.scalar_mixes] == [0.25] * 2
 
 
-def test_metadata(folder):
-    elmo = make_elmo()
-    elmo.save_to_preset(folder)
-    metadata = json.loads((folder / "metadata.json").read_text())
+def test_metadata(whole):
+    metadata = json.loads((whole / "metadata.json").read_text())
     assert metadata.pop("date_saved")[:2] == "20"
     assert metadata == {
         "keras_version": keras.__version__,
         "keras_elmo_version": keras_elmo.__version__,
-        "parameter_count": elmo.count_params(),
+        "parameter_count": make_elmo().count_params(),
     }
 
 
@@ -213,8 +204,7 @@ def test_a_subclass_is_loaded_by_its_own_class(folder):
     pattern.save_to_preset(folder.parent / "base")
     loaded = MyElmo.from_preset(folder.parent / "base", dropout=0.5)
     assert type(loaded) is MyElmo and loaded.dropout == 0.5
-    for a, b in zip(loaded.get_weights(), pattern.get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_equal(loaded.get_weights(), pattern.get_weights())
     told = "must be 'test>MyElmo' or 'keras_elmo>ElmoLayer'. Received: 'Tool'"
     change_config(folder, "registered_name", "Tool")
     with pytest.raises(ValueError, match=told):
@@ -248,28 +238,21 @@ def change_config(folder, path, value):
 @pytest.mark.parametrize(
     "path, value",
     [
-        ("config.token_encoder", LAMBDA),
         ("config.token_encoder", "Users>Tool"),
         ("config.token_encoder.config.activation", FUNCTION),
         ("config.encoder", keras.saving.serialize_keras_object(ScalarMix())),
         ("config.encoder.registered_name", "Users>Tool"),
         ("config.scalar_mix", [LAMBDA]),
-        ("config.scalar_mix", ["Users>Tool"]),
         (REGULARIZER, LAMBDA),
         (REGULARIZER, L2 | {"module": "os"}),
         (REGULARIZER, L2 | OTHER),
         (REGULARIZER, L2 | {"config": {"l2": L2}}),
-        ("config.dtype", LAMBDA),
-        ("config.dtype", POLICY | OTHER),
-        ("config.encoder.config.dtype", POLICY | {"class_name": "Other"}),
-        ("config.seed", {"class_name": "__lambda__", "config": {}}),
-        ("config.name", [{"class_name": ["keras"], "config": {}}]),
+        ("config.encoder.config.dtype", POLICY | OTHER),
+        ("config.name", {"a": [{"class_name": ["keras"], "config": {}}]}),
         ("registered_name", "Users>Tool"),
         # What a layer would take, to fail when it is called.
         ("config.keep_sentence_boundaries", []),
-        ("config.add_sentence_boundaries", None),
         ("config.dtype", "int32"),
-        ("config.encoder.config.dtype", POLICY | {"config": {"name": "int8"}}),
         ("config.encoder.config.cell_clip", 1e-60),
         ("config.encoder.config.proj_clip", 10**39),
     ],
@@ -281,16 +264,15 @@ def test_only_what_is_known_is_loaded(saved, path, value):
     assert f"'{saved}/config.json' is not a layer's config" in str(info.value)
 
 
-@pytest.mark.parametrize("key", ["cell_clip", "proj_clip"])
-def test_a_limit_beyond_64_bits(saved, key):
-    ids = np.ones((1, 2, 12), "int32")
-    change_config(saved, f"config.encoder.config.{key}", None)
-    expected = ElmoLayer.from_preset(saved)(ids)
-    change_config(saved, f"config.encoder.config.{key}", 1 << 63)
-    found = ElmoLayer.from_preset(saved)
-    # JAX and PyTorch convert an integer to their own.
-    assert type(getattr(found.encoder, key)) is float
-    np.testing.assert_array_equal(found(ids), expected)
+def test_a_limit_beyond_64_bits(saved):
+    for key in ("cell_clip", "proj_clip"):
+        change_config(saved, f"config.encoder.config.{key}", None)
+        expected = ElmoLayer.from_preset(saved)(IDS)
+        change_config(saved, f"config.encoder.config.{key}", 1 << 63)
+        found = ElmoLayer.from_preset(saved)
+        # JAX and PyTorch convert an integer to their own.
+        assert type(getattr(found.encoder, key)) is float
+        np.testing.assert_array_equal(found(IDS), expected)
 
 
 def test_a_preset_does_not_say_how_to_build(folder):
@@ -309,12 +291,6 @@ def test_damaged_config(saved, text):
     assert f"'{saved}/config.json'" in str(info.value)
 
 
-def test_missing_weights(saved):
-    (saved / "model.weights.h5").unlink()
-    with pytest.raises(FileNotFoundError, match="no weight file"):
-        ElmoLayer.from_preset(saved)
-
-
 @pytest.mark.parametrize(
     "path, value",
     [
@@ -323,7 +299,6 @@ def test_missing_weights(saved):
         ("encoder.config.projection_dim", "6"),
         ("token_encoder.config.num_highways", 100_000),
         ("token_encoder.config.num_highways", 900),
-        ("token_encoder.config.embedding_dim", 10**9),
         ("token_encoder.config.filters", [[1, 10**9]]),
         ("token_encoder.config.max_characters_per_token", 10**9),
         ("num_representations", 10**9),
