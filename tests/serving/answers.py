@@ -9,7 +9,9 @@ from keras_elmo.text.word_vectorization import vectorization_of
 
 
 def hub_answer(elmo, sentences):
-    """Returns the outputs for tokenised sentences, each run separately.
+    """Returns the outputs for tokenised sentences.
+
+    The layers are those of each sentence alone.
 
     Args:
         elmo: An `ElmoLayer`.
@@ -22,12 +24,14 @@ def hub_answer(elmo, sentences):
     # For a few words, building the graph takes longer than computing.
     use_fast_paths(max(map(len, sentences), default=0) > 100)
     rows = []
-    for sentence in sentences:
+    batch = elmo(vectorization.batch_to_ids(sentences))
+    batch = [as_float32(x) for x in keras.tree.flatten(batch)]
+    for i, sentence in enumerate(sentences):
         ids = vectorization.batch_to_ids([sentence])
         layers = as_float32(elmo.all_layers(ids))[0]
         size = layers.shape[-1] // 2
         np.testing.assert_array_equal(layers[0, :, :size], layers[0, :, size:])
-        mixes = [as_float32(x)[0] for x in keras.tree.flatten(elmo(ids))]
+        mixes = [x[i, : layers.shape[1]] for x in batch]
         if elmo.return_all_layers:
             mixes = [layers.mean(axis=0)]
         row = {"word_emb": layers[0, :, :size], "elmo": mixes[0]}

@@ -36,8 +36,8 @@ def serve(**folders):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             key = _PATH.match(self.path).groups()
             try:
-                answer = _predict(models[key], json.loads(body))
-                self.reply(200, answer)
+                request = json.loads(body, object_hook=_with_bytes)
+                self.reply(200, _predict(models[key], request))
             except KeyError:
                 told = f"Servable not found for request: Specific{key}"
                 self.reply(404, {"error": told})
@@ -47,7 +47,8 @@ def serve(**folders):
         def reply(self, status, answer):
             self.send_response(status)
             self.end_headers()
-            self.wfile.write(json.dumps(answer, ensure_ascii=False).encode())
+            text = json.dumps(answer, ensure_ascii=False, default=_decode)
+            self.wfile.write(text.encode())
 
         def log_message(self, *_):
             pass
@@ -66,20 +67,17 @@ def _predict(signatures, request):
     signature = signatures[request["signature_name"]]
     specs = signature.structured_input_signature[1]
     in_rows = "instances" in request
-    if in_rows == ("inputs" in request):
-        raise ValueError("expecting one of 'inputs' or 'instances'")
-    columns = request.get("inputs")
     if in_rows:
         rows = request["instances"]
         columns = {name: [row[name] for row in rows] for name in specs}
+    else:
+        columns = request["inputs"]
     inputs = {
-        name: tf.constant(_bytes_of(columns[name]), spec.dtype)
+        name: tf.constant(columns[name], spec.dtype)
         for name, spec in specs.items()
     }
-    outputs = {
-        name: _decode(value.numpy().tolist())
-        for name, value in signature(**inputs).items()
-    }
+    outputs = signature(**inputs)
+    outputs = {name: x.numpy().tolist() for name, x in outputs.items()}
     # The name of the only output is left out.
     only, *others = outputs.values()
     if not in_rows:
@@ -88,15 +86,9 @@ def _predict(signatures, request):
     return {"predictions": rows if others else only}
 
 
-def _bytes_of(value):
-    if isinstance(value, list):
-        return [_bytes_of(item) for item in value]
-    if isinstance(value, dict):
-        return base64.b64decode(value["b64"], validate=True)
-    return value
+def _with_bytes(item):
+    return base64.b64decode(item["b64"]) if "b64" in item else item
 
 
-def _decode(value):
-    if isinstance(value, list):
-        return [_decode(item) for item in value]
-    return value.decode("utf-8", "replace") if type(value) is bytes else value
+def _decode(item):
+    return item.decode("utf-8", "replace")
