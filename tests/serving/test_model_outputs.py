@@ -85,7 +85,8 @@ def crf_tagger():
     lstm = keras.layers.LSTM(6, return_sequences=True)
     x = keras.layers.Bidirectional(lstm)(elmo(ids), mask=mask)
     scores = CRF(3)(classify(ids, x, "scores", None), mask=mask)
-    decoder = CRFDecoder(tag_names=TAGS, scheme="BIO", name="tags")
+    options = {"return_entities": True, "tag_names": TAGS, "scheme": "BIO"}
+    decoder = CRFDecoder(name="tags", **options)
     return keras.Model(ids, decoder(scores))
 
 
@@ -131,6 +132,7 @@ def sequential():
 
 
 LETTERS = ["a", b"b", "c"]
+OF_CRF = ["tags", "tags_1", "tags_2"]
 
 
 def labels_of(x, names):
@@ -148,7 +150,7 @@ def labels_of(x, names):
     quick_first(
         [
             (tagger, ["tags"], TAGS, {"tags": TAGS}),
-            (crf_tagger, ["tags"], None, {"tags": TAGS}),
+            (crf_tagger, OF_CRF, None, {"tags": TAGS}),
             (classifier, ["genre"], LETTERS, {"genre": LETTERS}),
             (scores_and_tags, ["best", "scores"], None, {"best": TAGS}),
             (two_outputs, ["b", "a"], {"a": TAGS}, {"a": TAGS}),
