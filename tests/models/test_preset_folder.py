@@ -22,10 +22,8 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
 from keras_elmo import batch_to_ids
-from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.variables import find_variable
 
 pytestmark = pytest.mark.usefixtures("portable_path")
 IDS = batch_to_ids([["A", "preset", "."], ["é"]], 12)
@@ -69,7 +67,11 @@ def saved(whole, folder):
 
 
 MIX = {"layer_norm": True, "regularizer": "l1", "name": "mix"}
-PARTS = {"cnn": {"activation": "tanh"}, "lstm": {"proj_clip": None}}
+MIXES = [ScalarMix(fixed_weights=[0, 1, 2], name="a"), ScalarMix(name="b")]
+PARTS = {
+    "cnn": {"activation": "tanh", "num_highways": 0, "projection_dim": None},
+    "lstm": {"units": 12, "projection_dim": None, "proj_clip": None},
+}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ PARTS = {"cnn": {"activation": "tanh"}, "lstm": {"proj_clip": None}}
         {"return_all_layers": True, "name": "all_layers"},
         {"keep_sentence_boundaries": True, "trainable": False, **PARTS},
         {"scalar_mix": ScalarMix(**MIX), "dtype": "mixed_bfloat16"},
-        {"dtype": "bfloat16"},
+        {"scalar_mix": MIXES, "num_representations": 2, "dtype": "bfloat16"},
     ],
     ids=str,
 )
@@ -91,6 +93,15 @@ def test_what_is_saved_is_loaded_and_saved_again(folder, options):
     check_same(loaded, elmo, IDS)
     loaded.save_to_preset(folder.parent / "again")
     check_same(ElmoLayer.from_preset(folder.parent / "again"), elmo)
+
+
+@pytest.mark.parametrize("lists", [[CHARACTERS], [CHARACTERS, WORDS]])
+def test_a_model_of_unicode_characters(folder, lists):
+    lexicon = LexiconEmbedding(*lists, projection_dim=6, filters=[(1, 3)])
+    elmo = ElmoLayer(lexicon, BiLMEncoder(7, 6))
+    elmo.build((None, None, *lexicon.token_shape))
+    elmo.save_to_preset(folder)
+    check_same(ElmoLayer.from_preset(folder), elmo)
 
 
 @pytest.mark.parametrize("trainable", [True, False])
@@ -312,31 +323,6 @@ def test_sizes_that_the_file_does_not_have_are_refused(saved, path, value):
     assert str(saved) in str(info.value)
     with pytest.raises(ValueError, match=told):
         list(find_model(saved).facts(ElmoLayer))
-
-
-_LEXICON = {"filters": [(1, 3)], "projection_dim": 6, "num_highways": 1}
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: CharCNNEmbedding(6, [(1, 3), (2, 4)], 2),
-        lambda: CharCNNEmbedding(None, [(1, 2), (2, 4)], 0),
-        lambda: CharCNNEmbedding(6, [(1, 2), (2, 4)], 1),
-        lambda: LexiconEmbedding(CHARACTERS, **_LEXICON),
-        lambda: LexiconEmbedding(CHARACTERS, WORDS, **_LEXICON),
-    ],
-)
-@pytest.mark.parametrize("units", [6, 7])
-def test_the_shapes_are_those_of_the_variables(make, units):
-    mixes = [ScalarMix(name="a"), ScalarMix(fixed_weights=[0, 1, 2], name="b")]
-    elmo = ElmoLayer(make(), BiLMEncoder(units, 6), mixes, 2)
-    elmo.build((None, None, *elmo.token_encoder.token_shape))
-    parts = elmo.token_encoder.get_config(), elmo.encoder.get_config()
-    shapes = variable_shapes(*parts, [m.fixed_weights for m in mixes])
-    variables = {name: find_variable(elmo, name) for name in shapes}
-    assert shapes == {name: tuple(v.shape) for name, v in variables.items()}
-    assert {id(v) for v in variables.values()} == {id(v) for v in elmo.weights}
 
 
 def test_a_preset_is_replaced_only_on_request(folder):

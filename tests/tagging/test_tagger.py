@@ -1,13 +1,10 @@
 """Tagging sentences with models of every kind."""
 
 import copy
-import io
 import json
-import pathlib
+import os
 import pickle
-import zipfile
 
-import h5py
 import keras
 import numpy as np
 import pytest
@@ -325,15 +322,7 @@ def test_an_input_may_have_the_name_of_a_preset(tmp_path):
 
 @pytest.mark.parametrize("name", TAGGERS)
 def test_heads_in_the_package_are_small(name):
-    folder = pathlib.Path(TAGGERS[name].head).parent
-    assert sum(x.stat().st_size for x in folder.iterdir()) < 1.5e6
-    with (
-        zipfile.ZipFile(folder / "head.keras") as archive,
-        h5py.File(io.BytesIO(archive.read("model.weights.h5"))) as store,
-    ):
-        found = set()
-        store.visititems(lambda _, x: found.add(getattr(x, "dtype", None)))
-    assert found == {None, np.dtype("float16")}
+    assert os.path.getsize(TAGGERS[name].head) < 1e6  # In float16.
 
 
 def test_english_names():
