@@ -11,10 +11,11 @@ from serving.answers import check
 from serving.answers import requests
 from small_models import make_shallow_elmo
 from small_models import randomize
+from tagging.small_taggers import BIO
+from tagging.small_taggers import crf_tagger
+from tagging.small_taggers import ids_input
 from tiers import quick_first
 
-from keras_elmo import CRF
-from keras_elmo import CRFDecoder
 from keras_elmo import ScalarMix
 from keras_elmo import SentencePooling
 from keras_elmo import WordVectorization
@@ -28,10 +29,6 @@ IDS = batch_to_ids(SENTENCES, 12)
 MASK = IDS.any(axis=-1)
 STRINGS = {"strings": [" ".join(sentence) for sentence in SENTENCES]}
 TAGS = ["O", "B-X", "I-X"]
-
-
-def ids_input(dtype="int32", batch=None):
-    return keras.Input((None, 12), batch, dtype=dtype)
 
 
 def classify(ids, x, name, activation="softmax"):
@@ -79,15 +76,8 @@ def in_half_precision():
     return keras.Model(ids, elmo(ids))
 
 
-def crf_tagger():
-    ids, elmo = ids_input(), make_shallow_elmo()
-    mask = elmo.compute_mask(ids)
-    lstm = keras.layers.LSTM(6, return_sequences=True)
-    x = keras.layers.Bidirectional(lstm)(elmo(ids), mask=mask)
-    scores = CRF(3)(classify(ids, x, "scores", None), mask=mask)
-    options = {"return_entities": True, "tag_names": TAGS, "scheme": "BIO"}
-    decoder = CRFDecoder(name="tags", **options)
-    return keras.Model(ids, decoder(scores))
+def entity_tagger():
+    return crf_tagger({"return_entities": True, "scheme": "BIO"}, scale=1.0)
 
 
 def classifier():
@@ -128,7 +118,9 @@ def subclassed():
 def sequential():
     dense = keras.layers.Dense(3, name="scores")
     scale = keras.layers.Rescaling(0.01)
-    return keras.Sequential([ids_input("int64"), scale, dense])
+    return keras.Sequential(
+        [keras.Input((None, 12), dtype="int64"), scale, dense]
+    )
 
 
 LETTERS = ["a", b"b", "c"]
@@ -150,7 +142,7 @@ def labels_of(x, names):
     quick_first(
         [
             (tagger, ["tags"], TAGS, {"tags": TAGS}),
-            (crf_tagger, OF_CRF, None, {"tags": TAGS}),
+            (entity_tagger, OF_CRF, None, {"tags": BIO}),
             (classifier, ["genre"], LETTERS, {"genre": LETTERS}),
             (scores_and_tags, ["best", "scores"], None, {"best": TAGS}),
             (two_outputs, ["b", "a"], {"a": TAGS}, {"a": TAGS}),
@@ -196,7 +188,7 @@ def test_answers_are_those_of_keras(
 
 @pytest.mark.exhaustive
 def test_a_stateful_model_is_exported_stateless(ask, tmp_path):
-    ids = ids_input(batch=3)
+    ids = keras.Input((None, 12), 3, dtype="int32")
     lstm = keras.layers.LSTM(
         4, stateful=True, return_sequences=True, name="state"
     )
@@ -250,7 +242,7 @@ def test_labels_of_more_or_fewer_words(ask, tmp_path, options):
 
 @pytest.mark.exhaustive
 def test_a_request_for_nothing_gets_nothing(ask, tmp_path):
-    export_saved_model(crf_tagger(), tmp_path)
+    export_saved_model(entity_tagger(), tmp_path)
     asked = [("default", {"strings": strings}) for strings in ([" "], [])]
     one, none = ask(tmp_path, *asked)
     assert {x.shape for x in one.values()} == {(1, 0)}

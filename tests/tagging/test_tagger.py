@@ -11,6 +11,9 @@ import pytest
 from conftest import ROOT
 from small_models import make_shallow_elmo
 from small_models import randomize
+from tagging.small_taggers import BIO
+from tagging.small_taggers import crf_tagger
+from tagging.small_taggers import ids_input
 from tiers import quick_first
 
 from keras_elmo import CRF
@@ -28,7 +31,6 @@ from keras_elmo.models.presets import TAGGERS
 from keras_elmo.text import read_conll
 
 L = keras.layers
-BIO = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 SENTENCES = [
     ["Ann", "met", "Bo", "in", "Århus", "."],
     [],
@@ -36,23 +38,6 @@ SENTENCES = [
     [b"bytes"],
     ["a"] * 40,
 ]
-
-
-def ids_input():
-    return keras.Input((None, 12), dtype="int32")
-
-
-def crf_tagger(decoder=(), crf=(), scale=3.0, **kwargs):
-    ids, elmo = ids_input(), make_shallow_elmo(**kwargs)
-    mask = elmo.compute_mask(ids)
-    lstm = L.Bidirectional(L.LSTM(4, return_sequences=True))
-    x = L.Dense(5)(lstm(elmo(ids), mask=mask))
-    scores = CRF(5, **dict(crf))(x, mask=mask)
-    options = {"tag_names": BIO, "name": "tags", **dict(decoder)}
-    model = keras.Model(ids, CRFDecoder(**options)(scores))
-    for layer in model.layers[2:]:
-        randomize(layer, scale)
-    return model
 
 
 def scores_tagger(last=None, **kwargs):
