@@ -180,11 +180,11 @@ def test_new_mixes_over_the_saved_bilm(folder, saved, given):
 
 
 def test_new_mixes_are_like_the_saved_ones(folder):
-    mix = ScalarMix(layer_norm=True, regularizer=keras.regularizers.L2(0.25))
-    make_elmo(scalar_mix=mix).save_to_preset(folder)
-    loaded = ElmoLayer.from_preset(folder, num_representations=2)
-    assert [mix.layer_norm for mix in loaded.scalar_mixes] == [True, True]
-    assert [mix.regularizer.l2 for mix in loaded.scalar_mixes] == [0.25] * 2
+    make_elmo(scalar_mix=ScalarMix(**MIX)).save_to_preset(folder)
+    for mix in ElmoLayer.from_preset(
+        folder, num_representations=2
+    ).scalar_mixes:
+        assert mix.layer_norm and type(mix.regularizer) is keras.regularizers.L1
 
 
 def test_metadata(whole):
@@ -216,10 +216,6 @@ def test_a_subclass_is_loaded_by_its_own_class(folder):
     loaded = MyElmo.from_preset(folder.parent / "base", dropout=0.5)
     assert type(loaded) is MyElmo and loaded.dropout == 0.5
     np.testing.assert_equal(loaded.get_weights(), pattern.get_weights())
-    told = "must be 'test>MyElmo' or 'keras_elmo>ElmoLayer'. Received: 'Tool'"
-    change_config(folder, "registered_name", "Tool")
-    with pytest.raises(ValueError, match=told):
-        MyElmo.from_preset(folder)
 
 
 LAMBDA = keras.saving.serialize_keras_object(keras.layers.Lambda(keras.ops.abs))
@@ -332,8 +328,6 @@ def test_a_preset_is_replaced_only_on_request(folder):
     with pytest.raises(FileExistsError, match="pass `overwrite=True`") as info:
         elmo.save_to_preset(folder)
     assert f"'{folder}' exists" in str(info.value)
-    with pytest.raises(NotADirectoryError, match="Received a file"):
-        elmo.save_to_preset(folder / "config.json")
     check_same(ElmoLayer.from_preset(folder), other)
     elmo.save_to_preset(folder, overwrite=True)
     check_same(ElmoLayer.from_preset(folder), elmo)
@@ -353,34 +347,23 @@ def test_a_full_disk_leaves_nothing(folder, size):
     assert os.listdir(folder.parent) == []
 
 
-class MyElmo(ElmoLayer):
+class WithMore(ElmoLayer):
     def build(self, input_shape):
         super().build(input_shape)
         self.more = self.add_weight(name="more")
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: ElmoLayer(name="mine"), "'mine' has no weights yet"),
-        (
-            lambda: ElmoLayer(
-                ForeignEncoder(),
-                BiLMEncoder(7, 6),
-                add_sentence_boundaries=False,
-            ),
-            "only the layers of keras_.*Received: 'ForeignEncoder'",
-        ),
-        (
-            lambda: MyElmo(CharCNNEmbedding(6, [(1, 4)]), BiLMEncoder(7, 6)),
-            "must only have the weights.*/more'",
-        ),
-    ],
-)
-def test_what_a_preset_cannot_hold_is_not_saved(folder, make, message):
-    elmo = make()
-    if elmo.name != "mine":
+def test_what_a_preset_cannot_hold_is_not_saved(folder):
+    with pytest.raises(ValueError, match="'mine' has no weights yet"):
+        ElmoLayer(name="mine").save_to_preset(folder)
+    no_boundaries = {"add_sentence_boundaries": False}
+    foreign = ElmoLayer(ForeignEncoder(), BiLMEncoder(7, 6), **no_boundaries)
+    more = WithMore(CharCNNEmbedding(6, [(1, 4)]), BiLMEncoder(7, 6))
+    for elmo, told in (
+        (foreign, "only the layers of keras_.*Received: 'ForeignEncoder'"),
+        (more, "must only have the weights.*/more'"),
+    ):
         elmo.build((None, None, *elmo.token_encoder.token_shape))
-    with pytest.raises(ValueError, match=message):
-        elmo.save_to_preset(folder)
+        with pytest.raises(ValueError, match=told):
+            elmo.save_to_preset(folder)
     assert os.listdir(folder.parent) == []

@@ -125,4 +125,5 @@ def test_words_of_any_bytes(ask, elmo, exported):
         ("default", {"strings": [with_spaces]}),
     )
     check(tokens, hub_answer(elmo, [words]))
+    assert tokens["elmo"][0, -1].any()  # An empty word is no padding.
     check(default, hub_answer(elmo, [words[:-1]]))

@@ -12,7 +12,6 @@ import pytest
 import tensorflow as tf
 from serving.answers import check
 from serving.answers import hub_answer
-from serving.answers import padded
 from serving.answers import requests
 from small_models import ENGLISH_TINY
 from small_models import make_shallow_elmo
@@ -30,7 +29,6 @@ SENTENCES = [
     ["naïve", "<S>", "—"],
 ]
 BOUNDED = [["<S>", *sentence, "</S>"] for sentence in SENTENCES]
-LONG = [f"word{i % 700}" for i in range(5000)]
 
 
 def unbuilt():
@@ -79,21 +77,6 @@ def test_every_signature_answers_as_the_layer(
         check(answer, expected, tolerance)
 
 
-@pytest.mark.exhaustive
-def test_a_long_sentence(ask, elmo, exported):
-    (answer,) = ask(
-        exported, ("serving_default", {"strings": [" ".join(LONG)]})
-    )
-    check(answer, hub_answer(elmo, [LONG]))
-
-
-def test_an_empty_word_is_none_of_the_padding(ask, elmo, exported):
-    sentences = [["", "a", ""], ["b"], [""]]
-    (answer,) = ask(exported, ("tokens", padded(sentences)))
-    check(answer, hub_answer(elmo, sentences))
-    assert answer["elmo"][2, 0].any()
-
-
 @pytest.mark.parametrize("name", quick_first(["tokens", "character_ids"]))
 def test_the_default_is_chosen(ask, tmp_path, name):
     ids = keras.Input((None, 12), dtype="int32")
@@ -103,18 +86,6 @@ def test_the_default_is_chosen(ask, tmp_path, name):
     inputs = dict(requests(SENTENCES, ids))[name]
     (answer,) = ask(tmp_path, ("serving_default", inputs))
     check(answer, {"half": ids.astype("float32") / 2})
-
-
-def test_code_for_the_hub_runs_unchanged(elmo, exported):
-    loaded = tf.saved_model.load(exported)
-    assert set(loaded.signatures) == {
-        *("default", "tokens", "character_ids", "serving_default")
-    }
-    expected = hub_answer(elmo, SENTENCES)
-    inputs = {k: tf.constant(x) for k, x in padded(SENTENCES).items()}
-    check(loaded.signatures["tokens"](**inputs), expected)
-    strings = tf.constant([" ".join(sentence) for sentence in SENTENCES])
-    check(loaded.signatures["default"](strings), expected)  # By position.
 
 
 def test_one_copy_of_the_variables(elmo, exported):

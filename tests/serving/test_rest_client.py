@@ -5,6 +5,7 @@ import os
 import runpy
 import sys
 import types
+import urllib.request
 
 import keras
 import numpy as np
@@ -20,6 +21,7 @@ from keras_elmo import export_saved_model
 SENTENCES = [["The", "café", "."], ["東京"], ["a", "b", "c", "d"]]
 TEXTS = [" ".join(sentence) for sentence in SENTENCES]
 TAGS = ["O", "PLACE"]
+SERVER = rest_server.URL
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +38,30 @@ def tagger():
     return keras.Model(ids, dense(keras.layers.Rescaling(0.01)(ids)))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def server(exported, tagger, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     export_saved_model(tagger, folder / "scores/1")
     export_saved_model(tagger, folder / "tagger/1", tag_names=TAGS)
     taggers = {name: folder / name / "1" for name in ("tagger", "scores")}
-    with rest_server.serve(elmo=exported, **taggers) as url:
-        yield url
+    urlopen = rest_server.opener(elmo=exported, **taggers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(urllib.request, "urlopen", urlopen)
+        yield
 
 
 @pytest.fixture
-def run(client, server, monkeypatch, capsys):
+def run(client, monkeypatch, capsys):
     def run(*arguments):
-        """Runs the program; returns its output and its exit code."""
-        command = ["client.py", "--server", server, *map(str, arguments)]
+        """Runs the program; returns its output and its error."""
+        command = ["client.py", "--server", SERVER, *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", command)
+        error = None
         try:
             client.main()
-        except (client.ServerError, OSError, ValueError) as error:
-            return capsys.readouterr().out, str(error)
-        return capsys.readouterr().out, None
+        except (client.ServerError, OSError, ValueError) as raised:
+            error = str(raised)
+        return capsys.readouterr().out, error
 
     return run
 
@@ -66,9 +71,9 @@ def saved(path):
 
 
 @pytest.mark.parametrize("rows", [False, True])
-def test_the_only_output_comes_without_its_name(client, server, tagger, rows):
+def test_the_only_output_comes_without_its_name(client, tagger, rows):
     inputs = client.of_tokens([[b"a", b"b"]])
-    url = f"{server}/v1/models/scores"
+    url = f"{SERVER}/v1/models/scores"
     found = client.predict(url, inputs, "tokens", rows)
     assert set(found) == {"output"}
     expected = tagger(batch_to_ids([["a", "b"]], 12))
@@ -143,7 +148,7 @@ def test_numbers_of_tags_are_cut_where_they_have_names(client):
     assert answer == expected
 
 
-def test_the_servers_errors_are_told(run, client, server, tmp_path):
+def test_the_servers_errors_are_told(run, client, tmp_path):
     path = tmp_path / "answers.jsonl"
     for arguments, told in [
         (["a", "--model", "no"], "404 Not Found: Servable not found for"),
@@ -158,4 +163,4 @@ def test_the_servers_errors_are_told(run, client, server, tmp_path):
     wrong = {"tokens": [["a"]], "sequence_len": [2]}
     told = "(?s)400 Bad Request.* must have one number per sentence"
     with pytest.raises(client.ServerError, match=told):
-        client.predict(f"{server}/v1/models/elmo", wrong, "tokens")
+        client.predict(f"{SERVER}/v1/models/elmo", wrong, "tokens")

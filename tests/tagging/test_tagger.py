@@ -88,50 +88,41 @@ def test_a_crf(tagger):
 @pytest.mark.parametrize("scheme", quick_first(["BIO", None]))
 def test_entities_with_probabilities(scheme):
     model = crf_tagger({"scheme": scheme}, scale=1.0)
-    tagger = Tagger(model)
+    tagger, kinds = Tagger(model), entity_tags(BIO)
     tags, found = tagger.predict_entities(SENTENCES, batch_size=2, tags=True)
     assert tags == tagger.predict(SENTENCES)
-    assert [[x[:3] for x in row] for row in found] == [
-        Tagger.entities(row) for row in tags
-    ]
-    # By the scores of each sentence alone.
     scores = keras.Model(model.input, model.layers[-2].output)
-    kinds = entity_tags(BIO)
-    spans = []
-    for words in SENTENCES:
-        x = np.zeros((0, 1, 2))
-        if words:
-            x = scores(batch_to_ids([words], 12))
-            if scheme:
-                x = linear_chain.constrain(x, *allowed_tags(BIO, scheme))
-            x = linear_chain.span_probabilities(x, kinds, len(words))
-            x = keras.ops.convert_to_numpy(x)[0]
-        spans.append(x)
-    for row, array in zip(found, spans, strict=True):
-        for start, end, kind, share in row:
-            expected = array[start, end - start - 1, kinds.kinds.index(kind)]
-            assert share == pytest.approx(expected, abs=1e-5)
-    for threshold in (0.02, 0.6):
-        tags, found = tagger.predict_entities(
+    above = {
+        threshold: tagger.predict_entities(
             iter(SENTENCES), threshold, tags=True
         )
-        for words, row, names, array in zip(
-            SENTENCES, found, tags, spans, strict=True
-        ):
-            assert row == sorted(row)
+        for threshold in (0.02, 0.6)
+    }
+    for i, words in enumerate(SENTENCES):
+        assert [x[:3] for x in found[i]] == Tagger.entities(tags[i])
+        if not words:
+            assert all(rows[i] == [] for x in above.values() for rows in x)
+            continue
+        x = scores(batch_to_ids([words], 12))  # Of each sentence alone.
+        if scheme:
+            x = linear_chain.constrain(x, *allowed_tags(BIO, scheme))
+        x = linear_chain.span_probabilities(x, kinds, len(words))
+        x = keras.ops.convert_to_numpy(x)[0, :, :-1]
+        for start, end, kind, share in found[i]:
+            expected = x[start, end - start - 1, kinds.kinds.index(kind)]
+            assert share == pytest.approx(expected, abs=1e-5)
+        for threshold, (names, rows) in above.items():
             # The most probable spans that do not overlap.
-            left = array[:, :-1].copy()
-            expected = []
-            while left.size and left.max() >= threshold:
+            left, expected = x.copy(), []
+            while left.max() >= threshold:
                 start, size, kind = np.unravel_index(left.argmax(), left.shape)
                 end = start + size + 1
                 expected.append((start, end, kinds.kinds[kind]))
-                for i in range(len(words)):
-                    left[i, max(0, start - i) if i < start else 0 :] *= i >= end
-            assert [x[:3] for x in row] == sorted(expected)
-            assert Tagger.entities(names) == sorted(expected)
+                for k in range(len(words)):
+                    left[k, max(0, start - k) if k < start else 0 :] *= k >= end
+            assert [x[:3] for x in rows[i]] == sorted(expected)
+            assert Tagger.entities(names[i]) == sorted(expected)
     assert tagger.predict_entities([], 0.5) == []
-    assert tagger.predict_entities([[]], tags=True) == ([[]], [[]])
 
 
 @pytest.mark.skipif(
@@ -243,12 +234,9 @@ def test_other_models_are_refused(make, tag_names, message):
 
 
 def test_sentences_are_checked(tagger):
-    for sentences, message in [
-        ([["a"], "a b"], "must be a list of words; .* as sentence 1: 'a b'"),
-        ([["a", 3]], "word 1 of sentence 0: 3"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            tagger.predict(sentences)
+    for predict in tagger.predict, tagger.predict_entities:
+        with pytest.raises(ValueError, match="as sentence 1: 'a b'"):
+            predict([["a"], "a b"])
     with pytest.raises(ValueError, match="`batch_size` must be"):
         tagger.predict([["a"]], batch_size=0)
 
@@ -305,9 +293,9 @@ def test_an_input_may_have_the_name_of_a_preset(tmp_path):
     assert model.inputs[0].shape == (None, None, 256)
 
 
-@pytest.mark.parametrize("name", TAGGERS)
-def test_heads_in_the_package_are_small(name):
-    assert os.path.getsize(TAGGERS[name].head) < 1e6  # In float16.
+def test_heads_in_the_package_are_small():
+    for preset in TAGGERS.values():
+        assert os.path.getsize(preset.head) < 1e6  # In float16.
 
 
 def test_english_names():

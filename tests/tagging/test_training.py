@@ -93,10 +93,6 @@ def test_saving(tagger, tmp_path):
     path.write_text("old")
     with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
         tagger.save(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keras.Model, "save", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            tagger.save(path, overwrite=True)
     assert path.read_text() == "old"
     tagger.save(path, overwrite=True)
     assert [*tmp_path.iterdir()] == [path]
@@ -115,18 +111,6 @@ def test_labels_of_no_scheme_and_a_tenth_held_out(elmo):
     scores = tagger.evaluate(sentences, tags)
     assert scores["accuracy"] > 0.9 and "f1" not in scores
     assert scores["types"].keys() == {"O", "C", "R"}
-
-
-@pytest.mark.exhaustive
-def test_the_same_seed_and_another_mix(elmo, tmp_path):
-    data, results = make_data(20), []
-    make_elmo(return_all_layers=True).save_to_preset(tmp_path / "other")
-    for path in (elmo, elmo, tmp_path / "other"):
-        tagger = train(path, data, epochs=1)
-        results.append(tagger.predict(data[0], marginals=True)[1])
-    for same, found, expected in zip(*results, strict=True):
-        np.testing.assert_array_equal(same, found)
-        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 class Batches(keras.utils.PyDataset):
@@ -382,9 +366,8 @@ def test_which_word_vectors_fit(elmo, tmp_path, capsys):
     for word_vectors, told in (
         (layer("sings", width=5), "same ids as ELMo.*12.*Received: .*5"),
         ({"sings": [1.0]}, "must be a file or .*Received: dict"),
-        (tmp_path / "none.txt", "no word vector file"),
     ):
-        with pytest.raises((ValueError, FileNotFoundError), match=told):
+        with pytest.raises(ValueError, match=told):
             train(elmo, [*zip(*pairs)], word_vectors=word_vectors)
 
 
