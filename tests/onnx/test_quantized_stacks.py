@@ -17,12 +17,6 @@ from keras_elmo.onnx import quantized_stacks
 from keras_elmo.onnx.graph_builder import GraphBuilder
 
 
-def held_out(shared, number):
-    path = shared / "data/english_lm/heldout.txt"
-    lines = path.read_text(encoding="utf-8").splitlines()[:number]
-    return [line.split() for line in lines]
-
-
 def relative_error(found, expected):
     return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
@@ -33,7 +27,8 @@ def trained():
 
 
 def test_a_trained_models_layers_change_by_one_percent(shared, trained):
-    sentences = held_out(shared, 64)
+    lines = (shared / "data/english_lm/heldout.txt").read_text().splitlines()
+    sentences = [line.split() for line in lines[:64]]
     plain = ElmoEmbedder(trained).embed_batch(sentences)
     found = ElmoEmbedder(trained, quantize="int8").embed_batch(sentences)
     plain, found = (np.concatenate(x, axis=1) for x in (plain, found))

@@ -104,23 +104,13 @@ def test_labels_and_entities(chars, has_crf, tag, tmp_path):
     assert [row["tags"] for row in rows] == expected
     if has_crf:
         expected = tagger.predict_entities(SENTENCES)
-        check_entities([as_tuples(row["entities"]) for row in rows], expected)
+        for row, entities in zip(rows, expected, strict=True):
+            for x, entity in zip(row["entities"], entities, strict=True):
+                share = pytest.approx(entity.probability, abs=1e-5)
+                assert x == {**entity._asdict(), "probability": share}
         assert max(map(len, expected)) > 3
     else:
         assert not any("entities" in row for row in rows)
-
-
-def as_tuples(entities):
-    keys = "start", "end", "type", "probability"
-    return [tuple(entity[key] for key in keys) for entity in entities]
-
-
-def check_entities(found, expected):
-    assert [[tuple(x[:3]) for x in row] for row in found] == [
-        [x[:3] for x in row] for row in expected
-    ]
-    shares = [[x[3] for row in rows for x in row] for rows in (found, expected)]
-    np.testing.assert_allclose(*shares, rtol=0, atol=1e-5)
 
 
 def test_usage(tag, tmp_path):

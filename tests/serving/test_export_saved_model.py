@@ -4,6 +4,7 @@ The program in C, `serve.c`, loads the SavedModel as a graph and a session, as
 TensorFlow Serving does, without Python and without this package.
 """
 
+import json
 import os
 import pathlib
 
@@ -75,6 +76,32 @@ def test_every_signature_answers_as_the_layer(
     expected = hub_answer(elmo, sentences)
     for answer in answers:
         check(answer, expected, tolerance)
+
+
+@pytest.mark.exhaustive
+def test_a_model_of_unicode_characters(ask, shared, tmp_path):
+    folder = shared / "reference/elmo_for_many_langs/char_and_word"
+    sentences = json.loads((folder / "sentences.json").read_text("utf-8"))
+    elmo = ElmoLayer.from_preset(folder)
+    export_saved_model(elmo, tmp_path)
+    to_ids = elmo.token_encoder.make_vectorization().batch_to_ids
+    # A server that merges requests pads with the first number in them.
+    two = [["好", "今天", "a"], ["word"]]
+    merged = to_ids(two).astype("int32")
+    merged[1, 1:] = merged[1, 0, 0]
+    wrong = to_ids([["a", "b"]])
+    wrong[0, 1, -1] = 51
+    *answers, both, refused = ask(
+        tmp_path,
+        *requests(sentences, to_ids(sentences)),
+        ("character_ids", {"ids": merged}),
+        ("character_ids", {"ids": wrong}),
+    )
+    expected = hub_answer(elmo, sentences)
+    for answer in answers:
+        check(answer, expected)
+    check(both, hub_answer(elmo, two))
+    assert "takes integer ids from 0 to" in refused
 
 
 @pytest.mark.parametrize("name", quick_first(["tokens", "character_ids"]))
