@@ -298,34 +298,22 @@ AFTER_ELMO = [
     (lambda x: L.LSTM(2)(x), "return_sequences=False"),
     (lambda x: bilstm(activation="relu")(x), "an `activation` other"),
     (lambda x: L.Bidirectional(L.GRU(2))(x), "other than LSTM in it"),
-    (
-        lambda x: L.Bidirectional(lstm(), merge_mode="sum")(x),
-        "merge_mode='sum'",
-    ),
+    (lambda x: L.Bidirectional(lstm(), "sum")(x), "merge_mode='sum'"),
     (two_sizes, r"'bidirectional.*' with directions of \[2, 3\] units"),
     (lambda x: L.Dense(2, name="ids")(x), "the name of the input"),
     (lambda x: L.Concatenate(axis=1)([x, x]), "axis=1"),
     (lambda x: CRF(12)(x), "end the model with a `CRFDecoder`"),
     (lambda x: make_elmo()(L.Dense(12)(x)), "one input and one `ElmoLayer`"),
-    (
-        lambda x: lstm(12)(x, initial_state=[L.LSTM(12)(x)] * 2),
-        r"only.*\['initial_state'\]",
-    ),
+    (lambda x: lstm()(x, initial_state=[x[:, 0, :2]] * 2), "'initial_state'"),
     (lambda x: L.Dropout(0.5)(x, training=True), r"only.*\['training'\]"),
 ]
 OTHERS = [
     (two_inputs, "with a mask|exactly one input|by hand"),
     (lambda: after_ids(L.Rescaling(2.0)), "is its first layer"),
     (lambda: after_ids(make_elmo(return_all_layers=True)), "mixes its layers"),
-    (
-        lambda: after_ids(make_elmo(), (None, None, 12)),
-        r"on ids of shape \(batch, time, chars\)",
-    ),
+    (lambda: after_ids(make_elmo(), (None, None, 12)), "on ids of shape"),
     (keras.Model, "Functional or Sequential"),
-    (
-        lambda: after_ids(lambda ids: [make_elmo()(ids), ids]),
-        "each output of a model must be that",
-    ),
+    (lambda: after_ids(lambda ids: [make_elmo()(ids), ids]), "each output"),
     (
         lambda: after_ids(
             lambda ids: make_elmo()(ids, mask=ops.not_equal(ids[..., 1], 47))

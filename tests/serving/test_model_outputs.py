@@ -263,15 +263,9 @@ def of_two_vectorizations():
     [
         (lambda: keras.Sequential([keras.layers.Dense(2)]), "no weights yet"),
         (two_inputs, "with 2 inputs"),
-        (
-            lambda: of_input((None,)),
-            r"of shape=\(None, None\), dtype=int32",
-        ),
+        (lambda: of_input((None,)), r"of shape=\(None, None\), dtype=int32"),
         (lambda: of_input((None, 12), "float32"), "dtype=float32"),
-        (
-            lambda: of_input((None, None)),
-            r"of shape=\(None, None, None\).* no token encoder that defines",
-        ),
+        (lambda: of_input((None, None)), "no token encoder that defines"),
         (of_two_vectorizations, "with different ids for words"),
         (lambda: of_input((5, 12)), "must allow any number of words"),
     ],

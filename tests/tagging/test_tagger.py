@@ -167,9 +167,7 @@ def test_copies(tagger):
         ):
             assert twin.model is not original.model
             found = twin.predict(SENTENCES, marginals=True)
-            assert found[0] == tags
-            for x, expected in zip(found[1], scores, strict=True):
-                np.testing.assert_array_equal(x, expected)
+            np.testing.assert_equal(found, (tags, scores))
 
 
 def test_scores_and_numbers_with_tag_names():
