@@ -27,7 +27,11 @@ def run(capfd):
 
     def run(*arguments, status=0):
         capfd.readouterr()
-        assert main([*map(str, arguments)]) == status
+        try:
+            found = main([*map(str, arguments)])
+        except SystemExit as end:  # Of argparse.
+            found = end.code
+        assert found == status
         return capfd.readouterr()
 
     return run

@@ -16,7 +16,6 @@ from doc_snippets import run_blocks
 from small_models import make_elmo
 
 import keras_elmo
-from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.embedding import corpus_job
 from keras_elmo.embedding import embedding_files
@@ -152,10 +151,6 @@ def swap(content):
     return re.sub(last, rb"\3\t\2\n\1\t\4\n", content)
 
 
-def change_clip(content):
-    return re.sub(rb'("cell_clip": )[\d.]+', rb"\g<1>7", content)
-
-
 @pytest.fixture(scope="module")
 def models(model, shared, tmp_path_factory):
     """Folders of models, by their kind."""
@@ -171,12 +166,15 @@ def models(model, shared, tmp_path_factory):
         ("bilm", "weights.hdf5", lambda x: x + b"x", True),
         ("bilm", "options.json", lambda x: x.replace(b"relu", b"tanh"), True),
         ("bilm", "options.json", lambda x: b"\n " + x, False),
-        ("bilm", "vocab.txt", lambda x: b"<S>\n</S>\n<UNK>\na\n", False),
         ("many_langs", "encoder.pkl", lambda x: b"other", True),
         ("many_langs", "token_embedder.pkl", lambda x: b"other", True),
         ("many_langs", "word.dic", swap, True),
-        ("many_langs", "cnn_config.json", lambda x: x[:-1] + b" }", False),
-        ("many_langs", "cnn_config.json", change_clip, True),
+        (
+            "many_langs",
+            "cnn_config.json",
+            lambda x: x.replace(b"3", b"4"),
+            True,
+        ),
         ("preset", "config.json", lambda x: x + b" ", True),
         ("preset", "model.weights.h5", lambda x: x + b"x", True),
         ("preset", "metadata.json", lambda x: b"{}", False),
@@ -186,12 +184,11 @@ def test_a_fingerprint_is_of_all_that_is_read(
     models, folder, kind, name, change, matters
 ):
     before = fingerprint(models[kind])
-    assert re.fullmatch("[0-9a-f]{16}", before)
     shutil.copytree(models[kind], "model", copy_function=shutil.copyfile)
     os.chmod("model", 0o755)
     assert fingerprint("model") == before
     path = folder / "model" / name
-    content = path.read_bytes() if path.exists() else b""
+    content = path.read_bytes()
     assert change(content) != content
     path.write_bytes(change(content))
     assert (fingerprint("model") != before) == matters
@@ -241,7 +238,6 @@ def test_the_page_of_the_docs(monkeypatch, run, capfd):
         if block.startswith("keras-elmo ")
     )
     blocks = read_blocks(page)[:3]
-    assert sum("embedder." in block for block in blocks) == 1
 
     embed_all = ElmoEmbedder.embed_sentences
 
@@ -272,10 +268,9 @@ def test_the_page_of_the_docs(monkeypatch, run, capfd):
 
 
 @pytest.mark.parametrize("layers", ["bottom", "0,", "1.5"])
-def test_layers_must_be_names_or_numbers(capsys, layers):
-    with pytest.raises(SystemExit):
-        main(["embed", "a", "b", "c", "--layers", layers])
-    assert f"Received: {layers!r}" in capsys.readouterr().err
+def test_layers_must_be_names_or_numbers(run, layers):
+    shown = run("embed", "a", "b", "c", "--layers", layers, status=2)
+    assert f"Received: {layers!r}" in shown.err
 
 
 def test_a_model_that_is_not_needed_is_not_loaded(

@@ -21,7 +21,7 @@ def test_scores_are_those_of_tagger_evaluate(folder, run, shows):
     assert "5 labels, in no scheme, so scored word by word: PRON 1, " in err
     assert "first sentence: They/PRON can/AUX fish/NOUN\n" in err
     # More than are tagged at once.
-    (folder / "many.conll").write_text(f"{TEXT}\n" * 600)
+    (folder / "many.conll").write_text(f"{TEXT}\n" * 513)
     command = "evaluate", "english_pos", "many.conll", "--json", "--quiet"
     (line,) = shows(*command)
     expected = Tagger.load("english_pos").evaluate(*read_conll("many.conll"))

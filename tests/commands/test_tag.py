@@ -15,7 +15,6 @@ from keras_elmo import CRF
 from keras_elmo import CRFDecoder
 from keras_elmo import Tagger
 from keras_elmo.commands import tag
-from keras_elmo.commands.main import main
 from keras_elmo.text import raw_text
 
 pytestmark = pytest.mark.usefixtures("portable_module")
@@ -144,8 +143,7 @@ def test_a_threshold(model, folder, run, fails):
         tags, _ = tagger.predict_entities(sentences, threshold, tags=True)
         assert found == [*itertools.chain(*tags)]
     for wrong in ("0", "1.5", "nan", "0,5"):
-        with pytest.raises(SystemExit):
-            main([*command, wrong])
+        run(*command, wrong, status=2)
     (folder / "empty.txt").write_text("")
     for name in ("corpus.txt", "empty.txt"):
         said = fails("tag", "english_pos", name, "a", "--threshold", 0.5)
