@@ -50,7 +50,7 @@ def make_settings(**kwargs):
     return Settings(**{"options": OPTIONS, **sizes, **kwargs})
 
 
-def write_corpus(folder, words=97, shards=5, sentences=12):
+def write_corpus(folder, words=97, sentences=12):
     """Writes shards, the last one gzipped, and a held-out text.
 
     A word determines the next one, with some exceptions.
@@ -66,13 +66,10 @@ def write_corpus(folder, words=97, shards=5, sentences=12):
                 numbers.append((numbers[-1] * 7 + step) % words)
             yield " ".join(f"w{i}" for i in numbers) + "\n"
 
-    for i in range(shards):
+    for name in ("0.txt", "1.txt", "2.txt", "3.txt", "4.txt.gz"):
         text = "".join(lines(sentences)).encode()
-        if i == shards - 1:
-            path = folder / f"shard-{i}.txt.gz"
-            path.write_bytes(gzip.compress(text, mtime=0))
-        else:
-            (folder / f"shard-{i}.txt").write_bytes(text)
+        text = gzip.compress(text, mtime=0) if name.endswith("gz") else text
+        (folder / f"shard-{name}").write_bytes(text)
     (folder / "heldout").write_text("".join(lines(20)))
     return folder
 

@@ -28,19 +28,14 @@ def test_expected_counts_add_up(num_words, number):
     np.testing.assert_allclose(log_expected, np.log(counts[words]), atol=1e-6)
 
 
-@pytest.mark.parametrize("num_words, number", [(50, 8), (1000, 300)])
-def test_expected_counts_are_those_of_distinct_log_uniform_words(
-    num_words, number
-):
-    counts = LogUniformCandidates(num_words, number).expected_counts
-    rank = np.arange(num_words)
-    p = np.log((rank + 2) / (rank + 1)) / np.log(num_words + 1)
-    assert np.sum(p) == pytest.approx(1)
+def test_expected_counts_are_those_of_distinct_log_uniform_words():
+    counts = LogUniformCandidates(1000, 300).expected_counts
+    rank = np.arange(1000)
+    p = np.log((rank + 2) / (rank + 1)) / np.log(1001)
     # The number of tries is the same for all words.
     p, counts = p[counts < 0.99], counts[counts < 0.99]
     tries = np.log1p(-counts) / np.log1p(-p)
     np.testing.assert_allclose(tries, tries[0], rtol=1e-4)
-    assert tries[0] > number
 
 
 def test_words_are_drawn_as_often_as_expected():

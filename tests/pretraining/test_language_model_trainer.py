@@ -6,7 +6,6 @@ from keras import ops
 from keras.random import SeedGenerator
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import make_settings
-from tiers import quick_first
 
 from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining import LanguageModelTrainer
@@ -82,46 +81,30 @@ class Run:
         return [g.astype("float64") for g in dense]
 
 
-class NumPyAdagrad:
-    """bilm-tf's update: gradients clipped by global norm, then Adagrad."""
-
-    def __init__(self, weights, rate=0.2, clip_norm=10.0):
-        self.weights = [w.astype("float64") for w in weights]
-        self.sums = [np.ones_like(w) for w in self.weights]
-        self.rate = rate
-        self.clip_norm = clip_norm
-
-    def update(self, gradients):
-        """Returns the factor by which the gradients were clipped."""
-        norm = np.sqrt(sum((g**2).sum() for g in gradients))
-        factor = min(1.0, self.clip_norm / norm)
-        for weight, total, gradient in zip(self.weights, self.sums, gradients):
-            total += (factor * gradient) ** 2
-            weight -= self.rate * factor * gradient / np.sqrt(total)
-        return factor
-
-
 def check_close(found, expected):
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-6, atol=2e-6)
 
 
-@pytest.mark.parametrize("clip_norm", quick_first([1.0, 1e9]))
-def test_steps_are_bilm_tfs(clip_norm):
-    run = Run(clip_norm=clip_norm)
-    oracle = NumPyAdagrad(run.weights(), clip_norm=clip_norm)
-    factors = []
+def test_steps_are_bilm_tfs():
+    run = Run(clip_norm=1.0)
+    weights = [weight.astype("float64") for weight in run.weights()]
+    sums = [np.ones_like(weight) for weight in weights]
     for _ in range(3):
         window = run.window()
         gradients = run.gradients(window)
         loss, state = run.loss(window)
         assert any(np.abs(x).max() > 0.01 for x in state)
-        factors.append(oracle.update(gradients))
         assert run.step(window) == pytest.approx(float(loss), rel=1e-6)
-        check_close(run.weights(), oracle.weights)
+        # Gradients are clipped by their global norm, then Adagrad.
+        norm = np.sqrt(sum((g**2).sum() for g in gradients))
+        assert norm > 1
+        for weight, total, gradient in zip(weights, sums, gradients):
+            total += (gradient / norm) ** 2
+            weight -= 0.2 * gradient / norm / np.sqrt(total)
+        check_close(run.weights(), weights)
         # The next window continues from this state.
         check_close(run.state(), state)
-    assert (max(factors) < 1) == (clip_norm == 1.0)
 
 
 def test_evaluate_is_exact_and_changes_nothing():

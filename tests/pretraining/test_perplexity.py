@@ -122,7 +122,7 @@ def test_sentences_start_from_zero():
     check(got, oracle(model, ALONE))
 
 
-def test_log_probabilities_are_those_of_each_sentence(monkeypatch):
+def test_probabilities_are_those_of_each_sentence(monkeypatch):
     model = make()
     each = [oracle(model, [[words]]) for words in TEXT]
     expected = [
@@ -137,14 +137,8 @@ def test_log_probabilities_are_those_of_each_sentence(monkeypatch):
             assert got.dtype == "float32"
             np.testing.assert_allclose(got, expected, rtol=1e-5)
     assert model.log_probabilities([]).shape == (0, 2)
-
-
-def test_perplexity_is_that_of_the_procedure_sentences():
-    model = make()
-    got = model.perplexity(TEXT)
-    assert type(got) is float
-    expected = evaluate(model, TEXT, "sentences").perplexity
-    assert got == pytest.approx(expected, rel=1e-6)
+    perplexity = evaluate(model, TEXT, "sentences").perplexity
+    assert model.perplexity(TEXT) == pytest.approx(perplexity, rel=1e-6)
 
 
 def test_words_may_be_set_later():

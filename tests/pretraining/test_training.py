@@ -128,16 +128,6 @@ def test_a_request_to_stop_makes_a_checkpoint(corpus, tmp_path, unbroken):
     check_same(tmp_path, unbroken[0])
 
 
-def test_a_request_that_comes_while_a_model_is_written(corpus, tmp_path):
-    class Stop(Losses):
-        def evaluated(self, step, perplexity, is_best):
-            signal.raise_signal(signal.SIGTERM)
-
-    report = Stop()
-    assert not train(corpus, tmp_path, report=report)
-    assert max(report.of) == step_of(tmp_path) == 4
-
-
 def test_more_steps_go_on(corpus, tmp_path, unbroken):
     assert train(corpus, tmp_path, make_settings(steps=6))
     losses = Losses()
