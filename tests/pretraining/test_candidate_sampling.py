@@ -19,12 +19,10 @@ def draw(candidates, seed):
 def test_expected_counts_add_up(num_words, number):
     candidates = LogUniformCandidates(num_words, number)
     counts = candidates.expected_counts
-    assert counts.shape == (num_words,)
     assert np.sum(counts) == pytest.approx(number, rel=1e-12)
     assert np.all(counts > 0) and np.all(counts <= 1)
     words, log_expected = draw(candidates, 3)
     assert words.shape == (number,)
-    assert words.min() >= 0 and words.max() < num_words
     np.testing.assert_allclose(log_expected, np.log(counts[words]), atol=1e-6)
 
 

