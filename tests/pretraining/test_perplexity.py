@@ -109,7 +109,6 @@ def test_stream_carries_its_state():
     model = make()
     got = evaluate(model)
     check(got, oracle(model, [TEXT]))
-    assert got.forward != pytest.approx(got.backward, rel=1e-2)
 
 
 @pytest.mark.slow_on_jax

@@ -94,7 +94,6 @@ def test_it_learns_and_keeps_the_best_model(tmp_path):
 
 def test_the_log(unbroken):
     output, losses = unbroken
-    assert list(losses) == list(range(1, 11))
     log = read_log(output)
     assert [entry["step"] for entry in log] == [4, 5, 8, 10, 10]
     assert [e["tokens"] for e in log] == [20 * e["step"] for e in log]
