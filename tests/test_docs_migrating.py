@@ -9,15 +9,14 @@ import h5py
 import keras
 import numpy as np
 import pytest
+from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
 
 import keras_elmo
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Strings are TensorFlow's."
-)
+pytestmark = ON_TENSORFLOW
 REFERENCE = ROOT / "tests/reference/allennlp"
 SENTENCES = [["First", "sentence", "."], ["Another", "."]]
 

@@ -12,23 +12,17 @@ import runpy
 import shutil
 from concurrent import futures
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
 
 import keras_elmo
 
-pytestmark = [
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow",
-        reason="Export is TensorFlow's.",
-    ),
-    pytest.mark.exhaustive,
-]
+pytestmark = [ON_TENSORFLOW, pytest.mark.exhaustive]
 PAGE = "docs/serving.md"
 
 

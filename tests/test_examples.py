@@ -8,6 +8,7 @@ import sys
 import keras
 import numpy as np
 import pytest
+from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from small_models import make_elmo
 
@@ -93,10 +94,9 @@ def test_neighbours_are_the_nearest(elmo, run, tmp_path, capsys, same_word):
     assert "play (7 times): " in spellings
 
 
+@ON_TENSORFLOW
 @pytest.mark.exhaustive
 def test_ner(run, tmp_path, capsys):
-    if keras.backend.backend() != "tensorflow":
-        pytest.skip("TensorFlow alone exports.")
     ner = runpy.run_path(str(ROOT / "examples/ner.py"))
     data = ner["DATA"] / "train.conll"
     blocks = data.read_text("utf-8").split("\n\n")

@@ -10,6 +10,7 @@ import sys
 import keras
 import numpy as np
 import pytest
+from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from small_models import make_shallow_elmo
 
@@ -22,10 +23,7 @@ from keras_elmo import export_saved_model
 from keras_elmo.commands.main import main
 from keras_elmo.files import atomic
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow",
-    reason="One backend shows it.",
-)
+pytestmark = ON_TENSORFLOW
 IDS = batch_to_ids([["Save", "me", "."], ["Héllo"], ["東京", "へ"]], 12)
 LOAD = """
 import keras_elmo, numpy as np, keras  # In this order.
