@@ -9,6 +9,7 @@ import h5py
 import keras
 import numpy as np
 import pytest
+from comparisons import assert_close
 from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from doc_snippets import read_blocks
@@ -33,10 +34,6 @@ def folder(tmp_path, monkeypatch, portable_path):
     }.items():
         for copy in copies:
             shutil.copy(REFERENCE / name, copy)
-
-
-def assert_close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def layers_of(sentences):

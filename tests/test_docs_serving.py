@@ -85,11 +85,9 @@ def test_warm_up(serving_api, exported, tmp_path, monkeypatch):
         shutil.copytree(exported, "staging")
         main(["staging", "served/elmo"])
         path = f"served/elmo/{version}"
-        records = tf.data.TFRecordDataset(
-            f"{path}/assets.extra/tf_serving_warmup_requests"
-        )
+        file = f"{path}/assets.extra/tf_serving_warmup_requests"
         names = []
-        for record in records:
+        for record in tf.data.TFRecordDataset(file):
             log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
             request = log.predict_log.request
             names.append(request.model_spec.signature_name)
@@ -127,9 +125,8 @@ def test_grpc(serving_api, exported):
     server.start()
     try:
         code = (ROOT / "examples/serving/grpc_client.py").read_text()
-        names = run_blocks(
-            [code.replace("localhost:8500", f"127.0.0.1:{port}")]
-        )
+        code = code.replace("localhost:8500", f"127.0.0.1:{port}")
+        names = run_blocks([code])
         names["channel"].close()
     finally:
         server.stop(None).wait()
