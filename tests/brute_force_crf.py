@@ -72,14 +72,6 @@ def log_likelihood(chain):
     return np.array(result)
 
 
-def log_partition(chain):
-    result = []
-    for row in range(len(chain.mask)):
-        every, logs = sequences(chain, row)
-        result.append(score(chain, row, every[0]) - logs[0])
-    return np.array(result)
-
-
 def best_tags(chain):
     result = np.zeros(chain.mask.shape, "int32")
     for row, mask in enumerate(chain.mask):
