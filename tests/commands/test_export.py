@@ -55,15 +55,6 @@ def test_an_elmo_layer(elmo, shows):
         f"  lstm_outputs1: {vectors}",
         f"  lstm_outputs2: {vectors}",
         "  word_emb: float32 (batch, time, 6)",
-        "",
-        "To serve it:",
-        "  docker run --rm -p 8500:8500 -p 8501:8501 "
-        f"-v '{os.getcwd()}/served/my elmo:/models/my elmo' \\",
-        "      -e MODEL_NAME='my elmo' tensorflow/serving",
-        "and to query it:",
-        "  curl http://localhost:8501/v1/models/my%20elmo:predict \\",
-        """      -d '{"signature_name": "default", """
-        """"instances": ["First sentence ."]}'""",
     ]
 
 

@@ -487,11 +487,6 @@ def test_a_dtype_policy_that_is_set_reaches_the_parts():
     assert_equal(*(ops.cast(x, "float32") for x in (found, expected)))
 
 
-def test_quantize_names_what_takes_its_place(elmo):
-    with pytest.raises(NotImplementedError, match=r"ElmoEmbedder.*export_onnx"):
-        elmo.quantize("int8")
-
-
 def test_dropout_is_not_changed_without_effect():
     elmo = make_shallow_elmo(dropout=0.2)
     with pytest.raises(AttributeError, match="dropout"):
