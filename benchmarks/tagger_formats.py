@@ -12,7 +12,6 @@ makes them. They take turns in one process. The first turn is not timed.
 
 import functools
 import pathlib
-import statistics
 import sys
 import tempfile
 import time
@@ -56,12 +55,6 @@ def main():
         formats=found,
     )
     write_results(arguments.output, results)
-    print("| format | words/s | MB | different labels |")
-    print("| --- | ---: | ---: | ---: |")
-    for name, x in found.items():
-        speed = results["words"] / statistics.median(x["seconds"])
-        cells = f"{name} | {speed:,.0f} | {x['megabytes']:.1f}"
-        print(f"| {cells} | {x['different_labels']:,} |")
 
 
 def make_formats(tagger, folder):

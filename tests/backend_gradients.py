@@ -25,27 +25,6 @@ def input_gradient(function, x):
     return x.grad.detach().cpu().numpy()
 
 
-def check_directions_are_blind(function, x):
-    """Asserts that a direction has no gradient from tokens it has not read.
-
-    Args:
-        function: Maps `x` to the output of a sentence (time, 2 * projection),
-            whose first half reads forward and second half backward.
-        x: Array (1, time, projection).
-    """
-    _, time, size = x.shape
-    for k in range(time):
-        for half, hidden in (
-            (slice(0, size), slice(k + 1, None)),
-            (slice(size, None), slice(0, k)),
-        ):
-            gradient = input_gradient(
-                lambda x, k=k, half=half: ops.sum(function(x)[k, half]), x
-            )
-            assert np.any(gradient[0, k] != 0)
-            assert np.all(gradient[0, hidden] == 0)
-
-
 def weight_gradients(layer, loss, *args, **kwargs):
     """Computes `loss(layer(...))` and its gradients for the trainable weights.
 

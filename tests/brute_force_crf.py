@@ -72,14 +72,6 @@ def log_likelihood(chain):
     return np.array(result)
 
 
-def log_partition(chain):
-    result = []
-    for row in range(len(chain.mask)):
-        every, logs = sequences(chain, row)
-        result.append(score(chain, row, every[0]) - logs[0])
-    return np.array(result)
-
-
 def best_tags(chain):
     result = np.zeros(chain.mask.shape, "int32")
     for row, mask in enumerate(chain.mask):
@@ -110,7 +102,7 @@ def span_probabilities(chain, entity_tags, find):
         find: Function from a sequence of tags to its entities.
     """
     time = chain.mask.shape[1]
-    kinds = entity_tags.kinds
+    kinds = entity_tags.types
     result = np.zeros((*chain.mask.shape, time, len(kinds)))
     for row, mask in enumerate(chain.mask):
         places = np.flatnonzero(mask)

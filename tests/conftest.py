@@ -19,6 +19,9 @@ from tiers import is_quick
 from tiers import quick_first
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+ON_TENSORFLOW = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Only TensorFlow runs it."
+)
 
 
 def pytest_configure(config):

@@ -97,46 +97,16 @@ def check_keras_file_round_trip(make, x, folder):
 
 def check_export(make, x, folder):
     """Checks the SavedModel as a graph, the way a server runs it."""
+    import tensorflow as tf
+
     model = model_of(make(), x, unknown=(0, 1))
     path = os.path.join(folder, "exported")
     model.export(path, verbose=False)
-    parts = [
-        keras.tree.map_structure(
-            lambda x, batch=batch, time=time: x[:batch, :time], x
-        )
-        for batch, time in ((2, 3), (1, 3), (2, 2))
-    ]
-    answers = ask_saved_model(path, map(keras.tree.flatten, parts))
-    for part, outputs in zip(parts, answers, strict=True):
-        for output, value in zip(outputs, flat(model(part)), strict=True):
-            assert_close(output, value, atol=1e-5)
-
-
-def ask_saved_model(path, requests):
-    """Loads a SavedModel into a session, instead of `tf.saved_model.load`.
-
-    Args:
-        path: The folder of the SavedModel.
-        requests: Lists of arrays, in the order of the input names.
-
-    Returns:
-        The list of outputs for each request, in the order of their names.
-    """
-    import tensorflow as tf
-
-    # Optimized or not, like the other graphs.
-    options = tf.config.optimizer.get_experimental_options()
-    config = tf.compat.v1.ConfigProto()
-    config.graph_options.rewrite_options.disable_meta_optimizer = options.get(
-        "disable_meta_optimizer", False
-    )
-    with tf.compat.v1.Session(graph=tf.Graph(), config=config) as session:
-        loaded = tf.compat.v1.saved_model.loader.load(session, ["serve"], path)
-        signature = loaded.signature_def["serving_default"]
-        inputs, outputs = (
-            [tensors[key].name for key in sorted(tensors)]
-            for tensors in (signature.inputs, signature.outputs)
-        )
-        return [
-            session.run(outputs, dict(zip(inputs, feeds))) for feeds in requests
-        ]
+    served = tf.saved_model.load(path).signatures["serving_default"]
+    names = sorted(served.structured_input_signature[1])
+    for batch, time in ((2, 3), (1, 3), (2, 2)):
+        part = [t[:batch, :time] for t in keras.tree.flatten(x)]
+        answer = served(**dict(zip(names, map(tf.constant, part), strict=True)))
+        expected = flat(model(keras.tree.pack_sequence_as(x, part)))
+        for key, value in zip(sorted(answer), expected, strict=True):
+            assert_close(answer[key], value, atol=1e-5)

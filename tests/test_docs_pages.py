@@ -2,22 +2,22 @@
 
 import pathlib
 import re
+import shutil
+import subprocess
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
 
 import keras_elmo
+from keras_elmo.commands.main import main
 
 pytestmark = [
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow",
-        reason="Export is TensorFlow's.",
-    ),
+    ON_TENSORFLOW,
     pytest.mark.usefixtures("portable_path", "built_optimizers"),
 ]
 
@@ -27,8 +27,9 @@ def run_page(tmp_path, monkeypatch, capsys):
     """Runs blocks of a page; returns their variables and what they print."""
     monkeypatch.chdir(tmp_path)
 
-    def run(page, chosen=slice(None), names=None):
-        names = run_blocks(read_blocks(page)[chosen], names)
+    def run(page, chosen=slice(None), names=None, mark="python"):
+        names = {"__name__": "page"} if names is None else names
+        run_blocks(read_blocks(page, mark)[chosen], names)
         return names, capsys.readouterr().out
 
     return run
@@ -136,3 +137,69 @@ def test_onnx(run_page):
         str([tags[number] for number in numbers[0]]),
         str([tags[numbers[1, 0]]]),
     ]
+
+
+def embed(text, layers="top"):
+    embedder = keras_elmo.ElmoEmbedder.from_preset(
+        "english_mini", layers=layers
+    )
+    return embedder.embed_sentence(text.split())
+
+
+@pytest.mark.exhaustive
+def test_spacy(run_page):
+    pytest.importorskip("spacy", reason="spaCy is optional.")
+    names, printed = run_page("docs/ecosystem.md", mark="python spacy")
+    assert printed == "(14, 512)\n0.59\n"
+    empty, doc = names["nlp"].pipe(["", "She has an account. Hello"])
+    assert len(empty) == 0
+    expected = [embed("She has an account ."), embed("Hello")]
+    np.testing.assert_allclose(doc.tensor, np.concatenate(expected), atol=1e-5)
+
+
+@pytest.mark.exhaustive
+def test_scikit_learn(run_page, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn", reason="scikit-learn is optional.")
+    monkeypatch.syspath_prepend(tmp_path)
+    page = "docs/ecosystem.md"
+    (module,) = read_blocks(page, "python sklearn_class")
+    (tmp_path / "elmo_vectors.py").write_text(module)
+    names, printed = run_page(page, mark="python sklearn")
+    assert printed == "(3,)\n[1 0]\n"
+    vectors = names["classifier"][0].transform(["Another .", None])
+    expected = embed("Another .", "average").mean(axis=0)
+    np.testing.assert_allclose(vectors, [expected, 0 * expected], atol=1e-5)
+
+
+def test_datasets(run_page):
+    pytest.importorskip("datasets", reason="datasets is optional.")
+    names, printed = run_page("docs/ecosystem.md", mark="python datasets")
+    assert printed == "(3, 512)\n"
+    found = names["dataset"].with_format("numpy")[1]["vectors"]
+    np.testing.assert_allclose(found, embed("Another ."), atol=1e-5)
+
+
+TEXT = "Dear Maria Lopez,\n\n  I met Peter Lind in Ohio. \U0001f44d  Bye!\nx"
+REDACTED = "Dear [PER],\n\n  I met [PER] in [LOC]. \U0001f44d  Bye!\nx"
+
+
+@pytest.mark.exhaustive
+def test_redaction(run_page):
+    pytest.importorskip("spacy", reason="It divides text into words.")
+    names, printed = run_page("docs/redaction.md")
+    assert printed == "[PER] moved to [LOC].\nDid she know [PER]?\n"
+    assert names["redact"](TEXT, 0.3) == REDACTED
+    assert names["redact"](" \n") == " \n"
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")
+@pytest.mark.exhaustive
+def test_redaction_in_a_shell(tmp_path, monkeypatch):
+    pytest.importorskip("spacy", reason="It divides text into words.")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "letter.txt").write_bytes(TEXT.encode())
+    (code,) = read_blocks("docs/redaction.md", "sh")
+    _, tag, replace = code.split("\n", 2)
+    assert main(tag.replace("0.1", "0.3").split()[1:]) == 0
+    subprocess.run(replace, shell=True, check=True)
+    assert (tmp_path / "redacted.txt").read_bytes().decode() == REDACTED

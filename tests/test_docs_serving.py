@@ -12,23 +12,17 @@ import runpy
 import shutil
 from concurrent import futures
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
 
 import keras_elmo
 
-pytestmark = [
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow",
-        reason="Export is TensorFlow's.",
-    ),
-    pytest.mark.exhaustive,
-]
+pytestmark = [ON_TENSORFLOW, pytest.mark.exhaustive]
 PAGE = "docs/serving.md"
 
 
@@ -91,11 +85,9 @@ def test_warm_up(serving_api, exported, tmp_path, monkeypatch):
         shutil.copytree(exported, "staging")
         main(["staging", "served/elmo"])
         path = f"served/elmo/{version}"
-        records = tf.data.TFRecordDataset(
-            f"{path}/assets.extra/tf_serving_warmup_requests"
-        )
+        file = f"{path}/assets.extra/tf_serving_warmup_requests"
         names = []
-        for record in records:
+        for record in tf.data.TFRecordDataset(file):
             log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
             request = log.predict_log.request
             names.append(request.model_spec.signature_name)
@@ -133,9 +125,8 @@ def test_grpc(serving_api, exported):
     server.start()
     try:
         code = (ROOT / "examples/serving/grpc_client.py").read_text()
-        names = run_blocks(
-            [code.replace("localhost:8500", f"127.0.0.1:{port}")]
-        )
+        code = code.replace("localhost:8500", f"127.0.0.1:{port}")
+        names = run_blocks([code])
         names["channel"].close()
     finally:
         server.stop(None).wait()

@@ -7,17 +7,13 @@ import numpy as np
 import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
+from conftest import ON_TENSORFLOW
 from layer_checks import flat
 from small_models import make_shallow_elmo
 
 from keras_elmo import batch_to_ids
 
-pytestmark = [
-    pytest.mark.in_graphs(False),
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="One backend shows it."
-    ),
-]
+pytestmark = [ON_TENSORFLOW, pytest.mark.in_graphs(False)]
 SENTENCES = [["A", "short", "one", "."], ["Two"], ["Three", "words", "."], []]
 IDS = batch_to_ids(SENTENCES * 2, 12)
 

@@ -10,23 +10,18 @@ import sys
 import keras
 import numpy as np
 import pytest
+from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from small_models import make_shallow_elmo
 
-from keras_elmo import ElmoEmbedder
-from keras_elmo import ElmoLayer
-from keras_elmo import Tagger
-from keras_elmo import batch_to_ids
-from keras_elmo import export_onnx
-from keras_elmo import export_saved_model
+import keras_elmo
 from keras_elmo.commands.main import main
 from keras_elmo.files import atomic
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow",
-    reason="One backend shows it.",
+pytestmark = ON_TENSORFLOW
+IDS = keras_elmo.batch_to_ids(
+    [["Save", "me", "."], ["Héllo"], ["東京", "へ"]], 12
 )
-IDS = batch_to_ids([["Save", "me", "."], ["Héllo"], ["東京", "へ"]], 12)
 LOAD = """
 import keras_elmo, numpy as np, keras  # In this order.
 model = keras.saving.load_model("model.keras")
@@ -77,7 +72,7 @@ def test_the_former_format_of_keras_is_refused(tmp_path, part):
 
 
 def save_tagger(elmo, path):
-    Tagger(make_model(elmo), ["A", "B"]).save(path)
+    keras_elmo.Tagger(make_model(elmo), ["A", "B"]).save(path)
 
 
 def save_to_bilm(elmo, path):
@@ -85,7 +80,7 @@ def save_to_bilm(elmo, path):
 
 
 def embed_file(elmo, path):
-    ElmoEmbedder(elmo).embed_file(["Two words"], path)
+    keras_elmo.ElmoEmbedder(elmo).embed_file(["Two words"], path)
 
 
 def embed(elmo, path):
@@ -103,15 +98,15 @@ def embed(elmo, path):
         (save_to_bilm, "a.hdf5"),
         (embed_file, "a.npz"),
         (embed, "a.npz"),
-        (export_onnx, "a.onnx"),
-        (ElmoLayer.save_to_preset, "a"),
-        (export_saved_model, "1"),
+        (keras_elmo.export_onnx, "a.onnx"),
+        (keras_elmo.ElmoLayer.save_to_preset, "a"),
+        (keras_elmo.export_saved_model, "1"),
     ],
 )
 def test_a_file_that_appears_meanwhile_is_not_replaced(
     tmp_path, monkeypatch, capsys, write, name
 ):
-    if write is export_onnx:
+    if write is keras_elmo.export_onnx:
         pytest.importorskip("onnx")
     path = tmp_path / "folder" / name
     path.parent.mkdir()

@@ -53,10 +53,6 @@ def main(argv=None):
         }
     )
     write_results(options.results, results)
-    print("| tokens by | tokens | sentences | tags |")
-    print("| --- | ---: | ---: | ---: |")
-    for name, x in results["tokens_by"].items():
-        print(f"| {name} | " + " | ".join(f"{x[k]:.2%}" for k in x) + " |")
 
 
 def paragraphs(path):

@@ -110,11 +110,7 @@ def write_report(folder, chosen):
     if not results:
         return
     measure = next(iter(results.values()))[0]["measure"]
-    lines = [
-        *score_table(results, chosen, measure),
-        *type_table(results, measure),
-        *weight_table(results),
-    ]
+    lines = [*score_table(results, chosen, measure), *weight_table(results)]
     text = "\n".join(lines) + "\n"
     (folder / "report.md").write_text(text, encoding="utf-8")
     scores = {
@@ -188,21 +184,6 @@ def score_table(results, chosen, measure):
             _reached(runs, baseline),
             f"{seconds / 60 / len(runs):.1f}",
         )
-    yield ""
-
-
-def type_table(results, measure):
-    """Yields the lines of a table of test scores by type."""
-    runs = [run for found in results.values() for run in found]
-    types = sorted({kind for run in runs for kind in run["test"]["types"]})
-    yield from _header(*types)
-    for name, found in results.items():
-        cells = []
-        for kind in types:
-            scores = (run["test"]["types"].get(kind) for run in found)
-            scores = [score[OF_A_TYPE[measure]] for score in scores if score]
-            cells.append(f"{100 * np.mean(scores):.1f}" if scores else "")
-        yield _row(name, *cells)
     yield ""
 
 

@@ -28,7 +28,6 @@ def test_batches_cover_all_sentences_in_each_epoch():
     layers = [np.full((2, len(s.words), 3), i) for i, s in enumerate(SENTENCES)]
     numbers = {"he": 2, "met": 3}
     batches = Batches(SENTENCES, layers, numbers, ["O", "B-a", "I-a"], 5, 1)
-    assert len(batches) == 3
     found = []
     for chosen, inputs in batches.in_order():
         found += chosen.tolist()

@@ -19,6 +19,7 @@ import train
 
 SMALL = ["--units", "12", "--batch-size", "8", "--dropout", "0.1",
          "--elmo-dropout", "0.1", "--learning-rate", "0.02"]  # fmt: skip
+PARTS = "_sixteenth", "_quarter", "_adam", ""
 pytestmark = pytest.mark.usefixtures("portable_path")
 
 
@@ -30,15 +31,13 @@ def run(paths, *arguments):
 
 @pytest.mark.exhaustive
 def test_a_step_with_elmo(tmp_path):
-    preset = write_bilm(tmp_path / "bilm")
-    paths = write_files(tmp_path, number=8)
-    (result,) = run(
-        paths, "--elmo", preset, "--output", tmp_path / "out",
-        "--epochs", 1, "--seeds", 2, "--fraction", 0.5,
-    )  # fmt: skip
+    preset, output = write_bilm(tmp_path / "bilm"), tmp_path / "out"
+    options = ["--epochs", 1, "--seeds", 2, "--fraction", 0.5]
+    options += ["--elmo", preset, "--output", output]
+    (result,) = run(write_files(tmp_path, number=8), *options)
     assert result["training_sentences"] == 4
-    written = tmp_path / "out" / "seed-2" / "result.json"
-    assert json.loads(written.read_text()) == result
+    written = (output / "seed-2" / "result.json").read_text()
+    assert json.loads(written) == result
     assert set(result["test"]["types"]) == {"per", "loc"}
     for place in ("input", "output"):
         assert np.ptp(result["mix_weights"][place]["weights"]) > 1e-3
@@ -64,20 +63,20 @@ def test_smaller_fractions_lie_in_larger_ones():
 def test_experiments_go_on_and_report(tmp_path, capsys, monkeypatch):
     paths = write_files(tmp_path, number=8)
     output = tmp_path / "runs"
-    command = ["wnut17", str(tmp_path), "--output", str(output), "--quick",
-               "--seeds", "1", "--jobs", "1"]  # fmt: skip
+    command = ["wnut17", str(tmp_path), "--output", str(output), "--quick"]
+    command += ["--seeds", "1", "--only", "baseline", "elmo-both"]
     # Trainings that `train.py` has written there count as done.
-    run(paths, "--elmo-at", "none", "--epochs", 1,
-        "--output", output / "baseline")  # fmt: skip
+    options = ["--elmo-at", "none", "--epochs", 1]
+    run(paths, *options, "--output", output / "baseline")
     result = output / "baseline" / "seed-1" / "result.json"
     before = result.stat().st_mtime_ns
     # A failed training is reported, and is retried the next time.
     monkeypatch.setenv("KERAS_BACKEND", "none")
     with pytest.raises(SystemExit, match="1 of 2 trainings failed"):
-        experiments.main([*command, "--only", "baseline", "elmo-both"])
+        experiments.main(command)
     assert "Traceback" in (output / "elmo-both" / "seed-1.txt").read_text()
     monkeypatch.delenv("KERAS_BACKEND")
-    experiments.main([*command, "--only", "baseline", "elmo-both"])
+    experiments.main(command)
     assert "elmo-both seed 1: done" in capsys.readouterr().out
     assert result.stat().st_mtime_ns == before
     assert "| elmo-both | input |" in (output / "report.md").read_text()
@@ -112,15 +111,16 @@ def test_gains_are_over_the_baseline_and_over_layer_0():
     head, _, baseline, elmo, control, _ = (
         [cell.strip() for cell in line.split("|")[1:-1]] for line in table
     )
-    rows = {row[0]: dict(zip(head, row)) for row in (baseline, elmo, control)}
-    assert rows["baseline"]["test f1"] == "11.00 ± 1.41"
-    assert rows["baseline"]["over the baseline"] == ""
+    baseline, elmo, control = (
+        dict(zip(head, row)) for row in (baseline, elmo, control)
+    )
+    assert baseline["test f1"] == "11.00 ± 1.41"
+    assert baseline["over the baseline"] == control["over layer 0"] == ""
     # Deviations: the square roots of 1.41^2 + 4.24^2 and 2.83^2 + 4.24^2.
-    assert rows["elmo-both"]["over the baseline"] == "+22.00 ± 4.47"
-    assert rows["elmo-both"]["over layer 0"] == "+11.00 ± 5.10"
-    assert rows["layer-0"]["over layer 0"] == ""
-    assert rows["elmo-both"]["updates to the best"] == "20"
-    assert rows["elmo-both"]["updates to the baseline's best"] == "20"
+    assert elmo["over the baseline"] == "+22.00 ± 4.47"
+    assert elmo["over layer 0"] == "+11.00 ± 5.10"
+    assert elmo["updates to the best"] == "20"
+    assert elmo["updates to the baseline's best"] == "20"
 
 
 def test_the_best_score_stays_when_a_training_has_ended():
@@ -133,10 +133,8 @@ def test_the_best_score_stays_when_a_training_has_ended():
 
 
 def test_the_committed_scores_are_drawn(tmp_path):
-    folder = ROOT / "docs/results"
-    parts = ("_sixteenth", "_quarter", "_adam", "")
     names, pos = (
-        [str(folder / f"tagging_{task}{part}.json") for part in parts]
+        [f"{ROOT}/docs/results/tagging_{task}{part}.json" for part in PARTS]
         for task in ("names", "pos")
     )
     tokens = ["--tokens", "5", "20", "82", "158"]

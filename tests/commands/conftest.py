@@ -14,23 +14,59 @@ def tensorflow_has_begun():
     tf.constant(1) + 1
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture
-def fails(capsys):
+def run(capfd):
+    """A function that runs a command; returns what it prints and reports."""
+
+    def run(*arguments, status=0):
+        capfd.readouterr()
+        try:
+            found = main([*map(str, arguments)])
+        except SystemExit as end:  # Of argparse.
+            found = end.code
+        assert found == status
+        return capfd.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def fails(run):
     """A function that runs a command, which must fail.
 
     It returns the error message.
     """
 
     def fails(*arguments):
-        capsys.readouterr()
-        assert main([*map(str, arguments)]) == 1
-        out, err = capsys.readouterr()
+        out, err = run(*arguments, status=1)
         assert not out
         (line,) = err.splitlines()
         assert line.startswith("keras-elmo: error: ")
         return line
 
     return fails
+
+
+@pytest.fixture
+def shows(run):
+    """A function that runs a command, which must report nothing.
+
+    It returns the lines that are printed.
+    """
+
+    def shows(*arguments):
+        out, err = run(*arguments)
+        assert not err
+        return out.splitlines()
+
+    return shows
 
 
 class Terminal(io.StringIO):

@@ -1,6 +1,5 @@
 import functools
 import gzip
-import io
 import itertools
 import json
 import os
@@ -8,7 +7,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import sys
 
 import h5py
 import numpy as np
@@ -18,7 +16,6 @@ from doc_snippets import run_blocks
 from small_models import make_elmo
 
 import keras_elmo
-from keras_elmo.commands.main import main
 from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.embedding import corpus_job
 from keras_elmo.embedding import embedding_files
@@ -46,17 +43,20 @@ def expected(model):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The current folder, with a corpus."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "corpus.txt").write_bytes(TEXT.encode())
-    return tmp_path
+def corpus(folder):
+    """The file of `TEXT` in the current folder."""
+    (folder / "corpus.txt").write_bytes(TEXT.encode())
+    return folder / "corpus.txt"
 
 
-def embed(model, *arguments, source="corpus.txt", output="out.hdf5"):
-    """Runs the command, which must not fail."""
-    names = [model, source, output, *arguments]
-    assert main(["embed", *map(str, names)]) == 0
+@pytest.fixture
+def embed(run):
+    """A function that runs the command; returns what it prints."""
+
+    def embed(model, *arguments, source="corpus.txt", output="out.hdf5"):
+        return run("embed", model, source, output, *arguments).out
+
+    return embed
 
 
 def read(path="out.hdf5"):
@@ -66,13 +66,13 @@ def read(path="out.hdf5"):
 
 
 def check(arrays, expected, **tolerance):
-    assert len(arrays) == len(expected)
-    for array, vectors in zip(arrays, expected):
+    for array, vectors in zip(arrays, expected, strict=True):
         np.testing.assert_allclose(array, vectors, **tolerance)
 
 
-def test_hdf5_as_allennlp_writes_it(model, folder, expected, capsys):
-    embed(model)
+def test_hdf5_as_allennlp_writes_it(model, corpus, expected, embed):
+    out = embed(model)
+    assert "4 sentences, 8 tokens in 'out.hdf5' (0.0 MB), " in out
     check(read(), expected)
     with h5py.File("out.hdf5") as file:
         index = json.loads(file["sentence_to_index"][0])
@@ -80,87 +80,59 @@ def test_hdf5_as_allennlp_writes_it(model, folder, expected, capsys):
         assert index == {text: str(i) for i, text in enumerate(texts)}
         assert file["1"].shape == (3, 0, 12)
         assert file["0"].dtype == "float32"
-    out = capsys.readouterr().out
-    assert "4 sentences, 8 tokens in 'out.hdf5' (0.0 MB), " in out
     assert sorted(os.listdir()) == ["corpus.txt", "out.hdf5"]
 
 
-@pytest.mark.parametrize(
-    "layers, select",
-    [
-        ("sum", lambda v: v.sum(0)),
+def test_layers_are_chosen(model, corpus, expected, embed):
+    for layers, select in [
         ("0,2", lambda v: v[[0, 2]]),
         ("1", lambda v: v[1]),
         ("mix", lambda v: v.mean(0)),  # These files have no learned one.
-    ],
-)
-def test_layers_are_chosen(model, folder, expected, layers, select):
-    embed(model, "--layers", layers)
-    check(read(), [select(v) for v in expected], rtol=1e-6, atol=1e-6)
+    ]:
+        embed(model, "--layers", layers, "--overwrite")
+        check(read(), [select(v) for v in expected], rtol=1e-6, atol=1e-6)
 
 
-def test_dtypes_and_a_model_of_two_files(model, folder, expected):
+def test_dtypes_and_a_model_of_two_files(model, corpus, expected, embed):
     names = model / "options.json", "--weights", model / "weights.hdf5"
     embed(*names, "--output-dtype", "float16")
     assert {array.dtype.name for array in read()} == {"float16"}
     check(read(), expected, rtol=1e-3, atol=1e-3)
     embed(*names, "--dtype", "mixed_bfloat16", output="half.npz")
-    half = read("half.npz")
-    assert {array.dtype.name for array in half} == {"float32"}
-    # Of each layer 2%, because `make test` does not optimize graphs: then a
-    # product is rounded before its bias is added, and once more after it.
-    for array, vectors in zip(half, expected, strict=True):
-        errors = np.linalg.norm(array - vectors, axis=(1, 2))
-        assert (errors <= 0.02 * np.linalg.norm(vectors, axis=(1, 2))).all()
-    assert any((a != b).any() for a, b in zip(half, expected))
+    half = ElmoEmbedder.from_preset(model, dtype="mixed_bfloat16")
+    check(read("half.npz"), half.embed_sentences(TOKENS))
+    assert (read("half.npz")[0] != expected[0]).any()
 
 
-def test_conllu_and_gzip(model, folder):
+def test_conllu_and_gzip(model, folder, embed):
     (folder / "dev").write_bytes(gzip.compress(CONLLU.encode()))
     embed(model, "--format", "conllu", source="dev")
     assert [array.shape for array in read()] == [(3, 2, 12), (3, 1, 12)]
-    with h5py.File("out.hdf5") as file:
-        index = json.loads(file["sentence_to_index"][0])
-    assert index == {"de le": "0", "chat": "1"}
 
 
-def test_standard_input(model, folder, expected, monkeypatch):
-    file = io.BufferedReader(io.BytesIO(TEXT.encode()))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file, "ascii"))
-    embed(model, source="-")
-    check(read(), expected)
-
-
-def test_cropped_words_are_counted(model, shared, folder, capfd):
-    embed(model)
-    assert "1 tokens are too long and were cropped." in capfd.readouterr().out
-    (folder / "corpus.txt").write_text("short\n")
-    embed(model, "--overwrite")
-    assert "cropped" not in capfd.readouterr().out
-    embed(model, "--overwrite", "--quiet")
-    assert not any(capfd.readouterr())
+def test_cropped_words_are_counted(model, shared, corpus, embed, run):
+    assert "1 tokens are too long and were cropped." in embed(model)
+    corpus.write_text("short\n")
+    assert "cropped" not in embed(model, "--overwrite")
+    names = "embed", model, "corpus.txt", "out.hdf5"
+    assert not any(run(*names, "--overwrite", "--quiet"))
     stored = shared / "reference/elmo_for_many_langs/char_and_word"
     sentences = json.loads((stored / "sentences.json").read_text("utf-8"))
-    lines = [" ".join(sentence) + "\n" for sentence in sentences]
-    (folder / "corpus.txt").write_text("".join(lines), "utf-8")
-    embed(stored, "--overwrite")
+    corpus.write_text("\n".join(map(" ".join, sentences)), "utf-8")
     # Only the word of 72 characters exceeds 48: bytes do not count.
-    assert "1 tokens are too long" in capfd.readouterr().out
+    assert "1 tokens are too long" in embed(stored, "--overwrite")
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (["latin.txt", "o.npz"], "in line 2, at byte 6"),
-        (["none.txt", "o.npz"], "There is no corpus file 'none.txt'"),
-        (["corpus.txt", "o.txt"], "must end in .hdf5 or .h5, for HDF5, or in"),
         (["corpus.txt", "old.npz"], "To replace it, pass --overwrite."),
         (["corpus.txt", "o.npz", "--layers", "7"], "--layers must be"),
-        (["corpus.txt", "o.npz", "--weights", "a"], "--weights must be left"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
-    model, folder, fails, arguments, message
+def test_a_mistake_leaves_nothing(
+    model, folder, corpus, fails, arguments, message
 ):
     (folder / "latin.txt").write_bytes(b"fine\nb\xffd\n")
     (folder / "old.npz").write_text("mine")
@@ -194,15 +166,13 @@ def models(model, shared, tmp_path_factory):
         ("bilm", "weights.hdf5", lambda x: x + b"x", True),
         ("bilm", "options.json", lambda x: x.replace(b"relu", b"tanh"), True),
         ("bilm", "options.json", lambda x: b"\n " + x, False),
-        ("bilm", "vocab.txt", lambda x: b"<S>\n</S>\n<UNK>\na\n", False),
         ("many_langs", "encoder.pkl", lambda x: b"other", True),
         ("many_langs", "token_embedder.pkl", lambda x: b"other", True),
         ("many_langs", "word.dic", swap, True),
-        ("many_langs", "cnn_config.json", lambda x: x[:-1] + b" }", False),
         (
             "many_langs",
             "cnn_config.json",
-            lambda x: re.sub(rb'("cell_clip": )[\d.]+', rb"\g<1>7", x),
+            lambda x: x.replace(b"3", b"4"),
             True,
         ),
         ("preset", "config.json", lambda x: x + b" ", True),
@@ -211,23 +181,21 @@ def models(model, shared, tmp_path_factory):
     ],
 )
 def test_a_fingerprint_is_of_all_that_is_read(
-    models, tmp_path, kind, name, change, matters
+    models, folder, kind, name, change, matters
 ):
     before = fingerprint(models[kind])
-    assert re.fullmatch("[0-9a-f]{16}", before)
-    folder = tmp_path / "model"
-    shutil.copytree(models[kind], folder, copy_function=shutil.copyfile)
-    folder.chmod(0o755)
-    assert fingerprint(folder) == before
-    path = folder / name
-    content = path.read_bytes() if path.exists() else b""
+    shutil.copytree(models[kind], "model", copy_function=shutil.copyfile)
+    os.chmod("model", 0o755)
+    assert fingerprint("model") == before
+    path = folder / "model" / name
+    content = path.read_bytes()
     assert change(content) != content
     path.write_bytes(change(content))
-    assert (fingerprint(folder) != before) == matters
+    assert (fingerprint("model") != before) == matters
 
 
 def test_settings_tell_what_the_vectors_depend_on(
-    model, folder, monkeypatch, fails
+    model, corpus, monkeypatch, fails
 ):
     jobs = []
 
@@ -259,20 +227,17 @@ def test_settings_tell_what_the_vectors_depend_on(
         assert jobs[-1] == {**jobs[0], key: value}
 
 
-def test_the_page_of_the_docs(tmp_path, monkeypatch, capsys):
+def test_the_page_of_the_docs(monkeypatch, run, capfd):
     """Runs its commands, the first with an interruption, and its code."""
     page = "docs/corpus.md"
-    monkeypatch.chdir(tmp_path)
     text, told, kept, read, embedded = read_blocks(page, "text")
     pathlib.Path("corpus.txt").write_text(text)
-    commands = [
+    first, second = (
         shlex.split(block.replace("\\\n", ""))[1:]
         for block in read_blocks(page, "sh")
         if block.startswith("keras-elmo ")
-    ]
-    assert len(commands) == 2
+    )
     blocks = read_blocks(page)[:3]
-    assert sum("embedder." in block for block in blocks) == 1
 
     embed_all = ElmoEmbedder.embed_sentences
 
@@ -284,59 +249,51 @@ def test_the_page_of_the_docs(tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setattr(corpus_job, "embed_corpus", save_each)
         patch.setattr(ElmoEmbedder, "embed_sentences", embed_two)
-        assert main(commands[0]) == 130
-    assert capsys.readouterr().err.endswith(told)
+        assert run(*first, status=130).err.endswith(told)
     assert os.path.isdir("corpus.hdf5.parts")
-    assert main(commands[0]) == 0
-    assert capsys.readouterr().out.endswith(f"\n{re.sub('[0-9]+', '2', kept)}")
+    assert run(*first).out.endswith(f"\n{re.sub('[0-9]+', '2', kept)}")
 
     names = run_blocks(blocks[:1])
-    assert capsys.readouterr().out == read
-    assert main([*commands[1], "--quiet"]) == 0
+    assert capfd.readouterr().out == read
+    run(*second, "--quiet")
     run_blocks(blocks[1:2], names)
     stated = blocks[1].partition("# ")[2]
-    assert capsys.readouterr().out == stated
+    assert capfd.readouterr().out == stated
     run_blocks(blocks[2:3], names)
-    assert capsys.readouterr().out == embedded
+    assert capfd.readouterr().out == embedded
     # As the command, it divides at ASCII white space only.
     pathlib.Path("corpus.txt").write_text("a\u00a0b c\u3000d\n", "utf-8")
     run_blocks(blocks[2:3], names)
-    assert capsys.readouterr().out == "(2, 512)\n"
+    assert capfd.readouterr().out == "(2, 512)\n"
 
 
-@pytest.mark.parametrize("layers", ["", "bottom", "0,", "0;1", "1.5"])
-def test_layers_must_be_names_or_numbers(capsys, layers):
-    with pytest.raises(SystemExit):
-        main(["embed", "a", "b", "c", "--layers", layers])
-    assert f"Received: {layers!r}" in capsys.readouterr().err
+@pytest.mark.parametrize("layers", ["bottom", "0,", "1.5"])
+def test_layers_must_be_names_or_numbers(run, layers):
+    shown = run("embed", "a", "b", "c", "--layers", layers, status=2)
+    assert f"Received: {layers!r}" in shown.err
 
 
 def test_a_model_that_is_not_needed_is_not_loaded(
-    model, folder, expected, monkeypatch, capsys
+    model, corpus, expected, monkeypatch, embed, run
 ):
     def stop(*_):
         raise KeyboardInterrupt
 
-    names = ["embed", str(model), "corpus.txt", "out.hdf5"]
     with monkeypatch.context() as patch:
         patch.setitem(embedding_files._WRITERS, ".hdf5", stop)
-        assert main(names) == 130
+        run("embed", model, "corpus.txt", "out.hdf5", status=130)
     assert not os.path.exists("out.hdf5")
     monkeypatch.setattr(keras_elmo.ElmoLayer, "from_bilm", stop)
-    assert main(names) == 0
+    out = embed(model)
     check(read(), expected)
-    out = capsys.readouterr().out
     assert "4 sentences were already embedded." in out
     assert "tokens/s" not in out
 
 
-def test_progress_knows_the_length_of_a_file(
-    model, folder, monkeypatch, capsys
-):
+def test_progress_knows_the_length_of_a_file(model, corpus, monkeypatch, run):
     show = functools.partial(ProgressDisplay, interval=0)
     monkeypatch.setattr("keras_elmo.commands.embed.ProgressDisplay", show)
-    embed(model)
-    lines = capsys.readouterr().err.splitlines()
+    lines = run("embed", model, "corpus.txt", "o.npz").err.splitlines()
     shown = [line.split(" left, ")[-1] for line in lines if "sentence" in line]
     assert [line.split(",")[0] for line in shown] == [
         *(f"{i}/4 sentences" for i in range(1, 5)),

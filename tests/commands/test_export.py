@@ -1,29 +1,20 @@
 import os
 import pathlib
-import shlex
 
 import keras
 import numpy as np
 import onnxruntime
 import pytest
-import tensorflow as tf
 from small_models import make_elmo
 
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
 from keras_elmo import batch_to_ids
 from keras_elmo.commands import export as module
-from keras_elmo.commands.main import main
 from keras_elmo.serving import export_saved_model as serving
 
 pytestmark = pytest.mark.usefixtures("portable_module")
-SENTENCES = ["The cat sat .", "東京 !"]
-IDS = batch_to_ids([sentence.split() for sentence in SENTENCES], 12)
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+IDS = batch_to_ids([["The", "cat", "sat", "."], ["東京", "!"]], 12)
 
 
 @pytest.fixture
@@ -44,24 +35,14 @@ def tagger():
     return model
 
 
-def export(capsys, *arguments):
-    """Runs the command; returns the printed lines."""
-    capsys.readouterr()
-    assert main(["export", *map(str, arguments)]) == 0
-    out, err = capsys.readouterr()
-    assert not err
-    return out.splitlines()
-
-
 @pytest.mark.exhaustive
-def test_an_elmo_layer(elmo, capsys):
-    lines = export(capsys, "model", "served/my elmo/1")
-    files = [x for x in pathlib.Path("served").rglob("*") if x.is_file()]
-    size = sum(path.stat().st_size for path in files)
+def test_an_elmo_layer(elmo, shows):
+    lines = shows("export", "model", "served/my elmo/1")
+    files = filter(os.path.isfile, pathlib.Path("served").rglob("*"))
+    size = sum(map(os.path.getsize, files)) / 1e6
     vectors = "float32 (batch, time, 12)"
-    name = "my%20elmo"
     assert lines == [
-        f"'served/my elmo/1' is a SavedModel, {size / 1e6:.2f} MB.",
+        f"'served/my elmo/1' is a SavedModel, {size:.2f} MB.",
         "",
         "Inputs by signature:",
         "  character_ids: ids",
@@ -74,32 +55,15 @@ def test_an_elmo_layer(elmo, capsys):
         f"  lstm_outputs1: {vectors}",
         f"  lstm_outputs2: {vectors}",
         "  word_emb: float32 (batch, time, 6)",
-        "",
-        "To serve it:",
-        "  docker run --rm -p 8500:8500 -p 8501:8501 "
-        f"-v '{os.getcwd()}/served/my elmo:/models/my elmo' \\",
-        "      -e MODEL_NAME='my elmo' tensorflow/serving",
-        "and to query it:",
-        f"  curl http://localhost:8501/v1/models/{name}:predict \\",
-        """      -d '{"signature_name": "default", """
-        """"instances": ["First sentence ."]}'""",
     ]
-    assert len(shlex.split("\n".join(lines[15:17]))) == 13
-    served = tf.saved_model.load("served/my elmo/1")
-    found = served.signatures["default"](tf.constant(SENTENCES))["elmo"]
-    # The files of a biLM do not store a mix.
-    average = np.mean(elmo.all_layers(IDS), axis=1)
-    np.testing.assert_allclose(found, average, atol=1e-5)
 
 
 @pytest.mark.exhaustive
-def test_a_tagger_in_a_folder_that_is_no_version(tagger, capsys):
-    lines = export(
-        capsys, "tagger.keras", "served", "--serving-default", "tokens"
-    )
-    start = lines.index("Outputs:")
-    assert "  serving_default: sequence_len, tokens" in lines[:start]
-    assert lines[start + 1 :] == [
+def test_a_tagger_in_a_folder_that_is_no_version(tagger, shows):
+    arguments = "tagger.keras", "served", "--serving-default", "tokens"
+    lines = shows("export", *arguments)
+    assert "  serving_default: sequence_len, tokens" in lines
+    assert lines[-4:] == [
         "  tags: int32 (batch, time)",
         "  tags_labels: string (batch, time)",
         "  tokens: string (batch, time)",
@@ -107,26 +71,25 @@ def test_a_tagger_in_a_folder_that_is_no_version(tagger, capsys):
     ]
 
 
-def test_options_are_passed_on(elmo, monkeypatch, capsys):
+def test_options_are_passed_on(elmo, monkeypatch, shows):
     def record(model, path, **options):
         calls.append((model, path, options))
 
     calls = []
     monkeypatch.setattr(serving, "export_saved_model", record)
     monkeypatch.setattr(module, "print_summary", print)
-    assert export(capsys, "model", "served") == ["served"]
+    assert shows("export", "model", "served") == ["served"]
     options = {"serving_default": "default", "overwrite": False}
-    assert calls[-1][1:] == ("served", options)
+    assert calls[0][1:] == ("served", options)
     os.rename("model/weights.hdf5", "mine.hdf5")
     names = ["model/options.json", "served", "--weights", "mine.hdf5"]
-    export(capsys, *names)
-    found = calls[-1][0].all_layers(IDS)
+    shows("export", *names, "--overwrite", "--serving-default", "tokens")
+    options = {"serving_default": "tokens", "overwrite": True}
+    assert calls[1][2] == options
+    found = calls[1][0].all_layers(IDS)
     np.testing.assert_allclose(found, elmo.all_layers(IDS), atol=1e-5)
-    options = ["--overwrite", "--serving-default", "tokens"]
-    export(capsys, *names, *options, "--dtype", "mixed_bfloat16")
-    model, _, passed = calls[-1]
-    assert model.dtype_policy.name == "mixed_bfloat16"
-    assert passed == {"serving_default": "tokens", "overwrite": True}
+    shows("export", *names, "--dtype", "mixed_bfloat16")
+    assert calls[2][0].dtype_policy.name == "mixed_bfloat16"
 
 
 class Foreign(keras.layers.Layer):
@@ -142,7 +105,6 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
     words = keras.Input((), dtype="string")
     keras.Model(words, keras.layers.Identity()(words)).save("strings.keras")
     pathlib.Path("broken.keras").write_text("none")
-    pathlib.Path("text.txt").touch()
     before = sorted(os.listdir())
     for arguments, told in [
         ("none served", "There is no preset of that name, nor a file or"),
@@ -150,23 +112,12 @@ def test_errors_are_lines_and_leave_nothing(elmo, tagger, fails):
         ("foreign.keras served", "must be made of layers of Keras and keras_"),
         ("strings.keras served", "The model must have one input, character"),
         ("model/options.json served", "an options file and its weight file"),
-        ("tagger.keras served --weights w", "--weights must be left out"),
         ("tagger.keras served --dtype float32", "--dtype must be left out"),
-        ("model a.onnx --dtype float32", "--dtype is for a SavedModel: OUTPUT"),
-        (
-            "model a.onnx --serving-default tokens",
-            "--serving-default is for a SavedModel: OUTPUT must not end in",
-        ),
-        (
-            "model served --quantize int8",
-            "ONNX file: OUTPUT must end in .onnx. Received: served",
-        ),
-        ("model text.txt/elmo", "error: "),
-        ("model text.txt/elmo.onnx", "error: "),
+        ("model a.onnx --dtype float32", "is for a SavedModel: OUTPUT must no"),
+        ("model a.onnx --serving-default tokens", "--serving-default is for a"),
+        ("model served --quantize int8", "must end in .onnx. Received: served"),
     ]:
-        line = fails("export", *arguments.split())
-        assert told in line
-        assert "Errno" not in line
+        assert told in fails("export", *arguments.split())
     assert sorted(os.listdir()) == before
 
 
@@ -176,13 +127,12 @@ def test_another_backend_is_told_at_once(monkeypatch, fails):
     assert "KERAS_BACKEND=tensorflow. Received: torch" in said
 
 
-def test_an_onnx_file(elmo, fails, capsys):
+def test_an_onnx_file(elmo, fails, shows):
     pathlib.Path("elmo.onnx").write_text("mine")
-    arguments = "model", "elmo.onnx", "--quantize", "int8"
-    said = fails("export", *arguments)
-    assert "'elmo.onnx' exists. To replace it, pass --overwrite." in said
-    assert pathlib.Path("elmo.onnx").read_text() == "mine"
-    lines = export(capsys, *arguments, "--overwrite")
+    arguments = "export", "model", "elmo.onnx", "--quantize", "int8"
+    told = "'elmo.onnx' exists. To replace it, pass --overwrite."
+    assert told in fails(*arguments)
+    lines = shows(*arguments, "--overwrite")
     size = os.path.getsize("elmo.onnx")
     assert lines[:6] == [
         f"'elmo.onnx' is an ONNX model, {size / 1e6:.2f} MB.",

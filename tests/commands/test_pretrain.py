@@ -1,5 +1,6 @@
 import argparse
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -22,7 +23,6 @@ from small_models import ENGLISH_TINY
 from keras_elmo.commands import arguments as shared_arguments
 from keras_elmo.commands import pretrain as module
 from keras_elmo.commands import pretrain_reports
-from keras_elmo.commands.main import main
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import ProgressDisplay
@@ -41,28 +41,24 @@ OPTIONS = {
     "n_epochs": 7,
     "n_train_tokens": 99,
 }
+COMMAND = "pretrain", "train*.txt", "out", "--options", "options.json"
 HELDOUT = ["--heldout", "heldout.txt"]
 LINES = ["the cat sat on the mat", "a dog ran", "the dog and the cat ran"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The current folder, with a corpus, a held-out text and options."""
-    monkeypatch.chdir(tmp_path)
+def texts(folder):
+    """Files in the current folder: a corpus, a held-out text and options."""
     for i, line in enumerate(LINES):
-        pathlib.Path(f"train{i}.txt").write_text(f"{line}\n" * 3)
-    pathlib.Path("heldout.txt").write_text("the mat sat\na cat\n")
-    pathlib.Path("options.json").write_text(json.dumps(OPTIONS))
-    return tmp_path
+        (folder / f"train{i}.txt").write_text(f"{line}\n" * 3)
+    (folder / "heldout.txt").write_text("the mat sat\na cat\n")
+    (folder / "options.json").write_text(json.dumps(OPTIONS))
 
 
-def command(*arguments, output="out"):
-    names = ["train*.txt", output, "--options", "options.json", *arguments]
-    return ["pretrain", *map(str, names)]
-
-
-def run(*arguments, status=0, **kwargs):
-    assert main(command(*arguments, **kwargs)) == status
+@pytest.fixture
+def pretrain(texts, run):
+    """A function that trains on the corpus in the folder `out`."""
+    return functools.partial(run, *COMMAND)
 
 
 def parse(*arguments):
@@ -71,37 +67,40 @@ def parse(*arguments):
     return parser.parse_args(["t", "o", *map(str, arguments)])
 
 
-def show(
-    monkeypatch, capsys, *arguments, status=0, is_finished=True, **progress
-):
-    """Runs the command, whose training is over at once with some progress.
+@pytest.fixture
+def show(texts, run, monkeypatch):
+    """A function that runs the command, whose training is over at once.
 
-    Returns the arguments of `pretrain`, and what the command shows.
+    It takes flags, the exit status, and the progress of the training. It
+    returns the arguments of `pretrain`, and what the command shows.
     """
-    calls = []
-    progress = {"step": 4, "best_step": None, "best": None, **progress}
-    training = types.SimpleNamespace(
-        is_finished=is_finished, progress=types.SimpleNamespace(**progress)
-    )
 
-    def pretrain(*_, **options):
-        calls.append(options)
-        return training
+    def show(*flags, status=0, is_finished=True, **progress):
+        progress = {"step": 4, "best_step": None, "best": None, **progress}
+        training = types.SimpleNamespace(
+            is_finished=is_finished, progress=types.SimpleNamespace(**progress)
+        )
 
-    monkeypatch.setattr("keras_elmo.pretraining.pretrain.pretrain", pretrain)
-    assert main(["pretrain", "train0.txt", "out", *arguments]) == status
-    return calls[0], capsys.readouterr()
+        def pretrain(*_, **options):
+            calls.append(options)
+            return training
+
+        calls = []
+        name = "keras_elmo.pretraining.pretrain.pretrain"
+        monkeypatch.setattr(name, pretrain)
+        shown = run("pretrain", "train0.txt", "out", *flags, status=status)
+        return calls[0], shown
+
+    return show
 
 
 @pytest.mark.in_graphs(False)
-def test_a_training_from_the_start_to_the_end(folder, capsys):
+def test_a_training_from_the_start_to_the_end(folder, pretrain, run):
     heldout = [*HELDOUT, "--evaluate-every", 2]
-    run(*heldout, "--steps", 4, "--log-every", 2)
-    out, err = capsys.readouterr()
-    lines = err.splitlines()
-    (told,) = [x for x in lines if x.startswith("training from the start")]
-    assert re.search(r": 4 steps of 6 tokens, \d\.\d passes over the", told)
-    told = [line for line in lines if "held-out perplexity" in line]
+    out, err = pretrain(*heldout, "--steps", 4, "--log-every", 2)
+    begins = r"training from the start: 4 steps of 6 tokens, \d\.\d passes over"
+    assert re.search(begins, err)
+    told = [line for line in err.splitlines() if "held-out perplexity" in line]
     assert [line.split(":")[0] for line in told] == ["step 2", "step 4"]
     assert told[0].endswith("), the best so far")
 
@@ -116,17 +115,14 @@ def test_a_training_from_the_start_to_the_end(folder, capsys):
         f"held-out perplexity {found[best]:,.2f}.\n"
     )
     # Two short sentences in one stream or in two give nearly the same result.
-    assert main(["perplexity", "out", "heldout.txt"]) == 0
-    exact = float(capsys.readouterr().out.split()[1])
-    np.testing.assert_allclose(exact, found[best], rtol=0.05)
+    exact = run("perplexity", "out", "heldout.txt").out.split()[1]
+    np.testing.assert_allclose(float(exact), found[best], rtol=0.05)
 
     # Run again, there is nothing left to do; with more steps, there is.
-    run(*heldout, "--steps", 4)
-    out, err = capsys.readouterr()
+    out, err = pretrain(*heldout, "--steps", 4)
     assert "nothing is left to train, as it has 4 steps; to go on" in err
     assert f"'out' contains the best model, of step {best}" in out
-    run(*heldout, "--steps", 6)
-    assert "step 6: held-out" in capsys.readouterr().err
+    assert "step 6: held-out" in pretrain(*heldout, "--steps", 6).err
 
 
 class Interrupting(TrainingProgress):
@@ -146,65 +142,55 @@ class Interrupting(TrainingProgress):
 
 @pytest.mark.in_graphs(False)
 @pytest.mark.exhaustive
-def test_an_interrupted_training_is_resumed(folder, capsys, monkeypatch):
+def test_an_interrupted_training_is_resumed(pretrain, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(pretrain_reports, "TrainingProgress", Interrupting)
-        run("--steps", 6, status=130)
-    assert capsys.readouterr().err.splitlines()[-2:] == [
+        shown = pretrain("--steps", 6, status=130)
+    assert shown.err.splitlines()[-2:] == [
         "stopping after this step, with a checkpoint; a second Ctrl-C stops at "
         "once",
         # The loss of step 3 is reported when step 4 has begun.
         "keras-elmo: interrupted after step 4; the same command, without "
         "--restart, resumes. 'out' contains the model of step 4.",
     ]
-    run("--steps", 6)
-    assert "training after step 4: 6 steps" in capsys.readouterr().err
-    run("--steps", 7, "--quiet")
-    assert not any(capsys.readouterr())
+    assert "training after step 4: 6 steps" in pretrain("--steps", 6).err
+    assert not any(pretrain("--steps", 7, "--quiet"))
 
 
-@pytest.mark.parametrize(
-    ("flags", "best", "told"),
-    [
-        ([], {}, "the model of step 4.\n"),
-        (HELDOUT, {}, "no model before the first evaluation.\n"),
-        (
-            HELDOUT,
-            {"best_step": 3000, "best": 1169.983},
-            "the best model, of step 3,000: held-out perplexity 1,169.98.\n",
-        ),
-    ],
-)
-@pytest.mark.parametrize("is_finished", [True, False])
-def test_what_the_folder_contains(
-    folder, monkeypatch, capsys, flags, best, told, is_finished
-):
-    options = {"status": 0 if is_finished else 130, "is_finished": is_finished}
-    _, shown = show(monkeypatch, capsys, *flags, **options, **best)
-    assert shown[not is_finished].endswith(f"'out' contains {told}")
+BEST = {"best_step": 3000, "best": 1169.983}
+
+
+def test_what_the_folder_contains(show):
+    for flags, progress, told in [
+        ([], {}, "'out' contains the model of step 4.\n"),
+        (HELDOUT, {}, "'out' contains no model before the first evaluation.\n"),
+        (HELDOUT, BEST, "of step 3,000: held-out perplexity 1,169.98.\n"),
+    ]:
+        _, shown = show(*flags, **progress)
+        assert shown.out.endswith(told)
+    _, shown = show(status=130, is_finished=False)
+    assert shown.err.endswith("resumes. 'out' contains the model of step 4.\n")
 
 
 @pytest.mark.in_graphs(False)
 @pytest.mark.filterwarnings("always:The training has not")
-def test_a_model_that_further_training_makes_worse_is_kept(folder, capsys):
-    rate = "--learning-rate", 0.1
-    run(*HELDOUT, "--steps", 20, "--batch-size", 2, *rate, "--quiet")
-    names = ["train0.txt", "worse", "--from", "out", *HELDOUT]
-    names += ["--steps", 2, "--batch-size", 2, "--learning-rate", 50]
-    assert main(["pretrain", *map(str, names)]) == 0
-    said = capsys.readouterr()
-    assert "'worse' contains the best model, of step 0" in said.out
-    assert "has not improved 'out'" in said.err
-    assert "try --learning-rate 0.0003" in said.err
+def test_a_model_that_further_training_makes_worse_is_kept(pretrain, run):
+    flags = [*HELDOUT, "--batch-size", 2]
+    pretrain(*flags, "--steps", 20, "--learning-rate", 0.1, "--quiet")
+    flags += ["--from", "out", "--steps", 2, "--learning-rate", 50]
+    out, err = run("pretrain", "train0.txt", "worse", *flags)
+    assert "'worse' contains the best model, of step 0" in out
+    assert "has not improved 'out'" in err
+    assert "try --learning-rate 0.0003" in err
     before, after = map(all_arrays, ("out/weights.hdf5", "worse/weights.hdf5"))
     for key, array in before.items():
         np.testing.assert_array_equal(after[key], array, err_msg=key)
 
 
-def test_files_and_flags_are_passed_on(folder, monkeypatch, capsys):
+def test_files_and_flags_are_passed_on(show):
     model = str(ENGLISH_TINY)
     flags = ["--from", model, "--new-softmax", "--restart", *HELDOUT]
-    passed, _ = show(monkeypatch, capsys, *flags, "--vocabulary", "words")
+    passed, _ = show(*flags, "--vocabulary", "words")
     assert passed.pop("initial").path == model
     assert isinstance(passed.pop("report"), TrainingProgress)
     assert passed == {
@@ -216,83 +202,73 @@ def test_files_and_flags_are_passed_on(folder, monkeypatch, capsys):
     }
 
 
-@pytest.mark.parametrize(
-    "flags, is_told",
-    [([], True), (["--recipe", "paper"], False), (["--options", "o"], False)],
-)
-def test_a_recipe_for_small_texts_is_named(
-    folder, monkeypatch, capsys, flags, is_told
-):
-    (folder / "o").write_text(json.dumps(OPTIONS))
-    _, shown = show(monkeypatch, capsys, *flags)
-    assert ("--recipe laptop" in shown.err) == is_told
+def test_a_recipe_for_small_texts_is_named(show):
+    for flags, is_told in [
+        ([], True),
+        (["--recipe", "paper"], False),
+        (["--options", "options.json"], False),
+    ]:
+        _, shown = show(*flags)
+        assert ("--recipe laptop" in shown.err) == is_told
 
 
 @pytest.mark.in_graphs(False)
-def test_a_restart_that_cannot_begin_discards_nothing(folder, fails):
-    run("--steps", 1, "--quiet", "--negatives", 100)
+def test_a_restart_that_cannot_begin_discards_nothing(folder, pretrain, fails):
+    pretrain("--steps", 1, "--quiet", "--negatives", 100)
     before = {x.name: x.read_bytes() for x in (folder / "out").iterdir()}
     # Weights that are cut off, which only reading them shows.
     shutil.copytree("out", "cut")
-    weights = pathlib.Path("cut/weights.hdf5")
-    weights.write_bytes(weights.read_bytes()[:2000])
-    restart = ["pretrain", "train0.txt", "out", "--restart", "--from"]
-    said = fails(*restart, "cut", "--quiet", "--new-softmax")
-    assert "cut/weights.hdf5" in said
-    said = fails(*restart, "./out", "--quiet")
-    assert "FOLDER must not be the folder of --from" in said
-    said = fails(*command("--steps", 2, "--seed", 1, "--quiet"))
-    assert "must have the --seed that it started with, 0. Received: 1" in said
+    os.truncate("cut/weights.hdf5", 2000)
+    restart = ["pretrain", "train0.txt", "out", "--restart", "--quiet"]
+    for command, told in [
+        ([*restart, "--from", "cut", "--new-softmax"], "cut/weights.hdf5"),
+        ([*restart, "--from", "./out"], "must not be the folder of --from"),
+        ([*COMMAND, "--steps", 2, "--seed", 1, "--quiet"], "must have the --s"),
+    ]:
+        assert told in fails(*command)
     after = {x.name: x.read_bytes() for x in (folder / "out").iterdir()}
     assert after == before
 
 
 @pytest.mark.in_graphs(False)
 @pytest.mark.filterwarnings("default:The vocabulary has")
-def test_the_words_of_a_treebank(folder, capsys):
+def test_the_words_of_a_treebank(folder, texts, run):
     rest = "\t_" * 4 + "\t0\troot\t_\t_\n"
     text = "# text = a cat\n" + f"1\ta{rest}2\tcat{rest}\n" * 3
-    pathlib.Path("train.txt").write_text(f"{text}1\tdog{rest}\n")
-    names = ["pretrain", "train.txt", "out", "--options", "options.json"]
-    names += ["--steps", "1", "--min-count", "2", "--heldout", "train.txt"]
-    assert main(names) == 0
-    told = capsys.readouterr().err
+    (folder / "train.txt").write_text(f"{text}1\tdog{rest}\n")
+    command = "pretrain train.txt out --options options.json --steps 1"
+    command += " --min-count 2 --heldout train.txt"
+    told = run(*command.split()).err
     assert "the vocabulary has 85.7% of the words\n" in told
     assert "warning: The vocabulary has 85.7% of the text's words. The" in told
-    words = pathlib.Path("out/vocab.txt").read_text().split()
+    words = (folder / "out/vocab.txt").read_text().split()
     assert words[3:] == ["a", "cat"]
-    corpus = json.loads(pathlib.Path("out/training.json").read_text())["corpus"]
+    corpus = json.loads((folder / "out/training.json").read_text())["corpus"]
     assert (corpus["sentences"], corpus["tokens"]) == (4, 7)
 
 
-def test_another_backend(folder, monkeypatch, fails):
+def test_another_backend(monkeypatch, fails):
     monkeypatch.setattr("keras.backend.backend", lambda: "torch")
     told = "`KERAS_BACKEND` must be one of ['tensorflow', 'jax']. Received: "
-    assert f"{told}'torch'" in fails(*command())
+    assert f"{told}'torch'" in fails(*COMMAND)
 
 
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["--new-softmax"], "--new-softmax needs --from. Received: none"),
-        (["--patience", 1], "--patience needs --heldout"),
-        (["--evaluate-every", 1], "--evaluate-every needs --heldout"),
-        (["--heldout", "none*"], "There is no corpus file 'none*'"),
-        (["--heldout", "latin1.txt"], "'latin1.txt' must be UTF-8"),
-        (["--heldout", "pipe"], "must be in regular files. Received: 'pipe'"),
-        (["--min-count", "13"], "has 0.0% of the text's words. The"),
-        (["--vocabulary", "words"], "has 0.0% of the text's words"),
-        (["--options", "train0.txt"], "'train0.txt' is not JSON"),
-        (["--batch-size", 0], "--batch-size must be an integer of at least 1"),
-        (["--log-every", 0], "--log-every must be an integer of at least 1"),
-        (["--learning-rate", 0], "--learning-rate must be a positive number"),
+        ("--new-softmax", "--new-softmax needs --from. Received: none"),
+        ("--patience 1", "--patience needs --heldout"),
+        ("--evaluate-every 1", "--evaluate-every needs --heldout"),
+        ("--heldout pipe", "must be in regular files. Received: 'pipe'"),
+        ("--vocabulary words", "has 0.0% of the text's words"),
+        ("--options train0.txt", "'train0.txt' is not JSON"),
+        ("--batch-size 0", "--batch-size must be an integer of at least 1"),
     ],
 )
-def test_errors(folder, fails, arguments, told):
-    pathlib.Path("latin1.txt").write_bytes(b"\xe9\n")
+def test_errors(texts, fails, arguments, told):
     pathlib.Path("words").write_text("<S>\n</S>\n<UNK>\nThe\nzyx\n")
     os.mkfifo("pipe")
-    assert told in fails(*command(*arguments, "--quiet"))
+    assert told in fails(*COMMAND, *arguments.split(), "--quiet")
     assert not os.path.exists("out/training.json")
     assert not os.path.exists("out/vocab.txt")
 
@@ -300,29 +276,18 @@ def test_errors(folder, fails, arguments, told):
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["--min-count", 0], "an integer of at least 1. Received: '0'"),
-        (["--min-count", "x"], "an integer of at least 1. Received: 'x'"),
-        (["--from", "x"], "--from: not allowed with argument --options"),
-        (
-            ["--vocabulary", "v", "--min-count", 2],
-            "--min-count: not allowed with argument --vocabulary",
-        ),
-        (
-            ["--steps", 1, "--epochs", 1],
-            "--epochs: not allowed with argument --steps",
-        ),
-        (["--steps", "1.5"], "invalid int value: '1.5'"),
-        (["--learning-rate", "x"], "invalid float value: 'x'"),
+        ("--min-count 0", "an integer of at least 1. Received: '0'"),
+        ("--min-count x", "an integer of at least 1. Received: 'x'"),
+        ("--from x", "--from: not allowed with argument --options"),
+        ("--vocabulary v --min-count 2", "--min-count: not allowed with argu"),
+        ("--steps 1 --epochs 1", "--epochs: not allowed with argument --step"),
     ],
 )
-def test_usage(capsys, arguments, told):
-    with pytest.raises(SystemExit) as info:
-        main(command(*arguments))
-    assert info.value.code == 2
-    assert told in capsys.readouterr().err
+def test_usage(run, arguments, told):
+    assert told in run(*COMMAND, *arguments.split(), status=2).err
 
 
-def test_settings_are_the_recipes_but_for_what_is_typed(folder):
+def test_settings_are_the_recipes_but_for_what_is_typed():
     assert make_settings(parse()) == RECIPES["paper"]
     assert make_settings(parse("--recipe", "laptop")) == RECIPES["laptop"]
     flags = (
@@ -330,13 +295,10 @@ def test_settings_are_the_recipes_but_for_what_is_typed(folder):
         "mixed_bfloat16 --seed 10 --dropout 0.25 --negatives 11 --patience 2"
     )
     paper = RECIPES["paper"]
+    changes = {"dropout": 0.25, "n_negative_samples_batch": 11}
     assert make_settings(parse(*flags.split())) == dataclasses.replace(
         paper,
-        options={
-            **paper.options,
-            "dropout": 0.25,
-            "n_negative_samples_batch": 11,
-        },
+        options=paper.options | changes,
         batch_size=3,
         steps=6,
         learning_rate=0.5,
@@ -347,15 +309,14 @@ def test_settings_are_the_recipes_but_for_what_is_typed(folder):
     )
 
 
-def test_settings_of_an_options_file(folder):
-    made = make_settings(parse("--options", "options.json"))
+def test_settings_of_an_options_file(texts):
+    flags = ["--options", "options.json"]
+    made = make_settings(parse(*flags))
     assert (made.batch_size, made.unroll_steps) == (2, 3)
     assert (made.clip_norm, made.epochs) == (5.0, 7)
     model = {"bidirectional", "char_cnn", "dropout", "lstm"}
     assert set(made.options) == {*model, "n_negative_samples_batch"}
-    made = make_settings(
-        parse("--options", "options.json", "--batch-size", 4, "--epochs", 1.5)
-    )
+    made = make_settings(parse(*flags, "--batch-size", 4, "--epochs", 1.5))
     assert (made.batch_size, made.unroll_steps, made.epochs) == (4, 3, 1.5)
     assert made.steps is None
 
@@ -377,9 +338,8 @@ def test_lines_from_time_to_time(clock, capsys):
         clock.now += 11
         report.counted(20_000, 300_000, 0.5)
         clock.now += 1
-        settings = dataclasses.replace(
-            RECIPES["laptop"], unroll_steps=50, steps=6, log_every=2
-        )
+        changes = {"unroll_steps": 50, "steps": 6, "log_every": 2}
+        settings = dataclasses.replace(RECIPES["laptop"], **changes)
         plan = TrainingPlan(settings, 15_000, rows=100)
         report.begun(0, plan)
         for step in range(1, 7):
@@ -411,18 +371,15 @@ def test_lines_from_time_to_time(clock, capsys):
     "gpus, processors, set_to", [(0, 6, (2, 3)), (0, 1, (1, 1)), (1, 6, ())]
 )
 def test_threads(monkeypatch, gpus, processors, set_to):
-    numbers = {}
-    monkeypatch.setattr(
-        shared_arguments, "_usable_processors", lambda: processors
+    numbers, config = {}, tf.config
+    threading = types.SimpleNamespace(
+        set_inter_op_parallelism_threads=lambda n: numbers.update(inter=n),
+        set_intra_op_parallelism_threads=lambda n: numbers.update(intra=n),
     )
-    config = tf.config
+    monkeypatch.setattr(config, "threading", threading)
     monkeypatch.setattr(config, "list_physical_devices", lambda _: [0] * gpus)
-    for kind in ("inter", "intra"):
-        monkeypatch.setattr(
-            config.threading,
-            f"set_{kind}_op_parallelism_threads",
-            lambda number, kind=kind: numbers.update({kind: number}),
-        )
+    name = "keras_elmo.commands.arguments._usable_processors"
+    monkeypatch.setattr(name, lambda: processors)
     shared_arguments.set_threads()
     assert tuple(numbers.values()) == set_to
 

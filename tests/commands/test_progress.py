@@ -23,32 +23,23 @@ def test_lines_from_time_to_time(clock, capsys):
     assert progress.seconds == 25
 
 
-def test_an_unknown_length(clock, capsys):
-    progress = ProgressDisplay(interval=0)
-    progress.start("sentences")
-    clock.now += 3725
-    progress.update(2, 7450)
-    assert capsys.readouterr().err == "2 sentences, 2 tokens/s, 1:02:05\n"
-
-
-@pytest.mark.parametrize(
-    ("total", "shown"),
-    [
-        (None, "1,000 sentences, 500 tokens/s, 0:00:10"),
-        (
-            4000,
-            "[===         ] 0:00:30 left, 1,000/4,000 sentences, 500 tokens/s",
-        ),
-    ],
-)
-def test_a_bar_on_a_terminal(clock, open_terminal, monkeypatch, total, shown):
+def test_a_bar_on_a_terminal_and_an_unknown_length(
+    clock, open_terminal, monkeypatch
+):
     terminal = open_terminal()
     monkeypatch.setenv("COLUMNS", "100")
     with ProgressDisplay() as progress:
-        progress.start("sentences", total)
+        progress.start("sentences", 4000)
         clock.now += 10
         progress.update(1000, 5000)
-    assert terminal.getvalue() == f"\r\x1b[K{shown}\r\n"
+        progress.start("words")
+        clock.now += 3725
+        progress.update(2, 7450)
+    assert terminal.getvalue() == (
+        "\r\x1b[K[===         ] 0:00:30 left, 1,000/4,000 sentences, "
+        "500 tokens/s\r"
+        "\r\x1b[K2 words, 2 tokens/s, 1:02:05\r\n"
+    )
 
 
 def test_what_is_said_stays_on_a_terminal_and_the_rest_is_replaced(

@@ -14,7 +14,6 @@ from small_models import make_shallow_elmo
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
 from keras_elmo import Tagger
-from keras_elmo.commands.main import main
 from keras_elmo.text import read_conll
 
 DATA = ROOT / "examples/ner_data"
@@ -23,14 +22,12 @@ TRAINING = ["train-tagger", "train.conll", "ner.keras", "--dev", "dev.conll"]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """The current folder, with short sentences that have entities."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("train", "dev"):
-        blocks = (DATA / f"{name}.conll").read_text("utf-8").split("\n\n")
+def data(folder):
+    """Files of short sentences that have entities, in the current folder."""
+    for name in GIVEN:
+        blocks = (DATA / name).read_text("utf-8").split("\n\n")
         some = [x for x in blocks if "\tB-" in x and x.count("\n") < 12]
-        (tmp_path / f"{name}.conll").write_text("\n\n".join(some) + "\n")
-    return tmp_path
+        (folder / name).write_text("\n\n".join(some) + "\n")
 
 
 @pytest.fixture
@@ -50,10 +47,9 @@ def trainings(monkeypatch):
     return calls
 
 
-def test_a_tagger_of_entities(capsys, monkeypatch):
+def test_a_tagger_of_entities(run, monkeypatch):
     monkeypatch.setitem(Tagger.train.__kwdefaults__, "epochs", 5)
-    assert main(TRAINING) == 0
-    out = capsys.readouterr().out
+    out, _ = run(*TRAINING)
     words = sum(map(len, read_conll("train.conll")[0]))
     dev = read_conll("dev.conll")
     number = sum(tag.startswith("B-") for row in dev[1] for tag in row)
@@ -76,19 +72,17 @@ def test_a_tagger_of_entities(capsys, monkeypatch):
 
 
 def test_options_are_passed_on_and_nothing_is_shown_if_quiet(
-    folder, trainings, capsys
+    folder, trainings, shows
 ):
     (folder / "a.conll").write_text("a X A O\nb X B O\n")
     # Enough for a progress bar of `Tagger.predict`.
     (folder / "dev.conll").write_text("a X A O\n\n" * 1700)
-    command = ["train-tagger", "a.conll", "a.keras", "--dev", "dev.conll"]
-    command += ["--column", "3", "--word-column", "2", "--elmo", "model"]
-    command += ["--word-vectors", "glove.txt", "--max-labels", "9"]
+    command = "train-tagger a.conll a.keras --dev dev.conll --column 3"
+    command += " --word-column 2 --elmo model --word-vectors glove.txt"
+    command += " --max-labels 9 --overwrite --quiet --seed"
     for seed in (1, 1, 2):
-        flags = ["--seed", str(seed), "--overwrite", "--quiet"]
-        assert main([*command, *flags]) == 0
+        assert shows(*command.split(), seed) == []
         trainings.append(keras.random.uniform(()))
-    assert capsys.readouterr() == ("", "")
     (arguments, options), a, _, b, _, c = trainings
     dev = [["X"]] * 1700, [["A"]] * 1700
     assert arguments == ([["X", "X"]], [["A", "B"]], dev, "model")
@@ -99,17 +93,15 @@ def test_options_are_passed_on_and_nothing_is_shown_if_quiet(
 
 
 @pytest.mark.filterwarnings("always::UserWarning")
-def test_annotated_text_and_what_says_nothing(folder, trainings, capfd):
+def test_annotated_text_and_what_says_nothing(folder, trainings, run):
     """No labels are out of reach, and no useless score has no comment."""
     pytest.importorskip("spacy", reason="It divides text into words.")
     line = {"text": "Ann ran. Bo ran.", "label": [[0, 3, "B"], [9, 11, "B"]]}
     (folder / "a.jsonl").write_text("\n".join([json.dumps(line)] * 9))
     (folder / "o.conll").write_text("Ann O\nran O\n")
     (folder / "c.conll").write_text("Ann B-B\nran B-C\n")
-    command = ["train-tagger", "a.jsonl", "ner.keras"]
-    command += ["--dev", "o.conll", "--test", "c.conll", "--language", "de"]
-    assert main(command) == 0
-    out, err = capfd.readouterr()
+    command = "train-tagger a.jsonl ner.keras --dev o.conll --test c.conll"
+    out, err = run(*command.split(), "--language", "de")
     assert "a.jsonl: 18 sentences, 54 words, longest sentence 3 words\n" in out
     assert "  spaCy's rules (de)\n  2 labels, in BIO: O 36, B-B 18\n" in out
     assert "  first sentence: Ann/B-B ran/O ./O\n" in out
@@ -133,36 +125,8 @@ def test_a_file_that_appears_in_the_training(folder, monkeypatch, fails):
     assert (folder / "ner.keras").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("none.conll a.keras", "no labelled text file 'none.conll'"),
-        ("dev.conll a.keras --dev bad.conll", "line 3: expected 2 columns"),
-        ("dev.conll a.keras --test bad.conll", "line 3: expected 2 columns"),
-        ("dev.conll a.keras --column 7", "--column must be one of its columns"),
-        ("bmes.conll a.keras", "line 2: The labels mark .* Replace 'M-X'"),
-        (
-            "dev.conll a.keras --dev bmes.conll",
-            "'bmes.conll', line 2: Each tag must be .*; write 'I-X'. Rec",
-        ),
-        (
-            "dev.conll a.keras --test bioes.conll",
-            r"predict: 'Y' \(line 1\). It knows only LOC, O",
-        ),
-        (
-            "o.conll a.keras",
-            "'o.conll' must have two labels or more. Is it the right column. "
-            "Received: only 'O', words in column 1, labels in column 2",
-        ),
-        ("head.conll a.keras", "line 1: Expected labels .*. Is this line a he"),
-        ("a.jsonl a.keras --column 2", "are not for .jsonl"),
-        ("dev.conll old.keras", "'old.keras' exists. To replace it, pass"),
-        ("dev.conll none/a.keras", "No such file"),
-    ],
-)
-def test_errors_leave_no_output(folder, trainings, fails, arguments, message):
+def test_errors_leave_no_output(folder, trainings, fails):
     for name, text in {
-        "bad.conll": "a O\n\nb\n",
         "bmes.conll": "a B-X\nb M-X\nc E-X\n\nd S-X\n",
         "bioes.conll": "a S-Y\nb O\n",
         "o.conll": "a O\nb O\n\nc O\n",
@@ -172,9 +136,19 @@ def test_errors_leave_no_output(folder, trainings, fails, arguments, message):
     }.items():
         (folder / name).write_text(text)
     before = sorted(folder.iterdir())
-    told = fails("train-tagger", *arguments.split(), "--quiet")
-    assert re.search(message, told)
-    assert sorted(folder.iterdir()) == before
+    for arguments, message in [
+        ("none.conll a.keras", "no labelled text file 'none.conll'"),
+        ("bmes.conll a.keras", "line 2: The labels mark .* Replace 'M-X'"),
+        ("dev.conll a.keras --dev bmes.conll", "'bmes.conll', line 2: .* 'I-X"),
+        ("dev.conll a.keras --test bioes.conll", r"'Y' \(line 1\). It knows o"),
+        ("o.conll a.keras", "column. Received: only 'O', words in column 1, "),
+        ("head.conll a.keras", "line 1: Expected labels .*. Is this line a he"),
+        ("a.jsonl a.keras --column 2", "are not for .jsonl"),
+        ("dev.conll old.keras", "'old.keras' exists. To replace it, pass"),
+    ]:
+        told = fails("train-tagger", *arguments.split(), "--quiet")
+        assert re.search(message, told), told
+        assert sorted(folder.iterdir()) == before
     assert (folder / "old.keras").read_text() == "old"
     assert not trainings
 

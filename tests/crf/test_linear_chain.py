@@ -97,36 +97,16 @@ def test_large_potentials():
     assert_close(likelihood, brute_force.log_likelihood(best), **exact)
 
 
-@pytest.mark.exhaustive
-def test_long_sentences_stay_exact():
-    # Independent tokens, whose log-likelihood is a sum of log-softmaxes.
-    chain = brute_force.random_chain(np.ones((1, 300)), 3, 200)
-    for weights in chain[3:]:
-        weights[:] = 0
-    scores = packed(chain)
-    wide = chain.potentials[0].astype("float64")
-    top = wide.max(axis=1, keepdims=True)
-    logs = wide - top - np.log(np.exp(wide - top).sum(1, keepdims=True))
-    expected = logs[np.arange(300), chain.tags[0]].sum()
-    likelihood = linear_chain.log_likelihood(scores, chain.tags)
-    assert_close(likelihood, [expected], atol=0)
-    marginals = linear_chain.marginals(scores)
-    assert_close(marginals, np.exp(logs)[None], rtol=0, atol=1e-4)
-    assert_equal(linear_chain.best_tags(scores), wide.argmax(axis=1)[None])
-
-
-SCHEMES = {
-    "BIO": (NAMES, "BIO"),
-    "BIO without types": (["O", "B", "I"], "BIO"),
-    "BIOES": (["O", "B-X", "I-X", "E-X", "S-X"], "BIOES"),
-    "all sequences": (NAMES, None),
-    "O last": (["I-X", "B-X", "O"], None),
-}
-
-
-@pytest.mark.parametrize("case", SCHEMES)
-def test_probabilities_of_entities(case):
-    names, scheme = SCHEMES[case]
+@pytest.mark.parametrize(
+    ("names", "scheme"),
+    [
+        (NAMES, None),
+        (["O", "B", "I"], "BIO"),
+        (["O", "B-X", "I-X", "E-X", "S-X"], "BIOES"),
+        (["I-X", "B-X", "O"], None),
+    ],
+)
+def test_probabilities_of_entities(names, scheme):
     allowed = allowed_tags(names, scheme)
     tags = entity_tags(names)
     chain = brute_force.random_chain(brute_force.MASK, len(names), 1.0)
@@ -151,7 +131,7 @@ def test_probabilities_of_entities(case):
     for row, mask in enumerate(chain.mask):
         places = np.flatnonzero(mask)
         for start, end, kind in find(best[row, mask]):
-            length, kind = end - start, tags.kinds.index(kind)
+            length, kind = end - start, tags.types.index(kind)
             lengths[row, places[start]] = length
             share = expected[row, places[start], length - 1, kind]
             probabilities[row, places[start]] = share
@@ -165,8 +145,7 @@ def test_ties_are_broken_by_whole_sequences():
     # The best are (0, 1) and (1, 0); each token by itself would take tag 0.
     chain = brute_force.random_chain([[1, 1]], 2, scale=0)
     chain.transitions[:] = [[-1, 0], [0, -1]]
-    tags = as_numpy(linear_chain.best_tags(packed(chain)))[0].tolist()
-    assert tags in ([0, 1], [1, 0])
+    assert as_numpy(linear_chain.best_tags(packed(chain))).sum() == 1
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (2, 0), (0, 0)])
@@ -192,33 +171,19 @@ def test_in_a_graph(jit_compile):
     import tensorflow as tf
 
     chain = brute_force.random_chain(brute_force.MASK, 3)
+
+    def everything(scores, tags):
+        with tf.GradientTape() as tape:
+            tape.watch(scores)
+            likelihood = linear_chain.log_likelihood(scores, tags)
+        gradient = tape.gradient(likelihood, scores)
+        best = linear_chain.best_tags(scores)
+        return likelihood, gradient, best, linear_chain.marginals(scores)
+
     # XLA compiles for fixed sizes.
     sizes = chain.mask.shape if jit_compile else (None, None)
-
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec((*sizes, 4, 3), "float32"),
-            tf.TensorSpec(sizes, "int32"),
-        ],
-        jit_compile=jit_compile,
-    )
-    def everything(scores, tags):
-        likelihood = linear_chain.log_likelihood(scores, tags)
-        gradient = tf.gradients(likelihood, scores)[0][:, :, :-1]
-        return (
-            likelihood,
-            linear_chain.best_tags(scores),
-            linear_chain.marginals(scores),
-            tf.reduce_sum(gradient, axis=2),
-        )
-
-    found = everything(packed(chain), chain.tags)
-    there, counts = (
-        brute_force.expected_counts(chain, chosen)[0]
-        for chosen in (chain.tags, None)
-    )
-    likelihood = brute_force.log_likelihood(chain)
-    best = brute_force.best_tags(chain)
-    expected = likelihood, best, counts, there - counts
-    for x, y in zip(found, expected, strict=True):
+    shapes = tf.TensorSpec((*sizes, 4, 3)), tf.TensorSpec(sizes, "int32")
+    compiled = tf.function(everything, shapes, jit_compile=jit_compile)
+    data = packed(chain), chain.tags
+    for x, y in zip(compiled(*data), everything(*data), strict=True):
         assert_close(x, y, rtol=1e-5, atol=1e-5)

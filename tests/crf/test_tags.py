@@ -10,10 +10,6 @@ from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import find_scheme
 from keras_elmo.crf.tags import to_scheme
 
-BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
-BIOES = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BIES"]
-BIOUL = ["O"] + [f"{letter}-{kind}" for kind in "XY" for letter in "BILU"]
-
 
 def bio_tags(spans, length):
     tags = ["O"] * length
@@ -35,6 +31,9 @@ def bioul_tags(spans, length):
     return [tag.translate(letters) for tag in bioes_tags(spans, length)]
 
 
+SCHEMES = {"BIO": bio_tags, "BIOES": bioes_tags, "BIOUL": bioul_tags}
+
+
 def span_sets(length, begin=0):
     """Yields all ways to place spans of two kinds in a sentence."""
     yield []
@@ -43,19 +42,15 @@ def span_sets(length, begin=0):
             yield [(start, end, kind), *others]
 
 
-SCHEMES = {
-    "BIO": (BIO, bio_tags),
-    "BIOES": (BIOES, bioes_tags),
-    "BIOUL": (BIOUL, bioul_tags),
-}
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("length", [1, 2, 4])
+@pytest.mark.parametrize("length", [1, 4])
 def test_just_the_tags_of_spans_are_allowed(scheme, length):
-    names, tags_of = SCHEMES[scheme]
+    letters = sorted({*scheme} - {"O"})
+    names = ["O"] + [f"{x}-{kind}" for kind in "XY" for x in letters]
     allowed = allowed_tags(names, scheme)
-    expected = {tuple(tags_of(spans, length)) for spans in span_sets(length)}
+    expected = {
+        tuple(SCHEMES[scheme](spans, length)) for spans in span_sets(length)
+    }
     found = {
         tuple(names[tag] for tag in tags)
         for tags in itertools.product(range(len(names)), repeat=length)
@@ -64,6 +59,12 @@ def test_just_the_tags_of_spans_are_allowed(scheme, length):
         and all(allowed.transitions[p] for p in itertools.pairwise(tags))
     }
     assert found == expected
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_entities_are_the_spans_of_every_scheme(scheme):
+    for spans in span_sets(4):
+        assert entities(SCHEMES[scheme](spans, 4)) == spans
 
 
 def test_a_type_may_have_hyphens_or_be_absent():
@@ -77,27 +78,19 @@ def test_a_type_may_have_hyphens_or_be_absent():
 @pytest.mark.parametrize(
     ("names", "scheme", "message"),
     [
-        (BIO, "IOB1", "`scheme` must be one of.*Received: scheme='IOB1'"),
+        (["O"], "IOB1", "`scheme` must be one of.*Received: scheme='IOB1'"),
         (None, "BIO", "`scheme` needs `tag_names`"),
-        (BIOES, "BIO", "must be 'O' or like 'B-...', 'I-...'.*'E-X'"),
-        (BIOES, "BIOUL", "'U-...', 'L-...'. Received: 'E-X'"),
-        (["O", "person"], "BIO", "Received: 'person'"),
+        (["O", "E-X"], "BIO", "must be 'O' or like 'B-...', 'I-...'.*'E-X'"),
+        (["O", "E-X"], "BIOUL", "'U-...', 'L-...'. Received: 'E-X'"),
         (["O", "O-X"], "BIO", "Received: 'O-X'"),
-        (["O", "-X"], "BIO", "Received: '-X'"),
         (["O", "BI-X"], "BIO", "Received: 'BI-X'"),
         (["B-X", "E-X"], "BIOES", "sentences cannot be tagged .*; add 'O'"),
+        (["O", "M-X"], "BIOES", r"'S-...'; write 'I-X'. Rec.*'M-X'"),
     ],
 )
 def test_bad_schemes_are_named(names, scheme, message):
     with pytest.raises(ValueError, match=message):
         allowed_tags(names, scheme)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_entities_are_the_spans_of_every_scheme(scheme):
-    _, tags_of = SCHEMES[scheme]
-    for spans in span_sets(4):
-        assert entities(tags_of(spans, 4)) == spans
 
 
 def test_entities_of_tags_that_break_their_scheme():
@@ -112,13 +105,7 @@ def test_entities_of_tags_that_break_their_scheme():
     assert entities(["B", "I", "O", "S"]) == [(0, 2, ""), (3, 4, "")]
 
 
-@pytest.mark.parametrize(
-    "tag",
-    [
-        *("M-PER", "PER", "PER-B", "B_PER", "b-PER", "O-PER", "o", "", "NOUN"),
-        *(b"B-PER", None, 1, ["B-PER"]),
-    ],
-)
+@pytest.mark.parametrize("tag", ["PER", "O-PER", "", None, ["B-PER"]])
 def test_entities_of_unknown_tags_are_an_error(tag):
     message = f"'O' or like 'B-...', .*'U-...'.*. Received: {tag!r}"
     with pytest.raises(ValueError, match=message.replace("[", r"\[")):
@@ -137,11 +124,10 @@ def test_entities_without_a_type():
     ("labels", "told"),
     [
         (["B_X", "I_X", "O"], "'B_X' by 'B-X', 'I_X' by 'I-X'"),
-        (["b-np", "i-np", "o"], "'b-np' by 'B-np', 'i-np' by 'I-np', 'o' by"),
+        (["b-np", "o"], "'b-np' by 'B-np', 'o' by 'O'"),
         (["X-Y-B", "X-Y-I"], "'X-Y-B' by 'B-X-Y', 'X-Y-I' by 'I-X-Y'"),
         (["B-X", "M-X", "E-X", "S-X"], "Replace 'M-X' by 'I-X'"),
         (["B-X", "I-X", "0"], "Replace '0' by 'O'"),
-        (["B-X", "I_X"], "Replace 'I_X' by 'I-X'"),
         (['"B-X"', '"O"'], "Replace '\"B-X\"' by 'B-X', '\"O\"' by 'O'"),
         (["B:X", "I\u2013X"], "Replace 'B:X' by 'B-X', 'I\u2013X' by 'I-X'"),
         ([f"B_{x}" for x in "abcdefghijkl"], "'B_i' by 'B-i', ..."),
@@ -157,8 +143,6 @@ def test_labels_of_no_scheme():
     assert check_scheme(["B-X", "I-X", "O"]) == "BIO"
     for text in ("NN V", "O", "PER O", "", "b-x NN", "0 O 1"):
         assert check_scheme(text.split()) is None
-    with pytest.raises(ValueError, match=r"'S-...'; write 'I-X'. Rec.*'M-X'"):
-        allowed_tags(["O", "B-X", "M-X"], "BIOES")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from small_models import make_shallow_elmo
 from keras_elmo import ArrowEmbedder
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
+from keras_elmo.embedding import arrow_embedder
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -47,11 +48,8 @@ def table():
     )
 
 
-@pytest.mark.parametrize(
-    ("layers", "shape"),
-    [("top", [12]), ("all", [2, 12]), ([1], [1, 12])],
-)
-def test_vectors_are_those_of_the_embedder(model, elmo, table, layers, shape):
+@pytest.mark.parametrize("layers", ["top", "all", [1]])
+def test_vectors_are_those_of_the_embedder(model, elmo, table, layers):
     found = ArrowEmbedder(model, layers)(table)
     assert found.column_names == [
         *("key", "tokens", "n", "num_tokens", "width", "vectors", "error")
@@ -60,13 +58,9 @@ def test_vectors_are_those_of_the_embedder(model, elmo, table, layers, shape):
     assert found["error"].to_pylist() == ERRORS
     assert found["num_tokens"].to_pylist() == [3, 0, None, 2, None, 1]
     assert found["width"].to_pylist() == [12, 12, None, 12, None, 12]
-    *leading, width = shape
-    expected = ElmoEmbedder(elmo, layers).embed_batch(
-        [SENTENCES[i] for i in GOOD]
-    )
-    for i, vectors in zip(GOOD, expected):
+    good = [SENTENCES[i] for i in GOOD]
+    for i, vectors in zip(GOOD, ElmoEmbedder(elmo, layers).embed_batch(good)):
         row = np.array(found["vectors"][i].as_py(), "float32")
-        assert vectors.shape == (*leading, len(SENTENCES[i]), width)
         np.testing.assert_allclose(row.reshape(vectors.shape), vectors, 1e-5)
     assert found["vectors"][2].as_py() is None
 
@@ -75,9 +69,8 @@ def test_means_in_half_precision(model, elmo, table):
     embedder = ArrowEmbedder(model, "all", "float16", sentence_vectors=True)
     found = embedder(table)
     assert found.schema.field("vectors").type == pa.list_(pa.float16())
-    expected = ElmoEmbedder(elmo).embed_sentence_vectors(
-        [SENTENCES[i] for i in GOOD]
-    )
+    good = [SENTENCES[i] for i in GOOD]
+    expected = ElmoEmbedder(elmo).embed_sentence_vectors(good)
     for i, vectors in zip(GOOD, expected):
         row = found["vectors"][i].values.to_numpy(zero_copy_only=False)
         np.testing.assert_allclose(row.reshape(2, 12), vectors, 1e-3, 1e-3)
@@ -96,15 +89,12 @@ def test_a_record_batch_stays_one(model, table):
 
 
 def test_batches_too_large_for_one_are_parted(model, table, monkeypatch):
-    from keras_elmo.embedding import arrow_embedder
-
-    monkeypatch.setattr(arrow_embedder, "_NUMBERS", 12)
     embedder = ArrowEmbedder(model)
+    whole = embedder(table).combine_chunks()
+    monkeypatch.setattr(arrow_embedder, "_NUMBERS", 12)
     batches = list(embedder.embed(table.to_batches()))
     assert len(batches) > 1
-    monkeypatch.undo()
-    whole = pa.Table.from_batches(batches).combine_chunks()
-    assert whole.equals(embedder(table).combine_chunks())
+    assert pa.Table.from_batches(batches).combine_chunks().equals(whole)
 
 
 def test_it_is_pickled_without_weights(model, table):
@@ -131,18 +121,15 @@ def test_metadata_tell_the_model(model, table):
     }
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
+def test_tables_of_another_kind(model):
+    for columns, message in [
         ({"words": [["a"]]}, r"a column `tokens`.* Received: .*\['words'\]"),
         ({"tokens": ["a b"]}, "lists of strings.* Received: string"),
         ({"tokens": [[1]]}, r"lists of strings.* Received: list<.*int64"),
         ({"tokens": [["a"]], "width": [1]}, r"a table with \['width'\]"),
-    ],
-)
-def test_tables_of_another_kind(model, columns, message):
-    with pytest.raises(ValueError, match=message):
-        ArrowEmbedder(model)(pa.table(columns))
+    ]:
+        with pytest.raises(ValueError, match=message):
+            ArrowEmbedder(model)(pa.table(columns))
 
 
 def test_arguments(model, table):

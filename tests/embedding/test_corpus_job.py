@@ -32,23 +32,15 @@ def output(tmp_path):
     return tmp_path / "vectors.hdf5"
 
 
-def broken_after(number):
-    """Returns an embedder that fails in the middle."""
-
-    def broken(sentences):
-        for i, vectors in enumerate(Embedder(ahead=1)(sentences)):
-            if i == number:
-                raise KeyboardInterrupt
-            yield vectors
-
-    return broken
-
-
-def break_off(output, after=25, **kwargs):
+def break_off(output, after=25):
     """Runs a job that fails in the middle; returns how much it keeps."""
+
+    def embed(sentences):
+        yield from itertools.islice(Embedder(ahead=1)(sentences), after)
+        raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        run(output, embed=broken_after(after), **kwargs)
-    assert not output.exists()
+        run(output, embed=embed)
     return num_finished(output)
 
 
@@ -75,12 +67,11 @@ def test_every_sentence_gets_its_own_vectors(output, suffix, ahead):
     assert os.listdir(output.parent) == [output.name]
 
 
+EMPTY, WORD = Sentence(" ", []), Sentence("a", ["a"])
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize(
-    "sentences",
-    [[], [Sentence("", [])], [Sentence(" ", [])] * 50, [Sentence("a", ["a"])]],
-    ids=["none", "empty", "many empty", "one"],
-)
+@pytest.mark.parametrize("sentences", [[], [EMPTY], [EMPTY] * 50, [WORD]])
 def test_hardly_anything(output, suffix, sentences):
     output = output.with_suffix(suffix)
     done, _ = run(output, iter(sentences))
@@ -95,21 +86,15 @@ def test_odd_text_in_half_precision(output, suffix):
     sentences = [Sentence(text, text.split(" ")) for text in texts]
     run(output, sentences, output_dtype="float16")
     check(output, sentences)
-    arrays, _ = read(output)
-    assert {array.dtype for array in arrays} == {np.dtype("float16")}
+    assert {array.dtype for array in read(output)[0]} == {np.dtype("float16")}
 
 
 def test_what_is_done_is_saved_after_the_tokens_asked(output):
     lengths = [len(s.tokens) + 1 for s in make_sentences()]
     saved = set()
-
-    def watch(done, *_):
-        saved.add(num_finished(output))
-
-    run(output, on_progress=watch)
-    saved = sorted(saved)
+    run(output, on_progress=lambda *_: saved.add(num_finished(output)))
     assert len(saved) > 5
-    for start, end in itertools.pairwise(saved):
+    for start, end in itertools.pairwise(sorted(saved)):
         assert sum(lengths[start:end]) >= 14 > sum(lengths[start : end - 1])
 
 
@@ -129,7 +114,7 @@ def test_float16_may_overflow_and_then_warns_once(output):
 def test_a_broken_job_goes_on_where_it_was(output, number):
     """More sentences may come at the end."""
     kept = break_off(output)
-    assert 15 < kept <= 25
+    assert 15 < kept <= 25 and not output.exists()
     # What a kill left after the finished part is cut off.
     with open(f"{output}.parts/vectors", "ab") as file:
         file.write(b'["half a sen')
@@ -143,13 +128,10 @@ def test_a_broken_job_goes_on_where_it_was(output, number):
     )
     check(moved, sentences)
     assert embed.num_read == number - kept
-    lengths = [len(s.tokens) for s in sentences]
-    assert done[:2] == (number, sum(lengths))
-    assert found[:2] == (kept, sum(lengths[:kept]))
-    assert calls == [
-        (kept, sum(lengths[:kept]), True),
-        *((i + 1, sum(lengths[: i + 1]), False) for i in range(kept, number)),
-    ]
+    totals = [0, *itertools.accumulate(len(s.tokens) for s in sentences)]
+    assert done[:2] == (number, totals[number])
+    assert found[:2] == (kept, totals[kept])
+    assert calls == [(i, totals[i], i == kept) for i in range(kept, number + 1)]
     assert os.listdir(output.parent) == ["moved.hdf5"]
 
 
@@ -171,20 +153,15 @@ def test_any_bit_flipped_in_a_record_is_found():
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        lambda path: path.write_bytes(path.read_bytes()[:-500]),
-        lambda path: path.unlink(),
-        lambda path: path.write_bytes(bytes(path.stat().st_size)),
-        lambda path: path.write_bytes(path.read_bytes().replace(b"w", b"v")),
-    ],
+    [lambda x: b"", lambda x: bytes(len(x)), lambda x: x.replace(b"w", b"v")],
 )
 def test_a_damaged_file_is_told_before_it_spreads(output, damage):
     break_off(output)
     path = output.with_name("vectors.hdf5.parts") / "vectors"
-    damage(path)
-    with pytest.raises(ValueError, match=r"is corrupt.*`restart=True`") as info:
+    path.write_bytes(damage(path.read_bytes()))
+    told = rf"'{path}' is corrupt.*`restart=True`"
+    with pytest.raises(ValueError, match=told):
         run(output)
-    assert str(path) in str(info.value)
     assert not output.exists()
     run(output, restart=True)
     check(output)
@@ -194,22 +171,18 @@ TEXT, TOKENS = make_sentences()[3]
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "rest",
     [
-        Sentence(TEXT, ["x", "y", "z"]),
-        Sentence("other", TOKENS),
-        Sentence(TEXT, ["w3.0 w3.1", "w3.2"]),
-        None,
+        [Sentence("other", TOKENS), *make_sentences()[4:]],
+        [Sentence(TEXT, ["w3.0 w3.1", "w3.2"]), *make_sentences()[4:]],
+        [],
     ],
 )
-def test_another_text_is_refused(output, changed):
+def test_another_text_is_refused(output, rest):
     break_off(output)
-    sentences = make_sentences()
-    sentences[3:] = [changed, *sentences[4:]] if changed else []
-    with pytest.raises(ValueError, match="sentences must be those") as info:
-        run(output, sentences)
-    assert "`restart=True`" in str(info.value)
-    assert f"{output}.parts" in str(info.value)
+    told = rf"sentences must be those.*{output}.parts.*`restart=True`"
+    with pytest.raises(ValueError, match=told):
+        run(output, [*make_sentences(3), *rest])
     run(output)
     check(output)
 
@@ -228,6 +201,11 @@ def test_other_settings_are_refused_by_name(output):
     ):
         assert told in message
     assert "layers" not in message
+    other = output.with_suffix(".npz")
+    shutil.copytree(f"{output}.parts", f"{other}.parts")
+    match = r"the `suffix` that it started with, '\.hdf5'. Received: '\.npz'"
+    with pytest.raises(ValueError, match=match):
+        run(other)
     run(output, settings={"layers": (0, 2), "model": "small"})
     check(output)
 
@@ -237,9 +215,8 @@ def test_settings_of_a_job_that_got_nowhere_do_not_matter(output):
     assert os.listdir(output.parent) == []
     os.mkdir(f"{output}.parts")
     job = {"version": 3, "settings": {"layers": 1}, "is_complete": False}
-    job["finished"] = [0, 0, 0, ""]
     with open(f"{output}.parts/job.json", "w") as file:
-        json.dump(job, file)
+        json.dump({**job, "finished": [0, 0, 0, ""]}, file)
     run(output)
     check(output)
 
@@ -251,23 +228,21 @@ def test_restart_starts_over(output):
     assert embed.num_read == 40
     assert kept.sentences == 0
     check(output)
-    run(output, restart=True, overwrite=True)
-    check(output)
 
 
 def test_a_file_at_the_output_is_not_touched_unless_asked(output):
     output.write_text("old")
     embed = Embedder()
+    told = rf"'{output}' exists.*`overwrite=True`"
     for restart in (False, True):
-        with pytest.raises(FileExistsError, match="`overwrite=True`") as info:
+        with pytest.raises(FileExistsError, match=told):
             run(output, embed=embed, restart=restart)
-        assert f"'{output}' exists" in str(info.value)
     assert embed.num_read == 0
     assert os.listdir(output.parent) == ["vectors.hdf5"]
     output.unlink()
     break_off(output)
     output.write_text("old")
-    with pytest.raises(FileExistsError, match="`overwrite=True`"):
+    with pytest.raises(FileExistsError, match=told):
         run(output)
     assert output.read_text() == "old"
     run(output, embed=embed, overwrite=True)
@@ -332,17 +307,15 @@ def test_a_finished_file_that_was_moved_is_made_again(complete):
 
 
 def test_files_of_others_in_the_folder_stay(output):
-    folder = f"{output}.parts"
-    os.mkdir(folder)
-    for name in ("notes", ".hidden", ".vectors.12345678"):
-        with open(f"{folder}/{name}", "w") as file:
-            file.write(name)
+    folder = output.with_name("vectors.hdf5.parts")
+    folder.mkdir()
+    names = [".hidden", ".vectors.12345678", "notes"]
+    for name in names:
+        (folder / name).write_text(name)
     run(output)
     check(output)
-    expected = [".hidden", ".vectors.12345678", "notes"]
-    assert sorted(os.listdir(folder)) == expected
-    with open(f"{folder}/vectors", "w") as file:
-        file.write("mine")
+    assert sorted(os.listdir(folder)) == names
+    (folder / "vectors").write_text("mine")
     for restart in (False, True):
         with pytest.raises(ValueError, match=r"has no 'job\.json'"):
             run(output, overwrite=True, restart=restart)
@@ -381,9 +354,8 @@ def test_a_full_disk_keeps_what_is_finished(output, done, told):
     assert info.value.errno == errno.ENOSPC
     assert "what the system says" in str(info.value)
     assert told in str(info.value)
-    assert os.path.exists(f"{output}.parts") == (done == 25)
     kept = num_finished(output)
-    assert (kept > 15) == (done == 25)
+    assert (kept > 15) == (done == 25) == os.path.exists(f"{output}.parts")
     embed = Embedder()
     run(output, embed=embed)
     check(output)
@@ -395,11 +367,9 @@ def test_the_output_must_have_a_folder_and_be_a_file(output):
         run(output, output_dtype="float64")
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         run(output / "a.hdf5")
-    embed = Embedder()
     output.symlink_to(os.devnull)
     with pytest.raises(ValueError, match=f"must be a file.*'{output}'"):
-        run(output, embed=embed, overwrite=True)
-    assert embed.num_read == 0
+        run(output, embed=None, overwrite=True)
     assert os.listdir(output.parent) == ["vectors.hdf5"]
 
 
@@ -407,8 +377,7 @@ def test_links_are_followed(output, tmp_path):
     target = tmp_path / "elsewhere" / "target.hdf5"
     target.parent.mkdir()
     output.symlink_to(target)
-    with pytest.raises(KeyboardInterrupt):
-        run(output, embed=broken_after(25))
+    break_off(output)
     assert num_finished(target)
     run(output)
     check(target)
@@ -418,12 +387,3 @@ def test_links_are_followed(output, tmp_path):
     check(target, make_sentences(3))
     assert output.is_symlink()
     assert os.listdir(target.parent) == ["target.hdf5"]
-
-
-def test_a_job_does_not_become_another_kind_of_file(output):
-    break_off(output)
-    other = output.with_suffix(".npz")
-    shutil.move(f"{output}.parts", f"{other}.parts")
-    match = r"the `suffix` that it started with, '\.hdf5'. Received: '\.npz'"
-    with pytest.raises(ValueError, match=match):
-        run(other)

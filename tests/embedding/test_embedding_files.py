@@ -9,20 +9,14 @@ from full_disk import no_file_over
 from keras_elmo.embedding.embedding_files import embeddings_writer
 from keras_elmo.files.hdf5_files import create_hdf5
 
-TEXTS = [
-    "The cat .",
-    "",
-    "\u00e9\u4e2d \U0001f600",
-    "The cat .",
-    "a\tb\u2028 c",
-]
+TEXTS = ["Two .", "", "\u00e9\u4e2d \U0001f600", "Two .", "a\tb\u2028 c"]
 
 
 @pytest.fixture(params=[(3,), ()], ids=["layers", "one layer"])
 def embeddings(request):
-    generator = np.random.default_rng(0)
+    draw = np.random.default_rng(0).normal
     return [
-        (text, generator.normal(size=(*request.param, i, 4)).astype("float32"))
+        (text, draw(size=(*request.param, i, 4)).astype("float32"))
         for i, text in enumerate(TEXTS)
     ]
 
@@ -33,10 +27,8 @@ def write_embeddings(path, embeddings):
 
 def check_datasets(file, embeddings):
     for i, (_, vectors) in enumerate(embeddings):
-        dataset = file[str(i)]
-        np.testing.assert_array_equal(dataset[...], vectors)
-        assert dataset.dtype == vectors.dtype
-        assert dataset.shape == vectors.shape
+        found = file[str(i)][...]
+        np.testing.assert_array_equal(found, vectors, strict=True)
 
 
 def test_allennlp_users_find_a_sentence_by_its_text(tmp_path, embeddings):
@@ -49,7 +41,7 @@ def test_allennlp_users_find_a_sentence_by_its_text(tmp_path, embeddings):
         index = json.loads(file["sentence_to_index"][0])
         # Of equal sentences, the last one, as in AllenNLP.
         assert index == {text: str(i) for i, text in enumerate(TEXTS)}
-        assert index["The cat ."] == "3"
+        assert index["Two ."] == "3"
 
 
 def test_numpy_users_need_no_pickle(tmp_path, embeddings):
@@ -107,14 +99,10 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     assert [number for number, _ in events[2:]] == [folder.st_ino]
 
 
-@pytest.mark.parametrize("name", ["a.h5", "a.HDF5"])
-def test_names_of_hdf5(tmp_path, name):
-    write_embeddings(tmp_path / name, [])
-    assert h5py.is_hdf5(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["", "a.txt", "npz", "a.hdf5/b"])
-def test_a_name_may_tell_nothing(name):
-    with pytest.raises(ValueError, match="must end in") as info:
-        embeddings_writer(name)
-    assert f"Received: '{name}'" in str(info.value)
+def test_what_a_name_tells(tmp_path):
+    for name in ("a.h5", "a.HDF5"):
+        write_embeddings(tmp_path / name, [])
+        assert h5py.is_hdf5(tmp_path / name)
+    for name in ("npz", "a.hdf5/b"):
+        with pytest.raises(ValueError, match=f"in .* Received: '{name}'"):
+            embeddings_writer(name)

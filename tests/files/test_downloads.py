@@ -1,5 +1,6 @@
 import contextlib
 import os
+import pathlib
 import threading
 import time
 
@@ -24,12 +25,9 @@ def with_length(handler, content, sent):
 def in_chunks(handler, content, sent):
     handler.send_header("Transfer-Encoding", "chunked")
     handler.end_headers()
-    half = len(content) // 2
-    for chunk in (content[:half], content[half:]):
-        handler.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
-        if sent != content:
-            return
-    handler.wfile.write(b"0\r\n\r\n")
+    handler.wfile.write(b"%x\r\n%s\r\n" % (len(sent), sent))
+    if sent == content:
+        handler.wfile.write(b"0\r\n\r\n")
 
 
 @pytest.fixture
@@ -40,19 +38,14 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("way", [with_length, in_chunks])
 def test_what_is_cut_short_is_never_there(cache, capsys, way):
-    sent = [CONTENT[:-1], CONTENT[: len(CONTENT) // 2], CONTENT]
-
-    def answer(handler):
-        way(handler, CONTENT, sent.pop(0))
-
+    sent = [CONTENT[:-1], CONTENT]
     path = cache / "file.json"
-    with serve(cache, answer) as server:
+    told = f"The download of .* put it at {path} and try again"
+    with serve(cache, lambda x: way(x, CONTENT, sent.pop(0))) as server:
         url = server.url("file.json")
-        for _ in range(2):
-            with pytest.raises(OSError, match="The download of") as info:
-                download(url, "a", "file.json")
-            assert f"put it at {path} and try again" in str(info.value)
-            assert os.listdir(cache) == []
+        with pytest.raises(OSError, match=told):
+            download(url, "a", "file.json")
+        assert os.listdir(cache) == []
         assert download(url, "a", "file.json") == str(path)
     assert path.read_bytes() == CONTENT
     assert os.listdir(cache) == ["file.json"]
@@ -61,12 +54,10 @@ def test_what_is_cut_short_is_never_there(cache, capsys, way):
     assert out == "" and f"Downloading {url}" in err
 
 
-def slowly(handler):
+def silently(handler):
     handler.send_header("Content-Length", 1000)
     handler.end_headers()
-    for _ in range(1000):
-        time.sleep(0.01)
-        handler.wfile.write(b"{")
+    time.sleep(1)
 
 
 def without_end(handler):
@@ -88,10 +79,9 @@ def page(content):
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (slowly, "bytes arrived in 0.1 s"),
+        (silently, "timed out"),
         (without_end, "does not say where the file ends"),
         (endlessly, "more than 9,999 bytes"),
-        (page(b""), "must be HDF5, a zip or JSON, but it is empty"),
         (page(b"<html>Log in</html>"), "must be .* but it is a web page"),
         (page(b"\xff{}"), r"must be .* begins with b'\\xff\{\}'"),
     ],
@@ -128,13 +118,12 @@ def test_processes_at_a_time(cache, monkeypatch, has_locks):
         for _ in range(PROCESSES):
             child = os.fork()
             if child == 0:
-                status = 1
                 try:
                     path = download(server.url("file.json"), "a", "file.json")
-                    with open(path, "rb") as file:
-                        status = int(file.read() != CONTENT)
+                    if pathlib.Path(path).read_bytes() == CONTENT:
+                        os._exit(0)
                 finally:
-                    os._exit(status)
+                    os._exit(1)
             children.append(child)
         assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
     assert len(server.requests) == (1 if has_locks else PROCESSES)

@@ -1,6 +1,6 @@
 """HDF5 files for reading: data from outside the file is refused."""
 
-import os
+import itertools
 import subprocess
 import sys
 import zlib
@@ -52,22 +52,13 @@ def external_link(store):
     store["group/x"] = h5py.ExternalLink("/etc/passwd", "/")
 
 
-def soft_link(store):
-    store["x"] = h5py.SoftLink("/group/a")
-
-
-def unstored(shape, dtype="f4", **options):
-    """Returns a function that declares an array, and stores no number."""
-
-    def write(store):
-        store.create_dataset("x", shape, dtype, **options)
-
-    return write
+def never_stored(store):
+    store.create_dataset("x", (1 << 32, 1 << 32), "i1", chunks=(1, 1 << 10))
 
 
 def huge_and_packed(store):
-    unstored((1 << 40,), compression="gzip")(store)
-    store["x"][:10] = 1.0
+    x = store.create_dataset("x", (1 << 40,), "f4", compression="gzip")
+    x[:10] = 1.0
 
 
 def packed_chunk(filters, chunk, content):
@@ -89,7 +80,7 @@ def zeros(number):
     """Packs many zeros, without so much memory."""
     packer = zlib.compressobj(9)
     parts = [packer.compress(bytes(1 << 20)) for _ in range(number >> 20)]
-    return b"".join([*parts, packer.flush()])
+    return b"".join(parts) + packer.flush()
 
 
 GZIP = (h5z.FILTER_DEFLATE, (9,))
@@ -125,12 +116,7 @@ def bytes_at(store, offset, number):
         (external, "array 'x' is stored in another file, '/etc/passwd'"),
         (virtual, "array 'x' is virtual"),
         (external_link, "'group/x' is a link"),
-        (soft_link, "'x' is a link"),
-        (unstored((4,)), "'x' declares 16 bytes, but only 0 are stored"),
-        (
-            unstored((1 << 32, 1 << 32), "i1", chunks=(1, 1 << 10)),
-            "'x' declares 18,446,744,073,709,551,616 bytes, but only 0",
-        ),
+        (never_stored, "'x' declares 18,446,744,073,709,551,616 bytes, but"),
         (huge_and_packed, "'x' declares 4,398,046,511,104 bytes, but only"),
         # The array has 16 bytes, and its only chunk unpacks to 2 GB.
         (
@@ -141,7 +127,6 @@ def bytes_at(store, offset, number):
             packed_chunk([GZIP], 1 << 12, zeros(1 << 20)),
             "chunk of its array 'x' unpacks to more than its size, 16,384 byt",
         ),
-        (packed_chunk([GZIP, GZIP], 4, b"x"), "'x' is packed with other filt"),
         (packed_chunk([GZIP, SHUFFLE], 4, b"x"), "'x' is packed with other fi"),
         (other_filter, "'x' is packed with other filters th"),
         (same_strings, "its arrays declare .* bytes, but the file has"),
@@ -174,28 +159,18 @@ def test_the_memory_that_a_crafted_file_takes(path):
     assert int(subprocess.check_output(command)) < number // 8
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_regular_file(tmp_path, make):
-    make(tmp_path / "x")
-    refused(tmp_path / "x", "not a regular file")
-
-
 def test_what_is_its_own_is_read(path):
-    packed = {
-        f"{packing}{is_shuffled:d}": {
-            "compression": packing,
-            "shuffle": is_shuffled,
-            "fletcher32": is_shuffled,
-        }
-        for packing in ("gzip", "lzf")
-        for is_shuffled in (False, True)
-    }
+    packed = [*itertools.product(("gzip", "lzf"), (False, True))]
 
     def write(store):
-        for name, options in packed.items():
-            numbers = np.random.rand(9, 9)
+        for packing, is_shuffled in packed:
             store.create_dataset(
-                name, data=numbers, maxshape=(None, 9), **options
+                f"{packing}{is_shuffled:d}",
+                data=np.random.rand(9, 9),
+                maxshape=(None, 9),
+                compression=packing,
+                shuffle=is_shuffled,
+                fletcher32=is_shuffled,
             )
         store["null"] = h5py.Empty("f4")
         store["empty"] = np.zeros((3, 0, 4))
@@ -205,8 +180,8 @@ def test_what_is_its_own_is_read(path):
 
     change(path, write)
     expected = {"group/a": (2, 3), "null": None, "empty": (3, 0, 4)}
-    expected |= {"text": (), "reference": (1,), **dict.fromkeys(packed, (9, 9))}
-    for file in (path, str(path)):
-        with open_hdf5(file) as (store, shapes):
-            assert shapes == expected
-            assert store["group/a"][()].sum() == 6
+    expected |= {"text": (), "reference": (1,)}
+    expected |= {f"{packing}{x:d}": (9, 9) for packing, x in packed}
+    with open_hdf5(path) as (store, shapes):
+        assert shapes == expected
+        assert store["group/a"][()].sum() == 6

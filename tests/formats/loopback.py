@@ -7,28 +7,18 @@ import socket
 import threading
 
 
-class Server:
-    """What `serve` yields: the URL of the files, and the requested paths."""
-
-    def __init__(self, port):
-        self.root = f"http://127.0.0.1:{port}"
-        self.requests = []
-
-    def url(self, path):
-        return f"{self.root}/{path}"
-
-
 @contextlib.contextmanager
 def serve(folder, answer=None):
     """Serves the files of a folder; or what `answer`, given the handler,
-    sends after the status.
+    sends after the status. Yields the server: its `requests` are the paths that
+    were asked for, and `url` makes a URL of a path.
     """
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1" if answer else "HTTP/1.0"
 
         def do_GET(self):
-            server.requests.append(self.path)
+            httpd.requests.append(self.path)
             if answer is None:
                 super().do_GET()
                 return
@@ -42,11 +32,13 @@ def serve(folder, answer=None):
     with http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Handler, directory=folder)
     ) as httpd:
+        httpd.requests = []
+        httpd.root = f"http://127.0.0.1:{httpd.server_port}"
+        httpd.url = f"{httpd.root}/{{}}".format
         thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
         thread.start()
-        server = Server(httpd.server_port)
         try:
-            yield server
+            yield httpd
         finally:
             httpd.shutdown()
             thread.join()

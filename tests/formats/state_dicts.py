@@ -9,6 +9,8 @@ import numpy as np
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 SYSTEM = {"protocol_version": 1001, "little_endian": True, "type_sizes": {}}
+Named = collections.namedtuple("Named", "module name")
+Call = collections.namedtuple("Call", "function arguments")
 _TYPES = {"f4": "FloatStorage", "f8": "DoubleStorage", "f2": "HalfStorage"}
 
 
@@ -33,8 +35,7 @@ class _Pickler(pickle._Pickler):
 
     def save(self, item, *args, **kwargs):
         if isinstance(item, Named):
-            name = f"c{item.module}\n{item.name}\n"
-            self.write(name.encode())
+            self.write(f"c{item.module}\n{item.name}\n".encode())
         elif isinstance(item, Call):
             self.save(item.function)
             self.save(item.arguments)
@@ -43,21 +44,10 @@ class _Pickler(pickle._Pickler):
             super().save(item, *args, **kwargs)
 
 
-class Named:
-    def __init__(self, module, name):
-        self.module, self.name = module, name
-
-
-class Call:
-    def __init__(self, function, *arguments):
-        self.function, self.arguments = function, arguments
-
-
-def tensor(storage, start, shape, strides):
-    return Call(
-        Named("torch._utils", "_rebuild_tensor_v2"),
-        *(storage, start, shape, strides, False, collections.OrderedDict()),
-    )
+def tensor(*arguments):
+    function = Named("torch._utils", "_rebuild_tensor_v2")
+    others = False, collections.OrderedDict()
+    return Call(function, (*arguments, *others))
 
 
 def whole(array, key):
@@ -98,13 +88,11 @@ def zip_file(tensors, storages, byteorder=b"little", packed=False, data=None):
     file = io.BytesIO()
     kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
     with zipfile.ZipFile(file, "w", kind) as archive:
-        if data is None:
-            data = pickled(collections.OrderedDict(tensors))
+        data = data or pickled(collections.OrderedDict(tensors))
         archive.writestr("archive/data.pkl", data)
         archive.writestr("archive/byteorder", byteorder)
         for storage in storages:
-            archive.writestr(
-                f"archive/data/{storage.key}", storage.array.tobytes()
-            )
+            name = f"archive/data/{storage.key}"
+            archive.writestr(name, storage.array.tobytes())
         archive.writestr("archive/version", b"3\n")
     return file.getvalue()

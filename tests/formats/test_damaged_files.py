@@ -18,13 +18,13 @@ from formats.checkpoints import write_checkpoint
 from fuzzing import damaged
 from fuzzing import damaged_json
 from fuzzing import reads_or_says_why
+from hdf5_arrays import shapes_of
 from hypothesis import given
 from hypothesis import strategies as st
 from small_models import file_arrays
 from small_models import make_elmo
 
 from keras_elmo import ElmoLayer
-from keras_elmo.commands.main import main
 from keras_elmo.files import untrusted_files
 from keras_elmo.files.model_folder import ModelFolder
 from keras_elmo.formats.bilm_files import open_bilm
@@ -49,7 +49,7 @@ def elmo():
 
 @pytest.fixture(scope="module")
 def shapes(elmo):
-    return {key: array.shape for key, array in file_arrays(elmo).items()}
+    return shapes_of(file_arrays(elmo))
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,7 @@ def model(elmo, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def many_langs(shared):
-    return shared / "reference/elmo_for_many_langs/char_and_word"
-
-
-@pytest.fixture(scope="module")
-def folders(elmo, model, many_langs, tmp_path_factory):
+def folders(elmo, model, shared, tmp_path_factory):
     """A folder with files of each format."""
     root = tmp_path_factory.mktemp("formats")
     bilm = shutil.copytree(model, root / "bilm")
@@ -76,6 +71,7 @@ def folders(elmo, model, many_langs, tmp_path_factory):
     elmo.save_to_preset(root / "preset")
     arrays = {f"lm/{k}": a for k, a in file_arrays(elmo).items()}
     write_checkpoint(root / "checkpoint", arrays)
+    many_langs = shared / "reference/elmo_for_many_langs/char_and_word"
     shutil.copytree(many_langs, root / "many_langs")
     return root
 
@@ -91,7 +87,7 @@ def write_zip(path, model, folder="", **others):
 
 def read_weights(path, shapes):
     arrays = read_arrays(path, shapes)
-    assert {k: a.shape for k, a in arrays.items()} == shapes
+    assert shapes_of(arrays) == shapes
     assert all(np.isfinite(a).all() for a in arrays.values())
 
 
@@ -146,41 +142,27 @@ def test_the_files_are_read_when_they_are_whole(folders, shapes):
     """Ensures that the test above does not only test errors."""
     for name, read in READERS.items():
         read(folders / name, shapes)
-    expected = file_arrays(ElmoLayer.from_bilm(folders / "bilm/model.zip"))
-    found = file_arrays(ElmoLayer.from_preset(folders / "preset"))
-    assert set(found) == set(expected)
-    for key, array in expected.items():
-        np.testing.assert_array_equal(found[key], array)
 
 
-def _add_link(path):
-    with h5py.File(path, "r+") as store:
-        store["link"] = h5py.SoftLink("/other")
-
-
-def test_weights_that_lie_elsewhere(folders, elmo, tmp_path, capsys):
+def test_weights_that_lie_elsewhere(folders, tmp_path):
     folder = shutil.copytree(folders / "bilm", tmp_path / "model")
     preset = shutil.copytree(folders / "preset", tmp_path / "preset")
-    _add_link(folder / "weights.hdf5")
-    _add_link(preset / "model.weights.h5")
-    archive = write_zip(tmp_path / "zipped.zip", folder)
-    for path, model in [
-        (folder / "weights.hdf5", folder),
-        (archive, archive),
-        (preset / "model.weights.h5", preset),
-    ]:
-        with pytest.raises(ValueError, match="is a link to another") as info:
-            ElmoLayer.from_preset(model)
-        assert str(path) in str(info.value)
-    inputs = keras.Input((None, 12), dtype="int32")
-    path = tmp_path / "model.keras"
-    keras.Model(inputs, elmo(inputs)).save(path)
-    shutil.unpack_archive(path, tmp_path / "parts", "zip")
-    _add_link(tmp_path / "parts/model.weights.h5")
-    os.replace(shutil.make_archive(path, "zip", tmp_path / "parts"), path)
-    assert main(["export", str(path), str(tmp_path / "served")]) == 1
-    told = "'link' is a link to another place"
-    assert told in capsys.readouterr().err
+    paths = folder / "weights.hdf5", preset / "model.weights.h5"
+    for path in paths:
+        with h5py.File(path, "r+") as store:
+            store["link"] = h5py.SoftLink("/other")
+    zipped = write_zip(tmp_path / "zipped.zip", folder)
+    with zipfile.ZipFile(tmp_path / "model.keras", "w") as whole:
+        whole.write(paths[1], paths[1].name)
+    for model, path in (
+        (folder, paths[0]),
+        (preset, paths[1]),
+        (zipped, zipped / "weights.hdf5"),
+        (whole.filename, f"{whole.filename}/{paths[1].name}"),
+    ):
+        told = f"'{path}' was not read: its 'link' is a link to another place"
+        with pytest.raises(ValueError, match=told):
+            find_model(model).load_for_export(ElmoLayer)
 
 
 @pytest.mark.parametrize(
@@ -195,19 +177,13 @@ def test_pipes_keep_nobody_waiting(name, model, tmp_path):
     for path in (folder, folder / name):
         with pytest.raises((ValueError, FileNotFoundError)):
             dict(find_model(path).facts(ElmoLayer))
-        if name != "vocab.txt":
-            with pytest.raises((ValueError, FileNotFoundError)):
-                ElmoLayer.from_preset(path)
 
 
 def test_zip_of_far_more_than_its_size(model, tmp_path, monkeypatch):
     monkeypatch.setattr(untrusted_files, "_ALWAYS", 1000)
-    path = tmp_path / "harmful.zip"
-    write_zip(path, model, corpus=bytes(16 << 20))
-    for read in (ElmoLayer.from_bilm, ElmoLayer.from_preset):
-        with pytest.raises(ValueError, match="declares too much") as info:
-            read(path)
-        assert f"'{path}'" in str(info.value)
+    path = write_zip(tmp_path / "harmful.zip", model, corpus=bytes(16 << 20))
+    with pytest.raises(ValueError, match=f"'{path}' .* declares too much data"):
+        ElmoLayer.from_bilm(path)
 
 
 def test_no_more_is_unpacked_than_is_read(model, tmp_path):
@@ -230,11 +206,8 @@ def test_vocabularies_of_far_more_than_their_size(model, tmp_path, monkeypatch):
     path = folder / "vocab.txt.gz"
     for content in (b"a\n" * (1 << 19), b"a" * (1 << 20)):
         path.write_bytes(gzip.compress(content))
-        for read in (
-            lambda: vocabulary_words(path),
-            lambda: vocabulary_words(*open_bilm(folder).read_vocabulary()),
-            lambda: Vocabulary.from_file(path),
-        ):
-            with pytest.raises(ValueError, match="unpack to more than") as info:
-                read()
-            assert f"'{path}'" in str(info.value)
+        found = open_bilm(folder).read_vocabulary()
+        for arguments in ((path,), found):
+            told = f"'{path}' .* unpack to more than"
+            with pytest.raises(ValueError, match=told):
+                vocabulary_words(*arguments)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from comparisons import assert_close
 from formats.state_dicts import file_of
+from hdf5_arrays import check_equal
 from keras import ops
 
 from keras_elmo import ElmoLayer
@@ -69,20 +70,20 @@ def test_a_zip(stored, tmp_path, root):
     with zipfile.ZipFile(path, "w") as archive:
         for name in os.listdir(stored):
             archive.write(stored / name, root + name)
-    elmo = ElmoLayer.from_preset(path, name="vi", num_representations=2)
-    other = ElmoLayer.from_preset(stored, num_representations=2)
-    assert elmo.name == "vi"
-    for a, b in zip(elmo.get_weights(), other.get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
+    files, expected = ManyLangsFiles(path), ManyLangsFiles(stored)
+    assert files.sizes == expected.sizes
+    check_equal(files.read_arrays(), expected.read_arrays())
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("b/encoder.pkl", "")
     refused(path, "must contain an 'encoder.pkl', and only one")
 
 
-def test_from_preset_and_trainable(stored):
-    elmo = ElmoLayer.from_preset(stored, trainable=True, dtype="mixed_bfloat16")
+def test_arguments_of_the_layer(stored):
+    options = {"name": "vi", "num_representations": 2, "trainable": True}
+    elmo = ElmoLayer.from_preset(stored, dtype="mixed_bfloat16", **options)
+    assert elmo.name == "vi" and len(elmo.scalar_mixes) == 2
     assert elmo.token_encoder.compute_dtype == "bfloat16"
-    assert len(elmo.trainable_weights) == len(elmo.weights) == 20 + 16 + 2
+    assert len(elmo.trainable_weights) == len(elmo.weights) == 20 + 16 + 4
     frozen = ElmoLayer.from_preset(stored)
     assert len(frozen.trainable_weights) == 2
 
@@ -92,7 +93,6 @@ def test_the_sizes_are_looked_for_in_the_folder_alone(folder):
     (folder.parent / "sizes.json").write_text("{}")
     for path, units, clip in (
         ("/train/cnn_config.json", 48, None),
-        ("../configs/cnn_config.json", 48, None),
         ("../sizes.json", 4096, 3),
         (f"{folder.parent}/sizes.json", 4096, 3),
     ):
@@ -121,11 +121,8 @@ def test_without_sizes_they_are_the_standard_ones(folder):
         ("encoder.name", "lstm", "'{}' must be 'elmo'"),
         ("token_embedder.activation", "elu", "'{}' must"),
         ("token_embedder.char_dim", 0, "'{}' must be"),
-        ("token_embedder.filters", [[0, 1]], "'{}' must be"),
-        ("encoder.dim", "48", "'{}' must be an integer"),
         ("encoder.dim", 16, "different from 'dim' .* Received: 16"),
         ("encoder.n_layers", 3, "missing: .*'backward_layer_2.input"),
-        ("encoder.n_layers", 1, "not in the model: .*_layer_1"),
         ("token_embedder.word_dim", 0, "not in the model: .*'word_emb_layer"),
         ("token_embedder.word_dim", 5, r"\(21, 5\) .*Received: \(21, 12\)"),
     ],
@@ -144,7 +141,7 @@ def test_sizes_that_do_not_fit(folder, key, value, message):
         ("config.json", b"{}", "a file as 'config_path'. Received: N"),
         ("cnn_config.json", b"{}", "lack the key 'encoder'"),
         ("char.dic", b"a\t0\nb\t0\n", "Line 2 of .*char.dic' must have an"),
-        ("char.dic", b"a\t0\nb\t-1\n", "Line 2 of .*char.dic' must have an"),
+        ("word.dic", b"a\t0\nb\t-1\n", "Line 2 of .*word.dic' must have an"),
         ("char.dic", b"a\t1\n", "must be all from 0 to 0. .* up to 1"),
         ("char.dic", b"a\t0\n", "`characters` must contain <bos>"),
         ("char.dic", b"\xff\t0\n", "char.dic' is not UTF-8"),
@@ -178,15 +175,9 @@ def test_lists_as_they_occur(folder):
     assert token_encoder["words"][6] == "Deep" and encoder["units"] == 48
 
 
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.full(192, np.nan, "float32"), "must hold finite numbers"),
-        (np.zeros(5, "float32"), r"must have the shape \(192,\)"),
-    ],
-)
-def test_arrays_are_checked(folder, array, message):
+def test_arrays_are_checked(folder):
     arrays = dict(read_state_dict((folder / "encoder.pkl").read_bytes(), ""))
     key = "forward_layer_0.state_linearity.bias"
-    (folder / "encoder.pkl").write_bytes(file_of({**arrays, key: array}))
-    refused(folder, f"{key}' of the state dict .* {message}")
+    arrays[key] = np.float32([*range(191), np.nan])
+    (folder / "encoder.pkl").write_bytes(file_of(arrays))
+    refused(folder, f"{key}' of the state dict .* must hold finite numbers")

@@ -53,8 +53,6 @@ def test_arrays_are_those_of_the_dump(reference, expected):
     assert shapes_of(found) == SOFTMAX
     assert {array.dtype.name for array in found.values()} == {"float32"}
     assert all(np.std(array) > 0 for array in found.values())
-    any_size = {"softmax/W": (None, 32), "softmax/b": (None,)}
-    check_equal(checkpoint.read_softmax(any_size), found)
 
 
 def test_what_holds_a_checkpoint(folder, reference):
@@ -74,13 +72,11 @@ def test_what_holds_a_checkpoint(folder, reference):
     assert open_bilm(folder).weight_files == [str(weights)]
 
 
-@pytest.mark.parametrize("state", ["/home/someone/gone", "{}/elsewhere", "C:"])
-def test_a_folder_that_was_moved(folder, expected, state):
-    path = f"{state.format(folder.parent)}/{NAME}"
-    (folder / "checkpoint").write_text(f'model_checkpoint_path: "{path}"\n')
-    if "{}" in state:  # An older copy was left behind.
-        other = {"lm/char_embed": np.zeros(3, "float32")}
-        write_checkpoint(folder.parent / "elsewhere", other, NAME)
+def test_a_folder_that_was_moved(folder, expected, tmp_path):
+    """An older copy was left behind."""
+    old = {"lm/char_embed": np.zeros(3, "float32")}
+    state = write_checkpoint(tmp_path / "elsewhere", old, NAME)
+    (folder / "checkpoint").write_text(f'model_checkpoint_path: "{state}"\n')
     check_equal(opened(folder).read(shapes_of(expected)), expected)
 
 
@@ -92,37 +88,38 @@ def test_the_latest_of_several_is_the_one_named(folder):
         (folder / "checkpoint").write_bytes(mark + named)
         assert opened(folder).files[-1] == str(folder / f"{NAME}.index")
     (folder / "checkpoint").unlink()
-    with pytest.raises(FileNotFoundError, match="must contain one") as info:
+    told = rf"{folder}' must .*\['{NAME}\.index', 'model\.ckpt-9\.index'\]"
+    with pytest.raises(FileNotFoundError, match=told):
         opened(folder)
-    assert f"'{folder}' must contain" in str(info.value)
-    assert f"['{NAME}.index', 'model.ckpt-9.index']" in str(info.value)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\0", b"nonsense {"])
-def test_one_checkpoint_needs_no_state_file(folder, content):
-    (folder / "checkpoint").unlink()
-    if content is not None:
+def test_one_checkpoint_needs_no_state_file(folder, tmp_path):
+    for content in (b"", b"\xff\xfe\0", b"nonsense {"):
         (folder / "checkpoint").write_bytes(content)
-    assert opened(folder).files[-1] == str(folder / f"{NAME}.index")
-
-
-def test_a_checkpoint_of_another_folder_is_not_read(folder, tmp_path):
-    text = f'model_checkpoint_path: "{folder / NAME}"\n'
-    (tmp_path / "checkpoint").write_text(text)
+        assert opened(folder).files[-1] == str(folder / f"{NAME}.index")
+    # A checkpoint of another folder is not read.
+    state = tmp_path / "checkpoint"
+    state.write_text(f'model_checkpoint_path: "{folder / NAME}"\n')
     told = f"'{tmp_path}' must contain '{NAME}.index', which its file 'check"
     with pytest.raises(FileNotFoundError, match=told):
         opened(tmp_path)
-    (tmp_path / "checkpoint").unlink()
+    state.unlink()
     with pytest.raises(FileNotFoundError, match=r"one\. Received: \[\]"):
         opened(tmp_path)
 
 
-@pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
-def test_a_damaged_checkpoint_is_named(folder, expected, ending):
+@pytest.mark.parametrize(
+    ("ending", "told"),
+    [
+        ("index", "The checkpoint '{}' cannot be read"),
+        # TensorFlow would allocate it.
+        ("data-00000-of-00001", "'{}' .* declare 554,012 bytes, but its files"),
+    ],
+)
+def test_a_damaged_checkpoint_is_named(folder, expected, ending, told):
     path = folder / f"{NAME}.{ending}"
     path.write_bytes(path.read_bytes()[:1000])
-    told = f"The checkpoint '{folder / NAME}' cannot be read"
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=told.format(folder / NAME)):
         opened(folder).read(shapes_of(expected))
 
 
@@ -131,9 +128,6 @@ def test_arrays_are_checked(reference, expected):
     del shapes["char_embed"]
     told = rf"checkpoint '{reference / NAME}' .* model: \['char_embed'\]\."
     with pytest.raises(ValueError, match=told):
-        opened(reference).read(shapes)
-    shapes["char_embed"] = (261, 9)
-    with pytest.raises(ValueError, match=r"'char_embed' .*: \(261, 8\)"):
         opened(reference).read(shapes)
 
 
@@ -160,29 +154,3 @@ def test_one_layer_of_words_and_a_part_of_a_softmax(tmp_path):
         opened(tmp_path).read_softmax({"softmax/W": (5, 2), "softmax/b": (5,)})
     write_checkpoint(tmp_path, {"lm/embedding": arrays["lm/embedding"]})
     assert opened(tmp_path).read_softmax(SOFTMAX) is None
-
-
-def crc_of(block):
-    """TensorFlow's masked CRC-32C, as bytes."""
-    crc = 0xFFFFFFFF
-    for byte in block:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 * (crc & 1))
-    crc ^= 0xFFFFFFFF
-    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-    return masked.to_bytes(4, "little")
-
-
-def test_an_array_of_far_more_than_the_files(tmp_path):
-    array = np.zeros((1,) * 8 + (3,), "float32")
-    write_checkpoint(tmp_path, {"lm/softmax/b": array}, NAME)
-    path = tmp_path / f"{NAME}.index"
-    content = path.read_bytes()
-    huge = content.replace(b"\x12\x02\x08\x01", b"\x12\x02\x08\x7f")
-    # The first block begins the file; its checksum follows a type of zero.
-    ends = range(1, len(content) - 4)
-    end = next(i for i in ends if content[i:].startswith(crc_of(content[:i])))
-    path.write_bytes(huge[:end] + crc_of(huge[:end]) + huge[end + 4 :])
-    with pytest.raises(ValueError, match=r"declare [0-9,]{20,} bytes"):
-        opened(tmp_path).read_softmax({"softmax/b": (None,) * 9})

@@ -27,11 +27,9 @@ def read(data):
 
 
 def refused(data, reason):
-    with pytest.raises(ValueError, match=reason) as info:
+    told = f"^The state dict 'weights.pkl' cannot be read; .*{reason}"
+    with pytest.raises(ValueError, match=told):
         read(data)
-    assert str(info.value).startswith(
-        "The state dict 'weights.pkl' cannot be read; "
-    )
 
 
 def one_file(make=legacy_file, **kwargs):
@@ -56,29 +54,18 @@ def test_tensors_that_are_parts_of_one_storage(make):
     storage = Storage(MATRIX, "0")
     parameter = Named("torch._utils", "_rebuild_parameter")
     tensors = {
-        "transposed": tensor(storage, 0, (3, 2), (1, 3)),
-        "column": tensor(storage, 1, (2,), (3,)),
-        "last": tensor(storage, 5, (), ()),
-        "repeated": tensor(storage, 4, (2, 2), (0, 1)),
-        "parameter": Call(parameter, whole(MATRIX, "0")[0], True, {}),
+        "transposed": (tensor(storage, 0, (3, 2), (1, 3)), MATRIX.T),
+        "column": (tensor(storage, 1, (2,), (3,)), MATRIX[:, 1]),
+        "last": (tensor(storage, 5, (), ()), MATRIX[1, 2]),
+        "repeated": (tensor(storage, 4, (2, 2), (0, 1)), MATRIX[[1, 1], 1:]),
+        "parameter": (
+            Call(parameter, (whole(MATRIX, "0")[0], True, {})),
+            MATRIX,
+        ),
     }
-    expected = {
-        "transposed": MATRIX.T,
-        "column": MATRIX[:, 1],
-        "last": MATRIX[1, 2],
-        "repeated": MATRIX[[1, 1], 1:],
-        "parameter": MATRIX,
-    }
+    expected = {name: array for name, (_, array) in tensors.items()}
+    tensors = {name: stored for name, (stored, _) in tensors.items()}
     check_equal(read(make(tensors, [storage])), expected)
-
-
-@FILES
-@pytest.mark.parametrize("name", ["os.system", "builtins.eval", "torch.load"])
-def test_nothing_else_is_named(make, name):
-    stored, storage = whole(MATRIX, "0")
-    call = Call(Named(*name.split(".")), "touch x")
-    data = make({"a": stored, "b": call}, [storage])
-    refused(data, f"it names '{name}', which a state dict does not need")
 
 
 class Harm:
@@ -105,11 +92,10 @@ def test_pickles_are_not_run(protocol, tmp_path):
     ("code", "reason"),
     [
         (b"cos\nsystem\n", "names 'os.system'"),
+        (b"ctorch\nload\n", "names 'torch.load', which a state dict does not"),
         (b"(S'ls'\nios\nsystem\n.", "pickle opcode"),
-        (b"\x82\x01.", "pickle opcode"),  # EXT1
         (b"]\x81.", "pickle opcode"),  # NEWOBJ
         (b"\x96" + b"\xff" * 7 + b"\0.", "pickle opcode"),  # BYTEARRAY8
-        (b")2.", "pickle opcode"),  # DUP
         (b"X\xff\xff\xff\x7fa.", "truncated or corrupt"),
         (b"\x8a\xff1.", "truncated or corrupt"),
         (b")r\xff\xff\xff\xff.", "not written by `torch.save`"),
@@ -130,32 +116,27 @@ def test_programs_that_are_no_state_dict(code, reason):
 @pytest.mark.parametrize(
     ("start", "shape", "strides", "reason"),
     [
-        (0, (7,), (1,), "'a' extends outside its tensor data"),
-        (1, (2, 3), (3, 1), "extends outside"),
-        (0, (2, 3), (4, 1), "extends outside"),
+        (1, (2, 3), (3, 1), "'a' extends outside its tensor data"),
         (0, (10**9, 10**9), (0, 0), "extends outside"),
         (0, (2, 3), (1,), "extends outside"),
         (2**62, (1,), (1,), "extends outside"),
         (-1, (1,), (1,), "without numbers or a shape"),
         (0, (-1,), (1,), "without numbers or a shape"),
         (0, 2, (1,), "truncated or corrupt"),
-        (0, ("2",), (1,), "without numbers or a shape"),
         (0.0, (), (1,), "without numbers or a shape"),
         (0, (2**2000,) * 100_000, (1,), "numbers or a shape|truncated"),
     ],
-    ids=lambda value: str(value)[:20],
 )
 def test_tensors_that_cannot_be(make, start, shape, strides, reason):
     storage = Storage(MATRIX, "0")
-    refused(
-        make({"a": tensor(storage, start, shape, strides)}, [storage]), reason
-    )
+    tensors = {"a": tensor(storage, start, shape, strides)}
+    refused(make(tensors, [storage]), reason)
 
 
 def test_any_cut_is_noticed():
     for data in (one_file(legacy_file), one_file(zip_file)):
         for size in range(len(data)):
-            refused(data[:size], "state dict")
+            refused(data[:size], "")
 
 
 def test_what_is_written_otherwise():

@@ -25,17 +25,14 @@ def path(tmp_path):
     return tmp_path / "weights.hdf5"
 
 
-def test_what_is_written_is_read(path):
-    check_equal(read_arrays(path, shapes_of(ARRAYS)), ARRAYS)
-    check_equal(read_arrays(str(path), shapes_of(ARRAYS)), ARRAYS)
-    check_equal(all_arrays(path), ARRAYS)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float64", ">f4", ">f8"])
-def test_any_floating_point_type_is_read(path, dtype):
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", ">f4"])
+def test_what_is_written_is_read(path, dtype):
     arrays = {key: array.astype(dtype) for key, array in ARRAYS.items()}
     write_arrays(path, arrays.items())
+    check_equal(all_arrays(path), arrays)
     check_equal(read_arrays(path, shapes_of(ARRAYS)), arrays)
+    any_size = {**shapes_of(ARRAYS), "char_embed": (None, 2)}
+    check_equal(read_arrays(path, any_size), arrays)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -51,74 +48,56 @@ def test_arrays_are_written_in_the_dtype_asked_for(path, dtype):
     [
         (np.array([1.0, -7e4]), "float16", ValueError, "up to 70000.0"),
         (np.array([1.0]), "int8", ValueError, "`output_dtype` .*: 'int8'"),
-        (np.array([object()]), None, TypeError, ""),
+        (np.array([object()]), None, TypeError, "dtype"),
     ],
 )
 def test_a_failing_write_changes_nothing(path, array, dtype, error, message):
     before = path.read_bytes()
     arrays = {**ARRAYS, "bad": array}
-    with pytest.raises(error) as info:
+    with pytest.raises(error, match=message):
         write_arrays(path, arrays.items(), dtype)
-    assert re.search(message, str(info.value))
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_size_may_be_any(path):
-    arrays = read_arrays(path, {**shapes_of(ARRAYS), "char_embed": (None, 2)})
-    check_equal(arrays, ARRAYS)
-
-
-@pytest.mark.parametrize(
-    "shape",
-    [(2, 3), (6,), (3, 2, 1), (3, 3), (), (None, 3), (None,), (None,) * 3],
-)
+@pytest.mark.parametrize("shape", [(2, 3), (None,), (None,) * 3])
 def test_wrong_shape(path, shape):
-    with pytest.raises(ValueError, match="'char_embed' of the weight") as info:
+    told = f"The array 'char_embed' of the weight file '{path}' must have "
+    told += re.escape(f"the shape {shape} of the options. Received: (3, 2)")
+    with pytest.raises(ValueError, match=told):
         read_arrays(path, {**shapes_of(ARRAYS), "char_embed": shape})
-    message = str(info.value)
-    assert f"'{path}'" in message
-    assert f"must have the shape {shape}" in message
-    assert message.endswith("Received: (3, 2)")
 
 
-@pytest.mark.parametrize("dtype", ["int32", "bool", "complex64", "S1"])
-def test_numbers_must_be_floating_point(path, dtype):
-    array = ARRAYS["char_embed"].astype(dtype)
+def test_numbers_must_be_floating_point(path):
+    array = ARRAYS["char_embed"].astype("complex64")
     write_arrays(path, {**ARRAYS, "char_embed": array}.items())
-    with pytest.raises(ValueError, match="must hold floating-point") as info:
+    told = "'char_embed' .* must hold floating-point.*: dtype=complex64"
+    with pytest.raises(ValueError, match=told):
         read_arrays(path, shapes_of(ARRAYS))
-    message = str(info.value)
-    assert f"'char_embed' of the weight file '{path}'" in message
-    assert f"Received: dtype={array.dtype}" in message
 
 
-def test_missing_file(tmp_path):
-    path = tmp_path / "nowhere.hdf5"
+def test_what_is_no_weight_file(tmp_path):
+    path = tmp_path / "a.hdf5"
     with pytest.raises(FileNotFoundError, match=f"no weight file '{path}'"):
-        read_arrays(path, shapes_of(ARRAYS))
+        read_arrays(path, {})
     with pytest.raises(ValueError, match=f"{tmp_path}' .*not a regular file"):
-        read_arrays(tmp_path, shapes_of(ARRAYS))
-
-
-@pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"<html>" * 1000])
-def test_not_hdf5(path, content):
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"'{path}' cannot be read"):
-        read_arrays(path, shapes_of(ARRAYS))
+        read_arrays(tmp_path, {})
+    for content in (b"", b"\0" * 5000):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=f"'{path}' cannot be read"):
+            read_arrays(path, {})
 
 
 def test_missing_and_extra_arrays(path):
     shapes = shapes_of(ARRAYS)
     shapes["CNN_proj/W_proj"] = shapes["CNN_proj/b_proj"] = (2,)
     del shapes["char_embed"]
-    with pytest.raises(ValueError, match="does not match its options") as info:
+    told = (
+        r"missing: \['CNN_proj/W_proj', 'CNN_proj/b_proj'\]\. "
+        r".* not in the model: \['char_embed'\]\."
+    )
+    with pytest.raises(ValueError, match=f"'{path}' does not match.*{told}"):
         read_arrays(path, shapes)
-    message = str(info.value)
-    assert f"'{path}'" in message
-    missing = ["CNN_proj/W_proj", "CNN_proj/b_proj"]
-    assert f"that are missing: {missing}." in message
-    assert "that are not in the model: ['char_embed']." in message
 
 
 def test_dump_of_a_one_layer_model(path):
@@ -136,11 +115,3 @@ def test_dump_of_a_one_layer_model(path):
     write_arrays(path, {**arrays, **ARRAYS}.items())
     with pytest.raises(ValueError, match=r"model: \['RNN_0/RNN/LSTMCell/B'"):
         read_arrays(path, shapes_of(ARRAYS))
-
-
-def test_writing_replaces_the_file(path, monkeypatch):
-    monkeypatch.chdir(path.parent)
-    arrays = {"char_embed": np.ones(3, "float32")}
-    write_arrays(path.name, arrays.items())
-    check_equal(all_arrays(path), arrays)
-    assert os.listdir() == [path.name]

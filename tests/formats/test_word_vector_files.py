@@ -1,5 +1,6 @@
 """Files of word vectors, as people have them."""
 
+import codecs
 import gzip
 
 import keras
@@ -34,20 +35,19 @@ def binary(end=b"\n"):
     "content",
     [
         GLOVE,
-        b"\xef\xbb\xbf" + GLOVE,
+        codecs.BOM_UTF8 + GLOVE,
         GLOVE.replace(b" ", b"\t").replace(b"\n", b"\r\n"),
         b"5 3\n" + GLOVE.replace(b"\n", b" \n"),  # fastText's .vec
         b"5\t3\r\n" + GLOVE.replace(b"\n", b"\r\n") + b"\r\n\n",
         binary(),
         binary(b""),
     ],
-    ids=["GloVe", "mark", "tabs", "fastText", "Windows", "binary", "gensim"],
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_every_format(content, pack, tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(pack(content))
-    for number in (5, 100, 2):
+    for number in (100, 2):
         words, vectors = read_word_vectors(path, number)
         assert words == WORDS[:number]
         np.testing.assert_array_equal(vectors, VECTORS[:number])
@@ -78,30 +78,25 @@ SHORT = GLOVE.replace(str(VECTORS[2, 2].tolist()).encode(), b"")
         (GLOVE + b"cat 1 2 3 4\n", "line 6: .*3 finite.*'cat 1 2 3 4"),
         (b"5 2\n" + GLOVE, "line 2: .*2 finite.*'the "),
         (GLOVE + b"dog 5000 1 1\n", "similar size.*5e.03.*'dog'"),
-        (b"6 3\n" + GLOVE + b"cat 1 2\n", "line 7: .*3 finite.*'cat 1 2"),
         (GLOVE + b"cat 1 nan 2\n", "line 6: .*3 finite.*b'cat"),
         (GLOVE + b"cat 1e99 1 2\n", "line 6: .*3 finite.*b'cat"),
         (b"caf\xe9 1 2\n" + b"na\xefve 1 2\n", "must be in UTF-8.*iconv"),
-        (GLOVE.decode().encode("utf-16"), "line 1: "),
         (binary()[:-7], "truncated: it ends in word 5 of 5"),
         (binary()[:20], "truncated: it ends in word 2 of 5"),
         (b"99999999 300\n\xff\x00a", "truncated: it begins with b'99999999"),
-        (b"5 3\n", "truncated: it ends in word 1 of 5"),
         (b"0 3\n", "ends after 0 of 1 words"),
         (b"5 99999\n" + GLOVE, "line 1: .*b'5 99999"),
         (b"PK\x03\x04abc", "it is a zip archive: unpack it"),
         (b"\x80\x04\x95", "a Python pickle, as gensim"),
         (b"\xba\x16O/\x0c\0", "a whole model of fastText: take its .vec"),
-        (b"<!DOCTYPE html><html>", "a web page"),
         (gzip.compress(GLOVE)[:-20], "cannot be unpacked"),
     ],
 )
 def test_what_is_no_file_of_word_vectors(content, message, tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=message) as error:
+    with pytest.raises(ValueError, match=f"'{path}'.*{message}"):
         read_word_vectors(path, 1000)
-    assert str(path) in str(error.value)
 
 
 def test_sizes_are_no_matter_if_they_are_similar(tmp_path):
@@ -114,20 +109,15 @@ def test_sizes_are_no_matter_if_they_are_similar(tmp_path):
         np.testing.assert_allclose(np.std(layer.vectors), 1, rtol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_what_may_be_something_else_causes_a_warning(tmp_path):
+    path = tmp_path / "vectors.txt"
+    for content, message in (
         (b"the 1000 50\nof 900 49\n", "are whole. Are they vectors, and not"),
         (b"2000 3\n" + GLOVE, "ends after 5 of 2,000 words. Is it"),
-    ],
-)
-def test_what_may_be_something_else_causes_a_warning(
-    content, message, tmp_path
-):
-    path = tmp_path / "vectors.txt"
-    path.write_bytes(content)
-    with pytest.warns(UserWarning, match=message):
-        read_word_vectors(path, 1000)
+    ):
+        path.write_bytes(content)
+        with pytest.warns(UserWarning, match=message):
+            read_word_vectors(path, 1000)
 
 
 def test_a_file_that_unpacks_to_too_much(tmp_path, monkeypatch):

@@ -19,12 +19,7 @@ from keras_elmo.ops import backends
 pytestmark = pytest.mark.in_graphs(False)
 
 RIGHT = np.arange(5) < np.array([5, 1, 0, 3])[:, None]
-MASKS = {
-    "right": RIGHT,
-    "left": RIGHT[:, ::-1],
-    "holes": RIGHT[:, [4, 0, 3, 1, 2]],
-    "none": np.ones((4, 5), bool),
-}
+HOLES = RIGHT[:, [4, 0, 3, 1, 2]]
 on_tensorflow = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
 )
@@ -63,28 +58,25 @@ def oracle(elmo, x, mask):
 
 
 @pytest.mark.parametrize(
-    ("options", "where"),
+    ("options", "mask"),
     [
-        *(({}, where) for where in MASKS),
-        ({"num_layers": 1}, "right"),
-        ({"num_layers": 4}, "right"),
-        ({"use_skip_connections": False}, "right"),
-        ({"projection_dim": None}, "right"),
-        ({"projection_dim": 7}, "right"),  # equal to the units
-        ({"cell_clip": None, "proj_clip": None}, "right"),
-        ({"cell_clip": 0.1, "proj_clip": 0.05}, "right"),
+        ({}, None),
+        ({}, HOLES),
+        ({"num_layers": 3, "projection_dim": None}, RIGHT),
+        ({"use_skip_connections": False, "projection_dim": 7}, RIGHT),
+        ({"cell_clip": None, "proj_clip": None}, RIGHT),
+        ({"cell_clip": 0.1, "proj_clip": 0.05}, RIGHT),
     ],
-    ids=str,
 )
-def test_equals_the_oracle(options, where, path_taken):
-    elmo, mask = make_elmo(lstm=options), MASKS[where]
+def test_equals_the_oracle(options, mask, path_taken):
+    elmo = make_elmo(lstm=options)
     x = random_batch((4, 5, elmo.encoder.output_dim))
-    expected, last = oracle(elmo, x, mask)
-    x[~mask] = 1e3  # What stands at padding changes nothing.
-    given = None if where == "none" else mask
+    is_real = np.ones((4, 5), bool) if mask is None else mask
+    expected, last = oracle(elmo, x, is_real)
+    x[~is_real] = 1e3  # What stands at padding changes nothing.
     for ends, with_state in itertools.product((True, False), repeat=2):
         layers = elmo.encoder(
-            x, mask=given, return_ends=ends, return_state=with_state
+            x, mask=mask, return_ends=ends, return_state=with_state
         )
         layers, state = layers if with_state else (layers, last)
         assert len(layers) == elmo.encoder.num_layers
@@ -95,13 +87,6 @@ def test_equals_the_oracle(options, where, path_taken):
         assert_close(layers, expected, atol=1e-5)
         for found, wanted in zip(state, last, strict=True):
             assert_close(found, wanted, atol=1e-5)
-
-
-@pytest.mark.parametrize("time", [0, 1, 2])
-def test_ends_of_short_sentences_are_zero(elmo, time, path_taken):
-    x = random_batch((3, time, 6))
-    for layer in elmo.encoder(x, return_ends=False):
-        assert_equal(layer, np.zeros((3, time, 12)))
 
 
 @on_tensorflow
@@ -156,20 +141,13 @@ def test_no_tokens_leave_the_state_as_it_was(elmo, path_taken):
     _, state = encoder(random_batch(), return_state=True)
     nothing = random_batch((4, 0, 6))
     layers, after = encoder(nothing, initial_state=state, return_state=True)
-    assert [tuple(layer.shape) for layer in layers] == [(4, 0, 12)] * 2
     for x, expected in zip(after, state, strict=True):
         assert_equal(x, expected)
-    assert tuple(encoder(nothing)[0].shape) == (4, 0, 12)
-
-
-def test_the_state_is_a_value_that_goes_in_again(elmo):
-    encoder = elmo.encoder
-    x = random_batch((2, 6, 6))
-    whole = as_numpy(encoder(x)[1])
-    _, state = encoder(x[:, :4], return_state=True)
-    rest = as_numpy(encoder(x[:, 4:], initial_state=state)[1])
-    # The forward half continues; the backward half began at another end.
-    assert_close(rest[..., :6], whole[:, 4:, :6])
+    for layer in [*layers, *encoder(nothing)]:
+        assert tuple(layer.shape) == (4, 0, 12)
+    for time in (1, 2):  # There are only the ends.
+        for layer in encoder(random_batch((3, time, 6)), return_ends=False):
+            assert_equal(layer, np.zeros((3, time, 12)))
 
 
 def test_a_state_that_is_passed_is_not_rounded():
@@ -184,16 +162,11 @@ def test_a_state_that_is_passed_is_not_rounded():
 
 
 def test_the_mask_of_the_input_counts_beside_a_state():
-    ids = keras.Input((4,), dtype="int32")
-    state = [keras.Input((size,)) for size in (3, 5, 3, 5)]
-    x = keras.layers.Embedding(9, 3, mask_zero=True)(ids)
-    (outputs,) = BiLMEncoder(5, 3, num_layers=1)(x, initial_state=state)
-    model = keras.Model([ids, *state], outputs)
-    data = [np.array([[1, 2, 0, 0]])]
-    data += [np.zeros((1, size), "float32") for size in (3, 5, 3, 5)]
-    found = model.predict(data, verbose=0)
-    assert np.all(found[0, 2:] == 0) and np.all(found[0, :2] != 0)
-    assert_close(found, model(data), rtol=0)
+    embedding = keras.layers.Embedding(9, 3, mask_zero=True)
+    x = embedding(np.array([[1, 2, 0, 0]]))
+    encoder = BiLMEncoder(5, 3, num_layers=1)
+    (found,) = encoder(x, initial_state=encoder.get_initial_state(1))
+    assert as_numpy(found)[0].any(axis=-1).tolist() == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -217,11 +190,9 @@ def test_a_bad_constructor_argument_is_named(argument, values):
     [
         ([np.zeros((2, 6), "float32")], "expected ndim=3"),
         ([random_batch(), [np.zeros((4, 6))]], "8 tensors.*Received: 1"),
-        ([random_batch(), [np.zeros((4, 5))] * 8], r"\(4, 6\).* \[\(4, 5\)"),
         ([random_batch(), [np.zeros((1, 6))] * 8], r"\(4, 6\).* \[\(1, 6\)"),
         ([keras.Input((5, 6)), [keras.Input((6,))]], "8 tensors.*Received: 1"),
         ([random_batch(), None, np.ones((5, 4), bool)], r"`mask`.*\(4, 5\)"),
-        ([random_batch(), None, np.ones((4,), bool)], r"`mask`.*\(4, 5\)"),
     ],
 )
 def test_bad_call_arguments_are_named(arguments, message):
@@ -235,14 +206,12 @@ def test_bad_call_arguments_are_named(arguments, message):
     quick_first(
         [
             {"cell_clip": 0.3, "proj_clip": 0.2},  # active in some places
-            {},
-            {"projection_dim": None},
             {"cell_clip": None, "proj_clip": None},
+            {"projection_dim": None},
         ]
     ),
-    ids=str,
 )
-@pytest.mark.parametrize("graph", [False, True], ids=["eager", "graph"])
+@pytest.mark.parametrize("graph", [False, True])
 @pytest.mark.in_graphs(True)
 def test_training_gives_the_same_gradients(options, graph):
     import tensorflow as tf

@@ -19,29 +19,20 @@ WORDS = ["a", "Hello", "", "naïve", "東京", "🙂", "long-long-word", "<S>"]
 
 def check_oracle(elmo, ids):
     arguments = oracle_arguments(elmo)
-    expected = [
-        numpy_reference.encode_token(
-            row, arguments["arrays"], **arguments["cnn"]
-        )
-        for row in ids
-    ]
+    arrays, cnn = arguments["arrays"], arguments["cnn"]
+    expected = [numpy_reference.encode_token(x, arrays, **cnn) for x in ids]
     assert_close(elmo.token_encoder(ids), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"num_highways": 0},
+        {"num_highways": 0, "activation": "tanh"},
         {"projection_dim": None},
         {"projection_dim": 12},  # equal to the number of filters
-        {"activation": "tanh"},
         {"filters": [(12, 3), (1, 2)]},  # as wide as a token
-        {"filters": [(7, 12)], "num_highways": 1, "projection_dim": 5},
-        {"max_characters_per_token": 50},
         {"max_characters_per_token": 3},
     ],
-    ids=str,
 )
 def test_equals_the_oracle(options, path_taken):
     elmo = make_elmo(options)
@@ -58,21 +49,18 @@ def test_ends_of_any_length_and_ids_that_repeat(length, path_taken):
     check_oracle(make_elmo(), ids)
 
 
-def test_any_leading_shape_and_repeated_words(path_taken):
+def test_any_leading_shape(path_taken):
     layer = make_elmo().token_encoder
-    ids = batch_to_ids([WORDS, WORDS[::-1]], 12)  # (2, 8, 12)
+    ids = batch_to_ids([WORDS], 12)[0]  # (8, 12)
     vectors = ops.convert_to_numpy(layer(ids))
-    assert vectors.shape == (2, 8, 6)
-    assert_close(vectors[0], vectors[1, ::-1])
-    documents = ops.convert_to_numpy(layer(ids.reshape(2, 2, 4, 12)))
-    assert_equal(documents.reshape(2, 8, 6), vectors)
-    assert_close(layer(ids[0, 1]), vectors[0, 1])
+    found = layer(ids.reshape(2, 1, 2, 2, 12))
+    assert_equal(found, vectors.reshape(2, 1, 2, 2, 6))
+    assert_close(layer(ids[1]), vectors[1])
 
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
-    ("number", "longest"),
-    [(20, 3), (20, 9), (20, 10), (20, 12), (1, 5), (5, 4)],
+    ("number", "longest"), [(20, 3), (20, 12), (1, 5), (5, 4)]
 )
 def test_training_gives_the_same_vectors_and_gradients(
     number, longest, path_taken

@@ -14,7 +14,6 @@ from keras.src.backend.common.masking import set_keras_mask
 from small_models import make_elmo
 from small_models import make_shallow_elmo
 from small_models import oracle_arguments
-from tiers import quick_first
 
 from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
@@ -50,17 +49,8 @@ def elmo():
     return make_shallow_elmo()
 
 
-@pytest.mark.parametrize(
-    ("cnn", "lstm"),
-    [
-        ({}, {}),
-        ({"filters": [(12, 6)], "projection_dim": None}, {}),
-        ({}, {"projection_dim": None, "units": 6}),
-    ],
-    ids=str,
-)
-def test_equals_the_oracle(cnn, lstm, path_taken):
-    elmo = make_elmo(cnn, lstm)
+def test_equals_the_oracle(path_taken):
+    elmo = make_elmo()
     layers = numpy(elmo.all_layers(IDS))
     assert layers.shape == (5, 3, 6, 12)
     for found, ids, length in zip(layers, BOUNDED, LENGTHS):
@@ -72,21 +62,15 @@ def test_equals_the_oracle(cnn, lstm, path_taken):
 
 
 @pytest.mark.parametrize("keep", [False, True])
-@pytest.mark.parametrize("layer_norm", [False, True])
-def test_the_call_mixes_the_layers_in_its_output(keep, layer_norm):
-    elmo = make_shallow_elmo(
-        scalar_mix=ScalarMix(layer_norm=layer_norm),
-        keep_sentence_boundaries=keep,
-    )
-    weights, gamma = elmo.mix_weights
-    layers = numpy(elmo.all_layers(IDS)).astype("float64")
-    layers = np.moveaxis(layers, 1, 0)
+def test_the_call_mixes_the_layers_in_its_output(keep):
+    mix = ScalarMix(layer_norm=True)
+    elmo = make_shallow_elmo(scalar_mix=mix, keep_sentence_boundaries=keep)
     mask = numpy(elmo.compute_mask(IDS))
-    if layer_norm:
-        layers = [
-            (x - x[mask].mean()) / np.sqrt(x[mask].var() + 1e-12)
-            for x in layers
-        ]
+    layers = numpy(elmo.all_layers(IDS)).astype("float64")
+    layers = [
+        (x - x[mask].mean()) / x[mask].std() for x in np.moveaxis(layers, 1, 0)
+    ]
+    weights, gamma = elmo.mix_weights
     expected = gamma * np.tensordot(weights, layers, 1) * mask[..., None]
     found = numpy(elmo(IDS))
     assert_close(found, expected, rtol=1e-4, atol=1e-5)
@@ -115,25 +99,18 @@ def test_padding_on_the_left_or_between_is_skipped(elmo):
     assert numpy(output._keras_mask)[0].nonzero()[0].tolist() == places
 
 
-class _FirstTokens(keras.layers.Layer):
-    """Masks all tokens but the first three."""
-
-    supports_masking = True
-
-    def call(self, inputs):
-        return inputs
-
-    def compute_mask(self, inputs, mask=None):
-        is_first = ops.arange(inputs.shape[1]) < 3
-        return ops.logical_and(is_first, ops.equal(inputs[..., 0], 259))
-
-
 @pytest.mark.in_graphs(True)
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 def test_the_mask_of_a_layer_before_it_counts(elmo, dtype):
     inputs = keras.Input(IDS.shape[1:], dtype=dtype)
-    outputs = elmo(_FirstTokens(dtype=dtype)(inputs))
-    model = keras.Model(inputs, outputs)
+    first_tokens = keras.layers.Lambda(
+        lambda ids: ids,
+        mask=lambda ids, _: ops.logical_and(
+            ops.equal(ids[..., 0], 259), np.arange(6) < 3
+        ),
+        dtype=dtype,
+    )
+    model = keras.Model(inputs, elmo(first_tokens(inputs)))
     expected = numpy(elmo(IDS, mask=FIRST))
     ids = IDS.astype(dtype)
     assert_close(model.predict(ids, verbose=0), expected)
@@ -202,24 +179,19 @@ def test_boundaries_may_be_in_the_ids_or_in_the_output(elmo, keep, path_taken):
 
 @pytest.mark.slow_on_jax
 @pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("stack", [True, False])
-def test_symbolic_shapes_are_the_real_ones(keep, stack):
+def test_symbolic_shapes_are_the_real_ones(keep):
     elmo = make_shallow_elmo(
         add_sentence_boundaries=False,
         keep_sentence_boundaries=keep,
-        return_all_layers=stack,
+        return_all_layers=True,
     )
-    for shape in (IDS.shape, (1, *IDS.shape)):
-        symbolic = elmo(keras.Input(batch_shape=shape, dtype="int32"))
-        real = elmo(IDS.reshape(shape))
-        for x, y in (
-            (symbolic, real),
-            (symbolic._keras_mask, real._keras_mask),
-        ):
-            assert tuple(x.shape) == tuple(y.shape)
-        unknown = [None] * (len(shape) - 2)
-        symbolic = elmo(keras.Input((*unknown, 12), dtype="int32"))
-        assert symbolic.shape[-1] == 12
+    documents = IDS[None]
+    symbolic = elmo(keras.Input(batch_shape=documents.shape, dtype="int32"))
+    real = elmo(documents)
+    assert symbolic.shape == tuple(real.shape)
+    assert symbolic._keras_mask.shape == tuple(real._keras_mask.shape)
+    symbolic = elmo(keras.Input((None, None, 12), dtype="int32"))
+    assert symbolic.shape == (None, None, 2, None, 12)
 
 
 def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
@@ -237,18 +209,13 @@ def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
     assert len(elmo.losses) == len(elmo.mix_weights) == 3
 
 
-def test_return_all_layers_in_a_model_is_all_layers():
-    elmo = make_shallow_elmo(return_all_layers=True)
-    inputs = keras.Input((None, 12), dtype="int32")
-    model = keras.Model(inputs, elmo(inputs))
-    assert_close(model.predict(IDS, verbose=0), elmo.all_layers(IDS))
-    assert elmo.scalar_mixes == elmo.mix_weights == []
-
-
+@pytest.mark.in_graphs(True)
 def test_stateless_call_uses_the_weights_it_is_given():
     elmo = make_shallow_elmo(return_all_layers=True)
     fresh = make_shallow_elmo(return_all_layers=True)
     before = numpy(elmo(IDS))
+    assert_equal(before, elmo.all_layers(IDS))
+    assert elmo.scalar_mixes == elmo.mix_weights == []
     halved = [v.value * 0.5 for v in elmo.trainable_variables]
     for layer in (elmo, fresh):
         frozen = [v.value for v in layer.non_trainable_variables]
@@ -268,15 +235,14 @@ def test_dropout_is_drawn_anew_in_each_call_of_training(all_layers):
     elmo.token_encoder.trainable = elmo.encoder.trainable = False
     vectors = numpy(elmo(IDS))
     assert_equal(elmo(IDS, training=False), vectors)
-    draws = [numpy(elmo(IDS, training=True)) for _ in range(3)]
+    draws = [numpy(elmo(IDS, training=True)) for _ in range(2)]
     for dropped in draws:
         share = np.mean(dropped[vectors != 0] == 0)
         assert 0.3 < share < 0.7
         kept = dropped != 0
         assert_close(dropped[kept], 2 * vectors[kept])
         assert_equal(numpy(again(IDS, training=True)) != 0, kept)
-    for one, other in itertools.combinations(draws, 2):
-        assert np.any((one == 0) != (other == 0))
+    assert np.any((draws[0] == 0) != (draws[1] == 0))
 
 
 @pytest.mark.skipif(
@@ -356,31 +322,24 @@ def without_graphs(call):
 
 @on_tensorflow
 @pytest.mark.parametrize(
-    ("options", "shape", "mask"),
+    "options",
     [
-        ({"num_representations": 2}, (), None),
-        ({"num_representations": 2, "trainable": False}, (), None),
-        ({"return_all_layers": True}, (1,), FIRST[None]),
-        (
-            {"dtype": "mixed_bfloat16", "keep_sentence_boundaries": True},
-            (),
-            None,
-        ),
+        {"num_representations": 2},
+        {"num_representations": 2, "trainable": False},
+        {"return_all_layers": True},
+        {"dtype": "mixed_bfloat16", "keep_sentence_boundaries": True},
     ],
-    ids=str,
 )
 @pytest.mark.in_graphs(True)
-def test_eager_calls_give_what_the_portable_code_gives(options, shape, mask):
+def test_eager_calls_give_what_the_portable_code_gives(options):
     elmo = make_shallow_elmo(**options)
-    ids = IDS.reshape(*shape, *IDS.shape)
 
     def call():
         outputs = []
         for number, time in ((5, 6), (1, 3), (0, 6)):
-            kwargs = {}
-            if mask is not None:
-                kwargs["mask"] = mask[..., :number, :time]
-            x = ids[..., :number, :time, :]
+            x, kwargs = IDS[:number, :time], {}
+            if "return_all_layers" in options:  # Documents, with a mask.
+                x, kwargs = x[None], {"mask": FIRST[None, :number, :time]}
             outputs += keras.tree.flatten(elmo(x, **kwargs))
             masks = keras.tree.flatten(elmo.compute_mask(x, **kwargs))
             assert_equal(outputs[-1]._keras_mask, masks[-1])
@@ -395,28 +354,8 @@ def test_eager_calls_give_what_the_portable_code_gives(options, shape, mask):
 
 @on_tensorflow
 @pytest.mark.in_graphs(True)
-def test_eager_calls_raise_errors_and_read_weights_each_time():
+def test_eager_calls_have_the_same_gradients():
     elmo = make_shallow_elmo()
-    before = numpy(elmo(IDS))
-    for _ in range(3):
-        with pytest.raises(ValueError, match="ids from 0 to 261"):
-            elmo(np.where(IDS == 0, 262, IDS))
-        assert_equal(elmo(IDS), before)
-    for variable in elmo.weights:
-        variable.assign(variable.value * 0.5)
-    changed = numpy(elmo(IDS))
-    assert not np.allclose(changed, before)
-    fresh = make_shallow_elmo()
-    fresh.set_weights(elmo.get_weights())
-    assert_close(changed, fresh(IDS))
-
-
-@on_tensorflow
-@pytest.mark.in_graphs(True)
-@pytest.mark.parametrize("freeze", quick_first([True, False]))
-def test_eager_calls_have_the_same_gradients(freeze):
-    elmo = make_shallow_elmo()
-    elmo.token_encoder.trainable = not freeze
 
     def gradients():
         return weight_gradients(elmo, lambda y: ops.sum(ops.sin(y)), IDS)[1]
@@ -435,12 +374,9 @@ def test_a_token_encoder_of_ones_own_runs_in_each_call():
         boundary_ids = np.array([1, 2])
         token_shape = ()
 
-        def build(self, input_shape):
-            self.vectors = self.add_weight(shape=(9, 6), name="vectors")
-
         def call(self, inputs):
             runs.append(1)
-            return ops.take(self.vectors, inputs, axis=0)
+            return ops.one_hot(inputs, 6)
 
         def compute_mask(self, inputs, previous_mask=None):
             return inputs != 0
@@ -455,9 +391,8 @@ def test_a_token_encoder_of_ones_own_runs_in_each_call():
         assert len(runs) == 1
 
 
-@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
-def test_the_state_is_passed_from_call_to_call(dtype):
-    elmo = make_shallow_elmo(dtype=dtype, num_representations=2)
+def test_the_state_is_passed_from_call_to_call():
+    elmo = make_shallow_elmo()
     inputs = keras.Input((None, 12), dtype="int32")
     state = [keras.Input((size,)) for size in (6, 7, 6, 7)]
     model = keras.Model(
@@ -465,23 +400,17 @@ def test_the_state_is_passed_from_call_to_call(dtype):
     )
     ids = ops.convert_to_tensor(IDS)
     first, state = model([ids, elmo.get_initial_state(len(IDS))])
-    dtypes = [keras.backend.standardize_dtype(s.dtype) for s in state]
-    assert dtypes[1::2] == ["float32"] * 2
     # A row of zeros starts a sentence anew.
     rows = np.arange(len(IDS))[:, None] != 1
     state = [ops.where(rows, s, ops.zeros_like(s)) for s in state]
     second, _ = model([ids, state])
     eager, _ = elmo(IDS, initial_state=state, return_state=True)
-    assert_equal(eager[0]._keras_mask, MASK)
-    limit = 1e-5 if dtype == "float32" else 0.02
-    for outputs in zip(elmo(IDS), first, second, eager):
-        stateless, one, two, same = (
-            numpy(ops.cast(x, "float32")) for x in outputs
-        )
-        assert_close(one, stateless, rtol=limit, atol=limit)
-        assert_close(same, two, rtol=limit, atol=limit)
-        assert_close(two[1], stateless[1], rtol=limit, atol=limit)
-        assert not np.allclose(two[0], one[0], rtol=limit, atol=limit)
+    assert_equal(eager._keras_mask, MASK)
+    stateless = numpy(elmo(IDS))
+    assert_close(first, stateless, atol=1e-5)
+    assert_close(eager, second, atol=1e-5)
+    assert_close(second[1], stateless[1], atol=1e-5)
+    assert not np.allclose(second[0], first[0], atol=1e-5)
 
 
 def test_a_state_of_documents_has_a_row_for_each_sentence():
@@ -497,53 +426,29 @@ def test_a_state_of_documents_has_a_row_for_each_sentence():
             elmo(IDS, initial_state=elmo.get_initial_state(number))
 
 
-def test_composed_by_hand_it_is_the_same_network():
-    elmo = make_shallow_elmo(add_sentence_boundaries=False)
-    inputs = keras.Input((None, 12), dtype="int32")
-    x = elmo.token_encoder(inputs)
-    layers = [keras.layers.Concatenate()([x, x]), *elmo.encoder(x)]
-    model = keras.Model(inputs, elmo.scalar_mixes[0](layers))
-    by_hand = model.predict(BOUNDED, verbose=0)
-    expected = numpy(elmo(BOUNDED))
-    for i, length in enumerate(LENGTHS):
-        assert_close(by_hand[i, 1 : length + 1], expected[i, :length])
-
-
 @pytest.mark.exhaustive  # It takes 374 MB.
 def test_the_paper_model_has_the_published_number_of_weights():
     elmo = ElmoLayer()
     elmo.build((None, None, 50))
-    cnn, encoder = elmo.token_encoder, elmo.encoder
-    assert cnn.count_params() + encoder.count_params() == 93_600_848
+    parts = elmo.token_encoder, elmo.encoder
+    assert sum(part.count_params() for part in parts) == 93_600_848
     assert elmo.count_params() == 93_600_848 + 4  # the mix
-    assert (cnn.num_filters, cnn.num_highways) == (2048, 2)
-    assert (encoder.units, encoder.output_dim) == (4096, 512)
-    assert encoder.num_layers == 2
+
+
+TWO = {"num_representations": 2}
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"num_representations": 0}, "num_representations"),
-        (
-            {"num_representations": 2, "scalar_mix": [ScalarMix()]},
-            "`scalar_mix` must be .*=2 of them",
-        ),
-        ({"num_representations": 2, "scalar_mix": "x"}, "must be a ScalarMix"),
-        (
-            {"num_representations": 2, "scalar_mix": 2 * [ScalarMix()]},
-            "with different names",
-        ),
-        (
-            {"return_all_layers": True, "num_representations": 2},
-            "the layers are not mixed",
-        ),
+        ({**TWO, "scalar_mix": [ScalarMix()]}, "must be .*=2 of them"),
+        ({**TWO, "scalar_mix": "x"}, "must be a ScalarMix"),
+        ({**TWO, "scalar_mix": 2 * [ScalarMix()]}, "with different names"),
+        ({**TWO, "return_all_layers": True}, "the layers are not mixed"),
         ({"token_encoder": keras.layers.Dense(3)}, "boundary_ids"),
         ({"encoder": BiLMEncoder}, "`encoder` must be a Keras layer"),
-        (
-            {"token_encoder": "o.json"},
-            r"`token_encoder` must .*`ElmoLayer\.from_bilm`.*'o\.json'",
-        ),
+        ({"token_encoder": "o.json"}, r"`token_encoder` .*`ElmoLayer\.from_b"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):
@@ -580,11 +485,6 @@ def test_a_dtype_policy_that_is_set_reaches_the_parts():
     found, expected = elmo(IDS), make_shallow_elmo(dtype="mixed_bfloat16")(IDS)
     assert keras.backend.standardize_dtype(found.dtype) == "bfloat16"
     assert_equal(*(ops.cast(x, "float32") for x in (found, expected)))
-
-
-def test_quantize_names_what_takes_its_place(elmo):
-    with pytest.raises(NotImplementedError, match=r"ElmoEmbedder.*export_onnx"):
-        elmo.quantize("int8")
 
 
 def test_dropout_is_not_changed_without_effect():

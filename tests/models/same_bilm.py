@@ -6,5 +6,4 @@ import numpy as np
 def check_same_bilm(found, expected):
     for part in ("token_encoder", "encoder"):
         both = [getattr(elmo, part).get_weights() for elmo in (found, expected)]
-        for a, b in zip(*both, strict=True):
-            np.testing.assert_array_equal(a, b)
+        np.testing.assert_equal(*both)

@@ -14,12 +14,10 @@ from formats.loopback import use_cache
 from pretraining.small_language_models import WORDS
 from pretraining.small_language_models import make_model
 from small_models import make_elmo
-from tiers import quick_first
 
 from keras_elmo import PRESETS
 from keras_elmo import BidirectionalLanguageModel
 from keras_elmo import ElmoLayer
-from keras_elmo.commands.main import main
 from keras_elmo.models.bilm import FoundBilm
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
@@ -38,26 +36,27 @@ pytestmark = [
     ),
 ]
 NAME = "of_the_tests"
-BILM = ("folder", "folder_with_config", "zip", "url", NAME)
-MANY_LANGS = ("many_langs", "many_langs_zip", "many_langs_url")
+BILM = ("folder", "zip", "url", NAME)
 KINDS = {
-    **dict.fromkeys([*BILM, "checkpoint", "checkpoint_zip"], FoundBilm),
-    **dict.fromkeys(MANY_LANGS, FoundManyLangs),
+    **dict.fromkeys([*BILM, "checkpoint"], FoundBilm),
+    "many_langs": FoundManyLangs,
     "preset_folder": PresetFolder,
     "model.keras": KerasFile,
 }
-# What the error says, by the kind and what it is asked for.
-REFUSED = {
-    ("many_langs", "open_language_model"): "a model of ELMoForManyLangs",
-    **{
-        ("preset_folder", name): "files of a language model.*save_to_bilm"
-        for name in ("open_language_model", "conversion")
-    },
-    **{
-        ("model.keras", name): r"keras\.saving\.load_model\("
-        for name in ("load", "fingerprint", "open_language_model", "conversion")
-    },
-}
+# What a kind of model is not, and what the error says.
+REFUSED = [
+    ("many_langs", ["open_language_model"], "a model of ELMoForManyLangs"),
+    (
+        "preset_folder",
+        ["open_language_model", "conversion"],
+        "files of a language model.*save_to_bilm",
+    ),
+    (
+        "model.keras",
+        ["load", "fingerprint", "open_language_model", "conversion"],
+        r"keras\.saving\.load_model\(",
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,6 @@ def models(shared, tmp_path_factory):
             **{kind: str(root / kind) for kind in KINDS},
             NAME: NAME,
             "url": server.url("zip"),
-            "many_langs_url": server.url("many_langs_zip"),
         }
 
 
@@ -89,130 +87,60 @@ def _write_models(root, reference):
     vocabulary = Vocabulary(words)
     os.mkdir(root / "folder")
     save_language_model(make_model(), vocabulary, {}, root / "folder")
-    shutil.copytree(root / "folder", root / "folder_with_config")
-    (root / "folder_with_config/config.json").write_text('{"a": "stray"}')
+    write_zip(root / "zip", root / "folder", "inner/")
     for source, name in [
         ("bilm_tf_checkpoint", "checkpoint"),
         ("elmo_for_many_langs/char_and_word", "many_langs"),
     ]:
-        shutil.copytree(
-            reference / source,
-            root / name,
-            ignore=shutil.ignore_patterns("*.hdf5"),
-            copy_function=shutil.copyfile,
-        )
-        os.chmod(root / name, 0o755)
-    for source, name in [
-        ("folder", "zip"),
-        ("checkpoint", "checkpoint_zip"),
-        ("many_langs", "many_langs_zip"),
-    ]:
-        write_zip(root / name, root / source, "inner/")
+        ignored = shutil.ignore_patterns("*.hdf5")
+        shutil.copytree(reference / source, root / name, ignore=ignored)
     elmo = make_elmo()
     elmo.save_to_preset(root / "preset_folder")
     inputs = keras.Input((None, 12), dtype="int32")
     keras.Model(inputs, elmo(inputs)).save(root / "model.keras")
 
 
-def convert(conversion, folder):
-    folder.mkdir()
-    conversion[1](str(folder))
-    return set(os.listdir(folder)) <= set(conversion[0])
+def test_kinds(models):
+    assert {kind: type(find_model(models[kind])) for kind in KINDS} == KINDS
+    for kind in KINDS:
+        found = find_model(models[kind])
+        assert "parameters" in dict(found.facts(ElmoLayer))
+        model = found.load_for_export(ElmoLayer)
+        assert isinstance(model, (ElmoLayer, keras.Model))
 
 
-TAKE_THE_CLASS = "load", "load_for_export", "conversion", "facts"
-
-# What is true of an answer, given a folder that is not there.
-ANSWERS = {
-    "load": lambda x, _: type(x) is ElmoLayer,
-    "load_for_export": lambda x, _: isinstance(x, (ElmoLayer, keras.Model)),
-    "fingerprint": lambda x, _: re.fullmatch("[0-9a-f]{16}", x),
-    "open_language_model": lambda x, _: x.content["n_tokens_vocab"] > 3,
-    "conversion": convert,
-    "facts": lambda x, _: "parameters" in dict(x),
-}
+@pytest.mark.parametrize(("kind", "names", "told"), REFUSED)
+def test_what_a_kind_is_not_is_refused(models, kind, names, told):
+    for name in names:
+        arguments = [ElmoLayer] if name in ("load", "conversion") else []
+        with pytest.raises(ValueError, match=told) as info:
+            getattr(find_model(models[kind]), name)(*arguments)
+        assert f"'{models[kind]}'" in str(info.value)
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize(
-    "kind",
-    quick_first(
-        ["folder", "many_langs", "preset_folder", "model.keras", "checkpoint"],
-        4,
-    ),
-)
-def test_each_kind_answers_or_says_what_to_use(kind, name, models, tmp_path):
-    ask = getattr(find_model(models[kind]), name)
-    arguments = [ElmoLayer] if name in TAKE_THE_CLASS else []
-    told = REFUSED.get((kind, name))
-    if told is None:
-        assert ANSWERS[name](ask(*arguments), tmp_path / "new")
-        return
-    with pytest.raises(ValueError, match=told) as info:
-        ask(*arguments)
-    assert f"'{models[kind]}'" in str(info.value)
-
-
-def test_commands_say_what_to_use(models, tmp_path, capsys):
-    text, out = str(tmp_path / "text.txt"), str(tmp_path / "out")
-    pathlib.Path(text).write_text("word1 the\n")
-    for kind, *command in [
-        ("preset_folder", "convert", "preset_folder", out),
-        ("many_langs", "perplexity", "many_langs", text),
-        ("many_langs", "pretrain", text, out, "--from", "many_langs"),
-        ("model.keras", "embed", "model.keras", text, out),
-    ]:
-        assert main([models.get(x, x) for x in command]) == 1
-        told = capsys.readouterr().err
-        assert f"'{models[kind]}'" in told and command[0] in told
-
-
-def change_json(path, section, key, value):
-    content = json.loads(path.read_text())
-    content[section][key] = value
-    path.write_text(json.dumps(content))
-
-
-READERS = {
-    "from_preset": ElmoLayer.from_preset,
-    "inspect": lambda folder: [*find_model(folder).facts(ElmoLayer)],
-    "pretrain --from": lambda folder: load_language_model(
-        BidirectionalLanguageModel, folder
-    ),
-}
-
-
-@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
     ("section", "key", "value", "told"),
     [
         ("lstm", "dim", 10**9, "shape (12, 4000000000)"),
         ("lstm", "n_layers", 1000, "Cell10/LSTMCell/B"),
-        ("char_cnn", "embedding", {"dim": 10**9}, "shape (261, 1000000000)"),
         ("char_cnn", "n_highway", 1000, "CNN_high_10/b_carry"),
     ],
 )
 def test_sizes_that_the_file_does_not_have_are_refused(
-    models, tmp_path, reader, section, key, value, told
+    models, tmp_path, section, key, value, told
 ):
     folder = shutil.copytree(models["folder"], tmp_path / "model")
-    change_json(folder / "options.json", section, key, value)
-    with pytest.raises(ValueError, match=re.escape(told)) as info:
-        READERS[reader](folder)
-    assert f"'{folder}/weights.hdf5'" in str(info.value)
-
-
-def test_sizes_of_many_langs_are_refused(models, tmp_path):
-    folder = shutil.copytree(models["many_langs"], tmp_path / "model")
-    change_json(folder / "cnn_config.json", "encoder", "dim", 10**9)
-    with pytest.raises(ValueError, match=r"shape \(4000000000, ") as info:
-        ElmoLayer.from_preset(folder)
-    assert f"'{folder}/encoder.pkl'" in str(info.value)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_kinds(kind, models):
-    assert type(find_model(models[kind])) is KINDS[kind]
+    content = json.loads((folder / "options.json").read_text())
+    content[section][key] = value
+    (folder / "options.json").write_text(json.dumps(content))
+    for read in (
+        ElmoLayer.from_preset,
+        lambda folder: [*find_model(folder).facts(ElmoLayer)],
+        lambda folder: load_language_model(BidirectionalLanguageModel, folder),
+    ):
+        with pytest.raises(ValueError, match=re.escape(told)) as info:
+            read(folder)
+        assert f"'{folder}/weights.hdf5'" in str(info.value)
 
 
 def test_one_model_has_one_fingerprint_wherever_it_lies(models):
@@ -245,9 +173,8 @@ def test_a_name_comes_before_a_path(models, tmp_path, monkeypatch):
         (["config.json"], PresetFolder),
         (["config.json", "ner.keras"], KerasFile),
         (["model.weights.h5"], PresetFolder),
-        (["model.weights.h5", "options.json"], FoundBilm),
-        (["options.json", "a.index"], FoundBilm),
-        (["options.json", "a.index", "weights.hdf5"], FoundBilm),
+        (["model.weights.h5", "config.json", "options.json"], FoundBilm),
+        (["a.index"], FoundBilm),
         (["training.json", "vocab.txt"], FoundBilm),
         (["weights.hdf5"], FoundBilm),
     ],
@@ -263,15 +190,6 @@ def test_weights_go_with_an_options_file(models):
     for path in (*paths, "english_pos"):
         with pytest.raises(ValueError, match="`weights` must be left out"):
             find_model(path, "weights.hdf5")
-
-
-def test_a_checkpoint_beside_vectors_of_words(models, tmp_path):
-    shutil.copytree(models["checkpoint"], tmp_path / "model")
-    (tmp_path / "model" / "token_embeddings.hdf5").touch()
-    found, expected = map(
-        find_model, (tmp_path / "model", models["checkpoint"])
-    )
-    assert list(found.facts(ElmoLayer)) == list(expected.facts(ElmoLayer))
 
 
 @pytest.mark.parametrize("inner", ["", "my_elmo/"])

@@ -1,4 +1,3 @@
-import shutil
 import zipfile
 
 import numpy as np
@@ -32,41 +31,34 @@ def write_zip(path, folder, root):
     return path
 
 
-@pytest.mark.parametrize(
-    ("dtype", "root"),
-    [("float32", None), ("float16", ""), ("float32", "a/b/")],
-)
-def test_a_folder_and_a_zip(tmp_path, dtype, root):
-    elmo, path = make_elmo(), tmp_path
+def test_a_folder_and_a_zip(tmp_path):
+    elmo, folder = make_elmo(), tmp_path / "model"
+    folder.mkdir()
     elmo.save_to_bilm(
-        path / "options.json", path / "weights.hdf5", output_dtype=dtype
+        folder / "options.json", folder / "weights.hdf5", output_dtype="float16"
     )
     softmax = {"softmax.kernel": W, "softmax.bias": B}
-    write_softmax(path / "softmax.hdf5", softmax, dtype)
-    (path / "vocab.txt").write_bytes(VOCABULARY)
-    if root is not None:
-        folder = shutil.copytree(path, path / "model")
-        path = write_zip(path / "model.zip", folder, root)
-    label = f"{path}/{root or ''}".removesuffix("/")
-    files = find_model(path).open_language_model()
-    assert files.label == label
-    assert files.content["lstm"]["dim"] == files.options.encoder["units"] == 7
-    expected = {k: a.astype(dtype) for k, a in file_arrays(elmo).items()}
-    check_equal(read_weights(files), expected)
-    expected = {k: a.astype(dtype) for k, a in softmax.items()}
-    for size in (5, None):
-        check_equal(files.read_softmax(size), expected)
-    assert files.read_vocabulary() == (f"{label}/vocab.txt", VOCABULARY)
-    with pytest.raises(ValueError, match="of the options") as info:
-        files.read_softmax(6)
-    assert f"'{label}/softmax.hdf5'" in str(info.value)
+    write_softmax(folder / "softmax.hdf5", softmax, "float16")
+    (folder / "vocab.txt").write_bytes(VOCABULARY)
+    path = write_zip(tmp_path / "model.zip", folder, "a/b/")
+    arrays = {k: a.astype("float16") for k, a in file_arrays(elmo).items()}
+    softmax = {k: a.astype("float16") for k, a in softmax.items()}
+    for source, label in (folder, f"{folder}"), (path, f"{path}/a/b"):
+        files = find_model(source).open_language_model()
+        assert files.label == label
+        assert files.content["lstm"]["dim"] == 7
+        check_equal(read_weights(files), arrays)
+        for size in (5, None):
+            check_equal(files.read_softmax(size), softmax)
+        assert files.read_vocabulary() == (f"{label}/vocab.txt", VOCABULARY)
+        with pytest.raises(ValueError, match="of the options") as info:
+            files.read_softmax(6)
+        assert f"'{label}/softmax.hdf5'" in str(info.value)
 
 
 def test_zip_of_a_training_checkpoint(shared, tmp_path):
     source = shared / "reference/bilm_tf_checkpoint"
-    names = shutil.ignore_patterns("*.hdf5")
-    folder = shutil.copytree(source, tmp_path / "model", ignore=names)
-    path = write_zip(tmp_path / "a.zip", folder, "model/")
+    path = write_zip(tmp_path / "a.zip", source, "model/")
     files = find_model(path).open_language_model()
     check_equal(read_weights(files), all_arrays(source / "weights.hdf5"))
     softmax = files.read_softmax(1503)
@@ -75,18 +67,6 @@ def test_zip_of_a_training_checkpoint(shared, tmp_path):
     with pytest.raises(ValueError, match="'softmax/b' of the check") as info:
         files.read_softmax(1502)
     assert f"'{path}/model/model.ckpt-372'" in str(info.value)
-    encoder = {**files.options.encoder, "num_layers": 1}
-    with pytest.raises(ValueError, match="does not match") as info:
-        files.read_arrays(files.options._replace(encoder=encoder))
-    assert f"'{path}/model/model.ckpt-372'" in str(info.value)
-    # One that lies elsewhere is not read.
-    for file in folder.glob("model.ckpt*"):
-        file.unlink()
-    state = f'model_checkpoint_path: "{source}/model.ckpt-372"\n'
-    (folder / "checkpoint").write_text(state)
-    told = r"must contain 'model\.ckpt-372\.index'"
-    with pytest.raises(FileNotFoundError, match=told):
-        find_model(write_zip(path, folder, "")).open_language_model()
 
 
 def test_softmax_must_have_one_row_a_word(tmp_path):
@@ -99,10 +79,6 @@ def test_softmax_must_have_one_row_a_word(tmp_path):
     with pytest.raises(ValueError, match=r"one row and one .*\(5, 6\)") as info:
         files.read_softmax()
     assert f"'{tmp_path}'" in str(info.value)
-    path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(ValueError, match="cannot be read") as info:
-        files.read_softmax(5)
-    assert f"'{path}'" in str(info.value)
     path.unlink()
     files = find_model(tmp_path).open_language_model()
     assert files.read_softmax(5) is None and files.read_vocabulary() is None

@@ -22,10 +22,8 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import ScalarMix
 from keras_elmo import batch_to_ids
-from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.variables import find_variable
 
 pytestmark = pytest.mark.usefixtures("portable_path")
 IDS = batch_to_ids([["A", "preset", "."], ["é"]], 12)
@@ -36,21 +34,18 @@ def flat(outputs):
     return [ops.convert_to_numpy(x) for x in keras.tree.flatten(outputs)]
 
 
-def as_json(layer):
-    return json.loads(json.dumps(layer.get_config()))
-
-
 def check_same(found, expected, ids=None):
     assert type(found) is type(expected)
-    assert as_json(found) == as_json(expected)
+    # As JSON, which has lists alone.
+    configs = [json.dumps(x.get_config()) for x in (found, expected)]
+    assert configs[0] == configs[1]
     for a, b in zip(found.weights, expected.weights, strict=True):
         assert (a.path, a.dtype, a.trainable) == (b.path, b.dtype, b.trainable)
         np.testing.assert_array_equal(
             *(ops.convert_to_numpy(v).astype("float64") for v in (a, b))
         )
     if ids is not None:
-        for a, b in zip(flat(found(ids)), flat(expected(ids)), strict=True):
-            np.testing.assert_array_equal(a, b)
+        np.testing.assert_equal(flat(found(ids)), flat(expected(ids)))
 
 
 @pytest.fixture
@@ -72,18 +67,21 @@ def saved(whole, folder):
 
 
 MIX = {"layer_norm": True, "regularizer": "l1", "name": "mix"}
+MIXES = [ScalarMix(fixed_weights=[0, 1, 2], name="a"), ScalarMix(name="b")]
+PARTS = {
+    "cnn": {"activation": "tanh", "num_highways": 0, "projection_dim": None},
+    "lstm": {"units": 12, "projection_dim": None, "proj_clip": None},
+}
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {},
         {"num_representations": 3, "dropout": 0.5, "seed": 3},
         {"return_all_layers": True, "name": "all_layers"},
-        {"keep_sentence_boundaries": True, "trainable": False},
-        {"cnn": {"activation": "tanh"}, "lstm": {"proj_clip": None}},
+        {"keep_sentence_boundaries": True, "trainable": False, **PARTS},
         {"scalar_mix": ScalarMix(**MIX), "dtype": "mixed_bfloat16"},
-        {"dtype": "bfloat16"},
+        {"scalar_mix": MIXES, "num_representations": 2, "dtype": "bfloat16"},
     ],
     ids=str,
 )
@@ -97,6 +95,15 @@ def test_what_is_saved_is_loaded_and_saved_again(folder, options):
     check_same(ElmoLayer.from_preset(folder.parent / "again"), elmo)
 
 
+@pytest.mark.parametrize("lists", [[CHARACTERS], [CHARACTERS, WORDS]])
+def test_a_model_of_unicode_characters(folder, lists):
+    lexicon = LexiconEmbedding(*lists, projection_dim=6, filters=[(1, 3)])
+    elmo = ElmoLayer(lexicon, BiLMEncoder(7, 6))
+    elmo.build((None, None, *lexicon.token_shape))
+    elmo.save_to_preset(folder)
+    check_same(ElmoLayer.from_preset(folder), elmo)
+
+
 @pytest.mark.parametrize("trainable", [True, False])
 def test_frozen_parts_stay_frozen(folder, trainable):
     elmo = make_elmo()
@@ -105,14 +112,14 @@ def test_frozen_parts_stay_frozen(folder, trainable):
     elmo.save_to_preset(folder)
     check_same(ElmoLayer.from_preset(folder), elmo)
     found = ElmoLayer.from_preset(folder, trainable=trainable)
-    bilm = found.token_encoder.weights + found.encoder.weights
-    assert len(found.trainable_weights) == 2 + len(bilm) * trainable
+    number = 2 + trainable * (len(found.weights) - 2)
+    assert len(found.trainable_weights) == number
     assert found.token_encoder.trainable == trainable
     elmo.trainable = False  # As a whole.
     elmo.save_to_preset(folder, overwrite=True)
     assert not ElmoLayer.from_preset(folder).trainable_weights
     found = ElmoLayer.from_preset(folder, trainable=trainable)
-    assert len(found.trainable_weights) == 2 + len(bilm) * trainable
+    assert len(found.trainable_weights) == number
 
 
 def test_arguments_come_before_what_was_saved(folder):
@@ -124,8 +131,8 @@ def test_arguments_come_before_what_was_saved(folder):
     found = loaded.get_config()
     assert {key: found[key] for key in given} == given
     elmo.keep_sentence_boundaries = True
-    for a, b in zip(flat(loaded(IDS)), flat(elmo(IDS)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    vectors = flat(loaded(IDS)), flat(elmo(IDS))
+    np.testing.assert_allclose(*vectors, rtol=1e-5, atol=1e-6)
     with pytest.raises(TypeError, match="dropuot"):
         ElmoLayer.from_preset(folder, dropuot=0.5)
     with pytest.raises(ValueError, match="`encoder` must be left out"):
@@ -136,8 +143,7 @@ def test_dtype_reaches_the_parts(folder):
     elmo = make_elmo(num_representations=2)
     elmo.save_to_preset(folder)
     loaded = ElmoLayer.from_preset(folder, dtype="mixed_bfloat16")
-    for a, b in zip(loaded.get_weights(), elmo.get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_equal(loaded.get_weights(), elmo.get_weights())
     loaded.save_to_preset(folder, overwrite=True)
     for elmo in (  # No dtype means the saved one.
         loaded,
@@ -155,7 +161,6 @@ def test_dtype_reaches_the_parts(folder):
         ({"num_representations": 2}, {"return_all_layers": True}),
         ({"num_representations": 2}, {"num_representations": 1}),
         ({"return_all_layers": True}, {"num_representations": 2}),
-        ({"return_all_layers": True}, {"return_all_layers": False}),
         ({}, {"scalar_mix": ScalarMix(regularizer="l2")}),
     ],
 )
@@ -167,8 +172,7 @@ def test_new_mixes_over_the_saved_bilm(folder, saved, given):
     assert loaded.name == "mine"
     assert loaded.return_all_layers == given.get("return_all_layers", False)
     for mix in loaded.scalar_mixes:
-        mixed = mix.mix_weights
-        np.testing.assert_allclose(mixed.weights, 1 / 3, rtol=1e-6)
+        np.testing.assert_allclose(mix.mix_weights[0], 1 / 3, rtol=1e-6)
     assert not loaded.encoder.trainable and not loaded.token_encoder.trainable
     check_same_bilm(loaded, elmo)
     outputs = loaded(keras.Input((None, 12), dtype="int32"))
@@ -176,22 +180,20 @@ def test_new_mixes_over_the_saved_bilm(folder, saved, given):
 
 
 def test_new_mixes_are_like_the_saved_ones(folder):
-    mix = ScalarMix(layer_norm=True, regularizer=keras.regularizers.L2(0.25))
-    make_elmo(scalar_mix=mix).save_to_preset(folder)
-    loaded = ElmoLayer.from_preset(folder, num_representations=2)
-    assert [mix.layer_norm for mix in loaded.scalar_mixes] == [True, True]
-    assert [mix.regularizer.l2 for mix in loaded.scalar_mixes] == [0.25] * 2
+    make_elmo(scalar_mix=ScalarMix(**MIX)).save_to_preset(folder)
+    for mix in ElmoLayer.from_preset(
+        folder, num_representations=2
+    ).scalar_mixes:
+        assert mix.layer_norm and type(mix.regularizer) is keras.regularizers.L1
 
 
-def test_metadata(folder):
-    elmo = make_elmo()
-    elmo.save_to_preset(folder)
-    metadata = json.loads((folder / "metadata.json").read_text())
+def test_metadata(whole):
+    metadata = json.loads((whole / "metadata.json").read_text())
     assert metadata.pop("date_saved")[:2] == "20"
     assert metadata == {
         "keras_version": keras.__version__,
         "keras_elmo_version": keras_elmo.__version__,
-        "parameter_count": elmo.count_params(),
+        "parameter_count": make_elmo().count_params(),
     }
 
 
@@ -213,12 +215,7 @@ def test_a_subclass_is_loaded_by_its_own_class(folder):
     pattern.save_to_preset(folder.parent / "base")
     loaded = MyElmo.from_preset(folder.parent / "base", dropout=0.5)
     assert type(loaded) is MyElmo and loaded.dropout == 0.5
-    for a, b in zip(loaded.get_weights(), pattern.get_weights(), strict=True):
-        np.testing.assert_array_equal(a, b)
-    told = "must be 'test>MyElmo' or 'keras_elmo>ElmoLayer'. Received: 'Tool'"
-    change_config(folder, "registered_name", "Tool")
-    with pytest.raises(ValueError, match=told):
-        MyElmo.from_preset(folder)
+    np.testing.assert_equal(loaded.get_weights(), pattern.get_weights())
 
 
 LAMBDA = keras.saving.serialize_keras_object(keras.layers.Lambda(keras.ops.abs))
@@ -248,28 +245,21 @@ def change_config(folder, path, value):
 @pytest.mark.parametrize(
     "path, value",
     [
-        ("config.token_encoder", LAMBDA),
         ("config.token_encoder", "Users>Tool"),
         ("config.token_encoder.config.activation", FUNCTION),
         ("config.encoder", keras.saving.serialize_keras_object(ScalarMix())),
         ("config.encoder.registered_name", "Users>Tool"),
         ("config.scalar_mix", [LAMBDA]),
-        ("config.scalar_mix", ["Users>Tool"]),
         (REGULARIZER, LAMBDA),
         (REGULARIZER, L2 | {"module": "os"}),
         (REGULARIZER, L2 | OTHER),
         (REGULARIZER, L2 | {"config": {"l2": L2}}),
-        ("config.dtype", LAMBDA),
-        ("config.dtype", POLICY | OTHER),
-        ("config.encoder.config.dtype", POLICY | {"class_name": "Other"}),
-        ("config.seed", {"class_name": "__lambda__", "config": {}}),
-        ("config.name", [{"class_name": ["keras"], "config": {}}]),
+        ("config.encoder.config.dtype", POLICY | OTHER),
+        ("config.name", {"a": [{"class_name": ["keras"], "config": {}}]}),
         ("registered_name", "Users>Tool"),
         # What a layer would take, to fail when it is called.
         ("config.keep_sentence_boundaries", []),
-        ("config.add_sentence_boundaries", None),
         ("config.dtype", "int32"),
-        ("config.encoder.config.dtype", POLICY | {"config": {"name": "int8"}}),
         ("config.encoder.config.cell_clip", 1e-60),
         ("config.encoder.config.proj_clip", 10**39),
     ],
@@ -281,16 +271,15 @@ def test_only_what_is_known_is_loaded(saved, path, value):
     assert f"'{saved}/config.json' is not a layer's config" in str(info.value)
 
 
-@pytest.mark.parametrize("key", ["cell_clip", "proj_clip"])
-def test_a_limit_beyond_64_bits(saved, key):
-    ids = np.ones((1, 2, 12), "int32")
-    change_config(saved, f"config.encoder.config.{key}", None)
-    expected = ElmoLayer.from_preset(saved)(ids)
-    change_config(saved, f"config.encoder.config.{key}", 1 << 63)
-    found = ElmoLayer.from_preset(saved)
-    # JAX and PyTorch convert an integer to their own.
-    assert type(getattr(found.encoder, key)) is float
-    np.testing.assert_array_equal(found(ids), expected)
+def test_a_limit_beyond_64_bits(saved):
+    for key in ("cell_clip", "proj_clip"):
+        change_config(saved, f"config.encoder.config.{key}", None)
+        expected = ElmoLayer.from_preset(saved)(IDS)
+        change_config(saved, f"config.encoder.config.{key}", 1 << 63)
+        found = ElmoLayer.from_preset(saved)
+        # JAX and PyTorch convert an integer to their own.
+        assert type(getattr(found.encoder, key)) is float
+        np.testing.assert_array_equal(found(IDS), expected)
 
 
 def test_a_preset_does_not_say_how_to_build(folder):
@@ -309,12 +298,6 @@ def test_damaged_config(saved, text):
     assert f"'{saved}/config.json'" in str(info.value)
 
 
-def test_missing_weights(saved):
-    (saved / "model.weights.h5").unlink()
-    with pytest.raises(FileNotFoundError, match="no weight file"):
-        ElmoLayer.from_preset(saved)
-
-
 @pytest.mark.parametrize(
     "path, value",
     [
@@ -323,7 +306,6 @@ def test_missing_weights(saved):
         ("encoder.config.projection_dim", "6"),
         ("token_encoder.config.num_highways", 100_000),
         ("token_encoder.config.num_highways", 900),
-        ("token_encoder.config.embedding_dim", 10**9),
         ("token_encoder.config.filters", [[1, 10**9]]),
         ("token_encoder.config.max_characters_per_token", 10**9),
         ("num_representations", 10**9),
@@ -339,31 +321,6 @@ def test_sizes_that_the_file_does_not_have_are_refused(saved, path, value):
         list(find_model(saved).facts(ElmoLayer))
 
 
-_LEXICON = {"filters": [(1, 3)], "projection_dim": 6, "num_highways": 1}
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: CharCNNEmbedding(6, [(1, 3), (2, 4)], 2),
-        lambda: CharCNNEmbedding(None, [(1, 2), (2, 4)], 0),
-        lambda: CharCNNEmbedding(6, [(1, 2), (2, 4)], 1),
-        lambda: LexiconEmbedding(CHARACTERS, **_LEXICON),
-        lambda: LexiconEmbedding(CHARACTERS, WORDS, **_LEXICON),
-    ],
-)
-@pytest.mark.parametrize("units", [6, 7])
-def test_the_shapes_are_those_of_the_variables(make, units):
-    mixes = [ScalarMix(name="a"), ScalarMix(fixed_weights=[0, 1, 2], name="b")]
-    elmo = ElmoLayer(make(), BiLMEncoder(units, 6), mixes, 2)
-    elmo.build((None, None, *elmo.token_encoder.token_shape))
-    parts = elmo.token_encoder.get_config(), elmo.encoder.get_config()
-    shapes = variable_shapes(*parts, [m.fixed_weights for m in mixes])
-    variables = {name: find_variable(elmo, name) for name in shapes}
-    assert shapes == {name: tuple(v.shape) for name, v in variables.items()}
-    assert {id(v) for v in variables.values()} == {id(v) for v in elmo.weights}
-
-
 def test_a_preset_is_replaced_only_on_request(folder):
     folder.mkdir()
     other, elmo = make_elmo(lstm={"num_layers": 1}), make_elmo()
@@ -371,8 +328,6 @@ def test_a_preset_is_replaced_only_on_request(folder):
     with pytest.raises(FileExistsError, match="pass `overwrite=True`") as info:
         elmo.save_to_preset(folder)
     assert f"'{folder}' exists" in str(info.value)
-    with pytest.raises(NotADirectoryError, match="Received a file"):
-        elmo.save_to_preset(folder / "config.json")
     check_same(ElmoLayer.from_preset(folder), other)
     elmo.save_to_preset(folder, overwrite=True)
     check_same(ElmoLayer.from_preset(folder), elmo)
@@ -392,34 +347,23 @@ def test_a_full_disk_leaves_nothing(folder, size):
     assert os.listdir(folder.parent) == []
 
 
-class MyElmo(ElmoLayer):
+class WithMore(ElmoLayer):
     def build(self, input_shape):
         super().build(input_shape)
         self.more = self.add_weight(name="more")
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: ElmoLayer(name="mine"), "'mine' has no weights yet"),
-        (
-            lambda: ElmoLayer(
-                ForeignEncoder(),
-                BiLMEncoder(7, 6),
-                add_sentence_boundaries=False,
-            ),
-            "only the layers of keras_.*Received: 'ForeignEncoder'",
-        ),
-        (
-            lambda: MyElmo(CharCNNEmbedding(6, [(1, 4)]), BiLMEncoder(7, 6)),
-            "must only have the weights.*/more'",
-        ),
-    ],
-)
-def test_what_a_preset_cannot_hold_is_not_saved(folder, make, message):
-    elmo = make()
-    if elmo.name != "mine":
+def test_what_a_preset_cannot_hold_is_not_saved(folder):
+    with pytest.raises(ValueError, match="'mine' has no weights yet"):
+        ElmoLayer(name="mine").save_to_preset(folder)
+    no_boundaries = {"add_sentence_boundaries": False}
+    foreign = ElmoLayer(ForeignEncoder(), BiLMEncoder(7, 6), **no_boundaries)
+    more = WithMore(CharCNNEmbedding(6, [(1, 4)]), BiLMEncoder(7, 6))
+    for elmo, told in (
+        (foreign, "only the layers of keras_.*Received: 'ForeignEncoder'"),
+        (more, "must only have the weights.*/more'"),
+    ):
         elmo.build((None, None, *elmo.token_encoder.token_shape))
-    with pytest.raises(ValueError, match=message):
-        elmo.save_to_preset(folder)
+        with pytest.raises(ValueError, match=told):
+            elmo.save_to_preset(folder)
     assert os.listdir(folder.parent) == []

@@ -1,5 +1,5 @@
 import hashlib
-import pathlib
+import re
 
 import pytest
 from formats.loopback import closed_port
@@ -13,7 +13,6 @@ from keras_elmo import ElmoLayer
 from keras_elmo import Tagger
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.presets import Preset
-from keras_elmo.models.presets import download_preset
 
 pytestmark = pytest.mark.usefixtures("portable_path")
 
@@ -35,14 +34,10 @@ def model(tmp_path):
     return elmo, folder
 
 
-def publish(monkeypatch, root, weights="any_weights.hdf5", sha256=None):
+def publish(monkeypatch, root, sha256=None):
     """Makes the preset `small` point to a model on the test server."""
-    preset = Preset(
-        f"{root}/any_options.json",
-        f"{root}/{weights}",
-        *(1, "none", "a test"),
-        sha256=sha256,
-    )
+    urls = f"{root}/any_options.json", f"{root}/any_weights.hdf5"
+    preset = Preset(*urls, 1, "none", "a test", sha256=sha256)
     monkeypatch.setitem(PRESETS, "small", preset)
     return preset
 
@@ -53,32 +48,14 @@ def test_table():
         *("english_mini", "original", "5.5B", "medium", "small"),
         *("portuguese", "pubmed"),
     }
-    urls = set()
-    for preset in PRESETS.values():
-        assert preset.licence
-        assert preset.description
-        if preset.path is None:
-            urls |= {preset.options_url, preset.weights_url}
-            assert preset.options_url.endswith("_options.json")
-            assert preset.weights_url.endswith(".hdf5")
-            assert 50 < preset.megabytes < 400
-        else:
-            assert preset.options_url is preset.weights_url is None
-            found = {path.name for path in pathlib.Path(preset.path).iterdir()}
-            assert {"options.json", "weights.hdf5", "README.md"} <= found
-    assert all(url.startswith("https://") for url in urls)
-    assert len(urls) == 2 * (len(PRESETS) - 1)
-
-
-def test_preset_is_downloaded_once(monkeypatch, model, cache):
-    elmo, folder = model
-    with serve(folder) as server:
-        publish(monkeypatch, server.root)
-        for _ in range(2):
-            check_same_bilm(ElmoLayer.from_preset("small"), elmo)
-        assert server.requests == ["/any_options.json", "/any_weights.hdf5"]
-    check_same_bilm(ElmoLayer.from_preset("small"), elmo)
-    assert download_preset("small") == str(cache / "keras_elmo/small")
+    assert PRESETS["english_mini"][:2] == (None, None)
+    published = [p for p in PRESETS.values() if p.path is None]
+    assert len({url for p in published for url in p[:2]}) == 2 * 6
+    for preset in published:
+        assert preset.licence and preset.description
+        assert re.fullmatch("https://.*_options.json", preset.options_url)
+        assert re.fullmatch("https://.*_weights.*.hdf5", preset.weights_url)
+        assert 50 < preset.megabytes < 400
 
 
 def test_weights_have_the_checksum_of_the_preset(monkeypatch, model, cache):
@@ -87,6 +64,8 @@ def test_weights_have_the_checksum_of_the_preset(monkeypatch, model, cache):
     digest = hashlib.sha256(content).hexdigest()
     weights = cache / "keras_elmo/small/weights.hdf5"
     with serve(folder) as server:
+        preset = publish(monkeypatch, server.url("moved"))
+        check_fails(preset.options_url, weights.with_name("options.json"))
         preset = publish(monkeypatch, server.root, sha256="0" * 64)
         with pytest.raises(OSError, match=f"must be {'0' * 64}, not {digest}"):
             ElmoLayer.from_preset("small")
@@ -121,25 +100,12 @@ def test_files_may_be_put_there_by_hand(monkeypatch, model, cache):
     check_same_bilm(ElmoLayer.from_preset("small"), elmo)
 
 
-def test_file_that_is_not_on_the_server(monkeypatch, model, cache):
-    weights = cache / "keras_elmo/small/weights.hdf5"
-    with serve(model[1]) as server:
-        preset = publish(monkeypatch, server.root, "moved.hdf5")
-        for _ in range(2):
-            check_fails(preset.weights_url, weights)
-        assert server.requests == [
-            *("/any_options.json", "/moved.hdf5", "/moved.hdf5")
-        ]
-
-
-@pytest.mark.parametrize("name", ["", "\0", None, 3, ["small"]])
-def test_unknown_name(cache, name):
-    with pytest.raises(ValueError, match="no preset of that name") as info:
-        ElmoLayer.from_preset(name)
-    message = str(info.value)
-    assert str(sorted(PRESETS)) in message
-    assert "or the path or URL of a model" in message
-    assert message.endswith(f"Received: {name!r}.")
+def test_unknown_name(cache):
+    for name in ("", "\0", None, ["small"]):
+        with pytest.raises(ValueError, match="no preset of that name") as info:
+            ElmoLayer.from_preset(name)
+        assert str(sorted(PRESETS)) in str(info.value)
+        assert str(info.value).endswith(f"Received: {name!r}.")
     assert not cache.exists()
 
 
@@ -150,12 +116,9 @@ def test_names_like_a_misspelt_one_are_suggested(tmp_path, monkeypatch):
         (ElmoLayer.from_preset, "english", r"mean 'english_mini'\?$"),
         # Only those that the caller takes.
         (Tagger.load, "english_po", r"\['english_names', 'english_pos'\], or"),
-        (Tagger.load, "english_po", "mean 'english_pos'"),
-        (
-            lambda name: find_model(name, names=None),
-            "english",
-            "mean 'english_pos' or 'english_mini'",
-        ),
     ):
         with pytest.raises(ValueError, match=told):
             load(name)
+    told = "mean 'english_pos' or 'english_mini'"
+    with pytest.raises(ValueError, match=told):
+        find_model("english", names=None)

@@ -9,19 +9,12 @@ import onnxruntime
 import pytest
 from small_models import ENGLISH_TINY
 from small_models import make_elmo
-from tiers import quick_first
 
 from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo.onnx import products
 from keras_elmo.onnx import quantized_stacks
 from keras_elmo.onnx.graph_builder import GraphBuilder
-
-
-def held_out(shared, number):
-    path = shared / "data/english_lm/heldout.txt"
-    lines = path.read_text(encoding="utf-8").splitlines()[:number]
-    return [line.split() for line in lines]
 
 
 def relative_error(found, expected):
@@ -34,7 +27,8 @@ def trained():
 
 
 def test_a_trained_models_layers_change_by_one_percent(shared, trained):
-    sentences = held_out(shared, 64)
+    lines = (shared / "data/english_lm/heldout.txt").read_text().splitlines()
+    sentences = [line.split() for line in lines[:64]]
     plain = ElmoEmbedder(trained).embed_batch(sentences)
     found = ElmoEmbedder(trained, quantize="int8").embed_batch(sentences)
     plain, found = (np.concatenate(x, axis=1) for x in (plain, found))
@@ -84,16 +78,6 @@ def test_parts_of_a_product():
     np.testing.assert_array_equal(found, run(make, x, kernel))
 
 
-@pytest.mark.exhaustive
-def test_nothing_drifts_along_a_sentence_of_2000_words(shared, trained):
-    words = [w for s in held_out(shared, 200) for w in s][:2000]
-    plain = ElmoEmbedder(trained).embed_sentence(words)
-    found = ElmoEmbedder(trained, quantize="int8").embed_sentence(words)
-    for start in range(0, 2000, 250):
-        part = np.s_[1:, start : start + 250]
-        assert relative_error(found[part], plain[part]) < 0.011
-
-
 def test_a_sentence_gets_the_same_vectors_in_any_company(trained):
     embedder = ElmoEmbedder(trained, layers="top", quantize="int8")
     sentences = [["One", "."], [], ["A", "longer", "one", "!"], ["Two"]] * 3
@@ -106,14 +90,10 @@ def test_a_sentence_gets_the_same_vectors_in_any_company(trained):
 
 @pytest.mark.parametrize(
     ("lstm", "has_vnni"),
-    quick_first(
-        [
-            ({"projection_dim": None, "units": 6, "num_layers": 3}, True),
-            ({"use_skip_connections": False}, False),
-            ({"num_layers": 1}, True),
-        ],
-        2,
-    ),
+    [
+        ({"projection_dim": None, "units": 6, "num_layers": 3}, True),
+        ({"use_skip_connections": False}, False),
+    ],
 )
 def test_stacks_of_all_kinds(monkeypatch, lstm, has_vnni):
     if not has_vnni:  # Then unsigned weights never saturate.

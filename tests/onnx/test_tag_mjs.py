@@ -11,9 +11,7 @@ import subprocess
 
 import keras
 import numpy as np
-import onnxruntime
 import pytest
-import tensorflow as tf
 from conftest import ROOT
 from small_models import make_shallow_elmo
 
@@ -23,8 +21,6 @@ from keras_elmo import SentencePooling
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
-from keras_elmo import export_saved_model
-from keras_elmo.text import read_conll
 
 L = keras.layers
 CLASSES = {"class": ["x", "y", "z"]}
@@ -108,71 +104,13 @@ def test_labels_and_entities(chars, has_crf, tag, tmp_path):
     assert [row["tags"] for row in rows] == expected
     if has_crf:
         expected = tagger.predict_entities(SENTENCES)
-        check_entities([as_tuples(row["entities"]) for row in rows], expected)
+        for row, entities in zip(rows, expected, strict=True):
+            for x, entity in zip(row["entities"], entities, strict=True):
+                share = pytest.approx(entity.probability, abs=1e-5)
+                assert x == {**entity._asdict(), "probability": share}
         assert max(map(len, expected)) > 3
     else:
         assert not any("entities" in row for row in rows)
-
-
-def as_tuples(entities):
-    keys = "start", "end", "type", "probability"
-    return [tuple(entity[key] for key in keys) for entity in entities]
-
-
-def check_entities(found, expected):
-    assert [[tuple(x[:3]) for x in row] for row in found] == [
-        [x[:3] for x in row] for row in expected
-    ]
-    shares = [[x[3] for row in rows for x in row] for rows in (found, expected)]
-    np.testing.assert_allclose(*shares, rtol=0, atol=1e-5)
-
-
-@pytest.fixture(scope="module")
-def names():
-    """The tagger in the package, 500 sentences, and their entities."""
-    tagger = Tagger.load("english_names")
-    sentences = read_conll(ROOT / "examples/ner_data/dev.conll")[0][:500]
-    expected = tagger.predict_entities(sentences, verbose=0)
-    assert len(sentences) == 500 and sum(map(len, expected)) > 200
-    return tagger, sentences, expected
-
-
-def entities_of(outputs, tag_names, lengths):
-    """The entities in a batch's outputs of an exported model."""
-    keys = "tags", "entity_probabilities", "entity_lengths"
-    arrays = [np.asarray(outputs[key]) for key in keys]
-    for length, *rows in zip(lengths, *arrays):
-        yield [
-            (i, i + rows[2][i], tag_names[rows[0][i]][2:], rows[1][i])
-            for i in np.flatnonzero(rows[2][:length])
-        ]
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("kind", ["SavedModel", "onnxruntime"])
-def test_500_sentences_in_python(names, kind, tmp_path):
-    tagger, sentences, expected = names
-    if kind == "SavedModel":
-        path = tmp_path / "names"
-        export_saved_model(tagger.model, path)
-        served = tf.saved_model.load(path).signatures["character_ids"]
-
-        def run(ids):
-            return served(tf.constant(ids))
-    else:
-        export_onnx(tagger.model, tmp_path / "names.onnx")
-        session = onnxruntime.InferenceSession(tmp_path / "names.onnx")
-        keys = [x.name for x in session.get_outputs()]
-
-        def run(ids):
-            return dict(zip(keys, session.run(None, {"ids": ids})))
-
-    found = []
-    for i in range(0, 500, 50):
-        batch = sentences[i : i + 50]
-        outputs = run(batch_to_ids(batch))
-        found += entities_of(outputs, tagger.tag_names, map(len, batch))
-    check_entities(found, expected)
 
 
 def test_usage(tag, tmp_path):

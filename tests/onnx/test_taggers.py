@@ -10,6 +10,9 @@ import pytest
 from keras import ops
 from small_models import make_elmo
 from small_models import randomize
+from tagging.small_taggers import BIO
+from tagging.small_taggers import crf_tagger
+from tagging.small_taggers import ids_input
 from tiers import quick_first
 
 from keras_elmo import CRF
@@ -26,11 +29,6 @@ L = keras.layers
 SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京"], ["a", "b"]]
 IDS = batch_to_ids(SENTENCES, 12)
 MASK = IDS.any(axis=-1)
-TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
-
-
-def keras_input():
-    return keras.Input((None, 12), dtype="int32")
 
 
 def lstm(units=2, **kwargs):
@@ -45,29 +43,16 @@ def is_word(ids):
     return ops.any(ids != 0, axis=-1)
 
 
-def crf_tagger(crf=(), decoder=(), **kwargs):
-    ids = keras_input()
-    elmo = make_elmo(**kwargs)
-    x = L.Dropout(0.5)(bilstm()(elmo(ids)))
-    scores = CRF(5, name="crf", **dict(crf))(
-        L.Dense(5)(x), mask=elmo.compute_mask(ids)
-    )
-    model = keras.Model(ids, CRFDecoder(name="tags", **dict(decoder))(scores))
-    for layer in model.layers[2:]:
-        randomize(layer, 1.0)
-    return model
-
-
 def with_marginals(scheme):
     decoder = {"return_marginals": True, "return_entities": True}
-    model = crf_tagger({}, {"tag_names": TAGS, "scheme": scheme, **decoder})
+    model = crf_tagger({"scheme": scheme, **decoder}, scale=1.0)
     # Entities of several words.
     model.get_layer("crf").transitions.assign(np.eye(5) + 2 * np.eye(5, k=1))
     return model
 
 
 def side_by_side():
-    ids = keras_input()
+    ids = ids_input()
     elmo = make_elmo(num_representations=2)
     first, second = elmo(ids)
     x = lstm(3, use_bias=False)(first)
@@ -80,7 +65,7 @@ def side_by_side():
 
 
 def word_vectors(elmo_first, trainable):
-    ids, elmo = keras_input(), make_elmo()
+    ids, elmo = ids_input(), make_elmo()
     words = ["ann", "Ann", "in", "århus", "東", "c"]
     vectors = np.random.default_rng(0).normal(size=(6, 4))
     layer = WordVectors(words, vectors, 12, trainable=trainable)
@@ -93,20 +78,18 @@ def word_vectors(elmo_first, trainable):
 def sequential():
     elmo = make_elmo(keep_sentence_boundaries=True)
     dense = L.Dense(3, activation="relu", name="scores")
-    return keras.Sequential(
-        [keras_input(), elmo, L.SpatialDropout1D(0.1), dense]
-    )
+    return keras.Sequential([ids_input(), elmo, L.SpatialDropout1D(0.1), dense])
 
 
 def called_in_another():
-    model = keras.Sequential([keras_input(), make_elmo(), L.Dense(5)])
-    ids = keras_input()
+    model = keras.Sequential([ids_input(), make_elmo(), L.Dense(5)])
+    ids = ids_input()
     keras.Model(ids, model(ids))
     return model
 
 
 def with_lora():
-    ids, dense = keras_input(), L.Dense(4, name="tags")
+    ids, dense = ids_input(), L.Dense(4, name="tags")
     model = keras.Model(ids, dense(make_elmo()(ids)))
     dense.enable_lora(2)
     dense.lora_kernel_b.assign(np.ones((2, 4)))
@@ -114,7 +97,7 @@ def with_lora():
 
 
 def classifier(keeps):
-    ids = keras_input()
+    ids = ids_input()
     elmo = make_elmo(keep_sentence_boundaries=keeps)
     x = elmo(ids)
     # Far above all words at padding, unless the mask is used.
@@ -133,9 +116,21 @@ def classifier(keeps):
     return model
 
 
+def by_number(ids, elmo):
+    return ops.cast(ids[..., 0] > 0, "int32")
+
+
+def by_layer(ids, elmo):
+    return L.Lambda(is_word)(ids)
+
+
+def by_vectors(ids, elmo):
+    return ops.any(elmo(ids) != 0, axis=-1)
+
+
 def masked(mask_of):
     """A tagger and classifier whose mask is computed by hand."""
-    ids, elmo = keras_input(), make_elmo()
+    ids, elmo = ids_input(), make_elmo()
     mask = mask_of(ids, elmo)
     x = bilstm()(elmo(ids, mask=mask), mask=mask)
     scores = CRF(5)(L.Dense(5)(x), mask)  # By position.
@@ -173,7 +168,7 @@ def check(found, expected, tolerance=1e-5):
         np.testing.assert_allclose(x, y, atol=tolerance)
 
 
-SCHEME = {"tag_names": TAGS, "scheme": "BIO"}
+SCHEME = {"tag_names": BIO, "scheme": "BIO"}
 ALL_OF_CRF = "tags tags_1 tags_2 tags_3"
 POOLED = "class scores mean most"
 
@@ -182,15 +177,16 @@ POOLED = "class scores mean most"
     ("make", "arguments", "names"),
     quick_first(
         [
-            (crf_tagger, [SCHEME], "tags"),
+            (crf_tagger, [{"tag_names": None}, SCHEME], "tags"),
             (with_marginals, ["BIO"], ALL_OF_CRF),
             (side_by_side, [], "a b"),
             (word_vectors, [False, False], "x y"),
             (classifier, [True], POOLED),
             (sequential, [], "scores"),
-            (masked, [lambda ids, _: is_word(ids)], "tags sentence_pooling"),
-            (crf_tagger, [], "tags"),
-            (crf_tagger, [{}, SCHEME], "tags"),
+            (masked, [by_vectors], "tags sentence_pooling"),
+            (masked, [by_layer], "tags sentence_pooling"),
+            (masked, [by_number], "tags sentence_pooling"),
+            (crf_tagger, [SCHEME], "tags"),
             (with_marginals, [None], ALL_OF_CRF),
             (word_vectors, [True, True], "x y"),
             (classifier, [False], POOLED),
@@ -229,27 +225,11 @@ def test_what_is_compared_says_something():
 
 
 def test_eight_bits_change_little(tmp_path):
-    for make, tolerance in (word_vectors, 0.1), (crf_tagger, None):
-        model = make(False, False) if tolerance else make()
-        found = answer(export(model, tmp_path, "int8"))
-        expected, _ = expected_answer(model)
-        if tolerance:
-            check(found, expected, tolerance)
-        else:
-            assert np.mean(found["tags"][MASK] == expected[0][MASK]) > 0.7
-
-
-@pytest.mark.parametrize(
-    "mask_of",
-    [
-        lambda ids, elmo: ops.cast(ids[..., 0] > 0, "int32"),
-        lambda ids, elmo: L.Lambda(is_word)(ids),
-        lambda ids, elmo: ops.any(elmo(ids) != 0, axis=-1),
-    ],
-)
-def test_masks_that_are_computed_by_hand(mask_of, tmp_path):
-    model = masked(mask_of)
-    check(answer(export(model, tmp_path)), expected_answer(model)[0])
+    model = word_vectors(False, False)
+    found = answer(export(model, tmp_path, "int8"))
+    expected, _ = expected_answer(model)
+    check(found, expected, 0.1)
+    assert np.abs(found["y"] - expected[1]).max() > 1e-5
 
 
 @pytest.mark.parametrize(("time", "batch"), [(6, None), (None, 4)])
@@ -263,7 +243,7 @@ def test_a_loaded_model_may_have_masks_of_any_name(tmp_path):
     """The names of operations begin anew in each process."""
     for number in range(3):
         keras.backend.clear_session()
-        ids = keras_input()
+        ids = ids_input()
         for _ in range(number):
             ops.not_equal(ids, 0)
         crf_tagger().save(tmp_path / "tagger.keras")
@@ -288,7 +268,7 @@ def test_the_model_stays_as_it_is(tmp_path):
 
 
 def after_elmo(make):
-    ids = keras_input()
+    ids = ids_input()
     return keras.Model(ids, make(make_elmo()(ids)))
 
 
@@ -298,13 +278,13 @@ def after_ids(make, shape=(None, 12)):
 
 
 def two_inputs():
-    ids, mask = keras_input(), keras.Input((None,), dtype="bool")
+    ids, mask = ids_input(), keras.Input((None,), dtype="bool")
     return keras.Model([ids, mask], L.Dense(2)(make_elmo()(ids, mask=mask)))
 
 
-def quantized(mode):
+def quantized():
     model = after_elmo(L.Dense(4, name="tags"))
-    model.get_layer("tags").quantize(mode)
+    model.get_layer("tags").quantize("int8")
     return model
 
 
@@ -318,68 +298,38 @@ AFTER_ELMO = [
     (lambda x: L.LSTM(2)(x), "return_sequences=False"),
     (lambda x: bilstm(activation="relu")(x), "an `activation` other"),
     (lambda x: L.Bidirectional(L.GRU(2))(x), "other than LSTM in it"),
-    (
-        lambda x: L.Bidirectional(lstm(), merge_mode="sum")(x),
-        "merge_mode='sum'",
-    ),
+    (lambda x: L.Bidirectional(lstm(), "sum")(x), "merge_mode='sum'"),
     (two_sizes, r"'bidirectional.*' with directions of \[2, 3\] units"),
     (lambda x: L.Dense(2, name="ids")(x), "the name of the input"),
     (lambda x: L.Concatenate(axis=1)([x, x]), "axis=1"),
     (lambda x: CRF(12)(x), "end the model with a `CRFDecoder`"),
     (lambda x: make_elmo()(L.Dense(12)(x)), "one input and one `ElmoLayer`"),
-    (
-        lambda x: lstm(12)(x, initial_state=[L.LSTM(12)(x)] * 2),
-        "with its inputs only",
-    ),
+    (lambda x: lstm()(x, initial_state=[x[:, 0, :2]] * 2), "'initial_state'"),
     (lambda x: L.Dropout(0.5)(x, training=True), r"only.*\['training'\]"),
-    (
-        lambda x: lstm()(x, initial_state=[np.ones((1, 2), "float32")] * 2),
-        r"only.*\['initial_state'\]",
-    ),
 ]
 OTHERS = [
     (two_inputs, "with a mask|exactly one input|by hand"),
     (lambda: after_ids(L.Rescaling(2.0)), "is its first layer"),
-    (
-        lambda: after_ids(
-            lambda ids: L.Dense(2)(make_elmo(return_all_layers=True)(ids))
-        ),
-        "mixes its layers",
-    ),
-    (
-        lambda: after_ids(make_elmo(), (None, None, 12)),
-        r"on ids of shape \(batch, time, chars\)",
-    ),
+    (lambda: after_ids(make_elmo(return_all_layers=True)), "mixes its layers"),
+    (lambda: after_ids(make_elmo(), (None, None, 12)), "on ids of shape"),
     (keras.Model, "Functional or Sequential"),
-    (
-        lambda: after_ids(lambda ids: [make_elmo()(ids), ids]),
-        "each output of a model must be that",
-    ),
+    (lambda: after_ids(lambda ids: [make_elmo()(ids), ids]), "each output"),
     (
         lambda: after_ids(
             lambda ids: make_elmo()(ids, mask=ops.not_equal(ids[..., 1], 47))
         ),
         "'elmo_layer.*' with another mask",
     ),
-    (lambda: quantized("int8"), "'tags' in mode 'int8'"),
-    (lambda: quantized("int4"), "'tags' in mode 'int4'"),
+    (quantized, "'tags' in mode 'int8'"),
 ]
 
 
 @pytest.mark.filterwarnings("ignore:Layer .* is skipped")
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        *OTHERS,
-        *(
-            (lambda make=make: after_elmo(make), message)
-            for make, message in AFTER_ELMO
-        ),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), OTHERS + AFTER_ELMO)
 def test_what_cannot_be_exported_is_refused(make, message, tmp_path):
+    model = after_elmo(make) if (make, message) in AFTER_ELMO else make()
     with pytest.raises(ValueError, match=message):
-        export(make(), tmp_path)
+        export(model, tmp_path)
     assert os.listdir(tmp_path) == []
 
 
@@ -409,7 +359,7 @@ def test_other_masks_are_refused(mask_of, received, tmp_path, monkeypatch):
     # Keras 3.16 passes no mask on here.
     monkeypatch.setattr(L.Bidirectional, "compute_mask", lambda *given: None)
     monkeypatch.setattr(CRF, "_check_that_no_mask_is_lost", lambda *given: None)
-    ids = keras_input()
+    ids = ids_input()
     x, mask = bilstm(2)(make_elmo()(ids)), mask_of(ids)
     for y in (
         bilstm()(x, mask=mask),
@@ -422,11 +372,11 @@ def test_other_masks_are_refused(mask_of, received, tmp_path, monkeypatch):
 
 
 def test_the_names_of_the_tags_are_in_the_metadata(tmp_path):
-    model = crf_tagger(decoder={"tag_names": TAGS})
+    model = crf_tagger()
     path = tmp_path / "tagger.onnx"
     for names, expected in (
-        (None, TAGS),
-        (TAGS[::-1], TAGS[::-1]),
+        (None, BIO),
+        (BIO[::-1], BIO[::-1]),
         ({"tags": [b"A", *"bcde"]}, "Abcde"),
     ):
         export_onnx(model, path, tag_names=names, overwrite=True)
@@ -435,4 +385,4 @@ def test_the_names_of_the_tags_are_in_the_metadata(tmp_path):
         assert found == list(expected)
     # Other wrong names: `test_output_names.py`.
     with pytest.raises(ValueError, match="`tag_names` must be"):
-        export_onnx(model, tmp_path / "other.onnx", tag_names={"tag": TAGS})
+        export_onnx(model, tmp_path / "other.onnx", tag_names={"tag": BIO})

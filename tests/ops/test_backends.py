@@ -28,14 +28,12 @@ def test_each_distinct_row_is_computed_once(path_taken):
     assert seen == [4 if path_taken == "fast" else 6]
 
 
-@pytest.mark.parametrize(("word", "length"), [("four", 6), ("a-long-word", 11)])
-def test_the_end_that_rows_have_in_common_does_not_vary(
-    path_taken, word, length
-):
-    ids = ops.convert_to_tensor(batch_to_ids([["a", word]], 12)[0])
+def test_the_end_that_rows_have_in_common_does_not_vary(path_taken):
     # The bytes of the longest word, and its two marks.
-    expected = length if path_taken == "fast" else 12
-    assert int(backend().varying_length(ids)) == expected
+    for word, length in (("four", 6), ("a-long-word", 11)):
+        ids = ops.convert_to_tensor(batch_to_ids([["a", word]], 12)[0])
+        expected = length if path_taken == "fast" else 12
+        assert int(backend().varying_length(ids)) == expected
 
 
 def test_xla_takes_the_portable_code(path_taken):

@@ -41,16 +41,13 @@ OPTIONS = {
 PLAN = {"evaluate_every": 7, "checkpoint_every": 3, "log_every": 1}
 
 
-NOT_COMPILED = ("evaluate_every", "checkpoint_every", "log_every", "patience")
-
-
 def make_settings(**kwargs):
     """Returns the settings of a training with a few steps."""
     sizes = {"batch_size": 4, "unroll_steps": 5, "steps": 10}
     return Settings(**{"options": OPTIONS, **sizes, **kwargs})
 
 
-def write_corpus(folder, words=97, shards=5, sentences=12):
+def write_corpus(folder, words=97, sentences=12):
     """Writes shards, the last one gzipped, and a held-out text.
 
     A word determines the next one, with some exceptions.
@@ -66,13 +63,10 @@ def write_corpus(folder, words=97, shards=5, sentences=12):
                 numbers.append((numbers[-1] * 7 + step) % words)
             yield " ".join(f"w{i}" for i in numbers) + "\n"
 
-    for i in range(shards):
+    for name in ("0.txt", "1.txt", "2.txt", "3.txt", "4.txt.gz"):
         text = "".join(lines(sentences)).encode()
-        if i == shards - 1:
-            path = folder / f"shard-{i}.txt.gz"
-            path.write_bytes(gzip.compress(text, mtime=0))
-        else:
-            (folder / f"shard-{i}.txt").write_bytes(text)
+        text = gzip.compress(text, mtime=0) if name.endswith("gz") else text
+        (folder / f"shard-{name}").write_bytes(text)
     (folder / "heldout").write_text("".join(lines(20)))
     return folder
 
@@ -165,10 +159,10 @@ def compiled_once(kept=None):
         new = real_trainer(make_model, text_words, settings, rows, total_steps)
         values = dataclasses.asdict(settings)
         # These are stored in a variable, or not at all.
+        left_out = [*PLAN, "patience"]
         if settings.learning_rate_schedule == "constant":
-            for name in ("learning_rate", "steps", "epochs"):
-                del values[name]
-        for name in NOT_COMPILED:
+            left_out += ["learning_rate", "steps", "epochs"]
+        for name in left_out:
             del values[name]
         words = new.language_model.vocabulary_size, len(text_words)
         key = (json.dumps(values), rows, words)

@@ -38,11 +38,8 @@ def close(got, expected, tolerance=1e-5):
 
 
 OPTIONS = [
-    {"num_layers": 1},
     {"num_layers": 3, "use_skip_connections": False},
-    {"projection_dim": None},
-    {"cell_clip": 0.3, "proj_clip": 0.2},
-    {"cell_clip": None, "proj_clip": None},
+    {"num_layers": 1, "projection_dim": None, "cell_clip": 0.3},
 ]
 
 
@@ -75,15 +72,6 @@ def test_equals_the_oracle(lstm, path_taken):
                 close(state[4 * k + 2 * d + 1][row], c)
 
 
-def test_directions_share_nothing_but_words():
-    model = make_model()
-    (one, other), _ = make_ids()
-    forward, backward = all_numpy(model([one, other]))
-    close(model([one, one])[0], forward)
-    close(model([other, other])[1], backward)
-    assert np.abs(numpy(model([other, one])[0]) - forward).max() > 1e-2
-
-
 def test_windows_go_on_where_the_last_one_stopped():
     model = make_model()
     ids, _ = make_ids(batch=2, time=7)
@@ -95,12 +83,8 @@ def test_windows_go_on_where_the_last_one_stopped():
         parts.append(all_numpy(logits))
     for d in range(2):
         close(whole[d], np.concatenate([part[d] for part in parts], axis=1))
-    assert len(state) == len(last) == 8
-    for got, expected in zip(state, last):
+    for got, expected in zip(state, last, strict=True):
         close(got, numpy(expected))
-    # Without the state, the second window has other results.
-    alone = model([x[:, 3:4] for x in ids])
-    assert np.abs(numpy(alone[0]) - parts[1][0]).max() > 1e-2
 
 
 # Dropout.
@@ -145,27 +129,22 @@ def oracle_with_dropout(model, ids, masks):
                     h, c = numpy_reference.lstm_step(
                         vector, h, c, arrays, root, *clips
                     )
-                    skip = options["use_skip_connections"] and k > 0
-                    outputs.append(h + vector if skip else h)
+                    outputs.append(h + vector if k else h)
                 x = np.array(outputs)
             hidden[d, :, row] = x * masks[-1, d, :, row]
     return hidden
 
 
-@pytest.mark.parametrize("lstm", [{}, {"use_skip_connections": False}], ids=str)
-def test_dropout_is_where_bilm_tf_has_it(monkeypatch, lstm):
+def test_dropout_is_where_bilm_tf_has_it(monkeypatch):
     dropout = RecordedDropout()
     monkeypatch.setattr(keras.random, "dropout", dropout)
-    model = make_model(lstm, dropout=0.3)
+    model = make_model(dropout=0.3)
     ids, _ = make_ids(batch=2, time=4)
     seed = SeedGenerator(1)
     hidden, _ = model.predict_hidden(ids, seed=seed)
-    layers = model.encoder.num_layers
-    assert len(dropout.masks) == 2 * (layers + 1)
     assert all(used is seed for used in dropout.seeds)
-    # Each step, row and component has its own draw.
-    assert {mask.shape for mask in dropout.masks} == {(4, 2, 6)}
-    masks = np.array(dropout.masks).reshape(layers + 1, 2, 4, 2, 6)
+    # Each of two layers, step, row and component has its own draw.
+    masks = np.array(dropout.masks).reshape(3, 2, 4, 2, 6)
     expected = oracle_with_dropout(model, ids, masks)
     for d in range(2):
         close(hidden[d], expected[d])
@@ -182,7 +161,6 @@ def test_no_dropout_unless_in_training(monkeypatch):
     assert np.any(trained[0] != trained[1])
     monkeypatch.setattr(keras.random, "dropout", fail)
     expected = all_numpy(model(ids))
-    assert np.any(trained[0] != expected[0])
     for other in (model(ids, training=False), without(ids, training=True)):
         for got, logits in zip(other, expected):
             close(got, logits, 1e-6)
@@ -202,31 +180,13 @@ def test_all_words_as_candidates_give_the_exact_losses():
         np.testing.assert_allclose(numpy(got), numpy(loss), rtol=2e-6)
 
 
-@pytest.mark.slow_on_jax
-def test_both_directions_have_the_same_candidates():
-    model = make_model(num_negatives=4)
-    ids, targets = make_ids(batch=3, time=2)
-    hidden, _ = model.predict_hidden(ids)
-    targets = [ops.convert_to_tensor(x) for x in targets]
-    forward, backward = model.sampled_losses_of(hidden, targets, 1)
-    swapped = model.sampled_losses_of(hidden[::-1], targets[::-1], 1)
-    close(swapped[1], numpy(forward), 1e-6)
-    close(swapped[0], numpy(backward), 1e-6)
-
-
-def test_number_of_candidates_reaches_the_softmax():
-    assert make_model(num_negatives=3).softmax.num_negatives == 3
-    assert make_new_model().softmax.num_negatives == 8192
-
-
 class TrainingLoss(keras.layers.Layer):
     """A layer that outputs the mean loss of a window, with fixed draws."""
 
-    def __init__(self, model, targets, sampled):
+    def __init__(self, model, targets):
         super().__init__(dtype=model.dtype_policy)
         self.model = model
         self.targets = targets
-        self.sampled = sampled
         self.seed = SeedGenerator(7)
 
     def call(self, ids):
@@ -234,38 +194,23 @@ class TrainingLoss(keras.layers.Layer):
         seed.state.assign([7, 0])
         hidden, _ = model.predict_hidden([ids[0], ids[1]], seed=seed)
         targets = [ops.convert_to_tensor(x) for x in self.targets]
-        if self.sampled:
-            losses = model.sampled_losses_of(hidden, targets, seed)
-        else:
-            losses = model.losses_of(hidden, targets)
+        losses = model.sampled_losses_of(hidden, targets, seed)
         return ops.mean(ops.stack(losses))
 
 
-def compiled(function):
-    if BACKEND == "tensorflow":
-        import tensorflow as tf
-
-        return tf.function(function)
-    return function
-
-
-@pytest.mark.parametrize("sampled", [False, True], ids=["full", "sampled"])
-@pytest.mark.slow_on_jax
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="Others lack float64.")
 @pytest.mark.exhaustive
-def test_gradients_are_those_of_finite_differences(sampled):
-    # On other backends, Keras multiplies in float32.
-    exact = BACKEND == "tensorflow"
-    model = make_model(
-        dropout=0.2, num_negatives=5, dtype="float64" if exact else None
-    )
+def test_gradients_are_those_of_finite_differences():
+    import tensorflow as tf
+
+    model = make_model(dropout=0.2, num_negatives=5, dtype="float64")
     ids, targets = make_ids(batch=3, time=3)
     ids = ops.convert_to_tensor(np.array(ids))
-    layer = TrainingLoss(model, targets, sampled)
+    layer = TrainingLoss(model, targets)
     layer(ids)
-    run = compiled(layer)
+    run = tf.function(layer)
     _, gradients = weight_gradients(layer, lambda x: x, ids)
     assert len(gradients) == len(model.weights)
-    size, tolerance = (1e-5, 1e-7) if exact else (5e-3, 1e-3)
     generator = np.random.default_rng(3)
     for variable in model.weights:
         value = numpy(variable).astype("float64")
@@ -277,74 +222,35 @@ def test_gradients_are_those_of_finite_differences(sampled):
         ]
         for place in places:
             losses = []
-            for step in (size, -size):
+            for step in (1e-5, -1e-5):
                 moved = value.copy()
                 moved[place] += step
                 variable.assign(moved)
                 losses.append(float(numpy(run(ids))))
             variable.assign(value)
-            difference = (losses[0] - losses[1]) / (2 * size)
-            assert gradient[place] == pytest.approx(
-                difference,
-                rel=1e3 * tolerance if exact else 0.02,
-                abs=tolerance,
-            ), (variable.path, place)
-
-
-def test_sizes_must_fit():
-    parts = CharCNNEmbedding(5, [(1, 6)]), BiLMEncoder(7, 6)
-    with pytest.raises(ValueError, match="of the same size"):
-        BidirectionalLanguageModel(WORDS, *parts).build()
-    for size in (0, None):
-        with pytest.raises(ValueError, match="`vocabulary_size`"):
-            BidirectionalLanguageModel(size, *parts)
+            difference = (losses[0] - losses[1]) / 2e-5
+            close(gradient[place], difference, 1e-7)
 
 
 # As a Keras model.
 
 
-def check_same_outputs(model, other):
-    ids, _ = make_ids()
-    for got, expected in zip(model(ids), other(ids), strict=True):
-        np.testing.assert_array_equal(numpy(got), numpy(expected))
-
-
 def test_config():
-    def make(**kwargs):
-        return make_new_model(num_negatives=5, dropout=0.25, **kwargs)
-
+    make = functools.partial(make_new_model, num_negatives=5, dropout=0.25)
     layer_checks.check_config_round_trip(make, make_ids()[0])
-    config = make(name="small").get_config()
-    assert config["num_negatives"] == 5 and config["dropout"] == 0.25
-    model = make_model()
-    copy = keras.models.clone_model(model)
-    assert copy is not model and copy.get_config() == model.get_config()
-    copy.build()
-    copy.set_weights(model.get_weights())
-    check_same_outputs(copy, model)
+    model = BidirectionalLanguageModel.from_config(make().get_config())
+    assert model.softmax.num_negatives == 5
+    assert (model.num_negatives, model.dropout, model.words) == (5, 0.25, None)
 
 
 def test_default_parts_are_those_of_the_paper():
     config = {"vocabulary_size": WORDS, "dtype": "mixed_bfloat16"}
-    for model in (
-        BidirectionalLanguageModel(WORDS, dtype="mixed_bfloat16"),
-        BidirectionalLanguageModel.from_config(config),
-    ):
-        expected = BiLMEncoder(dtype="mixed_bfloat16", name="encoder")
-        found = model.encoder.get_config()
-        assert {**found, "name": "encoder"} == expected.get_config()
-        assert model.token_encoder.filters == CharCNNEmbedding().filters
-        assert model.token_encoder.compute_dtype == "bfloat16"
-        assert model.dropout == 0.1
-
-
-def test_frozen_parts_stay_frozen():
-    model = make_model()
-    model.token_encoder.trainable = False
-    assert len(model.trainable_weights) == 18
-    copy = BidirectionalLanguageModel.from_config(model.get_config())
-    copy.build()
-    assert len(copy.trainable_weights) == 18
+    model = BidirectionalLanguageModel.from_config(config)
+    expected = BiLMEncoder(dtype="mixed_bfloat16", name="encoder")
+    assert model.encoder.get_config() == expected.get_config()
+    assert model.token_encoder.filters == CharCNNEmbedding().filters
+    assert model.token_encoder.compute_dtype == "bfloat16"
+    assert (model.dropout, model.softmax.num_negatives) == (0.1, 8192)
 
 
 def test_weights():
@@ -355,31 +261,23 @@ def test_weights():
 
 
 def test_files(tmp_path):
-    layer_checks.check_keras_file_round_trip(
-        make_new_model, make_ids()[0], tmp_path
-    )
-    model = make_model()
-    path = tmp_path / "itself.keras"
-    model.save(path)
-    loaded = keras.saving.load_model(path)
-    assert type(loaded) is BidirectionalLanguageModel
-    check_same_outputs(loaded, model)
+    ids, _ = make_ids()
+    layer_checks.check_keras_file_round_trip(make_new_model, ids, tmp_path)
 
 
 def test_words_are_saved_with_the_model(tmp_path):
-    words = ["<S>", "</S>", "<UNK>", "été"]
-    model = BidirectionalLanguageModel(
-        4, CharCNNEmbedding(6, [(1, 6)]), BiLMEncoder(7, 6), words=words
-    )
-    model.build()
+    words = ("<S>", "</S>", "<UNK>", "été")
+    model, (ids, _) = make_model(words=4), make_ids()
+    model.words = words
     model.save(tmp_path / "model.keras")
-    copies = [
+    for copy in (
         keras.saving.load_model(tmp_path / "model.keras"),
         pickle.loads(pickle.dumps(model)),
-        keras.models.clone_model(model),
-    ]
-    assert [copy.words for copy in copies] == [tuple(words)] * 3
-    assert make_new_model().words is None
+    ):
+        assert type(copy) is BidirectionalLanguageModel
+        assert copy.words == words
+        np.testing.assert_array_equal(copy(ids), model(ids))
+    assert keras.models.clone_model(model).words == words
     with pytest.raises(ValueError, match="Received: 4 words"):
         BidirectionalLanguageModel(5, words=words)
 
@@ -390,25 +288,6 @@ def test_export(tmp_path, portable_path):
     make = functools.partial(make_new_model, lstm={"num_layers": 1})
     ids, _ = make_ids()
     layer_checks.check_export(make, ids, tmp_path)
-
-
-@pytest.mark.slow_on_jax
-def test_fit(portable_path, built_optimizers):
-    model = make_new_model(lstm={"num_layers": 1}, dropout=0.1)
-    ids, targets = make_ids(batch=4, time=3)
-    model(ids)
-    loss = keras.losses.SparseCategoricalCrossentropy
-    losses = [loss(from_logits=True) for _ in range(2)]
-    model.compile(keras.optimizers.Adam(0.02), losses)
-    before = model.evaluate(ids, targets, verbose=0, batch_size=2)[0]
-    hidden, _ = model.predict_hidden(ids)
-    exact = np.array(all_numpy(model.losses_of(hidden, targets)))
-    assert before == pytest.approx(exact.mean(axis=(1, 2)).sum(), rel=1e-5)
-    old = model.get_weights()
-    fit = model.fit(ids, targets, epochs=20, verbose=0, batch_size=2)
-    history = fit.history["loss"]
-    assert np.all(np.isfinite(history)) and history[-1] < 0.8 * history[0]
-    assert all(np.any(a != b) for a, b in zip(old, model.get_weights()))
 
 
 @pytest.mark.slow_on_jax
@@ -431,4 +310,3 @@ def test_mixed_precision():
     outputs, states = model(inputs, return_state=True)
     assert [x.dtype for x in outputs] == ["float32"] * 2
     assert [x.dtype for x in states] == names
-    assert [x.shape for x in states] == [tuple(x.shape) for x in state]

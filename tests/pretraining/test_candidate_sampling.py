@@ -2,11 +2,8 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from tiers import quick_first
 
 from keras_elmo.pretraining.vocabulary_softmax import LogUniformCandidates
-
-SIZES = [(1, 1), (2, 1), (50, 1), (50, 8), (50, 37), (50, 49), (1000, 990)]
 
 
 def draw(candidates, seed):
@@ -16,50 +13,40 @@ def draw(candidates, seed):
     return ops.convert_to_numpy(words), ops.convert_to_numpy(log_expected)
 
 
-@pytest.mark.parametrize("num_words, number", [*SIZES, (800_000, 8192)])
+@pytest.mark.parametrize(
+    "num_words, number", [(1, 1), (2, 1), (50, 8), (50, 49), (800_000, 8192)]
+)
 def test_expected_counts_add_up(num_words, number):
     candidates = LogUniformCandidates(num_words, number)
     counts = candidates.expected_counts
-    assert counts.shape == (num_words,)
     assert np.sum(counts) == pytest.approx(number, rel=1e-12)
     assert np.all(counts > 0) and np.all(counts <= 1)
     words, log_expected = draw(candidates, 3)
     assert words.shape == (number,)
-    assert words.min() >= 0 and words.max() < num_words
     np.testing.assert_allclose(log_expected, np.log(counts[words]), atol=1e-6)
 
 
-@pytest.mark.parametrize("num_words, number", [(50, 8), (1000, 300)])
-def test_expected_counts_are_those_of_distinct_log_uniform_words(
-    num_words, number
-):
-    counts = LogUniformCandidates(num_words, number).expected_counts
-    rank = np.arange(num_words)
-    p = np.log((rank + 2) / (rank + 1)) / np.log(num_words + 1)
-    assert np.sum(p) == pytest.approx(1)
+def test_expected_counts_are_those_of_distinct_log_uniform_words():
+    counts = LogUniformCandidates(1000, 300).expected_counts
+    rank = np.arange(1000)
+    p = np.log((rank + 2) / (rank + 1)) / np.log(1001)
     # The number of tries is the same for all words.
     p, counts = p[counts < 0.99], counts[counts < 0.99]
     tries = np.log1p(-counts) / np.log1p(-p)
     np.testing.assert_allclose(tries, tries[0], rtol=1e-4)
-    assert tries[0] > number
 
 
-@pytest.mark.parametrize(
-    "num_words, number", quick_first([(50, 8), (50, 1), (50, 37)])
-)
-def test_words_are_drawn_as_often_as_expected(num_words, number):
-    candidates = LogUniformCandidates(num_words, number)
-    draws, counts = 500, np.zeros(num_words)
+def test_words_are_drawn_as_often_as_expected():
+    candidates = LogUniformCandidates(50, 37)
+    draws, counts = 500, np.zeros(50)
     for seed in range(draws):
-        counts += np.bincount(draw(candidates, seed)[0], minlength=num_words)
+        counts += np.bincount(draw(candidates, seed)[0], minlength=50)
     expected = candidates.expected_counts
     sigma = np.sqrt(expected * (1 - expected / 2) / draws)
     assert np.all(np.abs(counts / draws - expected) < 4.5 * sigma + 1e-9)
 
 
-@pytest.mark.parametrize(
-    "num_words, number", [(50, 8), (1000, 990), (800_000, 8192)]
-)
+@pytest.mark.parametrize("num_words, number", [(50, 8), (800_000, 8192)])
 def test_a_unit_has_one_draw(num_words, number):
     # On the line of cumulative counts, each unit interval gets one draw: a word
     # with a count of one, which is such an interval, is always there.
@@ -72,14 +59,10 @@ def test_a_unit_has_one_draw(num_words, number):
         assert np.all(starts < unit + 1) and np.all(ends[words] > unit)
 
 
-@pytest.mark.parametrize("number", [50, 51])
-def test_all_words_are_there_once(number):
-    candidates = LogUniformCandidates(50, number)
-    assert candidates.num_candidates == 50
-    for seed in range(20):
-        words, log_expected = draw(candidates, seed)
-        np.testing.assert_array_equal(words, np.arange(50))
-        assert not np.any(log_expected)
+def test_all_words_are_there_once():
+    words, log_expected = draw(LogUniformCandidates(50, 51), 0)
+    np.testing.assert_array_equal(words, np.arange(50))
+    assert not np.any(log_expected)
 
 
 @pytest.mark.parametrize("value", [0.0, 1 - 2**-24])
@@ -97,12 +80,10 @@ def test_a_unit_is_its_words_from_its_start_to_its_end(monkeypatch, value):
 
 def test_same_seed_same_draws():
     candidates = LogUniformCandidates(1000, 30)
-    first, again, other = (draw(candidates, seed)[0] for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert np.any(first != other)
     generator = keras.random.SeedGenerator(1)
-    first, second = (draw(candidates, generator)[0] for _ in range(2))
-    assert np.any(first != second)
+    found = [draw(candidates, x)[0] for x in (1, 1, 2, generator, generator)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert np.any(found[0] != found[2]) and np.any(found[3] != found[4])
 
 
 def test_draws_do_not_depend_on_the_default_precision():

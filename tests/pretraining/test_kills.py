@@ -62,15 +62,13 @@ def unbroken(tmp_path_factory, corpus, little_to_compile):
 @pytest.fixture(scope="module")
 def kills(unbroken):
     """Snapshots of a training, alternating between kinds of events."""
-    kinds = [list(s) for s in unbroken[0].snapshots.values()]
+    kinds = list(unbroken[0].snapshots.values())
     assert len(kinds) == NUM_KINDS
     chosen = []
     for i in range(NUM_KILLS):
-        # Each kind's snapshots are spread over the training, and so are the
-        # first ones of all kinds.
+        # Each kind's snapshots are spread over the training.
         turn, kind = divmod(i, NUM_KINDS)
-        count = len(range(kind, NUM_KILLS, NUM_KINDS))
-        place = ((turn + kind) % count + (kind + 0.5) / NUM_KINDS) / count
+        place = (turn + (kind + 0.5) / NUM_KINDS) * NUM_KINDS / NUM_KILLS
         chosen.append(kinds[kind][int(place * len(kinds[kind]))])
     return chosen
 
@@ -112,13 +110,10 @@ def test_a_kill_at_any_point_does_no_harm(
 
 def test_kills_fall_on_all_times(kills):
     logs = [files.get("log.jsonl", b"") for files in kills]
-    counts = {log.count(b"training_loss") for log in logs}
-    assert len(counts) >= 20
-    assert min(counts) == 0 and max(counts) >= 58
+    assert len({log.count(b"training_loss") for log in logs}) >= 20
     # Some happen while the text is read, and some while a file is written.
     assert sum(".training_text.bin.keras_elmo" in files for files in kills) > 1
-    halves = [any(".keras_elmo" in n for n in files) for files in kills]
-    assert 5 < sum(halves) < 40
+    assert sum(".keras_elmo" in "".join(files) for files in kills) > 5
 
 
 def test_files_of_two_models_are_never_a_model(unbroken):

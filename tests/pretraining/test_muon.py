@@ -6,7 +6,6 @@ import pytest
 from keras import ops
 from pretraining.small_language_models import make_model
 from pretraining.small_trainings import make_settings
-from small_models import CNN
 
 from keras_elmo.pretraining import muon
 from keras_elmo.pretraining.optimizers import make_optimizer
@@ -41,17 +40,13 @@ def test_singular_values_become_about_equal(shape):
     np.testing.assert_allclose(got.T @ expected, expected.T @ got, atol=2e-4)
 
 
-@pytest.mark.parametrize("shape", [(256, 300), (256, 256)])
-def test_large_matrices_are_divided_into_blocks(shape):
-    x, _ = random_matrix(shape)
-    axis = 0 if shape[0] < shape[1] else 1
-    blocks = [orthogonal(block) for block in np.split(x, 2, axis)]
-    np.testing.assert_allclose(
-        orthogonal(x), np.concatenate(blocks, axis), rtol=1e-3, atol=1e-4
-    )
+def test_large_matrices_are_divided_into_blocks():
+    x, _ = random_matrix((256, 300))
+    blocks = np.concatenate([orthogonal(block) for block in np.split(x, 2)])
+    np.testing.assert_allclose(orthogonal(x), blocks, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (5, 1), (1, 5)])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 1)])
 def test_a_vector_gets_a_size_of_about_one(shape):
     got = orthogonal(np.full(shape, -1e-3, "float32"))
     np.testing.assert_allclose(got, np.full(shape, -1.0), rtol=0.2)
@@ -61,20 +56,14 @@ def test_a_vector_gets_a_size_of_about_one(shape):
 
 def test_which_variables_are_matrices():
     model = make_model({"num_layers": 1})
-    variables = filter(muon.takes_muon, model.trainable_variables)
-    names = {variable.path.partition("/")[2] for variable in variables}
-    encoder, tokens = model.encoder.name, model.token_encoder.name
-    parts = ("kernel", "recurrent_kernel", "projection_kernel")
-    assert names == {
-        f"{tokens}/projection_kernel",
-        *(
-            f"{tokens}/highway_{i}/{gate}_kernel"
-            for i in range(CNN["num_highways"])
-            for gate in ("carry", "transform")
-        ),
-        *(f"{encoder}/forward_0/{part}" for part in parts),
-        *(f"{encoder}/backward_0/{part}" for part in parts),
+    taken = [v for v in model.trainable_variables if muon.takes_muon(v)]
+    assert {v.name for v in taken} == {
+        *("carry_kernel", "transform_kernel", "projection_kernel"),
+        *("kernel", "recurrent_kernel"),
     }
+    # Of a projection, two highways and two cells.
+    assert len(taken) == 1 + 2 * 2 + 2 * 3
+    assert not any(v is model.softmax.kernel for v in taken)
 
 
 class Variables(keras.layers.Layer):

@@ -1,10 +1,8 @@
 """Trainings that begin with a trained model, and their plans."""
 
-import json
 import math
 import shutil
 
-import keras
 import numpy as np
 import pytest
 from hdf5_arrays import all_arrays
@@ -15,11 +13,7 @@ from pretraining.small_trainings import options_of
 from pretraining.small_trainings import snapshot
 from pretraining.small_trainings import train
 
-from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining.corpus_shards import read_sentences
-from keras_elmo.pretraining.model_files import load_language_model
-from keras_elmo.pretraining.perplexity import Evaluator
-from keras_elmo.pretraining.pretrain import pretrain
 
 # Steps that change nothing: the learning rate is almost zero.
 STILL = {"steps": 1, "learning_rate": 1e-30}
@@ -65,68 +59,35 @@ def test_a_training_that_begins_with_anothers_state(trained, text, tmp_path):
     check_same_arrays(output, trained, "weights.hdf5", "softmax.hdf5")
     # It has all words of the trained model, and no others of the new text.
     assert (output / "vocab.txt").read_bytes() == before["vocab.txt"]
-    assert b"another" not in before["vocab.txt"].split()
     # It resumes from its own state.
     settings = make_settings(options=options, steps=4)
     losses = Losses()
     assert train(text, output, settings, initial=trained, report=losses)
     assert list(losses.of) == [2, 3, 4]
     assert snapshot(trained) == before
-    weights = [all_arrays(f / "weights.hdf5") for f in (output, trained)]
-    assert any((weights[0][key] != weights[1][key]).any() for key in weights[0])
-
-
-@pytest.mark.exhaustive
-def test_a_training_that_begins_with_a_checkpoint_of_bilm_tf(shared, tmp_path):
-    folder, output = shared / "reference/bilm_tf_checkpoint", tmp_path / "out"
-    expected = json.loads((folder / "expected.json").read_text())
-    settings = make_settings(options=options_of(folder), **STILL)
-    text = folder / "heldout.txt"
-    assert pretrain(text, output, settings, Losses(), initial=folder)
-    loaded = load_language_model(BidirectionalLanguageModel, output)
-    found = Evaluator(*loaded).evaluate(read_sentences(text)).perplexity
-    assert found == pytest.approx(expected["heldout_perplexity"], rel=1e-5)
-    check_same_arrays(output, folder, "weights.hdf5")
-
-
-def without_softmax(trained, tmp_path):
-    bilm = tmp_path / "bilm"
-    bilm.mkdir()
-    for name in ("options.json", "weights.hdf5"):
-        shutil.copy(trained / name, bilm)
-    return bilm, options_of(bilm)
 
 
 @pytest.mark.exhaustive
 def test_a_training_that_begins_with_a_bilm_alone(trained, text, tmp_path):
-    bilm, options = without_softmax(trained, tmp_path)
-    settings = make_settings(options=options, **STILL)
-    outputs = [tmp_path / "first", tmp_path / "second"]
-    for seed, output in enumerate(outputs):
-        keras.utils.set_random_seed(seed)
-        start = {"initial": bilm, "new_softmax": True}
-        assert train(text, output, settings, False, **start)
-        check_same_arrays(output, bilm, "weights.hdf5")
-        words = (output / "vocab.txt").read_text().split()
-        assert words[:3] == ["<S>", "</S>", "<UNK>"]
-        assert set(words[3:]) == {"w1", "w2", "w3", "w4", "another"}
-    check_same_arrays(*outputs, "softmax.hdf5")
+    bilm, output = tmp_path / "bilm", tmp_path / "out"
+    bilm.mkdir()
+    for name in ("options.json", "weights.hdf5"):
+        shutil.copy(trained / name, bilm)
+    settings = make_settings(options=options_of(bilm), **STILL)
+    start = {"initial": bilm, "new_softmax": True}
+    assert train(text, output, settings, False, **start)
+    check_same_arrays(output, bilm, "weights.hdf5")
+    words = (output / "vocab.txt").read_text().split()
+    assert set(words[3:]) == {"w1", "w2", "w3", "w4", "another"}
     kernel = all_arrays(output / "softmax.hdf5")["softmax/W"]
-    assert kernel.shape == (8, 4)
-    assert 0.2 < kernel.std() < 0.9
+    assert kernel.shape == (8, 4) and 0.2 < kernel.std() < 0.9
 
 
 def test_a_model_that_does_not_fit_starts_no_training(trained, text, tmp_path):
-    bilm, own = without_softmax(trained, tmp_path)
-    shutil.copy(trained / "vocab.txt", bilm)
     larger = {**OPTIONS, "lstm": {**OPTIONS["lstm"], "dim": 9}}
-    for initial, options, told in (
-        (bilm, own, "has no softmax.*--new-softmax"),
-        (trained, larger, r"weights\.hdf5"),
-    ):
-        settings = make_settings(options=options)
-        with pytest.raises(ValueError, match=told):
-            train(text, tmp_path / "out", settings, initial=initial)
+    settings = make_settings(options=larger)
+    with pytest.raises(ValueError, match=r"weights\.hdf5"):
+        train(text, tmp_path / "out", settings, initial=trained)
     assert train(text, tmp_path / "out", make_settings(steps=1), False)
 
 
@@ -134,13 +95,7 @@ def test_epochs(corpus, tmp_path):
     # Each sentence also has a boundary to predict.
     sentences = read_sentences(f"{corpus}/shard-*")
     epoch = sum(len(words) + 1 for words in sentences) / 20
-
-    class Note(Losses):
-        def begun(self, step, plan):
-            self.plan = plan
-
-    report = Note()
+    report = Losses()
     settings = make_settings(steps=None, epochs=0.2)
     assert train(corpus, tmp_path, settings, False, report=report, plan={})
-    assert report.plan.total == len(report.of) == math.ceil(0.2 * epoch)
-    assert report.plan.epoch == math.ceil(epoch)
+    assert len(report.of) == math.ceil(0.2 * epoch)

@@ -46,7 +46,6 @@ def test_a_recipe_goes_on_with_itself(recipe):
         ("learning_rate", float("inf"), POSITIVE),
         ("clip_norm", "0.1", POSITIVE),
         ("reset_rate", 1.5, "a number from 0 to 1"),
-        ("reset_rate", None, "a number from 0 to 1"),
         ("optimizer", "sgd", r"one of \['adagrad', 'adam', 'muon'\]"),
         ("learning_rate_schedule", "a", r"one of \['constant', 'linear'\]"),
         ("dtype", "float16", r"one of \['float32', 'mixed_bfloat16'\]"),
@@ -91,7 +90,6 @@ def test_what_is_asked_for_is_all():
     asked = {"evaluate_every": 60, "checkpoint_every": 70}
     plan = make_plan(epoch=120, steps=250, **asked)
     assert steps(plan.is_evaluation) == [60, 120, 180, 240, 250]
-    assert steps(plan.is_regular_evaluation) == [60, 120, 180, 240, 250]
     assert steps(plan.is_checkpoint) == [70, 140, 210, 250]
 
 

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from pretraining.test_token_streams import make_text as make_numbered
+from pretraining.test_token_streams import sentences_of
 from pretraining.test_token_streams import take as take_tokens
 
 from keras_elmo.pretraining import text_windows as module
@@ -68,15 +69,6 @@ def test_windows_go_on_from_any_of_them(first):
         np.testing.assert_array_equal(window.targets, other.targets)
 
 
-def test_the_first_pass_has_no_token_twice():
-    text, _ = make_numbered(range(2, 40))
-    number = len(text.numbers) // 30
-    found = itertools.islice(training_windows(text, 5, 6, 1), number)
-    words = np.concatenate([window.inputs[0].ravel() for window in found])
-    words = words[words > 1]
-    assert len({*words.tolist()}) == len(words) > 0.9 * len(text.numbers) - 60
-
-
 def check_shapes(window, rows=None, steps=None):
     shape = window.is_real.shape
     assert shape == (rows or shape[0], steps or shape[1])
@@ -101,14 +93,6 @@ def read_rows(windows):
     ]
 
 
-def sentences_of_row(forward):
-    """Returns the sentences in the forward inputs of a row."""
-    inputs, _ = forward
-    starts = [i for i, word in enumerate(inputs) if word == 0]
-    ends = [*starts[1:], len(inputs)]
-    return [inputs[i + 1 : j] for i, j in zip(starts, ends)]
-
-
 @pytest.mark.parametrize("rows", [1, 2, 3, 14])
 @pytest.mark.parametrize("steps", [1, 3, 4, 100])
 def test_rows_share_the_sentences(rows, steps):
@@ -119,7 +103,7 @@ def test_rows_share_the_sentences(rows, steps):
         assert np.any(window.is_real)
     found = []
     for row in read_rows(windows):
-        sentences = sentences_of_row(row[0])
+        sentences = sentences_of(row[0][0], 0)
         # Each row has whole sentences, the same ones in both directions.
         assert row == laid_end_to_end(sentences)
         places = [text.index(s) for s in sentences if s]
@@ -136,8 +120,8 @@ def test_a_row_takes_the_next_sentence_when_its_own_has_ended():
     rows = read_rows(list(stream_windows(text, 2, 2)))
     # First window: row 0 takes the first, row 1 the second. Second window: row
     # 0 continues; row 1 takes the third. Third: row 0 takes the fourth.
-    assert sentences_of_row(rows[0][0]) == [text[0], text[3]]
-    assert sentences_of_row(rows[1][0]) == [text[1], text[2]]
+    assert sentences_of(rows[0][0][0], 0) == [text[0], text[3]]
+    assert sentences_of(rows[1][0][0], 0) == [text[1], text[2]]
 
 
 @pytest.mark.parametrize("max_tokens", [1, 6, 12, 1000])
@@ -152,9 +136,9 @@ def test_each_sentence_is_a_row_of_its_own(monkeypatch, max_tokens, chunk):
         assert rows == 1 or rows * steps <= max_tokens
         lengths = window.is_real.sum(axis=1)
         assert lengths.max() == steps and lengths.min() > 0
-        for place, row in zip(window.places, read_rows([window]), strict=True):
-            (sentence,) = sentences_of_row(row[0])
-            assert sentence == text[place]
+        for i, row in zip(window.sentences, read_rows([window]), strict=True):
+            (sentence,) = sentences_of(row[0][0], 0)
+            assert sentence == text[i]
             assert row == laid_end_to_end([sentence])
             found.append(sentence)
     assert sorted(found) == sorted(text)

@@ -43,7 +43,6 @@ def take(direction, count, start=0, seed=3, text=TEXT):
 
 def sentences_of(tokens, direction):
     """Returns the sentences in tokens, in reading order of a text."""
-    assert tokens[0] == direction
     sentences = []
     for token in tokens:
         if token == direction:
@@ -66,25 +65,14 @@ def test_a_pass_has_every_sentence_once(direction):
     assert all(one != other for one, other in itertools.pairwise(passes))
 
 
-def test_sentences_come_from_all_of_the_text(part):
+def test_sentences_come_from_all_of_the_text():
     text, sentences = make_text([9] * 300)
     tokens = take(0, len(text.numbers), text=text)
     runs = [sentences.index(x) // RUN for x in sentences_of(tokens, 0)]
     assert sum(i != j for i, j in itertools.pairwise(runs)) >= 99
-    if part == 1:  # Each run is a part: its sentences follow each other.
-        assert all(len({*runs[i : i + RUN]}) == 1 for i in range(0, 300, RUN))
     steps = [abs(i - j) for i, j in itertools.pairwise(runs) if i != j]
     # The mean of random numbers below 100.
     assert np.mean(steps) == pytest.approx(33, rel=0.2)
-
-
-def test_orders_depend_on_seed_and_direction_alone():
-    def order(*args):
-        return sentences_of(take(args[0], SIZE, seed=args[1]), args[0])
-
-    assert order(0, 1) == order(0, 1)
-    assert order(0, 1) != order(0, 2)
-    assert order(0, 1) != order(1, 1)
 
 
 def test_orders_stay_what_they_were(part):

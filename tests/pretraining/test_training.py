@@ -1,9 +1,7 @@
 import contextlib
 import functools
-import gzip
 import json
 import math
-import os
 import random
 import shutil
 import signal
@@ -12,7 +10,6 @@ import h5py
 import numpy as np
 import pytest
 from full_disk import no_file_over
-from hdf5_arrays import all_arrays
 from pretraining import small_trainings
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import At
@@ -25,6 +22,7 @@ from tiers import quick_first
 
 from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining import pretrain as pretrain_module
+from keras_elmo.pretraining import settings as settings_module
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
 from keras_elmo.pretraining.perplexity import Evaluator
@@ -82,12 +80,9 @@ def test_it_learns_and_keeps_the_best_model(tmp_path):
         optimizer="adam",
         learning_rate=0.03,
     )
-    plan = dict(evaluate_every=15, checkpoint_every=60)
-    assert train(corpus, output, settings, plan=plan)
+    assert train(corpus, output, settings, plan=dict(evaluate_every=15))
     found = perplexities_of(output)
-    assert len(found) == 4
-    assert 15 < found[0] < 20
-    assert min(found) < 12
+    assert 15 < found[0] < 20 and min(found) < 12 and len(found) == 4
     loaded = load_language_model(BidirectionalLanguageModel, output)
     sentences = read_sentences(corpus / "heldout")
     evaluator = Evaluator(*loaded, rows=len(sentences))
@@ -99,23 +94,12 @@ def test_it_learns_and_keeps_the_best_model(tmp_path):
 
 def test_the_log(unbroken):
     output, losses = unbroken
-    assert list(losses) == list(range(1, 11))
     log = read_log(output)
     assert [entry["step"] for entry in log] == [4, 5, 8, 10, 10]
     assert [e["tokens"] for e in log] == [20 * e["step"] for e in log]
     means = [e["training_loss"] for e in log if "training_loss" in e]
     for mean, steps in zip(means, [range(1, 6), range(6, 11)], strict=True):
         assert mean == math.fsum(losses[i] for i in steps) / 5
-
-
-@pytest.mark.exhaustive
-def test_initial_values_depend_on_the_seed_alone(corpus, tmp_path, unbroken):
-    losses = [Losses(), Losses()]
-    for seed, report in enumerate(losses):
-        random.seed(seed + 10)
-        settings = make_settings(steps=1, seed=seed)
-        train(corpus, tmp_path / str(seed), settings, False, report=report)
-    assert losses[0].of[1] == unbroken[1][1] != losses[1].of[1]
 
 
 def test_a_request_to_stop_makes_a_checkpoint(corpus, tmp_path, unbroken):
@@ -133,51 +117,20 @@ def test_a_request_to_stop_makes_a_checkpoint(corpus, tmp_path, unbroken):
     check_same(tmp_path, unbroken[0])
 
 
-def test_a_request_that_comes_while_a_model_is_written(corpus, tmp_path):
-    class Stop(Losses):
-        def evaluated(self, step, perplexity, is_best):
-            signal.raise_signal(signal.SIGTERM)
-
-    report = Stop()
-    assert not train(corpus, tmp_path, report=report)
-    assert max(report.of) == step_of(tmp_path) == 4
-
-
 def test_more_steps_go_on(corpus, tmp_path, unbroken):
     assert train(corpus, tmp_path, make_settings(steps=6))
     losses = Losses()
     assert train(corpus, tmp_path, report=losses)
     assert losses.of == {i: unbroken[1][i] for i in range(7, 11)}
-    arrays = all_arrays(tmp_path / STATE_FILE)
-    for key, array in all_arrays(unbroken[0] / STATE_FILE).items():
-        if key != "progress":
-            np.testing.assert_array_equal(arrays[key], array)
 
 
-ALL_AT_ONCE = {
-    "options": {**OPTIONS, "dropout": 0.0},
-    "dtype": "mixed_bfloat16",
-    "optimizer": "adam",
-    "unroll_steps": 4,
-}
-
-
-@pytest.mark.parametrize(
-    "settings", quick_first([{"optimizer": "muon"}, ALL_AT_ONCE]), ids=str
-)
-def test_other_settings_go_on_too(corpus, tmp_path, settings):
-    settings = make_settings(
-        learning_rate_schedule="linear",
-        warmup_steps=3,
-        learning_rate=0.01,
-        **settings,
-    )
-    whole, first, second = Losses(), At(5), Losses()
-    for name, report in (("a", whole), ("b", first), ("b", second)):
+def test_other_settings_go_on_too(corpus, tmp_path):
+    schedule = {"learning_rate_schedule": "linear", "warmup_steps": 3}
+    settings = make_settings(optimizer="muon", learning_rate=0.01, **schedule)
+    for name, report in (("a", Losses()), ("b", At(5)), ("b", Losses())):
         arguments = tmp_path / name, settings, False
         is_over = train(corpus, *arguments, plan={}, report=report)
-        assert is_over == (report is not first)
-    assert {**first.of, **second.of} == whole.of
+        assert is_over == (type(report) is Losses)
     check_same(tmp_path / "b", tmp_path / "a")
 
 
@@ -217,74 +170,22 @@ def test_patience(corpus, tmp_path, monkeypatch):
     assert perplexities_of(tmp_path) == expected
 
 
-@pytest.mark.exhaustive
-def test_a_long_training_soon_shows_what_it_has_learned(tmp_path, monkeypatch):
-    evaluations(monkeypatch, [9.0, 9.5, 8.0])
-    done = []
-
-    class Note(Losses):
-        def working(self, what):
-            done.append(what)
-            return super().working(what)
-
-        def evaluated(self, step, perplexity, is_best):
-            assert os.path.exists(tmp_path / "weights.hdf5")
-            done.append((step, is_best))
-
-    corpus, settings = tmp_path / "corpus", make_settings(steps=101)
-    small_trainings.write_corpus(corpus, sentences=80)
-    # The second evaluation is early and does not count.
-    plan = dict(patience=1)
-    assert train(corpus, tmp_path, settings, plan=plan, report=Note())
-    measuring = "measuring the held-out perplexity"
-    saving = "saving a checkpoint"
-    assert done == [
-        "reading the held-out text",
-        "building the model",
-        "compiling the first step",
-        *(measuring, (10, True), saving),
-        *(measuring, (100, False), saving),
-        *(measuring, (101, True), saving),
-    ]
-
-
-@pytest.mark.parametrize("checkpoint_every", [1, 100])
-def test_what_diverges_leaves_the_last_good_state(
-    corpus, begun, unbroken, checkpoint_every
+def test_early_evaluations_do_not_exhaust_the_patience(
+    corpus, tmp_path, monkeypatch
 ):
+    monkeypatch.setattr(settings_module, "_EARLY_STEPS", (2, 4))
+    evaluations(monkeypatch, [9.0, 9.5, 8.0])
+    settings = make_settings(steps=5)
+    assert train(corpus, tmp_path, settings, plan=dict(patience=1))
+    assert [entry["step"] for entry in read_log(tmp_path)] == [2, 4, 5, 5]
+
+
+def test_what_diverges_leaves_the_last_good_state(corpus, begun, unbroken):
     before = snapshot(begun)
     settings = make_settings(learning_rate=1e30)
-    plan = dict(checkpoint_every=checkpoint_every)
-    with pytest.raises(ValueError, match="so training stopped") as info:
-        train(corpus, begun, settings, plan=plan)
-    message = str(info.value)
-    assert "in step 7" in message or "in step 6" in message
-    assert f"'{begun}', if any, is unchanged" in message
-    assert "without `restart=True`, with a lower `learning_rate`" in message
-    # The weights may be those of a diverging model, but never NaN.
-    weights = all_arrays(begun / "weights.hdf5").values()
-    assert all(np.isfinite(array).all() for array in weights)
-    if checkpoint_every == 100:
-        after = snapshot(begun)
-        assert after.pop("log.jsonl").startswith(before.pop("log.jsonl"))
-        assert after == before
-        losses = Losses()
-        assert train(corpus, begun, report=losses)
-        assert losses.of == {i: unbroken[1][i] for i in range(6, 11)}
-
-
-def test_a_loss_that_is_no_number(corpus, begun, unbroken, monkeypatch):
-    on_end = Training.on_train_batch_end
-
-    def end_badly(self, batch, logs=None):
-        is_bad = batch == 2  # The training has begun with step 6.
-        on_end(self, batch, {"window_loss": math.nan} if is_bad else logs)
-
-    before = snapshot(begun)
-    with monkeypatch.context() as patch:
-        patch.setattr(Training, "on_train_batch_end", end_badly)
-        with pytest.raises(ValueError, match="The loss is nan in step 8"):
-            train(corpus, begun, plan=dict(checkpoint_every=100))
+    match = f"loss is nan in step 7, so .*'{begun}'.* `restart=True`, with a lo"
+    with pytest.raises(ValueError, match=match):
+        train(corpus, begun, settings, plan={"checkpoint_every": 100})
     assert snapshot(begun)[STATE_FILE] == before[STATE_FILE]
     assert train(corpus, begun)
     check_same(begun, unbroken[0])
@@ -324,14 +225,10 @@ def test_the_text_as_numbers_can_be_made_again(corpus, begun, unbroken):
 @pytest.mark.parametrize("limit", quick_first([15_000, 100]))
 def test_a_full_disk(corpus, begun, unbroken, limit):
     before = snapshot(begun)
-    with (
-        pytest.raises(OSError, match="no space left on the device") as info,
-        contextlib.ExitStack() as stack,
-    ):
+    told = f"no space left on the device.*'{begun}'.*make room and resume"
+    with pytest.raises(OSError, match=told), contextlib.ExitStack() as stack:
         report = At(7, lambda: stack.enter_context(no_file_over(limit)))
         train(corpus, begun, report=report)
-    assert f"'{begun}'" in str(info.value)
-    assert "make room and resume" in str(info.value)
     after = snapshot(begun)
     assert set(after) == set(before)
     assert after[STATE_FILE] == before[STATE_FILE]
@@ -341,17 +238,15 @@ def test_a_full_disk(corpus, begun, unbroken, limit):
 
 def check_refused(begun, match, *arguments):
     before = snapshot(begun)
-    with pytest.raises(ValueError, match=match) as info:
+    with pytest.raises(ValueError, match=match):
         train(*arguments)
     assert snapshot(begun) == before
-    return str(info.value)
 
 
 def test_another_number_of_devices_is_refused(corpus, begun, monkeypatch):
     monkeypatch.setattr(pretrain_module, "_num_devices", lambda: 2)
-    message = check_refused(begun, "number of devices", corpus, begun)
-    assert "'state/" in message
-    assert "must have the shape (8, " in message
+    match = r"'state/.* shape \(8, .* number of devices"
+    check_refused(begun, match, corpus, begun)
 
 
 def test_another_held_out_text_is_refused(corpus, begun, tmp_path):
@@ -359,27 +254,19 @@ def test_another_held_out_text_is_refused(corpus, begun, tmp_path):
     text = (other / "heldout").read_text()
     (other / "heldout").write_text(text.replace("w1", "w2", 1))
     match = "must have the `heldout` that it started with"
-    message = check_refused(begun, match, other, begun)
-    assert "To start over" in message
-    message = check_refused(begun, match, corpus, begun, None, False)
-    assert "Received: None" in message
+    check_refused(begun, match, other, begun)
+    match = f"{match}.*Received: None.*To start over"
+    check_refused(begun, match, corpus, begun, None, False)
     # Only its words count.
-    text = gzip.compress(text.replace(" ", "  ").encode())
-    (other / "heldout").write_bytes(text)
+    (other / "heldout").write_text(text.replace(" ", "  "))
     assert not train(other, begun, report=At(6))
 
 
-def test_a_vocabulary_may_be_elsewhere_if_it_is_the_same(
-    corpus, begun, tmp_path
-):
-    vocabulary = shutil.copy(begun / "vocab.txt", tmp_path)
-    report = At(6)
-    train(corpus, begun, vocabulary=vocabulary, report=report)
-    assert list(report.of) == [6, 7]
-    with open(vocabulary, "a") as file:
-        file.write("more\n")
+def test_another_vocabulary_is_refused(corpus, begun, tmp_path):
+    words = (begun / "vocab.txt").read_text()
+    (tmp_path / "words").write_text(words + "more\n")
     with pytest.raises(ValueError, match="another vocabulary"):
-        train(corpus, begun, vocabulary=vocabulary)
+        train(corpus, begun, vocabulary=tmp_path / "words")
 
 
 def test_a_folder_in_use_is_refused(corpus, begun):
@@ -392,9 +279,11 @@ def test_a_folder_in_use_is_refused(corpus, begun):
     assert len(report.of) == 5
 
 
-def test_restart(corpus, begun, tmp_path):
-    settings = make_settings(seed=1)
-    fresh = tmp_path / "fresh"
+def test_restart(corpus, begun, tmp_path, unbroken):
+    settings, fresh = make_settings(seed=1), tmp_path / "fresh"
     for output in (begun, fresh):
-        assert train(corpus, output, settings, restart=True)
+        losses = Losses()
+        random.seed(f"{output}")
+        assert train(corpus, output, settings, restart=True, report=losses)
+        assert losses.of[1] != unbroken[1][1]
     check_same(begun, fresh)

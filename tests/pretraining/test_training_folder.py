@@ -68,74 +68,50 @@ def test_what_a_training_began_with(begun, shards):
     folder.resume(START, [elsewhere / path.name for path in shards])
 
 
-@pytest.mark.parametrize(
-    "settings, changed",
-    [
-        # All at once, so that the right flags can be passed.
-        ({"seed": 1, "options": {**OPTIONS, "dropout": 0.7}}, "seed dropout"),
-        ({**START, "options": {"lstm": {"dim": 8}}}, "dropout"),
-        ({**START, "options": {**OPTIONS, "a": 1}}, "a"),
-    ],
-)
-def test_other_settings_are_refused(begun, shards, settings, changed):
+def test_other_settings_are_refused(begun, shards):
+    settings = {"seed": 1, "options": {"lstm": {"dim": 8}, "a": 1}}
     with pytest.raises(ValueError, match=r"is resumed in .* must") as info:
         begun.resume(settings, shards)
-    old, new = ({**s, **s["options"]} for s in (START, settings))
-    told = re.findall(
+    # All at once, so that the right flags can be passed.
+    assert re.findall(
         r"the `(\w+)` that .*?, (\S+)\. Rec\w+: (\S+)\.", str(info.value)
-    )
-    assert told == [
-        (name, repr(old.get(name)), repr(new.get(name)))
-        for name in changed.split()
-    ]
+    ) == [("seed", "0", "1"), ("dropout", "0.1", "None"), ("a", "None", "1")]
 
 
 def test_other_shards_are_refused(begun, shards):
     with pytest.raises(ValueError, match="in the same order by path"):
         begun.resume(START, shards[::-1])
     path = shards[0].rename(shards[0].with_name("z.txt"))
-    with pytest.raises(ValueError, match="the same shards") as info:
+    told = r"missing: \['a\.txt', 'z\.txt'\].*`restart=True`"
+    with pytest.raises(ValueError, match=told):
         begun.resume(START, [*shards[1:], path])
-    assert "missing: ['a.txt', 'z.txt']" in str(info.value)
-    assert "`restart=True`" in str(info.value)
+    path.rename(shards[0])
+    # One word becomes another one of the same length.
+    shards[1].write_text(shards[1].read_text().replace("text", "book"))
+    with pytest.raises(ValueError, match=r"missing: \['b\.txt\.gz'\]"):
+        begun.resume(START, shards)
 
 
-def test_a_shard_that_was_changed_is_refused(begun, shards):
-    # Replaces a word by another of the same length.
-    content = shards[1].read_bytes().replace(b"text", b"book")
-    shards[1].write_bytes(content)
-    match = r"must have the text.*missing: \['b\.txt\.gz'\]"
+def test_another_vocabulary_is_refused(begun, shards):
+    other, match = Vocabulary(WORDS[::-1]), f"'{begun.path}'.*another vocabul"
+    with pytest.raises(ValueError, match=match):
+        begun.resume(START, shards, other)
+    other.write(begun.file("vocab.txt"))
     with pytest.raises(ValueError, match=match):
         begun.resume(START, shards)
 
 
-@pytest.mark.parametrize("words", [WORDS[::-1], WORDS[:-1]])
-def test_another_vocabulary_is_refused(begun, shards, words):
-    other = Vocabulary(words)
-    with pytest.raises(ValueError, match="another vocabulary") as info:
-        begun.resume(START, shards, other)
-    assert f"'{begun.path}'" in str(info.value)
-    other.write(begun.file("vocab.txt"))
-    with pytest.raises(ValueError, match="another vocabulary"):
-        begun.resume(START, shards)
-
-
 def test_texts_are_told_apart():
-    texts = [
-        *([], [[]], [[], []]),
-        *([[b"a", b"b"]], [[b"a"], [b"b"]], [[b"b", b"a"]]),
-    ]
+    words = [[b"a", b"b"]], [[b"a"], [b"b"]], [[b"b", b"a"]]
+    texts = [[], [[]], [[], []], *words]
     assert len(set(map(text_digest, texts))) == len(texts)
-    assert text_digest(iter([[b"a"]])) == text_digest([[b"a"]])
 
 
 @pytest.mark.parametrize(
     "text, told",
     [
         (json.dumps(FORMER), r"read a text in another order.* or pass `rest"),
-        ("{}", "describes nothing that can be resumed"),
         ("{0}", r"choose another folder or pass `restart=True`"),
-        ("\xff", r"choose another folder or pass `restart=True`"),
     ],
 )
 def test_a_record_of_another_version_or_damaged_is_told(begun, text, told):
@@ -151,13 +127,10 @@ def test_the_text_as_numbers(begun, tmp_path):
     with begun.new_text() as file:
         reading, _ = number_text([str(path)], file)
         assert begun.open_text(reading) is None
+    with pytest.raises(KeyboardInterrupt), begun.new_text() as file:
+        raise KeyboardInterrupt
     text = begun.open_text(reading)
     assert text.numbers.tolist() == [0, 2, 3, 0, 2]
-    with pytest.raises(KeyboardInterrupt), begun.new_text() as file:
-        file.write(b"half")
-        raise KeyboardInterrupt
-    assert len(begun.open_text(reading).numbers) == 5
-    assert begun.open_text(reading._replace(tokens=4)) is None
     names = {"training.json", "vocab.txt", "training_text.bin"}
     assert {*os.listdir(begun.path)} == names
 
@@ -201,10 +174,7 @@ def test_a_training_that_has_no_vocabulary_yet_can_begin(begun):
     begun.check_files()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["vocab.txt", "weights.hdf5", "softmax.hdf5", "options.json", "log.jsonl"],
-)
+@pytest.mark.parametrize("name", ["weights.hdf5", "log.jsonl"])
 def test_files_that_no_training_wrote_are_not_replaced(folder, name):
     folder.check_files()
     write(folder, name)
@@ -218,12 +188,10 @@ def test_files_that_no_training_wrote_are_not_replaced(folder, name):
         folder.check_files()
 
 
-def test_a_full_disk_is_told(folder):
-    for advice in ("Make room and run the same command", "st checkpoint is un"):
-        match = rf"no space left .* write in '{folder.path}'.*{advice}"
-        with pytest.raises(OSError, match=match), folder.lock():
-            raise OSError(errno.ENOSPC, "what the system says")
-        write(folder, STATE_FILE)
+def test_a_full_disk_before_the_first_checkpoint(folder):
+    match = rf"no space left .* write in '{folder.path}'.*Make room and run the"
+    with pytest.raises(OSError, match=match), folder.lock():
+        raise OSError(errno.ENOSPC, "what the system says")
 
 
 def test_a_file_is_no_folder(tmp_path):

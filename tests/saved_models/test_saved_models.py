@@ -11,12 +11,8 @@ import keras_elmo
 from keras_elmo import registration
 
 HERE = pathlib.Path(__file__).parent
-VERSIONS = sorted(
-    path.name for path in HERE.iterdir() if (path / "arrays.npz").exists()
-)
-FILES = [
-    path for version in VERSIONS for path in (HERE / version).glob("*.keras")
-]
+VERSIONS = sorted(path.parent.name for path in HERE.glob("*/arrays.npz"))
+FILES = sorted(HERE.glob("*/*.keras"))
 
 pytestmark = [
     pytest.mark.skipif(

@@ -9,8 +9,8 @@ load what a newer one saved. In later versions, test_saved_models.py loads these
 models.
 """
 
-import argparse
 import pathlib
+import sys
 
 import keras
 import numpy as np
@@ -34,18 +34,14 @@ from keras_elmo.pretraining import LanguageModelTrainer
 SENTENCES = [["Save", "the", "cat", "."], ["the", "猫"]]
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
 DIM = 4
+IDS = batch_to_ids(SENTENCES, 12)
 OLDEST = pathlib.Path(__file__).parents[1] / "oldest.txt"
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("folder", type=pathlib.Path, help="must not exist")
-    folder = parser.parse_args().folder
+    folder = pathlib.Path(sys.argv[1])
     if f"keras=={keras.__version__}" not in OLDEST.read_text().split():
-        parser.error(f"Run this with the oldest Keras, that of {OLDEST}.")
+        sys.exit(f"Run this with the oldest Keras, that of {OLDEST}.")
     folder.mkdir(parents=True)
     keras.utils.set_random_seed(1)
     arrays = {}
@@ -59,15 +55,14 @@ def main():
     elmo.build((None, None, 12))
     randomize(elmo)
     elmo.save_to_preset(folder / "preset")
-    arrays["preset/inputs"] = ids = batch_to_ids(SENTENCES, 12)
-    arrays["preset/outputs"] = np.array(elmo(ids))
+    arrays["preset/inputs"] = IDS
+    arrays["preset/outputs"] = np.array(elmo(IDS))
     np.savez_compressed(folder / "arrays.npz", **arrays)
 
 
 def text():
     """Returns the sentences as a padded array of strings."""
-    length = max(map(len, SENTENCES))
-    return np.array([s + [""] * (length - len(s)) for s in SENTENCES])
+    return np.array([SENTENCES[0], [*SENTENCES[1], "", ""]])
 
 
 def char_cnn():
@@ -108,22 +103,21 @@ def tagger():
     scores = CRF(3, ["O", "B-X", "I-X"], "BIO")(keras.layers.Dense(3)(x))
     model = keras.Model(inputs, CRFDecoder()(scores))
     model.compile("sgd", CRFLoss(), metrics=[CRFAccuracy()])
-    return model, batch_to_ids(SENTENCES, 12)
+    return model, IDS
 
 
 def classifier():
     """Returns a model from ids to the scores of sentences, and its inputs."""
     inputs = keras.Input((None, 12), dtype="int32")
     x = SentencePooling("max")(make_elmo(char_cnn())(inputs))
-    model = keras.Model(inputs, keras.layers.Dense(2)(x))
-    return model, batch_to_ids(SENTENCES, 12)
+    return keras.Model(inputs, keras.layers.Dense(2)(x)), IDS
 
 
 def word_vectors():
     """Returns a model of word vectors, and its inputs."""
     inputs = keras.Input((None, 12), dtype="int32")
     layer = WordVectors(["the", "cat"], [[1.0, 2.0], [3.0, 4.0]], 12)
-    return keras.Model(inputs, layer(inputs)), batch_to_ids(SENTENCES, 12)
+    return keras.Model(inputs, layer(inputs)), IDS
 
 
 def parts():

@@ -9,7 +9,9 @@ from keras_elmo.text.word_vectorization import vectorization_of
 
 
 def hub_answer(elmo, sentences):
-    """Returns the outputs for tokenised sentences, each run separately.
+    """Returns the outputs for tokenised sentences.
+
+    The layers are those of each sentence alone.
 
     Args:
         elmo: An `ElmoLayer`.
@@ -18,32 +20,23 @@ def hub_answer(elmo, sentences):
     Returns:
         Dictionary of arrays, zero at padding.
     """
-    vectorization = vectorization_of(elmo.token_encoder)
-    # For a few words, building the graph takes longer than computing.
-    use_fast_paths(max(map(len, sentences), default=0) > 100)
-    rows = []
-    for sentence in sentences:
-        ids = vectorization.batch_to_ids([sentence])
-        layers = as_float32(elmo.all_layers(ids))[0]
-        size = layers.shape[-1] // 2
-        np.testing.assert_array_equal(layers[0, :, :size], layers[0, :, size:])
-        mixes = [as_float32(x)[0] for x in keras.tree.flatten(elmo(ids))]
-        if elmo.return_all_layers:
-            mixes = [layers.mean(axis=0)]
-        row = {"word_emb": layers[0, :, :size], "elmo": mixes[0]}
-        row |= {f"elmo_{k}": mix for k, mix in enumerate(mixes[1:], start=1)}
-        row |= {f"lstm_outputs{k}": x for k, x in enumerate(layers[1:], 1)}
-        rows.append(row)
+    to_ids = vectorization_of(elmo.token_encoder).batch_to_ids
+    use_fast_paths(False)  # Building the graph takes longer than computing.
+    alone = [as_float32(elmo.all_layers(to_ids([s])))[0] for s in sentences]
+    mixes = [as_float32(x) for x in keras.tree.flatten(elmo(to_ids(sentences)))]
     use_fast_paths(True)
-    time = max(len(row["elmo"]) for row in rows)
-    answer = {
-        name: np.stack(
-            [np.pad(r[name], [(0, time - len(r[name])), (0, 0)]) for r in rows]
-        )
-        for name in rows[0]
-    }
-    means = [x["elmo"].sum(axis=0) / max(1, len(x["elmo"])) for x in rows]
-    return {**answer, "default": np.stack(means)}
+    lengths = [x.shape[1] for x in alone]
+    added = [[(0, 0), (0, max(lengths) - n), (0, 0)] for n in lengths]
+    layers = np.stack(list(map(np.pad, alone, added)), axis=1)
+    tokens, copies = np.split(layers[0], 2, axis=-1)
+    np.testing.assert_array_equal(tokens, copies)
+    if elmo.return_all_layers:
+        mixes = [layers.mean(axis=0)]
+    answer = {"word_emb": tokens, "elmo": mixes[0]}
+    answer |= {f"elmo_{k}": mix for k, mix in enumerate(mixes[1:], start=1)}
+    answer |= {f"lstm_outputs{k}": x for k, x in enumerate(layers[1:], start=1)}
+    numbers = np.maximum(1, lengths).astype("float32")[:, None]
+    return {**answer, "default": mixes[0].sum(axis=1) / numbers}
 
 
 def as_float32(x):

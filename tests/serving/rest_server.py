@@ -1,4 +1,4 @@
-"""A SavedModel over HTTP, in the format of TensorFlow Serving's REST API.
+"""A SavedModel behind `urlopen`, as TensorFlow Serving's REST API has it.
 
 It answers `POST /v1/models/NAME[/versions/N]:predict` through
 `tf.saved_model.load`, in rows and in columns, with `{"b64": ...}` for bytes.
@@ -6,21 +6,23 @@ The format is described at https://www.tensorflow.org/tfx/serving/api_rest
 """
 
 import base64
-import contextlib
-import http.server
+import http
+import io
 import json
-import os
+import pathlib
 import re
-import threading
+import urllib.error
+import urllib.request
 
 import tensorflow as tf
 
-_PATH = re.compile(r"/v1/models/([^/:]+)(?:/versions/(\d+))?:predict$")
+URL = "http://served"
+_PATH = re.compile(URL + r"/v1/models/([^/:]+)(?:/versions/(\d+))?:predict$")
+_ELSEWHERE = urllib.request.urlopen
 
 
-@contextlib.contextmanager
-def serve(**folders):
-    """Yields the URL of the server.
+def opener(**folders):
+    """Returns what takes the place of `urllib.request.urlopen`.
 
     Args:
         folders: Maps the name of a model to the path of a version folder.
@@ -28,58 +30,46 @@ def serve(**folders):
     models = {}
     for name, folder in folders.items():
         signatures = tf.saved_model.load(folder).signatures
-        for version in (None, os.path.basename(folder)):
+        for version in (None, pathlib.Path(folder).name):
             models[name, version] = signatures
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            key = _PATH.match(self.path).groups()
-            try:
-                answer = _predict(models[key], json.loads(body))
-                self.reply(200, answer)
-            except KeyError:
-                told = f"Servable not found for request: Specific{key}"
-                self.reply(404, {"error": told})
-            except (ValueError, tf.errors.InvalidArgumentError) as error:
-                self.reply(400, {"error": str(error)})
-
-        def reply(self, status, answer):
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(json.dumps(answer, ensure_ascii=False).encode())
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    def urlopen(request, timeout):
+        if not request.full_url.startswith(URL):
+            return _ELSEWHERE(request, timeout=timeout)
+        key = _PATH.match(request.full_url).groups()
+        sent = json.loads(request.data, object_hook=_with_bytes)
         try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+            answer, status = _predict(models[key], sent), 200
+        except KeyError:
+            told = f"Servable not found for request: Specific{key}"
+            answer, status = {"error": told}, 404
+        except (ValueError, tf.errors.InvalidArgumentError) as error:
+            answer, status = {"error": str(error)}, 400
+        text = json.dumps(answer, ensure_ascii=False, default=_decode)
+        body = io.BytesIO(text.encode())
+        if status == 200:
+            return body
+        reason = http.HTTPStatus(status).phrase
+        raise urllib.error.HTTPError(URL, status, reason, {}, body)
+
+    return urlopen
 
 
 def _predict(signatures, request):
     signature = signatures[request["signature_name"]]
     specs = signature.structured_input_signature[1]
     in_rows = "instances" in request
-    if in_rows == ("inputs" in request):
-        raise ValueError("expecting one of 'inputs' or 'instances'")
-    columns = request.get("inputs")
     if in_rows:
         rows = request["instances"]
         columns = {name: [row[name] for row in rows] for name in specs}
+    else:
+        columns = request["inputs"]
     inputs = {
-        name: tf.constant(_bytes_of(columns[name]), spec.dtype)
+        name: tf.constant(columns[name], spec.dtype)
         for name, spec in specs.items()
     }
-    outputs = {
-        name: _decode(value.numpy().tolist())
-        for name, value in signature(**inputs).items()
-    }
+    outputs = signature(**inputs)
+    outputs = {name: x.numpy().tolist() for name, x in outputs.items()}
     # The name of the only output is left out.
     only, *others = outputs.values()
     if not in_rows:
@@ -88,15 +78,9 @@ def _predict(signatures, request):
     return {"predictions": rows if others else only}
 
 
-def _bytes_of(value):
-    if isinstance(value, list):
-        return [_bytes_of(item) for item in value]
-    if isinstance(value, dict):
-        return base64.b64decode(value["b64"], validate=True)
-    return value
+def _with_bytes(item):
+    return base64.b64decode(item["b64"]) if "b64" in item else item
 
 
-def _decode(value):
-    if isinstance(value, list):
-        return [_decode(item) for item in value]
-    return value.decode("utf-8", "replace") if type(value) is bytes else value
+def _decode(item):
+    return item.decode("utf-8", "replace")

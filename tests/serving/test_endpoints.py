@@ -60,26 +60,20 @@ def ids_of(value, shape=(1, 2, 12)):
     return {"ids": np.full(shape, value, "int32")}
 
 
-def tokens_of(lengths, tokens=(("a", "b"),), dtype="int32"):
-    return {"tokens": tokens, "sequence_len": np.array(lengths, dtype)}
+def tokens_of(lengths, tokens=(("a", "b"),)):
+    return {"tokens": tokens, "sequence_len": np.array(lengths, "int32")}
 
 
 HOSTILE = [
-    ("default", {"strings": ids_of(1)["ids"]}, "to be string but int32"),
     ("default", {"strings": [["a", "b"]]}, "expected shape"),
     ("tokens", tokens_of([3]), "must have one number per sentence"),
-    ("tokens", tokens_of([2**31 - 1]), "must have one number per sentence"),
     ("tokens", tokens_of([-1]), "must have one number per sentence"),
     ("tokens", tokens_of([2, 2]), "must have one number per sentence"),
-    ("tokens", tokens_of([]), "must have one number per sentence"),
     ("tokens", tokens_of([[2]]), "expected shape"),
-    ("tokens", tokens_of([2], dtype="int64"), "to be int32 but int64"),
     ("tokens", tokens_of([2], ["a", "b"]), "expected shape"),
     ("character_ids", ids_of(262), "takes integer ids from 0 to 261"),
     ("character_ids", ids_of(-1), "takes integer ids from 0 to 261"),
-    ("character_ids", ids_of(-(2**31)), "takes integer ids from 0 to 261"),
     ("character_ids", ids_of(1, (1, 2, 11)), "expected shape"),
-    ("character_ids", ids_of(1, (2, 12)), "expected shape"),
 ]
 
 
@@ -131,4 +125,5 @@ def test_words_of_any_bytes(ask, elmo, exported):
         ("default", {"strings": [with_spaces]}),
     )
     check(tokens, hub_answer(elmo, [words]))
+    assert tokens["elmo"][0, -1].any()  # An empty word is no padding.
     check(default, hub_answer(elmo, [words[:-1]]))

@@ -5,12 +5,10 @@ from keras_elmo.models.output_names import check_tagged_outputs
 from keras_elmo.models.output_names import tag_names_of
 
 
-@pytest.mark.parametrize(
-    "names", [[], "names", b"names", 3, [1, 2], [["a"], "b"]]
-)
-def test_names_that_are_none(names):
-    with pytest.raises(ValueError, match="`tag_names` must be lists of names"):
-        tag_names_of({}, {"tags": names})
+def test_names_that_are_none():
+    for names in ([], "names", b"names", 3, [["a"], "b"]):
+        with pytest.raises(ValueError, match="`tag_names` must be lists of na"):
+            tag_names_of({}, {"tags": names})
 
 
 @pytest.mark.parametrize("number", [0, 2])
@@ -26,7 +24,6 @@ def test_a_list_is_for_one_output(number):
     ("shape", "dtype"),
     [
         ((None, None, 1), "float32"),
-        ((None,), "float32"),
         ((None, None, None, 2), "float32"),
         ((None, None), "string"),
         ((), "int32"),

@@ -12,30 +12,27 @@ BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 BIOES = [*BIO, "E-X", "S-X", "E-Y", "S-Y"]
 
 
-def random_tags(generator, labels, number):
-    return [
-        generator.choices(labels, k=generator.randrange(1, 9))
-        for _ in range(number)
-    ]
-
-
 @pytest.mark.parametrize("labels", [BIO, BIOES])
 def test_entities_are_scored_as_by_seqeval(labels):
     metrics = pytest.importorskip("seqeval.metrics", reason="It is optional.")
     generator = random.Random(1)
-    tags = random_tags(generator, labels, 200)
+    tags = [
+        generator.choices(labels, k=generator.randrange(1, 9))
+        for _ in range(200)
+    ]
     found = [[x if generator.random() < 0.7 else "O" for x in t] for t in tags]
     scores = score_tags(tags, found, "BIO")
     expected = metrics.classification_report(tags, found, output_dict=True)
     for ours, theirs in (
-        (scores, expected["micro avg"]),
+        (
+            {key: scores[key] for key in scores["types"]["X"]},
+            expected["micro avg"],
+        ),
         (scores["types"]["X"], expected["X"]),
         (scores["types"]["Y"], expected["Y"]),
     ):
-        assert ours["precision"] == pytest.approx(theirs["precision"])
-        assert ours["recall"] == pytest.approx(theirs["recall"])
-        assert ours["f1"] == pytest.approx(theirs["f1-score"])
-        assert ours["count"] == theirs["support"]
+        theirs |= {"f1": theirs["f1-score"], "count": theirs["support"]}
+        assert ours == {key: pytest.approx(theirs[key]) for key in ours}
     accuracy = metrics.accuracy_score(tags, found)
     assert scores["accuracy"] == pytest.approx(accuracy)
 

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 from conftest import ROOT
+from models.same_bilm import check_same_bilm
 from peak_memory import DEFINE_PEAK
 from peak_memory import ON_LINUX
 from small_models import make_elmo
@@ -82,11 +83,7 @@ def test_a_tagger_of_entities(elmo, tagger):
     iob1 = [[x.replace("B-", "I-") for x in row] for row in tags]
     given = map(iter, sentences), map(iter, iob1)
     assert tagger.evaluate(*given) == scores
-    for part in "token_encoder", "encoder":
-        expected = getattr(ElmoLayer.from_preset(elmo), part).get_weights()
-        found = getattr(tagger.model.get_layer("elmo"), part).get_weights()
-        for x, y in zip(expected, found, strict=True):
-            np.testing.assert_array_equal(x, y)
+    check_same_bilm(tagger.model.get_layer("elmo"), ElmoLayer.from_preset(elmo))
 
 
 def test_saving(tagger, tmp_path):
@@ -96,18 +93,12 @@ def test_saving(tagger, tmp_path):
     path.write_text("old")
     with pytest.raises(FileExistsError, match="pass `overwrite=True`"):
         tagger.save(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keras.Model, "save", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            tagger.save(path, overwrite=True)
     assert path.read_text() == "old"
     tagger.save(path, overwrite=True)
     assert [*tmp_path.iterdir()] == [path]
-    sentences, tags = make_data(40, 1)
-    loaded = Tagger.load(path)
-    assert loaded.predict(sentences) == tagger.predict(sentences)
+    data = make_data(40, 1)
     # The layers are shared: nothing of the training is left out.
-    assert loaded.evaluate(sentences, tags) == tagger.evaluate(sentences, tags)
+    assert Tagger.load(path).evaluate(*data) == tagger.evaluate(*data)
 
 
 @pytest.mark.in_graphs(True)
@@ -120,33 +111,6 @@ def test_labels_of_no_scheme_and_a_tenth_held_out(elmo):
     scores = tagger.evaluate(sentences, tags)
     assert scores["accuracy"] > 0.9 and "f1" not in scores
     assert scores["types"].keys() == {"O", "C", "R"}
-
-
-@pytest.mark.exhaustive
-def test_the_same_seed_and_another_mix(elmo, tmp_path):
-    data, results = make_data(20), []
-    make_elmo(return_all_layers=True).save_to_preset(tmp_path / "other")
-    for path in (elmo, elmo, tmp_path / "other"):
-        tagger = train(path, data, epochs=1)
-        results.append(tagger.predict(data[0], marginals=True)[1])
-    for same, found, expected in zip(*results, strict=True):
-        np.testing.assert_array_equal(same, found)
-        np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.skipif(
-    keras.backend.backend() == "jax", reason="Slow: JAX compiles each shape."
-)
-@pytest.mark.parametrize("scheme", ["BIOES", "BIOUL"])
-def test_other_schemes(elmo, scheme):
-    sentences, tags = make_data(60)
-    pairs = training_data.tagged_pairs(sentences, tags, scheme)
-    tags = [row for _, row in pairs]
-    tagger = train(elmo, (sentences, tags), epochs=10)
-    assert tagger.scheme == scheme
-    assert {x[0] for x in tagger.tag_names} == {"O", *scheme} - {"I"}
-    assert tagger.evaluate(sentences, tags)["f1"] > 0.5
 
 
 class Batches(keras.utils.PyDataset):
@@ -248,16 +212,6 @@ def test_what_is_held_out_of_few_sentences():
     assert held == [plain]
 
 
-def test_as_many_are_held_out_as_ever():
-    """Where no label is rare, the choice is only that of the seed."""
-    pairs = [([str(i)], ["A"]) for i in range(40)]
-    keras.utils.set_random_seed(3)
-    rest, held = hold_out(list(pairs))
-    np.random.seed(3)
-    np.random.shuffle(pairs)
-    assert held + rest == pairs
-
-
 @ON_TENSORFLOW
 @pytest.mark.filterwarnings("always::UserWarning")
 def test_no_entities_to_validate_on(elmo, capsys):
@@ -315,7 +269,6 @@ WORDS = [[str(i) for i in range(j, j + 7)] for j in range(0, 301, 7)] * 2
     [
         ([["B-X", "PER"]], 0, r"Received: \['B-X'\] and \['PER'\]"),
         ([["A", "A"]], 0, r"two labels or more.*\['A'\]"),
-        ([["O", "B-X"], ["O", "O", "O"]], 0, "sentence 1, of 2 words"),
         ([["O", 1]], 0, "sentence 0"),
         ([["O", "B-X"]], None, "Received, .*: 1 and 0"),
         ([["O", "B-X"]] * 9, ([[]], [[]]), "Received, .*: 9 and 0"),
@@ -371,8 +324,7 @@ def test_batches_have_all_sentences(elmo):
 def test_word_vectors_beside_elmo(elmo, tmp_path):
     # They alone tell names from places: the words are new ones in the test.
     words = {**dict.fromkeys(NAMES, 1), **dict.fromkeys(PLACES, -1)}
-    new = {name[::-1].title(): 1 for name in NAMES}
-    new |= {name[::-1].title(): -1 for name in PLACES}
+    new = {name[::-1].title(): x for name, x in words.items()}
     path = tmp_path / "vectors.txt"
     table = {**words, **new, "lives": 0, "in": 0.5}
     path.write_text("".join(f"{w} {x} {-x}\n" for w, x in table.items()))
@@ -413,22 +365,9 @@ def test_which_word_vectors_fit(elmo, tmp_path, capsys):
     for word_vectors, told in (
         (layer("sings", width=5), "same ids as ELMo.*12.*Received: .*5"),
         ({"sings": [1.0]}, "must be a file or .*Received: dict"),
-        (tmp_path / "none.txt", "no word vector file"),
     ):
-        with pytest.raises((ValueError, FileNotFoundError), match=told):
+        with pytest.raises(ValueError, match=told):
             train(elmo, [*zip(*pairs)], word_vectors=word_vectors)
-
-
-@pytest.mark.exhaustive
-def test_inference_does_not_import_training():
-    code = (
-        "import sys, keras_elmo; keras_elmo.Tagger; "
-        "print('keras_elmo.tagging.training' in sys.modules)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
-    )
-    assert result.stdout == "False\n"
 
 
 @pytest.mark.exhaustive
@@ -437,20 +376,15 @@ def test_inference_does_not_import_training():
     keras.backend.backend() != "tensorflow", reason="The page is about it"
 )
 def test_the_memory_on_the_page_about_named_entities():
-    code = (
-        DEFINE_PEAK
-        + """
+    code = f"""{DEFINE_PEAK}
 import keras_elmo
 from keras_elmo.text import read_conll
-files = (f"examples/ner_data/{name}.conll" for name in ("train", "dev"))
-train, dev = map(read_conll, files)
+train = read_conll("examples/ner_data/train.conll")
+dev = read_conll("examples/ner_data/dev.conll")
 keras_elmo.Tagger.train(*train, dev, epochs=1, verbose=0)
 print(peak())
 """
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
-    )
+    peak = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT)
+    assert 0.5e9 < int(peak) < 2e9
     page = (ROOT / "docs/tutorials/named-entities.md").read_text()
     assert "takes less than 2 GB of memory" in " ".join(page.split())
-    assert 0.5e9 < int(result.stdout) < 2e9

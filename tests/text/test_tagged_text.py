@@ -53,7 +53,7 @@ def test_conllu_has_parts_of_speech(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "Ann\tB-PER \nslept \tO\u00a0\n# \t O\n \t\n\u00c9t\u00e9\tO\n",
+        "Ann\tB-PER\u200b \nslept \tO\u00a0\n# \t O\n \t\n\u00c9t\u00e9\tO\n",
         "Ann\tB-PER\t\nslept\tO\t\n#\tO\t\n\t\t\n\u00c9t\u00e9\tO\t\n",
         "Ann B-PER\nslept O\n# O\n\u00a0\n\ufeff\u00c9t\u00e9 O\n\n\ufeff",
     ],
@@ -84,14 +84,12 @@ def test_comments_before_a_sentence(tmp_path):
 def test_comments_with_as_many_columns(tmp_path):
     text = "# id domain=en\nAnn _ O\n\n# id domain=de\nBo _ O\n"
     text += "\n# all domain=de\n\n#a _ B-X\n"
-    path = str(write(tmp_path, text))
-    assert read_conll(path)[0] == [["Ann"], ["Bo"], ["#a"]]
-    read = read_columns(path, keep_rows=True)
+    read = read_columns(str(write(tmp_path, text)), keep_rows=True)
     assert read.sentences == [["Ann"], ["Bo"], ["#a"]]
     assert read.tags == [["O"], ["O"], ["B-X"]]
-    assert list(map(list, read.lines)) == [[2], [5], [9]]
-    expected = [["Ann", "_", "O"]], [["Bo", "_", "O"]], [["#a", "_", "B-X"]]
-    assert read.rows == [*expected]
+    assert [*map(list, read.lines)] == [[2], [5], [9]]
+    rows = [["Ann", "_", "O"]], [["Bo", "_", "O"]], [["#a", "_", "B-X"]]
+    assert read.rows == [*rows]
 
 
 @pytest.mark.parametrize("name", ["a.conllup", "a.conllu", "a.txt"])
@@ -107,21 +105,17 @@ def test_conllu_plus(tmp_path, name):
     assert read_conll(path) == ([["a"]], [["X"]])
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (
-            "Wort\tArt\n" + "a\tA\nb\tB\n\n" * 500,
-            r"line 1: is \['Wort', 'Art'\] a header",
-        ),
-        ("a O\nb O\n\n" + "a O\nb O\n" * 501, "line 4: .* of 1,002 words"),
-    ],
-)
-def test_what_may_be_wrong_causes_one_warning(tmp_path, text, told):
-    path = write(tmp_path, text)
-    with pytest.warns(UserWarning, match=told) as found:
-        read_conll(path)
-    assert len(found) == 1
+def test_what_may_be_wrong_causes_one_warning(tmp_path):
+    header = "Wort\tArt\n" + "a\tA\nb\tB\n\n" * 500
+    long = "a O\nb O\n\n" + "a O\nb O\n" * 501
+    for text, told in (
+        (header, r"line 1: is \['Wort', 'Art'\] a header"),
+        (long, "line 4: .* of 1,002 words"),
+    ):
+        path = write(tmp_path, text)
+        with pytest.warns(UserWarning, match=told) as found:
+            read_conll(path)
+        assert len(found) == 1
 
 
 def test_other_columns_of_labels_are_in_the_report(tmp_path):
@@ -134,9 +128,8 @@ def test_other_columns_of_labels_are_in_the_report(tmp_path):
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        ("a O\n\nb\n", "a", "line 3: expected 2 columns, as in line 1"),
+        ("a O\n\nb\n", "a", r"line 3: expected 2 [^#]*, as in line 1\. R"),
         ("a\n", "a", r"line 1: expected a word and its label,.*: \['a'\]"),
-        ("a X O\nb c X O\n", "a", r"line 2: expected 3 [^#]*line 1\. R"),
         ("a O\n# id 5 x\n", "a", "line 2: .*comment, move it to the st"),
         ("a\t\tO\nbc\tO\n", "a", r"line 2: .*tr -s '\\t' <.*: \['bc'"),
         ("a\tO\nb\t\n", "a", r"line 2: .*no label in column 2\..*\['b', ''\]"),
@@ -156,22 +149,16 @@ def test_other_columns_of_labels_are_in_the_report(tmp_path):
         ("a O\rb O\r", "a", r"lines that end in CR alone: tr '\\r' '\\n' <"),
         ("word,tag\na,O\nb,X\nc,O\n\nd,O\n", "a", "separated by commas. .*csv"),
         ('[\n {"text": "a"}]\n', "a.json", "is JSON. .* ends in .jsonl"),
-        ('{"text": "a b", "label": []}\n', "a", "is JSON"),
         (CONLLU, "a.conll", "is CoNLL-U: let its name end in .conllu"),
         (CONLLU.replace("x", "_"), "a.conllu", "line 1: all words of a sent"),
-        ("1\ta\n", "a.conllu", "line 1: `column` must be one of its columns"),
-        ("a O\n", "a.conllu", "is not CoNLL-U in line 1"),
         ("\n\n", "a.conll", "contains no sentences"),
-        ("# a\n\n", "a.conllu", "contains no sentences"),
         ("# a\n\n# b\n", "a.conll", "contains no sentences"),
-        (b"caf\xe9 O\n", "a.conll", "must be UTF-8.*in line 1, at byte 3"),
     ],
 )
 def test_bad_files_are_told_by_line(tmp_path, content, name, message):
     path = write(tmp_path, content, name)
-    with pytest.raises(ValueError, match=message) as info:
+    with pytest.raises(ValueError, match=f"'{path}'.*{message}"):
         read_conll(path)
-    assert str(path) in str(info.value)
 
 
 @pytest.mark.parametrize(
@@ -187,25 +174,13 @@ def test_bad_files_are_told_by_line(tmp_path, content, name, message):
         ("a b O\nc  O\n".replace(" O", "\tO"), None, None),
         ("a a O\nb b O\na a O\n\na X O\na X O\n", None, None),
         ("#tag HT\nis V\n\n#other HT\nis V\n", None, None),
-        ("a\tO\u200f\nb\tB-X\u200b\n", None, None),
+        ("text tag\n\na O\n", None, None),  # A header has no empty line.
     ],
 )
 def test_what_looks_odd_but_is_right(tmp_path, content, column, word_column):
     path = write(tmp_path, content)
     words = [row for row in content.splitlines() if row]
     assert sum(map(len, read_conll(path, column, word_column)[0])) == len(words)
-
-
-def test_cases_of_users(shared):
-    """What was read before is read in the same way."""
-    expected = read_conll(shared / "cases/stray_label.conll")[0]
-    names = """blank_after_label.tsv comment_of_as_many_columns.conll
-    no_break_space_after_label.tsv trailing_tab.tsv untyped.conll plus.conllup
-    lone_tabs_between_sentences.conll underscore.conll bmes.conll"""
-    for name in names.split():
-        sentences, tags = read_conll(shared / "cases" / name)
-        assert sentences == expected, name
-        assert {x[:1] for row in tags for x in row} <= set("BIEMSO"), name
 
 
 def test_bad_columns(tmp_path):

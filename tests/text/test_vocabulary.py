@@ -1,5 +1,4 @@
 import codecs
-import collections
 import gzip
 import os
 
@@ -18,21 +17,17 @@ def write(path, content):
 
 
 def test_ids_are_places_in_the_file(tmp_path):
-    path = write(
-        tmp_path / "v.txt", b"the\n<S>\n<UNK>\n</S>\n\xc3\xa9\na\xff\n\0\n"
-    )
+    path = tmp_path / "v.txt"
+    write(path, b"the\n<S>\n<UNK>\n</S>\n\xc3\xa9\na\xff\n\0\n")
     vocabulary = Vocabulary.from_file(path)
     assert len(vocabulary) == 7
     assert vocabulary.words[4:] == [b"\xc3\xa9", b"a\xff", b"\0"]
     assert vocabulary.unknown_id == 2
-    ids = vocabulary.ids([b"a\xff", b"none", b"", b"the", b"</S>", b"<UNK>"])
-    assert ids.dtype == "int32"
-    assert ids.tolist() == [5, 2, 2, 0, 3, 2]
-    assert vocabulary.ids(iter([b"\0"])).tolist() == [6]
+    words = [b"a\xff", b"none", b"", b"the", b"</S>", b"<UNK>", b"the\0"]
+    ids = vocabulary.ids(iter(words))
+    assert ids.dtype == "int32" and ids.tolist() == [5, 2, 2, 0, 3, 2, 2]
     assert vocabulary.ids([]).shape == (0,)
-    array = np.array([b"the\0", b"the"], dtype=object)
-    assert vocabulary.ids(array).tolist() == [2, 0]
-    for word in ("the", 3, np.bytes_(b"the")):
+    for word in ("the", np.bytes_(b"the")):
         with pytest.raises(ValueError, match=r"must be bytes\. Received: "):
             vocabulary.ids([b"the", word])
 
@@ -55,10 +50,7 @@ def test_other_ways_to_write_the_same_file(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<S>\na\n!!!MAXTERMID\na\n", "distinct. Received as word 3: b'a'"),
-        (b"<S>\n\na\n", "empty .*. Received as word 2: b''"),
-        (b"<S>\na\r\r\n", "white space .*. Received as word 2"),
-        (b"<S>\na\n", "Missing from the 2 words: </S>, <UNK>"),
+        (b"<S>\na\r\r\n", "white space .*. Received as word 2: b'a"),
         (b"", "Missing from the 0 words: <S>, </S>, <UNK>"),
         (b"\x1f\x8bcut off", "cannot be unpacked"),
         ("<S>\n</S>\n<UNK>\n".encode("utf-16"), "it is UTF-16: convert it"),
@@ -73,20 +65,19 @@ def test_files_that_are_no_vocabularies(tmp_path, content, message):
 
 
 @pytest.mark.parametrize(
-    ("word", "message"),
+    ("words", "message"),
     [
-        ("a", "each word must be bytes. Received as word 4: 'a'"),
-        (b"  ", r"white space \(or a count\)\. Received as word 4: b'  '"),
-        (b"the 5", "or a count.*b'the 5'"),
-        (b"\t5\tthe", "white space"),
-        (b"a\nb", "white space"),
-        (b"<S>", "must be distinct. Received as word 4: b'<S>'"),
-        (b"!!!MAXTERMID", "vocabulary file. Received as word 4"),
+        ([*SPECIAL, "a"], "must be bytes. Received as word 4: 'a'"),
+        ([*SPECIAL, b""], r"or a count\)\. Received as word 4: b''"),
+        ([*SPECIAL, b"the 5"], r"white space \(or a count\).*b'the 5'"),
+        ([*SPECIAL, b"<S>"], "must be distinct. Received as word 4: b'<S>'"),
+        ([*SPECIAL, b"!!!MAXTERMID"], "vocabulary file. Received as word 4"),
+        ([b"<S>", b"a"], "Missing from the 2 words: </S>, <UNK>"),
     ],
 )
-def test_words_that_cannot_be(word, message):
+def test_words_that_cannot_be(words, message):
     with pytest.raises(ValueError, match=message):
-        Vocabulary([*SPECIAL, word])
+        Vocabulary(words)
 
 
 def test_it_does_not_change(tmp_path):
@@ -119,23 +110,14 @@ def test_words_go_by_falling_count():
     assert make({}).words == SPECIAL
 
 
-@pytest.mark.parametrize(
-    "text, known, share",
-    [
-        (b"a b a <UNK>".split(), [b"a", b"b"], 0.75),
-        (b"a".split() * 9 + [b"x"], [b"a", b"x", b"y"], 1),
-        (collections.Counter({b"a": 9, b"x": 1}), [*SPECIAL, b"a"], 0.9),
-        ({b"a": 899, b"x": 101}, [b"a"], 0.899),
-        (b"x <S> </S>".split(), [*SPECIAL, b"a"], 0),
-        ([], [*SPECIAL, b"a"], 0),
-    ],
-)
-def test_how_much_of_a_text_is_covered(text, known, share):
-    if share >= 0.9:
-        assert covered_share(text, known) == share
-    elif share:
-        with pytest.warns(match=f"has {share:.1%} of the text's words"):
-            assert covered_share(text, known) == share
-    else:
+def test_how_much_of_a_text_is_covered():
+    known = [*SPECIAL, b"a"]
+    assert covered_share(b"a".split() * 9 + [b"x"], known) == 0.9
+    assert covered_share(b"a x a".split(), [b"a", b"x", b"y"]) == 1
+    with pytest.warns(match=r"has 89\.9% of the text's words"):
+        assert covered_share({b"a": 899, b"x": 101}, known) == 0.899
+    with pytest.warns(match=r"has 75\.0% of the text's words"):
+        covered_share(b"a a a <UNK>".split(), known)
+    for text in (b"x <S> </S>".split(), []):
         with pytest.raises(ValueError, match=r"has 0\.0% of .*lower minimum"):
             covered_share(text, known)
