@@ -73,7 +73,6 @@ def test_english_pos():
     check(card, f"F1 of tags on raw text | {raw:.2f}% on test")
     check(BENCHMARKS, f"| `english_pos`, 24 MB | {test:.2f} |")
     check(BENCHMARKS, f"| `english_pos` | {raw:.2f} |")
-    check(README, f"{number} UD English EWT: {test:.1f}% of the words")
 
 
 def test_english_names():
@@ -99,14 +98,15 @@ def test_other_taggers():
         (100 * found[name]["test"]["f1"], median(found[name]["seconds"]))
         for name in ("keras-elmo", "word2vec")
     )
-    check(README, f"one seed, ELMo gives {elmo[0]:.1f}%")
-    check(README, f"in its place, it is {word2vec[0]:.1f}%")
-    check(README, f"the tagger is {elmo[1] / word2vec[1]:.1f} times as fast")
+    factor = f"the tagger {elmo[1] / word2vec[1]:.1f} times as fast"
+    check(README, f"it is {word2vec[0]:.1f}%, and {factor}")
     tokens = results["vectors"]["tokens"] / 1e6
     check(BENCHMARKS, f"learned from the same {tokens:.0f} million tokens")
     formats = read("tagger_formats")
     model, words = formats["model"], formats["words"]
-    check(BENCHMARKS, f"This is `{model}` in each, on the {words:,} words")
+    check(
+        BENCHMARKS, f"This is `{model}` in each format, on the {words:,} words"
+    )
 
 
 def test_the_sentences_of_the_examples():
@@ -121,7 +121,7 @@ def test_the_sentences_of_the_examples():
         assert cells == [f"{count:,}" for count in counts]
     number = begins["train.conll"].count("B-ORG")
     page = "docs/tutorials/named-entities.md"
-    check(page, f"training sentences contain only {number},")
+    check(page, f"training sentences contain only {number}.")
 
 
 def test_named_entities():
@@ -167,9 +167,9 @@ def test_blimp():
 def test_occurrences():
     results = read("occurrences")
     _, first, second = results["nearest_has_same_tag"]
-    for page in (README, "docs/what-is-elmo.md"):
-        check(page, f"{results['sentences']} sentences")
-        check(page, f"in {first:.0%} and {second:.0%} of the")
+    page = "docs/what-is-elmo.md"
+    check(page, f"{results['sentences']} sentences")
+    check(page, f"in {first:.0%} and {second:.0%} of the")
     total = sum(results["counts"].values())
     check(page, f"one of the {total} occurrences")
     largest = max(results["counts"].values()) / total
@@ -209,7 +209,7 @@ def test_other_packages():
     check(BENCHMARKS, f"in a compiled model is {theirs / ours:.1f} times")
     check(BENCHMARKS, f"ran on {original['date']}")
     for results in (original, small):
-        check(BENCHMARKS, f"the first {results['sentences']} sentences")
+        check(BENCHMARKS, f"the first {results['sentences']} for the")
     for name in ("ElmoEmbedder", "ElmoEmbedder, int8"):
         factor = tables.speed_up("original", "throughput", name)
         check(README, f" {factor} times")
@@ -220,22 +220,8 @@ def test_a_processor_with_amx():
     theirs, _, *ours = map(median, results["throughput"].values())
     float32, half, int8 = (f"{theirs / x:.1f} times" for x in ours)
     check(BENCHMARKS, f"is {float32} as fast as simple_elmo in float32")
-    check(BENCHMARKS, f"{half} in bfloat16 and {int8} with 8 bits.")
+    check(BENCHMARKS, f"{half} in bfloat16 and {int8} with 8 bits (")
     check(BENCHMARKS, f"packages_original_amx.json), {results['date']}")
-
-
-def test_shares_of_the_machine():
-    machine = load(ROOT / "benchmarks/machine.py")
-    results = read("packages_original")
-    speeds = machine.medians(results["speeds"])
-    corpus, sentence = (
-        median(results[section]["ElmoEmbedder"])
-        for section in ("throughput", "latency")
-    )
-    flops = results["flops"] / corpus / speeds["float32"] / 1e9
-    share = results["bytes"]["ElmoEmbedder"] / sentence / speeds["read"] / 1e9
-    check(BENCHMARKS, f"reached {flops:.0%} of the machine's matrix multiply")
-    check(BENCHMARKS, f"uses {share:.0%} of the memory bandwidth")
 
 
 def test_pretraining_on_a_gpu():
@@ -263,15 +249,8 @@ def test_speed_of_pretraining():
     check(PRETRAINING, f"`keras-elmo pretrain` {ours:,.0f}")
     for page in (PRETRAINING, BENCHMARKS, README):
         check(page, f"{ours / theirs:.1f} times")
-    adam, muon, *others = (
-        median(read(f"recipes_{name}")["tokens_per_second"][optimizer])
-        for name in ("laptop", "english_mini")
-        for optimizer in ("adam", "muon")
-    )
-    check(
-        PRETRAINING, f"{adam:,.0f} tokens per second with Adam and {muon:,.0f}"
-    )
-    check(PRETRAINING, "and {:,.0f} and {:,.0f} for the other".format(*others))
+    speeds = read("recipes_laptop")["tokens_per_second"]
+    adam, muon = (median(speeds[optimizer]) for optimizer in ("adam", "muon"))
     check(PRETRAINING, f"takes {adam / muon:.1f} times as long as with")
     memory = read("training_memory")
     words, rows = memory["vocabulary"], memory["batch_size"]
@@ -286,23 +265,23 @@ def test_perplexities():
     in_rows = theirs[2]["by_its_own_program_in_256_rows"]
     others = [x["perplexity"] for x in results["in_another_order_of_the_text"]]
     one, two = results["laptop_ten_minutes"]["perplexities"]
-    check(PRETRAINING, f"in 256 rows, gives {in_rows:,.0f} for its third")
+    check(PRETRAINING, f"in 256 rows, gives {in_rows:,.0f} for it.")
     check(PRETRAINING, f"order ({max(others):,.2f})")
     check(PRETRAINING, f"gave {one:.1f} and {two:.1f} ({results['date']})")
-    _, middle, most = sorted(x["perplexity"] for x in theirs)
-    ours = median(x["perplexity"] for x in found["keras-elmo on TensorFlow"])
-    check(README, f"is {ours:.0f}, and {middle:.0f} with bilm-tf")
-    check(README, f"a perplexity of {most / 1e6:.0f} million")
+    middles = (
+        median(x["perplexity"] for x in found[name])
+        for name in ("bilm-tf", "keras-elmo on TensorFlow")
+    )
+    ours, theirs = middles
+    assert abs(ours / theirs - 1) < 0.01, "README says that it is the same"
 
 
 def test_what_feeds_a_device():
     results = read("pretraining_host")
     runs = [results[name] for name in ("jax", "tensorflow")]
-    fed = min(median(run["feeding"]) for run in runs) / 1e6
     jax, tensorflow = (
         f"{round(median(run['commands']['this']), -3):,.0f}" for run in runs
     )
-    check(PRETRAINING, f"prepares {fed:.1f} million tokens per second")
     check(PRETRAINING, f"{jax} tokens per second on JAX and {tensorflow} on")
     check(PRETRAINING, f"AMD EPYC, {results['date']}")
 
@@ -331,7 +310,6 @@ def test_what_the_papers_model_costs():
     hours = 10 * 832e6 / speed / 3600
     check(PRETRAINING, f"multiplies {paper / 1e6:.0f} million numbers")
     check(PRETRAINING, f"`english_mini` {mini / 1e6:.1f} million")
-    check(PRETRAINING, f"on {round(speed, -3):,.0f}, if it multiplied")
     check(PRETRAINING, f"takes {hours:.0f} hours, and eight of them")
     check(PRETRAINING, f"eight of them {hours / 8:.1f} hours")
 
@@ -372,8 +350,5 @@ def test_the_browser():
 
 def test_a_large_corpus():
     page = "docs/corpus.md"
-    memory = median(read("encoders")["rows"][0]["megabytes"]) / 1000
-    check(page, f"and {20 * (memory + 0.5):.0f} GB of memory")
-    check(page, f"each takes {memory:.1f} GB, and 0.5 GB for the vectors")
     workers, process = map(median, read("cluster")["seconds"].values())
     check(page, f"were {process / workers:.1f} times as fast as one process")
