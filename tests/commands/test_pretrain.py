@@ -1,4 +1,3 @@
-import argparse
 import dataclasses
 import functools
 import json
@@ -11,6 +10,7 @@ import subprocess
 import sys
 import threading
 import types
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,9 +20,9 @@ from hdf5_arrays import all_arrays
 from pretraining import small_trainings
 from small_models import ENGLISH_TINY
 
-from keras_elmo.commands import arguments as shared_arguments
-from keras_elmo.commands import pretrain as module
 from keras_elmo.commands import pretrain_reports
+from keras_elmo.commands.arguments import set_threads
+from keras_elmo.commands.main import make_parser
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import ProgressDisplay
@@ -62,9 +62,8 @@ def pretrain(texts, run):
 
 
 def parse(*arguments):
-    parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
-    return parser.parse_args(["t", "o", *map(str, arguments)])
+    parser, _ = make_parser()
+    return parser.parse_args(["pretrain", "t", "o", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -77,19 +76,13 @@ def show(texts, run, monkeypatch):
 
     def show(*flags, status=0, is_finished=True, **progress):
         progress = {"step": 4, "best_step": None, "best": None, **progress}
-        training = types.SimpleNamespace(
-            is_finished=is_finished, progress=types.SimpleNamespace(**progress)
-        )
-
-        def pretrain(*_, **options):
-            calls.append(options)
-            return training
-
-        calls = []
+        training = mock.Mock(is_finished=is_finished)
+        training.progress = types.SimpleNamespace(**progress)
+        pretrain = mock.Mock(return_value=training)
         name = "keras_elmo.pretraining.pretrain.pretrain"
         monkeypatch.setattr(name, pretrain)
         shown = run("pretrain", "train0.txt", "out", *flags, status=status)
-        return calls[0], shown
+        return pretrain.call_args.kwargs, shown
 
     return show
 
@@ -380,7 +373,7 @@ def test_threads(monkeypatch, gpus, processors, set_to):
     monkeypatch.setattr(config, "list_physical_devices", lambda _: [0] * gpus)
     name = "keras_elmo.commands.arguments._usable_processors"
     monkeypatch.setattr(name, lambda: processors)
-    shared_arguments.set_threads()
+    set_threads()
     assert tuple(numbers.values()) == set_to
 
 

@@ -236,7 +236,6 @@ def test_errors_leave_no_output(model, folder, fails):
     (folder / "bad.conll").write_text("a O\nb\n")
     before = sorted(folder.iterdir())
     for arguments, message in [
-        ("none.txt out", "There is no corpus file 'none.txt'"),
         ("latin.txt out --raw", "in line 1, at byte 3"),
         ("bad.conll out", "is a sentence, pass --format text."),
         ("none.conll out --format conll", "no labelled text file 'none.conll'"),
