@@ -207,15 +207,10 @@ def test_settings_tell_what_the_vectors_depend_on(
         return {**passed["settings"], "output_dtype": passed["output_dtype"]}
 
     defaults = settings("--quiet")
-    assert defaults == {
-        "model": fingerprint(model),
-        "layers": "all",
-        "dtype": "float32",
-        "quantize": None,
-        "format": "text",
-        "language": None,
-        "output_dtype": "float32",
-    }
+    how = {"layers": "all", "dtype": "float32", "quantize": None}
+    text = {"format": "text", "language": None}
+    others = {"model": fingerprint(model), "output_dtype": "float32"}
+    assert defaults == {**how, **text, **others}
     for key, value in [
         ("layers", "top"),
         ("output_dtype", "float16"),

@@ -6,10 +6,9 @@ import keras
 import numpy as np
 import onnxruntime
 import pytest
+from commands.small_taggers import make_tagger
 from small_models import make_elmo
 
-from keras_elmo import CRF
-from keras_elmo import CRFDecoder
 from keras_elmo import batch_to_ids
 from keras_elmo.commands import export as module
 from keras_elmo.serving import export_saved_model as serving
@@ -27,13 +26,8 @@ def elmo():
 
 
 @pytest.fixture
-def tagger():
-    ids = keras.Input((None, 12), dtype="int32")
-    scores = CRF(2)(keras.layers.Dense(2)(make_elmo()(ids)))
-    decoder = CRFDecoder(tag_names=["naïve", "O"], name="tags")
-    model = keras.Model(ids, decoder(scores))
-    model.save("tagger.keras")
-    return model
+def tagger(folder):
+    make_tagger(["naïve", "O"]).save(folder / "tagger.keras")
 
 
 @pytest.mark.exhaustive

@@ -32,15 +32,9 @@ from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import TrainingPlan
 
 pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
-OPTIONS = {
-    **small_trainings.OPTIONS,
-    "bidirectional": True,
-    "batch_size": 2,
-    "unroll_steps": 3,
-    "all_clip_norm_val": 5.0,
-    "n_epochs": 7,
-    "n_train_tokens": 99,
-}
+SIZES = {"batch_size": 2, "unroll_steps": 3, "all_clip_norm_val": 5.0}
+OPTIONS = {**small_trainings.OPTIONS, **SIZES, "bidirectional": True}
+OPTIONS |= {"n_epochs": 7, "n_train_tokens": 99}
 COMMAND = "pretrain", "train*.txt", "out", "--options", "options.json"
 HELDOUT = ["--heldout", "heldout.txt"]
 LINES = ["the cat sat on the mat", "a dog ran", "the dog and the cat ran"]
@@ -119,9 +113,7 @@ def test_a_training_from_the_start_to_the_end(folder, pretrain, run):
 
 
 class Interrupting(TrainingProgress):
-    def __init__(self, progress):
-        super().__init__(progress)
-        self.answered = threading.Event()
+    answered = threading.Event()
 
     def stepped(self, step, loss):
         if step == 3:
@@ -186,13 +178,9 @@ def test_files_and_flags_are_passed_on(show):
     passed, _ = show(*flags, "--vocabulary", "words")
     assert passed.pop("initial").path == model
     assert isinstance(passed.pop("report"), TrainingProgress)
-    assert passed == {
-        "heldout": ["heldout.txt"],
-        "vocabulary": "words",
-        "min_count": 3,
-        "new_softmax": True,
-        "restart": True,
-    }
+    files = {"heldout": ["heldout.txt"], "vocabulary": "words"}
+    others = {"min_count": 3, "new_softmax": True, "restart": True}
+    assert passed == {**files, **others}
 
 
 def test_a_recipe_for_small_texts_is_named(show):
@@ -288,18 +276,12 @@ def test_settings_are_the_recipes_but_for_what_is_typed():
         "mixed_bfloat16 --seed 10 --dropout 0.25 --negatives 11 --patience 2"
     )
     paper = RECIPES["paper"]
-    changes = {"dropout": 0.25, "n_negative_samples_batch": 11}
-    assert make_settings(parse(*flags.split())) == dataclasses.replace(
-        paper,
-        options=paper.options | changes,
-        batch_size=3,
-        steps=6,
-        learning_rate=0.5,
-        warmup_steps=7,
-        dtype="mixed_bfloat16",
-        seed=10,
-        patience=2,
-    )
+    options = {"dropout": 0.25, "n_negative_samples_batch": 11}
+    changes = {"batch_size": 3, "steps": 6, "learning_rate": 0.5, "seed": 10}
+    changes |= {"warmup_steps": 7, "dtype": "mixed_bfloat16", "patience": 2}
+    changes["options"] = paper.options | options
+    expected = dataclasses.replace(paper, **changes)
+    assert make_settings(parse(*flags.split())) == expected
 
 
 def test_settings_of_an_options_file(texts):

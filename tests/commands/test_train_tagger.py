@@ -9,11 +9,9 @@ from unittest import mock
 
 import keras
 import pytest
+from commands.small_taggers import make_tagger
 from conftest import ROOT
-from small_models import make_shallow_elmo
 
-from keras_elmo import CRF
-from keras_elmo import CRFDecoder
 from keras_elmo import Tagger
 from keras_elmo.text import read_conll
 
@@ -34,10 +32,7 @@ def data(folder):
 @pytest.fixture
 def train(monkeypatch):
     """In place of `Tagger.train`: it returns a tagger at once."""
-    ids, elmo = keras.Input((None, 12), dtype="int32"), make_shallow_elmo()
-    scores = CRF(2)(keras.layers.Dense(2)(elmo(ids)))
-    tags = CRFDecoder(tag_names=["O", "B-B"], name="tags")(scores)
-    train = mock.Mock(return_value=Tagger(keras.Model(ids, tags)))
+    train = mock.Mock(return_value=Tagger(make_tagger(["O", "B-B"])))
     monkeypatch.setattr(Tagger, "train", train)
     return train
 

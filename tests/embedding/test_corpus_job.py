@@ -238,10 +238,10 @@ def test_a_file_at_the_output_is_not_touched_unless_asked(output):
     assert embed.num_read == 40 - kept
 
 
-@pytest.fixture(
-    params=[(job_folder, "replace_file"), (JobFolder, "_remove_files")],
-    ids=["to be moved", "moved"],
-)
+KILLS = [(job_folder, "replace_file"), (JobFolder, "_remove_files")]
+
+
+@pytest.fixture(params=KILLS, ids=["to be moved", "moved"])
 def complete(request, output, monkeypatch):
     """A job that was killed at the end, before or after it moved its file."""
 
