@@ -285,7 +285,7 @@ def test_settings_are_the_recipes_but_for_what_is_typed():
 
 
 def test_settings_of_an_options_file(texts):
-    flags = ["--options", "options.json"]
+    flags = ["--options", "options.json", "--recipe", "gpu"]
     made = make_settings(parse(*flags))
     assert (made.batch_size, made.unroll_steps) == (2, 3)
     assert (made.clip_norm, made.epochs) == (5.0, 7)
