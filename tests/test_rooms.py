@@ -44,18 +44,15 @@ def imports(path):
     """Yields the modules of the package that a file imports, and whether at
     module level."""
     tree = ast.parse(path.read_text())
-    at_once = set(map(id, tree.body))
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
+        names = []
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.name for alias in node.names]
-        else:
-            continue
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{x}" for x in names)]
         for name in names:
             if name.startswith("keras_elmo."):
-                yield name.removeprefix("keras_elmo."), id(node) in at_once
+                yield name.removeprefix("keras_elmo."), node in tree.body
 
 
 def test_rooms_import_exactly_these_from_below():
