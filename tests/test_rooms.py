@@ -76,6 +76,17 @@ def test_rooms_import_exactly_these_from_below():
     assert not below  # All are drawn.
 
 
+def test_inference_does_not_import_training():
+    """The training of a tagger; the table above is about `pretraining`."""
+    parts = "training", "training_data", "calibration"
+    training = {f"tagging.{part}" for part in parts}
+    for room in set(KNOWS) - {"commands"}:
+        for path in (PACKAGE / room).rglob("*.py"):
+            if f"{room}.{path.stem}" not in training:
+                at_once = {x for x, is_at_once in imports(path) if is_at_once}
+                assert not at_once & training, path
+
+
 def test_no_circles():
     """Imports inside functions count, too."""
     paths = {
