@@ -29,7 +29,7 @@ WRONG = {
 
 
 def without_code(text):
-    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
 
 
 def anchors(text):

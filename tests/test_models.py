@@ -1,6 +1,6 @@
 """The layer inside models as users write them."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
@@ -65,19 +65,13 @@ def test_eager_calls_from_many_threads_and_of_many_shapes():
     elmo = make_shallow_elmo()
     shapes = [(b, t) for b in (1, 2, 5) for t in (1, 2, 3, 4)]
     expected = {(b, t): elmo(IDS[:b, :t]) for b, t in shapes}
-    right = []
-
-    def work():
-        for b, t in shapes:
-            found = elmo(IDS[:b, :t])
-            right.append(np.allclose(found, expected[b, t], 1e-5, 1e-6))
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert right == [True] * 4 * len(shapes)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [
+            (shape, pool.submit(elmo, IDS[: shape[0], : shape[1]]))
+            for shape in shapes * 4
+        ]
+    for shape, call in calls:
+        assert_close(call.result(), expected[shape])
 
 
 @pytest.mark.in_graphs(True)

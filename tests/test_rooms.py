@@ -44,18 +44,15 @@ def imports(path):
     """Yields the modules of the package that a file imports, and whether at
     module level."""
     tree = ast.parse(path.read_text())
-    at_once = set(map(id, tree.body))
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
+        names = []
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.name for alias in node.names]
-        else:
-            continue
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{x}" for x in names)]
         for name in names:
             if name.startswith("keras_elmo."):
-                yield name.removeprefix("keras_elmo."), id(node) in at_once
+                yield name.removeprefix("keras_elmo."), node in tree.body
 
 
 def test_rooms_import_exactly_these_from_below():
@@ -77,6 +74,17 @@ def test_rooms_import_exactly_these_from_below():
         for room in row:
             assert KNOWS[room] <= below, f"{room} imports from above"
     assert not below  # All are drawn.
+
+
+def test_inference_does_not_import_training():
+    """The training of a tagger; the table above is about `pretraining`."""
+    parts = "training", "training_data", "calibration"
+    training = {f"tagging.{part}" for part in parts}
+    for room in set(KNOWS) - {"commands"}:
+        for path in (PACKAGE / room).rglob("*.py"):
+            if f"{room}.{path.stem}" not in training:
+                at_once = {x for x, is_at_once in imports(path) if is_at_once}
+                assert not at_once & training, path
 
 
 def test_no_circles():

@@ -1,5 +1,6 @@
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -43,14 +44,11 @@ def test_an_error_leaves_the_handlers_as_they_were(number):
 
 def test_in_another_thread_there_are_no_signals():
     before = [signal.getsignal(n) for n in NUMBERS]
-    found = []
 
     def work():
         with StopRequest(print) as stop:
-            found.append([signal.getsignal(n) for n in NUMBERS])
-            found.append(stop.is_made)
+            assert not stop.is_made
+            return [signal.getsignal(n) for n in NUMBERS]
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert found == [before, False]
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(work).result() == before

@@ -83,12 +83,13 @@ def test_mixes_of_like_names_keep_their_flags_apart():
 
 
 def test_trainable_false_in_a_constructor_reaches_the_parts():
-    cnn = {"filters": [(2, 8)], "max_characters_per_token": 12}
-    characters = keras_elmo.CharCNNEmbedding(6, **cnn, trainable=False)
-    parts = keras_elmo.CharCNNEmbedding(6, **cnn), keras_elmo.BiLMEncoder(7, 6)
-    for layer in (characters, keras_elmo.ElmoLayer(*parts, trainable=False)):
-        layer.build((None, None, 12))
-        assert layer.trainable_weights == []
+    def make(**kwargs):
+        cnn = keras_elmo.CharCNNEmbedding(6, [(2, 8)], **kwargs)
+        return cnn, keras_elmo.BiLMEncoder(7, 6, **kwargs)
+
+    frozen = keras_elmo.ElmoLayer(*make(), trainable=False)
+    for layer in (frozen, *make(trainable=False)):
+        assert not any(trainable for _, trainable in flags(layer))
 
 
 def test_from_bilm_freezes_the_bilm_unless_asked():

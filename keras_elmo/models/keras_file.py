@@ -30,12 +30,12 @@ class KerasFile(FoundModel):
         self._elmo = elmo
 
     def load(self, cls, **kwargs):
-        raise self._is_no_elmo()
+        raise self._refusal()
 
     def fingerprint(self):
-        raise self._is_no_elmo()
+        raise self._refusal()
 
-    def _is_no_elmo(self):
+    def _refusal(self):
         return ValueError(
             "from_preset and keras-elmo embed take only ELMo models. "
             f"Received: '{self.path}', {self.what}: load it with "

@@ -21,30 +21,25 @@ def sentence(generator):
     return rows
 
 
-def write_columns(path, number, seed):
-    generator = random.Random(seed)
-    with open(path, "w", encoding="utf-8") as file:
-        for _ in range(number):
-            for word, tag, _ in sentence(generator):
-                file.write(f"{word}\t{tag}\n")
-            file.write("\t\n")
+def to_conll(rows):
+    return "".join(f"{word}\t{tag}\n" for word, tag, _ in rows) + "\t\n"
 
 
-def write_conllu(path, number, seed):
-    generator = random.Random(seed)
-    with open(path, "w", encoding="utf-8") as file:
-        for _ in range(number):
-            file.write("# a comment\n")
-            for i, (word, _, tag) in enumerate(sentence(generator), start=1):
-                file.write(f"{i}\t{word}\t_\t{tag}" + "\t_" * 6 + "\n")
-            file.write("\n")
+def to_conllu(rows):
+    lines = ["# a comment"]
+    for i, (word, _, tag) in enumerate(rows, start=1):
+        lines.append(f"{i}\t{word}\t_\t{tag}" + "\t_" * 6)
+    return "\n".join([*lines, "", ""])
 
 
-def write_files(folder, write=write_columns, ending="conll", number=40):
+def write_files(folder, to_text=to_conll, number=40):
     """Writes train, dev and test files; returns their paths."""
+    ending = to_text.__name__.removeprefix("to_")
     paths = [folder / f"{name}.{ending}" for name in ("train", "dev", "test")]
     for seed, path in enumerate(paths):
-        write(path, number if seed == 0 else 12, seed)
+        generator = random.Random(seed)
+        rows = range(12 if seed else number)
+        path.write_text("".join(to_text(sentence(generator)) for _ in rows))
     return paths
 
 

@@ -14,16 +14,6 @@ SENTENCES = [
 ] * 4
 
 
-def test_files_are_read(tmp_path):
-    path = tmp_path / "file.conll"
-    path.write_text("\ufeffAnn\tB-per\n#1\tO\n\t\n\n\na b\tO\n", "utf-8")
-    expected = [(["Ann", "#1"], ["B-per", "O"]), (["a b"], ["O"])]
-    assert data.read_tagged(path) == expected
-    path.write_text("a\tO\nb\n")
-    with pytest.raises(ValueError, match="conll', line 2: expected 2 columns"):
-        data.read_tagged(path)
-
-
 def test_batches_cover_all_sentences_in_each_epoch():
     layers = [np.full((2, len(s.words), 3), i) for i, s in enumerate(SENTENCES)]
     numbers = {"he": 2, "met": 3}

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from benchmarks_tagging.tagging_data import write_conllu
+from benchmarks_tagging.tagging_data import to_conllu
 from benchmarks_tagging.tagging_data import write_files
 
 from keras_elmo import ElmoLayer
@@ -45,7 +45,7 @@ def data(tmp_path):
             path = folder / name.format(part)
             path.parent.mkdir(exist_ok=True, parents=True)
             path.write_text(text)
-    write_files(folder, write_conllu, "conllu")
+    write_files(folder, to_conllu)
     return folder
 
 

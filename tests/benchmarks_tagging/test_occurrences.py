@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from benchmarks_tagging.tagging_data import to_conllu
 from benchmarks_tagging.tagging_data import write_bilm
 
 SENTENCES = [
@@ -11,21 +12,15 @@ SENTENCES = [
 ]
 
 
-def to_conllu(sentence):
-    lines = [
-        "\t".join([str(number), *word.replace("/", " _ ").split(), *"______"])
-        for number, word in enumerate(sentence.split(), start=1)
-    ]
-    return "\n".join(["# text", *lines, ""])
-
-
 def test_occurrences_are_drawn(run, tmp_path):
     reason = "matplotlib, of the extra `benchmarks`, is not installed."
     plt = pytest.importorskip("matplotlib.pyplot", reason=reason)
     write_bilm(tmp_path / "bilm")
     paths = [tmp_path / f"{name}.conllu" for name in "abc"]
     for path, part in zip(paths, SENTENCES, strict=True):
-        path.write_text("\n".join(map(to_conllu, part)))
+        pairs = [[x.split("/") for x in row.split()] for row in part]
+        rows = [[(word, "", tag) for word, tag in row] for row in pairs]
+        path.write_text("".join(map(to_conllu, rows)))
     options = ["--model", "bilm", "--picture", "map.png"]
     found = run("occurrences", "work", *paths, *options)
     # A repeated sentence counts once, and other tags and forms do not count.

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks_tagging.tagging_data import to_conllu
 from benchmarks_tagging.tagging_data import write_bilm
-from benchmarks_tagging.tagging_data import write_conllu
 from benchmarks_tagging.tagging_data import write_files
 from conftest import ROOT
 
@@ -30,26 +30,17 @@ def run(paths, *arguments):
 
 
 @pytest.mark.exhaustive
-def test_a_step_with_elmo(tmp_path):
+def test_parts_of_speech_with_elmo(tmp_path):
     preset, output = write_bilm(tmp_path / "bilm"), tmp_path / "out"
-    options = ["--epochs", 1, "--seeds", 2, "--fraction", 0.5]
+    options = ["--epochs", 6, "--seeds", 2, "--fraction", 0.5]
     options += ["--elmo", preset, "--output", output]
-    (result,) = run(write_files(tmp_path, number=8), *options)
-    assert result["training_sentences"] == 4
+    (result,) = run(write_files(tmp_path, to_conllu), *options)
     written = (output / "seed-2" / "result.json").read_text()
     assert json.loads(written) == result
-    assert set(result["test"]["types"]) == {"per", "loc"}
+    assert result["training_sentences"] == 20
+    assert result["test"]["accuracy"] > 0.9
     for place in ("input", "output"):
         assert np.ptp(result["mix_weights"][place]["weights"]) > 1e-3
-
-
-@pytest.mark.exhaustive
-def test_parts_of_speech_without_elmo(tmp_path):
-    paths = write_files(tmp_path, write_conllu, "conllu")
-    output = ["--output", tmp_path / "out"]
-    (result,) = run(paths, "--elmo-at", "none", "--epochs", 6, *output)
-    assert result["test"]["accuracy"] > 0.9
-    assert result["mix_weights"] == {}
 
 
 def test_smaller_fractions_lie_in_larger_ones():
@@ -84,6 +75,7 @@ def test_experiments_go_on_and_report(tmp_path, capsys, monkeypatch):
     (baseline,) = scores["trainings"]["baseline"]
     found = json.loads(result.read_text())
     assert baseline["test"]["score"] == found["test"]["f1"]
+    assert set(found["test"]["types"]) == {"per", "loc"}
     for name in ("curves-100.png", "layers.png"):
         assert (output / name).read_bytes().startswith(b"\x89PNG")
 

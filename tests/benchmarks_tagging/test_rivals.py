@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 import pytest
-from benchmarks_tagging.tagging_data import write_conllu
+from benchmarks_tagging.tagging_data import to_conllu
 from benchmarks_tagging.tagging_data import write_files
 from conftest import ROOT
 
@@ -120,7 +120,7 @@ def test_a_tagger_on_vectors_of_words(rivals, monkeypatch, tmp_path):
     small = {"units": 12, "dropout": 0.1, "learning_rate": 0.02, "epochs": 8}
     for name, value in small.items():
         monkeypatch.setitem(Tagger.train.__kwdefaults__, name, value)
-    write_files(tmp_path, write_conllu, "conllu")
+    write_files(tmp_path, to_conllu)
     for folder in ("vectors", "ewt-word2vec"):
         (tmp_path / folder).mkdir()
     lines = (f"{x} {' '.join(map(str, rng.normal(size=16)))}\n" for x in known)

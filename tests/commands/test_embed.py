@@ -7,6 +7,7 @@ import pathlib
 import re
 import shlex
 import shutil
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -197,24 +198,19 @@ def test_a_fingerprint_is_of_all_that_is_read(
 def test_settings_tell_what_the_vectors_depend_on(
     model, corpus, monkeypatch, fails
 ):
-    jobs = []
+    embed_corpus = mock.Mock(side_effect=ValueError("recorded"))
+    monkeypatch.setattr(corpus_job, "embed_corpus", embed_corpus)
 
-    def record(*_, settings, output_dtype, **__):
-        jobs.append({**settings, "output_dtype": output_dtype})
-        raise ValueError("recorded")
+    def settings(*flags):
+        fails("embed", model, "corpus.txt", "out.hdf5", *flags)
+        passed = embed_corpus.call_args.kwargs
+        return {**passed["settings"], "output_dtype": passed["output_dtype"]}
 
-    monkeypatch.setattr("keras_elmo.embedding.corpus_job.embed_corpus", record)
-    names = ["embed", model, "corpus.txt", "out.hdf5"]
-    fails(*names, "--quiet")
-    assert jobs[0] == {
-        "model": fingerprint(model),
-        "layers": "all",
-        "dtype": "float32",
-        "quantize": None,
-        "format": "text",
-        "language": None,
-        "output_dtype": "float32",
-    }
+    defaults = settings("--quiet")
+    how = {"layers": "all", "dtype": "float32", "quantize": None}
+    text = {"format": "text", "language": None}
+    others = {"model": fingerprint(model), "output_dtype": "float32"}
+    assert defaults == {**how, **text, **others}
     for key, value in [
         ("layers", "top"),
         ("output_dtype", "float16"),
@@ -223,8 +219,8 @@ def test_settings_tell_what_the_vectors_depend_on(
         ("format", "conllu"),
         ("language", "de"),
     ]:
-        fails(*names, f"--{key.replace('_', '-')}", value)
-        assert jobs[-1] == {**jobs[0], key: value}
+        found = settings(f"--{key.replace('_', '-')}", value)
+        assert found == {**defaults, key: value}
 
 
 def test_the_page_of_the_docs(monkeypatch, run, capfd):

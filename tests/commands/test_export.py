@@ -1,14 +1,14 @@
 import os
 import pathlib
+from unittest import mock
 
 import keras
 import numpy as np
 import onnxruntime
 import pytest
+from commands.small_taggers import make_tagger
 from small_models import make_elmo
 
-from keras_elmo import CRF
-from keras_elmo import CRFDecoder
 from keras_elmo import batch_to_ids
 from keras_elmo.commands import export as module
 from keras_elmo.serving import export_saved_model as serving
@@ -26,13 +26,8 @@ def elmo():
 
 
 @pytest.fixture
-def tagger():
-    ids = keras.Input((None, 12), dtype="int32")
-    scores = CRF(2)(keras.layers.Dense(2)(make_elmo()(ids)))
-    decoder = CRFDecoder(tag_names=["naïve", "O"], name="tags")
-    model = keras.Model(ids, decoder(scores))
-    model.save("tagger.keras")
-    return model
+def tagger(folder):
+    make_tagger(["naïve", "O"]).save(folder / "tagger.keras")
 
 
 @pytest.mark.exhaustive
@@ -72,24 +67,22 @@ def test_a_tagger_in_a_folder_that_is_no_version(tagger, shows):
 
 
 def test_options_are_passed_on(elmo, monkeypatch, shows):
-    def record(model, path, **options):
-        calls.append((model, path, options))
-
-    calls = []
-    monkeypatch.setattr(serving, "export_saved_model", record)
+    write = mock.Mock()
+    monkeypatch.setattr(serving, "export_saved_model", write)
     monkeypatch.setattr(module, "print_summary", print)
     assert shows("export", "model", "served") == ["served"]
+    assert write.call_args.args[1] == "served"
     options = {"serving_default": "default", "overwrite": False}
-    assert calls[0][1:] == ("served", options)
+    assert write.call_args.kwargs == options
     os.rename("model/weights.hdf5", "mine.hdf5")
     names = ["model/options.json", "served", "--weights", "mine.hdf5"]
     shows("export", *names, "--overwrite", "--serving-default", "tokens")
     options = {"serving_default": "tokens", "overwrite": True}
-    assert calls[1][2] == options
-    found = calls[1][0].all_layers(IDS)
+    assert write.call_args.kwargs == options
+    found = write.call_args.args[0].all_layers(IDS)
     np.testing.assert_allclose(found, elmo.all_layers(IDS), atol=1e-5)
     shows("export", *names, "--dtype", "mixed_bfloat16")
-    assert calls[2][0].dtype_policy.name == "mixed_bfloat16"
+    assert write.call_args.args[0].dtype_policy.name == "mixed_bfloat16"
 
 
 class Foreign(keras.layers.Layer):

@@ -160,10 +160,8 @@ def test_what_is_not_the_file(model, name, content, told):
 
 
 def test_weights_that_are_cut_off(model):
-    path = model / "weights.hdf5"
-    whole = path.read_bytes()
-    for rest in range(200, len(whole), len(whole) // 5):
-        path.write_bytes(whole[:rest])
+    for rest in (2000, 200):
+        os.truncate(model / "weights.hdf5", rest)
         bad(model, f"truncated file: eof = {rest}")
 
 

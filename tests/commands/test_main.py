@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from unittest import mock
 
 import pytest
 from conftest import ROOT
@@ -37,13 +38,9 @@ print("imported:", *[name for name in {HEAVY} if name in sys.modules])
 
 def python(*arguments, **options):
     """Runs Python in the root of the repository; returns its process."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        text=True,
-        **{**pipes, **options},
-    )
+    pipes = dict.fromkeys(["stdout", "stderr"], subprocess.PIPE)
+    options = {"cwd": ROOT, "text": True, **pipes, **options}
+    return subprocess.run([sys.executable, *arguments], **options)
 
 
 def replace_run(monkeypatch, command, run):
@@ -119,20 +116,15 @@ STOP, AGAIN = KeyboardInterrupt(), "interrupted; run the same command again"
 def test_errors_are_told_in_a_line(
     monkeypatch, run, command, error, status, told
 ):
-    def fail(arguments):
-        raise error
-
-    replace_run(monkeypatch, command, fail)
+    replace_run(monkeypatch, command, mock.Mock(side_effect=error))
     shown = run(*command.split(), status=status).err
     assert shown.startswith(told and f"keras-elmo: {told}")
     assert shown.count("\n") == bool(told)
 
 
 def test_no_message_shows_a_whole_vocabulary(monkeypatch, fails):
-    def fail(arguments):
-        raise ValueError(f"Received: {[str(i) for i in range(9999)]}")
-
-    replace_run(monkeypatch, "inspect", fail)
+    error = ValueError(f"Received: {[str(i) for i in range(9999)]}")
+    replace_run(monkeypatch, "inspect", mock.Mock(side_effect=error))
     shown = fails("inspect", "a")
     assert shown.startswith("keras-elmo: error: Received: ['0', '1', ")
     assert shown.endswith(" '9998']") and len(shown) < 1100

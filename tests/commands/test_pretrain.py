@@ -1,4 +1,3 @@
-import argparse
 import dataclasses
 import functools
 import json
@@ -11,6 +10,7 @@ import subprocess
 import sys
 import threading
 import types
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,9 +20,9 @@ from hdf5_arrays import all_arrays
 from pretraining import small_trainings
 from small_models import ENGLISH_TINY
 
-from keras_elmo.commands import arguments as shared_arguments
-from keras_elmo.commands import pretrain as module
 from keras_elmo.commands import pretrain_reports
+from keras_elmo.commands.arguments import set_threads
+from keras_elmo.commands.main import make_parser
 from keras_elmo.commands.pretrain_reports import TrainingProgress
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import ProgressDisplay
@@ -32,15 +32,9 @@ from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.pretraining.settings import TrainingPlan
 
 pytestmark = pytest.mark.usefixtures("tensorflow_has_begun")
-OPTIONS = {
-    **small_trainings.OPTIONS,
-    "bidirectional": True,
-    "batch_size": 2,
-    "unroll_steps": 3,
-    "all_clip_norm_val": 5.0,
-    "n_epochs": 7,
-    "n_train_tokens": 99,
-}
+SIZES = {"batch_size": 2, "unroll_steps": 3, "all_clip_norm_val": 5.0}
+OPTIONS = {**small_trainings.OPTIONS, **SIZES, "bidirectional": True}
+OPTIONS |= {"n_epochs": 7, "n_train_tokens": 99}
 COMMAND = "pretrain", "train*.txt", "out", "--options", "options.json"
 HELDOUT = ["--heldout", "heldout.txt"]
 LINES = ["the cat sat on the mat", "a dog ran", "the dog and the cat ran"]
@@ -62,9 +56,8 @@ def pretrain(texts, run):
 
 
 def parse(*arguments):
-    parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
-    return parser.parse_args(["t", "o", *map(str, arguments)])
+    parser, _ = make_parser()
+    return parser.parse_args(["pretrain", "t", "o", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -77,19 +70,13 @@ def show(texts, run, monkeypatch):
 
     def show(*flags, status=0, is_finished=True, **progress):
         progress = {"step": 4, "best_step": None, "best": None, **progress}
-        training = types.SimpleNamespace(
-            is_finished=is_finished, progress=types.SimpleNamespace(**progress)
-        )
-
-        def pretrain(*_, **options):
-            calls.append(options)
-            return training
-
-        calls = []
+        training = mock.Mock(is_finished=is_finished)
+        training.progress = types.SimpleNamespace(**progress)
+        pretrain = mock.Mock(return_value=training)
         name = "keras_elmo.pretraining.pretrain.pretrain"
         monkeypatch.setattr(name, pretrain)
         shown = run("pretrain", "train0.txt", "out", *flags, status=status)
-        return calls[0], shown
+        return pretrain.call_args.kwargs, shown
 
     return show
 
@@ -126,9 +113,7 @@ def test_a_training_from_the_start_to_the_end(folder, pretrain, run):
 
 
 class Interrupting(TrainingProgress):
-    def __init__(self, progress):
-        super().__init__(progress)
-        self.answered = threading.Event()
+    answered = threading.Event()
 
     def stepped(self, step, loss):
         if step == 3:
@@ -193,13 +178,9 @@ def test_files_and_flags_are_passed_on(show):
     passed, _ = show(*flags, "--vocabulary", "words")
     assert passed.pop("initial").path == model
     assert isinstance(passed.pop("report"), TrainingProgress)
-    assert passed == {
-        "heldout": ["heldout.txt"],
-        "vocabulary": "words",
-        "min_count": 3,
-        "new_softmax": True,
-        "restart": True,
-    }
+    files = {"heldout": ["heldout.txt"], "vocabulary": "words"}
+    others = {"min_count": 3, "new_softmax": True, "restart": True}
+    assert passed == {**files, **others}
 
 
 def test_a_recipe_for_small_texts_is_named(show):
@@ -295,22 +276,16 @@ def test_settings_are_the_recipes_but_for_what_is_typed():
         "mixed_bfloat16 --seed 10 --dropout 0.25 --negatives 11 --patience 2"
     )
     paper = RECIPES["paper"]
-    changes = {"dropout": 0.25, "n_negative_samples_batch": 11}
-    assert make_settings(parse(*flags.split())) == dataclasses.replace(
-        paper,
-        options=paper.options | changes,
-        batch_size=3,
-        steps=6,
-        learning_rate=0.5,
-        warmup_steps=7,
-        dtype="mixed_bfloat16",
-        seed=10,
-        patience=2,
-    )
+    options = {"dropout": 0.25, "n_negative_samples_batch": 11}
+    changes = {"batch_size": 3, "steps": 6, "learning_rate": 0.5, "seed": 10}
+    changes |= {"warmup_steps": 7, "dtype": "mixed_bfloat16", "patience": 2}
+    changes["options"] = paper.options | options
+    expected = dataclasses.replace(paper, **changes)
+    assert make_settings(parse(*flags.split())) == expected
 
 
 def test_settings_of_an_options_file(texts):
-    flags = ["--options", "options.json"]
+    flags = ["--options", "options.json", "--recipe", "gpu"]
     made = make_settings(parse(*flags))
     assert (made.batch_size, made.unroll_steps) == (2, 3)
     assert (made.clip_norm, made.epochs) == (5.0, 7)
@@ -380,7 +355,7 @@ def test_threads(monkeypatch, gpus, processors, set_to):
     monkeypatch.setattr(config, "list_physical_devices", lambda _: [0] * gpus)
     name = "keras_elmo.commands.arguments._usable_processors"
     monkeypatch.setattr(name, lambda: processors)
-    shared_arguments.set_threads()
+    set_threads()
     assert tuple(numbers.values()) == set_to
 
 

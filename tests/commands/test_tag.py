@@ -6,13 +6,10 @@ import itertools
 import json
 import sys
 
-import keras
 import numpy as np
 import pytest
-from small_models import make_shallow_elmo
+from commands.small_taggers import make_tagger
 
-from keras_elmo import CRF
-from keras_elmo import CRFDecoder
 from keras_elmo import Tagger
 from keras_elmo.commands import tag
 from keras_elmo.text import raw_text
@@ -26,12 +23,9 @@ CONLLU = "# text = du\n1-2\tdu\t_\n1\tde\t_\n2\tle\t_\n\n1\tchat\t_\n"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """The path of a tagger."""
-    ids, elmo = keras.Input((None, 12), dtype="int32"), make_shallow_elmo()
-    x = keras.layers.Dense(3)(elmo(ids))
-    scores = CRF(3)(x, mask=elmo.compute_mask(ids))
-    tags = CRFDecoder(tag_names=["O", "B-X", "I-X"], name="tags")(scores)
-    model = keras.Model(ids, tags)
-    model.layers[-2].transitions.assign(-99 * np.eye(3))  # No tag twice.
+    model = make_tagger(["O", "B-X", "I-X"])
+    transitions = model.get_layer("crf").transitions
+    transitions.assign(-99 * np.eye(3))  # No tag twice.
     path = tmp_path_factory.mktemp("model") / "ner.keras"
     model.save(path)
     return str(path)
@@ -236,7 +230,6 @@ def test_errors_leave_no_output(model, folder, fails):
     (folder / "bad.conll").write_text("a O\nb\n")
     before = sorted(folder.iterdir())
     for arguments, message in [
-        ("none.txt out", "There is no corpus file 'none.txt'"),
         ("latin.txt out --raw", "in line 1, at byte 3"),
         ("bad.conll out", "is a sentence, pass --format text."),
         ("none.conll out --format conll", "no labelled text file 'none.conll'"),

@@ -5,14 +5,13 @@ import re
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import keras
 import pytest
+from commands.small_taggers import make_tagger
 from conftest import ROOT
-from small_models import make_shallow_elmo
 
-from keras_elmo import CRF
-from keras_elmo import CRFDecoder
 from keras_elmo import Tagger
 from keras_elmo.text import read_conll
 
@@ -31,20 +30,11 @@ def data(folder):
 
 
 @pytest.fixture
-def trainings(monkeypatch):
-    """The arguments of `Tagger.train`, which returns a tagger at once."""
-    calls = []
-    ids, elmo = keras.Input((None, 12), dtype="int32"), make_shallow_elmo()
-    scores = CRF(2)(keras.layers.Dense(2)(elmo(ids)))
-    tags = CRFDecoder(tag_names=["O", "B-B"], name="tags")(scores)
-    tagger = Tagger(keras.Model(ids, tags))
-
-    def train(*arguments, **options):
-        calls.append((arguments, options))
-        return tagger
-
+def train(monkeypatch):
+    """In place of `Tagger.train`: it returns a tagger at once."""
+    train = mock.Mock(return_value=Tagger(make_tagger(["O", "B-B"])))
     monkeypatch.setattr(Tagger, "train", train)
-    return calls
+    return train
 
 
 def test_a_tagger_of_entities(run, monkeypatch):
@@ -72,7 +62,7 @@ def test_a_tagger_of_entities(run, monkeypatch):
 
 
 def test_options_are_passed_on_and_nothing_is_shown_if_quiet(
-    folder, trainings, shows
+    folder, train, shows
 ):
     (folder / "a.conll").write_text("a X A O\nb X B O\n")
     # Enough for a progress bar of `Tagger.predict`.
@@ -80,20 +70,21 @@ def test_options_are_passed_on_and_nothing_is_shown_if_quiet(
     command = "train-tagger a.conll a.keras --dev dev.conll --column 3"
     command += " --word-column 2 --elmo model --word-vectors glove.txt"
     command += " --max-labels 9 --overwrite --quiet --seed"
+    numbers = []
     for seed in (1, 1, 2):
         assert shows(*command.split(), seed) == []
-        trainings.append(keras.random.uniform(()))
-    (arguments, options), a, _, b, _, c = trainings
+        numbers.append(keras.random.uniform(()))
+    assert numbers[0] == numbers[1] != numbers[2]
+    arguments, options = train.call_args
     dev = [["X"]] * 1700, [["A"]] * 1700
     assert arguments == ([["X", "X"]], [["A", "B"]], dev, "model")
     expected = {"word_vectors": "glove.txt", "max_labels": 9, "verbose": 0}
     assert options == expected
-    assert a == b != c
     assert Tagger.load("a.keras").tag_names == ["O", "B-B"]
 
 
 @pytest.mark.filterwarnings("always::UserWarning")
-def test_annotated_text_and_what_says_nothing(folder, trainings, run):
+def test_annotated_text_and_what_says_nothing(folder, train, run):
     """No labels are out of reach, and no useless score has no comment."""
     pytest.importorskip("spacy", reason="It divides text into words.")
     line = {"text": "Ann ran. Bo ran.", "label": [[0, 3, "B"], [9, 11, "B"]]}
@@ -125,7 +116,7 @@ def test_a_file_that_appears_in_the_training(folder, monkeypatch, fails):
     assert (folder / "ner.keras").read_text() == "mine"
 
 
-def test_errors_leave_no_output(folder, trainings, fails):
+def test_errors_leave_no_output(folder, train, fails):
     for name, text in {
         "bmes.conll": "a B-X\nb M-X\nc E-X\n\nd S-X\n",
         "bioes.conll": "a S-Y\nb O\n",
@@ -150,7 +141,7 @@ def test_errors_leave_no_output(folder, trainings, fails):
         assert re.search(message, told), told
         assert sorted(folder.iterdir()) == before
     assert (folder / "old.keras").read_text() == "old"
-    assert not trainings
+    assert not train.called
 
 
 @pytest.mark.exhaustive

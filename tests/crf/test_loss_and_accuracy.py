@@ -38,6 +38,11 @@ def test_one_loss_a_sentence():
     assert_close(weighted, (weights * expected).sum() / 4, atol=0)
 
 
+def test_names_are_those_given():
+    names = [kind(name="tags").name for kind in (CRFLoss, CRFAccuracy)]
+    assert names == ["tags", "tags"]
+
+
 @pytest.mark.parametrize(
     ("dtype", "filler"), [("uint8", 255), ("int64", 99), ("float32", -1)]
 )

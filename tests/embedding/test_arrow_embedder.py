@@ -17,16 +17,10 @@ from keras_elmo.embedding import arrow_embedder
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytestmark = pytest.mark.in_graphs(False)
-SENTENCES = [
-    ["Ann", "é", "我们"],
-    [],
-    None,
-    ["a" * 60, "b"],
-    ["x", None],
-    ["x"],
-]
+LONG = "a" * 60
+SENTENCES = [["Ann", "é", "我们"], [], None, [LONG, "b"], ["x", None], ["x"]]
 ERRORS = [None, None, "tokens is null", None, "token 1 is null", None]
-GOOD = [0, 1, 3, 5]
+GOOD = {i: SENTENCES[i] for i in (0, 1, 3, 5)}
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +37,20 @@ def elmo(model):
 
 @pytest.fixture
 def table():
-    return pa.table(
-        {"key": [*"abcdef"], "tokens": SENTENCES, "n": pa.array([*range(6)])}
-    )
+    return pa.table({"key": [*"abcdef"], "tokens": SENTENCES, "n": [*range(6)]})
 
 
 @pytest.mark.parametrize("layers", ["top", "all", [1]])
 def test_vectors_are_those_of_the_embedder(model, elmo, table, layers):
     found = ArrowEmbedder(model, layers)(table)
-    assert found.column_names == [
-        *("key", "tokens", "n", "num_tokens", "width", "vectors", "error")
-    ]
+    names = "key tokens n num_tokens width vectors error"
+    assert found.column_names == names.split()
     assert found.select(["key", "tokens", "n"]).equals(table)
     assert found["error"].to_pylist() == ERRORS
     assert found["num_tokens"].to_pylist() == [3, 0, None, 2, None, 1]
     assert found["width"].to_pylist() == [12, 12, None, 12, None, 12]
-    good = [SENTENCES[i] for i in GOOD]
-    for i, vectors in zip(GOOD, ElmoEmbedder(elmo, layers).embed_batch(good)):
+    expected = ElmoEmbedder(elmo, layers).embed_batch(GOOD.values())
+    for i, vectors in zip(GOOD, expected, strict=True):
         row = np.array(found["vectors"][i].as_py(), "float32")
         np.testing.assert_allclose(row.reshape(vectors.shape), vectors, 1e-5)
     assert found["vectors"][2].as_py() is None
@@ -69,9 +60,8 @@ def test_means_in_half_precision(model, elmo, table):
     embedder = ArrowEmbedder(model, "all", "float16", sentence_vectors=True)
     found = embedder(table)
     assert found.schema.field("vectors").type == pa.list_(pa.float16())
-    good = [SENTENCES[i] for i in GOOD]
-    expected = ElmoEmbedder(elmo).embed_sentence_vectors(good)
-    for i, vectors in zip(GOOD, expected):
+    expected = ElmoEmbedder(elmo).embed_sentence_vectors(GOOD.values())
+    for i, vectors in zip(GOOD, expected, strict=True):
         row = found["vectors"][i].values.to_numpy(zero_copy_only=False)
         np.testing.assert_allclose(row.reshape(2, 12), vectors, 1e-3, 1e-3)
 
@@ -89,11 +79,12 @@ def test_a_record_batch_stays_one(model, table):
 
 
 def test_batches_too_large_for_one_are_parted(model, table, monkeypatch):
-    embedder = ArrowEmbedder(model)
+    embedder = ArrowEmbedder(model, "top")
     whole = embedder(table).combine_chunks()
-    monkeypatch.setattr(arrow_embedder, "_NUMBERS", 12)
+    # The first four sentences have 5 words of 12 numbers.
+    monkeypatch.setattr(arrow_embedder, "_NUMBERS", 59)
     batches = list(embedder.embed(table.to_batches()))
-    assert len(batches) > 1
+    assert [batch.num_rows for batch in batches] == [4, 2]
     assert pa.Table.from_batches(batches).combine_chunks().equals(whole)
 
 
@@ -111,14 +102,9 @@ def test_metadata_tell_the_model(model, table):
     assert metadata[b"mine"] == b"kept"
     facts = json.loads(metadata[b"keras_elmo"])
     assert len(facts.pop("model")) == 16
-    assert facts == {
-        "layers": "all",
-        "num_layers": 2,
-        "output_dtype": "float32",
-        "sentence_vectors": False,
-        "dtype": None,
-        "quantize": None,
-    }
+    how = {"layers": "all", "num_layers": 2, "sentence_vectors": False}
+    dtypes = {"output_dtype": "float32", "dtype": None, "quantize": None}
+    assert facts == {**how, **dtypes}
 
 
 def test_tables_of_another_kind(model):

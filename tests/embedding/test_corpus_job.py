@@ -1,4 +1,5 @@
 import errno
+import functools
 import io
 import itertools
 import json
@@ -32,15 +33,16 @@ def output(tmp_path):
     return tmp_path / "vectors.hdf5"
 
 
+def broken(sentences, after=0):
+    """Embeds some sentences, and fails."""
+    yield from itertools.islice(Embedder(ahead=1)(sentences), after)
+    raise KeyboardInterrupt
+
+
 def break_off(output, after=25):
     """Runs a job that fails in the middle; returns how much it keeps."""
-
-    def embed(sentences):
-        yield from itertools.islice(Embedder(ahead=1)(sentences), after)
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        run(output, embed=embed)
+        run(output, embed=functools.partial(broken, after=after))
     return num_finished(output)
 
 
@@ -163,26 +165,22 @@ def test_a_damaged_file_is_told_before_it_spreads(output, damage):
     with pytest.raises(ValueError, match=told):
         run(output)
     assert not output.exists()
-    run(output, restart=True)
+    _, kept = run(output, settings={}, restart=True)
+    assert kept.sentences == 0
     check(output)
 
 
-TEXT, TOKENS = make_sentences()[3]
-
-
-@pytest.mark.parametrize(
-    "rest",
-    [
-        [Sentence("other", TOKENS), *make_sentences()[4:]],
-        [Sentence(TEXT, ["w3.0 w3.1", "w3.2"]), *make_sentences()[4:]],
-        [],
-    ],
-)
-def test_another_text_is_refused(output, rest):
+def test_another_text_is_refused(output):
     break_off(output)
-    told = rf"sentences must be those.*{output}.parts.*`restart=True`"
-    with pytest.raises(ValueError, match=told):
-        run(output, [*make_sentences(3), *rest])
+    *start, (text, tokens) = make_sentences(4)
+    for rest in (
+        [Sentence("other", tokens), *make_sentences()[4:]],
+        [Sentence(text, ["w3.0 w3.1", "w3.2"]), *make_sentences()[4:]],
+        [],
+    ):
+        told = rf"sentences must be those.*{output}.parts.*`restart=True`"
+        with pytest.raises(ValueError, match=told):
+            run(output, [*start, *rest])
     run(output)
     check(output)
 
@@ -221,39 +219,29 @@ def test_settings_of_a_job_that_got_nowhere_do_not_matter(output):
     check(output)
 
 
-def test_restart_starts_over(output):
-    break_off(output)
-    embed = Embedder()
-    _, kept = run(output, embed=embed, settings={}, restart=True)
-    assert embed.num_read == 40
-    assert kept.sentences == 0
-    check(output)
-
-
 def test_a_file_at_the_output_is_not_touched_unless_asked(output):
     output.write_text("old")
-    embed = Embedder()
     told = rf"'{output}' exists.*`overwrite=True`"
     for restart in (False, True):
         with pytest.raises(FileExistsError, match=told):
-            run(output, embed=embed, restart=restart)
-    assert embed.num_read == 0
+            run(output, embed=broken, restart=restart)
     assert os.listdir(output.parent) == ["vectors.hdf5"]
     output.unlink()
-    break_off(output)
+    kept = break_off(output)
     output.write_text("old")
     with pytest.raises(FileExistsError, match=told):
         run(output)
     assert output.read_text() == "old"
+    embed = Embedder()
     run(output, embed=embed, overwrite=True)
     check(output)
-    assert embed.num_read < 40
+    assert embed.num_read == 40 - kept
 
 
-@pytest.fixture(
-    params=[(job_folder, "replace_file"), (JobFolder, "_remove_files")],
-    ids=["to be moved", "moved"],
-)
+KILLS = [(job_folder, "replace_file"), (JobFolder, "_remove_files")]
+
+
+@pytest.fixture(params=KILLS, ids=["to be moved", "moved"])
 def complete(request, output, monkeypatch):
     """A job that was killed at the end, before or after it moved its file."""
 
@@ -273,14 +261,11 @@ def complete(request, output, monkeypatch):
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_finished_job_is_tidied_up(complete, overwrite):
-    embed, calls = Embedder(), []
+    calls = []
+    options = {"overwrite": overwrite, "embed": broken}
     done, kept = run(
-        complete,
-        embed=embed,
-        overwrite=overwrite,
-        on_progress=lambda *call: calls.append(call),
+        complete, **options, on_progress=lambda *call: calls.append(call)
     )
-    assert embed.num_read == 0
     assert done == kept
     assert calls == [(40, done.tokens, True)]
     check(complete)
@@ -369,7 +354,7 @@ def test_the_output_must_have_a_folder_and_be_a_file(output):
         run(output / "a.hdf5")
     output.symlink_to(os.devnull)
     with pytest.raises(ValueError, match=f"must be a file.*'{output}'"):
-        run(output, embed=None, overwrite=True)
+        run(output, embed=broken, overwrite=True)
     assert os.listdir(output.parent) == ["vectors.hdf5"]
 
 

@@ -78,25 +78,23 @@ def test_a_full_disk_is_told_at_the_end(tmp_path):
 
 
 def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    path = tmp_path / "vectors.hdf5"
-    events = []
+    path, synced = tmp_path / "vectors.hdf5", []
     fsync, replace = os.fsync, os.replace
 
-    def record_fsync(handle):
+    def record(handle):
         status = os.fstat(handle)
-        events.append((status.st_ino, status.st_size))
+        synced.append((status.st_ino, status.st_size))
         fsync(handle)
 
-    def record_replace(source, target):
-        events.append("replace")
+    def check_and_replace(source, target):
+        status = os.stat(source)
+        assert synced == [(status.st_ino, status.st_size)]
         replace(source, target)
 
-    monkeypatch.setattr(os, "fsync", record_fsync)
-    monkeypatch.setattr(os, "replace", record_replace)
+    monkeypatch.setattr(os, "fsync", record)
+    monkeypatch.setattr(os, "replace", check_and_replace)
     write_embeddings(path, [("a", np.zeros((1, 2)))])
-    status, folder = path.stat(), tmp_path.stat()
-    assert events[:2] == [(status.st_ino, status.st_size), "replace"]
-    assert [number for number, _ in events[2:]] == [folder.st_ino]
+    assert [x for x, _ in synced[1:]] == [tmp_path.stat().st_ino]
 
 
 def test_what_a_name_tells(tmp_path):

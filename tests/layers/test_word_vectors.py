@@ -155,6 +155,7 @@ def test_sums_that_are_equal_are_told_apart(monkeypatch):
     monkeypatch.setattr(np.random, "default_rng", lambda seed: ones)
     with pytest.raises(ValueError, match="No hash function was found"):
         hash_words(words, ByteIndexer())
+    assert not look_up(make(["ab"]), ["ba"]).any()
 
 
 def test_the_page():

@@ -102,8 +102,7 @@ def _write_models(root, reference):
 
 def test_kinds(models):
     assert {kind: type(find_model(models[kind])) for kind in KINDS} == KINDS
-    for kind in KINDS:
-        found = find_model(models[kind])
+    for found in map(find_model, models.values()):
         assert "parameters" in dict(found.facts(ElmoLayer))
         model = found.load_for_export(ElmoLayer)
         assert isinstance(model, (ElmoLayer, keras.Model))
@@ -149,8 +148,6 @@ def test_one_model_has_one_fingerprint_wherever_it_lies(models):
     folder = models["folder"]
     pair = find_model(f"{folder}/options.json", f"{folder}/weights.hdf5")
     assert pair.fingerprint() == found["folder"]
-    elmo, other = (x.load(ElmoLayer) for x in (pair, find_model(folder)))
-    assert elmo.count_params() == other.count_params()
     files = pair.open_language_model()
     assert files.content["n_tokens_vocab"] == WORDS
     assert files.read_vocabulary()[0].endswith("vocab.txt")
@@ -192,10 +189,9 @@ def test_weights_go_with_an_options_file(models):
             find_model(path, "weights.hdf5")
 
 
-@pytest.mark.parametrize("inner", ["", "my_elmo/"])
-def test_a_zip_of_a_preset_folder_is_named(models, tmp_path, inner):
+def test_a_zip_of_a_preset_folder_is_named(models, tmp_path):
     path = tmp_path / "elmo.zip"
-    write_zip(path, models["preset_folder"], inner)
+    write_zip(path, models["preset_folder"], "my_elmo/")
     told = "save_to_preset must be unpacked, .*'.keras'. Received: '.*elmo.zip'"
     with pytest.raises(ValueError, match=told):
         ElmoLayer.from_preset(path)

@@ -367,3 +367,5 @@ def test_what_a_preset_cannot_hold_is_not_saved(folder):
         with pytest.raises(ValueError, match=told):
             elmo.save_to_preset(folder)
     assert os.listdir(folder.parent) == []
+    # It has no mask, so that no token is padding.
+    assert flat(foreign(np.ones((1, 3, 6), "float32")))[0].any(axis=-1).all()

@@ -115,6 +115,7 @@ def test_damage_is_told_with_the_name_of_the_file(data, state, path):
 @pytest.mark.parametrize(
     "stored, settings, told",
     [
+        ({"progress": 0}, {}, "cannot be read as a checkpoint"),
         ({"model/0": np.zeros((260, 4))}, {}, r"\(261, 4\). Rec.* \(260, 4\)"),
         ({"optimizer/99": 0}, {}, "'optimizer/99' of .* None. Received: ()"),
         ({}, {"optimizer": "adam"}, r"'optimizer/\d+' of the checkpoint"),

@@ -198,6 +198,9 @@ def test_what_is_held_out(seed):
     assert held == [["A", "B"]] * 2
     assert held_out([plain]) == ([], [plain])
     assert held_out([place]) == ([], [place])
+    pairs = [([str(i)], ["A"]) for i in range(40)]
+    rest, held = hold_out(list(pairs))
+    assert held + rest != pairs  # They are shuffled.
 
 
 def test_what_is_held_out_of_few_sentences():
