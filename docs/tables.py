@@ -72,7 +72,7 @@ def make_tables():
         yield page, f"{task['title']}, trained here", taggers(task)
     yield page, "One tagger in four formats", formats()
     yield page, "Named entity recognition", named_entities()
-    yield page, "Which layer to use", single_layers()
+    yield TAGGING, "Which layer to use", single_layers()
     yield TAGGING, "F1 by entity type", entity_types()
     yield TAGGING, "Word senses", word_senses()
     yield TAGGING, "More text for the biLM", more_text()
@@ -86,7 +86,7 @@ def make_tables():
     yield page, "Backends", backends()
     yield page, "GPU", gpus()
     yield "docs/pretraining.md", "What an hour gives", an_hour()
-    yield "docs/pretraining.md", "Measurements", perplexities()
+    yield "benchmarks/README.md", "Pretraining", perplexities()
     yield "docs/serving.md", "Speed", serving()
     yield "docs/onnx.md", "Accuracy", eight_bits()
 
