@@ -2,12 +2,17 @@
 
 import re
 import signal
+import subprocess
+import sys
 import time
 
 import keras
 import numpy as np
 import pytest
+from conftest import ROOT
 from models.same_bilm import check_same_bilm
+from peak_memory import DEFINE_PEAK
+from peak_memory import ON_LINUX
 from small_models import make_elmo
 
 from keras_elmo import ElmoEmbedder
@@ -366,3 +371,23 @@ def test_which_word_vectors_fit(elmo, tmp_path, capsys):
     ):
         with pytest.raises(ValueError, match=told):
             train(elmo, [*zip(*pairs)], word_vectors=word_vectors)
+
+
+@pytest.mark.exhaustive
+@ON_LINUX
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="The page is about it"
+)
+def test_the_memory_on_the_page_about_named_entities():
+    code = f"""{DEFINE_PEAK}
+import keras_elmo
+from keras_elmo.text import read_conll
+train = read_conll("examples/ner_data/train.conll")
+dev = read_conll("examples/ner_data/dev.conll")
+keras_elmo.Tagger.train(*train, dev, epochs=1, verbose=0)
+print(peak())
+"""
+    peak = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT)
+    assert 0.5e9 < int(peak) < 2e9
+    page = (ROOT / "docs/tutorials/named-entities.md").read_text()
+    assert "takes less than 2 GB of memory" in " ".join(page.split())
