@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from commands.small_taggers import make_tagger
+from tagging.small_taggers import crf_tagger
 
 from keras_elmo import Tagger
 from keras_elmo.commands import tag
@@ -23,9 +23,9 @@ CONLLU = "# text = du\n1-2\tdu\t_\n1\tde\t_\n2\tle\t_\n\n1\tchat\t_\n"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """The path of a tagger."""
-    model = make_tagger(["O", "B-X", "I-X"])
+    model = crf_tagger()
     transitions = model.get_layer("crf").transitions
-    transitions.assign(-99 * np.eye(3))  # No tag twice.
+    transitions.assign(-99 * np.eye(5))  # No tag twice.
     path = tmp_path_factory.mktemp("model") / "ner.keras"
     model.save(path)
     return str(path)

@@ -9,14 +9,15 @@ from unittest import mock
 
 import keras
 import pytest
-from commands.small_taggers import make_tagger
 from conftest import ROOT
+from tagging.small_taggers import crf_tagger
 
 from keras_elmo import Tagger
 from keras_elmo.text import read_conll
 
 DATA = ROOT / "examples/ner_data"
 GIVEN = {"train.conll", "dev.conll"}
+NAMES = ["O", "B-B", "I-B", "B-D", "I-D"]
 TRAINING = ["train-tagger", "train.conll", "ner.keras", "--dev", "dev.conll"]
 
 
@@ -32,7 +33,8 @@ def data(folder):
 @pytest.fixture
 def train(monkeypatch):
     """In place of `Tagger.train`: it returns a tagger at once."""
-    train = mock.Mock(return_value=Tagger(make_tagger(["O", "B-B"])))
+    tagger = Tagger(crf_tagger({"tag_names": NAMES}))
+    train = mock.Mock(return_value=tagger)
     monkeypatch.setattr(Tagger, "train", train)
     return train
 
@@ -80,7 +82,7 @@ def test_options_are_passed_on_and_nothing_is_shown_if_quiet(
     assert arguments == ([["X", "X"]], [["A", "B"]], dev, "model")
     expected = {"word_vectors": "glove.txt", "max_labels": 9, "verbose": 0}
     assert options == expected
-    assert Tagger.load("a.keras").tag_names == ["O", "B-B"]
+    assert Tagger.load("a.keras").tag_names == NAMES
 
 
 @pytest.mark.filterwarnings("always::UserWarning")

@@ -17,20 +17,14 @@ from keras_elmo import CRFDecoder
 from keras_elmo import CRFLoss
 
 pytestmark = pytest.mark.usefixtures("built_optimizers")
-BATCH, TIME = 16, 7
 
 
 def make_data():
-    """Words whose tags depend on the word before: 3 continues a span."""
-    generator = np.random.default_rng(0)
-    ids = generator.integers(1, 5, (BATCH, TIME))
-    tags = np.where(ids == 2, 1, 0)
-    for t in range(1, TIME):
-        tags[(ids[:, t] == 3) & (tags[:, t - 1] > 0), t] = 2
-    lengths = generator.integers(1, TIME + 1, BATCH)
-    lengths[:3] = 0, 1, TIME  # All padding; one token; no padding.
-    mask = np.arange(TIME) < lengths[:, None]
-    return ids * mask, np.where(mask, tags, -1), mask
+    """Words, of which the second is a span, and their tags."""
+    lengths = np.arange(8)  # From all padding to none.
+    mask = np.arange(7) < lengths[:, None]
+    ids = np.random.default_rng(0).integers(1, 5, mask.shape) * mask
+    return ids, np.where(mask, ids == 2, -1)
 
 
 def make_tagger(**kwargs):
@@ -49,22 +43,6 @@ def compile_tagger(model):
 
 def decoder_of(model):
     return keras.Model(model.input, CRFDecoder()(model.output))
-
-
-@pytest.mark.exhaustive
-def test_fit_with_validation_and_early_stopping():
-    ids, tags, mask = make_data()
-    model = make_tagger()
-    stop = keras.callbacks.EarlyStopping("val_crf_accuracy", patience=10)
-    options = {"epochs": 300, "callbacks": [stop], "verbose": 0}
-    data = {"batch_size": BATCH, "validation_data": (ids, tags)}
-    history = model.fit(ids, tags, **data, **options).history
-    assert len(history["loss"]) < 300
-    assert history["loss"][-1] < history["loss"][0] / 4
-    accuracy = history["val_crf_accuracy"][-1]
-    assert accuracy > 0.95
-    predicted = decoder_of(model).predict(ids, verbose=0)
-    assert np.mean((predicted == tags)[mask]) == pytest.approx(accuracy)
 
 
 @pytest.mark.in_graphs(True)
@@ -131,12 +109,12 @@ def test_without_masks_there_is_none_to_lose():
 
 
 def test_a_saved_model_comes_back_compiled(tmp_path):
-    ids, tags, _ = make_data()
+    ids, tags = make_data()
     model = make_tagger(transitions_regularizer="l2")
     model.fit(ids, tags, verbose=0)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    kwargs = {"batch_size": BATCH, "verbose": 0, "return_dict": True}
+    kwargs = {"verbose": 0, "return_dict": True}
     found, expected = (m.evaluate(ids, tags, **kwargs) for m in (loaded, model))
     assert found == pytest.approx(expected, rel=1e-6)
     assert set(found) == {"loss", "crf_accuracy"}

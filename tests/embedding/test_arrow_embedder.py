@@ -123,10 +123,6 @@ def test_arguments(model, table):
         ArrowEmbedder(model, output_dtype="float64")
     with pytest.raises(ValueError, match=r"no preset .* Received: 'nowhere'"):
         ArrowEmbedder("nowhere").schema(table.schema)
-    with pytest.raises(ValueError, match=r"from 0 to 1, .*layers=2"):
-        ArrowEmbedder(model, 2).schema(table.schema)
-    with pytest.raises(TypeError, match="batch_size"):
-        ArrowEmbedder(model, batch_size=2).schema(table.schema)
 
 
 @pytest.mark.parametrize("lists", [pa.ListArray, pa.LargeListArray])

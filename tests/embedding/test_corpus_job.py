@@ -1,6 +1,5 @@
 import errno
 import functools
-import io
 import itertools
 import json
 import os
@@ -20,9 +19,6 @@ from embedding.small_corpus import vectors_of
 
 from keras_elmo.embedding import job_folder
 from keras_elmo.embedding.job_folder import JobFolder
-from keras_elmo.embedding.job_folder import read_record
-from keras_elmo.embedding.job_folder import write_record
-from keras_elmo.files.file_lock import file_lock
 from keras_elmo.text.corpora import Sentence
 
 SUFFIXES = [".hdf5", ".npz"]
@@ -137,25 +133,16 @@ def test_a_broken_job_goes_on_where_it_was(output, number):
     assert os.listdir(output.parent) == ["moved.hdf5"]
 
 
-@pytest.mark.exhaustive
-def test_any_bit_flipped_in_a_record_is_found():
-    sentence = make_sentences(3)[2]
-    file = io.BytesIO()
-    write_record(file, sentence.text, vectors_of(sentence.tokens))
-    content = file.getvalue()
-    text, vectors = read_record(io.BytesIO(content))
-    assert text == sentence.text
-    np.testing.assert_array_equal(vectors, vectors_of(sentence.tokens))
-    for bit in range(8 * len(content)):
-        damaged = bytearray(content)
-        damaged[bit // 8] ^= 1 << bit % 8
-        with pytest.raises(ValueError, match="checksum"):
-            read_record(io.BytesIO(damaged))
+VECTOR = vectors_of(["w1.0"]).tobytes()
 
 
 @pytest.mark.parametrize(
     "damage",
-    [lambda x: b"", lambda x: bytes(len(x)), lambda x: x.replace(b"w", b"v")],
+    [
+        lambda content: b"",
+        lambda content: content.replace(b"w", b"v"),
+        lambda content: content.replace(VECTOR, bytes(len(VECTOR))),
+    ],
 )
 def test_a_damaged_file_is_told_before_it_spreads(output, damage):
     break_off(output)
@@ -317,14 +304,6 @@ def test_two_at_a_time_are_refused(output):
     check(output)
 
 
-def test_a_lock_whose_holder_removed_it_is_none(tmp_path, monkeypatch):
-    fcntl = pytest.importorskip("fcntl")
-    path = tmp_path / "lock"
-    monkeypatch.setattr(fcntl, "flock", lambda *_: path.unlink())
-    with pytest.raises(BlockingIOError), file_lock(path):
-        pass
-
-
 @pytest.mark.parametrize(
     ("done", "told"),
     [(25, "The finished part is kept in '"), (1, "so nothing is kept.")],
@@ -366,9 +345,5 @@ def test_links_are_followed(output, tmp_path):
     assert num_finished(target)
     run(output)
     check(target)
-    with pytest.raises(FileExistsError, match=r"vectors\.hdf5' exists"):
-        run(output)
-    run(output, make_sentences(3), overwrite=True)
-    check(target, make_sentences(3))
     assert output.is_symlink()
     assert os.listdir(target.parent) == ["target.hdf5"]

@@ -1,7 +1,6 @@
 import contextlib
 import os
 import pathlib
-import threading
 import time
 
 import pytest
@@ -9,10 +8,8 @@ from formats.loopback import serve
 from formats.loopback import use_cache
 
 from keras_elmo.files import fetch
-from keras_elmo.files import file_lock
 from keras_elmo.files.fetch import download
 
-PROCESSES = 3
 CONTENT = b'{"a": [1, 2, 3]}'
 
 
@@ -102,20 +99,10 @@ def test_what_is_no_model_is_not_kept(cache, monkeypatch, answer, told):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("has_locks", [True, False])
-def test_processes_at_a_time(cache, monkeypatch, has_locks):
-    all_ask = threading.Barrier(PROCESSES)
-
-    def answer(handler):
-        if not has_locks:
-            all_ask.wait(30)
-        with_length(handler, CONTENT, CONTENT)
-
-    if not has_locks:
-        monkeypatch.setattr(file_lock, "try_lock", lambda *_: None)
-    with serve(cache, answer) as server:
+def test_processes_at_a_time(cache):
+    with serve(cache, page(CONTENT)) as server:
         children = []
-        for _ in range(PROCESSES):
+        for _ in range(3):
             child = os.fork()
             if child == 0:
                 try:
@@ -126,7 +113,7 @@ def test_processes_at_a_time(cache, monkeypatch, has_locks):
                     os._exit(1)
             children.append(child)
         assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
-    assert len(server.requests) == (1 if has_locks else PROCESSES)
+    assert len(server.requests) == 1
     assert os.listdir(cache) == ["file.json"]
 
 

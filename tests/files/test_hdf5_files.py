@@ -99,15 +99,11 @@ def same_strings(store):
     creation.set_deflate(9)
     space = h5s.create_simple((100000,))
     x = h5d.create(store.id, b"x", text.id.get_type(), space, creation)
-    place = bytes_at(store, text.id.get_offset(), 16)
-    x.write_direct_chunk((0,), zlib.compress(100000 * place))
-
-
-def bytes_at(store, offset, number):
     store.flush()
     with open(store.filename, "rb") as file:
-        file.seek(offset)
-        return file.read(number)
+        file.seek(text.id.get_offset())
+        place = file.read(16)
+    x.write_direct_chunk((0,), zlib.compress(100000 * place))
 
 
 @pytest.mark.parametrize(

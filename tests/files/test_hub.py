@@ -37,7 +37,6 @@ def hub(tmp_path, monkeypatch):
     [
         ("hf://user/repo", ("user/repo", None)),
         ("hf://user-1/re.po_2@v1.0", ("user-1/re.po_2", "v1.0")),
-        ("hf://user/repo/", ("user/repo", None)),
         ("hf://user/repo@refs/pr/1", ("user/repo", "refs/pr/1")),
         ("hf://user/repo@v1/", ("user/repo", "v1")),
     ],
@@ -54,8 +53,6 @@ def test_a_bilm_of_the_hub(hub):
     elmo.save_to_bilm(hub.folder / "options.json", hub.folder / "weights.hdf5")
     found = ElmoLayer.from_bilm("hf://user/repo")
     check_equal(file_arrays(found), file_arrays(elmo))
-    files = find_model("hf://user/repo").open_language_model()
-    assert files.weight_files[0].startswith(str(hub.folder))
 
 
 def test_a_preset_that_changes_on_the_hub_is_looked_up_once(hub):

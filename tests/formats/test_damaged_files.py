@@ -11,9 +11,9 @@ import shutil
 import zipfile
 
 import h5py
-import keras
 import numpy as np
 import pytest
+from conftest import ON_TENSORFLOW
 from formats.checkpoints import write_checkpoint
 from fuzzing import damaged
 from fuzzing import damaged_json
@@ -35,10 +35,7 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import vocabulary_words
 
-pytestmark = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow",
-    reason="Files are read alike on every backend.",
-)
+pytestmark = ON_TENSORFLOW  # Files are read alike on every backend.
 WORDS = b"<S>\n</S>\n<UNK>\nthe\nw\xc3\xb6rd\ncat\n"
 
 

@@ -1,10 +1,7 @@
-import itertools
-
 import keras
 import numpy as np
 import numpy_reference
 import pytest
-from backend_gradients import weight_gradients
 from comparisons import assert_close
 from comparisons import assert_equal
 from fast_paths import use_fast_paths
@@ -75,17 +72,6 @@ def test_the_call_mixes_the_layers_in_its_output(keep):
     found = numpy(elmo(IDS))
     assert_close(found, expected, rtol=1e-4, atol=1e-5)
     assert np.all(found[~mask] == 0)
-
-
-@on_tensorflow
-@pytest.mark.in_graphs(True)
-def test_eager_and_graph_agree_with_unknown_shapes(elmo, path_taken):
-    import tensorflow as tf
-
-    spec = [tf.TensorSpec((None, None, 12), "int32")]
-    for function in (elmo, elmo.all_layers):
-        compiled = tf.function(function, input_signature=spec)
-        assert_close(compiled(IDS), function(IDS))
 
 
 def test_padding_on_the_left_or_between_is_skipped(elmo):
@@ -350,21 +336,6 @@ def test_eager_calls_give_what_the_portable_code_gives(options):
     for x, y, portable in zip(call(), call(), without_graphs(call)):
         assert_equal(x, y)
         assert_close(x, portable, **limits)
-
-
-@on_tensorflow
-@pytest.mark.in_graphs(True)
-def test_eager_calls_have_the_same_gradients():
-    elmo = make_shallow_elmo()
-
-    def gradients():
-        return weight_gradients(elmo, lambda y: ops.sum(ops.sin(y)), IDS)[1]
-
-    first, *later = without_graphs(gradients), gradients(), gradients()
-    assert len(first) == len(elmo.trainable_weights)
-    for found, (path, gradient) in itertools.product(later, first.items()):
-        limit = 1e-5 * max(1, np.abs(gradient).max())
-        assert_close(found[path], gradient, 1e-4, limit, path)
 
 
 def test_a_token_encoder_of_ones_own_runs_in_each_call():

@@ -9,6 +9,7 @@ import zipfile
 
 import keras
 import pytest
+from conftest import ON_TENSORFLOW
 from formats.loopback import serve
 from formats.loopback import use_cache
 from pretraining.small_language_models import WORDS
@@ -31,9 +32,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The vocabulary has 50.0% of the text"),
     pytest.mark.in_graphs(False),
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow", reason="Some verbs need it."
-    ),
+    ON_TENSORFLOW,
 ]
 NAME = "of_the_tests"
 BILM = ("folder", "zip", "url", NAME)

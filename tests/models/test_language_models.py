@@ -61,9 +61,6 @@ def test_zip_of_a_training_checkpoint(shared, tmp_path):
     path = write_zip(tmp_path / "a.zip", source, "model/")
     files = find_model(path).open_language_model()
     check_equal(read_weights(files), all_arrays(source / "weights.hdf5"))
-    softmax = files.read_softmax(1503)
-    assert softmax["softmax.kernel"].shape == (1503, 32)
-    assert softmax["softmax.bias"].shape == (1503,)
     with pytest.raises(ValueError, match="'softmax/b' of the check") as info:
         files.read_softmax(1502)
     assert f"'{path}/model/model.ckpt-372'" in str(info.value)

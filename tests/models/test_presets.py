@@ -48,14 +48,11 @@ def test_table():
         *("english_mini", "original", "5.5B", "medium", "small"),
         *("portuguese", "pubmed"),
     }
-    assert PRESETS["english_mini"][:2] == (None, None)
     published = [p for p in PRESETS.values() if p.path is None]
     assert len({url for p in published for url in p[:2]}) == 2 * 6
     for preset in published:
-        assert preset.licence and preset.description
         assert re.fullmatch("https://.*_options.json", preset.options_url)
         assert re.fullmatch("https://.*_weights.*.hdf5", preset.weights_url)
-        assert 50 < preset.megabytes < 400
 
 
 def test_weights_have_the_checksum_of_the_preset(monkeypatch, model, cache):

@@ -383,6 +383,3 @@ def test_the_names_of_the_tags_are_in_the_metadata(tmp_path):
         meta = onnxruntime.InferenceSession(path).get_modelmeta()
         found = json.loads(meta.custom_metadata_map["tags_tag_names"])
         assert found == list(expected)
-    # Other wrong names: `test_output_names.py`.
-    with pytest.raises(ValueError, match="`tag_names` must be"):
-        export_onnx(model, tmp_path / "other.onnx", tag_names={"tag": BIO})

@@ -136,9 +136,7 @@ def check_same(found, expected):
     for name in names - {"training.json"}:
         if name.endswith(".hdf5"):
             arrays, others = (all_arrays(x / name) for x in (found, expected))
-            assert set(arrays) == set(others)
-            for key, array in arrays.items():
-                np.testing.assert_array_equal(array, others[key], name)
+            np.testing.assert_equal(arrays, others, name)
         else:
             content = (found / name).read_bytes()
             assert content == (expected / name).read_bytes(), name

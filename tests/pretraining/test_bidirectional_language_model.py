@@ -6,7 +6,6 @@ import layer_checks
 import numpy as np
 import numpy_reference
 import pytest
-from backend_gradients import weight_gradients
 from comparisons import assert_equal
 from keras import ops
 from keras.ops import convert_to_numpy as numpy
@@ -22,8 +21,6 @@ from pretraining.small_language_models import oracle_losses
 from pretraining.small_language_models import token_vectors
 
 from keras_elmo import BidirectionalLanguageModel
-from keras_elmo import BiLMEncoder
-from keras_elmo import CharCNNEmbedding
 
 BACKEND = keras.backend.backend()
 
@@ -76,16 +73,10 @@ def test_equals_the_oracle(lstm, path_taken):
 def test_windows_go_on_where_the_last_one_stopped():
     model = make_model()
     ids, _ = make_ids(batch=2, time=7)
-    whole, last = model(ids, return_state=True)
-    state, parts = None, []
-    for start, end in ((0, 3), (3, 4), (4, 7)):
-        window = [x[:, start:end] for x in ids]
-        logits, state = model(window, initial_state=state, return_state=True)
-        parts.append(all_numpy(logits))
-    for d in range(2):
-        close(whole[d], np.concatenate([part[d] for part in parts], axis=1))
-    for got, expected in zip(state, last, strict=True):
-        close(got, numpy(expected))
+    _, state = model([x[:, :3] for x in ids], return_state=True)
+    found = model([x[:, 3:] for x in ids], initial_state=state)
+    for got, whole in zip(found, model(ids), strict=True):
+        close(got, numpy(whole)[:, 3:])
 
 
 # Dropout.
@@ -181,24 +172,6 @@ def test_all_words_as_candidates_give_the_exact_losses():
         np.testing.assert_allclose(numpy(got), numpy(loss), rtol=2e-6)
 
 
-class TrainingLoss(keras.layers.Layer):
-    """A layer that outputs the mean loss of a window, with fixed draws."""
-
-    def __init__(self, model, targets):
-        super().__init__(dtype=model.dtype_policy)
-        self.model = model
-        self.targets = targets
-        self.seed = SeedGenerator(7)
-
-    def call(self, ids):
-        model, seed = self.model, self.seed
-        seed.state.assign([7, 0])
-        hidden, _ = model.predict_hidden([ids[0], ids[1]], seed=seed)
-        targets = [ops.convert_to_tensor(x) for x in self.targets]
-        losses = model.sampled_losses_of(hidden, targets, seed)
-        return ops.mean(ops.stack(losses))
-
-
 @pytest.mark.skipif(BACKEND != "tensorflow", reason="Others lack float64.")
 @pytest.mark.exhaustive
 def test_gradients_are_those_of_finite_differences():
@@ -206,16 +179,23 @@ def test_gradients_are_those_of_finite_differences():
 
     model = make_model(dropout=0.2, num_negatives=5, dtype="float64")
     ids, targets = make_ids(batch=3, time=3)
-    ids = ops.convert_to_tensor(np.array(ids))
-    layer = TrainingLoss(model, targets)
-    layer(ids)
-    run = tf.function(layer)
-    _, gradients = weight_gradients(layer, lambda x: x, ids)
-    assert len(gradients) == len(model.weights)
+    targets = [ops.convert_to_tensor(x) for x in targets]
+    seed = SeedGenerator(7)
+
+    @tf.function
+    def loss():
+        seed.state.assign([7, 0])  # The same draws in each call.
+        hidden, _ = model.predict_hidden(ids, seed=seed)
+        losses = model.sampled_losses_of(hidden, targets, seed)
+        return ops.mean(ops.stack(losses))
+
+    with tf.GradientTape() as tape:
+        total = loss()
+    gradients = tape.gradient(total, [v.value for v in model.weights])
     generator = np.random.default_rng(3)
-    for variable in model.weights:
+    for variable, gradient in zip(model.weights, gradients, strict=True):
         value = numpy(variable).astype("float64")
-        gradient = gradients[variable.path]
+        gradient = numpy(tf.convert_to_tensor(gradient))
         assert np.any(gradient != 0), variable.path
         places = [
             np.unravel_index(np.argmax(np.abs(gradient)), gradient.shape),
@@ -227,7 +207,7 @@ def test_gradients_are_those_of_finite_differences():
                 moved = value.copy()
                 moved[place] += step
                 variable.assign(moved)
-                losses.append(float(numpy(run(ids))))
+                losses.append(float(loss()))
             variable.assign(value)
             difference = (losses[0] - losses[1]) / 2e-5
             close(gradient[place], difference, 1e-7)
@@ -244,26 +224,20 @@ def test_config():
     assert (model.num_negatives, model.dropout, model.words) == (5, 0.25, None)
 
 
-def test_default_parts_are_those_of_the_paper():
+def test_a_config_without_parts_has_the_papers():
     config = {"vocabulary_size": WORDS, "dtype": "mixed_bfloat16"}
     model = BidirectionalLanguageModel.from_config(config)
-    expected = BiLMEncoder(dtype="mixed_bfloat16", name="encoder")
-    assert model.encoder.get_config() == expected.get_config()
-    assert model.token_encoder.filters == CharCNNEmbedding().filters
-    assert model.token_encoder.compute_dtype == "bfloat16"
+    for part in (model.token_encoder, model.encoder):
+        assert part.compute_dtype == "bfloat16"
     assert (model.dropout, model.softmax.num_negatives) == (0.1, 8192)
 
 
-def test_weights():
+def test_weights_shapes_and_files(tmp_path):
     make, (ids, _) = make_new_model, make_ids()
     layer_checks.check_weight_count(make, ids, 35)
     layer_checks.check_build_from_shape_alone(make, ids)
     layer_checks.check_symbolic_call(make, ids)
-
-
-def test_files(tmp_path):
-    ids, _ = make_ids()
-    layer_checks.check_keras_file_round_trip(make_new_model, ids, tmp_path)
+    layer_checks.check_keras_file_round_trip(make, ids, tmp_path)
 
 
 def test_words_are_saved_with_the_model(tmp_path):

@@ -108,14 +108,6 @@ def test_a_kill_at_any_point_does_no_harm(
         check_same(output, whole)
 
 
-def test_kills_fall_on_all_times(kills):
-    logs = [files.get("log.jsonl", b"") for files in kills]
-    assert len({log.count(b"training_loss") for log in logs}) >= 20
-    # Some happen while the text is read, and some while a file is written.
-    assert sum(".training_text.bin.keras_elmo" in files for files in kills) > 1
-    assert sum(".keras_elmo" in "".join(files) for files in kills) > 5
-
-
 def test_files_of_two_models_are_never_a_model(unbroken):
     names = ("options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt")
     models = {

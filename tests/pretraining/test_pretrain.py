@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pytest
 from hdf5_arrays import all_arrays
-from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import Losses
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import options_of
@@ -81,14 +80,6 @@ def test_a_training_that_begins_with_a_bilm_alone(trained, text, tmp_path):
     assert set(words[3:]) == {"w1", "w2", "w3", "w4", "another"}
     kernel = all_arrays(output / "softmax.hdf5")["softmax/W"]
     assert kernel.shape == (8, 4) and 0.2 < kernel.std() < 0.9
-
-
-def test_a_model_that_does_not_fit_starts_no_training(trained, text, tmp_path):
-    larger = {**OPTIONS, "lstm": {**OPTIONS["lstm"], "dim": 9}}
-    settings = make_settings(options=larger)
-    with pytest.raises(ValueError, match=r"weights\.hdf5"):
-        train(text, tmp_path / "out", settings, initial=trained)
-    assert train(text, tmp_path / "out", make_settings(steps=1), False)
 
 
 def test_epochs(corpus, tmp_path):

@@ -115,15 +115,6 @@ def test_rows_share_the_sentences(rows, steps):
         assert all(np.all(window.is_real) for window in windows[:-1])
 
 
-def test_a_row_takes_the_next_sentence_when_its_own_has_ended():
-    text = make_text([3, 1, 2, 1])
-    rows = read_rows(list(stream_windows(text, 2, 2)))
-    # First window: row 0 takes the first, row 1 the second. Second window: row
-    # 0 continues; row 1 takes the third. Third: row 0 takes the fourth.
-    assert sentences_of(rows[0][0][0], 0) == [text[0], text[3]]
-    assert sentences_of(rows[1][0][0], 0) == [text[1], text[2]]
-
-
 @pytest.mark.parametrize("max_tokens", [1, 6, 12, 1000])
 @pytest.mark.parametrize("chunk", [1, 4, 4096])
 def test_each_sentence_is_a_row_of_its_own(monkeypatch, max_tokens, chunk):

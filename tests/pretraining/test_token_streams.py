@@ -65,16 +65,6 @@ def test_a_pass_has_every_sentence_once(direction):
     assert all(one != other for one, other in itertools.pairwise(passes))
 
 
-def test_sentences_come_from_all_of_the_text():
-    text, sentences = make_text([9] * 300)
-    tokens = take(0, len(text.numbers), text=text)
-    runs = [sentences.index(x) // RUN for x in sentences_of(tokens, 0)]
-    assert sum(i != j for i, j in itertools.pairwise(runs)) >= 99
-    steps = [abs(i - j) for i, j in itertools.pairwise(runs) if i != j]
-    # The mean of random numbers below 100.
-    assert np.mean(steps) == pytest.approx(33, rel=0.2)
-
-
 def test_orders_stay_what_they_were(part):
     # Otherwise a resumed training would see other windows.
     text, _ = make_text([1] * 12)

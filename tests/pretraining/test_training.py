@@ -117,23 +117,6 @@ def test_a_request_to_stop_makes_a_checkpoint(corpus, tmp_path, unbroken):
     check_same(tmp_path, unbroken[0])
 
 
-def test_more_steps_go_on(corpus, tmp_path, unbroken):
-    assert train(corpus, tmp_path, make_settings(steps=6))
-    losses = Losses()
-    assert train(corpus, tmp_path, report=losses)
-    assert losses.of == {i: unbroken[1][i] for i in range(7, 11)}
-
-
-def test_other_settings_go_on_too(corpus, tmp_path):
-    schedule = {"learning_rate_schedule": "linear", "warmup_steps": 3}
-    settings = make_settings(optimizer="muon", learning_rate=0.01, **schedule)
-    for name, report in (("a", Losses()), ("b", At(5)), ("b", Losses())):
-        arguments = tmp_path / name, settings, False
-        is_over = train(corpus, *arguments, plan={}, report=report)
-        assert is_over == (type(report) is Losses)
-    check_same(tmp_path / "b", tmp_path / "a")
-
-
 def evaluations(monkeypatch, perplexities):
     """Makes successive evaluations return these perplexities."""
     left = iter(perplexities)

@@ -225,15 +225,6 @@ def test_labels_of_more_or_fewer_words(ask, tmp_path, adds, keeps):
     assert len(nothing["tags_labels"]) == 0
 
 
-@pytest.mark.exhaustive
-def test_a_request_for_nothing_gets_nothing(ask, tmp_path):
-    export_saved_model(entity_tagger(), tmp_path)
-    asked = [("default", {"strings": strings}) for strings in ([" "], [])]
-    one, none = ask(tmp_path, *asked)
-    assert {x.shape for x in one.values()} == {(1, 0)}
-    assert {x.shape for x in none.values()} == {(0, 0)}
-
-
 def two_inputs():
     ids = keras.Input((None, 12), dtype="int32")
     mask = keras.Input((None,), dtype="bool")

@@ -1,7 +1,6 @@
 """`examples/serving/client.py`, against a server of the same format."""
 
 import json
-import os
 import runpy
 import sys
 import types
@@ -91,17 +90,6 @@ def test_vectors_are_saved_without_padding(run, elmo, tmp_path, options):
         expected = {k: x[0] for k, x in hub_answer(elmo, rows).items()}
         check({k: np.array(v, "float32") for k, v in answer.items()}, expected)
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_answers_go_where_a_link_leads_but_to_no_device(run, tmp_path):
-    target, link = tmp_path / "target", tmp_path / "link"
-    link.symlink_to(target)
-    assert run("a\tb", "--save", link) == ("", None)
-    assert saved(target)[0]["words"] == ["a", "b"]  # As the server splits.
-    link.unlink()
-    link.symlink_to(os.devnull)
-    assert "--save must be a file" in run("a b", "--save", link)[1]
-    assert link.is_symlink()
 
 
 def test_words_with_spaces_and_of_any_bytes(run, elmo, tmp_path):

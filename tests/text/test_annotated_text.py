@@ -149,7 +149,6 @@ SOME = {"text": "a", "label": []}
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([""], "contains no sentences"),
         ([{"text": "", "words": [], "tags": []}], "contains no sentences"),
         ([ROWS[0], "no JSON"], f"{TAGGED}.*: 'no JSON'$"),
         *(

@@ -42,14 +42,6 @@ def test_the_graph_makes_the_ids_of_python(width, words):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_strings_and_their_bytes_are_the_same_words():
-    layer = WordVectorization(CharacterIndexer(CHARACTERS, WORDS, 9))
-    np.testing.assert_array_equal(
-        layer.batch_to_ids([[*ODD_WORDS, "a\ud800b"]]),
-        layer.batch_to_ids([[*AS_BYTES, b"ab"]]),
-    )
-
-
 @pytest.mark.parametrize("width", [3, 9])
 def test_a_cropped_word_has_the_same_ids(width):
     indexer = CharacterIndexer(CHARACTERS, WORDS, width)

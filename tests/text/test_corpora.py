@@ -120,15 +120,6 @@ def test_conllu_gives_the_words_forms(tmp_path):
         assert list(read_corpus(write(path, text))) == CONLLU_SENTENCES
 
 
-def test_conllu_of_a_treebank(shared):
-    path = shared / "data/ud_english_ewt/dev.conllu"
-    sentences = list(read_corpus(path))
-    assert len(sentences) == 2001
-    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
-    expected = [columns[1] for columns in rows if columns[0].isdigit()]
-    assert [t for s in sentences for t in s.tokens] == expected
-
-
 @pytest.mark.parametrize(
     "bad",
     [

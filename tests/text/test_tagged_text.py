@@ -151,7 +151,6 @@ def test_other_columns_of_labels_are_in_the_report(tmp_path):
         ('[\n {"text": "a"}]\n', "a.json", "is JSON. .* ends in .jsonl"),
         (CONLLU, "a.conll", "is CoNLL-U: let its name end in .conllu"),
         (CONLLU.replace("x", "_"), "a.conllu", "line 1: all words of a sent"),
-        ("\n\n", "a.conll", "contains no sentences"),
         ("# a\n\n# b\n", "a.conll", "contains no sentences"),
     ],
 )

@@ -6,7 +6,6 @@ import pytest
 import tensorflow as tf
 from comparisons import assert_equal
 
-from keras_elmo import CharCNNEmbedding
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
 from keras_elmo.text.byte_indexer import ByteIndexer
@@ -79,7 +78,6 @@ COLUMN = [["First sentence ."], ["a\tb"]]
     "read",
     [
         lambda layer: layer(LINES),
-        lambda layer: tf.function(layer)(tf.constant(LINES)),
         lambda layer: layer(COLUMN),
         lambda layer: of_any_shape(layer)(tf.constant(COLUMN)),
     ],
@@ -186,9 +184,7 @@ def test_config():
         *((tf.constant("a sentence"), None), ("a sentence", None)),
         *((tf.constant([[["a"]]]), None), (tf.constant([[1, 2]]), None)),
         *(([1, 2], None), ([["a"], "b"], None)),
-        (keras.Input((3,)), None),
         (keras.Input((1,), dtype="string"), None),
-        (keras.Input((3, 4), dtype="string"), None),
         (keras.Input((), dtype="string"), None),
         ([["a", "b"]], "whitespace"),
         ([["a b"], []], "whitespace"),
@@ -247,20 +243,12 @@ class Custom(keras.layers.Layer):
     token_shape = (7,)
 
 
-@pytest.mark.parametrize(
-    ("encoder", "width"),
-    [(CharCNNEmbedding(max_characters_per_token=9), 9), (Custom(), 7)],
-)
-def test_token_encoders_of_characters(encoder, width):
+def test_a_token_encoder_without_a_vectorization_of_its_own():
+    encoder = Custom()
     vectorization = vectorization_of(encoder)
     assert type(vectorization) is WordVectorization
-    assert type(vectorization.indexer) is ByteIndexer
-    assert vectorization.indexer.token_shape == (width,)
-
-
-def test_a_token_encoder_that_reads_no_words():
-    of_numbers = Custom()
-    of_numbers.token_shape = ()
-    for encoder in (of_numbers, keras.layers.Dense(3)):
+    assert vectorization.indexer.token_shape == (7,)
+    encoder.token_shape = ()
+    for of_numbers in (encoder, keras.layers.Dense(3)):
         with pytest.raises(ValueError, match=r"`make_vectorization`.*Received"):
-            vectorization_of(encoder)
+            vectorization_of(of_numbers)
