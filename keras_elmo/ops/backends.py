@@ -362,8 +362,10 @@ def backend():
             f"and {name} only after the fork: gunicorn without --preload."
         )
     is_fast = os.environ.get("KERAS_ELMO_FAST_PATHS") != "0"
-    if name == "tensorflow":
-        is_fast = is_fast and not is_tracing_for_xla()
+    if name == "tensorflow" and is_fast:
+        import tensorflow as tf
+
+        is_fast = tf.executing_eagerly() or not is_tracing_for_xla()
     known = _FAST if is_fast else _BACKENDS
     return known.get(name, known["numpy"])
 
