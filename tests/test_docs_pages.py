@@ -68,11 +68,20 @@ def test_a_classifier_of_the_rows_of_a_table(run_page, tmp_path):
     rows = ["text,label", *["Good film.,good", "Dull!,bad", ",bad", "x,"] * 9]
     (tmp_path / "reviews.csv").write_text("\n".join(rows), "utf-8")
     names, _ = run_page("docs/classify.md")
-    served = tf.saved_model.load("served/reviews/1").signatures["default"]
-    answer = served(tf.constant(["Good film .", "Dull !", ""]))
-    assert [*answer["label_labels"].numpy()] == [b"good", b"bad", b"bad"]
-    texts = [["Good", "film", "."], ["Dull", "!"], []]
-    vectors = names["embedder"].embed_sentence_vectors(texts)
+    served = tf.saved_model.load("served/reviews/1").signatures
+    strange = "Naïve\xa0café_2?\x85:-) 😀e\u0301 ½٣\u2003\x1f\u200b\vx"
+    texts = ["Good film.", "Dull!", "", strange]
+    answer = served["serving_default"](tf.constant(texts))
+    words = [*map(names["words_of"], texts)]
+    found = [[x.decode() for x in row if x] for row in answer["tokens"].numpy()]
+    assert found == words
+    assert answer["label_labels"].numpy()[:3].tolist() == [
+        b"good",
+        *2 * [b"bad"],
+    ]
+    found = answer["label_labels"].numpy().astype(str).tolist()
+    assert names["classify"](texts) == found
+    vectors = names["embedder"].embed_sentence_vectors(words)
     expected = names["head"].predict(np.stack([*vectors]), verbose=0)
     np.testing.assert_allclose(answer["label"], expected, atol=1e-5)
 

@@ -58,7 +58,7 @@ def test_the_page(tmp_path, monkeypatch, capsys, portable_path):
     assert answer["tags_labels"][0].tolist() == tags[0].tolist()
     genres = np.array(names["GENRES"])[answer["genre"].argmax(-1)]
     assert answer["genre_labels"].tolist() == genres.astype("S").tolist()
-    check_vectors(names["vectors"], ["the cat sat", "dogs bark"])
+    check_vectors(names["vectors"]["elmo"], ["First sentence .", "Another ."])
     assert names["classifier"](tf.constant(["a", "b"])).shape == (2, 2)
 
 
