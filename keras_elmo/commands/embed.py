@@ -2,7 +2,8 @@
 
 INPUT is tokenised text in its original case, one sentence per line, with
 spaces or tabs between the tokens; or CoNLL-U. It may be plain or .gz; "-" is
-standard input. An empty line is a sentence without tokens and keeps its number.
+standard input. An empty line is a sentence without tokens and keeps its number,
+except with --raw.
 
 OUTPUT holds the arrays under the keys "0", "1", ..., the numbers of the
 sentences, and also the text. If its name ends in .hdf5 or .h5, it is HDF5 as

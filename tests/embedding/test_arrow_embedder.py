@@ -149,3 +149,15 @@ def test_the_text_of_the_docs_becomes_a_table(model, tmp_path, monkeypatch):
     found = ArrowEmbedder(model)(pq.read_table("corpus/part00.parquet"))
     assert found["id"].to_pylist() == ["part00:0", "part00:1"]
     assert found["num_tokens"].to_pylist() == [3, 0]
+
+
+def test_a_csv_file_of_the_docs_gets_a_vector_for_each_row(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "titles.csv").write_text('title\nIt rains. Why?\nNA\n""\n')
+    run_blocks([b for b in read_blocks("docs/corpus.md") if "titles" in b])
+    found = pq.read_table("titles.parquet")
+    assert found["tokens"].to_pylist()[0] == ["It", "rains", ".", "Why", "?"]
+    assert found["num_tokens"].to_pylist() == [5, 1, 0]
+    assert not np.any(found["vectors"].to_pylist()[2])
