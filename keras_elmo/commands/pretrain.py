@@ -5,8 +5,8 @@ spaces between the tokens, or CoNLL-U, in UTF-8, plain or .gz. Keep the case,
 and tokenise it like the text on which the model will be used. The vocabulary is
 the list of words that can be predicted, one per line: <S>, </S> and <UNK>
 first, then by decreasing count, as the sampled softmax depends on the rank.
-Without --vocabulary it is that of --from, or is built from the corpus. The
-input is characters, so any word can be read.
+Without --vocabulary it is that of --from, if that has one, and else it is built
+from the corpus. The input is characters, so any word can be read.
 
 FOLDER receives the model with the best held-out perplexity so far, or without
 --heldout the latest one, as options.json, weights.hdf5, softmax.hdf5 and
@@ -33,8 +33,8 @@ fine-tuning (training a model further on another kind of text):
   keras-elmo pretrain my_text.txt my_elmo --from english_mini \\
       --heldout my_heldout.txt --recipe laptop --epochs 1 --batch-size 16 \\
       --warmup-steps 20 --learning-rate 0.0003
-  AllenNLP's models come without their softmax: add --new-softmax, and
-  --vocabulary unless the vocabulary is to be built from the text.
+  AllenNLP's models have no softmax and no vocabulary. Add --new-softmax: the
+  vocabulary is built from the text, unless you pass --vocabulary.
 """
 
 import sys

@@ -16,8 +16,8 @@ converted to BIO. If the types are missing, as in B, I and O, they are empty.
 The command first prints what it has read: compare the first sentence and the
 labels with your file. After each epoch, the sentences of --dev are scored, by
 entity F1 or by the accuracy of other labels. Training ends when the score stops
-rising, and OUTPUT is the tagger of the best epoch. Ctrl-C ends it at once, with
-the best so far.
+rising, or after 50 epochs, and OUTPUT is the tagger of the best epoch. Ctrl-C
+ends it at once, with the best so far.
 
 OUTPUT is one .keras file with everything that is needed: ELMo, the layers
 after it, and the labels. It is written atomically.
