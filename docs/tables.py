@@ -78,6 +78,7 @@ def make_tables():
     yield TAGGING, "More text for the biLM", more_text()
     card = "keras_elmo/presets/english_mini/README.md"
     yield card, "Grammar", grammar()
+    yield "docs/transformers.md", "A small transformer", small_transformer()
     yield "docs/transformers.md", "Cost on a CPU", encoders()
     yield "docs/corpus.md", "Time and storage", hours()
     yield page, "A corpus", speed_ups("throughput", ON_A_CORPUS)
@@ -198,6 +199,24 @@ def taggers(task):
         ]
         for x in task["taggers"].values()
     ]
+
+
+def small_transformer():
+    """The scores in all tasks, and the costs in the first one."""
+    tasks = [*read("small_transformer")["tasks"].values()]
+    rows = []
+    for name, first in tasks[0]["taggers"].items():
+        seeds = [task["taggers"][name]["seeds"] for task in tasks]
+        speed = first["words"] / median(first["seconds"])
+        rows.append(
+            [
+                *(f"{100 * mean(x):.1f}" for x in seeds),
+                f"{speed:,.0f}",
+                f"{first['megabytes']:.0f}",
+                f"{first['processor_minutes']:.0f}",
+            ]
+        )
+    return rows
 
 
 def formats():
@@ -345,12 +364,12 @@ def memory():
 
 
 def backends():
-    rows = []
+    """Speeds, divided by that of the first backend."""
+    speeds = []
     for name in "tensorflow", "jax", "torch", "torch_one_thread":
         results = read(f"backends_{name}")
-        speeds = [results["tokens"] / x for x in results["seconds"]]
-        rows.append([f"{median(speeds):,.0f}"])
-    return rows
+        speeds.append(results["tokens"] / median(results["seconds"]))
+    return [[f"{speed / speeds[0]:.2f}"] for speed in speeds]
 
 
 def gpus():

@@ -76,6 +76,29 @@ def test_english_pos():
     check(TAGGING, f"| `english_pos` | {raw:.2f} |")
 
 
+def test_a_small_transformer():
+    taggers = {
+        key: {
+            k: f"{100 * mean(x['seeds']):.1f}" for k, x in y["taggers"].items()
+        }
+        for key, y in read("small_transformer")["tasks"].items()
+    }
+    page, frozen = "docs/transformers.md", "MiniLM with a BiLSTM"
+    wnut, few = taggers["wnut"], taggers["ewt125"]
+    for own in wnut, few:
+        with_vectors = own["keras-elmo and GloVe"]
+        check(page, f"| {own['keras-elmo']}, with GloVe {with_vectors} |")
+    tuned = wnut["MiniLM, fine-tuned"]
+    check(page, f"{wnut[frozen]}, MiniLM-L6 frozen; {tuned} fine-tuned")
+    tuned = few["MiniLM, fine-tuned"]
+    check(page, f"{tuned}, MiniLM-L6 fine-tuned; {few[frozen]} frozen")
+    both = wnut["keras-elmo"], wnut["keras-elmo and GloVe"]
+    page = "docs/word-vectors.md"
+    check(page, "from {}% to {}%".format(*both))
+    for words, found in read("transformer_table")["words"].items():
+        check(page, f"{100 * mean(found['test']):.1f}% with {words}")
+
+
 def test_english_names():
     training = read("english_names")
     sentences = f"{training['training_sentences']:,} sentences"
@@ -253,6 +276,8 @@ def test_speed_of_pretraining():
     speeds = read("recipes_laptop")["tokens_per_second"]
     adam, muon = (median(speeds[optimizer]) for optimizer in ("adam", "muon"))
     check(PRETRAINING, f"takes {adam / muon:.1f} times as long as with")
+    mini = median(read("recipes_english_mini")["tokens_per_second"]["muon"])
+    check(PRETRAINING, f"train on {muon:,.0f} and {mini:,.0f} tokens per")
     memory = read("training_memory")
     words, rows = memory["vocabulary"], memory["batch_size"]
     check(PROGRAMS, f"the paper's model ({words:,} words, {rows} rows)")
@@ -319,7 +344,7 @@ def test_what_the_papers_model_costs():
 
 def test_backends():
     for name in ("tensorflow", "jax", "torch"):
-        check(BENCHMARKS, f"The model is `{read(f'backends_{name}')['model']}`")
+        assert read(f"backends_{name}")["model"] == "english_mini"
     results = read("first_step")
     embedding, frozen, thawed = map(median, results["seconds"].values())
     check(BENCHMARKS, f"takes {frozen:.1f} s of processor time over a frozen")
