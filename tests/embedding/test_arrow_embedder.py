@@ -72,7 +72,7 @@ def test_a_record_batch_stays_one(model, table):
     found = embedder(batch)
     assert isinstance(found, pa.RecordBatch)
     assert pa.Table.from_batches([found]).equals(embedder(table))
-    assert embedder(batch.slice(0, 0)).num_rows == 0
+    assert [embedder(batch[:n]).num_rows for n in (0, 1)] == [0, 1]
     assert embedder(table.slice(0, 0)).schema == found.schema
     parts = pa.concat_tables([table.slice(0, 2), table.slice(2)])
     assert embedder(parts).combine_chunks().equals(embedder(table))
