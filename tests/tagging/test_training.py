@@ -390,4 +390,4 @@ print(peak())
     peak = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT)
     assert 0.5e9 < int(peak) < 2e9
     page = (ROOT / "docs/tutorials/named-entities.md").read_text()
-    assert "takes less than 2 GB of memory" in " ".join(page.split())
+    assert "and less than 2 GB of memory" in " ".join(page.split())
