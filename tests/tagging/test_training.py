@@ -24,7 +24,6 @@ from keras_elmo.tagging import training_data
 from keras_elmo.tagging.training_data import hold_out
 
 pytestmark = [
-    pytest.mark.in_graphs(False),
     # Most trainings here are short.
     pytest.mark.filterwarnings("ignore:The best val_"),
 ]
@@ -101,7 +100,6 @@ def test_saving(tagger, tmp_path):
     assert Tagger.load(path).evaluate(*data) == tagger.evaluate(*data)
 
 
-@pytest.mark.in_graphs(True)
 def test_labels_of_no_scheme_and_a_tenth_held_out(elmo):
     sentences, tags = make_data(40)
     tags = [[x[-1] for x in row] for row in tags]
