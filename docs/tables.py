@@ -205,17 +205,9 @@ def small_transformer():
     """The scores in all tasks, and the costs in the first one."""
     tasks = [*read("small_transformer")["tasks"].values()]
     rows = []
-    for name, first in tasks[0]["taggers"].items():
-        seeds = [task["taggers"][name]["seeds"] for task in tasks]
-        speed = first["words"] / median(first["seconds"])
-        rows.append(
-            [
-                *(f"{100 * mean(x):.1f}" for x in seeds),
-                f"{speed:,.0f}",
-                f"{first['megabytes']:.0f}",
-                f"{first['processor_minutes']:.0f}",
-            ]
-        )
+    for name, (_, *costs) in zip(tasks[0]["taggers"], taggers(tasks[0])):
+        seeds = (task["taggers"][name]["seeds"] for task in tasks)
+        rows.append([*(f"{100 * mean(x):.1f}" for x in seeds), *costs])
     return rows
 
 
