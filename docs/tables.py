@@ -65,7 +65,7 @@ def make_tables():
     yield page, "Part-of-speech tagging", parts_of_speech()
     yield page, "`english_names`", names()
     yield ENGLISH_NAMES, "How much it finds", names()
-    yield page, "Probabilities of entities", probabilities()
+    yield TAGGING, "Probabilities of entities", probabilities()
     yield "docs/redaction.md", "Which threshold?", thresholds()
     yield page, "`english_pos`", raw_text()
     for task in read("rivals")["tasks"].values():

@@ -108,11 +108,11 @@ def test_english_names():
     check(tables.ENGLISH_NAMES, f"by {training['temperature']:.2f} |")
     check(tables.ENGLISH_NAMES, f"({chosen_by}) chose")
     check(BENCHMARKS, f"{sentences} of the web")
-    check(BENCHMARKS, f"best, here {training['temperature']:.2f}.")
+    check(TAGGING, f"best, here {training['temperature']:.2f}.")
     alone, *others = read("names_probabilities")["seconds"].values()
     entities, low = (100 * (median(x) / median(alone) - 1) for x in others)
-    check(BENCHMARKS, f"takes {entities:.0f}% more time than `predict`")
-    check(BENCHMARKS, f"({low:.0f}% with a threshold of 0.1)")
+    check(TAGGING, f"takes {entities:.0f}% more time than `predict`")
+    check(TAGGING, f"({low:.0f}% with a threshold of 0.1)")
 
 
 def test_other_taggers():
