@@ -226,19 +226,19 @@ def draw(tasks, path):
     shape["figsize"] = 8, 3.8 * (len(tasks) // 2)
     figure, panels = plt.subplots(len(tasks) // 2, 2, **shape)
     for axes, task in zip(panels.flat, tasks.values()):
-        for name, tagger in task["taggers"].items():
+        for (name, tagger), marker in zip(task["taggers"].items(), "oD^sPX"):
             score, speed = score_and_speed(tagger)
             color = "#1f6f8b" if "keras-elmo" in name else "#c0602a"
-            axes.semilogx(speed, score, "o", color=color)
-            style = {"color": color, "textcoords": "offset points"}
-            axes.annotate(name, (speed, score), (0, 7), ha="center", **style)
+            axes.semilogx(speed, score, marker, color=color, label=name)
         axes.set(title=task["title"], xlabel="words per second")
         axes.set_ylabel(f"{task['measure'].replace('f1', 'F1')}, %")
         axes.xaxis.set_major_locator(plt.LogLocator(subs=(1, 3)))
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
-        axes.margins(0.25)
+        axes.margins(0.15)
+    labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(*labels, loc="outside upper center", ncols=3, frameon=False)
     figure.savefig(path, metadata={"Date": None})
 
 
