@@ -51,7 +51,7 @@ def test_allennlp():
     assert_close(names["activations"], expected)
     assert names["mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
     sentences = json.loads((REFERENCE / "sentences.json").read_text())[0]
-    found = [*names["embed_batches"]([[s.split()] for s in sentences])]
+    found = [*names["embed_batches"](([s.split()] for s in sentences), 1)]
     with h5py.File(REFERENCE / "lm_embeddings_0.hdf5") as stored:
         assert len(found) == len(stored)
         for i, layers in enumerate(found):
