@@ -1,5 +1,4 @@
 import argparse
-import functools
 import importlib
 import os
 import re
@@ -9,15 +8,6 @@ import warnings
 import keras_elmo
 from keras_elmo.checks import named_by_flags
 from keras_elmo.choices import STANDARD_STREAM
-from keras_elmo.commands import convert
-from keras_elmo.commands import embed
-from keras_elmo.commands import evaluate
-from keras_elmo.commands import export
-from keras_elmo.commands import inspect
-from keras_elmo.commands import perplexity
-from keras_elmo.commands import pretrain
-from keras_elmo.commands import tag
-from keras_elmo.commands import train_tagger
 
 # Characters of a message: some libraries print a whole vocabulary.
 _LONGEST = 1000
@@ -29,17 +19,18 @@ _OUT_OF_MEMORY = re.compile(
 _OPTIONS = "[options]"
 # The commands whose result is what they print.
 _PRINTING = "inspect", "perplexity", "evaluate"
-# Each has `SUMMARY`, `add_arguments` and `run`; only `run` imports Keras.
-_VERBS = (
-    embed,
-    tag,
-    train_tagger,
-    evaluate,
-    pretrain,
-    perplexity,
-    convert,
-    export,
-    inspect,
+# Their modules have `SUMMARY`, `add_arguments` and `run`, which alone imports
+# Keras.
+_COMMANDS = (
+    "embed",
+    "tag",
+    "train-tagger",
+    "evaluate",
+    "pretrain",
+    "perplexity",
+    "convert",
+    "export",
+    "inspect",
 )
 
 
@@ -113,20 +104,16 @@ def make_parser(argv=None):
         "--version", action="version", version=keras_elmo.__version__
     )
     verbs = parser.add_subparsers(
-        title="commands",
-        dest="verb",
-        metavar="COMMAND",
-        parser_class=functools.partial(
-            argparse.ArgumentParser,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        ),
+        title="commands", dest="verb", metavar="COMMAND"
     )
-    for verb in _VERBS:
-        name = verb.__name__.rpartition(".")[2].replace("_", "-")
+    for name in _COMMANDS:
+        module = f"keras_elmo.commands.{name.replace('-', '_')}"
+        verb = importlib.import_module(module)
         above, _, below = (verb.__doc__ or "").partition(_OPTIONS)
         verb_parser = verbs.add_parser(
             name, help=verb.SUMMARY, description=above, epilog=below
         )
+        verb_parser.formatter_class = argparse.RawDescriptionHelpFormatter
         verb_parser.set_defaults(run=verb.run)
         if argv is None or name in argv:
             verb.add_arguments(verb_parser)
