@@ -22,12 +22,8 @@ In Python, keras_elmo.Tagger.evaluate does the same.
 
 import json
 
+from keras_elmo.commands import labelled_files
 from keras_elmo.commands.arguments import add_tagger_argument
-from keras_elmo.commands.labelled_files import add_labelled_arguments
-from keras_elmo.commands.labelled_files import check_labels
-from keras_elmo.commands.labelled_files import describe_scores
-from keras_elmo.commands.labelled_files import describe_text
-from keras_elmo.commands.labelled_files import read_labelled
 from keras_elmo.commands.progress import ProgressDisplay
 
 SUMMARY = "score a tagger on labelled sentences"
@@ -38,7 +34,7 @@ def add_arguments(parser):
     add = parser.add_argument
     add_tagger_argument(add)
     add("file", metavar="FILE", help="the file of labelled sentences")
-    add_labelled_arguments(add)
+    labelled_files.add_arguments(add)
     add(
         "--json",
         action="store_true",
@@ -54,12 +50,12 @@ def run(arguments):
     from keras_elmo.tagging.scores import tagged_pairs
     from keras_elmo.tagging.tagger import Tagger
 
-    text = read_labelled(arguments.file, arguments)
+    text = labelled_files.read(arguments.file, arguments)
     with ProgressDisplay(arguments.quiet) as progress:
         with progress.waiting("loading the model"):
             tagger = Tagger.load(arguments.model)
-        check_labels(text, tagger.scheme, tagger.tag_names)
-        progress.say(describe_text(text, tagger.scheme))
+        labelled_files.check(text, tagger.scheme, tagger.tag_names)
+        progress.say(labelled_files.describe(text, tagger.scheme))
         pairs = tagged_pairs(text.sentences, text.tags, tagger.scheme)
         sentences, tags = zip(*pairs)
         progress.start("sentences", len(sentences))
@@ -69,7 +65,5 @@ def run(arguments):
             tokens += sum(map(len, rest))
             progress.update(len(found), tokens)
     scores = score_tags(tags, found, tagger.scheme)
-    path = arguments.file
-    print(
-        json.dumps(scores) if arguments.json else describe_scores(path, scores)
-    )
+    report = labelled_files.describe_scores(arguments.file, scores)
+    print(json.dumps(scores) if arguments.json else report)

@@ -28,7 +28,7 @@ def add_column_arguments(add):
     )
 
 
-def add_labelled_arguments(add):
+def add_arguments(add):
     """Adds the arguments for labelled files of every kind."""
     add_column_arguments(add)
     add(
@@ -40,7 +40,7 @@ def add_labelled_arguments(add):
     )
 
 
-def read_labelled(path, arguments):
+def read(path, arguments):
     """Returns the `TaggedText` of a labelled file."""
     from keras_elmo.text.annotated_text import read_annotated
     from keras_elmo.text.corpora import check_file
@@ -81,14 +81,14 @@ def find_scheme_of(text):
         raise ValueError(f"'{text.path}', line {line}: {error}{how}") from error
 
 
-def check_labels(text, scheme, known=None):
+def check(text, scheme, known):
     """Checks labels of a tagger; warns of those that it cannot predict.
 
     Args:
         text: A `TaggedText`.
         scheme: The scheme of the tagger's labels, or `None`. With a scheme, the
             types of entities count, as a file may have another scheme.
-        known: Iterable of the tagger's labels, or `None` to warn of none.
+        known: Iterable of the tagger's labels; empty to warn of none.
 
     Raises:
         ValueError: If a label marks no entity, but the scheme does; or if the
@@ -101,7 +101,7 @@ def check_labels(text, scheme, known=None):
             return label
         return entities([label])[0][2]
 
-    known = known and set(map(kind, known))
+    known = set(map(kind, known))
     unknown, found = {}, set()
     for label in _counts(text):
         try:
@@ -121,7 +121,7 @@ def check_labels(text, scheme, known=None):
         warnings.warn(f"{told}.", stacklevel=2)
 
 
-def describe_text(text, scheme):
+def describe(text, scheme):
     """Returns what was read from a file, as lines of text."""
     from keras_elmo.crf.tags import find_scheme
 

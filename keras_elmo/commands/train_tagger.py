@@ -39,13 +39,8 @@ import itertools
 import os
 import sys
 
+from keras_elmo.commands import labelled_files
 from keras_elmo.commands.arguments import positive_integer
-from keras_elmo.commands.labelled_files import add_labelled_arguments
-from keras_elmo.commands.labelled_files import check_labels
-from keras_elmo.commands.labelled_files import describe_scores
-from keras_elmo.commands.labelled_files import describe_text
-from keras_elmo.commands.labelled_files import find_scheme_of
-from keras_elmo.commands.labelled_files import read_labelled
 
 SUMMARY = "train a tagger on labelled sentences"
 
@@ -62,7 +57,7 @@ def add_arguments(parser):
         "of TRAIN, on which the tagger is then not trained",
     )
     add("--test", metavar="FILE", help="labelled sentences to score at the end")
-    add_labelled_arguments(add)
+    labelled_files.add_arguments(add)
     add(
         "--elmo",
         metavar="MODEL",
@@ -113,14 +108,14 @@ def run(arguments):
     texts, scheme = {}, None
     for name in ("train", "dev", "test"):
         if path := getattr(arguments, name):
-            text = texts[name] = read_labelled(path, arguments)
+            text = texts[name] = labelled_files.read(path, arguments)
             if name == "train":
-                scheme = find_scheme_of(text)
+                scheme = labelled_files.find_scheme_of(text)
             else:
                 # The training itself compares those of --dev.
-                known = itertools.chain(*texts["train"].tags)
-                check_labels(text, scheme, known if name == "test" else None)
-            say(describe_text(text, scheme))
+                known = texts["train"].tags if name == "test" else ()
+                labelled_files.check(text, scheme, itertools.chain(*known))
+            say(labelled_files.describe(text, scheme))
     data = {name: (x.sentences, x.tags) for name, x in texts.items()}
     keras.utils.set_random_seed(arguments.seed)
     bars = 1 if sys.stdout.isatty() else 2
@@ -135,6 +130,6 @@ def run(arguments):
     write_tagger(tagger, arguments.output, arguments.overwrite)
     for name, tagged in {} if arguments.quiet else data.items():
         scores = tagger.evaluate(*tagged)
-        say(describe_scores(getattr(arguments, name), scores))
+        say(labelled_files.describe_scores(getattr(arguments, name), scores))
     size = os.path.getsize(arguments.output) / 1e6
     say(f"'{arguments.output}' ({size:,.1f} MB)")
