@@ -22,15 +22,12 @@ _MOST_ATTACHED = 0.02
 
 def positive_integer(text):
     """Parses an argument as an integer of at least 1."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(
-            f"must be an integer of at least 1. Received: {text!r}"
-        )
-    return number
+    with contextlib.suppress(ValueError):
+        if int(text) >= 1:
+            return int(text)
+    raise argparse.ArgumentTypeError(
+        f"must be an integer of at least 1. Received: {text!r}"
+    )
 
 
 def add_model_arguments(add, nargs=None):
