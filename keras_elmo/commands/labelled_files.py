@@ -1,7 +1,5 @@
 """Labelled files, which several commands read: flags, checks and reports."""
 
-import collections
-import itertools
 import warnings
 
 from keras_elmo.commands.arguments import positive_integer
@@ -63,7 +61,7 @@ def find_scheme_of(text):
     from keras_elmo.crf.tags import check_scheme
     from keras_elmo.crf.tags import find_scheme
 
-    counts = _counts(text)
+    counts = text.counts()
     labels = [*counts]
     if len(labels) == 1:
         raise ValueError(
@@ -103,7 +101,7 @@ def check(text, scheme, known):
 
     known = set(map(kind, known))
     unknown, found = {}, set()
-    for label in _counts(text):
+    for label in text.counts():
         try:
             found.add(kind(label))
         except ValueError as error:
@@ -125,7 +123,7 @@ def describe(text, scheme):
     """Returns what was read from a file, as lines of text."""
     from keras_elmo.crf.tags import find_scheme
 
-    counts = _counts(text)
+    counts = text.counts()
     how = "in no scheme, so scored word by word"
     if scheme:  # The file may have another one.
         how = f"in {find_scheme(counts) or scheme}"
@@ -171,10 +169,6 @@ def describe_scores(path, scores):
 
 def _many(number, what):
     return f"{number:,} {what}{'s' if number != 1 else ''}"
-
-
-def _counts(text):
-    return collections.Counter(itertools.chain.from_iterable(text.tags))
 
 
 def _shown(items, gap=", "):

@@ -47,6 +47,10 @@ class TaggedText(NamedTuple):
         labels, lines = map(itertools.chain.from_iterable, self[2:4])
         return next(line for x, line in zip(labels, lines) if x == label)
 
+    def counts(self):
+        """Returns how many words have each label, a `collections.Counter`."""
+        return collections.Counter(itertools.chain.from_iterable(self.tags))
+
 
 def read_conll(
     path: str | os.PathLike,
@@ -163,7 +167,7 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
         text.lines.append(lines if is_gapless else [x for x, _ in rows])
         if keep_rows:
             text.rows.append([columns.with_label_last(row) for _, row in rows])
-    counts = collections.Counter(itertools.chain.from_iterable(text.tags))
+    counts = text.counts()
     comments += _leave_out(text, lone, counts)
     others = columns.check(text.sentences, counts, bool(word_column))
     text.how.append(f"words in column {columns.word_column}")
