@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
-import keras
 import numpy as np
 from keras import ops
 
@@ -20,8 +19,8 @@ from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
 from keras_elmo.text.word_lists import sentence_words
@@ -98,15 +97,11 @@ class ElmoEmbedder:
         self.batch_tokens = batch_tokens
         self.quantize = quantize
         self._indexer = vectorization_of(elmo.token_encoder).indexer
-        self._token_function = Compiled(
-            self._encode_ids, elmo, least_sizes=((32,),)
-        )
+        self._token_function = Compiled(self._encode_ids, elmo, [(32,)])
         self._run_stacks: Callable[..., Any]
         if quantize is None:
-            encode = Compiled(
-                self._run_encoder, elmo, least_sizes=[(32, 1)] * 3
-            )
-            self._run_stacks = functools.partial(_call_with_arrays, encode)
+            encode = Compiled(self._run_encoder, elmo, [(32, 1)] * 3)
+            self._run_stacks = functools.partial(call_with_arrays, encode)
         else:
             from keras_elmo.onnx.quantized_stacks import QuantizedStacks
 
@@ -312,7 +307,7 @@ class ElmoEmbedder:
         for start in range(0, len(distinct), MAX_WORDS):
             part = distinct[start : start + MAX_WORDS]
             ids = self._indexer.ids_of_words(part)
-            vectors = _call_with_arrays(self._token_function, ids)
+            vectors = call_with_arrays(self._token_function, ids)
             encoded.append(vectors[: len(part)])
         vectors = np.concatenate(encoded)
         index_of = dict(zip(distinct, range(len(distinct))))
@@ -398,10 +393,3 @@ def _ranges(lengths):
     """Returns 0, 1, ..., length - 1 for each length, concatenated."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
-
-
-def _call_with_arrays(function, *arrays):
-    """Calls a function of tensors with arrays, and returns arrays."""
-    with backend().inference():
-        outputs = function(*arrays)
-        return keras.tree.map_structure(ops.convert_to_numpy, outputs)

@@ -123,6 +123,16 @@ class Compiled:
         return (*flags, *dtypes, *options.items())
 
 
+def call_with_arrays(function, *args, **options):
+    """Calls a function of tensors with arrays, and returns arrays.
+
+    Nothing is stored for gradients.
+    """
+    with backend().inference():
+        outputs = function(*args, **options)
+        return keras.tree.map_structure(ops.convert_to_numpy, outputs)
+
+
 def _as_tensor(x):
     return None if x is None else ops.convert_to_tensor(x)
 

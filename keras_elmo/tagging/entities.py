@@ -13,8 +13,8 @@ from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import entity_tags
 from keras_elmo.crf.tags import mark_entities
-from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.ops.private_keras import call_of
 
 # The words of the entities that are looked for at first; then four times as
@@ -106,9 +106,7 @@ class EntityModel:
             return
         size = _LENGTH
         while True:
-            with backend().inference():
-                spans = self._spans(ids, max_length=size)
-                spans = keras.ops.convert_to_numpy(spans)
+            spans = call_with_arrays(self._spans, ids, max_length=size)
             if size >= max(lengths) or np.all(spans[:, :, -1] < threshold):
                 break
             size *= 4
@@ -117,8 +115,7 @@ class EntityModel:
             yield mark_entities(found, length, self._scheme), found
 
     def _find_best(self, ids, lengths):
-        with backend().inference():
-            results = map(keras.ops.convert_to_numpy, self._best(ids))
+        results = call_with_arrays(self._best, ids)
         for length, ids, probabilities, _ in zip(lengths, *results):
             tags = [self._tag_names[i] for i in ids[:length]]
             found = [

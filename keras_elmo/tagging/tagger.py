@@ -26,8 +26,8 @@ from keras_elmo.models.output_names import check_tagged_outputs
 from keras_elmo.models.output_names import named_outputs
 from keras_elmo.models.presets import TAGGERS
 from keras_elmo.models.word_model import WordModel
-from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.ops.private_keras import call_of
 from keras_elmo.tagging.entities import EntityModel
 from keras_elmo.tagging.entities import check_threshold
@@ -329,8 +329,7 @@ class Tagger:
         tags: list[list[str]] = [[] for _ in words]
         scores = [np.zeros((0, len(self.tag_names)), "float32") for _ in words]
         for batch, ids in self._batches(words, batch_size, verbose):
-            with backend().inference():
-                results = [ops.convert_to_numpy(x) for x in self._run(ids)]
+            results = call_with_arrays(self._run, ids)
             for i, *row in zip(batch, *results):
                 numbers, scores[i] = (x[: len(words[i])] for x in row)
                 tags[i] = [self.tag_names[number] for number in numbers]

@@ -13,8 +13,8 @@ from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.loss_and_accuracy import CRFLoss
 from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
-from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
+from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.stop_request import StopRequest
 from keras_elmo.tagging.calibration import calibrate
 from keras_elmo.tagging.scores import score_tags
@@ -187,8 +187,7 @@ class TaggedBatches(keras.utils.PyDataset):
         """Returns the ids that a function returns for each of `tags`."""
         rows = []
         for i in range(len(self)):
-            with backend().inference():
-                ids = ops.convert_to_numpy(decode(*self._batch(i)[0]))
+            ids = call_with_arrays(decode, *self._batch(i)[0])
             rows += [*ids][: self._batch_size]
         return [row[: len(tags)] for row, tags in zip(rows, self.tags)]
 
