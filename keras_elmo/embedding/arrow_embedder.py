@@ -248,7 +248,7 @@ def _use_granted_threads():
 
 
 def _check_columns(schema):
-    import pyarrow as pa
+    from pyarrow import types
 
     names = schema.names
     if names.count("tokens") != 1:
@@ -263,15 +263,10 @@ def _check_columns(schema):
             f"are added. Received: a table with {taken}"
         )
     type = schema.field("tokens").type
-    lists = pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view
-    texts = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_string_view,
-    )
-    if not any(is_list(type) for is_list in lists) or not any(
-        is_text(type.value_type) for is_text in texts
-    ):
+    lists = types.is_list, types.is_large_list, types.is_list_view
+    texts = types.is_string, types.is_large_string, types.is_string_view
+    has_lists = any(is_list(type) for is_list in lists)
+    if not has_lists or not any(is_text(type.value_type) for is_text in texts):
         raise ValueError(
             "The column `tokens` must contain lists of strings, one list per "
             f"sentence. Received: {type}"
