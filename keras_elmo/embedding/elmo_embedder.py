@@ -114,11 +114,7 @@ class ElmoEmbedder:
 
     @classmethod
     def from_preset(
-        cls,
-        preset: str | os.PathLike,
-        *,
-        dtype: str | None = None,
-        **kwargs,
+        cls, preset: str | os.PathLike, *, dtype: str | None = None, **kwargs
     ) -> "ElmoEmbedder":
         """Creates an embedder from a trained model, given its name or path.
 
@@ -262,9 +258,7 @@ class ElmoEmbedder:
     def _choose(self, layers):
         self.layers = layers
         self._select = _selection(layers, self.elmo)
-        self._is_single = not (
-            layers == "all" or isinstance(layers, (list, tuple))
-        )
+        self._has_many = layers == "all" or isinstance(layers, (list, tuple))
 
     def _embed(self, sentences):
         """Yields the vectors of sentences that fit into one batch."""
@@ -296,7 +290,7 @@ class ElmoEmbedder:
         ends = np.cumsum(lengths)
         for begin, end in zip(ends - lengths, ends):
             stacked = np.stack([layer[begin:end] for layer in layers])
-            yield stacked[0] if self._is_single else stacked
+            yield stacked if self._has_many else stacked[0]
 
     def _embed_tokens(self, words):
         """Returns the token encoder's vectors of words: (words, dim)."""
@@ -320,9 +314,8 @@ class ElmoEmbedder:
     def _run_encoder(self, forward, backward, carries_on):
         """Returns a pair of (steps, rows, projection) for each layer."""
         encoder = self.elmo.encoder
-        inputs = [
-            ops.cast(x, encoder.compute_dtype) for x in (forward, backward)
-        ]
+        dtype = encoder.compute_dtype
+        inputs = [ops.cast(x, dtype) for x in (forward, backward)]
         state = encoder.get_initial_state(ops.shape(forward)[1])
         layers, _ = run_directions(encoder, inputs, state, carries_on)
         return [[ops.cast(x, "float32") for x in both] for both in layers]
