@@ -26,8 +26,8 @@ def embed_corpus(
     settings: dict[str, Any],
     output_dtype: str = "float32",
     save_tokens: int = 16384,
-    on_progress: Callable | None = None,
-    on_merge: Callable | None = None,
+    on_progress: Callable = lambda *_: None,
+    on_merge: Callable = lambda *_: None,
     restart: bool = False,
     overwrite: bool = False,
 ) -> tuple[Finished, Finished]:
@@ -76,11 +76,9 @@ def embed_corpus(
     check_choice("output_dtype", output_dtype, VECTOR_DTYPES)
     folder = JobFolder(output)
     with folder.locked():
-        of_output = {
-            "output_dtype": output_dtype,
-            "suffix": os.path.splitext(output)[1],
-        }
-        folder.begin({**settings, **of_output}, restart, overwrite)
+        suffix = os.path.splitext(output)[1]
+        settings = {**settings, "output_dtype": output_dtype, "suffix": suffix}
+        folder.begin(settings, restart, overwrite)
         kept = folder.finished
         digest = hashlib.sha256()
         source = iter(sentences)
@@ -93,7 +91,7 @@ def embed_corpus(
                 f"with. Received: others among the first {kept.sentences}, or "
                 "further ones."
             )
-        if kept.sentences and on_progress:
+        if kept.sentences:
             on_progress(kept.sentences, kept.tokens, True)
         if not folder.is_complete:
             embedded = with_vectors(source, embed, output_dtype)
@@ -113,8 +111,7 @@ def _append(folder, embedded, digest, save_tokens, on_progress):
             digest.update(_digestible(sentence))
             done += 1
             tokens += len(sentence.tokens)
-            if on_progress:
-                on_progress(done, tokens, False)
+            on_progress(done, tokens, False)
             unsaved += len(sentence.tokens) + 1  # Empty lines count as well.
             if unsaved >= save_tokens:
                 folder.save(file, done, tokens, digest.hexdigest())
@@ -129,5 +126,4 @@ def _digestible(sentence):
 def _counted(embeddings, on_merge):
     for number, embedding in enumerate(embeddings, start=1):
         yield embedding
-        if on_merge:
-            on_merge(number)
+        on_merge(number)

@@ -13,6 +13,7 @@ from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.checks import check_integer
 from keras_elmo.choices import QUANTIZATIONS
+from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.embedding.embedding_files import embeddings_writer
 from keras_elmo.embedding.packing import pack_rows
 from keras_elmo.embedding.sentence_vectors import mean_over_tokens
@@ -242,6 +243,7 @@ class ElmoEmbedder:
             OSError: If a file cannot be read or written.
         """
         write = embeddings_writer(output_file_path)
+        check_choice("output_dtype", output_dtype, VECTOR_DTYPES)
         if isinstance(input_file, (str, os.PathLike)):
             sentences = read_corpus(input_file)
         else:

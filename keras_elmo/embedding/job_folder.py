@@ -58,9 +58,9 @@ class JobFolder:
         names = "vectors", "output", "job.json"
         self._files = [os.path.join(self.path, name) for name in names]
         self._vectors, self.output, path = self._files
-        self._record = JobRecord(
-            path, _VERSION, f"delete the folder '{self.path}'"
-        )
+        instead = f"delete the folder '{self.path}'"
+        self._record = JobRecord(path, _VERSION, instead)
+        self.refusal = self._record.refusal
         self.finished = None
         """What is in `vectors` or `output`; `None` before `begin`."""
         self.is_complete = False
@@ -154,10 +154,6 @@ class JobFolder:
             kept = self.output
             replace_file(kept, self._target, self._overwrite, kept)
         self._remove_files()
-
-    def refusal(self, reason):
-        """Returns a `ValueError` that also says how to start over."""
-        return self._record.refusal(reason)
 
     def _save(self, finished):
         self._record.write(

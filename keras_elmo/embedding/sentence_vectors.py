@@ -5,9 +5,6 @@ import warnings
 
 import numpy as np
 
-from keras_elmo.checks import check_choice
-from keras_elmo.choices import VECTOR_DTYPES
-
 
 def with_vectors(sentences, embed, output_dtype):
     """Yields pairs of a `Sentence` and its array.
@@ -19,7 +16,6 @@ def with_vectors(sentences, embed, output_dtype):
         output_dtype: `"float32"` or `"float16"`, the dtype of the arrays in the
             pairs. The first array that overflows gives a warning.
     """
-    check_choice("output_dtype", output_dtype, VECTOR_DTYPES)
     waiting = collections.deque()
     warned = False
 
