@@ -166,11 +166,7 @@ def set_threads():
     if tf.config.list_physical_devices("GPU"):
         return
     number = _usable_processors()
-    with contextlib.suppress(RuntimeError):  # TensorFlow is already in use.
-        tf.config.threading.set_inter_op_parallelism_threads(min(2, number))
-        tf.config.threading.set_intra_op_parallelism_threads(
-            max(1, number // 2)
-        )
+    backend().set_threads(min(2, number), max(1, number // 2))
 
 
 def _usable_processors():

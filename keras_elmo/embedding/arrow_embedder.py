@@ -1,6 +1,5 @@
 """Vectors in Arrow tables, for engines that distribute a corpus."""
 
-import contextlib
 import functools
 import json
 import os
@@ -218,33 +217,20 @@ class ArrowEmbedder:
 def _load(model, layers, dtype, arguments):
     """Returns the process's only embedder, and metadata of its model."""
     import keras_elmo.quiet_start  # noqa: F401
-
-    _use_granted_threads()
     from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
     from keras_elmo.layers.elmo_layer import ElmoLayer
     from keras_elmo.models.find_model import find_model
+    from keras_elmo.ops.backends import backend
 
+    granted = os.environ.get("OMP_NUM_THREADS", "")
+    if granted.isdecimal():
+        backend().set_threads(int(granted), int(granted))
     found = find_model(model)
     elmo = found.load(ElmoLayer, dtype=dtype)
     embedder = ElmoEmbedder(elmo, layers, **dict(arguments))
     shape = embedder.embed_sentence([]).shape
     num_layers = shape[0] if len(shape) == 3 else None
     return embedder, {"model": found.fingerprint(), "num_layers": num_layers}
-
-
-def _use_granted_threads():
-    """Makes TensorFlow use the number of threads set for OpenMP."""
-    from keras_elmo.ops.backends import backend
-
-    granted = os.environ.get("OMP_NUM_THREADS", "")
-    if backend().name != "tensorflow" or not granted.isdecimal():
-        return
-    import tensorflow as tf
-
-    # If TensorFlow is already in use, it keeps its caller's threads.
-    with contextlib.suppress(RuntimeError):
-        tf.config.threading.set_intra_op_parallelism_threads(int(granted))
-        tf.config.threading.set_inter_op_parallelism_threads(int(granted))
 
 
 def _check_columns(schema):

@@ -48,6 +48,14 @@ class Backend:
         """`require` where values are unknown. Most graphs check nothing."""
         return x
 
+    def set_threads(self, operations, within):
+        """Sets on how many threads TensorFlow runs, unless it is in use.
+
+        Args:
+            operations: How many operations run at a time.
+            within: On how many threads one of them runs.
+        """
+
     def inference(self):
         """Context in which nothing is stored for gradients."""
         return contextlib.nullcontext()
@@ -168,6 +176,13 @@ class TensorFlow(Backend):
         check = tf.debugging.Assert(ops.all(condition), data, summarize=100)
         with tf.control_dependencies([check]):
             return tf.identity(x)
+
+    def set_threads(self, operations, within):
+        import tensorflow as tf
+
+        with contextlib.suppress(RuntimeError):  # It keeps its caller's.
+            tf.config.threading.set_inter_op_parallelism_threads(operations)
+            tf.config.threading.set_intra_op_parallelism_threads(within)
 
     def exact_products(self):
         import tensorflow as tf
