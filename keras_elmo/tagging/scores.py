@@ -60,10 +60,11 @@ def score_tags(tags, predicted, scheme=None):
     """
     # For each type, those in `tags`, those predicted, and those in both.
     counts = collections.defaultdict(lambda: np.zeros(3, "int64"))
+    spans_of = entities if scheme else enumerate
     right = []
     for true, guess in zip(tags, predicted, strict=True):
         right += [a == b for a, b in zip(true, guess, strict=True)]
-        wanted, found = (set(_spans(x, scheme)) for x in (true, guess))
+        wanted, found = ({*spans_of(x)} for x in (true, guess))
         for i, spans in enumerate((wanted, found, wanted & found)):
             for *_, entity_type in spans:
                 counts[entity_type][i] += 1
@@ -72,10 +73,6 @@ def score_tags(tags, predicted, scheme=None):
         **(_scores(sum(counts.values(), np.zeros(3))) if scheme else {}),
         "types": {name: _scores(counts[name]) for name in sorted(counts)},
     }
-
-
-def _spans(tags, scheme):
-    return entities(tags) if scheme else enumerate(tags)
 
 
 def _scores(counts):

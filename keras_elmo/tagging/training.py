@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.checks import argument_name
+from keras_elmo.crf import linear_chain
 from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.loss_and_accuracy import CRFLoss
@@ -67,9 +68,8 @@ def train_head(
         for part in pairs
     )
     head = build_head(train.width, labels, scheme, units, dropout)
-    decoder = CRFDecoder(tag_names=labels)
-    decoding = keras.Model(head.inputs, decoder(head.output))
-    decode = Compiled(lambda *x: decoding(x), decoding, [(16, _TIME)] * 2)
+    sizes = [(16, _TIME)] * 2
+    decode = Compiled(lambda *x: linear_chain.best_tags(head(x)), head, sizes)
     measure = "f1" if scheme else "accuracy"
 
     def validate(_, logs):
@@ -154,9 +154,8 @@ class TaggedBatches(keras.utils.PyDataset):
         )
         embedder = ElmoEmbedder(elmo, layers="all")
         sentences = [words for words, _ in pairs]
-        for words, layers in zip(
-            sentences, embedder.embed_sentences(sentences)
-        ):
+        embedded = embedder.embed_sentences(sentences)
+        for words, layers in zip(sentences, embedded):
             parts = [*layers.astype("float16")]
             if word_vectors:
                 parts.append([word_vectors[word] for word in words])
