@@ -49,11 +49,7 @@ def add_arguments(parser):
     """Adds the arguments of `keras-elmo export`."""
     add = parser.add_argument
     add_model_arguments(add)
-    add(
-        "output",
-        metavar="OUTPUT",
-        help="the folder to write; or a .onnx file",
-    )
+    add("output", metavar="OUTPUT", help="the folder to write; or a .onnx file")
     add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
 
     add = parser.add_argument_group("for a SavedModel").add_argument

@@ -123,12 +123,9 @@ def run(arguments):
                 arguments.model,
                 dtype=arguments.dtype,
             )
+        rows = min(arguments.rows or 1, len(sentences))
         evaluator = Evaluator(
-            model,
-            vocabulary,
-            arguments.procedure,
-            min(arguments.rows or 1, len(sentences)),
-            counted,
+            model, vocabulary, arguments.procedure, rows, counted
         )
         counted = counted or vocabulary.words
         share = covered_share(itertools.chain(*sentences), counted)
