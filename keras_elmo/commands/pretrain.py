@@ -25,6 +25,15 @@ reads it in one, as bilm-tf does.
 
 [options]
 
+recipes:
+  paper   94 M parameters without the softmax; Adagrad with a constant rate. It
+          takes days on large GPUs.
+  laptop  a small model that learns quickly; Muon with a linear decay of the
+          rate.
+  gpu     a model of the size of english_mini, which one large GPU trains in
+          minutes; as laptop, but in bfloat16, with large windows, and for
+          15,000 steps.
+
 examples:
   keras-elmo pretrain 'corpus/*.txt.gz' my_elmo --heldout heldout.txt \\
       --recipe laptop
@@ -166,13 +175,8 @@ def _add_model(group):
     add(
         "--recipe",
         choices=RECIPES,
-        help="the model and how it is trained: paper (94 M parameters without "
-        "the softmax; Adagrad with a constant rate; takes days on large GPUs), "
-        "laptop (a small model that learns quickly; Muon with a linear decay "
-        "of the rate) or gpu (a model of the size of english_mini, which one "
-        "large GPU trains in minutes; as laptop, but in bfloat16, with large "
-        "windows, and for 15,000 steps). With --options or --from, only how it "
-        f"is trained. Default: {DEFAULT_RECIPE}",
+        help="the model and how it is trained, see below; with --options or "
+        f"--from, only how it is trained. Default: {DEFAULT_RECIPE}",
     )
     either = group.add_mutually_exclusive_group()
     either.add_argument(

@@ -19,6 +19,12 @@ entity F1 or by the accuracy of other labels. Training ends when the score stops
 rising, or after 50 epochs, and OUTPUT is the tagger of the best epoch. Ctrl-C
 ends it at once, with the best so far.
 
+The file of --word-vectors is a text file of GloVe, word2vec or fastText (.vec),
+or a binary file of word2vec, plain or .gz. The first 400,000 words are read,
+and OUTPUT contains their vectors: 106 MB if they have 100 numbers each. To keep
+50,000, the most frequent ones, which take 13 MB, pass the result of
+head -n 50000 glove.6B.100d.txt.
+
 OUTPUT is one .keras file with everything that is needed: ELMo, the layers
 after it, and the labels. It is written atomically.
 
@@ -68,12 +74,7 @@ def add_arguments(parser):
     add(
         "--word-vectors",
         metavar="FILE",
-        help="vectors of words, which the tagger reads beside ELMo's: a text "
-        "file of GloVe, word2vec or fastText (.vec), or a binary file of "
-        "word2vec, plain or .gz. The first 400,000 words are read, and OUTPUT "
-        "contains their vectors: 106 MB if they have 100 numbers each. To keep "
-        "50,000, the most frequent ones, which take 13 MB, pass the result of "
-        "head -n 50000 glove.6B.100d.txt",
+        help="vectors of words, which the tagger reads beside ELMo's, as above",
     )
     add(
         "--seed",
