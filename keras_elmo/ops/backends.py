@@ -16,6 +16,14 @@ from keras import ops
 from keras_elmo.ops.private_keras import has_started_threads
 from keras_elmo.ops.private_keras import is_tracing_for_xla
 
+# Keras has imported the one that it uses.
+if keras.backend.backend() == "tensorflow":
+    import tensorflow as tf
+elif keras.backend.backend() == "jax":
+    import jax
+elif keras.backend.backend() == "torch":
+    import torch
+
 # How many tokens `scan` prepares at a time: enough for a matrix multiply
 # at full speed. For the original model, 2048 tokens take 256 MB.
 PREPARED_ROWS = 2048
@@ -160,13 +168,9 @@ class TensorFlow(Backend):
     has_sparse_gradients = True
 
     def concrete_value(self, x):
-        import tensorflow as tf
-
         return None if tf.is_symbolic_tensor(x) else x.numpy()
 
     def require_in_graph(self, condition, message, x, rows):
-        import tensorflow as tf
-
         data = [message]
         if rows is not None:
             # With one more row, as there may be none, and `argmin` needs one.
@@ -185,15 +189,11 @@ class TensorFlow(Backend):
             tf.config.threading.set_intra_op_parallelism_threads(within)
 
     def exact_products(self):
-        import tensorflow as tf
-
         # For good, as graphs read it when they run.
         tf.config.experimental.enable_tensor_float_32_execution(False)
         return super().exact_products()
 
     def any_values(self, shape, dtype):
-        import tensorflow as tf
-
         # Memory is only used once it is written to, so this saves memory while
         # the file's values are loaded.
         try:
@@ -203,14 +203,10 @@ class TensorFlow(Backend):
             return super().any_values(shape, dtype)
 
     def rows_of(self, variable, rows):
-        import tensorflow as tf
-
         # GPUs can look up int16 in a variable, but not in a tensor.
         return tf.gather(variable.value, rows)
 
     def varying_batches(self, batches):
-        import tensorflow as tf
-
         # Keras would take the sizes for fixed that the first two batches have
         # in common.
         first = next(batches)
@@ -228,16 +224,12 @@ class FastTensorFlow(TensorFlow):
     makes_graphs = True
 
     def distinct_rows(self, function, rows):
-        import tensorflow as tf
-
         distinct, index = tf.raw_ops.UniqueV2(x=rows, axis=[0])
         distinct.set_shape((None, rows.shape[1]))
         distinct = at_least_one(distinct)
         return tf.gather(function(distinct), index)  # (n, dim)
 
     def groups_by_length(self, function, rows):
-        import tensorflow as tf
-
         order = tf.argsort(_varying_lengths(rows), stable=True)
         rows = tf.gather(rows, order)
         number = tf.shape(rows)[0]
@@ -262,14 +254,10 @@ class FastTensorFlow(TensorFlow):
         return tf.gather(tf.concat(results, axis=0), back)
 
     def varying_length(self, rows):
-        import tensorflow as tf
-
         # The maximum over no rows is negative.
         return tf.maximum(tf.reduce_max(_varying_lengths(rows)), 0)
 
     def scan(self, step, state, inputs, emitted, prepare):
-        import tensorflow as tf
-
         time, batch = tf.unstack(tf.shape(inputs[0])[:2])
         # Prepared inputs are large, so they are computed for some steps at a
         # time.
@@ -311,15 +299,11 @@ class Jax(Backend):
     compiles_each_shape = True
 
     def concrete_value(self, x):
-        import jax
-
         if isinstance(x, jax.core.Tracer):
             return None
         return super().concrete_value(x)
 
     def exact_products(self):
-        import jax
-
         return jax.default_matmul_precision("highest")
 
 
@@ -331,8 +315,6 @@ class Torch(Backend):
         return None if x.device.type == "meta" else super().concrete_value(x)
 
     def inference(self):
-        import torch
-
         return torch.inference_mode()
 
     def scan(self, step, state, inputs, emitted, prepare):
@@ -346,8 +328,6 @@ class Torch(Backend):
 
 def _varying_lengths(rows):
     """Length of each row without its constant end."""
-    import tensorflow as tf
-
     changes = rows != rows[:, -1:]  # (n, width)
     position = tf.range(1, rows.shape[1] + 1)
     return tf.reduce_max(tf.where(changes, position, 0), axis=1)  # (n,)
@@ -378,8 +358,6 @@ def backend():
         )
     is_fast = os.environ.get("KERAS_ELMO_FAST_PATHS") != "0"
     if name == "tensorflow" and is_fast:
-        import tensorflow as tf
-
         is_fast = tf.executing_eagerly() or not is_tracing_for_xla()
     known = _FAST if is_fast else _BACKENDS
     return known.get(name, known["numpy"])
