@@ -223,13 +223,7 @@ class BiLMEncoder(FreezableLayer):
         return [(*input_shape[:-1], 2 * self.output_dim)] * self.num_layers
 
     def compute_output_spec(
-        self,
-        inputs,
-        initial_state=None,
-        mask=None,
-        training=None,
-        return_state=False,
-        return_ends=True,
+        self, inputs, initial_state=None, return_state=False, **others
     ):
         if initial_state is not None:
             check_state(self, initial_state, inputs.shape[0])

@@ -393,12 +393,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         return max(0, time - 2 * (not self.keep_sentence_boundaries))
 
     def compute_output_spec(
-        self,
-        inputs,
-        mask=None,
-        training=None,
-        initial_state=None,
-        return_state=False,
+        self, inputs, initial_state=None, return_state=False, **others
     ):
         if initial_state is not None:
             check_state(self.encoder, initial_state)
