@@ -113,29 +113,21 @@ class ProjectedLSTMCell(BaseLayer):
         # With much larger values, a stack that starts from zero can settle into
         # a second, worse state.
         limit = (6 / (features + self.output_size + gates)) ** 0.5
-        self.kernel = new_weight(
-            self,
-            "kernel",
-            (features, gates),
-            keras.initializers.RandomUniform(-limit, limit),
-        )
+
+        def uniform():
+            return keras.initializers.RandomUniform(-limit, limit)
+
+        self.kernel = new_weight(self, "kernel", (features, gates), uniform())
         self.recurrent_kernel = new_weight(
-            self,
-            "recurrent_kernel",
-            (self.output_size, gates),
-            keras.initializers.RandomUniform(-limit, limit),
+            self, "recurrent_kernel", (self.output_size, gates), uniform()
         )
         self.bias = new_weight(self, "bias", (gates,))
         # Added to the bias, of which it is not part: 1 in the forget gate.
-        self.forget_bias = np.repeat(
-            np.array([0, 0, 1, 0], "float32"), self.units
-        )
+        self.forget_bias = np.repeat(np.float32([0, 0, 1, 0]), self.units)
         if self.has_projection:
+            shape = (self.units, self.projection_dim)
             self.projection_kernel = new_weight(
-                self,
-                "projection_kernel",
-                (self.units, self.projection_dim),
-                "glorot_uniform",
+                self, "projection_kernel", shape, "glorot_uniform"
             )
 
     def call(self, inputs, states):
