@@ -42,10 +42,10 @@ def for_large_matrix(initializer):
 def new_weight(layer, name, shape, initializer=None, **kwargs):
     """Adds a weight to a layer; the layer casts it, not Keras.
 
-    By default, it starts as in biLMs: a vector with zeros, a matrix with a
-    normal distribution of deviation `1 / sqrt(fan-in)`.
+    By default, it starts as in biLMs: a vector with zeros, a matrix or a kernel
+    of convolutions with a normal distribution of deviation `1 / sqrt(fan-in)`.
     """
-    if len(shape) == 2:
+    if len(shape) > 1:
         initializer = for_large_matrix(
             initializer
             or keras.initializers.VarianceScaling(

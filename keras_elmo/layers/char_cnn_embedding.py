@@ -132,11 +132,9 @@ class CharCNNEmbedding(TokenEncoder):
         self.conv_kernels = []
         self.conv_biases = []
         for i, (width, number) in enumerate(self.filters):
+            initializer = None  # That of matrices.
             if self.activation is keras.activations.relu:
                 initializer = keras.initializers.RandomUniform(-0.05, 0.05)
-            else:
-                deviation = (width * self.embedding_dim) ** -0.5
-                initializer = keras.initializers.RandomNormal(stddev=deviation)
             shape = (width, self.embedding_dim, number)
             self.conv_kernels.append(
                 new_weight(self, f"conv_{i}_kernel", shape, initializer)
