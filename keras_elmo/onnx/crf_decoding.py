@@ -25,20 +25,13 @@ class Chain(NamedTuple):
 
 def chain_of(crf, potentials):
     """The `Chain` of a `CRF` layer for a value `(batch, time, num_tags)`."""
-    chain = Chain(
-        potentials,
-        as_array(crf.transitions),
-        as_array(crf.start_transitions),
-        as_array(crf.end_transitions),
-    )
-    return constrained(chain, crf)
+    weights = crf.transitions, crf.start_transitions, crf.end_transitions
+    return constrained(Chain(potentials, *map(as_array, weights)), crf)
 
 
 def constrained(chain, layer):
     """Forbids what the scheme of a `CRF` or `CRFDecoder` does not allow."""
-    allowed = allowed_tags(layer.tag_names, layer.scheme)
-    if allowed is None:
-        allowed = [True] * 3
+    allowed = allowed_tags(layer.tag_names, layer.scheme) or [True] * 3
     arrays = [
         np.where(ok, np.maximum(x, IMPOSSIBLE), IMPOSSIBLE).astype("float32")
         for ok, x in zip(allowed, chain[1:])
@@ -186,9 +179,8 @@ def _entities(graph, entity_tags, tags, begins, goes_on, real, first):
     index = graph.cast(tags, "int64")  # (time, batch, 1)
     before = graph.add("Pad", index, np.array([1, *[0] * 5]))
     pairs = graph.add("Concat", graph.cut(before, 0, 1, axis=0), index, axis=2)
-    inside = graph.add(
-        "Unsqueeze", graph.add("GatherND", continues, pairs), LAST
-    )
+    inside = graph.add("GatherND", continues, pairs)
+    inside = graph.add("Unsqueeze", inside, LAST)
     begun = graph.add("Sub", np.float32(1), first)
     begun = graph.add("Unsqueeze", begun, np.array([1, 2]))  # (time, 1, 1)
     inside = graph.add("Mul", graph.add("Mul", inside, begun), real)
@@ -202,9 +194,8 @@ def _entities(graph, entity_tags, tags, begins, goes_on, real, first):
         column = body.add("Unsqueeze", after, LAST)
         longer = body.add("Squeeze", body.add("MatMul", goes_on, column), LAST)
         ends = body.add("ReduceSum", goes_on, LAST, keepdims=0)
-        ends = body.add(
-            "Max", body.add("Sub", np.float32(1), ends), np.float32(0)
-        )
+        ends = body.add("Sub", np.float32(1), ends)
+        ends = body.add("Max", ends, np.float32(0))
         new = body.add("Where", is_inside, longer, ends)
         new = body.add("Where", is_real, new, after)
         number = body.add("Add", length, np.float32(1))

@@ -49,12 +49,10 @@ def without_constant_end(graph, ids, filters):
     It leaves one window of each width, as further windows would be equal.
     """
     last = graph.add("Gather", ids, np.array([-1]), axis=1)  # (words, 1)
-    differs = graph.cast(
-        graph.add("Not", graph.add("Equal", ids, last)), "int32"
-    )
-    columns = graph.add(
-        "NonZero", graph.add("ReduceMax", differs, np.array([0]))
-    )
+    differs = graph.add("Not", graph.add("Equal", ids, last))
+    differs = graph.cast(differs, "int32")
+    differs = graph.add("ReduceMax", differs, np.array([0]))  # (1, chars)
+    columns = graph.add("NonZero", differs)
     # There are none if all words are constant.
     columns = graph.add("Concat", np.array([[-1], [-1]]), columns, axis=1)
     length = graph.add("ReduceMax", columns, keepdims=0)
@@ -277,9 +275,8 @@ def normalize_layer(graph, x, mask):
 
     def mean(values):
         values = graph.add("Mul", values, counted)
-        return graph.add(
-            "Div", graph.add("ReduceSum", values, keepdims=0), number
-        )
+        total = graph.add("ReduceSum", values, keepdims=0)
+        return graph.add("Div", total, number)
 
     x = graph.add("Sub", x, mean(x))
     variance = mean(graph.add("Mul", x, x))
