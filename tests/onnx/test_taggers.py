@@ -296,7 +296,7 @@ def two_sizes(x):
 AFTER_ELMO = [
     (lambda x: L.GlobalAveragePooling1D()(x), "GlobalAveragePooling1D"),
     (lambda x: L.LSTM(2)(x), "return_sequences=False"),
-    (lambda x: bilstm(activation="relu")(x), "an `activation` other"),
+    (lambda x: bilstm(activation="relu")(x), "activation=relu"),
     (lambda x: L.Bidirectional(L.GRU(2))(x), "other than LSTM in it"),
     (lambda x: L.Bidirectional(lstm(), "sum")(x), "merge_mode='sum'"),
     (two_sizes, r"'bidirectional.*' with directions of \[2, 3\] units"),
