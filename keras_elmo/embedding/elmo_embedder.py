@@ -12,6 +12,7 @@ from keras import ops
 from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.checks import check_integer
+from keras_elmo.checks import needs_packages
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.embedding.embedding_files import embeddings_writer
@@ -104,7 +105,8 @@ class ElmoEmbedder:
             encode = Compiled(self._run_encoder, elmo, [(32, 1)] * 3)
             self._run_stacks = functools.partial(call_with_arrays, encode)
         else:
-            from keras_elmo.onnx.quantized_stacks import QuantizedStacks
+            with needs_packages('`quantize="int8"`', "onnx onnxruntime"):
+                from keras_elmo.onnx.quantized_stacks import QuantizedStacks
 
             self._run_stacks = QuantizedStacks(elmo.encoder)
 

@@ -3,8 +3,11 @@
 import functools
 
 import numpy as np
+import onnxruntime
 
-from keras_elmo.checks import needs_packages
+from keras_elmo.onnx.elmo_layers import run_directions
+from keras_elmo.onnx.graph_builder import GraphBuilder
+from keras_elmo.onnx.products import column_product
 from keras_elmo.ops.backends import backend
 
 
@@ -13,15 +16,9 @@ class QuantizedStacks:
 
     Args:
         encoder: A built `BiLMEncoder`. Its weights are read once, here.
-
-    Raises:
-        ImportError: If `onnx` or `onnxruntime` is not installed.
     """
 
     def __init__(self, encoder):
-        with needs_packages('`quantize="int8"`', "onnx onnxruntime"):
-            import onnx  # noqa: F401
-            import onnxruntime
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = _num_threads()
         # Spinning threads would take processor time from others.
@@ -57,24 +54,15 @@ class QuantizedStacks:
 
 
 def _stacks_model(encoder):
-    from keras_elmo.onnx import elmo_layers
-    from keras_elmo.onnx.graph_builder import GraphBuilder
-    from keras_elmo.onnx.products import column_product
-
     graph = GraphBuilder()
     product = functools.partial(column_product, is_signed=not _saturates())
     features = encoder.forward_cells[0].kernel.shape[0]
     both = ["forward", "backward"]
-    sizes = {name: features for name in both} | {"carries_on": 1}
-    inputs = {
-        name: ("float32", ["steps", "rows", size])
-        for name, size in sizes.items()
-    }
+    inputs = {name: ("float32", ["steps", "rows", features]) for name in both}
+    inputs["carries_on"] = ("float32", ["steps", "rows", 1])
     shape = ["steps", "rows", encoder.output_dim]
     outputs = {}
-    stacks = elmo_layers.run_directions(
-        graph, encoder, both, product, "carries_on"
-    )
+    stacks = run_directions(graph, encoder, both, product, "carries_on")
     for k, values in enumerate(stacks):
         for direction, value in zip(both, values):
             outputs[f"{direction}_{k}"] = (value, "float32", shape)
@@ -84,11 +72,6 @@ def _stacks_model(encoder):
 @functools.cache
 def _saturates():
     """Whether products of signed weights saturate on this processor."""
-    import onnxruntime
-
-    from keras_elmo.onnx.graph_builder import GraphBuilder
-    from keras_elmo.onnx.products import column_product
-
     x = np.ones((64, 64), "float32")
     graph, spec = GraphBuilder(), ("float32", ["rows", 64])
     y = column_product(graph, x)(graph, "x")

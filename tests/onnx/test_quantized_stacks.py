@@ -131,5 +131,6 @@ def test_what_it_needs(monkeypatch):
     with pytest.raises(ValueError, match=r"`quantize`.*Received: 'float16'"):
         ElmoEmbedder(elmo, quantize="float16")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, quantized_stacks.__name__)
     with pytest.raises(ImportError, match="pip install onnx onnxruntime"):
         ElmoEmbedder(elmo, quantize="int8")
