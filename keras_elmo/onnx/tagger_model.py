@@ -1,6 +1,5 @@
 """A Keras model that starts with an `ElmoLayer`, as an ONNX model."""
 
-import inspect
 import json
 import os
 
@@ -128,7 +127,7 @@ def read_graph(model):
     steps, seen = [], set()
 
     def visit(x):
-        layer, args, kwargs, inputs, outputs = call_of(x)
+        layer, given, inputs, outputs = call_of(x)
         if not inputs or id(x) in seen:
             return
         seen.update(map(id, outputs))
@@ -137,7 +136,6 @@ def read_graph(model):
                 "For ONNX, a model must consist of layers only. Received: "
                 f"an operation {type(layer).__name__} of `keras.ops`"
             )
-        given = inspect.signature(layer.call).bind(*args, **kwargs).arguments
         mask = given.pop("mask", None)
         (_, first), *others = given.items()
         others = {k: x for k, x in others if x is not None and x is not False}

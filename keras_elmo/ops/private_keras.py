@@ -64,16 +64,16 @@ def call_of(x):
     `Layer.input` and `Layer.output` are those of the layer's first call only.
 
     Returns:
-        A tuple: the layer, or the operation of `keras.ops`; its positional and
-        its keyword arguments; all symbolic tensors in these, with their masks;
-        and its outputs.
+        A tuple: the layer, or the operation of `keras.ops`; the dictionary of
+        its arguments; all symbolic tensors in these, with their masks; and its
+        outputs.
     """
     with _errors_name_the_version():
         layer, node_index, _ = x._keras_history
         node = layer._inbound_nodes[node_index]
         given = node.arguments
-        tensors = node.input_tensors, node.outputs
-        return layer, given.args, given.kwargs, *tensors
+        call = inspect.signature(layer.call).bind(*given.args, **given.kwargs)
+        return layer, call.arguments, node.input_tensors, node.outputs
 
 
 def masks_above(x):
@@ -94,12 +94,11 @@ def masks_above(x):
         if id(x) in seen or not hasattr(x, "_keras_history"):
             continue
         seen.add(id(x))
-        layer, args, kwargs, inputs, outputs = call_of(x)
+        layer, given, inputs, outputs = call_of(x)
         calls += inputs
         # A model inside the model has calls of its own.
         i = list(map(id, outputs)).index(id(x))
         calls += getattr(layer, "outputs", ())[i : i + 1]
-        given = inspect.signature(layer.call).bind(*args, **kwargs).arguments
         for mask in keras.tree.flatten([given.get("mask"), get_mask(x)]):
             if mask is not None:
                 yield mask, layer.name

@@ -61,7 +61,7 @@ class EntityModel:
     """
 
     def __init__(self, ids, tags, tag_names, scheme):
-        layer, _, _, inputs, _ = call_of(tags)
+        layer, _, inputs, _ = call_of(tags)
         if scheme is None:
             raise ValueError(
                 "Only labels such as O, B-PER and I-PER mark entities, which "

@@ -98,7 +98,7 @@ class Tagger:
         self._to_ids = takes.vectorization.batch_to_ids
         self._tags = x
         results = [x, ops.one_hot(x, len(self.tag_names))]
-        layer, _, _, inputs, _ = call_of(x)
+        layer, _, inputs, _ = call_of(x)
         if "float" in x.dtype:
             results = [ops.argmax(x, axis=-1), x]
         elif isinstance(layer, CRFDecoder):
