@@ -67,8 +67,8 @@ class Compiled:
     def _call_graph(self, args, options):
         import tensorflow as tf
 
-        args = keras.tree.map_structure(_as_tensor, args)
-        specs = keras.tree.map_structure(_spec_of_any_size, args)
+        args = _map_tensors(ops.convert_to_tensor, args)
+        specs = _map_tensors(_spec_of_any_size, args)
         key = (*self._key(options), *keras.tree.flatten(specs))
         if key not in self._compiled:
             function = tf.function(
@@ -111,7 +111,7 @@ class Compiled:
         if key not in self._compiled:
             self._compiled[key] = jax.jit(run)
         args = [
-            keras.tree.map_structure(lambda x, n=least: _filled_up(x, n), arg)
+            _map_tensors(lambda x, n=least: _filled_up(x, n), arg)
             for arg, least in zip(args, self._least_sizes, strict=True)
         ]
         return self._compiled[key]([v.value for v in variables], args)
@@ -133,15 +133,13 @@ def call_with_arrays(function, *args, **options):
         return keras.tree.map_structure(ops.convert_to_numpy, outputs)
 
 
-def _as_tensor(x):
-    return None if x is None else ops.convert_to_tensor(x)
+def _map_tensors(function, nest):
+    return keras.tree.map_structure(function, nest, none_is_leaf=False)
 
 
 def _spec_of_any_size(x):
     import tensorflow as tf
 
-    if x is None:
-        return None
     shape = [None] * len(x.shape)
     if x.dtype.is_floating:
         shape[-1:] = x.shape[-1:]
@@ -149,8 +147,6 @@ def _spec_of_any_size(x):
 
 
 def _filled_up(x, least_sizes):
-    if x is None:
-        return None
     x = concrete_value(x)
     missing = [
         (0, _size_to_fill(size, least) - size)
