@@ -28,7 +28,7 @@ def run_windows(gates, clips, projected, state, weights):
         The two tensors of outputs, and the list of the last states.
     """
     outputs, last_state = [], []
-    run = _cached_window(gates, *clips)
+    run = LSTMWindow(gates, *clips)
     for x, h, c, w in zip(projected, state[::2], state[1::2], weights):
         hidden, c = run(x, h, c, w.recurrent_kernel, w.projection_kernel)
         outputs.append(hidden)
@@ -37,10 +37,6 @@ def run_windows(gates, clips, projected, state, weights):
 
 
 @functools.cache  # Compiled once for all cells with the same clips.
-def _cached_window(gates, cell_clip, proj_clip):
-    return LSTMWindow(functools.partial(gates, cell_clip=cell_clip), proj_clip)
-
-
 class LSTMWindow:
     """Runs a projected LSTM over time, in training.
 
@@ -48,15 +44,16 @@ class LSTMWindow:
 
     Args:
         gates: Function from the gates before their activations
-            `(batch, 4 * units)` and the cell state `(batch, units)` to the
-            unprojected output and the next cell state.
+            `(batch, 4 * units)`, the cell state `(batch, units)` and
+            `cell_clip` to the unprojected output and the next cell state.
+        cell_clip: Float or `None`.
         proj_clip: Float, maximum absolute value of the projected output, or
             `None`.
     """
 
-    def __init__(self, gates, proj_clip):
+    def __init__(self, gates, cell_clip, proj_clip):
         self._limit = float("inf") if proj_clip is None else proj_clip
-        self._gates, self._gates_gradient = _compiled(gates)
+        self._gates, self._gates_gradient = _compiled(gates, cell_clip)
 
     def __call__(self, projected, h, c, recurrent_kernel, projection_kernel):
         """Runs all steps.
@@ -144,12 +141,12 @@ class LSTMWindow:
         return d_sums, d_h, d_c, *d_kernels
 
 
-def _compiled(gates):
+def _compiled(gates, cell_clip):
     """Returns `gates` of the sum of two tensors, and their gradient."""
 
     def run(sums, c):
         # In the dtype of the cell state; the casts are compiled with the rest.
-        m, new_c = gates(tf.cast(sums, c.dtype), c)
+        m, new_c = gates(tf.cast(sums, c.dtype), c, cell_clip)
         return tf.cast(m, sums.dtype), new_c
 
     def forward(x, y, c):
