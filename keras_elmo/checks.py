@@ -52,11 +52,9 @@ def needs_packages(what, packages):
     try:
         yield
     except ImportError as error:
-        names = packages.split()
-        kind = "package" if len(names) == 1 else "packages"
+        names = " and ".join(packages.split())
         raise ImportError(
-            f"{what} needs the {kind} {' and '.join(names)}: "
-            f"pip install {packages}"
+            f"{what} needs {names}: pip install {packages}"
         ) from error
 
 
@@ -85,8 +83,8 @@ def is_integer(value, low, high=None):
 
 
 def is_number(value):
-    """Whether a value is an integer or a float, not a boolean."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Whether a value is a real number, not a boolean."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def pairs_of_filters(value, max_width):
@@ -137,8 +135,7 @@ def check_built(layer):
 
 def is_limit(value):
     """Whether a value is a positive number that float32 can represent."""
-    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return is_real and 1e-37 < value < 3e38
+    return is_number(value) and 1e-37 < value < 3e38
 
 
 def checked_limit(name, value):

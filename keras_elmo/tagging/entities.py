@@ -1,12 +1,12 @@
 """Entities with their positions and probabilities, from the scores of a CRF."""
 
-import numbers
 from typing import NamedTuple
 
 import keras
 import numpy as np
 
 from keras_elmo.checks import argument_name
+from keras_elmo.checks import is_number
 from keras_elmo.crf import linear_chain
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.tags import allowed_tags
@@ -24,8 +24,7 @@ _LENGTH = 8
 
 def check_threshold(threshold):
     """Raises `ValueError` unless it is `None` or can be a probability."""
-    is_number = isinstance(threshold, numbers.Real)
-    is_right = is_number and threshold is not True and 0 < threshold <= 1
+    is_right = is_number(threshold) and 0 < threshold <= 1
     if threshold is not None and not is_right:
         raise ValueError(
             f"{argument_name('threshold')} must be a number above 0 and up to "
