@@ -118,9 +118,8 @@ def test_it_can_be_copied():
 def test_threads_are_those_of_tensorflow(monkeypatch):
     import tensorflow as tf
 
-    monkeypatch.setattr(
-        tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1
-    )
+    name = "get_intra_op_parallelism_threads"
+    monkeypatch.setattr(tf.config.threading, name, lambda: 1)
     stacks = quantized_stacks.QuantizedStacks(make_elmo().encoder)
     options = stacks._session.get_session_options()
     assert options.intra_op_num_threads == 1
