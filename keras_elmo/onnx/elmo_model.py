@@ -73,7 +73,14 @@ def run_elmo(graph, elmo, ids, make_product):
     if not drops:
         encoded = [graph.cut(y, begin, end) for y in encoded]
     x = graph.cut(x, begin, end)
-    outputs = all_outputs(graph, elmo, x, encoded, mask)
+    layers = [graph.add("Concat", x, x, axis=2), *encoded]
+    mixes = [
+        elmo_layers.mix(graph, layers, mix, mask) for mix in elmo.scalar_mixes
+    ]
+    if not mixes:  # The layer was created with `return_all_layers`.
+        average = [1 / len(layers)] * len(layers)
+        mixes = [elmo_layers.weighted_sum(graph, layers, average)]
+    outputs = named_elmo_outputs(x, encoded, mixes)
     is_real = graph.cast(mask, "bool")
     return {
         name: graph.add("Where", is_real, y, np.float32(0))
@@ -178,19 +185,6 @@ def run_encoder(graph, x, length, encoder, drops_ends, make_product):
         output = graph.add("Concat", forward, backward, axis=2)
         outputs.append(graph.add("Transpose", output, perm=[1, 0, 2]))
     return outputs
-
-
-def all_outputs(graph, elmo, x, encoded, mask):
-    """The outputs' values, by name."""
-    all_layers = [graph.add("Concat", x, x, axis=2), *encoded]
-    mixes = [
-        elmo_layers.mix(graph, all_layers, mix, mask)
-        for mix in elmo.scalar_mixes
-    ]
-    if not mixes:  # The layer was created with `return_all_layers`.
-        average = [1 / len(all_layers)] * len(all_layers)
-        mixes = [elmo_layers.weighted_sum(graph, all_layers, average)]
-    return named_elmo_outputs(x, encoded, mixes)
 
 
 def output_slots(graph, elmo, x, length):
