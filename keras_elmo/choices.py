@@ -3,8 +3,6 @@
 This module imports nothing, so that `keras-elmo embed --help` is fast.
 """
 
-DIRECTIONS = ("forward", "backward")
-"""The two directions of a biLM, in the order of its outputs"""
 CORPUS_FORMATS = ("text", "conllu", "raw")
 """Formats of an input corpus"""
 LABELLED = "conll"
@@ -17,8 +15,6 @@ COMPUTE_DTYPES = ("float32", "mixed_bfloat16")
 """Dtypes of the computation"""
 QUANTIZATIONS = (None, "int8")
 """Quantizations of the large weight matrices"""
-PROCEDURES = ("stream", "sentences")
-"""Procedures to measure a perplexity"""
 SIGNATURES = ("default", "tokens", "character_ids")
 """Signatures of an exported model"""
 PAPER_FILTERS = (

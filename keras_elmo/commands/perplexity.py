@@ -43,7 +43,6 @@ examples:
 import itertools
 import json
 
-from keras_elmo.choices import PROCEDURES
 from keras_elmo.commands.arguments import add_dtype_argument
 from keras_elmo.commands.arguments import positive_integer
 from keras_elmo.commands.arguments import set_threads
@@ -72,7 +71,7 @@ def add_arguments(parser):
     )
     add(
         "--procedure",
-        choices=PROCEDURES,
+        choices=("stream", "sentences"),
         default="stream",
         help="see below. Default: %(default)s",
     )

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_elmo.checks import check_integer
 from keras_elmo.checks import checked_limit
-from keras_elmo.choices import DIRECTIONS
 from keras_elmo.layers.base_layers import FreezableLayer
 from keras_elmo.layers.projected_lstm_cell import ProjectedLSTMCell
 from keras_elmo.layers.projected_lstm_cell import lstm_gates
@@ -133,7 +132,7 @@ class BiLMEncoder(FreezableLayer):
                 )
                 for layer in range(num_layers)
             ]
-            for direction in DIRECTIONS
+            for direction in ("forward", "backward")
         )
         self._compiled = Compiled(self._encode, self)
         self._pass_on_trainable()

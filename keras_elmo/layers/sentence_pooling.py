@@ -8,8 +8,6 @@ from keras_elmo.layers.base_layers import BaseLayer
 from keras_elmo.ops.backends import wide_dtype
 from keras_elmo.ops.inputs import as_mask
 
-MODES = ("mean", "max")
-
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class SentencePooling(BaseLayer):
@@ -67,7 +65,7 @@ class SentencePooling(BaseLayer):
 
     def __init__(self, mode: str = "mean", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        check_choice("mode", mode, MODES)
+        check_choice("mode", mode, ("mean", "max"))
         self.mode = mode
         self.input_spec = keras.InputSpec(min_ndim=3)
         self.supports_masking = True
