@@ -194,16 +194,12 @@ def output_slots(graph, elmo, x, length):
         How many are left out at the start and at the end; and the mask of the
         others, float32 `(batch, output time, 1)`, 0 at padding.
     """
-    slots = graph.positions(x)
-    mask = graph.add("Less", slots, length)
     begin = end = 0
     if not elmo.keep_sentence_boundaries:
-        last = graph.add("Sub", length, np.int64(1))
-        not_first = graph.add("Greater", slots, np.int64(0))
-        before_last = graph.add("Less", slots, last)
-        mask, begin, end = graph.add("And", not_first, before_last), 1, 1
+        begin = end = 1
+        length = graph.add("Sub", length, np.int64(1))
     if not elmo.add_sentence_boundaries:
         end += 1  # The slot that `bounded` added.
-
+    mask = graph.add("Less", graph.positions(x), length)
     mask = graph.add("Unsqueeze", graph.cast(mask, "float32"), CHARS)
     return begin, end, graph.cut(mask, begin, end)
