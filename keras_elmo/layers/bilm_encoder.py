@@ -310,18 +310,12 @@ def run_directions(
     """
     layers, last_state = [], []
     both = inputs
-    for k, cells in enumerate(
-        zip(encoder.forward_cells, encoder.backward_cells)
-    ):
+    pairs = zip(encoder.forward_cells, encoder.backward_cells)
+    for k, cells in enumerate(pairs):
         if drop is not None:
             both = [drop(x) for x in both]
         hidden, last = run_cells(
-            cells,
-            both,
-            state[4 * k : 4 * k + 4],
-            carries_on,
-            is_real,
-            training,
+            cells, both, state[4 * k : 4 * k + 4], carries_on, is_real, training
         )
         if encoder.use_skip_connections and k > 0:
             hidden = [h + x for h, x in zip(hidden, both)]

@@ -238,11 +238,10 @@ class FastTensorFlow(TensorFlow):
             # One graph for all groups, and one for its gradient. If inlined,
             # each group would have a copy, which TensorFlow takes seconds to
             # optimize.
+            spec = tf.TensorSpec((None, rows.shape[1]), rows.dtype)
             function = tf.function(
                 function,
-                input_signature=[
-                    tf.TensorSpec((None, rows.shape[1]), rows.dtype)
-                ],
+                input_signature=[spec],
                 autograph=False,
                 experimental_attributes={"_noinline": True},
             )
