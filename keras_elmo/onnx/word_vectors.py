@@ -21,11 +21,8 @@ def word_vectors(graph, ids, layer):
         Value `(batch, time, dim)`, float32.
     """
     a, z = map(np.int32, UPPER)
-    is_upper = graph.add(
-        "And",
-        graph.add("GreaterOrEqual", ids, a),
-        graph.add("LessOrEqual", ids, z),
-    )
+    from_a = graph.add("GreaterOrEqual", ids, a)
+    is_upper = graph.add("And", from_a, graph.add("LessOrEqual", ids, z))
     lower = graph.add("Add", ids, np.int32(TO_LOWER))
     lower = graph.add("Where", is_upper, lower, ids)
     both = [graph.add("Unsqueeze", x, _FIRST) for x in (ids, lower)]
