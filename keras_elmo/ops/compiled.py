@@ -53,15 +53,10 @@ class Compiled:
             # Not eager just for debugging.
             if tf.executing_eagerly() and not tf.config.functions_run_eagerly():
                 return self._call_graph(args, options)
-        if (
-            current.compiles_each_shape
-            and self._least_sizes is not None
-            and not any(
-                x is not None and concrete_value(x) is None
-                for x in keras.tree.flatten(args)
-            )
-        ):
-            return self._call_jitted(args, options)
+        if current.compiles_each_shape and self._least_sizes is not None:
+            tensors = [x for x in keras.tree.flatten(args) if x is not None]
+            if all(concrete_value(x) is not None for x in tensors):
+                return self._call_jitted(args, options)
         return self._function(*args, **options)
 
     def _call_graph(self, args, options):
