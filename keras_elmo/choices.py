@@ -17,13 +17,5 @@ QUANTIZATIONS = (None, "int8")
 """Quantizations of the large weight matrices"""
 SIGNATURES = ("default", "tokens", "character_ids")
 """Signatures of an exported model"""
-PAPER_FILTERS = (
-    (1, 32),
-    (2, 32),
-    (3, 64),
-    (4, 128),
-    (5, 256),
-    (6, 512),
-    (7, 1024),
-)
+PAPER_FILTERS = tuple(zip(range(1, 8), (32, 32, 64, 128, 256, 512, 1024)))
 """Widths and numbers of the paper's convolutions over characters"""
