@@ -46,12 +46,10 @@ def new_weight(layer, name, shape, initializer=None, **kwargs):
     of convolutions with a normal distribution of deviation `1 / sqrt(fan-in)`.
     """
     if len(shape) > 1:
-        initializer = for_large_matrix(
-            initializer
-            or keras.initializers.VarianceScaling(
-                1.0, "fan_in", "untruncated_normal"
-            )
+        initializer = initializer or keras.initializers.VarianceScaling(
+            1.0, "fan_in", "untruncated_normal"
         )
+        initializer = for_large_matrix(initializer)
     return layer.add_weight(
         shape, initializer or "zeros", autocast=False, name=name, **kwargs
     )
@@ -64,9 +62,8 @@ def read_weight(weight, dtype):
     compute their gradients, or store what these need.
     """
     value = weight.value
-    return ops.cast(
-        value if weight.trainable else ops.stop_gradient(value), dtype
-    )
+    value = value if weight.trainable else ops.stop_gradient(value)
+    return ops.cast(value, dtype)
 
 
 def affine(x, kernel, bias):

@@ -123,12 +123,9 @@ class CharCNNEmbedding(TokenEncoder):
     def _build_characters(self, num_characters):
         """Creates the weights, for ids from 1 to `num_characters`."""
         # Row i is for id i + 1; id 0, padding, has no row.
-        self.embeddings = new_weight(
-            self,
-            "embeddings",
-            (num_characters, self.embedding_dim),
-            keras.initializers.RandomUniform(-1.0, 1.0),
-        )
+        shape = (num_characters, self.embedding_dim)
+        uniform = keras.initializers.RandomUniform(-1.0, 1.0)
+        self.embeddings = new_weight(self, "embeddings", shape, uniform)
         self.conv_kernels = []
         self.conv_biases = []
         for i, (width, number) in enumerate(self.filters):
@@ -136,12 +133,10 @@ class CharCNNEmbedding(TokenEncoder):
             if self.activation is keras.activations.relu:
                 initializer = keras.initializers.RandomUniform(-0.05, 0.05)
             shape = (width, self.embedding_dim, number)
-            self.conv_kernels.append(
-                new_weight(self, f"conv_{i}_kernel", shape, initializer)
-            )
-            self.conv_biases.append(
-                new_weight(self, f"conv_{i}_bias", (number,))
-            )
+            kernel = new_weight(self, f"conv_{i}_kernel", shape, initializer)
+            bias = new_weight(self, f"conv_{i}_bias", (number,))
+            self.conv_kernels.append(kernel)
+            self.conv_biases.append(bias)
         for highway in self.highways:
             highway.build((None, self.num_filters))
 

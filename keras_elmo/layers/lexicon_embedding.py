@@ -123,11 +123,10 @@ class LexiconEmbedding(CharCNNEmbedding):
         features = self.num_filters
         if self.has_words:
             features += self.word_embedding_dim
+            shape = (self.indexer.num_words, self.word_embedding_dim)
+            uniform = keras.initializers.RandomUniform(-0.25, 0.25)
             self.word_embeddings = new_weight(
-                self,
-                "word_embeddings",
-                (self.indexer.num_words, self.word_embedding_dim),
-                keras.initializers.RandomUniform(-0.25, 0.25),
+                self, "word_embeddings", shape, uniform
             )
         self._build_projection(features)
 
