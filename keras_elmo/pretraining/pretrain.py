@@ -117,20 +117,12 @@ def pretrain(
             folder.check_files()
 
         def make_model():
+            cls = BidirectionalLanguageModel
+            options, dtype = settings.options, settings.dtype
             if initial is None or (resumes and folder.has_state):
-                return make_language_model(
-                    BidirectionalLanguageModel,
-                    settings.options,
-                    len(words),
-                    settings.dtype,
-                )
+                return make_language_model(cls, options, len(words), dtype)
             return load_language_model(
-                BidirectionalLanguageModel,
-                initial,
-                words,
-                settings.dtype,
-                new_softmax,
-                settings.options,
+                cls, initial, words, dtype, new_softmax, options
             )[0]
 
         with contextlib.ExitStack() as stack:
@@ -143,7 +135,9 @@ def pretrain(
                 report.covered(covered_share(counts, words.words))
             rows = settings.batch_size * _num_devices()
             # Besides its words, each sentence has one mark to predict.
-            plan = TrainingPlan(settings, len(text.numbers), rows)
+            plan = TrainingPlan(
+                settings, len(text.numbers), rows, bool(initial)
+            )
             with report.working("building the model"):
                 trainer = make_trainer(
                     make_model, text.words, settings, rows, plan.total
@@ -152,14 +146,7 @@ def pretrain(
             if not resumes:
                 folder.begin(start, reading, words)
         training = Training(
-            trainer,
-            words,
-            text,
-            folder,
-            plan,
-            sentences,
-            report,
-            measures_first=initial is not None,
+            trainer, words, text, folder, plan, sentences, report
         )
         del text  # Its words take memory.
         training.run()

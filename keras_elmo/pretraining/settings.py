@@ -195,10 +195,13 @@ class TrainingPlan:
         settings: The `Settings`.
         targets: Integer, the number of predictions in a pass over the text.
         rows: Integer, the number of rows of a window.
+        is_trained: Boolean, whether the model is a trained one. It is evaluated
+            before the first step, too: if it only gets worse, it is kept.
     """
 
-    def __init__(self, settings, targets, rows):
+    def __init__(self, settings, targets, rows, is_trained=False):
         self.settings = settings
+        self.is_trained = is_trained
         self.tokens_per_step = rows * settings.unroll_steps
         self.epoch = math.ceil(targets / self.tokens_per_step)
         """The number of steps of a pass over the text"""

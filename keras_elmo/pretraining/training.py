@@ -74,23 +74,13 @@ class Training(keras.callbacks.Callback):
         heldout: List of sentences, each a list of words as bytes, on which to
             measure the perplexity. If `None`, the latest model is kept.
         report: As for `pretrain`.
-        measures_first: Boolean, whether to measure the perplexity before the
-            first step, too, so that a model which only gets worse is kept.
 
     Raises:
         ValueError: If the checkpoint does not match.
     """
 
     def __init__(
-        self,
-        trainer,
-        vocabulary,
-        text,
-        folder,
-        plan,
-        heldout,
-        report,
-        measures_first,
+        self, trainer, vocabulary, text, folder, plan, heldout, report
     ):
         super().__init__()
         self.plan = plan
@@ -101,7 +91,6 @@ class Training(keras.callbacks.Callback):
         self._folder = folder
         self._heldout = heldout
         self._report = report
-        self._measures_first = measures_first and heldout is not None
         self._stop = StopRequest(report.stopping)
         self._at_once = _windows_at_once(trainer, plan.tokens_per_step)
         targets = vocabulary.ids(text.words)
@@ -138,7 +127,7 @@ class Training(keras.callbacks.Callback):
         self._report.begun(self.progress.step, self.plan)
         if self.is_finished:
             return
-        if self._measures_first and self.progress.step == 0:
+        if self.plan.is_trained and self._heldout and self.progress.step == 0:
             self.set_model(self._trainer)
             self._measure()
         # Until the report of the first step replaces it.
