@@ -1,5 +1,7 @@
 """Options from files, checked one by one."""
 
+import functools
+
 from keras_elmo.checks import is_integer
 from keras_elmo.checks import is_limit
 from keras_elmo.checks import is_number
@@ -28,65 +30,48 @@ class CheckedOptions:
             )
 
     def section(self, key):
-        values = self._get(key, _REQUIRED)
-        if not isinstance(values, dict):
-            self.fail(key, "a JSON object", values)
+        values = self._get(key, _is(dict), "a JSON object")
         return CheckedOptions(values, self._label, f"{self._path}{key}.")
 
     def integer(self, key, low, default=_REQUIRED, high=None):
-        value = self._get(key, default)
-        if value is None:
-            return None
-        if not is_integer(value, low, high):
-            expected = f"at least {low}" if high is None else f"{low} to {high}"
-            self.fail(key, f"an integer of {expected}", value)
-        return value
+        expected = f"at least {low}" if high is None else f"{low} to {high}"
+        expected = f"an integer of {expected}"
+        is_right = functools.partial(is_integer, low=low, high=high)
+        return self._get(key, is_right, expected, default)
 
     def sections(self, key):
         """Returns a list of JSON objects as `CheckedOptions`."""
-        values = self._get(key, [])
-        if not isinstance(values, list):
-            self.fail(key, "a list", values)
-        values = dict(enumerate(values))
+        values = dict(enumerate(self._get(key, _is(list), "a list", [])))
         options = CheckedOptions(values, self._label, f"{self._path}{key}.")
         return [options.section(i) for i in values]
 
     def limit(self, key):
-        value = self._get(key, None)
-        if value is None:
-            return None
-        if not is_limit(value):
-            self.fail(key, "a positive number or null", value)
-        return float(value)
+        value = self._get(key, is_limit, "a positive number or null", None)
+        return None if value is None else float(value)
 
     def fraction(self, key, default):
-        value = self._get(key, default)
-        if not is_number(value) or not 0 <= value < 1:
-            self.fail(key, "a number of at least 0 and below 1", value)
-        return float(value)
+        def is_right(value):
+            return is_number(value) and 0 <= value < 1
+
+        expected = "a number of at least 0 and below 1"
+        return float(self._get(key, is_right, expected, default))
 
     def flag(self, key, default=False):
-        value = self._get(key, default)
-        if not isinstance(value, bool):
-            self.fail(key, "true or false", value)
-        return value
+        return self._get(key, _is(bool), "true or false", default)
 
     def one_of(self, key, choices):
-        value = self._get(key, _REQUIRED)
-        if value not in choices or isinstance(value, bool):
-            self.fail(key, " or ".join(repr(c) for c in choices), value)
-        return value
+        def is_right(value):
+            return value in choices and not isinstance(value, bool)
+
+        return self._get(key, is_right, " or ".join(map(repr, choices)))
 
     def filters(self, key, max_width):
-        value = self._get(key, _REQUIRED)
-        if pairs_of_filters(value, max_width) is None:
-            self.fail(
-                key,
-                "a list of pairs [width, number] of positive integers, with "
-                f"widths up to max_characters_per_token ({max_width})",
-                value,
-            )
-        return value
+        expected = (
+            "a list of pairs [width, number] of positive integers, with "
+            f"widths up to max_characters_per_token ({max_width})"
+        )
+        is_right = functools.partial(pairs_of_filters, max_width=max_width)
+        return self._get(key, is_right, expected)
 
     def fail(self, key, expected, received):
         raise self.error(
@@ -99,10 +84,19 @@ class CheckedOptions:
         where = "" if self._label is None else f"The file '{self._label}': "
         return ValueError(where + text)
 
-    def _get(self, key, default):
+    def _get(self, key, is_right, expected, default=_REQUIRED):
+        """Returns a value that is right; or the default, if there is none."""
         value = self.values.get(key)
-        if value is not None:
-            return value
-        if default is _REQUIRED:
-            raise self.error(f"The options lack the key '{self._path}{key}'.")
-        return default
+        if value is None:
+            if default is _REQUIRED:
+                raise self.error(
+                    f"The options lack the key '{self._path}{key}'."
+                )
+            return default
+        if not is_right(value):
+            self.fail(key, expected, value)
+        return value
+
+
+def _is(kind):
+    return lambda value: isinstance(value, kind)
