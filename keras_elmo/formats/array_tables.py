@@ -49,6 +49,14 @@ class Place(NamedTuple):
     transform: Transform = SAME
 
 
+def prefixed(variables, keys, table):
+    """Returns a table with prefixes before its variables and their keys."""
+    return {
+        f"{variables}{name}": place._replace(key=f"{keys}{place.key}")
+        for name, place in table.items()
+    }
+
+
 def stored_shapes(table, shapes):
     """Maps the shapes of variables, by name, to those of a file's arrays."""
     stored = {}

@@ -6,6 +6,7 @@ A name is a path of attributes from an `ElmoLayer` or a language model, such as
 
 from keras_elmo.formats.array_tables import CONVOLUTION
 from keras_elmo.formats.array_tables import Place
+from keras_elmo.formats.array_tables import prefixed
 
 NUM_CHARACTERS = 261
 
@@ -80,32 +81,28 @@ def _encoder_shapes(units, num_layers, projection_dim=None, **_):
     return shapes
 
 
-def _cells(direction, number):
-    variables = f"encoder.{direction}_cells.#"
-    arrays = f"RNN_{number}/RNN/MultiRNNCell/Cell#/LSTMCell"
-    return {
-        # One matrix: the rows for the input, then those for the state.
-        f"{variables}.kernel": Place(f"{arrays}/W_0"),
-        f"{variables}.recurrent_kernel": Place(f"{arrays}/W_0"),
-        f"{variables}.bias": Place(f"{arrays}/B"),
-        f"{variables}.projection_kernel": Place(f"{arrays}/W_P_0"),
-    }
-
-
+_TOKEN_ENCODER = {
+    "embeddings": Place("char_embed"),
+    "conv_kernels.#": Place("CNN/W_cnn_#", CONVOLUTION),
+    "conv_biases.#": Place("CNN/b_cnn_#"),
+    "highways.#.carry_kernel": Place("CNN_high_#/W_carry"),
+    "highways.#.carry_bias": Place("CNN_high_#/b_carry"),
+    "highways.#.transform_kernel": Place("CNN_high_#/W_transform"),
+    "highways.#.transform_bias": Place("CNN_high_#/b_transform"),
+    "projection_kernel": Place("CNN_proj/W_proj"),
+    "projection_bias": Place("CNN_proj/b_proj"),
+}
+_CELL = {
+    # One matrix: the rows for the input, then those for the state.
+    "kernel": Place("RNN/MultiRNNCell/Cell#/LSTMCell/W_0"),
+    "recurrent_kernel": Place("RNN/MultiRNNCell/Cell#/LSTMCell/W_0"),
+    "bias": Place("RNN/MultiRNNCell/Cell#/LSTMCell/B"),
+    "projection_kernel": Place("RNN/MultiRNNCell/Cell#/LSTMCell/W_P_0"),
+}
 BILM_TABLE = {
-    "token_encoder.embeddings": Place("char_embed"),
-    "token_encoder.conv_kernels.#": Place("CNN/W_cnn_#", CONVOLUTION),
-    "token_encoder.conv_biases.#": Place("CNN/b_cnn_#"),
-    "token_encoder.highways.#.carry_kernel": Place("CNN_high_#/W_carry"),
-    "token_encoder.highways.#.carry_bias": Place("CNN_high_#/b_carry"),
-    "token_encoder.highways.#.transform_kernel": Place(
-        "CNN_high_#/W_transform"
-    ),
-    "token_encoder.highways.#.transform_bias": Place("CNN_high_#/b_transform"),
-    "token_encoder.projection_kernel": Place("CNN_proj/W_proj"),
-    "token_encoder.projection_bias": Place("CNN_proj/b_proj"),
-    **_cells("forward", 0),
-    **_cells("backward", 1),
+    **prefixed("token_encoder.", "", _TOKEN_ENCODER),
+    **prefixed("encoder.forward_cells.#.", "RNN_0/", _CELL),
+    **prefixed("encoder.backward_cells.#.", "RNN_1/", _CELL),
 }
 
 SOFTMAX_TABLE = {

@@ -5,6 +5,7 @@ import numpy as np
 from keras_elmo.formats.array_tables import TRANSPOSED
 from keras_elmo.formats.array_tables import Place
 from keras_elmo.formats.array_tables import Transform
+from keras_elmo.formats.array_tables import prefixed
 
 
 def _reordered(array):
@@ -30,44 +31,29 @@ _LSTM_BIAS = Transform(read=_bias)
 _GATE_KERNEL = Transform(TRANSPOSED.shape, lambda array: -array.T)
 _GATE_BIAS = Transform(read=np.negative)
 
-TOKEN_EMBEDDER = {
-    "token_encoder.embeddings": Place("char_emb_layer.embedding.weight"),
-    "token_encoder.word_embeddings": Place("word_emb_layer.embedding.weight"),
-    "token_encoder.conv_kernels.#": Place("convolutions.#.weight", TRANSPOSED),
-    "token_encoder.conv_biases.#": Place("convolutions.#.bias"),
+_TOKEN_EMBEDDER = {
+    "embeddings": Place("char_emb_layer.embedding.weight"),
+    "word_embeddings": Place("word_emb_layer.embedding.weight"),
+    "conv_kernels.#": Place("convolutions.#.weight", TRANSPOSED),
+    "conv_biases.#": Place("convolutions.#.bias"),
     # One matrix, whose last rows are those of the gate.
-    "token_encoder.highways.#.transform_kernel": Place(
+    "highways.#.transform_kernel": Place(
         "highways._layers.#.weight", TRANSPOSED
     ),
-    "token_encoder.highways.#.carry_kernel": Place(
-        "highways._layers.#.weight", _GATE_KERNEL
-    ),
-    "token_encoder.highways.#.transform_bias": Place("highways._layers.#.bias"),
-    "token_encoder.highways.#.carry_bias": Place(
-        "highways._layers.#.bias", _GATE_BIAS
-    ),
-    "token_encoder.projection_kernel": Place("projection.weight", TRANSPOSED),
-    "token_encoder.projection_bias": Place("projection.bias"),
+    "highways.#.carry_kernel": Place("highways._layers.#.weight", _GATE_KERNEL),
+    "highways.#.transform_bias": Place("highways._layers.#.bias"),
+    "highways.#.carry_bias": Place("highways._layers.#.bias", _GATE_BIAS),
+    "projection_kernel": Place("projection.weight", TRANSPOSED),
+    "projection_bias": Place("projection.bias"),
 }
-
-
-def _cells(direction):
-    variables = f"encoder.{direction}_cells.#"
-    arrays = f"{direction}_layer_#"
-    return {
-        f"{variables}.kernel": Place(
-            f"{arrays}.input_linearity.weight", _LSTM_KERNEL
-        ),
-        f"{variables}.recurrent_kernel": Place(
-            f"{arrays}.state_linearity.weight", _LSTM_KERNEL
-        ),
-        f"{variables}.bias": Place(
-            f"{arrays}.state_linearity.bias", _LSTM_BIAS
-        ),
-        f"{variables}.projection_kernel": Place(
-            f"{arrays}.state_projection.weight", TRANSPOSED
-        ),
-    }
-
-
-ENCODER = {**_cells("forward"), **_cells("backward")}
+_CELL = {
+    "kernel": Place("input_linearity.weight", _LSTM_KERNEL),
+    "recurrent_kernel": Place("state_linearity.weight", _LSTM_KERNEL),
+    "bias": Place("state_linearity.bias", _LSTM_BIAS),
+    "projection_kernel": Place("state_projection.weight", TRANSPOSED),
+}
+TOKEN_EMBEDDER = prefixed("token_encoder.", "", _TOKEN_EMBEDDER)
+ENCODER = {
+    **prefixed("encoder.forward_cells.#.", "forward_layer_#.", _CELL),
+    **prefixed("encoder.backward_cells.#.", "backward_layer_#.", _CELL),
+}
