@@ -4,7 +4,7 @@ from keras import ops
 from keras import random
 
 from keras_elmo.checks import check_integer
-from keras_elmo.layers.base_layers import for_large_matrix
+from keras_elmo.layers.base_layers import new_weight
 from keras_elmo.layers.base_layers import read_weight
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.backends import wide_dtype
@@ -46,20 +46,10 @@ class VocabularySoftmax(keras.layers.Layer):
 
     def build(self, input_shape):
         # Rows are words, as in biLM files, so the fan-in is a row's length.
-        scale = input_shape[-1] ** -0.5
-        normal = keras.initializers.RandomNormal(stddev=scale)
-        self.kernel = self.add_weight(
-            shape=(self.vocabulary_size, input_shape[-1]),
-            initializer=for_large_matrix(normal),
-            autocast=False,
-            name="kernel",
-        )
-        self.bias = self.add_weight(
-            shape=(self.vocabulary_size,),
-            initializer="zeros",
-            autocast=False,
-            name="bias",
-        )
+        normal = keras.initializers.RandomNormal(stddev=input_shape[-1] ** -0.5)
+        shape = (self.vocabulary_size, input_shape[-1])
+        self.kernel = new_weight(self, "kernel", shape, normal)
+        self.bias = new_weight(self, "bias", shape[:1])
 
     def call(self, inputs):
         kernel = read_weight(self.kernel, self.compute_dtype)
