@@ -252,12 +252,8 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         """Encodes the tokens of both directions, `(2, time, batch, dim)`."""
         batch, time = ops.shape(inputs[0])[:2]
         # One call, so that each word is encoded once for both directions.
-        ids = ops.concatenate(
-            [
-                ops.reshape(x, (-1, *self.token_encoder.token_shape))
-                for x in inputs
-            ]
-        )
+        shape = (-1, *self.token_encoder.token_shape)
+        ids = ops.concatenate([ops.reshape(x, shape) for x in inputs])
         # (2 * batch * time, projection)
         vectors = self.token_encoder(ids, training=training)
         shape = (2, batch, time, self.encoder.output_dim)

@@ -107,18 +107,17 @@ class LanguageModelTrainer(TracksLists, keras.Model):
             return
         if not self.language_model.built:
             self.language_model.build()
+        states = self.language_model.get_initial_state(self.batch_size)
         self.states = [
             self.add_weight(
                 shape=tuple(state.shape),
                 initializer="zeros",
-                dtype=keras.backend.standardize_dtype(state.dtype),
+                dtype=state.dtype,
                 trainable=False,
                 autocast=False,
                 name=f"state_{i}",
             )
-            for i, state in enumerate(
-                self.language_model.get_initial_state(self.batch_size)
-            )
+            for i, state in enumerate(states)
         ]
         self.built = True
 

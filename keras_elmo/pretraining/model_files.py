@@ -101,16 +101,13 @@ def save_language_model(model, vocabulary, options, folder) -> None:
             `vocab.txt`, in place of those that it has.
     """
     token_encoder, encoder = bilm_configs(model)
-    content = make_options(
-        token_encoder,
-        encoder,
-        {
-            **options,
-            "n_tokens_vocab": model.vocabulary_size,
-            "n_negative_samples_batch": model.num_negatives,
-            "dropout": model.dropout,
-        },
-    )
+    training = {
+        **options,
+        "n_tokens_vocab": model.vocabulary_size,
+        "n_negative_samples_batch": model.num_negatives,
+        "dropout": model.dropout,
+    }
+    content = make_options(token_encoder, encoder, training)
 
     def write(temporary):
         paths = (os.path.join(temporary, name) for name in MODEL_FILES)
