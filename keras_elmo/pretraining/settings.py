@@ -16,22 +16,20 @@ from keras_elmo.formats.bilm_options import parse_language_model_options
 _EARLY_STEPS = (10, 100, 1_000, 10_000)
 
 
-def _check_positive(name, value):
-    if not is_number(value) or not 0 < value < float("inf"):
-        raise ValueError(
-            f"{argument_name(name)} must be a positive number. "
-            f"Received: {value!r}"
-        )
+def _check_number(expected, is_right):
+    """Returns a function like `check_integer`, for all right numbers."""
+
+    def check(name, value):
+        if not is_number(value) or not is_right(value):
+            raise ValueError(
+                f"{argument_name(name)} must be {expected}. Received: {value!r}"
+            )
+
+    return check
 
 
-def _check_rate(name, value):
-    if not is_number(value) or not 0 <= value <= 1:
-        raise ValueError(
-            f"{argument_name(name)} must be a number from 0 to 1. "
-            f"Received: {value!r}"
-        )
-
-
+_check_positive = _check_number("a positive number", lambda x: 0 < x < math.inf)
+_check_rate = _check_number("a number from 0 to 1", lambda x: 0 <= x <= 1)
 _check_from_0 = functools.partial(check_integer, low=0)
 
 

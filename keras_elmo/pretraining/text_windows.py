@@ -50,14 +50,9 @@ def training_windows(text, rows, steps, seed, first=0):
     # Never more than a pass: its rows would have the same sentences.
     count = max(1, min(_LAID_OUT, len(text.numbers)) // size)
     skipped = first % count
-    blocks = [
-        _blocks(
-            TokenStream(text, i, seed).read((first - skipped) * size),
-            count * size,
-        )
-        for i in range(2)
-    ]
-    for block in zip(*blocks):
+    start = (first - skipped) * size
+    streams = [TokenStream(text, i, seed).read(start) for i in range(2)]
+    for block in zip(*(_blocks(stream, count * size) for stream in streams)):
         tokens = np.stack(block)  # (2, count * size + 1)
         width = count * steps
         tokens = np.lib.stride_tricks.sliding_window_view(

@@ -44,10 +44,8 @@ def make_trainer(make_model, words, settings, rows, total_steps):
         total_steps: Integer, the number of steps of the training.
     """
     random.seed(settings.seed)  # Keras draws the seeds of initializers from it.
-    trainer = WordTrainer(
-        *(make_model(), words, rows),
-        *(settings.reset_rate, settings.seed % 2**31),
-    )
+    model, seed = make_model(), settings.seed % 2**31
+    trainer = WordTrainer(model, words, rows, settings.reset_rate, seed)
     optimizer = make_optimizer(settings, total_steps)
     # In the first step, it would be traced twice.
     optimizer.build(trainer.trainable_variables)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 
 from keras import ops
 
@@ -51,9 +50,7 @@ def write_training_state(path, model, progress):
             for key, variable in state_variables(model).items():
                 if variable.dtype == "bfloat16":  # HDF5 has none.
                     variable = ops.cast(variable, "float32")
-                array = ops.convert_to_numpy(variable)
-                store.create_dataset(key, data=array)
-                del array  # Before the next one is read.
+                store.create_dataset(key, data=ops.convert_to_numpy(variable))
                 check()
 
     write_atomically(path, write)
@@ -73,7 +70,6 @@ def read_training_state(path, model):
     Raises:
         ValueError: If the file is corrupt or for another model.
     """
-    path = os.fspath(path)
     variables = state_variables(model)
     try:
         with open_hdf5(path) as (store, shapes):
@@ -101,15 +97,11 @@ def read_training_state(path, model):
 
 def state_variables(model):
     """Returns the variables to be saved by key, in a fixed order."""
-    optimizer = model.optimizer.variables
+    frozen, optimizer = model.non_trainable_variables, model.optimizer.variables
     groups = {
         "model": model.trainable_variables,
         # Not the characters of the words, which are those of the text.
-        "state": [
-            v
-            for v in model.non_trainable_variables
-            if v is not model.characters
-        ],
+        "state": [v for v in frozen if v is not model.characters],
         # A resumed training may have another learning rate.
         "optimizer": [v for v in optimizer if v.name != "learning_rate"],
     }
