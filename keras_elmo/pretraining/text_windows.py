@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.pretraining.token_streams import TokenStream
+from keras_elmo.pretraining.token_streams import token_stream
 
 _SORTED_SENTENCES = 4096
 # How many tokens are laid out in rows at a time.
@@ -51,7 +51,7 @@ def training_windows(text, rows, steps, seed, first=0):
     count = max(1, min(_LAID_OUT, len(text.numbers)) // size)
     skipped = first % count
     start = (first - skipped) * size
-    streams = [TokenStream(text, i, seed).read(start) for i in range(2)]
+    streams = [token_stream(text, i, seed, start) for i in range(2)]
     for block in zip(*(_blocks(stream, count * size) for stream in streams)):
         tokens = np.stack(block)  # (2, count * size + 1)
         width = count * steps

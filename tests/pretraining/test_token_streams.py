@@ -5,7 +5,7 @@ import pytest
 
 from keras_elmo.pretraining import token_streams as module
 from keras_elmo.pretraining.numbered_text import NumberedText
-from keras_elmo.pretraining.token_streams import TokenStream
+from keras_elmo.pretraining.token_streams import token_stream
 
 RUN = 3
 
@@ -34,7 +34,7 @@ def part(request, monkeypatch):
 def take(direction, count, start=0, seed=3, text=TEXT):
     """Returns the next tokens of a stream."""
     found = []
-    for tokens in TokenStream(text, direction, seed).read(start):
+    for tokens in token_stream(text, direction, seed, start):
         assert tokens.dtype == "int32"
         found += tokens.tolist()
         if len(found) >= count:
