@@ -7,22 +7,34 @@ import keras
 import tensorflow as tf
 
 
-class _SparseClipping:
+class _SparseOptimizer:
     """Clips gradients by their global norm, and keeps sparse ones sparse.
 
-    Keras would make the softmax's sparse gradient dense: one of all words.
+    Keras would make the softmax's sparse gradient dense: one of all words. The
+    slots of each variable, of which there are `num_slots`, are in `_slots_of`.
     """
 
     def __init__(self, *args, global_clipnorm, **kwargs):
         super().__init__(*args, **kwargs)
         self._sparse_clipnorm = global_clipnorm
 
+    def build(self, variables):
+        if not self.built:
+            super().build(variables)
+            # The slots come last.
+            n = self.num_slots
+            slots = [v.value for v in self.variables[-n * len(variables) :]]
+            self._slots_of = {
+                variable.value.ref(): slots[n * i : n * (i + 1)]
+                for i, variable in enumerate(variables)
+            }
+
     def apply(self, grads, trainable_variables=None):
         grads, _ = tf.clip_by_global_norm(grads, self._sparse_clipnorm)
         super().apply(grads, trainable_variables)
 
 
-class Adam(_SparseClipping, keras.optimizers.Adam):
+class Adam(_SparseOptimizer, keras.optimizers.Adam):
     """Keras' Adam, with one operation per variable update.
 
     Keras uses a dozen operations, each of which reads and writes the whole
@@ -30,13 +42,10 @@ class Adam(_SparseClipping, keras.optimizers.Adam):
     training step.
     """
 
-    def build(self, variables):
-        if not self.built:
-            super().build(variables)
-            self._moments = _slots(self, variables, 2)
+    num_slots = 2
 
     def update_step(self, gradient, variable, learning_rate):
-        first, second = self._moments[variable.ref()]
+        first, second = self._slots_of[variable.ref()]
         dtype = variable.dtype
         step = tf.cast(tf.convert_to_tensor(self.iterations), dtype) + 1
         tf.raw_ops.ResourceApplyAdam(
@@ -53,38 +62,26 @@ class Adam(_SparseClipping, keras.optimizers.Adam):
         )
 
 
-class Adagrad(_SparseClipping, keras.optimizers.Adagrad):
+class Adagrad(_SparseOptimizer, keras.optimizers.Adagrad):
     """Keras' Adagrad, which updates only the rows in a sparse gradient.
 
     Keras computes the square root of all rows, which for the softmax of a large
     vocabulary takes most of a training step.
     """
 
-    def build(self, variables):
-        if not self.built:
-            super().build(variables)
-            self._sums = _slots(self, variables, 1)
+    num_slots = 1
 
     def update_step(self, gradient, variable, learning_rate):
         if not isinstance(gradient, tf.IndexedSlices):
             super().update_step(gradient, variable, learning_rate)
             return
         rows, values = gradient.indices, gradient.values
-        (sums,) = self._sums[variable.ref()]
+        (sums,) = self._slots_of[variable.ref()]
         new = tf.gather(sums, rows) + tf.square(values)
         sums.scatter_update(tf.IndexedSlices(new, rows))
         rate = tf.cast(learning_rate, values.dtype)
         change = rate * values / tf.sqrt(new + self.epsilon)
         variable.scatter_sub(tf.IndexedSlices(change, rows))
-
-
-def _slots(optimizer, variables, number):
-    """Maps the reference of each variable to its slots, which come last."""
-    own = [v.value for v in optimizer.variables[-number * len(variables) :]]
-    return {
-        variable.value.ref(): own[number * i : number * (i + 1)]
-        for i, variable in enumerate(variables)
-    }
 
 
 def rows_of(variable, rows):
