@@ -19,12 +19,7 @@ _METADATA = "metadata.json"
 _WEIGHTS = "model.weights.h5"
 PRESET_FILES = (_CONFIG, _METADATA, _WEIGHTS)
 
-# The classes of the parts of a layer.
-_PARTS = {
-    "token_encoder": ("CharCNNEmbedding", "LexiconEmbedding"),
-    "encoder": ("BiLMEncoder",),
-    "scalar_mix": ("ScalarMix",),
-}
+_TOKEN_ENCODERS = ("CharCNNEmbedding", "LexiconEmbedding")
 _SIZES = {
     "num_layers": MOST_LAYERS,
     "num_highways": MOST_LAYERS,
@@ -106,14 +101,13 @@ def checked_layer(layer):
     """
     layer = CheckedOptions(layer)
     config = layer.section("config")
+    token_encoder = config.section("token_encoder")
+    mixes = config.sections("scalar_mix")
     parts = {
-        name: _checked_part(config.section(name), _PARTS[name])
-        for name in ("token_encoder", "encoder")
+        "token_encoder": _checked_part(token_encoder, _TOKEN_ENCODERS),
+        "encoder": _checked_part(config.section("encoder"), ["BiLMEncoder"]),
+        "scalar_mix": [_checked_part(mix, ["ScalarMix"]) for mix in mixes],
     }
-    parts["scalar_mix"] = [
-        _checked_part(mix, _PARTS["scalar_mix"])
-        for mix in config.sections("scalar_mix")
-    ]
     _check_values(config, others=parts)
     return _without_build(layer) | {"config": config.values | parts}
 
