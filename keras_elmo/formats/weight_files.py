@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 
+from keras_elmo.checks import check_choice
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.hdf5_files import create_hdf5
 from keras_elmo.files.hdf5_files import open_hdf5
@@ -79,11 +80,7 @@ def write_arrays(path, arrays, dtype=None, overwrite=True):
         ValueError: If the dtype is not one of these, or a number is too large
             for it.
     """
-    if dtype not in (None, "float32", "float16"):
-        raise ValueError(
-            '`output_dtype` must be "float32" or "float16". '
-            f"Received: {dtype!r}"
-        )
+    check_choice("output_dtype", dtype, (None, "float32", "float16"))
 
     def write(temporary):
         with create_hdf5(temporary) as (store, check):
