@@ -121,8 +121,7 @@ def _get(url, path, sha256):
         urllib.request.urlopen(url, timeout=_PATIENCE) as reply,
         open(path, "wb+") as file,
     ):
-        size = reply.headers["Content-Length"]
-        size = None if size is None else int(size)
+        size = reply.length
         if size is None and not reply.chunked:
             raise ValueError("the server does not say where the file ends")
         about = "" if size is None else f" ({size / 1e6:,.1f} MB)"

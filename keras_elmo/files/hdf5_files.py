@@ -104,8 +104,7 @@ def _checked_size(key, dataset, file_size):
             f"its array '{key}' is stored in another file, "
             f"'{file.decode('utf-8', 'backslashreplace')}'"
         )
-    is_null = dataset.shape is None
-    numbers = 0 if is_null else math.prod(dataset.shape)
+    numbers = 0 if dataset.shape is None else math.prod(dataset.shape)
     number_size = dataset.get_type().get_size()
     declared = numbers * number_size
     stored = dataset.get_storage_size()

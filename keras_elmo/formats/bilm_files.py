@@ -55,13 +55,12 @@ class BilmFiles:
 
     def __init__(self, options, weights, beside=None):
         folder, name = options
-        self.label = folder.label(name) if beside is None else beside.path
+        label = folder.label(name)
+        self.label = label if beside is None else beside.path
         """The model's name in messages."""
         self.content = folder.read_object(name)
         """The JSON object in the options file."""
-        self.options = parse_language_model_options(
-            self.content, folder.label(name)
-        )
+        self.options = parse_language_model_options(self.content, label)
         """The `LanguageModelOptions` in it."""
         self._weights = weights
         self._beside = beside

@@ -122,9 +122,8 @@ class Evaluator:
         """Yields windows, and the sums of their rows' losses `(2, rows)`."""
         state, words = None, WordNumbers()
         numbered = [words.numbers_of(sentence) for sentence in sentences]
-        characters = character_ids(
-            words.words, self._model.token_encoder.indexer
-        )
+        indexer = self._model.token_encoder.indexer
+        characters = character_ids(words.words, indexer)
         ids = self.vocabulary.ids(words.words)
         for window in self._windows(numbered):
             rows = len(window.is_real)

@@ -172,7 +172,8 @@ class TrainingFolder:
         record = self._record.read()
         self._record.check(record["settings"], start)
         reading = Reading(**record["corpus"])
-        new, old = _digests(shards), reading.digests
+        new = [[os.path.basename(path), file_digest(path)] for path in shards]
+        old = reading.digests
         if new != old:
             differing = [x for x in new + old if x not in new or x not in old]
             names = sorted({name for name, _ in differing})
@@ -205,8 +206,3 @@ def text_digest(sentences):
     for words in sentences:
         digest.update(b" ".join(words) + b"\n")
     return digest.hexdigest()[:16]
-
-
-def _digests(paths):
-    """Returns a list `[name, digest]` for each file."""
-    return [[os.path.basename(path), file_digest(path)] for path in paths]
