@@ -130,11 +130,9 @@ def _laid_out(rows, steps):
     tokens = np.zeros((2, len(rows), width + 1), "int32")
     tokens[1] = 1  # The marks where a row ends.
     for i, (row, length) in enumerate(zip(rows, lengths)):
-        forward = [[0, *sentence] for sentence in row]
-        backward = [[1, *reversed(sentence)] for sentence in row]
-        for direction, read in enumerate((forward, backward)):
-            read = list(itertools.chain.from_iterable(read))
-            tokens[direction, i, :length] = read
+        forward = [x for words in row for x in (0, *words)]
+        backward = [x for words in row for x in (1, *reversed(words))]
+        tokens[:, i, :length] = forward, backward
     return tokens, np.arange(width) < np.array(lengths)[:, None]
 
 
