@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import text_lines
 
+_Paths = str | os.PathLike | Iterable[str | os.PathLike]
 
-def find_shards(
-    paths: str | os.PathLike | Iterable[str | os.PathLike],
-) -> list[str]:
+
+def find_shards(paths: _Paths) -> list[str]:
     """Finds the files of a corpus.
 
     Args:
@@ -47,9 +47,7 @@ def find_shards(
     return sorted({os.path.realpath(path): path for path in paths}.values())
 
 
-def read_sentences(
-    paths: str | os.PathLike | Iterable[str | os.PathLike],
-) -> list[list[bytes]]:
+def read_sentences(paths: _Paths) -> list[list[bytes]]:
     """Returns all sentences of a corpus, each a list of words.
 
     Args:

@@ -65,12 +65,12 @@ class TrainingFolder:
 
     def lock(self):
         """Context manager that keeps other processes from training here."""
+
+        def advice():
+            return _ADVICE if self.has_state else _ADVICE_AT_FIRST
+
         where = f"to write in '{self.path}'"
-        return self._record.locked(
-            _LOCK_FILE,
-            where,
-            lambda: _ADVICE if self.has_state else _ADVICE_AT_FIRST,
-        )
+        return self._record.locked(_LOCK_FILE, where, advice)
 
     @property
     def has_training(self):
