@@ -205,23 +205,21 @@ def blocks_of_rows(lines, parse):
     """Yields the rows of each block of lines, between empty lines.
 
     Args:
-        lines: Iterable of strings.
+        lines: Iterable of strings, with their ends.
         parse: From a line and its number to its columns, or to `None` for a
             line that is no row.
 
     Returns:
         An iterator of lists of `(number, columns)`.
     """
-    rows: list | None = None  # None between two blocks.
-    for number, line in enumerate(itertools.chain(lines, [""]), start=1):
-        line = line.rstrip("\r\n")
-        if line.strip():
-            rows = [] if rows is None else rows
-            if columns := parse(line, number):
-                rows.append((number, columns))
-        elif rows is not None:
-            yield rows
-            rows = None
+    numbered = enumerate(lines, start=1)
+    for is_gap, block in itertools.groupby(numbered, lambda x: x[1].isspace()):
+        if not is_gap:
+            yield [
+                (number, columns)
+                for number, line in block
+                if (columns := parse(line.rstrip("\r\n"), number))
+            ]
 
 
 def parse_conllu(path, line, number):
@@ -265,7 +263,7 @@ def checked_lines(path, on_read=None):
             line is not UTF-8, or is longer than that of any text.
             A small gzip file may unpack to one that no memory can hold.
     """
-    start = 0
+    end = 0
     with open_unpacked(path, on_read=on_read) as file:
         text_kinds.refuse_binary(file.peek(text_kinds.BEGINNING), path)
         lines = iter(functools.partial(file.readline, LONGEST_LINE + 1), b"")
