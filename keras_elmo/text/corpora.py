@@ -274,39 +274,36 @@ def checked_lines(path, on_read=None):
                     f"Received: more than {LONGEST_LINE:,} bytes in line "
                     f"{number}"
                 )
+            end += len(line)
             body = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-            end = start + len(line)
             if body:
                 try:
                     body.decode()
-                except UnicodeDecodeError:
-                    check_utf8(body, path, number, end - len(body))
+                except UnicodeDecodeError as error:
+                    start = end - len(body) + error.start
+                    raise _not_utf8(error, path, number, start) from error
                 yield body
-            start = end
 
 
-def check_utf8(line, path, number, start):
-    """Raises `ValueError` if a line of a corpus is not UTF-8.
+def _not_utf8(error, path, number, start):
+    """Returns the error of a line that is not UTF-8.
 
     Args:
-        line: Bytes.
+        error: The `UnicodeDecodeError`.
         path: The file's name in messages.
         number: The line's number, from 1.
-        start: The line's position in the unpacked text, in bytes from 0.
+        start: The position in the unpacked text, in bytes from 0.
     """
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        names = "cp1252", "Latin-1 or Windows-1252"
-        if not _LATIN.fullmatch(line):
-            names = "ENCODING", "in another ENCODING"
-        raise ValueError(
-            f"'{path}' must be UTF-8. Convert it first: if it is {names[1]}, "
-            f"with `iconv -f {names[0]} -t utf-8`, and to leave out what is "
-            "not UTF-8, with `iconv -c -f utf-8 -t utf-8`. Received: "
-            f"{line[error.start : error.end]!r} in line {number}, at byte "
-            f"{start + error.start} of the text, from 0"
-        ) from error
+    names = "cp1252", "Latin-1 or Windows-1252"
+    if not _LATIN.fullmatch(error.object):
+        names = "ENCODING", "in another ENCODING"
+    return ValueError(
+        f"'{path}' must be UTF-8. Convert it first: if it is {names[1]}, with "
+        f"`iconv -f {names[0]} -t utf-8`, and to leave out what is not UTF-8, "
+        "with `iconv -c -f utf-8 -t utf-8`. Received: "
+        f"{error.object[error.start : error.end]!r} in line {number}, at byte "
+        f"{start} of the text, from 0"
+    )
 
 
 class _WatchedFile(io.FileIO):
