@@ -69,9 +69,8 @@ def _read_spans(found, lines, language):
         # After the last word, a sentence ends in any case.
         ends = [i for i in ends if not tags[i:] or tags[i][0] != "I"]
         for i, j in itertools.pairwise([0, *ends]):
-            found.sentences.append([word for _, word in words[i:j]])
-            found.tags.append(tags[i:j])
-            found.lines.append([number] * (j - i))
+            sentence = [word for _, word in words[i:j]]
+            found.add(sentence, tags[i:j], [number] * (j - i))
     if cut:
         told = f"{cut[0]}. There are {len(cut):,} such spans"
         number = sum(len(spans) for *_, spans in accepted)
@@ -107,9 +106,7 @@ def _read_tagged(found, lines, _):
                 f"{lines[0][0]}. Received: {line.decode().strip()[:200]!r}"
             )
         if pairs:
-            for rows, x in zip((found.sentences, found.tags), zip(*pairs)):
-                rows.append([*x])
-            found.lines.append([number] * len(pairs))
+            found.add(*map(list, zip(*pairs)), [number] * len(pairs))
 
 
 def _parse(line, where):

@@ -42,6 +42,11 @@ class TaggedText(NamedTuple):
     how: list[str]
     """How they were read, such as the columns"""
 
+    def add(self, *parts):
+        """Adds a sentence: its words, tags, lines and, if asked for, rows."""
+        for sentences, part in zip(self[1:], parts):
+            sentences.append(part)
+
     def line_of(self, label):
         """Returns the line of the first word with a label."""
         labels, lines = map(itertools.chain.from_iterable, self[2:4])
@@ -140,9 +145,7 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
         if not is_conllu and _is_marked(rows[0]):
             marked = [*itertools.takewhile(_is_marked, rows)]
             words = [x for x in marked if columns.are_in(x[1])]
-            comments += [
-                line for line, row in marked if not columns.are_in(row)
-            ]
+            comments += [i for i, row in marked if not columns.are_in(row)]
             # A hash tag is a word, but a lone `#` may begin a comment.
             lone += [
                 (len(text.sentences), j)
@@ -160,11 +163,10 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
                 "sentence?",
                 stacklevel=3,
             )
-        text.sentences.append(words)
-        text.tags.append(tags)
         lines = range(rows[0][0], rows[-1][0] + 1)
-        is_gapless = len(lines) == len(rows)
-        text.lines.append(lines if is_gapless else [x for x, _ in rows])
+        if len(lines) != len(rows):
+            lines = [line for line, _ in rows]
+        text.add(words, tags, lines)
         if keep_rows:
             text.rows.append([columns.with_label_last(row) for _, row in rows])
     counts = text.counts()
