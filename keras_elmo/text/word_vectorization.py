@@ -191,21 +191,18 @@ class WordVectorization(keras.layers.Layer):
         from keras_elmo.text import graph_tokens
 
         self._check(inputs, sequence_len)
-        is_split = self.split == "whitespace"
-        is_sentence = len(inputs.shape) == (0 if is_split else 1)
-        if is_split:
+        is_sentence = len(inputs.shape) == (0 if self.split else 1)
+        if self.split:
             inputs = tf.strings.split(tf.reshape(inputs, [-1]))
         elif is_sentence:
             inputs = inputs[None]
             sequence_len = None if sequence_len is None else [sequence_len]
         if sequence_len is not None:
-            tokens = inputs
-            lengths = graph_tokens.check_lengths(
-                tf.convert_to_tensor(sequence_len), tokens
-            )
+            tokens, lengths = inputs, tf.convert_to_tensor(sequence_len)
+            lengths = graph_tokens.check_lengths(lengths, tokens)
         else:
             tokens, lengths = graph_tokens.pad_tokens(inputs)
-            if not is_split:
+            if not self.split:
                 tokens = graph_tokens.check_words(tokens, is_sentence)
         ids = graph_tokens.token_ids(tokens, lengths, self.indexer.ids_in_graph)
         return ids[0] if is_sentence else ids
@@ -219,7 +216,7 @@ class WordVectorization(keras.layers.Layer):
         is_nested = isinstance(inputs, (list, tuple)) and any(
             isinstance(row, (list, tuple)) for row in inputs
         )
-        is_ragged = is_nested and self.split != "whitespace"
+        is_ragged = is_nested and not self.split
         make = tf.ragged.constant if is_ragged else tf.convert_to_tensor
         try:
             return make(inputs, dtype=tf.string)
@@ -230,16 +227,13 @@ class WordVectorization(keras.layers.Layer):
         shape = tuple(inputs.shape)
         dtype = keras.backend.standardize_dtype(inputs.dtype)
         is_ragged = type(inputs).__name__ == "RaggedTensor"
-        is_column = shape[1:] == (1,) and not is_ragged
-        is_right = {
-            None: len(shape) in (1, 2),
-            "whitespace": len(shape) < 2 or is_column,
-        }[self.split]
+        is_right = len(shape) in (1, 2)
+        if self.split:
+            is_column = shape[1:] == (1,) and not is_ragged
+            is_right = len(shape) < 2 or is_column
         if dtype != "string" or not is_right:
             raise ValueError(f"{self._expected()} shape={shape}, dtype={dtype}")
-        if sequence_len is not None and (
-            self.split == "whitespace" or is_ragged
-        ):
+        if sequence_len is not None and (self.split or is_ragged):
             raise ValueError(
                 "`sequence_len` is the number of words in each padded row: "
                 "leave it out for sentences and for ragged words. Received: "
@@ -264,7 +258,7 @@ class WordVectorization(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape, sequence_len_shape=None):
         shape = tuple(input_shape)
-        if self.split == "whitespace":
+        if self.split:
             shape = (*shape[:1], None)
         return (*shape, *self.indexer.token_shape)
 
@@ -277,11 +271,8 @@ class WordVectorization(keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config):
-        config = dict(config)
-        config["indexer"] = keras.saving.deserialize_keras_object(
-            config.get("indexer")
-        )
-        return super().from_config(config)
+        indexer = keras.saving.deserialize_keras_object(config.get("indexer"))
+        return super().from_config({**config, "indexer": indexer})
 
 
 def vectorization_of(token_encoder: keras.layers.Layer) -> WordVectorization:
