@@ -68,8 +68,8 @@ class CharacterIndexer(TokenIndexer):
         self.num_words = 0
         if words is not None:
             self._words = WordTable(_checked("words", words, (UNKNOWN,)))
-            self._unknown_word = self._words.get(UNKNOWN.encode())
-            self.num_words = len(self._words)
+            self._unknown_word = self._words.ids[UNKNOWN.encode()]
+            self.num_words = len(self._words.ids)
         self.num_ids = max(self.num_characters, self.num_words) + 1
         number = self.max_characters_per_token + (words is not None)
         self.token_shape = (number,)
@@ -91,12 +91,9 @@ class CharacterIndexer(TokenIndexer):
         ids = framed(np, ids, lengths, *self._marks)
         if self._words is None:
             return ids
-        word_ids = [
-            self._words.get("".join(characters).encode(), self._unknown_word)
-            for characters in read
-        ]
-        word_ids = np.array(word_ids, "int32").reshape(len(words), 1)
-        return np.concatenate([ids, word_ids], axis=1)
+        whole = ("".join(characters).encode() for characters in read)
+        word_ids = [self._words.ids.get(x, self._unknown_word) for x in whole]
+        return np.column_stack([ids, np.array(word_ids, "int32")])
 
     def ids_in_graph(self, words):
         import tensorflow as tf

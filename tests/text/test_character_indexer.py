@@ -115,7 +115,7 @@ def test_many_words_in_a_graph():
     for look_up in (table.ids_in_graph, tf.function(table.ids_in_graph)):
         ids = look_up(tf.constant([*words[::-1], "none", "wor", ""]))
         assert ids.numpy().tolist() == [*range(5000, 0, -1), 0, 0, 0]
-    assert table.get(b"word7") == 8 and table.get(b"none") is None
+    assert table.ids[b"word7"] == 8 and b"none" not in table.ids
 
 
 def test_words_of_one_hash_value_in_a_graph(monkeypatch):
