@@ -3,56 +3,52 @@
 import tensorflow as tf
 
 
-class Endpoints:
-    """Functions from strings or ids to named tensors.
+def make_endpoints(outputs):
+    """Returns functions from strings or ids to named tensors.
 
     Args:
         outputs: `ElmoOutputs` or `ModelOutputs`: function from ids, int32
             `(batch, time, *token_shape)`, to a dictionary of tensors.
+
+    Returns:
+        Dictionary from the names of signatures to pairs: the function, and the
+        list of its inputs.
     """
+    vectorization = outputs.vectorization
+    indexer = vectorization.indexer
+    all_ids = tf.TensorSpec((None, None, *indexer.token_shape), tf.int32, "ids")
+    # One graph that all signatures call.
+    run = tf.function(outputs, input_signature=[all_ids], autograph=False)
 
-    def __init__(self, outputs):
-        self._vectorization = outputs.vectorization
-        self._returns_tokens = outputs.returns_tokens
-        token_shape = self._vectorization.indexer.token_shape
-        self._ids = tf.TensorSpec((None, None, *token_shape), tf.int32, "ids")
-        # One graph that all signatures call.
-        self._outputs = tf.function(
-            outputs, input_signature=[self._ids], autograph=False
-        )
-
-    def __getitem__(self, name):
-        """Returns the function of a signature, and the list of its inputs."""
-        strings = tf.TensorSpec((None,), tf.string, "strings")
-        tokens = tf.TensorSpec((None, None), tf.string, "tokens")
-        lengths = tf.TensorSpec((None,), tf.int32, "sequence_len")
-        return {
-            "default": (self._default, [strings]),
-            "tokens": (self._tokens, [tokens, lengths]),
-            "character_ids": (self._character_ids, [self._ids]),
-        }[name]
-
-    def _default(self, strings):
+    def default(strings):
         # A server passes on whatever it receives: check shapes at run time.
         strings = tf.ensure_shape(strings, (None,))
         words = tf.strings.split(strings)
-        answer = dict(self._outputs(self._vectorization(words)))
-        if self._returns_tokens:
+        answer = dict(run(vectorization(words)))
+        if outputs.returns_tokens:
             answer["tokens"] = words.to_tensor("")
         return answer
 
-    def _tokens(self, tokens, sequence_len):
+    def tokens(tokens, sequence_len):
         tokens = tf.ensure_shape(tokens, (None, None))
         sequence_len = tf.ensure_shape(sequence_len, (None,))
-        ids = self._vectorization(tokens, sequence_len=sequence_len)
-        return self._outputs(ids)
+        return run(vectorization(tokens, sequence_len=sequence_len))
 
-    def _character_ids(self, ids):
-        ids = tf.ensure_shape(ids, self._ids.shape)
+    def character_ids(ids):
+        ids = tf.ensure_shape(ids, all_ids.shape)
         # A server that merges requests into batches pads shorter ones with
         # their own first number, the begin-of-word mark.
-        begin_id = self._vectorization.indexer.begin_id
-        if begin_id is None:
-            return self._outputs(ids)
-        is_padding = tf.reduce_all(ids == begin_id, axis=-1, keepdims=True)
-        return self._outputs(tf.where(is_padding, 0, ids))
+        if indexer.begin_id is not None:
+            is_padding = ids == indexer.begin_id
+            is_padding = tf.reduce_all(is_padding, axis=-1, keepdims=True)
+            ids = tf.where(is_padding, 0, ids)
+        return run(ids)
+
+    strings = tf.TensorSpec((None,), tf.string, "strings")
+    words = tf.TensorSpec((None, None), tf.string, "tokens")
+    lengths = tf.TensorSpec((None,), tf.int32, "sequence_len")
+    return {
+        "default": (default, [strings]),
+        "tokens": (tokens, [words, lengths]),
+        "character_ids": (character_ids, [all_ids]),
+    }

@@ -102,9 +102,9 @@ def export_saved_model(
     # They need TensorFlow.
     import tensorflow as tf
 
-    from keras_elmo.serving.endpoints import Endpoints
+    from keras_elmo.serving.endpoints import make_endpoints
 
-    endpoints = Endpoints(_outputs(model, tag_names))
+    endpoints = make_endpoints(_outputs(model, tag_names))
 
     def write(temporary):
         archive = keras.export.ExportArchive()
