@@ -272,18 +272,13 @@ class CRF(keras.layers.Layer):
 
     def get_config(self):
         refuse_h5(self)
+        serialize = keras.saving.serialize_keras_object
         return {
             **super().get_config(),
             "num_tags": self.num_tags,
             "tag_names": self.tag_names,
             "scheme": self.scheme,
-            "transitions_initializer": keras.initializers.serialize(
-                self.transitions_initializer
-            ),
-            "boundary_initializer": keras.initializers.serialize(
-                self.boundary_initializer
-            ),
-            "transitions_regularizer": keras.regularizers.serialize(
-                self.transitions_regularizer
-            ),
+            "transitions_initializer": serialize(self.transitions_initializer),
+            "boundary_initializer": serialize(self.boundary_initializer),
+            "transitions_regularizer": serialize(self.transitions_regularizer),
         }
