@@ -122,16 +122,14 @@ class CRFDecoder(keras.layers.Layer):
     def compute_output_spec(self, inputs):
         self._check_shape(inputs.shape)
         batch, time, _, num_tags = inputs.shape
-        tags = keras.KerasTensor((batch, time), "int32")
-        results = [tags]
+        tags = (batch, time), "int32"
+        specs = [tags]
         if self.return_marginals:
-            results.append(
-                keras.KerasTensor((batch, time, num_tags), inputs.dtype)
-            )
+            specs.append(((batch, time, num_tags), inputs.dtype))
         if self.return_entities:
-            results.append(keras.KerasTensor((batch, time), inputs.dtype))
-            results.append(keras.KerasTensor((batch, time), "int32"))
-        return results if len(results) > 1 else tags
+            specs += [((batch, time), inputs.dtype), tags]
+        results = [keras.KerasTensor(*spec) for spec in specs]
+        return results if len(results) > 1 else results[0]
 
     def compute_output_shape(self, input_shape):
         spec = self.compute_output_spec(keras.KerasTensor(input_shape))
