@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import check_choice
 from keras_elmo.crf.linear_chain import IMPOSSIBLE
 from keras_elmo.crf.linear_chain import log_likelihood
 from keras_elmo.crf.linear_chain import unpack_scores
@@ -13,9 +14,6 @@ from keras_elmo.ops.inputs import concrete_value
 from keras_elmo.ops.inputs import require
 from keras_elmo.ops.inputs import shapes_agree
 
-# For each scheme, the letters after which a span must continue. The letters "I"
-# and "E" continue a span, after "B" or "I".
-_MUST_GO_ON = {"BIO": "", "BIOES": "BI", "BIOUL": "BI"}
 # For each scheme, the letters of a span of one token; and of the first, inner
 # and last tokens of a longer one.
 _LETTERS = {"BIO": "BBII", "BIOES": "SBIE", "BIOUL": "UBIL"}
@@ -81,13 +79,9 @@ def allowed_tags(tag_names, scheme):
         ValueError: If the scheme is unknown, if a name does not belong to the
             scheme, or if some sentences could not be tagged.
     """
+    check_choice("scheme", scheme, (None, *_LETTERS))
     if scheme is None:
         return None
-    if scheme not in _MUST_GO_ON:
-        raise ValueError(
-            f"`scheme` must be one of {[*_MUST_GO_ON]} or None. "
-            f"Received: scheme={scheme!r}"
-        )
     if tag_names is None:
         raise ValueError(
             "`scheme` needs `tag_names`, one per tag. Received: "
@@ -97,7 +91,8 @@ def allowed_tags(tag_names, scheme):
     parts = [_split_tag(name, scheme, where) for name in tag_names]
     letters, types = (np.array(part) for part in zip(*parts))
     goes_on = np.isin(letters, ["I", "E"])  # (tags,)
-    must_go_on = np.isin(letters, [*_MUST_GO_ON[scheme]])
+    # In BIO, a span may end after any of its tokens.
+    must_go_on = np.isin(letters, ["B", "I"]) & (scheme != "BIO")
     same = _continue(letters, types)  # (tags, tags)
     transitions = np.where(goes_on, same, ~must_go_on[:, None])
     allowed = AllowedTags(transitions, ~goes_on, ~must_go_on)

@@ -78,7 +78,7 @@ def test_a_type_may_have_hyphens_or_be_absent():
 @pytest.mark.parametrize(
     ("names", "scheme", "message"),
     [
-        (["O"], "IOB1", "`scheme` must be one of.*Received: scheme='IOB1'"),
+        (["O"], "IOB1", "`scheme` must be one of.*Received: 'IOB1'"),
         (None, "BIO", "`scheme` needs `tag_names`"),
         (["O", "E-X"], "BIO", "must be 'O' or like 'B-...', 'I-...'.*'E-X'"),
         (["O", "O-X"], "BIO", "Received: 'O-X'"),
