@@ -1,6 +1,5 @@
 """Names of a model's outputs and of their tags, in all its exports."""
 
-import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
 
@@ -31,11 +30,9 @@ def named_outputs(model, outputs=None):
     if isinstance(outputs, dict):
         return dict(sorted(outputs.items()))
     outputs = keras.tree.flatten(outputs)
-    counts: collections.Counter[str] = collections.Counter()
-    names = []
-    for name in (layer_of(x).name for x in symbolic):
-        names.append(f"{name}_{counts[name]}" if counts[name] else name)
-        counts[name] += 1
+    names = [layer_of(x).name for x in symbolic]
+    counts = [names[:i].count(name) for i, name in enumerate(names)]
+    names = [f"{name}_{i}" if i else name for name, i in zip(names, counts)]
     if len(set(names)) < len(outputs):
         names = [f"output_{i}" for i in range(len(outputs))]
     return dict(zip(names, outputs))
