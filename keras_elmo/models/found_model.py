@@ -93,8 +93,8 @@ def size_facts(token_encoder, encoder):
         token_encoder: Arguments of the token encoder.
         encoder: Arguments of the `BiLMEncoder`.
     """
-    width = token_encoder["max_characters_per_token"]
-    yield "input", f"characters of words, {width} ids per word"
+    number = token_encoder["max_characters_per_token"]
+    yield "input", f"characters of words, {number} ids per word"
     if words := token_encoder.get("words"):
         yield "words with vectors", f"{len(words):,}"
     layers, dim = encoder["num_layers"], encoder["projection_dim"]
@@ -102,10 +102,8 @@ def size_facts(token_encoder, encoder):
     if dim:
         lstms += f", projection {dim:,}"
     yield "LSTMs", lstms
-    yield (
-        "vectors",
-        f"{layers + 1} layers, {2 * (dim or encoder['units']):,} wide",
-    )
+    width = 2 * (dim or encoder["units"])
+    yield "vectors", f"{layers + 1} layers, {width:,} wide"
 
 
 def parameter_fact(arrays):
