@@ -88,7 +88,14 @@ def preset_writer(layer):
             "Keras' own `.keras` files hold any layer."
         ) from error
     names = _shapes(layer)
-    _check_all_named(layer, names)
+    named = {id(find_variable(layer, name)) for name in names}
+    others = [v.path for v in layer.weights if id(v) not in named]
+    if others:
+        raise ValueError(
+            f"Layer '{layer.name}' must only have the weights of an "
+            "`ElmoLayer`; to save others, use Keras' own `.keras` files. "
+            f"Received: {others}"
+        )
     metadata = {
         "keras_version": keras.__version__,
         "keras_elmo_version": __version__,
@@ -154,14 +161,3 @@ def _override(layer, arguments):
     if dtype is not None:
         layer.dtype_policy = keras.dtype_policies.get(dtype)
     return layer, bool(mixes)
-
-
-def _check_all_named(layer, names):
-    named = {id(find_variable(layer, name)) for name in names}
-    others = [v.path for v in layer.weights if id(v) not in named]
-    if others:
-        raise ValueError(
-            f"Layer '{layer.name}' must only have the weights of an "
-            "`ElmoLayer`; to save others, use Keras' own `.keras` files. "
-            f"Received: {others}"
-        )
