@@ -47,12 +47,10 @@ class WordModel:
             if isinstance(x, ElmoLayer)
         }
         if len(found) > 1:
-            self._fail(
-                "layers that add or keep sentence boundaries and others that "
-                "do not"
-            )
-        # Whether ELMo adds and keeps sentence boundaries.
-        self.boundaries = found.pop() if found else ()
+            self._fail("layers that treat sentence boundaries differently")
+        # Whether ELMo adds and keeps sentence boundaries. With ELMo's default,
+        # as without ELMo, outputs have the positions of their words.
+        self.boundaries = found.pop() if found else (True, False)
         self.vectorization = self._vectorization_of_ids(tuple(shape[2:]))
         # By the name of their output.
         self.tag_names = tag_names_of(named_outputs(model), tag_names)

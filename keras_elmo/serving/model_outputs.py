@@ -40,7 +40,8 @@ class ModelOutputs(WordModel):
             for name, x in outputs.items()
         }
         check_tagged_outputs(self.tag_names, outputs)
-        mask = self._output_mask(ids)
+        mask = ops.any(ids != 0, axis=list(range(2, len(ids.shape))))
+        mask = output_mask(mask, *self.boundaries)  # (batch, output time)
         labels = {
             f"{name}_labels": _look_up(names, outputs[name], mask)
             for name, names in self.tag_names.items()
@@ -52,13 +53,6 @@ class ModelOutputs(WordModel):
                 f"export adds: rename it. Received: outputs {sorted(taken)}"
             )
         return outputs | labels
-
-    def _output_mask(self, ids):
-        """`False` at padding: (batch, output time)."""
-        mask = ops.any(ids != 0, axis=list(range(2, len(ids.shape))))
-        if not self.boundaries:
-            return mask
-        return output_mask(mask, *self.boundaries)
 
 
 def _without_columns(x, number):
