@@ -39,9 +39,8 @@ class FoundBilm(FoundModel):
         return open_bilm(self.source, self._weights)
 
     def load(self, cls, **kwargs):
-        options = self._files.options
         arrays = self._files.read_arrays()
-        sizes = options.token_encoder, options.encoder
+        sizes = self._files.options[:2]
         return make_elmo(cls, CharCNNEmbedding, sizes, arrays, **kwargs)
 
     def fingerprint(self):
@@ -52,18 +51,16 @@ class FoundBilm(FoundModel):
 
     def facts(self, cls):
         files = self._files
-        options = files.options
-        yield from size_facts(options.token_encoder, options.encoder)
+        yield from size_facts(*files.options[:2])
         yield parameter_fact(files.read_arrays())
-        expected = options.vocabulary_size
+        expected = files.options.vocabulary_size
         found = files.read_vocabulary()
         if found is not None:
             words = vocabulary_words(*found)
             if expected not in (None, len(words)):
                 raise ValueError(
-                    f"'{found[0]}' must have as many words "
-                    f"as the options say, n_tokens_vocab={expected:,}. "
-                    f"Received: {len(words):,} words"
+                    f"'{found[0]}' must have as many words as the options say, "
+                    f"n_tokens_vocab={expected:,}. Received: {len(words):,}"
                 )
             yield "vocabulary", f"{len(words):,} words"
         softmax = files.read_softmax(expected)
