@@ -109,6 +109,5 @@ def _kind_of(folder):
     raise ValueError(
         f"'{folder.path}' holds no model: expected options.json with an .hdf5 "
         "file, one .keras file, or the files of ELMoForManyLangs or "
-        "ElmoLayer.save_to_preset. "
-        f"Received: {sorted(names)[:10]}"
+        f"ElmoLayer.save_to_preset. Received: {sorted(names)[:10]}"
     )

@@ -46,8 +46,7 @@ class KerasFile(FoundModel):
         if dtype:
             raise ValueError(
                 f"{argument_name('dtype')} must be left out: a .keras file has "
-                "its own. "
-                f"Received: '{dtype}' with '{self.path}'"
+                f"its own. Received: '{dtype}' with '{self.path}'"
             )
         _check_weights(self.path)
         backend()  # An error in a fork, where Keras would wait forever.
@@ -150,8 +149,7 @@ def _check_weights(path):
     """Raises `ValueError` if they are corrupt or stored elsewhere."""
     archive = open_folder(path)
     for name in archive.names:
-        if not name.endswith(".h5"):
-            continue
-        subject = f"weight file '{archive.label(name)}'"
-        with naming_file(subject), open_hdf5(archive.file(name)):
-            pass
+        if name.endswith(".h5"):
+            subject = f"weight file '{archive.label(name)}'"
+            with naming_file(subject), open_hdf5(archive.file(name)):
+                pass

@@ -84,8 +84,7 @@ class WordModel:
     def _fail(self, received):
         raise ValueError(
             "The model must have one input, character ids of shape (batch, "
-            "time, chars), such as "
-            '`keras.Input((None, 50), dtype="int32")`, or the ids of another '
-            "token encoder. "
+            'time, chars), such as `keras.Input((None, 50), dtype="int32")`, '
+            "or the ids of another token encoder. "
             f"Received: model '{self.model.name}' with {received}"
         )

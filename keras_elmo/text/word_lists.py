@@ -45,8 +45,7 @@ def word_lists(sentences):
     if not isinstance(listed, list):
         raise ValueError(
             "`sentences` must be a list of sentences, each a list of words, "
-            'such as [["A", "sentence", "."]]. '
-            f"Received: {sentences!r}"
+            f'such as [["A", "sentence", "."]]. Received: {sentences!r}'
         )
     return [_listed(sentence) for sentence in listed]
 
@@ -94,9 +93,8 @@ def _word_bytes(sentence, i):
             word = word.encode("utf-8", "ignore")
         elif not isinstance(word, bytes):
             raise ValueError(
-                "Each word must be a string or bytes. "
-                f"Received as word {j} of sentence {i}: {word!r} "
-                f"(of type {type(word).__name__})"
+                f"Each word must be a string or bytes. Received as word {j} of "
+                f"sentence {i}: {word!r} (of type {type(word).__name__})"
             )
         words.append(bytes(word))
     return words

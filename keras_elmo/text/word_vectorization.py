@@ -120,8 +120,7 @@ class WordVectorization(keras.layers.Layer):
         if not isinstance(self.indexer, TokenIndexer):
             raise ValueError(
                 "`indexer` must be a `TokenIndexer`, such as "
-                "`token_encoder.indexer`. "
-                f"Received: indexer={indexer!r}"
+                f"`token_encoder.indexer`. Received: indexer={indexer!r}"
             )
         self.split = split
         self.supports_jit = False  # XLA does not support strings.
