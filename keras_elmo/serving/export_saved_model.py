@@ -126,18 +126,12 @@ def export_saved_model(
 @contextlib.contextmanager
 def _stateless(layer):
     """Context in which `layer` and its stateful sublayers are stateless."""
-    stateful = [
-        part
-        for part in (layer, *sublayers(layer))
-        if getattr(part, "stateful", False) is True
-    ]
-    for part in stateful:
-        part.stateful = False
-    try:
+    with contextlib.ExitStack() as stack:
+        for part in (layer, *sublayers(layer)):
+            if getattr(part, "stateful", False) is True:
+                stack.callback(setattr, part, "stateful", True)
+                part.stateful = False
         yield
-    finally:
-        for part in stateful:
-            part.stateful = True
 
 
 def _outputs(model, tag_names):
