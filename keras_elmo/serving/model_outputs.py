@@ -35,10 +35,7 @@ class ModelOutputs(WordModel):
         if structure is not None:  # It may be a list or a dictionary.
             inputs = keras.tree.pack_sequence_as(structure, [inputs])
         outputs = named_outputs(self.model, self.model(inputs))
-        outputs = {
-            name: _without_columns(_in_full_precision(x), num_added)
-            for name, x in outputs.items()
-        }
+        outputs = {name: _served(x, num_added) for name, x in outputs.items()}
         check_tagged_outputs(self.tag_names, outputs)
         mask = ops.any(ids != 0, axis=list(range(2, len(ids.shape))))
         mask = output_mask(mask, *self.boundaries)  # (batch, output time)
@@ -55,17 +52,14 @@ class ModelOutputs(WordModel):
         return outputs | labels
 
 
-def _without_columns(x, number):
-    """Removes the last columns from an output `(batch, time, ...)`."""
+def _served(x, num_added):
+    """Returns an output; of `(batch, time, ...)`, without the added columns."""
+    # Clients and JSON do not support bfloat16.
+    if keras.backend.is_float_dtype(x.dtype):
+        x = ops.cast(x, "float32")
     if len(x.shape) < 2 or x.shape[1] is not None:
         return x
-    return x[:, : ops.maximum(ops.shape(x)[1] - number, 0)]
-
-
-def _in_full_precision(x):
-    # Clients and JSON do not support bfloat16.
-    is_float = keras.backend.is_float_dtype(x.dtype)
-    return ops.cast(x, "float32") if is_float else x
+    return x[:, : ops.maximum(ops.shape(x)[1] - num_added, 0)]
 
 
 def _look_up(names, output, mask):
