@@ -101,9 +101,8 @@ def _kind_of(folder):
                 f"Received: '{folder.path}'"
             )
         return FoundBilm
-    for pattern in ("*.hdf5", "*.index", TRAINING):
-        if fnmatch.filter(names, pattern):
-            return FoundBilm
+    if any(fnmatch.filter(names, x) for x in ("*.hdf5", "*.index", TRAINING)):
+        return FoundBilm
     if len(files) == 1 and os.path.isdir(folder.path):
         return lambda folder: KerasFile(folder.file(files[0]))
     raise ValueError(
