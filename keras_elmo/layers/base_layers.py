@@ -49,6 +49,7 @@ def new_weight(layer, name, shape, initializer=None, **kwargs):
         initializer = initializer or keras.initializers.VarianceScaling(
             1.0, "fan_in", "untruncated_normal"
         )
+    if len(shape) == 2:
         initializer = for_large_matrix(initializer)
     return layer.add_weight(
         shape, initializer or "zeros", autocast=False, name=name, **kwargs
