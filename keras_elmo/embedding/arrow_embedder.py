@@ -251,6 +251,7 @@ def _check_columns(schema):
     type = schema.field("tokens").type
     lists = types.is_list, types.is_large_list, types.is_list_view
     texts = types.is_string, types.is_large_string, types.is_string_view
+    texts = *texts, types.is_null  # If no sentence has a word.
     has_lists = any(is_list(type) for is_list in lists)
     if not has_lists or not any(is_text(type.value_type) for is_text in texts):
         raise ValueError(
