@@ -70,7 +70,7 @@ def make_tables():
     yield page, "`english_pos`", raw_text()
     for task in read("rivals")["tasks"].values():
         yield page, f"{task['title']}, trained here", taggers(task)
-    yield page, "One tagger in four formats", formats()
+    yield "benchmarks/README.md", "Formats of a tagger", formats()
     yield page, "Named entity recognition", named_entities()
     yield TAGGING, "Which layer to use", single_layers()
     yield TAGGING, "F1 by entity type", entity_types()
