@@ -104,7 +104,7 @@ TASKS = {
     "wnut": _WNUT,
     "ncbi": _NCBI,
 }
-# Trained with one seed, as all on EWT, because each takes so long.
+# Trained with one seed, as all taggers on EWT are, because it takes so long.
 ONCE = ("ncbi", "keras-elmo, trained on"), ("ncbi", "MiniLM, fine-tuned")
 
 

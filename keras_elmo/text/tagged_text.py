@@ -145,7 +145,9 @@ def read_columns(path, column=None, word_column=None, keep_rows=False):
         if not is_conllu and _is_marked(rows[0]):
             marked = [*itertools.takewhile(_is_marked, rows)]
             words = [x for x in marked if columns.are_in(x[1])]
-            comments += [i for i, row in marked if not columns.are_in(row)]
+            comments += [
+                line for line, row in marked if not columns.are_in(row)
+            ]
             # A hash tag is a word, but a lone `#` may begin a comment.
             lone += [
                 (len(text.sentences), j)
