@@ -95,6 +95,11 @@ def run(arguments):
                 f"{argument_name(name)} needs {argument_name(needed)}. "
                 "Received: none"
             )
+    if {"initial", "min_count"} <= given and not arguments.new_softmax:
+        raise ValueError(
+            f"{argument_name('min_count')} needs {argument_name('new_softmax')}"
+            f" here, because {argument_name('initial')} keeps its vocabulary."
+        )
     set_threads()
     if backend().name == "jax" and len(keras.distribution.list_devices()) > 1:
         keras.distribution.set_distribution(keras.distribution.DataParallel())
@@ -111,7 +116,7 @@ def run(arguments):
             make_settings(arguments, initial),
             heldout=arguments.heldout,
             vocabulary=arguments.vocabulary,
-            min_count=arguments.min_count,
+            min_count=arguments.min_count or 3,
             initial=initial,
             new_softmax=arguments.new_softmax,
             restart=arguments.restart,
@@ -205,7 +210,6 @@ def _add_model(group):
     either.add_argument(
         "--min-count",
         type=positive_integer,
-        default=3,
         metavar="N",
         help="minimum count of a word, if the vocabulary is built from the "
         "corpus. Default: 3",

@@ -172,8 +172,10 @@ def test_a_model_that_further_training_makes_worse_is_kept(pretrain, run):
         np.testing.assert_array_equal(after[key], array, err_msg=key)
 
 
-def test_files_and_flags_are_passed_on(show):
+def test_files_and_flags_are_passed_on(show, fails):
     model = str(ENGLISH_TINY)
+    keeps = "pretrain", "t", "out", "--from", model, "--min-count", 2
+    assert "--min-count needs --new-softmax here" in fails(*keeps)
     flags = ["--from", model, "--new-softmax", "--restart", *HELDOUT]
     passed, _ = show(*flags, "--vocabulary", "words")
     assert passed.pop("initial").path == model
