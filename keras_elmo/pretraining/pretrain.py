@@ -1,6 +1,7 @@
 """Trains a language model on a corpus."""
 
 import contextlib
+import itertools
 import os
 
 import keras
@@ -133,6 +134,9 @@ def pretrain(
             if not resumes:
                 words = words or Vocabulary.from_counts(counts, min_count)
                 report.covered(covered_share(counts, words.words))
+                if sentences:
+                    held_out = itertools.chain(*sentences)
+                    covered_share(held_out, words.words, "the held-out text")
             rows = settings.batch_size * _num_devices()
             # Besides its words, each sentence has one mark to predict.
             plan = TrainingPlan(

@@ -136,7 +136,7 @@ class Vocabulary:
         return np.fromiter(found, "int32", len(words))
 
 
-def covered_share(words, known):
+def covered_share(words, known, text="the text"):
     """Returns the share of a text's words that are in a vocabulary.
 
     It warns if the share is small, because all other words are `<UNK>`, which
@@ -147,6 +147,7 @@ def covered_share(words, known):
             to their counts.
         known: Iterable of the vocabulary's words, as bytes. `<S>`, `</S>` and
             `<UNK>` do not count.
+        text: String, what messages call the text.
 
     Raises:
         ValueError: If none of the text's words is in the vocabulary.
@@ -155,10 +156,10 @@ def covered_share(words, known):
     found = counts.keys() & set(known).difference(_SPECIAL)
     share = sum(map(counts.get, found)) / max(1, counts.total())
     told = (
-        f"The vocabulary has {share:.1%} of the text's words. The perplexity "
+        f"The vocabulary has {share:.1%} of {text}'s words. The perplexity "
         "says little, because all other words count as <UNK>, which is easy to "
-        "predict. Make the vocabulary from text of this kind, or with a lower "
-        "minimum count."
+        "predict. So compare it only with that of models with this vocabulary. "
+        "More text of this kind, or a lower minimum count, covers more words."
     )
     if not found:
         raise ValueError(told)

@@ -224,6 +224,7 @@ def test_the_words_of_a_treebank(folder, texts, run):
     told = run(*command.split()).err
     assert "the vocabulary has 85.7% of the words\n" in told
     assert "warning: The vocabulary has 85.7% of the text's words. The" in told
+    assert "vocabulary has 85.7% of the held-out text's words. The pe" in told
     words = (folder / "out/vocab.txt").read_text().split()
     assert words[3:] == ["a", "cat"]
     corpus = json.loads((folder / "out/training.json").read_text())["corpus"]
