@@ -288,7 +288,7 @@ def test_perplexities():
     one, two = results["laptop_ten_minutes"]["perplexities"]
     check(PROGRAMS, f"in 256 rows, gives {in_rows:,.0f} for it.")
     check(PROGRAMS, f"order ({max(others):,.2f})")
-    check(PRETRAINING, f"gave {one:.1f} and {two:.1f} ({results['date']})")
+    check(PROGRAMS, f"gave {one:.1f} and {two:.1f} ({results['date']})")
     middles = (
         median(x["perplexity"] for x in found[name])
         for name in ("bilm-tf", "keras-elmo on TensorFlow")
@@ -304,8 +304,8 @@ def test_what_feeds_a_device():
     jax, tensorflow = (
         f"{round(median(run['commands']['this']), -3):,.0f}" for run in runs
     )
-    check(PRETRAINING, f"{jax} tokens per second on JAX and {tensorflow} on")
-    check(PRETRAINING, f"AMD EPYC, {results['date']}")
+    check(PROGRAMS, f"{jax} tokens per second on JAX and {tensorflow} on")
+    check(PROGRAMS, f"AMD EPYC, {results['date']}")
 
 
 def multiplications(recipe):

@@ -17,7 +17,7 @@ The command first prints what it has read: compare the first sentence and the
 labels with your file. After each epoch, the sentences of --dev are scored, by
 entity F1 or by the accuracy of other labels. Training ends when the score stops
 rising, or after 50 epochs, and OUTPUT is the tagger of the best epoch. Ctrl-C
-ends it at once, with the best so far.
+ends it. The best tagger so far is then calibrated and written to OUTPUT.
 
 The file of --word-vectors is a text file of GloVe, word2vec or fastText (.vec),
 or a binary file of word2vec, plain or .gz. The first 400,000 words are read,
@@ -38,7 +38,8 @@ examples:
   keras-elmo tag ner.keras corpus.txt tagged.conll
   keras-elmo export ner.keras ner.onnx
 
-In Python, keras_elmo.Tagger.train does the same, and has more settings.
+In Python, keras_elmo.Tagger.train does the same, and has more settings, such as
+`epochs`.
 """
 
 import itertools
