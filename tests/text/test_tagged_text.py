@@ -90,6 +90,8 @@ def test_comments_with_as_many_columns(tmp_path):
     assert [*map(list, read.lines)] == [[2], [5], [9]]
     rows = [["Ann", "_", "O"]], [["Bo", "_", "O"]], [["#a", "_", "B-X"]]
     assert read.rows == [*rows]
+    read = read_columns(str(write(tmp_path, "a\tX\t\n")), keep_rows=True)
+    assert read.rows == [[["a", "X"]]]  # Without the empty column.
 
 
 @pytest.mark.parametrize("name", ["a.conllup", "a.conllu", "a.txt"])
@@ -166,6 +168,7 @@ def test_bad_files_are_told_by_line(tmp_path, content, name, message):
         ("a,b x,y O\nc,d x,y O\ne,f x,y O\n", None, None),
         ("Text NN\nform NN\n", None, None),  # It looks like a header.
         ("1 a O\n3 b O\n", None, None),  # Not counted.
+        ("1 CD\ncat NN\n", None, None),
         ("1 O\n2 O\n", None, 1),  # As the user says.
         ("B-12 NN\nis V\n", None, None),
         ("I PRON\n", None, None),
