@@ -106,6 +106,12 @@ class ArrowEmbedder:
     def __call__(self, table: typing.Any) -> typing.Any:
         import pyarrow as pa
 
+        if not isinstance(table, pa.Table | pa.RecordBatch):
+            raise ValueError(
+                "Expected a `pyarrow.Table`, such as "
+                "`pyarrow.Table.from_pandas(table)`, or a "
+                f"`pyarrow.RecordBatch`. Received: a {type(table)}"
+            )
         is_table = isinstance(table, pa.Table)
         batches = table.to_batches() if is_table else [table]
         schema = self.schema(table.schema)

@@ -109,13 +109,14 @@ def test_metadata_tell_the_model(model, table):
 
 def test_tables_of_another_kind(model):
     for columns, message in [
+        ({}, "such as .*from_pandas.* Received: a <class 'dict'>"),
         ({"words": [["a"]]}, r"a column `tokens`.* Received: .*\['words'\]"),
         ({"tokens": ["a b"]}, "lists of strings.* Received: string"),
         ({"tokens": [[1]]}, r"lists of strings.* Received: list<.*int64"),
         ({"tokens": [["a"]], "width": [1]}, r"a table with \['width'\]"),
     ]:
         with pytest.raises(ValueError, match=message):
-            ArrowEmbedder(model)(pa.table(columns))
+            ArrowEmbedder(model)(columns and pa.table(columns))
 
 
 def test_arguments(model, table):
