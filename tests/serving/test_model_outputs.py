@@ -150,7 +150,7 @@ def labels_of(x, names):
             (sequential, ["scores"], None, {}),
             (in_half_precision, ["elmo"], None, {}),
         ],
-        5,
+        2,
     ),
 )
 def test_answers_are_those_of_keras(
