@@ -110,7 +110,7 @@ class ArrowEmbedder:
             raise ValueError(
                 "Expected a `pyarrow.Table`, such as "
                 "`pyarrow.Table.from_pandas(table)`, or a "
-                f"`pyarrow.RecordBatch`. Received: a {type(table)}"
+                f"`pyarrow.RecordBatch`. Received: {type(table).__name__}"
             )
         is_table = isinstance(table, pa.Table)
         batches = table.to_batches() if is_table else [table]
